@@ -1,0 +1,73 @@
+import { BrokerError } from './broker-error.ts';
+
+/**
+ * Durations on the wire. Inside, a duration is a number of milliseconds and `undefined` means
+ * unlimited: the largest .NET TimeSpan, `P10675199DT2H48M5.4775807S`.
+ */
+
+export const UNLIMITED_TEXT = 'P10675199DT2H48M5.4775807S';
+/** Ticks of the largest TimeSpan are the largest int64; in ms that is this, rounded down. */
+const UNLIMITED_MS = 922_337_203_685_477;
+
+const ISO_DURATION =
+  /^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$/;
+const TIME_SPAN = /^(?:(\d+)\.)?(\d{1,2}):(\d{2}):(\d{2})(?:\.(\d{1,7}))?$/;
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** Reads an ISO 8601 duration. Years count 365 days and months 30, as .NET does. Throws ArgumentError. */
+export function parseDuration(text: string, name: string): number | undefined {
+  const match = ISO_DURATION.exec(text.trim());
+  if (match === null || text.trim().length < 3 || text.trim().endsWith('T')) {
+    throw new BrokerError(
+      'ArgumentError',
+      `The value '${text.slice(0, 64)}' of ${name} is not an ISO 8601 duration.`,
+      { subCode: '40000' },
+    );
+  }
+  const [years, months, weeks, days, hours, minutes, seconds] = match
+    .slice(1)
+    .map((part) => Number(part ?? 0));
+  const wholeDays = (years ?? 0) * 365 + (months ?? 0) * 30 + (weeks ?? 0) * 7 + (days ?? 0);
+  return unlimitedAbove(
+    wholeDays * DAY +
+      (hours ?? 0) * HOUR +
+      (minutes ?? 0) * MINUTE +
+      Math.round((seconds ?? 0) * SECOND),
+  );
+}
+
+/** Writes an ISO 8601 duration in the service's own form: days, hours, minutes, seconds. */
+export function formatDuration(ms: number | undefined): string {
+  if (ms === undefined) return UNLIMITED_TEXT;
+  const days = Math.floor(ms / DAY);
+  const hours = Math.floor((ms % DAY) / HOUR);
+  const minutes = Math.floor((ms % HOUR) / MINUTE);
+  const seconds = (ms % MINUTE) / SECOND;
+  const date = days > 0 ? `${days}D` : '';
+  const time = `${hours > 0 ? `${hours}H` : ''}${minutes > 0 ? `${minutes}M` : ''}${seconds > 0 ? `${seconds}S` : ''}`;
+  if (date === '' && time === '') return 'PT0S';
+  return `P${date}${time === '' ? '' : `T${time}`}`;
+}
+
+/** Reads `d.hh:mm:ss[.fffffff]`, the form of `TimeToLiveTimeSpan`; `undefined` if it is none. */
+export function parseTimeSpan(text: string): { readonly ms: number | undefined } | undefined {
+  const match = TIME_SPAN.exec(text.trim());
+  if (match === null) return undefined;
+  const [, days, hours, minutes, seconds, fraction] = match;
+  const ms =
+    Number(days ?? 0) * DAY +
+    Number(hours) * HOUR +
+    Number(minutes) * MINUTE +
+    Number(seconds) * SECOND +
+    Math.floor(Number(`0.${fraction ?? 0}`) * SECOND);
+  return { ms: unlimitedAbove(ms) };
+}
+
+/** A number of ms, or unlimited where it reaches the largest TimeSpan. */
+export function unlimitedAbove(ms: number): number | undefined {
+  return ms >= UNLIMITED_MS ? undefined : ms;
+}

@@ -1,0 +1,20 @@
+import type { EntityDescription } from './descriptions.ts';
+
+/** An entity as the broker keeps it: what was said of it, and who it is. */
+export interface Entity<Description extends EntityDescription = EntityDescription> {
+  /**
+   * Internal identity. Delete and create under the same name gives a new one, so that the old
+   * messages can never be seen again (design §3, rule 6).
+   */
+  readonly id: string;
+  /** Lower-case path, unique in the namespace. */
+  readonly key: string;
+  /** The path as it was spelt at creation. */
+  readonly name: string;
+  /** Raised by every change of a property, which is what ends all locks held on the entity. */
+  readonly epoch: number;
+  /** Epoch ms. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly description: Description;
+}

@@ -1,0 +1,51 @@
+/** Every quota and bound in one place. Times in ms, sizes in bytes, unless the name says otherwise. */
+
+const KB = 1024;
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const DAY = 24 * 60 * MINUTE;
+
+/** Limits that a client can meet; sources: semantics §1.2, §1.8. */
+export const LIMITS = {
+  entityPathLength: 260,
+  childNameLength: 50,
+  idLength: 128,
+  deadLetterTextLength: 4096,
+  userMetadataLength: 1024,
+
+  messageKilobytesDefault: 256,
+  messageKilobytesMax: 100 * 1024,
+  /** A batch may be this large even where single messages may not. */
+  batchBytes: 1024 * KB,
+  batchMessages: 4500,
+  propertyValueBytes: 32 * KB,
+  propertiesBytes: 64 * KB,
+
+  lockMsMin: 5 * SECOND,
+  lockMsMax: 5 * MINUTE,
+  lockMsDefault: 1 * MINUTE,
+  maxDeliveryCountDefault: 10,
+  maxDeliveryCountMax: 2_147_483_647,
+  autoDeleteOnIdleMsMin: 5 * MINUTE,
+  duplicateDetectionMsMin: 20 * SECOND,
+  duplicateDetectionMsMax: 7 * DAY,
+  duplicateDetectionMsDefault: 10 * MINUTE,
+  defaultTimeToLiveMsMin: 1 * SECOND,
+
+  receiveMessages: 1000,
+  /** One answer carries at most this many bytes of bodies; a Lambda answer ends at 6 MB. */
+  receiveBytes: 4 * 1024 * KB,
+  receiveTimeoutSeconds: 60,
+  settlements: 1000,
+  peekMessages: 250,
+  peekBytes: 256 * KB,
+  forwardHops: 4,
+  transactionMessages: 100,
+  partitions: 16,
+  authorizationRules: 12,
+  entitiesPerNamespace: 10_000,
+  partitionedEntitiesPerNamespace: 100,
+  subscriptionsPerTopic: 2000,
+  filterTextLength: 1024,
+  listPage: 100,
+} as const;
