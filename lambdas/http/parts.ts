@@ -1,0 +1,22 @@
+import type { Broker } from '../../shared/broker/broker.ts';
+import type { EntityStore } from '../../shared/broker/ports.ts';
+import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
+import type { AuthorizationRule } from '../../shared/domain/descriptions.ts';
+
+/** What the HTTP routes are built from. Handlers choose the real parts, tests the ones they move. */
+export interface HttpParts {
+  readonly broker: Broker;
+  readonly entities: EntityStore;
+  readonly namespaceKeys: NamespaceKeys;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  /** The name of the namespace, as management shows it. */
+  readonly namespace: string;
+  /** The longest a receive may wait for a message, ms; short where waiting is paid for. */
+  readonly receiveWaitMsMax: number;
+}
+
+/** The shared access policies that hold for the whole namespace. */
+export interface NamespaceKeys {
+  rules(): Promise<readonly AuthorizationRule[]>;
+}

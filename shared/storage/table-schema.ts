@@ -1,0 +1,36 @@
+/**
+ * The two tables, as data: CDK deploys them, the local server and the tests create them.
+ * Both have the same plain shape; keys.ts says what the keys mean.
+ */
+
+export interface TableNames {
+  /** Descriptors of entities, their rules and keys. */
+  readonly entities: string;
+  /** Heads, blocks and payloads of messages. */
+  readonly messages: string;
+}
+
+export const PARTITION_KEY = 'pk';
+export const SORT_KEY = 'sk';
+
+/**
+ * The attribute that DynamoDB's own expiry looks at, epoch seconds. A free garbage collector for
+ * what is already logically gone; no rule depends on when it runs (design §3, rule 8).
+ */
+export const GARBAGE_AFTER = 'gc';
+
+/** The request that creates one of the tables on any engine that speaks the DynamoDB API. */
+export function createTableRequest(tableName: string) {
+  return {
+    TableName: tableName,
+    BillingMode: 'PAY_PER_REQUEST',
+    AttributeDefinitions: [
+      { AttributeName: PARTITION_KEY, AttributeType: 'S' },
+      { AttributeName: SORT_KEY, AttributeType: 'S' },
+    ],
+    KeySchema: [
+      { AttributeName: PARTITION_KEY, KeyType: 'HASH' },
+      { AttributeName: SORT_KEY, KeyType: 'RANGE' },
+    ],
+  } as const;
+}
