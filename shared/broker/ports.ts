@@ -1,5 +1,12 @@
+import type { BlockRules } from '../domain/block.ts';
+import type { BrokerError } from '../domain/broker-error.ts';
 import type { EntityDescription } from '../domain/descriptions.ts';
 import type { Entity } from '../domain/entity.ts';
+import type { SubQueue } from '../domain/entity-path.ts';
+import type { LockToken } from '../domain/lock-token.ts';
+import type { Log } from '../domain/log.ts';
+import type { LockedMessage, Message, StoredMessage } from '../domain/message.ts';
+import type { SettlementAction } from './broker.ts';
 
 /** Keeps what is known of entities. Paths are lower-case keys as of `parseEntityPath`. */
 export interface EntityStore {
@@ -17,8 +24,13 @@ export interface EntityStore {
    * Throws MessagingEntityNotFound, ConflictInProgress.
    */
   update(entity: Entity, description: EntityDescription, now: number): Promise<Entity>;
-  /** Removes the entity and all that belongs to it. Throws MessagingEntityNotFound. */
+  /**
+   * Removes the entity at once; the sweep clears what belonged to it. Throws
+   * MessagingEntityNotFound.
+   */
   remove(key: string, now: number): Promise<void>;
+  /** Gives a sub-queue a new, empty log, in constant time. Throws MessagingEntityNotFound. */
+  purge(entity: Entity, subQueue: SubQueue, now: number): Promise<Entity>;
   /** The entities of one kind in order of their names; of one topic where its key is given. */
   list(page: ListPage): Promise<readonly Entity[]>;
   /** Drops what is remembered of an entity, so that the next `find` reads. */
@@ -33,3 +45,67 @@ export type ListPage =
       readonly skip: number;
       readonly top: number;
     };
+
+/** Under a lock after a peek-lock; without one after receive-and-delete. */
+export type ReceivedMessage = LockedMessage | StoredMessage;
+
+/** What becomes of messages that are over, in a log that has a dead-letter queue. */
+export interface LogPolicy {
+  readonly rules: BlockRules;
+  readonly expired: 'drop' | 'deadLetter';
+  readonly deadLetterLog: Log;
+}
+
+export interface ClaimRequest extends LogPolicy {
+  readonly mode: 'peekLock' | 'receiveAndDelete';
+  readonly maxMessages: number;
+  /** Bodies of more than this are not handed out in one answer, except a single one. */
+  readonly maxBytes: number;
+  readonly lockMs: number;
+}
+
+/** A settlement whose token has been read. */
+export interface TokenSettlement {
+  readonly token: LockToken;
+  readonly action: SettlementAction;
+}
+
+/**
+ * Keeps messages. Each method is carried out by conditional writes that decide; what is passed in
+ * may be a few seconds old. All throw ServiceBusy and ServiceTimeout.
+ */
+export interface MessageStore {
+  /**
+   * Stores messages at the end of a log, all or none, and returns the first of their sequence
+   * numbers, which are gapless. Throws MessagingEntityNotFound.
+   */
+  append(log: Log, messages: readonly Message[]): Promise<bigint>;
+  /** Hands out what can be had now, in order. */
+  claim(log: Log, request: ClaimRequest): Promise<readonly ReceivedMessage[]>;
+  /** Settles each message whose lock is live; for each a refusal, or nothing once settled. In order. */
+  settle(
+    log: Log,
+    settlements: readonly TokenSettlement[],
+    policy: LogPolicy,
+  ): Promise<readonly (BrokerError | undefined)[]>;
+  /** Starts locks anew; for each the new end (epoch ms), or a refusal. In order. */
+  renew(
+    log: Log,
+    tokens: readonly LockToken[],
+    lockMs: number,
+    rules: BlockRules,
+  ): Promise<readonly (number | BrokerError)[]>;
+}
+
+/** Lets a receive wait for messages without asking the database all the time. */
+export interface Arrivals {
+  /** Starts listening: to be called before looking, so that nothing slips through in between. */
+  wait(logs: readonly Log[], ms: number): Arrival;
+}
+
+export interface Arrival {
+  /** Resolves when something may have come into one of the logs, or the time is over. */
+  readonly done: Promise<void>;
+  /** Stops listening. */
+  cancel(): void;
+}

@@ -1,4 +1,6 @@
 import type { EntityDescription } from './descriptions.ts';
+import type { SubQueue } from './entity-path.ts';
+import { LIMITS } from './limits.ts';
 
 /** An entity as the broker keeps it: what was said of it, and who it is. */
 export interface Entity<Description extends EntityDescription = EntityDescription> {
@@ -7,14 +9,25 @@ export interface Entity<Description extends EntityDescription = EntityDescriptio
    * messages can never be seen again (design §3, rule 6).
    */
   readonly id: string;
+  /** Of a subscription, the internal identity of its topic. */
+  readonly parentId?: string;
   /** Lower-case path, unique in the namespace. */
   readonly key: string;
   /** The path as it was spelt at creation. */
   readonly name: string;
   /** Raised by every change of a property, which is what ends all locks held on the entity. */
   readonly epoch: number;
+  /** Raised by each purge of a sub-queue: a purge is a change of name for its log, at once. */
+  readonly generations: Readonly<Record<SubQueue, number>>;
   /** Epoch ms. */
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly description: Description;
+}
+
+/** How many partitions an entity's messages are spread over; chosen at creation (semantics §8). */
+export function partitionsOf({ description }: Entity): number {
+  return 'enablePartitioning' in description && description.enablePartitioning
+    ? LIMITS.partitions
+    : 1;
 }

@@ -1,0 +1,87 @@
+import { AssetHashType, DockerImage, type Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import {
+  Architecture,
+  Code,
+  Function as LambdaFunction,
+  LoggingFormat,
+  Runtime,
+  Tracing,
+} from 'aws-cdk-lib/aws-lambda';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import type { Construct } from 'constructs';
+import { VARIABLES } from '../../lambdas/http/variables.ts';
+import { type FunctionName, TABLE_RIGHTS } from '../functions.ts';
+import type { StageSettings } from '../settings.ts';
+import type { BrokerTables } from './broker-tables.ts';
+import { bundle, functionFolder } from './bundle.ts';
+
+/** What one of the functions is made of. */
+export interface BrokerFunctionProps {
+  readonly name: FunctionName;
+  readonly description: string;
+  readonly timeout: Duration;
+  readonly tables: BrokerTables;
+  readonly settings: StageSettings;
+  /** Settings beyond the names of the tables. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** The one way a Lambda is made here: bundled, traced, its logs kept for a time, its rights listed. */
+export class BrokerFunction extends LambdaFunction {
+  constructor(scope: Construct, id: string, props: BrokerFunctionProps) {
+    const { name, settings, tables } = props;
+    const reserved = settings.reservedConcurrency[name];
+    const logGroup = new LogGroup(scope, `${id}Logs`, {
+      retention: settings.logRetentionDays,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    super(scope, id, {
+      description: props.description,
+      runtime: Runtime.NODEJS_24_X,
+      architecture: Architecture.ARM_64,
+      handler: 'index.handler',
+      code: bundledCode(name),
+      memorySize: settings.memoryMb[name],
+      timeout: props.timeout,
+      tracing: Tracing.ACTIVE,
+      logGroup,
+      loggingFormat: LoggingFormat.JSON,
+      // A role of our own: the usual managed policy may write to every log of the account.
+      role: new Role(scope, `${id}Role`, {
+        assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
+      }),
+      environment: {
+        [VARIABLES.entitiesTable]: tables.entities.tableName,
+        [VARIABLES.messagesTable]: tables.messages.tableName,
+        ...props.environment,
+      },
+      ...(reserved === undefined ? {} : { reservedConcurrentExecutions: reserved }),
+    });
+    this.allow(['logs:CreateLogStream', 'logs:PutLogEvents'], logGroup.logGroupArn);
+    this.allow(TABLE_RIGHTS[name].entities, tables.entities.tableArn);
+    this.allow(TABLE_RIGHTS[name].messages, tables.messages.tableArn);
+  }
+
+  /** Grants these actions on this one resource. */
+  allow(actions: readonly string[], resource: string): void {
+    this.addToRolePolicy(new PolicyStatement({ actions: [...actions], resources: [resource] }));
+  }
+}
+
+/** Bundled here and now by the esbuild of this repository: no Docker, no network. */
+function bundledCode(name: FunctionName): Code {
+  return Code.fromAsset(functionFolder(name), {
+    assetHashType: AssetHashType.OUTPUT,
+    bundling: {
+      // Never run: `local` always succeeds or throws.
+      image: DockerImage.fromRegistry('scratch'),
+      local: {
+        tryBundle: (outputDirectory) => {
+          bundle(name, outputDirectory);
+          return true;
+        },
+      },
+    },
+  });
+}

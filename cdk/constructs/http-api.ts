@@ -1,0 +1,46 @@
+import { HttpApi, HttpMethod, HttpStage } from 'aws-cdk-lib/aws-apigatewayv2';
+import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
+import { Construct } from 'constructs';
+import { ROUTES } from '../../lambdas/http/route-table.ts';
+import { gatewayRoutes } from '../gateway-routes.ts';
+import type { StageSettings } from '../settings.ts';
+import type { BrokerFunction } from './broker-function.ts';
+
+/** What the API is made of. */
+export interface BrokerApiProps {
+  readonly functions: Readonly<Record<'send' | 'receive' | 'settle' | 'manage', BrokerFunction>>;
+  readonly settings: StageSettings;
+}
+
+/**
+ * The HTTP API before the functions. It has the `$default` stage, hence no path prefix: the official
+ * clients drop the path of an endpoint.
+ */
+export class BrokerApi extends Construct {
+  readonly api: HttpApi;
+
+  constructor(scope: Construct, id: string, { functions, settings }: BrokerApiProps) {
+    super(scope, id);
+    const integrations = {
+      send: new HttpLambdaIntegration('Send', functions.send),
+      receive: new HttpLambdaIntegration('Receive', functions.receive),
+      settle: new HttpLambdaIntegration('Settle', functions.settle),
+      manage: new HttpLambdaIntegration('Manage', functions.manage),
+    };
+    this.api = new HttpApi(this, 'Api', {
+      apiName: settings.namespace,
+      createDefaultStage: false,
+      defaultIntegration: integrations.manage,
+    });
+    new HttpStage(this, 'Stage', {
+      httpApi: this.api,
+      stageName: '$default',
+      autoDeploy: true,
+      throttle: { rateLimit: settings.throttle.rate, burstLimit: settings.throttle.burst },
+    });
+    for (const { method, path, function: name } of gatewayRoutes(ROUTES)) {
+      const methods = [HttpMethod[method]];
+      this.api.addRoutes({ path, methods, integration: integrations[name] });
+    }
+  }
+}

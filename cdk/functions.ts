@@ -1,0 +1,45 @@
+/** The folders under lambdas/ that become functions. */
+export const FUNCTION_NAMES = ['send', 'receive', 'settle', 'manage', 'sweep'] as const;
+export type FunctionName = (typeof FUNCTION_NAMES)[number];
+
+/** DynamoDB actions that a function may take on each table. */
+export interface TableRights {
+  readonly entities: readonly string[];
+  readonly messages: readonly string[];
+}
+
+const READ_ENTITIES = ['dynamodb:GetItem', 'dynamodb:Query'];
+
+/** Claims, settlements and moves; a transaction needs the rights of the actions in it. */
+const HOLD_MESSAGES = [
+  'dynamodb:GetItem',
+  'dynamodb:BatchGetItem',
+  'dynamodb:Query',
+  'dynamodb:PutItem',
+  'dynamodb:UpdateItem',
+  'dynamodb:DeleteItem',
+  'dynamodb:BatchWriteItem',
+];
+
+/** All that can be done to items, and nothing that can be done to a table. No Scan: nothing scans. */
+const EVERY_ITEM = [...HOLD_MESSAGES, 'dynamodb:ConditionCheckItem'];
+
+/** The least each function needs (design §2). */
+export const TABLE_RIGHTS: Readonly<Record<FunctionName, TableRights>> = {
+  send: {
+    entities: READ_ENTITIES,
+    // Whoever can only send can make nothing disappear: no DeleteItem.
+    messages: [
+      'dynamodb:GetItem',
+      'dynamodb:Query',
+      'dynamodb:PutItem',
+      'dynamodb:UpdateItem',
+      'dynamodb:BatchWriteItem',
+      'dynamodb:ConditionCheckItem',
+    ],
+  },
+  receive: { entities: READ_ENTITIES, messages: HOLD_MESSAGES },
+  settle: { entities: READ_ENTITIES, messages: HOLD_MESSAGES },
+  manage: { entities: EVERY_ITEM, messages: EVERY_ITEM },
+  sweep: { entities: EVERY_ITEM, messages: EVERY_ITEM },
+};

@@ -1,0 +1,85 @@
+import { CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import type { Construct } from 'constructs';
+import { VARIABLES } from '../../lambdas/http/variables.ts';
+import { Alarms } from '../constructs/alarms.ts';
+import { BrokerFunction } from '../constructs/broker-function.ts';
+import { BrokerTables } from '../constructs/broker-tables.ts';
+import { BrokerApi } from '../constructs/http-api.ts';
+import { SWEEP_TIMEOUT, scheduleSweep } from '../constructs/sweeping.ts';
+import type { StageSettings } from '../settings.ts';
+
+/** API Gateway gives up after 30 s; a function that goes on would be paid for and heard by nobody. */
+const HTTP_TIMEOUT = Duration.seconds(29);
+
+/** One complete broker: a namespace. */
+export class BrokerStack extends Stack {
+  readonly #settings: StageSettings;
+  readonly #tables: BrokerTables;
+  readonly #rootKey: Secret;
+
+  constructor(scope: Construct, id: string, settings: StageSettings) {
+    super(scope, id, { description: 'dynabus: a service bus without servers' });
+    this.#settings = settings;
+    this.#tables = new BrokerTables(this, 'Tables', settings);
+    this.#rootKey = rootKey(this, settings);
+
+    const functions = {
+      send: this.#httpFunction('send', 'Send', 'Sends messages to one-segment entities'),
+      receive: this.#httpFunction('receive', 'Receive', 'Receives from one-segment entities'),
+      settle: this.#httpFunction('settle', 'Settle', 'Settles messages of one-segment entities'),
+      manage: this.#httpFunction('manage', 'Manage', 'Management, and all paths without a route'),
+    };
+    const sweep = new BrokerFunction(this, 'Sweep', {
+      name: 'sweep',
+      description: 'Does what has come due: expiry, scheduled messages, clearing away',
+      timeout: SWEEP_TIMEOUT,
+      tables: this.#tables,
+      settings,
+    });
+    scheduleSweep(this, sweep, settings);
+    const { api } = new BrokerApi(this, 'Http', { functions, settings });
+    new Alarms(this, 'Alarms', { api, sweep, settings });
+    this.#output(api.apiEndpoint);
+  }
+
+  #httpFunction(
+    name: 'send' | 'receive' | 'settle' | 'manage',
+    id: string,
+    description: string,
+  ): BrokerFunction {
+    const handler = new BrokerFunction(this, id, {
+      name,
+      description,
+      timeout: HTTP_TIMEOUT,
+      tables: this.#tables,
+      settings: this.#settings,
+      environment: {
+        [VARIABLES.namespace]: this.#settings.namespace,
+        [VARIABLES.rootKeySecret]: this.#rootKey.secretArn,
+        [VARIABLES.receiveWaitMsMax]: String(this.#settings.receiveWaitMsMax),
+      },
+    });
+    handler.allow(['secretsmanager:GetSecretValue'], this.#rootKey.secretArn);
+    return handler;
+  }
+
+  #output(endpoint: string): void {
+    new CfnOutput(this, 'Endpoint', { value: endpoint });
+    new CfnOutput(this, 'RootKeySecretName', { value: this.#rootKey.secretName });
+    new CfnOutput(this, 'EntitiesTable', { value: this.#tables.entities.tableName });
+    new CfnOutput(this, 'MessagesTable', { value: this.#tables.messages.tableName });
+  }
+}
+
+/**
+ * The key of RootManageSharedAccessKey: made at deployment, known to nobody. As long as the service's
+ * own keys; letters and digits only, so that it survives every connection string and shell.
+ */
+function rootKey(scope: Construct, settings: StageSettings): Secret {
+  return new Secret(scope, 'RootKey', {
+    description: `Key of RootManageSharedAccessKey in ${settings.namespace}`,
+    generateSecretString: { passwordLength: 44, excludePunctuation: true },
+    removalPolicy: settings.keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+  });
+}

@@ -1,0 +1,96 @@
+import { isUtf8 } from 'node:buffer';
+import type { ReceivedMessage } from '../../shared/broker/broker.ts';
+import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { LIMITS } from '../../shared/domain/limits.ts';
+import type { OutgoingMessage } from '../../shared/domain/message.ts';
+import { printBrokerProperties, readBrokerProperties, type ShownAs } from './broker-properties.ts';
+import { isJsonObject, parseExactJson } from './exact-json.ts';
+import { base64, parseBase64, printProperties, readProperties } from './property-json.ts';
+import { requireWholeText } from './whole-text.ts';
+
+/**
+ * Messages as JSON (semantics §12.4): a list of `{Body, BrokerProperties, UserProperties}`. Ours
+ * besides: `"BodyEncoding": "base64"` for bodies that are no text, and types in UserProperties.
+ */
+
+export const BATCH_CONTENT_TYPE = 'application/vnd.microsoft.servicebus.json';
+
+const utf8 = new TextEncoder();
+
+/** Whether a Content-Type names the batch format; parameters and case do not count. */
+export function isBatchContentType(contentType: string | null): boolean {
+  return contentType?.split(';', 1)[0]?.trim().toLowerCase() === BATCH_CONTENT_TYPE;
+}
+
+/** Reads a batch. One message that is not valid refuses them all. Throws ArgumentError, InvalidOperation. */
+export function parseBatch(bytes: Uint8Array): readonly OutgoingMessage[] {
+  const json = parseExactJson(bytes, 'The batch');
+  if (!Array.isArray(json)) throw invalid('The batch must be a JSON array of messages.');
+  if (json.length === 0) throw invalid('The batch holds no message.');
+  if (json.length > LIMITS.batchMessages) {
+    throw invalid(`The batch holds ${json.length} messages; the limit is ${LIMITS.batchMessages}.`);
+  }
+  return json.map(readNumbered);
+}
+
+function readNumbered(json: unknown, index: number): OutgoingMessage {
+  try {
+    return readMessage(json);
+  } catch (error) {
+    if (!(error instanceof BrokerError)) throw error;
+    throw new BrokerError(error.code, `Message ${index} of the batch: ${error.message}`, {
+      cause: error,
+      ...(error.subCode === undefined ? {} : { subCode: error.subCode }),
+    });
+  }
+}
+
+function readMessage(json: unknown): OutgoingMessage {
+  if (!isJsonObject(json)) throw invalid('It must be a JSON object.');
+  return {
+    ...readBrokerProperties(json['BrokerProperties']),
+    body: readBody(json['Body'], json['BodyEncoding'] ?? undefined),
+    properties: readProperties(json['UserProperties']),
+  };
+}
+
+function readBody(body: unknown, encoding: unknown): Uint8Array {
+  if (typeof body !== 'string') throw invalid('Body is required and must be a text.');
+  if (encoding === undefined) return utf8.encode(requireWholeText(body, 'Body'));
+  if (encoding !== 'base64') throw invalid("BodyEncoding may only be 'base64'.");
+  const bytes = parseBase64(body);
+  if (bytes === undefined) throw invalid('Body is not valid base64.');
+  return bytes;
+}
+
+function invalid(sentence: string): BrokerError {
+  return new BrokerError('ArgumentError', sentence, { subCode: '40000' });
+}
+
+/** The JSON text of messages; a body comes back byte for byte, as text wherever it is UTF-8. */
+export function printBatch(
+  messages: readonly ReceivedMessage[],
+  view: ShownAs['view'] = 'received',
+): string {
+  const shownAs: ShownAs = { view, contentType: true, expiresAt: true };
+  return `[${messages.map((message) => printMessage(message, shownAs)).join(',')}]`;
+}
+
+function printMessage(stored: ReceivedMessage, shownAs: ShownAs): string {
+  const { body, properties } = stored.message;
+  const members = [
+    ...printBody(body),
+    `"BrokerProperties":${printBrokerProperties(stored, shownAs)}`,
+    `"UserProperties":${printProperties(properties)}`,
+  ];
+  return `{${members.join(',')}}`;
+}
+
+function printBody(body: Uint8Array): readonly string[] {
+  // `toString` keeps a byte order mark, which a TextDecoder drops unless told otherwise.
+  if (isUtf8(body)) {
+    const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
+    return [`"Body":${JSON.stringify(text)}`];
+  }
+  return [`"Body":"${base64(body)}"`, '"BodyEncoding":"base64"'];
+}

@@ -1,0 +1,124 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { createBroker } from '../../shared/broker/create-broker.ts';
+import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
+import { DocumentTable } from '../../shared/storage/documents.ts';
+import { Table } from '../../shared/storage/dynamo.ts';
+import { EntityCache } from '../../shared/storage/entity-cache.ts';
+import { DynamoEntityStore } from '../../shared/storage/entity-store.ts';
+import { Fronts } from '../../shared/storage/front-memory.ts';
+import { DynamoMessageStore } from '../../shared/storage/message-store.ts';
+import { Signals } from '../../shared/storage/signals.ts';
+import type { StoreContext } from '../../shared/storage/store-context.ts';
+import type { TableNames } from '../../shared/storage/table-schema.ts';
+import type { UnitMeter } from '../../shared/storage/unit-meter.ts';
+import { BackgroundWork } from './background-work.ts';
+import type { HttpParts, NamespaceKeys } from './parts.ts';
+
+/** What a namespace is made of; a handler, the local server or a test decides. */
+export interface ComposeSettings {
+  readonly client: DynamoDBClient;
+  readonly tables: TableNames;
+  readonly namespace: string;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  /** The key of RootManageSharedAccessKey, or how to get it. */
+  readonly rootKey: string | (() => Promise<string>);
+  /** Whether no other process serves this namespace, so that caches are known to be right. */
+  readonly soleProcess: boolean;
+  readonly receiveWaitMsMax: number;
+  /** Counts capacity units, for benchmarks and tests. */
+  readonly meter?: UnitMeter;
+}
+
+/** The parts of the routes, and what the composition root itself needs of them. */
+export interface ComposedParts extends HttpParts {
+  readonly context: StoreContext;
+  readonly store: DynamoEntityStore;
+  readonly documents: DocumentTable;
+  readonly background: BackgroundWork;
+  readonly signals: Signals;
+}
+
+/** How long an entity may be used after it was read, ms. */
+const ENTITY_KEPT_MS = 2000;
+/** Where this is the only process, it sees every change itself; this bounds memory only. */
+const ENTITY_KEPT_MS_ALONE = 60_000;
+/** Clocks of machines run at slightly different speeds. */
+const OUTLAST_MARGIN_MS = 200;
+const POLL_MS = 500;
+const ROOT_KEY_NAME = 'RootManageSharedAccessKey';
+
+/** Builds broker and storage, without management: what a function for messages loads. */
+export function composeParts(settings: ComposeSettings): ComposedParts {
+  const { client, tables, namespace, clock, random, soleProcess, meter } = settings;
+  const monotonicNow = () => performance.now();
+  const documents = new DocumentTable(
+    DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } }),
+    tables.entities,
+    meter,
+  );
+  const entities = new DynamoEntityStore({
+    table: documents,
+    messagesTable: tables.messages,
+    namespace,
+    random,
+    cache: new EntityCache(soleProcess ? ENTITY_KEPT_MS_ALONE : ENTITY_KEPT_MS, monotonicNow),
+    outlastCaches: () =>
+      soleProcess ? Promise.resolve() : pause(ENTITY_KEPT_MS + OUTLAST_MARGIN_MS),
+  });
+  const signals = new Signals(POLL_MS);
+  const background = new BackgroundWork();
+  const context: StoreContext = {
+    table: new Table(client, tables.messages, meter),
+    clock,
+    random,
+    fronts: new Fronts(monotonicNow),
+    background: (work) => background.add(work),
+    signal: (log) => signals.signal(log),
+  };
+  const broker = createBroker({
+    entities,
+    messages: new DynamoMessageStore(context),
+    arrivals: signals,
+    clock,
+    random,
+    monotonicNow,
+  });
+  return {
+    broker,
+    entities,
+    namespaceKeys: rootKeys(settings.rootKey),
+    clock,
+    random,
+    namespace,
+    receiveWaitMsMax: settings.receiveWaitMsMax,
+    context,
+    store: entities,
+    documents,
+    background,
+    signals,
+  };
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+function rootKeys(rootKey: ComposeSettings['rootKey']): NamespaceKeys {
+  return {
+    rules: async () => {
+      const key = typeof rootKey === 'string' ? rootKey : await rootKey();
+      return [
+        {
+          keyName: ROOT_KEY_NAME,
+          primaryKey: key,
+          secondaryKey: key,
+          rights: ['Manage', 'Send', 'Listen'],
+          createdAt: 0,
+          modifiedAt: 0,
+        },
+      ];
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import type { Hono } from 'hono';
+import { Management } from '../../shared/broker/management.ts';
+import { DynamoCounts } from '../../shared/storage/counts.ts';
+import { DynamoRuleStore } from '../../shared/storage/rule-store.ts';
+import { manageRoutes } from '../manage/app.ts';
+import { receiveRoutes } from '../receive/app.ts';
+import { sendRoutes } from '../send/app.ts';
+import { settleRoutes } from '../settle/app.ts';
+import { runtimeApp } from './app.ts';
+import { type ComposeSettings, composeParts } from './compose-parts.ts';
+import { composeSweep } from './compose-sweep.ts';
+
+export type { ComposeSettings } from './compose-parts.ts';
+
+/** A whole namespace: every route, and the sweep. */
+export interface Composition {
+  readonly app: Hono;
+  /** One run of the sweep. */
+  sweep(): Promise<void>;
+  /** Lets go of receives that wait, because the clock was moved or the server ends. */
+  wake(): void;
+  /** Ends waits and finishes what was left to do behind answers. */
+  close(): Promise<void>;
+}
+
+/** Builds everything that answers under one namespace. */
+export function compose(settings: ComposeSettings): Composition {
+  const parts = composeParts(settings);
+  const { clock, random, documents, namespace, store, context } = parts;
+  const management = new Management({
+    entities: store,
+    rules: new DynamoRuleStore(documents, namespace, store),
+    counts: new DynamoCounts(documents, context.table, namespace, store),
+    clock,
+    random,
+  });
+  const app = runtimeApp(
+    parts,
+    sendRoutes(parts),
+    receiveRoutes(parts),
+    settleRoutes(parts),
+    manageRoutes({ ...parts, management }),
+  );
+  return {
+    app,
+    sweep: composeSweep(settings),
+    wake: () => parts.signals.signalAll(),
+    close: async () => {
+      parts.signals.signalAll();
+      await parts.background.settled();
+    },
+  };
+}

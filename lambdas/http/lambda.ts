@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
+import { type Environment, readHttpSettings, readTableNames } from './settings.ts';
+
+const CLOCK: Clock = { now: () => Date.now() };
+const RANDOM: RandomSource = { bytes: (count) => randomBytes(count) };
+
+/**
+ * How calls to AWS fail: soon, and then once more, so that three tries end before the client's
+ * patience does. The SDK keeps connections open between invocations by itself.
+ */
+const BOUNDED = {
+  maxAttempts: 3,
+  requestHandler: { connectionTimeout: 1000, requestTimeout: 5000, throwOnRequestTimeout: true },
+};
+
+/** A rotated root key is known everywhere after this long; until then the old one is accepted. */
+const ROOT_KEY_KEPT_MS = 5 * 60 * 1000;
+
+/** An app of routes, as Hono makes them. */
+export interface HttpApp {
+  readonly fetch: (request: Request) => Response | Promise<Response>;
+}
+
+/** What every function is composed of: tables, time and chance. */
+export function lambdaParts(environment: Environment) {
+  return {
+    client: new DynamoDBClient(BOUNDED),
+    tables: readTableNames(environment),
+    clock: CLOCK,
+    random: RANDOM,
+  };
+}
+
+/** What a function that answers HTTP is composed of. */
+export function httpLambdaParts(environment: Environment) {
+  const { namespace, rootKeySecret, receiveWaitMsMax } = readHttpSettings(environment);
+  return {
+    ...lambdaParts(environment),
+    namespace,
+    receiveWaitMsMax,
+    rootKey: rootKeyReader(rootKeySecret),
+    soleProcess: false,
+  };
+}
+
+/** Reads the root key when it is first needed, and again from time to time. */
+function rootKeyReader(secretId: string): () => Promise<string> {
+  const secrets = new SecretsManagerClient(BOUNDED);
+  let held: { readonly key: Promise<string>; readonly readAt: number } | undefined;
+
+  async function read(previous: Promise<string> | undefined): Promise<string> {
+    try {
+      const { SecretString } = await secrets.send(
+        new GetSecretValueCommand({ SecretId: secretId }),
+      );
+      if (!SecretString) throw new Error('The secret of the root key is empty.');
+      return SecretString;
+    } catch (error) {
+      // A key that was good minutes ago is better than refusing everybody.
+      if (previous !== undefined) return previous;
+      held = undefined;
+      throw error;
+    }
+  }
+
+  return () => {
+    const now = CLOCK.now();
+    if (held === undefined || now - held.readAt >= ROOT_KEY_KEPT_MS) {
+      held = { key: read(held?.key), readAt: now };
+    }
+    return held.key;
+  };
+}
+
+/**
+ * Lets an HTTP API call the app, event format 2.0. Not Hono's adapter, which changes bytes on the
+ * way: bodies without a content type and headers beyond ASCII.
+ */
+export function httpHandler(app: HttpApp) {
+  return async (event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> =>
+    toResult(await app.fetch(toRequest(event)));
+}
+
+function toRequest(event: APIGatewayProxyEventV2): Request {
+  const { domainName, http } = event.requestContext;
+  const query = event.rawQueryString === '' ? '' : `?${event.rawQueryString}`;
+  const mayHaveBody = http.method !== 'GET' && http.method !== 'HEAD';
+  return new Request(`https://${domainName}${encodePath(event.rawPath)}${query}`, {
+    method: http.method,
+    headers: Object.entries(event.headers).map(([name, value]) => [name, toByteString(value)]),
+    body: mayHaveBody && event.body ? bytes(event.body, event.isBase64Encoded) : null,
+  });
+}
+
+/**
+ * HTTP APIs hand over the path percent-decoded, `rawPath` though it is called. What cannot stand in
+ * a path is encoded again, and what is still encoded stays so.
+ */
+function encodePath(path: string): string {
+  return encodeURI(path)
+    .replace(/%25(?=[\da-f]{2})/gi, '%')
+    .replace(/[?#]/g, encodeURIComponent);
+}
+
+/** Headers are bytes to `fetch` and to node:http; one character each, whatever they encode. */
+function toByteString(value = ''): string {
+  return Buffer.from(value, 'utf8').toString('latin1');
+}
+
+function bytes(body: string, isBase64: boolean): Buffer {
+  return Buffer.from(body, isBase64 ? 'base64' : 'utf8');
+}
+
+/** Base64 always: a body is bytes, and its content type says nothing certain about them. */
+async function toResult(response: Response): Promise<APIGatewayProxyStructuredResultV2> {
+  return {
+    statusCode: response.status,
+    headers: Object.fromEntries(response.headers),
+    body: Buffer.from(await response.arrayBuffer()).toString('base64'),
+    isBase64Encoded: true,
+  };
+}

@@ -1,0 +1,34 @@
+import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { LIMITS } from '../../shared/domain/limits.ts';
+
+const WHOLE_NUMBER = /^\d{1,9}$/;
+
+/** How long a receive waits. */
+export interface Wait {
+  readonly ms: number;
+  /** Whether the client asked for longer; it may ask again at once. */
+  readonly shortened: boolean;
+}
+
+/** Reads `timeout`, in whole seconds, up to what the service grants. Throws ArgumentError. */
+export function parseWait(timeout: string | undefined, waitMsMax: number): Wait {
+  if (timeout !== undefined && !WHOLE_NUMBER.test(timeout)) {
+    throw invalid(`The timeout '${timeout.slice(0, 32)}' is not a number of whole seconds from 0.`);
+  }
+  const asked = (timeout === undefined ? LIMITS.receiveTimeoutSeconds : Number(timeout)) * 1000;
+  return { ms: Math.min(asked, waitMsMax), shortened: asked > waitMsMax };
+}
+
+/** Reads `maxMessages`; absent where one message is wanted in the form of headers. Throws ArgumentError. */
+export function parseMaxMessages(maxMessages: string | undefined): number | undefined {
+  if (maxMessages === undefined) return undefined;
+  const count = WHOLE_NUMBER.test(maxMessages) ? Number(maxMessages) : 0;
+  if (count >= 1 && count <= LIMITS.receiveMessages) return count;
+  throw invalid(
+    `The maxMessages '${maxMessages.slice(0, 32)}' is not a whole number from 1 to ${LIMITS.receiveMessages}.`,
+  );
+}
+
+function invalid(sentence: string): BrokerError {
+  return new BrokerError('ArgumentError', sentence, { subCode: '40000' });
+}

@@ -1,0 +1,119 @@
+/**
+ * Every operation the service offers over HTTP, as data: the apps, the deployment and the contract
+ * all read this one table. It imports nothing.
+ */
+export interface Route {
+  readonly name: string;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** `{entity}` may hold slashes and a dead-letter suffix; every other `{…}` is one segment. */
+  readonly path: string;
+  /** The function that serves it when deployed. */
+  readonly function: 'send' | 'receive' | 'settle' | 'manage';
+  /** The right a token must carry; `none` = no token at all. */
+  readonly right: 'Send' | 'Listen' | 'Manage' | 'none';
+  /** `runtime` is the vendor's REST API; an `extension` is ours, and speaks JSON. */
+  readonly kind: 'runtime' | 'extension' | 'management';
+  readonly summary: string;
+}
+
+/** In order of precedence: where two paths fit one request, the first serves it. */
+export const ROUTES = [
+  // Messages: semantics §12.2.
+  {
+    name: 'send',
+    method: 'POST',
+    path: '/{entity}/messages',
+    function: 'send',
+    right: 'Send',
+    kind: 'runtime',
+    summary: 'Sends one message, or a JSON batch of messages, all or none.',
+  },
+  {
+    name: 'peekLock',
+    method: 'POST',
+    path: '/{entity}/messages/head',
+    function: 'receive',
+    right: 'Listen',
+    kind: 'runtime',
+    summary: 'Locks and returns the next message, or up to maxMessages; may settle earlier ones.',
+  },
+  {
+    name: 'receiveAndDelete',
+    method: 'DELETE',
+    path: '/{entity}/messages/head',
+    function: 'receive',
+    right: 'Listen',
+    kind: 'runtime',
+    summary: 'Removes and returns the next message, or up to maxMessages; may settle earlier ones.',
+  },
+  {
+    name: 'settle',
+    method: 'POST',
+    path: '/{entity}/messages/$settle',
+    function: 'settle',
+    right: 'Listen',
+    kind: 'extension',
+    summary: 'Settles many locked messages, each with its own outcome.',
+  },
+  {
+    name: 'renewLocks',
+    method: 'POST',
+    path: '/{entity}/messages/$renew',
+    function: 'settle',
+    right: 'Listen',
+    kind: 'extension',
+    summary: 'Renews the locks of many messages, each with its own outcome.',
+  },
+  {
+    name: 'complete',
+    method: 'DELETE',
+    path: '/{entity}/messages/{message}/{lockToken}',
+    function: 'settle',
+    right: 'Listen',
+    kind: 'runtime',
+    summary: 'Completes a locked message: it is done and gone.',
+  },
+  {
+    name: 'abandon',
+    method: 'PUT',
+    path: '/{entity}/messages/{message}/{lockToken}',
+    function: 'settle',
+    right: 'Listen',
+    kind: 'runtime',
+    summary: 'Unlocks a message, so that it can be received again.',
+  },
+  {
+    name: 'renewLock',
+    method: 'POST',
+    path: '/{entity}/messages/{message}/{lockToken}',
+    function: 'settle',
+    right: 'Listen',
+    kind: 'runtime',
+    summary: 'Starts the lock of a message anew.',
+  },
+
+  // The service itself.
+  {
+    name: 'health',
+    method: 'GET',
+    path: '/$health',
+    function: 'manage',
+    right: 'none',
+    kind: 'extension',
+    summary: 'Says whether the service answers.',
+  },
+  {
+    name: 'emulatorHealth',
+    method: 'GET',
+    path: '/health',
+    function: 'manage',
+    right: 'none',
+    kind: 'extension',
+    summary: "The same under the address of the vendor's emulator.",
+  },
+
+  // Management (semantics §13) comes last: its `/{entity}` fits every path.
+] as const satisfies readonly Route[];
+
+/** The name of one operation. */
+export type RouteName = (typeof ROUTES)[number]['name'];

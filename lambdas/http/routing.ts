@@ -1,0 +1,85 @@
+import { type Context, Hono } from 'hono';
+import { assert } from '../../shared/domain/assert.ts';
+import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { type EntityPath, parseEntityPath } from '../../shared/domain/entity-path.ts';
+import { errorHandler, unknownRouteResponse } from './error-response.ts';
+import type { HttpParts } from './parts.ts';
+import { ROUTES, type Route, type RouteName } from './route-table.ts';
+import { authorize } from './sas-token.ts';
+
+/** Serves one operation on the entity that the path names; the caller has the right to it. */
+export type EntityHandler = (c: Context, path: EntityPath) => Response | Promise<Response>;
+
+/** What follows an entity on the paths of its messages, with the slash before it. */
+const MESSAGES_TAIL = /(?<=.)\/messages(?:\/[^/]*){0,2}$/i;
+
+/**
+ * An app with all that the routes of messages share: paths that match without regard to case
+ * (semantics §1.2), refusals as answers, and an answer for unknown routes.
+ */
+export function createApp(parts: HttpParts): Hono {
+  const app = new Hono({ getPath: routedPath });
+  app.onError(errorHandler(parts, 'runtime'));
+  app.notFound((c) => unknownRouteResponse(c, parts, methodsAt(c.req.path)));
+  return app;
+}
+
+/**
+ * The path as routes see it: still percent-encoded, without a closing slash, and in lower case
+ * where words of ours can stand. The entity's name keeps its spelling.
+ */
+function routedPath(request: Request): string {
+  const { pathname } = new URL(request.url);
+  const path = pathname.replace(/(?<=.)\/+$/, '');
+  return path.replace(MESSAGES_TAIL, (tail) => tail.toLowerCase());
+}
+
+/** Serves an operation of the table: with the path read and the token checked for its right. */
+export function serve(app: Hono, parts: HttpParts, name: RouteName, handle: EntityHandler): void {
+  const { method, path: template, right } = routeNamed(name);
+  app.on(method, honoPath(template), async (c) => {
+    requirePercentEncoding(c.req.path);
+    const path = parseEntityPath(c.req.param('entity') ?? '');
+    if (right !== 'none') await authorize(parts, c.req.raw, path, right);
+    return handle(c, path);
+  });
+}
+
+/** The row of one operation. */
+export function routeNamed(name: RouteName): Route {
+  const route = ROUTES.find((row) => row.name === name);
+  assert(route !== undefined, 'every route name stands in the table');
+  return route;
+}
+
+/** `/{entity}/messages/{message}` as Hono writes it. */
+export function honoPath(template: string): string {
+  return template.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    name === 'entity' ? ':entity{.+}' : `:${name}`,
+  );
+}
+
+/** The methods under which the table knows a path; empty if it does not know it at all. */
+function methodsAt(path: string): readonly string[] {
+  return ROUTES.filter((route) => pathPattern(route.path).test(path)).map(({ method }) => method);
+}
+
+function pathPattern(template: string): RegExp {
+  const source = template
+    .replaceAll('$', '\\$')
+    .replaceAll('{entity}', '.+')
+    .replaceAll(/\{\w+\}/g, '[^/]+');
+  return new RegExp(`^${source}$`);
+}
+
+/** Hono would leave a bad escape as it stands, and the entity would get an odd name. */
+function requirePercentEncoding(path: string): void {
+  try {
+    decodeURIComponent(path);
+  } catch (error) {
+    throw new BrokerError('ArgumentError', 'The path is not percent-encoded UTF-8.', {
+      cause: error,
+      subCode: '40000',
+    });
+  }
+}

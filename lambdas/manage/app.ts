@@ -1,0 +1,199 @@
+import { Hono } from 'hono';
+import type {
+  EntityReport,
+  EntitySettings,
+  ListSubject,
+  Management,
+} from '../../shared/broker/management.ts';
+import { assert } from '../../shared/domain/assert.ts';
+import type { BrokerError } from '../../shared/domain/broker-error.ts';
+import { badValue } from '../../shared/domain/description-checks.ts';
+import type { Entity } from '../../shared/domain/entity.ts';
+import { type EntityPath, parseEntityPath } from '../../shared/domain/entity-path.ts';
+import { errorHandler } from '../http/error-response.ts';
+import type { HttpParts } from '../http/parts.ts';
+import { authorize } from '../http/sas-token.ts';
+import { AtomAnswer, type ListOptions } from './atom-answer.ts';
+import { readEntry, type SentDescription } from './atom-entry.ts';
+import { parseManagePath } from './atom-path.ts';
+import { readRule } from './atom-read-rule.ts';
+import { readQueue, readSubscription, readTopic } from './atom-read-settings.ts';
+import { readBody, readIfMatch, readPageRange } from './atom-request.ts';
+import { authorizeForwarding, authorizeReadingRules } from './atom-rights.ts';
+
+/** What the management routes are built from. */
+export type ManageParts = HttpParts & { readonly management: Management };
+
+/**
+ * The ATOM management API (semantics §13), as the official administration client speaks it. Its paths
+ * are those of the entities, so it fits every path there is: mount it after the routes of messages.
+ *
+ * A missing entity is answered with 404 and the error body, not with the empty feed the cloud service
+ * sometimes gives: the official clients take both for the same, and everybody else expects the 404.
+ */
+export function manageRoutes(parts: ManageParts): Hono {
+  const app = new Hono();
+  app.onError(errorHandler(parts, 'management'));
+  app.get('*', (c) => show(parts, c.req.raw));
+  app.put('*', (c) => put(parts, c.req.raw));
+  app.delete('*', (c) => remove(parts, c.req.raw));
+  return app;
+}
+
+async function show(parts: ManageParts, request: Request): Promise<Response> {
+  const { management, clock } = parts;
+  const answer = new AtomAnswer(request.url, parts.namespace);
+  const at = parseManagePath(new URL(request.url).pathname);
+  switch (at.kind) {
+    case 'discovery':
+      return answer.discovery(clock.now());
+    case 'namespace':
+      await authorize(parts, request, undefined, 'Manage');
+      return answer.namespace();
+    case 'queues':
+      return showEntities(parts, request, QUEUES);
+    case 'topics':
+      return showEntities(parts, request, TOPICS);
+    case 'subscriptions':
+      return showEntities(parts, request, subscriptionsOf(parseEntityPath(at.topic)));
+    case 'rules':
+      return showRules(parts, request, at.subscription);
+    case 'rule':
+      await authorizeReadingRules(parts, request, parseEntityPath(at.subscription));
+      return answer.rule(await management.rules.get(at.subscription, at.name));
+    case 'entity':
+      await authorize(parts, request, parseEntityPath(at.path), 'Manage');
+      return answer.entity(await report(management, await management.get(at.path)));
+  }
+}
+
+async function put(parts: ManageParts, request: Request): Promise<Response> {
+  const { rules } = parts.management;
+  const answer = new AtomAnswer(request.url, parts.namespace);
+  const at = parseManagePath(new URL(request.url).pathname);
+  switch (at.kind) {
+    case 'rule': {
+      await authorize(parts, request, parseEntityPath(at.subscription), 'Manage');
+      const { kind, element } = readEntry(await readBody(request));
+      if (kind !== 'RuleDescription') throw wrongDescription(kind, 'RuleDescription');
+      const rule = readRule(element, at.name);
+      const ifMatch = readIfMatch(request.headers);
+      return ifMatch === undefined
+        ? answer.rule(await rules.create(at.subscription, rule), 201)
+        : answer.rule(await rules.update(at.subscription, rule, ifMatch));
+    }
+    case 'entity':
+      return putEntity(parts, request, at.path);
+    default:
+      throw notAnEntity(request);
+  }
+}
+
+/** Creates; or replaces where `If-Match` says that something should be there (semantics §13.1). */
+async function putEntity(parts: ManageParts, request: Request, path: string): Promise<Response> {
+  const { management } = parts;
+  await authorize(parts, request, parseEntityPath(path), 'Manage');
+  const settings = readSettings(readEntry(await readBody(request)));
+  await authorizeForwarding(parts, request, settings);
+  const ifMatch = readIfMatch(request.headers);
+  const answer = new AtomAnswer(request.url, parts.namespace);
+  return ifMatch === undefined
+    ? answer.entity(await report(management, await management.create(path, settings)), 201)
+    : answer.entity(await report(management, await management.update(path, settings, ifMatch)));
+}
+
+async function remove(parts: ManageParts, request: Request): Promise<Response> {
+  const { management } = parts;
+  const at = parseManagePath(new URL(request.url).pathname);
+  const ifMatch = readIfMatch(request.headers);
+  switch (at.kind) {
+    case 'rule':
+      await authorize(parts, request, parseEntityPath(at.subscription), 'Manage');
+      await management.rules.delete(at.subscription, at.name, ifMatch);
+      break;
+    case 'entity':
+      await authorize(parts, request, parseEntityPath(at.path), 'Manage');
+      await management.delete(at.path, ifMatch);
+      break;
+    default:
+      throw notAnEntity(request);
+  }
+  return new Response(null, { status: 200 });
+}
+
+/** A list of entities and how it is called. */
+interface EntityList {
+  readonly title: ListOptions['title'];
+  readonly path: string;
+  readonly of: ListSubject;
+  /** The entity whose rules of access hold for it too; none for lists of the namespace. */
+  readonly within?: EntityPath;
+}
+
+const QUEUES: EntityList = { title: 'Queues', path: '$Resources/Queues', of: { kind: 'queue' } };
+const TOPICS: EntityList = { title: 'Topics', path: '$Resources/Topics', of: { kind: 'topic' } };
+
+function subscriptionsOf(topic: EntityPath): EntityList {
+  return {
+    title: 'Subscriptions',
+    path: `${topic.name}/Subscriptions`,
+    of: { kind: 'subscription', topic: topic.key },
+    within: topic,
+  };
+}
+
+async function showEntities(
+  parts: ManageParts,
+  request: Request,
+  { title, path, of, within }: EntityList,
+): Promise<Response> {
+  const { management, clock } = parts;
+  await authorize(parts, request, within, 'Manage');
+  const range = readPageRange(new URL(request.url).searchParams);
+  const { items, more } = await management.list({ ...of, ...range });
+  const reports = await management.report(items);
+  const answer = new AtomAnswer(request.url, parts.namespace);
+  return answer.entities(reports, { title, path, range, more, now: clock.now() });
+}
+
+async function showRules(parts: ManageParts, request: Request, path: string): Promise<Response> {
+  const subscription = parseEntityPath(path);
+  await authorizeReadingRules(parts, request, subscription);
+  const range = readPageRange(new URL(request.url).searchParams);
+  const { items, more } = await parts.management.rules.list(path, range);
+  return new AtomAnswer(request.url, parts.namespace).rules(items, {
+    title: 'Rules',
+    path: `${subscription.name}/Rules`,
+    range,
+    more,
+    now: parts.clock.now(),
+  });
+}
+
+function readSettings({ kind, element }: SentDescription): EntitySettings {
+  switch (kind) {
+    case 'QueueDescription':
+      return readQueue(element);
+    case 'TopicDescription':
+      return readTopic(element);
+    case 'SubscriptionDescription':
+      return readSubscription(element);
+    case 'RuleDescription':
+      throw wrongDescription(kind, 'that of a queue, topic or subscription');
+  }
+}
+
+async function report(management: Management, entity: Entity): Promise<EntityReport> {
+  const [only] = await management.report([entity]);
+  assert(only !== undefined, 'there is a report for each entity');
+  return only;
+}
+
+function wrongDescription(kind: string, wanted: string): BrokerError {
+  return badValue(`The path needs another description than ${kind}: ${wanted}.`);
+}
+
+function notAnEntity(request: Request): BrokerError {
+  const { pathname } = new URL(request.url);
+  return badValue(`'${pathname.slice(0, 300)}' is a list or a view; it can only be read.`);
+}

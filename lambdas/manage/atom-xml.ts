@@ -1,0 +1,173 @@
+import { XMLParser, XMLValidator } from 'fast-xml-parser';
+import { badValue } from '../../shared/domain/description-checks.ts';
+
+/**
+ * Reads XML into elements known by namespace, never by prefix: clients choose prefixes as they like.
+ * Whatever is not well-formed, too large, too deep or declares entities is refused before anything
+ * is made of it.
+ */
+
+export interface XmlElement {
+  /** Empty where none is in force. */
+  readonly namespace: string;
+  readonly name: string;
+  readonly attributes: readonly XmlAttribute[];
+  readonly children: readonly XmlElement[];
+  /** Its own text, without that of its children; white space is kept. */
+  readonly text: string;
+}
+
+export interface XmlAttribute {
+  readonly namespace: string;
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Far above any description: the largest holds twelve keys and two expressions. */
+export const XML_BYTES_MAX = 128 * 1024;
+/** The deepest description is nine deep. */
+const DEPTH_MAX = 32;
+/** The parser quotes what it stumbled over, however long. */
+const REASON_LENGTH = 200;
+
+/** Values as they stand: no guessing, no trimming, references left to `decode`. */
+const PARSER = new XMLParser({
+  preserveOrder: true,
+  ignoreAttributes: false,
+  attributeNamePrefix: '',
+  parseTagValue: false,
+  parseAttributeValue: false,
+  trimValues: false,
+  processEntities: false,
+  cdataPropName: '#cdata',
+  ignoreDeclaration: true,
+  ignorePiTags: true,
+  maxNestedTags: DEPTH_MAX,
+  jPath: false,
+});
+
+/** The root element of a document. Throws ArgumentError. */
+export function parseXml(bytes: Uint8Array): XmlElement {
+  if (bytes.length > XML_BYTES_MAX) {
+    throw badValue(`The body is ${bytes.length} bytes long; the limit is ${XML_BYTES_MAX}.`);
+  }
+  const xml = decodeUtf8(bytes);
+  if (/<!DOCTYPE/i.test(xml)) throw badXml('it holds a document type declaration');
+  if (![...xml].every(isXmlCharacter)) throw badXml('it holds a character that XML forbids');
+  const validity = XMLValidator.validate(xml);
+  if (validity !== true) throw badXml(`${validity.err.msg} (line ${validity.err.line})`);
+  const [root, ...others] = elementsOf(parseOrdered(xml), { xml: XML_NAMESPACE });
+  if (root === undefined || others.length > 0) throw badXml('it must hold one root element');
+  return root;
+}
+
+const XML_NAMESPACE = 'http://www.w3.org/XML/1998/namespace';
+
+/** One node as the parser gives it: an element under its name, attributes under `:@`, or text. */
+type OrderedNode = Readonly<Record<string, unknown>>;
+type Scope = Readonly<Record<string, string>>;
+
+function parseOrdered(xml: string): readonly OrderedNode[] {
+  try {
+    return PARSER.parse(xml) as readonly OrderedNode[];
+  } catch (error) {
+    throw badXml(error instanceof Error ? error.message : 'it cannot be read');
+  }
+}
+
+function elementsOf(nodes: readonly OrderedNode[], outer: Scope): readonly XmlElement[] {
+  const elements: XmlElement[] = [];
+  for (const node of nodes) {
+    const name = Object.keys(node).find((key) => key !== ':@');
+    if (name === undefined || name.startsWith('#')) continue;
+    elements.push(elementOf(name, node, outer));
+  }
+  return elements;
+}
+
+function elementOf(qualifiedName: string, node: OrderedNode, outer: Scope): XmlElement {
+  const given = Object.entries((node[':@'] ?? {}) as Record<string, string>).map(
+    ([name, value]) => [name, decode(value)] as const,
+  );
+  const scope = { ...outer, ...declarations(given) };
+  const nodes = node[qualifiedName] as readonly OrderedNode[];
+  return {
+    ...resolve(qualifiedName, scope, scope[''] ?? ''),
+    attributes: given
+      .filter(([name]) => !isDeclaration(name))
+      .map(([name, value]) => ({ ...resolve(name, scope, ''), value })),
+    children: elementsOf(nodes, scope),
+    text: nodes.map(textOf).join(''),
+  };
+}
+
+function textOf(node: OrderedNode): string {
+  if (typeof node['#text'] === 'string') return decode(node['#text']);
+  const [cdata] = (node['#cdata'] ?? []) as readonly OrderedNode[];
+  return typeof cdata?.['#text'] === 'string' ? cdata['#text'] : '';
+}
+
+function isDeclaration(name: string): boolean {
+  return name === 'xmlns' || name.startsWith('xmlns:');
+}
+
+/** The namespaces that an element's attributes declare, by prefix; '' is the default one. */
+function declarations(attributes: readonly (readonly [string, string])[]): Scope {
+  return Object.fromEntries(
+    attributes
+      .filter(([name]) => isDeclaration(name))
+      .map(([name, value]) => [name.slice('xmlns:'.length), value]),
+  );
+}
+
+function resolve(qualifiedName: string, scope: Scope, unprefixed: string) {
+  const colon = qualifiedName.indexOf(':');
+  if (colon < 0) return { namespace: unprefixed, name: qualifiedName };
+  const prefix = qualifiedName.slice(0, colon);
+  const namespace = Object.hasOwn(scope, prefix) ? scope[prefix] : undefined;
+  if (namespace === undefined) throw badXml(`the prefix '${prefix.slice(0, 40)}' is not declared`);
+  return { namespace, name: qualifiedName.slice(colon + 1) };
+}
+
+const PREDEFINED: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+};
+const REFERENCE = /&(?:#(\d{1,7});|#x([0-9a-f]{1,6});|(amp|lt|gt|quot|apos);)?/gi;
+
+/** Resolves the five predefined entities and references to characters; there are no others. */
+function decode(raw: string): string {
+  return raw.replace(REFERENCE, (_, decimal?: string, hex?: string, name?: string) => {
+    if (name !== undefined) return PREDEFINED[name] ?? badReference();
+    const codePoint = Number.parseInt(decimal ?? hex ?? '', hex === undefined ? 10 : 16);
+    if (!(codePoint <= 0x10ffff)) return badReference();
+    const character = String.fromCodePoint(codePoint);
+    return isXmlCharacter(character) ? character : badReference();
+  });
+}
+
+function badReference(): never {
+  throw badXml('it refers to an entity or a character that XML does not know');
+}
+
+/** The characters of XML 1.0, production 2. */
+export function isXmlCharacter(character: string): boolean {
+  const code = character.codePointAt(0) ?? 0;
+  if (code < 0x20) return code === 0x09 || code === 0x0a || code === 0x0d;
+  return code < 0xd800 || (code > 0xdfff && code !== 0xfffe && code !== 0xffff);
+}
+
+function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw badXml(`it is not UTF-8 (${error instanceof Error ? error.message : ''})`);
+  }
+}
+
+function badXml(why: string) {
+  return badValue(`The body is not XML that can be read: ${why.slice(0, REASON_LENGTH)}.`);
+}

@@ -1,0 +1,64 @@
+import type { Context, Hono } from 'hono';
+import type { SettlementAction } from '../../shared/broker/broker.ts';
+import { assert } from '../../shared/domain/assert.ts';
+import { BrokerError } from '../../shared/domain/broker-error.ts';
+import type { EntityPath } from '../../shared/domain/entity-path.ts';
+import { printLockedUntil } from '../http/broker-properties.ts';
+import type { HttpParts } from '../http/parts.ts';
+import { readBody } from '../http/request-body.ts';
+import { createApp, serve } from '../http/routing.ts';
+import {
+  parseRenewals,
+  parseSettlements,
+  printRenewals,
+  printSettlements,
+} from '../http/settlements.ts';
+
+const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const JSON_HEADERS = { 'Content-Type': 'application/json' } as const;
+
+/** Settling and renewing: one message by the address of its lock, or many in one call. */
+export function settleRoutes(parts: HttpParts): Hono {
+  const { broker, random } = parts;
+  const app = createApp(parts);
+
+  serve(app, parts, 'complete', (c, path) => settleOne(c, parts, path, { kind: 'complete' }));
+  serve(app, parts, 'abandon', (c, path) => settleOne(c, parts, path, { kind: 'abandon' }));
+  serve(app, parts, 'renewLock', async (c, path) => {
+    const [outcome] = await broker.renewLocks(path, [lockTokenOf(c)]);
+    if (outcome?.refusal !== undefined) throw outcome.refusal;
+    assert(outcome?.lockedUntil !== undefined, 'a renewal has a new end or a refusal');
+    return c.body(null, 200, { BrokerProperties: printLockedUntil(outcome.lockedUntil) });
+  });
+
+  serve(app, parts, 'settle', async (c, path) => {
+    const outcomes = await broker.settle(path, parseSettlements(await readBody(c.req.raw)));
+    return c.body(`{"settlements":${printSettlements(outcomes, random)}}`, 200, JSON_HEADERS);
+  });
+  serve(app, parts, 'renewLocks', async (c, path) => {
+    const outcomes = await broker.renewLocks(path, parseRenewals(await readBody(c.req.raw)));
+    return c.body(`{"renewals":${printRenewals(outcomes, random)}}`, 200, JSON_HEADERS);
+  });
+
+  return app;
+}
+
+async function settleOne(
+  c: Context,
+  { broker }: HttpParts,
+  path: EntityPath,
+  action: SettlementAction,
+): Promise<Response> {
+  const [outcome] = await broker.settle(path, [{ lockToken: lockTokenOf(c), action }]);
+  assert(outcome !== undefined, 'every settlement has an outcome');
+  if (outcome.refusal !== undefined) throw outcome.refusal;
+  return c.body(null, 200);
+}
+
+function lockTokenOf(c: Context): string {
+  const token = c.req.param('lockToken') ?? '';
+  if (GUID.test(token)) return token.toLowerCase();
+  throw new BrokerError('ArgumentError', `The lock token '${token.slice(0, 64)}' is not a GUID.`, {
+    subCode: '40000',
+  });
+}

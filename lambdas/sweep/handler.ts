@@ -1,0 +1,5 @@
+import { composeSweep } from '../http/compose-sweep.ts';
+import { lambdaParts } from '../http/lambda.ts';
+
+/** Does what has come due; called by the schedule. */
+export const handler = composeSweep(lambdaParts(process.env));

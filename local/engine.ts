@@ -1,0 +1,159 @@
+import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  DATA_FILES,
+  ENGINE_KINDS,
+  type EngineKind,
+  findRecipe,
+  type Recipe,
+} from './engine-recipes.ts';
+import { type GuardedProcess, startGuarded } from './guarded-process.ts';
+import { StartupError } from './startup-error.ts';
+
+const HOST = '127.0.0.1';
+const START_MS_MAX = 60_000;
+const POLL_MS = 20;
+
+/** A running engine that speaks the DynamoDB API. */
+export interface Engine {
+  readonly endpoint: string;
+  /** As users are told, for instance `DynamoDB Local (Java 17), in memory`. */
+  readonly name: string;
+  /** Whether it was started here, so that nobody else works on its data. */
+  readonly startedHere: boolean;
+  /** Resolves with the reason should the engine end without having been asked to. */
+  readonly failed: Promise<string>;
+  /** Ends the engine if it was started here. Resolves once it is gone. */
+  stop(): Promise<void>;
+}
+
+export interface EngineOptions {
+  /** An engine kind; absent = `DYNABUS_ENGINE`, or else the first that can run here. */
+  readonly kind?: string | undefined;
+  /** Kept over restarts; created if missing. Absent = in memory. */
+  readonly dataDirectory?: string | undefined;
+}
+
+/**
+ * Starts an engine on a free port and waits until it answers, or takes the one at
+ * `DYNAMODB_ENDPOINT`. It ends with this process at the latest. Throws StartupError.
+ */
+export async function startEngine(options: EngineOptions = {}): Promise<Engine> {
+  const endpoint = process.env['DYNAMODB_ENDPOINT'];
+  if (endpoint) return engineElsewhere(endpoint, options);
+  const directory = options.dataDirectory && resolve(options.dataDirectory);
+  if (directory) requireWritable(directory);
+  const recipe = chooseRecipe(options.kind ?? process.env['DYNABUS_ENGINE'], directory);
+  const port = await freePort();
+  const engine = startGuarded(recipe.command, recipe.arguments(port, directory), directory);
+  return answering(engine, {
+    endpoint: `http://${HOST}:${port}`,
+    name: `${recipe.name}, ${directory ? `data in ${directory}` : 'in memory'}`,
+  });
+}
+
+function engineElsewhere(endpoint: string, { kind, dataDirectory }: EngineOptions): Engine {
+  if (kind !== undefined || dataDirectory !== undefined) {
+    throw new StartupError(
+      'DYNAMODB_ENDPOINT is set, so no engine is started here: unset it, or leave out the options for an engine and its data.',
+    );
+  }
+  if (!URL.canParse(endpoint)) throw new StartupError(`DYNAMODB_ENDPOINT is no URL: ${endpoint}`);
+  return {
+    endpoint,
+    name: `the one at ${endpoint}`,
+    startedHere: false,
+    failed: new Promise(() => {}),
+    stop: async () => {},
+  };
+}
+
+/** Data belongs to the engine that wrote it: to start another would look like having lost it. */
+function chooseRecipe(kind: string | undefined, directory: string | undefined): Recipe {
+  if (kind !== undefined && !isEngineKind(kind)) {
+    throw new StartupError(
+      `There is no engine '${kind}'; there are ${ENGINE_KINDS.join(' and ')}.`,
+    );
+  }
+  const writer = directory === undefined ? undefined : writerOf(directory);
+  if (kind !== undefined && writer !== undefined && kind !== writer) {
+    throw new StartupError(`${directory} holds data of ${writer}, which ${kind} cannot read.`);
+  }
+  const wanted = kind ?? writer;
+  const found = (wanted === undefined ? ENGINE_KINDS : [wanted]).map((each) => findRecipe[each]());
+  const missing: string[] = [];
+  for (const recipe of found) {
+    if (!('missing' in recipe)) return recipe;
+    missing.push(recipe.missing);
+  }
+  throw new StartupError(
+    `No engine can run here: ${missing.join('; ')}. Install a Java 17 runtime, or set DYNAMODB_ENDPOINT.`,
+  );
+}
+
+function isEngineKind(text: string): text is EngineKind {
+  return ENGINE_KINDS.some((kind) => kind === text);
+}
+
+function writerOf(directory: string): EngineKind | undefined {
+  return ENGINE_KINDS.find((kind) => existsSync(join(directory, DATA_FILES[kind])));
+}
+
+function requireWritable(directory: string): void {
+  try {
+    mkdirSync(directory, { recursive: true });
+    accessSync(directory, constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    throw new StartupError(`The data directory ${directory} cannot be written to.`, { cause });
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(0, HOST, resolve);
+  });
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('A TCP server has a port.');
+  return address.port;
+}
+
+async function answering(
+  process: GuardedProcess,
+  { endpoint, name }: Pick<Engine, 'endpoint' | 'name'>,
+): Promise<Engine> {
+  let ended: string | undefined;
+  let stopping = false;
+  const failed = process.ended.then((words) => {
+    ended = words;
+    return stopping ? new Promise<never>(() => {}) : words;
+  });
+  const stop = async () => {
+    stopping = true;
+    await process.stop();
+  };
+  const deadline = Date.now() + START_MS_MAX;
+  while (!(await answers(endpoint))) {
+    if (ended !== undefined) throw new StartupError(`The engine did not start: ${ended}`);
+    if (Date.now() > deadline) {
+      await stop();
+      throw new StartupError(`The engine did not answer within ${START_MS_MAX / 1000} s.`);
+    }
+    await delay(POLL_MS);
+  }
+  return { endpoint, name, startedHere: true, failed, stop };
+}
+
+/** Any answer will do: an engine that can refuse an unsigned request can serve a signed one. */
+async function answers(endpoint: string): Promise<boolean> {
+  try {
+    const response = await fetch(endpoint, { signal: AbortSignal.timeout(1000) });
+    await response.arrayBuffer();
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,64 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const GUARD = fileURLToPath(new URL('./engine-guard.mjs', import.meta.url));
+/** What is kept of an engine's output, to explain its end. */
+const OUTPUT_CHARACTERS_MAX = 4000;
+const REASON_LINES_MAX = 3;
+
+/** A process that ends when we do, whatever ends us. */
+export interface GuardedProcess {
+  /** Resolves once it has ended, with the last it said. */
+  readonly ended: Promise<string>;
+  /** Ends it in order, or by force after a few seconds. Resolves once it is gone. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a command under engine-guard.mjs, which also keeps the data directory to itself. The guard
+ * leads a process group of its own: Ctrl-C reaches the whole group of the terminal, and the engine
+ * has to outlive the requests that are being finished.
+ */
+export function startGuarded(
+  command: string,
+  args: readonly string[],
+  dataDirectory: string | undefined,
+): GuardedProcess {
+  const guard = spawn(process.execPath, [GUARD, dataDirectory ?? '', command, ...args], {
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const pid = textOf(guard.stdout);
+  const output = textOf(guard.stderr);
+  guard.stdin.on('error', () => {}); // It has ended, which `ended` tells.
+  const ended = once(guard, 'exit').then(() => {
+    if (guard.signalCode !== null) killOrphan(Number(pid()));
+    return output().trim().split('\n').slice(-REASON_LINES_MAX).join(' ').trim();
+  });
+  return {
+    ended,
+    stop: async () => {
+      guard.stdin.end();
+      await ended;
+    },
+  };
+}
+
+/** The last that a stream said so far. */
+function textOf(stream: NonNullable<ChildProcess['stdout']>): () => string {
+  let text = '';
+  stream.setEncoding('utf8').on('data', (chunk: string) => {
+    text = (text + chunk).slice(-OUTPUT_CHARACTERS_MAX);
+  });
+  return () => text;
+}
+
+/** Should the guard itself be killed, its engine is ours to end. */
+function killOrphan(pid: number): void {
+  try {
+    if (pid > 0) process.kill(pid, 'SIGKILL');
+  } catch {
+    // It is gone already.
+  }
+}

@@ -1,0 +1,71 @@
+import { type LocalNamespace, startNamespace } from './namespace.ts';
+import { type Options, parseOptions, USAGE, UsageError } from './options.ts';
+import { StartupError } from './startup-error.ts';
+import { welcome } from './welcome.ts';
+
+/** `npm start`: a namespace on this machine, until a signal ends it. */
+
+/** Exit codes after a second signal, as shells have them: 128 + the signal's number. */
+const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
+
+process.exit(await main());
+
+/** Returns the exit code. */
+async function main(): Promise<number> {
+  try {
+    const options = parseOptions(process.argv.slice(2));
+    if (options.help) process.stdout.write(USAGE);
+    else await run(options);
+    return 0;
+  } catch (error) {
+    return explain(error);
+  }
+}
+
+async function run(options: Options): Promise<void> {
+  const say = options.quiet ? () => {} : sayWithTime();
+  const namespace = await startNamespace({ ...options, say, reportError: console.error });
+  // Whoever starts us waits for what follows, and may signal at once.
+  const signalled = firstSignal();
+  console.log(options.quiet ? namespace.url : welcomeTo(namespace));
+  const engineFailed = namespace.engine.failed.then((words) => {
+    throw new StartupError(`The engine ended unexpectedly. ${words}`.trim());
+  });
+  await Promise.race([signalled, engineFailed]);
+  say('Stopping: requests under way are finished');
+  await namespace.stop();
+  say('Stopped');
+}
+
+function welcomeTo({ url, engine }: LocalNamespace): string {
+  return welcome(url, engine.name, Date.now());
+}
+
+/** Prints steps with the seconds since the start of the process. */
+function sayWithTime(): (step: string) => void {
+  return (step) => console.log(`${(performance.now() / 1000).toFixed(2).padStart(6)} s  ${step}`);
+}
+
+/** Resolves with the first signal to stop; a second one does not wait for anything. */
+function firstSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    let asked = false;
+    for (const [signal, exitCode] of Object.entries(SIGNALS)) {
+      process.on(signal, () => {
+        if (asked) process.exit(exitCode);
+        asked = true;
+        resolve();
+      });
+    }
+  });
+}
+
+/** Says what went wrong, and returns the exit code for it. */
+function explain(error: unknown): number {
+  if (error instanceof UsageError) {
+    console.error(`${error.message}\n\n${USAGE}`);
+    return 2;
+  }
+  console.error(error instanceof StartupError ? error.message : error);
+  return 1;
+}

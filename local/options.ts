@@ -1,0 +1,69 @@
+import { parseArgs } from 'node:util';
+import { ENGINE_KINDS } from './engine-recipes.ts';
+import { StartupError } from './startup-error.ts';
+
+/** What `npm start` was asked for. */
+export interface Options {
+  readonly host: string;
+  /** 0 = any free one. */
+  readonly port: number;
+  readonly dataDirectory: string | undefined;
+  readonly engine: string | undefined;
+  readonly quiet: boolean;
+  readonly help: boolean;
+}
+
+export const USAGE = `Usage: npm start -- [options]
+
+A service bus namespace on this machine.
+
+  --port N       port to listen on, 0 for any free one (5300)
+  --host HOST    address to listen on (127.0.0.1)
+  --data DIR     keep the data there; without it everything is forgotten at the end
+  --engine NAME  ${ENGINE_KINDS.join(' or ')}; without it the first that can run here
+  --quiet        print the endpoint only
+  --help         print this
+
+Environment: DYNAMODB_ENDPOINT uses a running engine instead of starting one,
+DYNABUS_ENGINE is the default of --engine.
+`;
+
+/** The arguments make no sense; the usage is to be shown. */
+export class UsageError extends Error {}
+
+/** Reads the command line. Throws UsageError, and StartupError for a value that cannot be used. */
+export function parseOptions(argv: readonly string[]): Options {
+  const { port, host, data, engine, quiet, help } = parse(argv);
+  return {
+    host,
+    port: parsePort(port),
+    dataDirectory: data,
+    engine,
+    quiet,
+    help,
+  };
+}
+
+function parse(argv: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...argv],
+      options: {
+        port: { type: 'string', default: '5300' },
+        host: { type: 'string', default: '127.0.0.1' },
+        data: { type: 'string' },
+        engine: { type: 'string' },
+        quiet: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    }).values;
+  } catch (cause) {
+    throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port <= 65_535) return port;
+  throw new StartupError(`The port must be a number from 0 to 65535, not '${text}'.`);
+}

@@ -1,0 +1,39 @@
+import {
+  CreateTableCommand,
+  type DynamoDBClient,
+  ResourceInUseException,
+  waitUntilTableExists,
+} from '@aws-sdk/client-dynamodb';
+import { createTableRequest, type TableNames } from '../shared/storage/table-schema.ts';
+
+/** The table pair of the local server. */
+export const LOCAL_TABLES: TableNames = {
+  entities: 'dynabus-entities',
+  messages: 'dynabus-messages',
+};
+
+const ACTIVE_SECONDS_MAX = 60;
+
+/** Creates the tables that are missing and waits until all can be used. */
+export async function ensureTables(client: DynamoDBClient, names: TableNames): Promise<void> {
+  await Promise.all([names.entities, names.messages].map((name) => ensureTable(client, name)));
+}
+
+async function ensureTable(client: DynamoDBClient, name: string): Promise<void> {
+  const request = createTableRequest(name);
+  try {
+    const { TableDescription } = await client.send(
+      new CreateTableCommand({
+        ...request,
+        AttributeDefinitions: [...request.AttributeDefinitions],
+        KeySchema: [...request.KeySchema],
+      }),
+    );
+    // The engines make a table at once; only the service takes its time.
+    if (TableDescription?.TableStatus === 'ACTIVE') return;
+  } catch (error) {
+    if (!(error instanceof ResourceInUseException)) throw error;
+  }
+  const waiting = { client, minDelay: 1, maxDelay: 2, maxWaitTime: ACTIVE_SECONDS_MAX };
+  await waitUntilTableExists(waiting, { TableName: name });
+}

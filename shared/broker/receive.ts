@@ -1,0 +1,35 @@
+import type { EntityPath } from '../domain/entity-path.ts';
+import { LIMITS } from '../domain/limits.ts';
+import { logOf } from '../domain/log.ts';
+import { findReceivable, policyOf, requireReceivable } from './addressed.ts';
+import type { ReceivedMessage, ReceiveOptions } from './broker.ts';
+import type { BrokerParts } from './broker-parts.ts';
+
+/** Hands out messages, waiting for a first one if asked to; see `Broker.receive`. */
+export async function receive(
+  parts: BrokerParts,
+  path: EntityPath,
+  options: ReceiveOptions,
+): Promise<readonly ReceivedMessage[]> {
+  const deadline = parts.monotonicNow() + options.waitMs;
+  for (;;) {
+    // Asked again after each wait: the entity may have been changed, disabled or deleted meanwhile.
+    const entity = await findReceivable(parts, path);
+    requireReceivable(entity);
+    const log = logOf(entity, path.subQueue, 0);
+    const left = deadline - parts.monotonicNow();
+    const arrival = left > 0 ? parts.arrivals.wait([log], left) : undefined;
+    const messages = await parts.messages.claim(log, {
+      ...policyOf(entity, path, log.partition),
+      mode: options.mode,
+      maxMessages: options.maxMessages,
+      maxBytes: LIMITS.receiveBytes,
+      lockMs: entity.description.lockMs,
+    });
+    if (messages.length > 0 || arrival === undefined) {
+      arrival?.cancel();
+      return messages;
+    }
+    await arrival.done;
+  }
+}

@@ -1,0 +1,91 @@
+import { BrokerError, entityNotFound } from '../domain/broker-error.ts';
+import type { RandomSource } from '../domain/clock.ts';
+import type { Entity } from '../domain/entity.ts';
+import type { EntityPath } from '../domain/entity-path.ts';
+import { logOf } from '../domain/log.ts';
+import type { Message, OutgoingMessage } from '../domain/message.ts';
+import { requireSendableMessages } from '../domain/outgoing-rules.ts';
+import { findEntity, requireSendable } from './addressed.ts';
+import type { SentMessage } from './broker.ts';
+import type { BrokerParts } from './broker-parts.ts';
+
+/** Sends one message or a batch; see `Broker.send`. */
+export async function send(
+  parts: BrokerParts,
+  path: EntityPath,
+  outgoing: readonly OutgoingMessage[],
+): Promise<readonly SentMessage[]> {
+  requireSendPath(path);
+  const entity = await findEntity(parts, path);
+  try {
+    return await sendTo(parts, entity, outgoing);
+  } catch (error) {
+    // The entity was deleted, and perhaps created anew, since this process last read it.
+    if (!(error instanceof BrokerError) || error.code !== 'MessagingEntityNotFound') throw error;
+    parts.entities.forget(path.key);
+    const current = await findEntity(parts, path);
+    if (current.id === entity.id) throw entityNotFound(path.name);
+    return await sendTo(parts, current, outgoing);
+  }
+}
+
+function requireSendPath(path: EntityPath): void {
+  if (path.subQueue !== 'main') {
+    throw new BrokerError(
+      'InvalidOperation',
+      'Messages cannot be sent to a dead-letter queue; only dead-lettering fills it.',
+    );
+  }
+  if (path.subscription !== undefined) {
+    throw new BrokerError('InvalidOperation', 'Cannot create a message sender for a subscription.');
+  }
+}
+
+async function sendTo(
+  parts: BrokerParts,
+  entity: Entity,
+  outgoing: readonly OutgoingMessage[],
+): Promise<readonly SentMessage[]> {
+  const { description } = entity;
+  requireSendable(entity);
+  if (description.kind !== 'queue') {
+    throw new BrokerError('NotSupported', 'Topics do not take messages yet.');
+  }
+  if (description.requiresSession) {
+    throw new BrokerError('NotSupported', 'Queues that require sessions do not take messages yet.');
+  }
+  requireSendableMessages(outgoing, description);
+  const messages = withIdentity(parts.random, outgoing).map((message) =>
+    withTimeToLive(message, description.defaultTimeToLiveMs),
+  );
+  const first = await parts.messages.append(logOf(entity, 'main', 0), messages);
+  return messages.map(({ messageId }, i) => ({ messageId, sequenceNumber: first + BigInt(i) }));
+}
+
+const ID_PREFIX_BYTES = 12;
+
+/**
+ * Gives each message without a MessageId one of 32 hex digits. Those of a batch share their
+ * random part and are counted up, which makes them small once compressed.
+ */
+function withIdentity(random: RandomSource, outgoing: readonly OutgoingMessage[]): Message[] {
+  let prefix: string | undefined;
+  return outgoing.map((message, i) => {
+    if (message.messageId !== undefined) return { ...message, messageId: message.messageId };
+    prefix ??= hex(random.bytes(ID_PREFIX_BYTES));
+    return { ...message, messageId: prefix + i.toString(16).padStart(8, '0') };
+  });
+}
+
+function hex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** A time to live above the entity's default is silently lowered to it (semantics §5.1-9). */
+function withTimeToLive(message: Message, defaultMs: number | undefined): Message {
+  const { timeToLiveMs } = message;
+  if (timeToLiveMs === undefined || defaultMs === undefined || timeToLiveMs <= defaultMs) {
+    return message;
+  }
+  return { ...message, timeToLiveMs: defaultMs };
+}

@@ -1,0 +1,138 @@
+import { assert } from '../domain/assert.ts';
+import { BrokerError, lockLost } from '../domain/broker-error.ts';
+import { partitionsOf } from '../domain/entity.ts';
+import type { EntityPath } from '../domain/entity-path.ts';
+import { LIMITS } from '../domain/limits.ts';
+import { isOfEpoch, type LockToken, parseLockToken } from '../domain/lock-token.ts';
+import { logOf } from '../domain/log.ts';
+import { requireProperties } from '../domain/outgoing-rules.ts';
+import { findReceivable, policyOf, type Receivable } from './addressed.ts';
+import type { RenewalOutcome, Settlement, SettlementAction, SettlementOutcome } from './broker.ts';
+import type { BrokerParts } from './broker-parts.ts';
+
+/** Settles messages, each on its own; see `Broker.settle`. */
+export async function settle(
+  parts: BrokerParts,
+  path: EntityPath,
+  settlements: readonly Settlement[],
+): Promise<readonly SettlementOutcome[]> {
+  const entity = await findReceivable(parts, path);
+  return await perPartition(
+    settlements,
+    ({ lockToken, action }) => {
+      requireAction(path, action);
+      return readToken(entity, lockToken);
+    },
+    async (partition, admitted) => {
+      const refusals = await parts.messages.settle(
+        logOf(entity, path.subQueue, partition),
+        admitted.map(({ token, item: { action } }) => ({ token, action })),
+        policyOf(entity, path, partition),
+      );
+      return refusals.map((refusal) => (refusal === undefined ? {} : { refusal }));
+    },
+  );
+}
+
+/** Starts locks anew; see `Broker.renewLocks`. */
+export async function renewLocks(
+  parts: BrokerParts,
+  path: EntityPath,
+  lockTokens: readonly string[],
+): Promise<readonly RenewalOutcome[]> {
+  const entity = await findReceivable(parts, path);
+  return await perPartition(
+    lockTokens.map((lockToken) => ({ lockToken })),
+    ({ lockToken }) => readToken(entity, lockToken),
+    async (partition, admitted) => {
+      const renewals = await parts.messages.renew(
+        logOf(entity, path.subQueue, partition),
+        admitted.map(({ token }) => token),
+        entity.description.lockMs,
+        policyOf(entity, path, partition).rules,
+      );
+      return renewals.map((renewal) =>
+        renewal instanceof BrokerError ? { refusal: renewal } : { lockedUntil: renewal },
+      );
+    },
+  );
+}
+
+interface Admitted<Item> {
+  readonly place: number;
+  readonly token: LockToken;
+  readonly item: Item;
+}
+
+/**
+ * Does work for items by the partition that their tokens name, and gives each its outcome in its
+ * place. What an item itself is refused for is its outcome; the others go on.
+ */
+async function perPartition<Item extends { readonly lockToken: string }, Outcome extends object>(
+  items: readonly Item[],
+  admit: (item: Item) => LockToken,
+  work: (partition: number, admitted: readonly Admitted<Item>[]) => Promise<readonly Outcome[]>,
+): Promise<readonly (Outcome & { readonly lockToken: string })[]> {
+  const outcomes: (Outcome | { readonly refusal: BrokerError })[] = [];
+  const groups = new Map<number, Admitted<Item>[]>();
+  for (const [place, item] of items.entries()) {
+    try {
+      const token = admit(item);
+      const group = groups.get(token.partition) ?? [];
+      group.push({ place, token, item });
+      groups.set(token.partition, group);
+    } catch (error) {
+      if (!(error instanceof BrokerError)) throw error;
+      outcomes[place] = { refusal: error };
+    }
+  }
+  await Promise.all(
+    Array.from(groups, async ([partition, admitted]) => {
+      const done = await work(partition, admitted);
+      for (const [i, { place }] of admitted.entries()) {
+        const outcome = done[i];
+        assert(outcome !== undefined, 'every item has an outcome');
+        outcomes[place] = outcome;
+      }
+    }),
+  );
+  return items.map(({ lockToken }, place) => ({ lockToken, ...(outcomes[place] as Outcome) }));
+}
+
+/**
+ * Reads a token. One of an earlier epoch was taken before a property of the entity changed, which
+ * ended its lock (semantics §4.2).
+ */
+function readToken(entity: Receivable, lockToken: string): LockToken {
+  const token = parseLockToken(lockToken);
+  if (!isOfEpoch(token.tag, entity.epoch) || token.partition >= partitionsOf(entity)) {
+    throw lockLost();
+  }
+  return token;
+}
+
+function requireAction(path: EntityPath, action: SettlementAction): void {
+  if (action.kind === 'complete') return;
+  if (action.kind === 'deadLetter') {
+    if (path.subQueue !== 'main') {
+      throw new BrokerError(
+        'InvalidOperation',
+        'A message of a dead-letter queue cannot be dead-lettered again.',
+      );
+    }
+    requireLength('DeadLetterReason', action.reason);
+    requireLength('DeadLetterErrorDescription', action.description);
+  }
+  if (action.kind === 'abandon' && action.delayMs !== undefined && !(action.delayMs >= 0)) {
+    throw new BrokerError('ArgumentError', 'The delay of an abandon must not be negative.');
+  }
+  if (action.properties !== undefined) requireProperties(action.properties);
+}
+
+function requireLength(name: string, value: string | undefined): void {
+  if (value === undefined || value.length <= LIMITS.deadLetterTextLength) return;
+  throw new BrokerError(
+    'ArgumentError',
+    `${name} is ${value.length} characters long; the limit is ${LIMITS.deadLetterTextLength}.`,
+  );
+}

@@ -1,0 +1,20 @@
+import type { Entity } from './entity.ts';
+import type { SubQueue } from './entity-path.ts';
+
+/** One ordered run of blocks: a sub-queue of a partition of an entity, since its last purge. */
+export interface Log {
+  readonly entityId: string;
+  readonly partition: number;
+  readonly subQueue: SubQueue;
+  readonly generation: number;
+}
+
+/** The log that a sub-queue of an entity has in a partition now. */
+export function logOf(entity: Entity, subQueue: SubQueue, partition: number): Log {
+  return {
+    entityId: entity.id,
+    partition,
+    subQueue,
+    generation: entity.generations[subQueue],
+  };
+}

@@ -1,0 +1,40 @@
+import type { Message } from '../domain/message.ts';
+import type { FilterInput } from './filter-input.ts';
+import type { CorrelationFilter } from './rule.ts';
+import { isUnknown, orderOf } from './values.ts';
+
+const SYSTEM_CONDITIONS = [
+  'contentType',
+  'correlationId',
+  'label',
+  'messageId',
+  'replyTo',
+  'replyToSessionId',
+  'sessionId',
+  'to',
+] as const satisfies readonly (keyof CorrelationFilter & keyof Message)[];
+
+/** How many conditions a filter has; it must have one (semantics §10.2). */
+export function conditionCount(filter: CorrelationFilter): number {
+  const system = SYSTEM_CONDITIONS.filter((name) => filter[name] !== undefined);
+  return system.length + Object.keys(filter.properties).length;
+}
+
+/**
+ * Whether all conditions hold (semantics §10.2). Values are equal or not, case counts, there is
+ * no unknown: a property that is missing or null does not match. Chosen here: names of user
+ * properties are found as in SQL filters, so their case does not matter; numbers are equal by
+ * value whatever their type, because some clients write every number of a filter as a double;
+ * types that cannot be compared do not match and are no error.
+ */
+export function matchesCorrelation(filter: CorrelationFilter, input: FilterInput): boolean {
+  for (const name of SYSTEM_CONDITIONS) {
+    const wanted = filter[name];
+    if (wanted !== undefined && input.message[name] !== wanted) return false;
+  }
+  for (const [name, wanted] of Object.entries(filter.properties)) {
+    const found = input.property(name);
+    if (isUnknown(found) || orderOf(found, wanted) !== 0) return false;
+  }
+  return true;
+}

@@ -1,0 +1,104 @@
+import { BrokerError } from '../domain/broker-error.ts';
+import { LIMITS } from '../domain/limits.ts';
+import type { Properties } from '../domain/property-value.ts';
+import { findParameter } from './compile-value.ts';
+import { conditionCount } from './correlation.ts';
+import { FilterError } from './filter-error.ts';
+import { parseAction, parsePredicate } from './parse.ts';
+import { tokenize } from './tokens.ts';
+
+/** Equality on given properties, all of which must hold (semantics §10.2). */
+export interface CorrelationFilter {
+  readonly kind: 'correlation';
+  readonly contentType?: string;
+  readonly correlationId?: string;
+  /** Subject in newer clients. */
+  readonly label?: string;
+  readonly messageId?: string;
+  readonly replyTo?: string;
+  readonly replyToSessionId?: string;
+  readonly sessionId?: string;
+  readonly to?: string;
+  /** User properties. */
+  readonly properties: Properties;
+}
+
+/** A condition in the filter language (semantics §10.3). */
+export interface SqlFilter {
+  readonly kind: 'sql';
+  readonly expression: string;
+  /** Values of `@name`, under their names with or without the `@`. */
+  readonly parameters: Properties;
+}
+
+/** Which messages a rule selects (semantics §1.6). */
+export type Filter =
+  | SqlFilter
+  | CorrelationFilter
+  | { readonly kind: 'true' }
+  | { readonly kind: 'false' };
+
+/** What a rule does to its own copy of a message: SET and REMOVE (semantics §10.6). */
+export interface RuleAction {
+  readonly expression: string;
+  /** Values of `@name`, under their names with or without the `@`. */
+  readonly parameters: Properties;
+}
+
+/** A rule of a subscription. Without an action the type EmptyRuleAction stands on the wire. */
+export interface Rule {
+  readonly name: string;
+  readonly filter: Filter;
+  readonly action?: RuleAction;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+}
+
+/**
+ * Refuses a rule that could never run: a text that is too long (semantics §1.8) or not in the
+ * language, too many statements, a parameter without a value, a correlation filter without a
+ * condition. What depends on the message, unknown `sys.` names included, is left to evaluation.
+ * Throws ArgumentError with the place in the text.
+ */
+export function validateRule(rule: Pick<Rule, 'filter' | 'action'>): void {
+  const { filter, action } = rule;
+  if (filter.kind === 'sql') {
+    check('filter', filter.expression, filter.parameters, parsePredicate);
+  }
+  if (filter.kind === 'correlation' && conditionCount(filter) === 0) {
+    throw refusal('A correlation filter needs at least one condition.');
+  }
+  if (action !== undefined) check('action', action.expression, action.parameters, parseAction);
+}
+
+function check(
+  what: 'filter' | 'action',
+  text: string,
+  parameters: Properties,
+  parse: (text: string) => unknown,
+): void {
+  if (text.length > LIMITS.filterTextLength) {
+    throw refusal(
+      `The expression of the ${what} is ${text.length} characters long; ${LIMITS.filterTextLength} are allowed.`,
+    );
+  }
+  try {
+    parse(text);
+    requireParameters(text, parameters);
+  } catch (error) {
+    if (!(error instanceof FilterError)) throw error;
+    throw refusal(`The expression of the ${what} is not valid. ${error.message}`, error);
+  }
+}
+
+function requireParameters(text: string, parameters: Properties): void {
+  for (const token of tokenize(text)) {
+    if (token.kind === 'parameter' && findParameter(parameters, token.text) === undefined) {
+      throw new FilterError(`the parameter @${token.text} has no value.`, { text, at: token.at });
+    }
+  }
+}
+
+function refusal(sentence: string, cause?: FilterError): BrokerError {
+  return new BrokerError('ArgumentError', sentence, { subCode: '40000', cause });
+}

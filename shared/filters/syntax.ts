@@ -1,0 +1,110 @@
+/** Every node knows its offset in the text: of an operator's sign, else of the first character. */
+interface Node {
+  readonly at: number;
+}
+
+/** The values that can be written down: Int64, double, boolean, text, NULL (semantics §10.3). */
+export type Literal =
+  | { readonly type: 'null' }
+  | { readonly type: 'boolean'; readonly value: boolean }
+  | { readonly type: 'string'; readonly value: string }
+  | { readonly type: 'long'; readonly value: bigint }
+  | { readonly type: 'double'; readonly value: number };
+
+/** Signs of arithmetic; `+` also joins texts. */
+export type ArithmeticOperator = '+' | '-' | '*' | '/' | '%';
+
+/** Signs of comparison. `!=` is read as `<>`. */
+export type ComparisonOperator = '=' | '<>' | '<' | '<=' | '>' | '>=';
+
+/** A property written by its name; without a scope it is the user's. */
+export interface PropertyNode extends Node {
+  readonly kind: 'property';
+  readonly scope: 'sys' | 'user';
+  readonly name: string;
+}
+
+/** `property(name)` or `p(name)`: a property whose name is computed. */
+export interface PropertyByNameNode extends Node {
+  readonly kind: 'propertyByName';
+  readonly name: Expression;
+}
+
+/** What IS NULL and EXISTS can be asked of. */
+export type PropertyReference = PropertyNode | PropertyByNameNode;
+
+/** Everything that yields a value. */
+export type Expression =
+  | PropertyReference
+  | (Node & { readonly kind: 'constant'; readonly value: Literal })
+  | (Node & { readonly kind: 'parameter'; readonly name: string })
+  | (Node & { readonly kind: 'newId' })
+  | (Node & { readonly kind: 'sign'; readonly operator: '+' | '-'; readonly operand: Expression })
+  | (Node & {
+      readonly kind: 'arithmetic';
+      readonly operator: ArithmeticOperator;
+      readonly left: Expression;
+      readonly right: Expression;
+    });
+
+/** Everything that yields true, false or unknown. */
+export type Predicate =
+  | (Node & { readonly kind: 'not'; readonly operand: Predicate })
+  | (Node & { readonly kind: 'and' | 'or'; readonly left: Predicate; readonly right: Predicate })
+  | (Node & {
+      readonly kind: 'comparison';
+      readonly operator: ComparisonOperator;
+      readonly left: Expression;
+      readonly right: Expression;
+    })
+  | (Node & {
+      readonly kind: 'isNull';
+      readonly operand: PropertyReference;
+      readonly negated: boolean;
+    })
+  | (Node & { readonly kind: 'exists'; readonly operand: PropertyReference })
+  | (Node & {
+      readonly kind: 'in';
+      readonly operand: Expression;
+      readonly list: readonly Expression[];
+      readonly negated: boolean;
+    })
+  | (Node & {
+      readonly kind: 'like';
+      readonly operand: Expression;
+      readonly pattern: Expression;
+      readonly escape?: Expression;
+      readonly negated: boolean;
+    });
+
+/** One step of an action (semantics §10.6). */
+export type Statement =
+  | (Node & { readonly kind: 'set'; readonly target: PropertyNode; readonly value: Expression })
+  | (Node & { readonly kind: 'remove'; readonly target: PropertyNode });
+
+const PREDICATES: ReadonlySet<string> = new Set<Predicate['kind']>([
+  'not',
+  'and',
+  'or',
+  'comparison',
+  'isNull',
+  'exists',
+  'in',
+  'like',
+]);
+
+/** Tells a condition from a value: parentheses may hold either. */
+export function isPredicate(node: Predicate | Expression): node is Predicate {
+  return PREDICATES.has(node.kind);
+}
+
+/** How tightly an operator binds, loosest first (semantics §10.3). */
+export const POWER = {
+  or: 1,
+  and: 2,
+  not: 3,
+  comparison: 4,
+  additive: 5,
+  multiplicative: 6,
+  sign: 7,
+} as const;

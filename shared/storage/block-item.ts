@@ -1,0 +1,100 @@
+import type { AttributeValue } from '@aws-sdk/client-dynamodb';
+import { assert } from '../domain/assert.ts';
+import type { Block } from '../domain/block.ts';
+import type { Log } from '../domain/log.ts';
+import type { Slot } from '../domain/slot.ts';
+import type { Item } from './dynamo.ts';
+import { blockSortKey, logKey, parseBlockSortKey } from './keys.ts';
+
+/**
+ * A block as an item. Names are short, because the item is charged by the byte:
+ *
+ *     q  enqueued at      x  expires at       s  slots
+ *     d  payload bytes    p  payload name     k  payload parts   o  payload offset
+ *     z  decoded bytes    v  overlay
+ *
+ * and in a slot: t  lock tag   u  held until   c  deliveries   x  expires at. A slot is named by
+ * one letter, since there are many.
+ */
+const SLOT_NAMES = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/** The largest number of messages a block can name. */
+export const SLOTS_MAX = SLOT_NAMES.length;
+
+/** The attribute name of a slot. */
+export function slotName(slot: number): string {
+  const name = SLOT_NAMES[slot];
+  assert(name !== undefined, 'a block has no more slots than names');
+  return name;
+}
+
+const number = (value: number | bigint): AttributeValue => ({ N: value.toString() });
+
+export function slotValue(slot: Slot): AttributeValue {
+  return {
+    M: {
+      ...(slot.tag === undefined ? {} : { t: { B: slot.tag } }),
+      ...(slot.heldUntil === undefined ? {} : { u: number(slot.heldUntil) }),
+      ...(slot.deliveries === 0 ? {} : { c: number(slot.deliveries) }),
+      ...(slot.expiresAt === undefined ? {} : { x: number(slot.expiresAt) }),
+    },
+  };
+}
+
+function parseSlot(value: AttributeValue): Slot {
+  const map = value.M ?? {};
+  return {
+    deliveries: Number(map['c']?.N ?? 0),
+    ...(map['u']?.N === undefined ? {} : { heldUntil: Number(map['u'].N) }),
+    ...(map['t']?.B === undefined ? {} : { tag: map['t'].B }),
+    ...(map['x']?.N === undefined ? {} : { expiresAt: Number(map['x'].N) }),
+  };
+}
+
+/** The item that stores a block in a log. */
+export function toBlockItem(log: Log, block: Block): Item {
+  const { payload } = block;
+  const slots = Object.fromEntries(
+    Array.from(block.slots, ([slot, value]) => [slotName(slot), slotValue(value)]),
+  );
+  return {
+    pk: { S: logKey(log) },
+    sk: { S: blockSortKey(block.store, block.sequence) },
+    q: number(block.enqueuedAt),
+    s: { M: slots },
+    z: number(payload.bytes),
+    ...(block.expiresAt === undefined ? {} : { x: number(block.expiresAt) }),
+    ...(payload.inline === undefined ? {} : { d: { B: payload.inline } }),
+    ...(payload.reference === undefined ? {} : { p: { S: payload.reference } }),
+    ...(payload.parts > 1 ? { k: number(payload.parts) } : {}),
+    ...(payload.offset > 0 ? { o: number(payload.offset) } : {}),
+    ...(payload.overlay === undefined ? {} : { v: { B: payload.overlay } }),
+  };
+}
+
+/** Reads a block from its item. */
+export function fromBlockItem(item: Item): Block {
+  const { store, sequence } = parseBlockSortKey(item['sk']?.S ?? '');
+  const slots = new Map(
+    Object.entries(item['s']?.M ?? {}).map(([name, value]) => [
+      SLOT_NAMES.indexOf(name),
+      parseSlot(value),
+    ]),
+  );
+  const reference = item['p']?.S;
+  return {
+    store,
+    sequence,
+    enqueuedAt: Number(item['q']?.N),
+    ...(item['x']?.N === undefined ? {} : { expiresAt: Number(item['x'].N) }),
+    slots,
+    payload: {
+      ...(item['d']?.B === undefined ? {} : { inline: item['d'].B }),
+      ...(reference === undefined ? {} : { reference }),
+      parts: reference === undefined ? 0 : Number(item['k']?.N ?? 1),
+      offset: Number(item['o']?.N ?? 0),
+      bytes: Number(item['z']?.N ?? 0),
+      ...(item['v']?.B === undefined ? {} : { overlay: item['v'].B }),
+    },
+  };
+}

@@ -1,0 +1,159 @@
+import type { AttributeValue } from '@aws-sdk/client-dynamodb';
+import type { Slot } from '../domain/slot.ts';
+import { slotName, slotValue } from './block-item.ts';
+
+/**
+ * The one builder of changes to blocks. Several changes of slots in one block become one write,
+ * each on a condition on its own slot and never on the block as a whole: two receivers at work in
+ * one block do not disturb each other (design §3, rule 1).
+ */
+
+export type SlotCondition =
+  /** The slot is exactly as it was seen. */
+  | { readonly kind: 'unchanged'; readonly slot: Slot }
+  /** Its lock is this one, and has not run out. */
+  | { readonly kind: 'locked'; readonly tag: Uint8Array; readonly now: number };
+
+export type SlotEffect =
+  | { readonly kind: 'set'; readonly slot: Slot }
+  | { readonly kind: 'remove' }
+  /** The lock starts anew and lasts until then. */
+  | { readonly kind: 'extend'; readonly until: number }
+  /** The lock ends; the message stays back until then, if an instant is given. */
+  | { readonly kind: 'release'; readonly heldUntil?: number };
+
+export interface SlotChange {
+  readonly number: number;
+  readonly when: SlotCondition;
+  readonly effect: SlotEffect;
+}
+
+export interface BlockWrite {
+  readonly ConditionExpression: string;
+  readonly ExpressionAttributeNames: Record<string, string>;
+  readonly ExpressionAttributeValues?: Record<string, AttributeValue>;
+}
+
+export interface BlockUpdate extends BlockWrite {
+  readonly UpdateExpression: string;
+}
+
+/** The update that carries out changes of slots, if all their conditions hold. */
+export function blockUpdate(changes: readonly SlotChange[]): BlockUpdate {
+  const names = new Names();
+  const values = new Values();
+  const conditions = changes.map((change) => condition(change, names, values));
+  const sets: string[] = [];
+  const removes: string[] = [];
+  for (const { number, effect } of changes) {
+    const path = names.slot(number);
+    switch (effect.kind) {
+      case 'set':
+        sets.push(`${path} = ${values.of(slotValue(effect.slot))}`);
+        break;
+      case 'remove':
+        removes.push(path);
+        break;
+      case 'extend':
+        sets.push(`${path}.${names.of('u')} = ${values.number(effect.until)}`);
+        break;
+      case 'release':
+        removes.push(`${path}.${names.of('t')}`);
+        if (effect.heldUntil === undefined) removes.push(`${path}.${names.of('u')}`);
+        else sets.push(`${path}.${names.of('u')} = ${values.number(effect.heldUntil)}`);
+        break;
+    }
+  }
+  const clauses = [
+    ...(sets.length > 0 ? [`SET ${sets.join(', ')}`] : []),
+    ...(removes.length > 0 ? [`REMOVE ${removes.join(', ')}`] : []),
+  ];
+  return {
+    UpdateExpression: clauses.join(' '),
+    ConditionExpression: conditions.join(' AND '),
+    ExpressionAttributeNames: names.all,
+    ...values.asRequest(),
+  };
+}
+
+/**
+ * The deletion of a block whose last messages these are. It happens only if no other message is
+ * left in it.
+ */
+export function blockDelete(
+  removals: readonly { readonly number: number; readonly when: SlotCondition }[],
+): BlockWrite {
+  const names = new Names();
+  const values = new Values();
+  const conditions = removals.map((removal) => condition(removal, names, values));
+  conditions.push(`size(${names.of('s')}) = ${values.number(removals.length)}`);
+  return {
+    ConditionExpression: conditions.join(' AND '),
+    ExpressionAttributeNames: names.all,
+    ...values.asRequest(),
+  };
+}
+
+function condition(
+  { number, when }: { readonly number: number; readonly when: SlotCondition },
+  names: Names,
+  values: Values,
+): string {
+  const path = names.slot(number);
+  switch (when.kind) {
+    case 'unchanged':
+      return `${path} = ${values.of(slotValue(when.slot))}`;
+    case 'locked': {
+      const sameHolder = `${path}.${names.of('t')} = ${values.of({ B: when.tag })}`;
+      // A lock that ran out is lost even if nobody has taken the message since.
+      const stillLocked = `${path}.${names.of('u')} > ${values.number(when.now)}`;
+      return `${sameHolder} AND ${stillLocked}`;
+    }
+  }
+}
+
+/** Placeholders for attribute names; slots are named by letters that the language may reserve. */
+class Names {
+  readonly all: Record<string, string> = {};
+
+  of(name: string): string {
+    this.all[`#${name}`] = name;
+    return `#${name}`;
+  }
+
+  slot(number: number): string {
+    const name = slotName(number);
+    this.all[`#_${name}`] = name;
+    return `${this.of('s')}.#_${name}`;
+  }
+}
+
+/** Placeholders for values; equal values share one, which keeps expressions of many slots short. */
+class Values {
+  readonly #all: Record<string, AttributeValue> = {};
+  readonly #known = new Map<string, string>();
+
+  of(value: AttributeValue): string {
+    const text = fingerprint(value);
+    const known = this.#known.get(text);
+    if (known !== undefined) return known;
+    const placeholder = `:v${this.#known.size}`;
+    this.#known.set(text, placeholder);
+    this.#all[placeholder] = value;
+    return placeholder;
+  }
+
+  number(value: number): string {
+    return this.of({ N: String(value) });
+  }
+
+  asRequest(): { ExpressionAttributeValues?: Record<string, AttributeValue> } {
+    return this.#known.size === 0 ? {} : { ExpressionAttributeValues: this.#all };
+  }
+}
+
+function fingerprint(value: AttributeValue): string {
+  return JSON.stringify(value, (_, inner: unknown) =>
+    inner instanceof Uint8Array ? Buffer.from(inner).toString('hex') : inner,
+  );
+}

@@ -1,0 +1,31 @@
+import type { Block } from '../domain/block.ts';
+import type { Log } from '../domain/log.ts';
+import type { ItemKey, Table } from './dynamo.ts';
+import { blockSortKey, logKey } from './keys.ts';
+import { deletePayload } from './payloads.ts';
+import type { StoreContext } from './store-context.ts';
+
+/** The key of a block in its log. */
+export function keyOf(log: Log, block: Pick<Block, 'store' | 'sequence'>): ItemKey {
+  return { pk: logKey(log), sk: blockSortKey(block.store, block.sequence) };
+}
+
+/** Deletes a block in which nothing is left, and then its payload. */
+export async function deleteEmptyBlock(
+  context: StoreContext,
+  log: Log,
+  block: Block,
+): Promise<void> {
+  const deleted = await deleteIfEmpty(context.table, keyOf(log, block));
+  if (deleted) context.background(() => deletePayload(context.table, log, block.payload));
+}
+
+/** Only who really deleted the block may go on to its payload. */
+async function deleteIfEmpty(table: Table, key: ItemKey): Promise<boolean> {
+  const written = await table.delete(key, {
+    ConditionExpression: 'size(#s) = :none',
+    ExpressionAttributeNames: { '#s': 's' },
+    ExpressionAttributeValues: { ':none': { N: '0' } },
+  });
+  return written.done;
+}

@@ -1,0 +1,226 @@
+import type { ClaimRequest, ReceivedMessage } from '../broker/ports.ts';
+import { type Block, expiryOf, sequenceNumberOf, slotOf, surveyBlock } from '../domain/block.ts';
+import { formatLockToken, lockTag, TAG_BYTES } from '../domain/lock-token.ts';
+import type { Log } from '../domain/log.ts';
+import type { Message } from '../domain/message.ts';
+import { claimed, failedDeliveries, type Slot } from '../domain/slot.ts';
+import { fromBlockItem } from './block-item.ts';
+import { blockDelete, blockUpdate, type SlotChange } from './block-writes.ts';
+import { keyOf } from './blocks.ts';
+import type { Written } from './dynamo.ts';
+import { logKey } from './keys.ts';
+import { deletePayload, loadMessages } from './payloads.ts';
+import { scan, type Target } from './scan.ts';
+import type { StoreContext } from './store-context.ts';
+import { tidy } from './tidy.ts';
+
+/** How often a receive looks again at a block whose slots somebody else took meanwhile. */
+const TRIES_MAX = 3;
+
+interface Claimed {
+  readonly block: Block;
+  readonly slots: readonly number[];
+}
+
+/**
+ * Hands out messages of a log: one query from its front, one conditional write for each block, one
+ * batch of gets for payloads. What is found expired or used up on the way is put where it belongs
+ * before the answer.
+ */
+export async function claim(
+  context: StoreContext,
+  log: Log,
+  request: ClaimRequest,
+): Promise<readonly ReceivedMessage[]> {
+  const now = context.clock.now();
+  const lockedUntil = request.mode === 'peekLock' ? now + request.lockMs : undefined;
+  const found = await scan(
+    context,
+    log,
+    { ...request, ...(lockedUntil === undefined ? {} : { lockedUntil }) },
+    now,
+  );
+  const receive = { context, log, request, now, lockedUntil };
+  try {
+    const claims =
+      lockedUntil === undefined
+        ? await removeAll(receive, found.targets)
+        : await lockAll(receive, found.targets, lockedUntil);
+    await tidy(context, log, request, found.leftovers);
+    found.remember(claims.lost);
+    return claims.messages;
+  } catch (error) {
+    context.fronts.forget(logKey(log));
+    throw error;
+  } finally {
+    for (const target of found.targets) target.release();
+  }
+}
+
+interface Receive {
+  readonly context: StoreContext;
+  readonly log: Log;
+  readonly request: ClaimRequest;
+  readonly now: number;
+  readonly lockedUntil: number | undefined;
+}
+
+interface Claims {
+  readonly messages: readonly ReceivedMessage[];
+  /** Sort keys of blocks in which others were faster. */
+  readonly lost: readonly string[];
+}
+
+/** Peek-lock: the write that locks comes first, so that nobody reads bodies in vain. */
+async function lockAll(
+  receive: Receive,
+  targets: readonly Target[],
+  lockedUntil: number,
+): Promise<Claims> {
+  const { context, log, request, now } = receive;
+  const tag = lockTag(request.rules.epoch, context.random.bytes(TAG_BYTES - 1));
+  const taken = await Promise.all(
+    targets.map((target) =>
+      take(receive, target, (slot) => claimed(slot, tag, lockedUntil, request.rules), tag),
+    ),
+  );
+  const claims = taken.filter((claim) => claim !== undefined);
+  const message = await loadMessages(
+    context.table,
+    log,
+    claims.map(({ block }) => block),
+  );
+  const messages = claims.flatMap(({ block, slots }) =>
+    slots.map((number) => {
+      const slot = slotOf(block, number);
+      const token = { ...block, partition: log.partition, block: block.sequence };
+      return {
+        ...seen(receive, block, number, message(block, number)),
+        failedDeliveries: failedDeliveries(slot, request.rules, now),
+        lockToken: formatLockToken({ ...token, slot: number, liveSlots: block.slots.size, tag }),
+        lockedUntil,
+      };
+    }),
+  );
+  return { messages, lost: lostOf(log, targets, taken) };
+}
+
+/** Receive-and-delete: bodies are read first, so that a failed read loses nothing. */
+async function removeAll(receive: Receive, targets: readonly Target[]): Promise<Claims> {
+  const { context, log } = receive;
+  const message = await loadMessages(
+    context.table,
+    log,
+    targets.map(({ block }) => block),
+  );
+  const taken = await Promise.all(targets.map((target) => take(receive, target, undefined)));
+  const messages = taken.flatMap((claim) =>
+    claim === undefined
+      ? []
+      : claim.slots.map((number) => ({
+          ...seen(receive, claim.block, number, message(claim.block, number)),
+          failedDeliveries: slotOf(claim.block, number).deliveries,
+        })),
+  );
+  return { messages, lost: lostOf(log, targets, taken) };
+}
+
+function lostOf(
+  log: Log,
+  targets: readonly Target[],
+  taken: readonly (Claimed | undefined)[],
+): string[] {
+  return targets.flatMap(({ block, slots }, i) =>
+    taken[i]?.slots.length === slots.length ? [] : [keyOf(log, block).sk],
+  );
+}
+
+/**
+ * Changes the chosen slots of one block, each on the condition that it is as it was seen. Where
+ * somebody was faster, the failed write brings the block as it is now, and what is still free in it
+ * is chosen anew, at random places so that losers do not meet again.
+ */
+async function take(
+  receive: Receive,
+  target: Target,
+  change: ((slot: Slot) => Slot) | undefined,
+  tag?: Uint8Array,
+): Promise<Claimed | undefined> {
+  const { context, log, request, now } = receive;
+  let { block } = target;
+  let slots = target.slots;
+  for (let tries = 0; tries < TRIES_MAX && slots.length > 0; tries++) {
+    const written = await write(context, log, block, slots, change);
+    if (written.done)
+      return change === undefined ? { block, slots } : changed(block, slots, change);
+    if (written.old === undefined) return undefined;
+    block = { ...fromBlockItem(written.old), payload: block.payload };
+    // The answer to an earlier try of this very write was lost: the locks are ours.
+    const ours = tag === undefined ? [] : slotsWithTag(block, tag);
+    if (ours.length > 0) return { block, slots: ours };
+    const free = surveyBlock(block, request.rules, now).free;
+    slots = pickAtRandom(context, free, target.slots.length);
+  }
+  return undefined;
+}
+
+async function write(
+  context: StoreContext,
+  log: Log,
+  block: Block,
+  slots: readonly number[],
+  change: ((slot: Slot) => Slot) | undefined,
+): Promise<Written> {
+  const { table } = context;
+  const changes = slots.map((number): SlotChange => {
+    const slot = slotOf(block, number);
+    const effect = change === undefined ? REMOVE : ({ kind: 'set', slot: change(slot) } as const);
+    return { number, when: { kind: 'unchanged', slot }, effect };
+  });
+  if (change !== undefined || slots.length < block.slots.size) {
+    return await table.update(keyOf(log, block), blockUpdate(changes));
+  }
+  const written = await table.delete(keyOf(log, block), blockDelete(changes));
+  if (written.done) context.background(() => deletePayload(table, log, block.payload));
+  return written;
+}
+
+const REMOVE = { kind: 'remove' } as const;
+
+function changed(block: Block, slots: readonly number[], change: (slot: Slot) => Slot): Claimed {
+  const after = new Map(block.slots);
+  for (const number of slots) after.set(number, change(slotOf(block, number)));
+  return { block: { ...block, slots: after }, slots };
+}
+
+function slotsWithTag(block: Block, tag: Uint8Array): number[] {
+  return Array.from(block.slots)
+    .filter(([, slot]) => slot.tag?.every((byte, i) => byte === tag[i]))
+    .map(([number]) => number)
+    .sort((a, b) => a - b);
+}
+
+function pickAtRandom(
+  context: StoreContext,
+  free: readonly number[],
+  count: number,
+): readonly number[] {
+  if (free.length <= count) return free;
+  const [byte] = context.random.bytes(1);
+  const start = (byte ?? 0) % (free.length - count + 1);
+  return free.slice(start, start + count);
+}
+
+/** What a receiver sees of a message, apart from its deliveries and its lock. */
+function seen({ log, request }: Receive, block: Block, number: number, message: Message) {
+  const expiresAt = expiryOf(block, slotOf(block, number), request.rules);
+  const timeToLiveMs = message.timeToLiveMs ?? request.rules.defaultTimeToLiveMs;
+  return {
+    message,
+    sequenceNumber: sequenceNumberOf(log.partition, block.sequence + BigInt(number)),
+    enqueuedAt: block.enqueuedAt,
+    state: 'Active' as const,
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...(timeToLiveMs === undefined ? {} : { timeToLiveMs }),
+  };
+}

@@ -1,0 +1,288 @@
+import {
+  type AttributeValue,
+  BatchGetItemCommand,
+  BatchWriteItemCommand,
+  ConditionalCheckFailedException,
+  type ConsumedCapacity,
+  DeleteItemCommand,
+  type DeleteItemCommandInput,
+  type DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+  type PutItemCommandInput,
+  QueryCommand,
+  type QueryCommandInput,
+  TransactionCanceledException,
+  type TransactWriteItem,
+  TransactWriteItemsCommand,
+  UpdateItemCommand,
+  type UpdateItemCommandInput,
+  type WriteRequest,
+} from '@aws-sdk/client-dynamodb';
+import { toBrokerError } from './failures.ts';
+import type { UnitMeter } from './unit-meter.ts';
+
+export type Item = Record<string, AttributeValue>;
+
+export interface ItemKey {
+  readonly pk: string;
+  readonly sk: string;
+}
+
+/** A conditional write either happened, or left the item that stood in its way. */
+export type Written =
+  | { readonly done: true; readonly item: Item | undefined }
+  | { readonly done: false; readonly old: Item | undefined };
+
+/** A transaction either happened, or names the items whose conditions failed, by position. */
+export type Transacted =
+  | { readonly done: true }
+  | { readonly done: false; readonly refused: ReadonlyMap<number, Item | undefined> };
+
+type Update = Omit<UpdateItemCommandInput, 'TableName' | 'Key'>;
+type Put = Omit<PutItemCommandInput, 'TableName' | 'Item'>;
+type Delete = Omit<DeleteItemCommandInput, 'TableName' | 'Key'>;
+
+const BATCH_GET_MAX = 100;
+const BATCH_WRITE_MAX = 25;
+export const CONFLICT_TRIES_MAX = 8;
+const UNPROCESSED_TRIES_MAX = 8;
+
+/** The marshalled form of a key. */
+export function keyItem(key: ItemKey): Item {
+  return { pk: { S: key.pk }, sk: { S: key.sk } };
+}
+
+/**
+ * One table of the DynamoDB API, in the few forms this project uses. Asks every write for the item
+ * that stood in its way, counts units, and lets no exception of the SDK out: throttling becomes
+ * ServiceBusy, time-outs ServiceTimeout.
+ */
+export class Table {
+  readonly name: string;
+  readonly #client: DynamoDBClient;
+  readonly #meter: UnitMeter | undefined;
+
+  constructor(client: DynamoDBClient, name: string, meter?: UnitMeter) {
+    this.#client = client;
+    this.name = name;
+    this.#meter = meter;
+  }
+
+  /** One item by key. */
+  async get(key: ItemKey, { consistent }: { consistent: boolean }): Promise<Item | undefined> {
+    const answer = await this.#run('read', () =>
+      this.#client.send(
+        new GetItemCommand({
+          TableName: this.name,
+          Key: keyItem(key),
+          ConsistentRead: consistent,
+          ReturnConsumedCapacity: 'TOTAL',
+        }),
+      ),
+    );
+    return answer.Item;
+  }
+
+  /** One page of a collection, in key order. */
+  async query(
+    input: Omit<QueryCommandInput, 'TableName'>,
+  ): Promise<{ items: readonly Item[]; lastKey: Item | undefined }> {
+    const answer = await this.#run('read', () =>
+      this.#client.send(
+        new QueryCommand({ ...input, TableName: this.name, ReturnConsumedCapacity: 'TOTAL' }),
+      ),
+    );
+    return { items: answer.Items ?? [], lastKey: answer.LastEvaluatedKey };
+  }
+
+  /** Many items by key, in any order; those that do not exist are left out. */
+  async getMany(
+    keys: readonly ItemKey[],
+    { consistent }: { consistent: boolean },
+  ): Promise<readonly Item[]> {
+    const pages = chunks(keys, BATCH_GET_MAX).map((page) => this.#getPage(page, consistent));
+    return (await Promise.all(pages)).flat();
+  }
+
+  async #getPage(keys: readonly ItemKey[], consistent: boolean): Promise<Item[]> {
+    const found: Item[] = [];
+    let pending = keys.map(keyItem);
+    for (let tries = 0; pending.length > 0; tries++) {
+      await pauseBeforeRetry(tries, UNPROCESSED_TRIES_MAX);
+      const request = { [this.name]: { Keys: pending, ConsistentRead: consistent } };
+      const answer = await this.#run('read', () =>
+        this.#client.send(
+          new BatchGetItemCommand({ RequestItems: request, ReturnConsumedCapacity: 'TOTAL' }),
+        ),
+      );
+      found.push(...(answer.Responses?.[this.name] ?? []));
+      pending = answer.UnprocessedKeys?.[this.name]?.Keys ?? [];
+    }
+    return found;
+  }
+
+  /** Writes one item, on a condition if one is given. */
+  async put(item: Item, options: Put = {}): Promise<Written> {
+    return await this.#write(() =>
+      this.#client.send(
+        new PutItemCommand({ ...RETURN_OLD, ...options, TableName: this.name, Item: item }),
+      ),
+    );
+  }
+
+  /** Changes one item by key. `ReturnValues` decides what `item` holds afterwards. */
+  async update(key: ItemKey, update: Update): Promise<Written> {
+    return await this.#write(() =>
+      this.#client.send(
+        new UpdateItemCommand({
+          ...RETURN_OLD,
+          ...update,
+          TableName: this.name,
+          Key: keyItem(key),
+        }),
+      ),
+    );
+  }
+
+  /** Deletes one item by key. */
+  async delete(key: ItemKey, options: Delete = {}): Promise<Written> {
+    return await this.#write(() =>
+      this.#client.send(
+        new DeleteItemCommand({
+          ...RETURN_OLD,
+          ...options,
+          TableName: this.name,
+          Key: keyItem(key),
+        }),
+      ),
+    );
+  }
+
+  /** Puts and deletes without conditions, in any order, not atomic. Returns when all are durable. */
+  async writeMany(requests: readonly WriteRequest[]): Promise<void> {
+    await Promise.all(chunks(requests, BATCH_WRITE_MAX).map((page) => this.#writePage(page)));
+  }
+
+  async #writePage(requests: readonly WriteRequest[]): Promise<void> {
+    let pending: WriteRequest[] = [...requests];
+    for (let tries = 0; pending.length > 0; tries++) {
+      await pauseBeforeRetry(tries, UNPROCESSED_TRIES_MAX);
+      const request = { [this.name]: pending };
+      const answer = await this.#run('write', () =>
+        this.#client.send(
+          new BatchWriteItemCommand({ RequestItems: request, ReturnConsumedCapacity: 'TOTAL' }),
+        ),
+      );
+      pending = answer.UnprocessedItems?.[this.name] ?? [];
+    }
+  }
+
+  async #write(
+    send: () => Promise<{
+      Attributes?: Item | undefined;
+      ConsumedCapacity?: ConsumedCapacity | undefined;
+    }>,
+  ): Promise<Written> {
+    for (let tries = 0; ; tries++) {
+      await pauseBeforeRetry(tries, CONFLICT_TRIES_MAX);
+      try {
+        const answer = await this.#run('write', send);
+        return { done: true, item: answer.Attributes };
+      } catch (error) {
+        if (error instanceof ConditionalCheckFailedException) {
+          return { done: false, old: error.Item };
+        }
+        // A transaction holds the item for a moment; nothing was decided.
+        if (!(error instanceof Error) || error.name !== 'TransactionConflictException') throw error;
+      }
+    }
+  }
+
+  /** All or nothing, over one or several tables; each entry names its table itself. */
+  async transact(items: readonly TransactWriteItem[]): Promise<Transacted> {
+    for (let tries = 0; ; tries++) {
+      await pauseBeforeRetry(tries, CONFLICT_TRIES_MAX);
+      try {
+        await this.#run(
+          'transact',
+          () =>
+            this.#client.send(
+              new TransactWriteItemsCommand({
+                TransactItems: [...items],
+                ReturnConsumedCapacity: 'TOTAL',
+              }),
+            ),
+          items.length,
+        );
+        return { done: true };
+      } catch (error) {
+        if (!(error instanceof TransactionCanceledException)) throw error;
+        const refused = refusedItems(error);
+        if (refused.size > 0) return { done: false, refused };
+        if (!hasConflict(error)) throw toBrokerError(error);
+      }
+    }
+  }
+
+  async #run<
+    Answer extends { ConsumedCapacity?: ConsumedCapacity | ConsumedCapacity[] | undefined },
+  >(
+    kind: 'read' | 'write' | 'transact',
+    send: () => Promise<Answer>,
+    transactItems = 0,
+  ): Promise<Answer> {
+    const finish = this.#meter?.begin(kind, transactItems);
+    try {
+      const answer = await send();
+      finish?.(answer.ConsumedCapacity);
+      return answer;
+    } catch (error) {
+      finish?.(undefined);
+      if (
+        error instanceof ConditionalCheckFailedException ||
+        error instanceof TransactionCanceledException ||
+        (error instanceof Error && error.name === 'TransactionConflictException')
+      ) {
+        throw error;
+      }
+      throw toBrokerError(error);
+    }
+  }
+}
+
+const RETURN_OLD = {
+  ReturnConsumedCapacity: 'TOTAL',
+  ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+} as const;
+
+function refusedItems(error: TransactionCanceledException): Map<number, Item | undefined> {
+  const refused = new Map<number, Item | undefined>();
+  for (const [position, reason] of (error.CancellationReasons ?? []).entries()) {
+    if (reason.Code === 'ConditionalCheckFailed') refused.set(position, reason.Item);
+  }
+  return refused;
+}
+
+export function hasConflict(error: TransactionCanceledException): boolean {
+  return (error.CancellationReasons ?? []).some((reason) => reason.Code === 'TransactionConflict');
+}
+
+/** Nothing before the first try; then a few ms, doubling, with jitter, up to `triesMax` tries. */
+export async function pauseBeforeRetry(tries: number, triesMax: number): Promise<void> {
+  if (tries === 0) return;
+  if (tries >= triesMax) {
+    throw toBrokerError(new Error('Another operation holds the item; tries are used up.'));
+  }
+  const ms = Math.random() * 5 * 2 ** tries;
+  await new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Splits a list into runs of at most `size`. */
+export function chunks<T>(list: readonly T[], size: number): T[][] {
+  const runs: T[][] = [];
+  for (let start = 0; start < list.length; start += size) {
+    runs.push(list.slice(start, start + size));
+  }
+  return runs;
+}

@@ -1,0 +1,46 @@
+import type { ItemKey } from './dynamo.ts';
+
+/**
+ * Keys of the entities table.
+ *
+ *     <namespace>                 e/<path>                       queues and topics
+ *     <namespace>/s/<topic id>    <subscription>                 subscriptions of a topic
+ *     <namespace>/r/<topic id>    <subscription id>/<rule>       rules of all its subscriptions
+ *     <namespace>/graves          <id>                           what the sweep has to clear
+ *
+ * What belongs to a topic lies under its internal id, so that a topic of the same name that is made
+ * later never finds it.
+ */
+
+const SUBSCRIPTION = /^(.+)\/subscriptions\/([^/]+)$/;
+
+/** Takes the key of a subscription apart; nothing where it is the key of a queue or topic. */
+export function splitSubscriptionKey(
+  key: string,
+): { readonly topic: string; readonly name: string } | undefined {
+  const match = SUBSCRIPTION.exec(key);
+  const [, topic, name] = match ?? [];
+  return topic === undefined || name === undefined ? undefined : { topic, name };
+}
+
+export const TOP_LEVEL_PREFIX = 'e/';
+
+/** A queue or a topic; they share one name space. */
+export function topLevelKey(namespace: string, key: string): ItemKey {
+  return { pk: namespace, sk: `${TOP_LEVEL_PREFIX}${key}` };
+}
+
+/** The collection of a topic's subscriptions. */
+export function subscriptionsOf(namespace: string, topicId: string): string {
+  return `${namespace}/s/${topicId}`;
+}
+
+/** The collection of the rules of all subscriptions of a topic. */
+export function rulesOf(namespace: string, topicId: string): string {
+  return `${namespace}/r/${topicId}`;
+}
+
+/** The collection of what was removed and is still to be cleared. */
+export function gravesOf(namespace: string): string {
+  return `${namespace}/graves`;
+}

@@ -1,0 +1,259 @@
+import type { EntityStore, ListPage } from '../broker/ports.ts';
+import { BrokerError, entityNotFound } from '../domain/broker-error.ts';
+import type { RandomSource } from '../domain/clock.ts';
+import type { EntityDescription } from '../domain/descriptions.ts';
+import { type Entity, partitionsOf } from '../domain/entity.ts';
+import type { SubQueue } from '../domain/entity-path.ts';
+import type { Document, DocumentTable, DocumentWrite } from './documents.ts';
+import type { ItemKey } from './dynamo.ts';
+import type { EntityCache } from './entity-cache.ts';
+import {
+  gravesOf,
+  splitSubscriptionKey,
+  subscriptionsOf,
+  TOP_LEVEL_PREFIX,
+  topLevelKey,
+} from './entity-keys.ts';
+import { headKey } from './keys.ts';
+
+export interface EntityStoreSettings {
+  readonly table: DocumentTable;
+  /** Name of the messages table, in which an entity has the heads of its partitions. */
+  readonly messagesTable: string;
+  readonly namespace: string;
+  readonly random: RandomSource;
+  readonly cache: EntityCache;
+  /** Waits until no process can hold an older entity; at once where this is the only process. */
+  readonly outlastCaches: () => Promise<void>;
+}
+
+const ID_BYTES = 6;
+const SAME_ID = {
+  ConditionExpression: '#id = :id',
+  ExpressionAttributeNames: { '#id': 'id' },
+} as const;
+
+/** Entities in DynamoDB. */
+export class DynamoEntityStore implements EntityStore {
+  readonly #settings: EntityStoreSettings;
+
+  constructor(settings: EntityStoreSettings) {
+    this.#settings = settings;
+  }
+
+  async find(key: string): Promise<Entity | undefined> {
+    return await this.#settings.cache.get(key, () => this.#read(key, true));
+  }
+
+  async read(key: string): Promise<Entity | undefined> {
+    return await this.#read(key, false);
+  }
+
+  async #read(key: string, mayUseCache: boolean): Promise<Entity | undefined> {
+    const place = await this.#placeOf(key, mayUseCache);
+    const document = place && (await this.#settings.table.get(place.key));
+    return document && fromDocument(document);
+  }
+
+  /** Where an entity lies; nothing where its topic does not exist. */
+  async #placeOf(
+    key: string,
+    mayUseCache: boolean,
+  ): Promise<{ readonly key: ItemKey; readonly topic?: Entity } | undefined> {
+    const { namespace } = this.#settings;
+    const child = splitSubscriptionKey(key);
+    if (child === undefined) return { key: topLevelKey(namespace, key) };
+    const topic = await (mayUseCache ? this.find(child.topic) : this.read(child.topic));
+    if (topic?.description.kind !== 'topic') return undefined;
+    return { key: { pk: subscriptionsOf(namespace, topic.id), sk: child.name }, topic };
+  }
+
+  /** `more` = what must come into being together with the entity. */
+  async create(
+    key: string,
+    name: string,
+    description: EntityDescription,
+    now: number,
+    more: (entity: Entity) => readonly DocumentWrite[] = () => [],
+  ): Promise<Entity> {
+    const { table, random } = this.#settings;
+    const place = await this.#placeOf(key, false);
+    if (place === undefined) throw entityNotFound(splitSubscriptionKey(key)?.topic ?? key);
+    const entity: Entity = {
+      id: Buffer.from(random.bytes(ID_BYTES)).toString('base64url'),
+      ...(place.topic === undefined ? {} : { parentId: place.topic.id }),
+      key,
+      name,
+      epoch: 1,
+      generations: { main: 0, deadLetter: 0, transferDeadLetter: 0 },
+      createdAt: now,
+      updatedAt: now,
+      description,
+    };
+    const refused = await table.transact([
+      {
+        Put: {
+          TableName: table.name,
+          Item: { ...place.key, ...entity },
+          ConditionExpression: 'attribute_not_exists(pk)',
+        },
+      },
+      ...this.#heads(entity, place.topic),
+      ...this.#topicMustExist(place.topic),
+      ...more(entity),
+    ]);
+    if (refused.length > 0) throw await this.#whyNotCreated(key);
+    this.forget(key);
+    return entity;
+  }
+
+  #topicMustExist(topic: Entity | undefined): DocumentWrite[] {
+    if (topic === undefined) return [];
+    return [
+      {
+        ConditionCheck: {
+          TableName: this.#settings.table.name,
+          Key: topLevelKey(this.#settings.namespace, topic.key),
+          ...SAME_ID,
+          ExpressionAttributeValues: { ':id': topic.id },
+        },
+      },
+    ];
+  }
+
+  #heads(entity: Entity, topic: Entity | undefined): DocumentWrite[] {
+    return headKeys(entity, topic).map((key) => ({
+      Put: {
+        TableName: this.#settings.messagesTable,
+        Item: { ...key, n: 0 },
+        ConditionExpression: 'attribute_not_exists(pk)',
+      },
+    }));
+  }
+
+  async #whyNotCreated(key: string): Promise<BrokerError> {
+    const child = splitSubscriptionKey(key);
+    if (child !== undefined && (await this.read(child.topic)) === undefined) {
+      return entityNotFound(child.topic);
+    }
+    return new BrokerError(
+      'MessagingEntityAlreadyExists',
+      `The messaging entity '${key}' already exists.`,
+      { subCode: '40900' },
+    );
+  }
+
+  async update(entity: Entity, description: EntityDescription, now: number): Promise<Entity> {
+    const changed = { ...entity, description, epoch: entity.epoch + 1, updatedAt: now };
+    return await this.#replace(entity, changed, []);
+  }
+
+  async purge(entity: Entity, subQueue: SubQueue, now: number): Promise<Entity> {
+    const generation = entity.generations[subQueue];
+    const changed: Entity = {
+      ...entity,
+      epoch: entity.epoch + 1,
+      generations: { ...entity.generations, [subQueue]: generation + 1 },
+    };
+    const name = `${entity.id}.${subQueue}.${generation}`;
+    const grave = this.#grave(entity, name, now, { subQueue, generation });
+    return await this.#replace(entity, changed, [grave]);
+  }
+
+  async #replace(entity: Entity, changed: Entity, more: readonly DocumentWrite[]): Promise<Entity> {
+    const { table } = this.#settings;
+    const place = await this.#placeOf(entity.key, false);
+    if (place === undefined) throw entityNotFound(entity.name);
+    const refused = await table.transact([
+      {
+        Put: {
+          TableName: table.name,
+          Item: { ...place.key, ...changed },
+          ConditionExpression: '#id = :id AND epoch = :epoch',
+          ExpressionAttributeNames: { '#id': 'id' },
+          ExpressionAttributeValues: { ':id': entity.id, ':epoch': entity.epoch },
+        },
+      },
+      ...more,
+    ]);
+    this.forget(entity.key);
+    if (refused.length > 0) throw await this.#whyNotReplaced(entity);
+    await this.#settings.outlastCaches();
+    return changed;
+  }
+
+  async #whyNotReplaced(entity: Entity): Promise<BrokerError> {
+    const current = await this.read(entity.key);
+    if (current?.id !== entity.id) return entityNotFound(entity.name);
+    return new BrokerError(
+      'ConflictInProgress',
+      `The messaging entity '${entity.name}' was changed by somebody else at the same time; read it and try again.`,
+      { subCode: '40901' },
+    );
+  }
+
+  async remove(key: string, now: number): Promise<void> {
+    const { table, messagesTable } = this.#settings;
+    const place = await this.#placeOf(key, false);
+    const document = place && (await table.get(place.key));
+    if (place === undefined || document === undefined) throw entityNotFound(key);
+    const entity = fromDocument(document);
+    const refused = await table.transact([
+      {
+        Delete: {
+          TableName: table.name,
+          Key: place.key,
+          ...SAME_ID,
+          ExpressionAttributeValues: { ':id': entity.id },
+        },
+      },
+      ...headKeys(entity, place.topic).map((head) => ({
+        Delete: { TableName: messagesTable, Key: head },
+      })),
+      this.#grave(entity, entity.id, now, {}),
+    ]);
+    this.forget(key);
+    if (refused.length > 0) throw entityNotFound(entity.name);
+    await this.#settings.outlastCaches();
+  }
+
+  #grave(entity: Entity, name: string, now: number, more: object): DocumentWrite {
+    const { table, namespace } = this.#settings;
+    const grave = { pk: gravesOf(namespace), sk: name, removedAt: now, entity, ...more };
+    return { Put: { TableName: table.name, Item: grave } };
+  }
+
+  async list(page: ListPage): Promise<readonly Entity[]> {
+    const found: Entity[] = [];
+    for await (const document of await this.#listed(page)) {
+      const entity = fromDocument(document);
+      if (entity.description.kind === page.kind) found.push(entity);
+      if (found.length >= page.skip + page.top) break;
+    }
+    return found.slice(page.skip);
+  }
+
+  async #listed(page: ListPage): Promise<AsyncGenerator<Document>> {
+    const { table, namespace } = this.#settings;
+    if (page.kind !== 'subscription') return table.all(namespace, TOP_LEVEL_PREFIX);
+    const topic = await this.read(page.topic);
+    if (topic?.description.kind !== 'topic') throw entityNotFound(page.topic);
+    return table.all(subscriptionsOf(namespace, topic.id));
+  }
+
+  forget(key: string): void {
+    this.#settings.cache.forget(key);
+  }
+}
+
+/** The heads of an entity's partitions; a subscription has as many as its topic. */
+function headKeys(entity: Entity, topic: Entity | undefined): readonly ItemKey[] {
+  return Array.from({ length: partitionsOf(topic ?? entity) }, (_, partition) =>
+    headKey(entity.id, partition),
+  );
+}
+
+function fromDocument(document: Document): Entity {
+  const { pk: _, sk: __, ...entity } = document;
+  return entity as unknown as Entity;
+}

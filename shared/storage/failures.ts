@@ -1,0 +1,40 @@
+import { BrokerError } from '../domain/broker-error.ts';
+
+const BUSY = new Set([
+  'ProvisionedThroughputExceededException',
+  'RequestLimitExceeded',
+  'ThrottlingException',
+  'TransactionInProgressException',
+  'LimitExceededException',
+  'ItemCollectionSizeLimitExceededException',
+]);
+const TIMED_OUT = new Set(['TimeoutError', 'AbortError', 'RequestTimeout', 'InternalServerError']);
+
+/**
+ * What a failure of the database means to a client. Nothing from the SDK crosses out of storage:
+ * throttling is ServiceBusy; everything whose outcome is unknown is ServiceTimeout.
+ */
+export function toBrokerError(error: unknown): BrokerError {
+  if (error instanceof BrokerError) return error;
+  const name = error instanceof Error ? error.name : '';
+  if (BUSY.has(name) || (error instanceof Error && error.message.includes('tries are used up'))) {
+    return new BrokerError('ServiceBusy', 'The service is busy. Wait a moment and try again.', {
+      cause: error,
+      subCode: '50009',
+    });
+  }
+  if (TIMED_OUT.has(name) || isConnectionFailure(error)) {
+    return new BrokerError(
+      'ServiceTimeout',
+      'The operation did not complete in time; whether it took effect is not known.',
+      { cause: error, subCode: '50400' },
+    );
+  }
+  throw error;
+}
+
+function isConnectionFailure(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = (error as NodeJS.ErrnoException).code;
+  return code !== undefined && ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND'].includes(code);
+}

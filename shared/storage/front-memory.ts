@@ -1,0 +1,119 @@
+/**
+ * What this process remembers of the front of a log: "nothing can be had before here until then",
+ * so that receivers do not pay for what lies in front of the message they can have (design §3,
+ * rule 10). A hint only. It is dropped at once when this process puts something back in front. What
+ * other processes do there is found by looking again, piece by piece, once the memory has aged,
+ * and by the whole walk that every receive makes before it goes away with nothing.
+ */
+export interface FrontMemory {
+  /** Sort key from which blocks are worth reading. */
+  readonly from: string;
+  /** Epoch ms at which something before `from` may come free. */
+  readonly until: number;
+  /** Monotonic ms of the last complete look. */
+  readonly lookedAt: number;
+  /** Where the next piece of a renewed look starts; absent while none is under way. */
+  readonly cursor?: string;
+}
+
+const FRESH_MS = 1500;
+const LOGS_MAX = 10_000;
+
+/** The memories of all logs of a process, and the slots it is about to claim. */
+export class Fronts {
+  readonly #memories = new Map<string, FrontMemory>();
+  readonly #reserved = new Map<string, Map<string, Set<number>>>();
+  readonly #monotonicNow: () => number;
+
+  constructor(monotonicNow: () => number) {
+    this.#monotonicNow = monotonicNow;
+  }
+
+  /** What is remembered of a log and still holds. */
+  recall(log: string, now: number): FrontMemory | undefined {
+    const memory = this.#memories.get(log);
+    if (memory === undefined) return undefined;
+    if (now < memory.until) return memory;
+    this.#memories.delete(log);
+    return undefined;
+  }
+
+  /** Whether a memory is so young that nothing need be looked at again. */
+  isFresh(memory: FrontMemory): boolean {
+    return this.#monotonicNow() - memory.lookedAt < FRESH_MS;
+  }
+
+  /** Remembers after a complete look from the first block on. */
+  remember(log: string, from: string, until: number): void {
+    if (this.#memories.size >= LOGS_MAX) this.#memories.clear();
+    this.#memories.set(log, { from, until, lookedAt: this.#monotonicNow() });
+  }
+
+  /** Moves an existing memory on; its age stays, since what lies before was not looked at again. */
+  advance(log: string, memory: FrontMemory, from: string, until: number): void {
+    const current = this.#memories.get(log);
+    if (current === undefined || current.lookedAt !== memory.lookedAt) return;
+    this.#memories.set(log, {
+      ...current,
+      from: from > current.from ? from : current.from,
+      until: Math.min(until, current.until),
+    });
+  }
+
+  /** Notes how far the renewed look has come; `undefined` = it has come to the end. */
+  noteLook(log: string, cursor: string | undefined): void {
+    const memory = this.#memories.get(log);
+    if (memory === undefined) return;
+    const { from, until, lookedAt } = memory;
+    this.#memories.set(
+      log,
+      cursor === undefined
+        ? { from, until, lookedAt: this.#monotonicNow() }
+        : { from, until, lookedAt, cursor },
+    );
+  }
+
+  /** Drops the memory: something came back in front, or landed late. */
+  forget(log: string): void {
+    this.#memories.delete(log);
+  }
+
+  /** Drops the memory if it would hide a block with this sort key. */
+  noteBlock(log: string, sortKey: string): void {
+    const memory = this.#memories.get(log);
+    if (memory !== undefined && sortKey < memory.from) this.#memories.delete(log);
+  }
+
+  /** Slots of a block that a receive of this process is claiming just now. */
+  reservedIn(log: string, sortKey: string): ReadonlySet<number> | undefined {
+    return this.#reserved.get(log)?.get(sortKey);
+  }
+
+  /** How many blocks of a log are being claimed just now. */
+  reservedBlocks(log: string): number {
+    return this.#reserved.get(log)?.size ?? 0;
+  }
+
+  /**
+   * Keeps slots for a receive, so that others of this process choose different ones rather than
+   * lose a race, which costs a write unit. Call what it returns when the claim is over.
+   */
+  reserve(log: string, sortKey: string, slots: readonly number[]): () => void {
+    const blocks = getOrAdd(this.#reserved, log, () => new Map<string, Set<number>>());
+    const taken = getOrAdd(blocks, sortKey, () => new Set<number>());
+    for (const slot of slots) taken.add(slot);
+    return () => {
+      for (const slot of slots) taken.delete(slot);
+      if (taken.size === 0) blocks.delete(sortKey);
+      if (blocks.size === 0) this.#reserved.delete(log);
+    };
+  }
+}
+
+function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const found = map.get(key);
+  if (found !== undefined) return found;
+  const made = make();
+  map.set(key, made);
+  return made;
+}

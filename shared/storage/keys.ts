@@ -1,0 +1,73 @@
+import type { SubQueue } from '../domain/entity-path.ts';
+import type { BlockStore } from '../domain/lock-token.ts';
+import type { Log } from '../domain/log.ts';
+import type { ItemKey } from './dynamo.ts';
+
+/**
+ * Keys of the messages table.
+ *
+ *     <entity>.<partition>                head     sequence counter, next due time
+ *     <entity>.<partition>p               <name>.<part>          payload items
+ *     <entity>.<partition><log><purges>   b<sequence>            blocks, in order
+ *                                         b<sequence>+           messages put back on their own
+ *                                         d<sequence>            deferred messages
+ *                                         s<due><sequence>       scheduled messages
+ *
+ * `<log>` is m (main), d (dead-letter) or t (transfer dead-letter). `<sequence>` is 12 hex digits.
+ */
+
+const LETTERS = { main: 'm', deadLetter: 'd', transferDeadLetter: 't' } as const satisfies Record<
+  SubQueue,
+  string
+>;
+
+/** The item collection that holds a log. */
+export function logKey(log: Log): string {
+  return `${log.entityId}.${log.partition}${LETTERS[log.subQueue]}${log.generation}`;
+}
+
+/** The head of a partition: its sequence counter; it exists while the entity does. */
+export function headKey(entityId: string, partition: number): ItemKey {
+  return { pk: `${entityId}.${partition}`, sk: 'head' };
+}
+
+/** One item of a payload. */
+export function payloadKey(log: Log, reference: string, part: number): ItemKey {
+  return { pk: payloadCollection(log), sk: `${reference}.${part}` };
+}
+
+/** The item collection of all payloads of a partition; sub-queues share it, so moves copy nothing. */
+export function payloadCollection(log: Log): string {
+  return `${log.entityId}.${log.partition}p`;
+}
+
+/** The sort key of a block. */
+export function blockSortKey(store: BlockStore, sequence: bigint): string {
+  const digits = sequence.toString(16).padStart(SEQUENCE_DIGITS, '0');
+  switch (store) {
+    case 'live':
+      return `b${digits}`;
+    case 'returned':
+      return `b${digits}+`;
+    case 'deferred':
+      return `d${digits}`;
+  }
+}
+
+const SEQUENCE_DIGITS = 12;
+
+/** Reads a block's sort key back. */
+export function parseBlockSortKey(sortKey: string): { store: BlockStore; sequence: bigint } {
+  const sequence = BigInt(`0x${sortKey.slice(1, 1 + SEQUENCE_DIGITS)}`);
+  if (sortKey.startsWith('d')) return { store: 'deferred', sequence };
+  return { store: sortKey.endsWith('+') ? 'returned' : 'live', sequence };
+}
+
+/** The first and last sort key under which blocks can be received in order. */
+export const FIRST_BLOCK = 'b';
+export const LAST_BLOCK = 'bg';
+
+/** Whether a sort key is that of scheduled messages. */
+export function isScheduledKey(sortKey: string): boolean {
+  return sortKey.startsWith('s');
+}

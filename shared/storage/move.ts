@@ -1,0 +1,199 @@
+import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
+import { pack } from 'msgpackr';
+import type { Block, PayloadPlace } from '../domain/block.ts';
+import type { BlockStore } from '../domain/lock-token.ts';
+import type { Log } from '../domain/log.ts';
+import type { Message } from '../domain/message.ts';
+import type { Slot } from '../domain/slot.ts';
+import { payloadName } from './append.ts';
+import { toBlockItem } from './block-item.ts';
+import { blockDelete, blockUpdate, type SlotCondition } from './block-writes.ts';
+import { keyOf } from './blocks.ts';
+import { keyItem, type Transacted } from './dynamo.ts';
+import { payloadCollection } from './keys.ts';
+import { encodeMessages, packProperties } from './message-codec.ts';
+import { layPayload, sizeOf } from './pack-blocks.ts';
+import {
+  decodeOverlay,
+  deletePayload,
+  loadMessages,
+  type Overlay,
+  putPayload,
+} from './payloads.ts';
+import type { StoreContext } from './store-context.ts';
+
+/** Messages that leave a block together for one new block. */
+export interface Departure {
+  readonly slots: readonly DepartingSlot[];
+  readonly to: Log;
+  readonly store: BlockStore;
+  readonly overlay: Overlay;
+}
+
+export interface DepartingSlot {
+  readonly number: number;
+  readonly when: SlotCondition;
+  /** The slot in its new block. */
+  readonly after: Slot;
+}
+
+/** Messages that leave a block for good, in the same write. */
+export interface Removal {
+  readonly number: number;
+  readonly when: SlotCondition;
+}
+
+/**
+ * Moves messages within an entity: out of a block here, into blocks there, in one transaction, so
+ * that a crash neither loses nor doubles one. They keep their sequence numbers. `block` is an image
+ * of the block that may be old; the conditions decide.
+ */
+export async function moveOut(
+  context: StoreContext,
+  log: Log,
+  block: Block,
+  departures: readonly Departure[],
+  removals: readonly Removal[] = [],
+): Promise<Transacted> {
+  const { table } = context;
+  const leaving = [...departures.flatMap(({ slots }) => slots), ...removals];
+  const isWhole = leaving.length === block.slots.size;
+  const [only] = departures;
+  const mayTakePayload =
+    isWhole &&
+    removals.length === 0 &&
+    departures.length === 1 &&
+    only !== undefined &&
+    payloadCollection(only.to) === payloadCollection(log);
+
+  const arrivals =
+    mayTakePayload && only !== undefined
+      ? [transferred(block, only)]
+      : await copied(context, log, block, departures);
+  const source: TransactWriteItem = isWhole
+    ? { Delete: { ...target(context, log, block), ...blockDelete(leaving) } }
+    : { Update: { ...target(context, log, block), ...removeUpdate(leaving) } };
+  const outcome = await table.transact([
+    source,
+    ...arrivals.map(({ to, arrived }) => ({
+      Put: { TableName: table.name, Item: toBlockItem(to, arrived) },
+    })),
+  ]);
+  if (outcome.done) {
+    for (const { to, arrived } of arrivals) {
+      const { pk, sk } = keyOf(to, arrived);
+      context.fronts.noteBlock(pk, sk);
+      context.signal(pk);
+    }
+    if (isWhole && !mayTakePayload)
+      context.background(() => deletePayload(table, log, block.payload));
+  } else if (!mayTakePayload) {
+    for (const { to, arrived } of arrivals) {
+      context.background(() => deletePayload(table, to, arrived.payload));
+    }
+  }
+  return outcome;
+}
+
+function target(context: StoreContext, log: Log, block: Block) {
+  return {
+    TableName: context.table.name,
+    Key: keyItem(keyOf(log, block)),
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  } as const;
+}
+
+function removeUpdate(leaving: readonly Removal[]) {
+  return blockUpdate(
+    leaving.map(({ number, when }) => ({ number, when, effect: { kind: 'remove' } })),
+  );
+}
+
+interface Arrival {
+  readonly to: Log;
+  readonly arrived: Block;
+}
+
+/** The whole block goes: its payload changes hands and is neither read nor written. */
+function transferred(block: Block, departure: Departure): Arrival {
+  const { payload } = block;
+  const overlay = mergeOverlays(payload.overlay, departure.overlay);
+  const first = firstOf(departure);
+  const { overlay: _, ...place } = payload;
+  return arrival(block, departure, {
+    ...place,
+    offset: payload.offset + first,
+    ...(overlay === undefined ? {} : { overlay }),
+  });
+}
+
+/** Some of the block's messages go: each new block gets a payload of its own. */
+async function copied(
+  context: StoreContext,
+  log: Log,
+  block: Block,
+  departures: readonly Departure[],
+): Promise<Arrival[]> {
+  if (departures.length === 0) return [];
+  const { table, random } = context;
+  const messageAt = await loadMessages(table, log, [block]);
+  const now = context.clock.now();
+  return await Promise.all(
+    departures.map(async (departure) => {
+      const first = firstOf(departure);
+      const messages: (Message | undefined)[] = [];
+      for (const { number } of departure.slots) {
+        messages[number - first] = changedBy(messageAt(block, number), departure.overlay);
+      }
+      const { payload, parts } = layPayload(departure.to, {
+        slots: newSlots(departure),
+        encoded: encodeMessages(Array.from(messages)),
+        bytes: messages.reduce((sum, message) => sum + (message ? sizeOf(message) : 0), 0),
+        reference: payloadName(random),
+      });
+      const { reference } = payload;
+      if (reference !== undefined)
+        await putPayload(table, departure.to, [{ reference, parts }], now);
+      return arrival(block, departure, payload);
+    }),
+  );
+}
+
+function changedBy(message: Message, { properties, deadLetterSource }: Overlay): Message {
+  return {
+    ...message,
+    properties: { ...message.properties, ...properties },
+    ...(deadLetterSource === undefined ? {} : { deadLetterSource }),
+  };
+}
+
+function arrival(block: Block, departure: Departure, payload: PayloadPlace): Arrival {
+  const arrived: Block = {
+    store: departure.store,
+    sequence: block.sequence + BigInt(firstOf(departure)),
+    enqueuedAt: block.enqueuedAt,
+    ...(block.expiresAt === undefined ? {} : { expiresAt: block.expiresAt }),
+    slots: newSlots(departure),
+    payload,
+  };
+  return { to: departure.to, arrived };
+}
+
+function newSlots(departure: Departure): Map<number, Slot> {
+  const first = firstOf(departure);
+  return new Map(departure.slots.map(({ number, after }) => [number - first, after]));
+}
+
+/** A new block is numbered from the first of its messages; nobody else has had that number there. */
+function firstOf(departure: Departure): number {
+  return Math.min(...departure.slots.map(({ number }) => number));
+}
+
+/** Later changes win over earlier ones, name by name. */
+export function mergeOverlays(old: Uint8Array | undefined, added: Overlay): Uint8Array | undefined {
+  const before = decodeOverlay(old);
+  const properties = packProperties({ ...before.properties, ...added.properties });
+  const source = added.deadLetterSource ?? before.deadLetterSource;
+  if (properties === undefined && source === undefined) return undefined;
+  return pack([properties ?? null, source ?? null]);
+}

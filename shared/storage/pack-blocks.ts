@@ -1,0 +1,195 @@
+import type { Block, PayloadPlace } from '../domain/block.ts';
+import type { Log } from '../domain/log.ts';
+import type { Message } from '../domain/message.ts';
+import { FRESH_SLOT, type Slot } from '../domain/slot.ts';
+import { SLOTS_MAX, toBlockItem } from './block-item.ts';
+import { ITEM_BYTES_MAX, itemSize, UNIT_BYTES } from './item-size.ts';
+import { payloadKey } from './keys.ts';
+import { encodeMessages } from './message-codec.ts';
+
+/**
+ * How messages are laid out in blocks. A block stays within one write unit even with every message
+ * locked, so it takes about 34 messages; its payload is cut at 64 KB, so that a receiver of one
+ * message does not read megabytes.
+ */
+
+/** A block that has no number yet, and what its payload items hold. */
+export interface PackedBlock {
+  readonly slots: ReadonlyMap<number, Slot>;
+  readonly expiresAt?: number;
+  readonly payload: PayloadPlace;
+  /** One entry a payload item. */
+  readonly parts: readonly Uint8Array[];
+}
+
+const PAYLOAD_BYTES = 64 * 1024;
+/** A transaction takes 100 items; a few are left for what else it must do. */
+export const BLOCKS_PER_SEND_MAX = 90;
+/** What counting a message without its body leaves out, at most. */
+const MESSAGE_OVERHEAD_BYTES = 64;
+
+/** Cuts messages into blocks, in order. `reference` names the payload of each block anew. */
+export function packBlocks(
+  log: Log,
+  messages: readonly Message[],
+  enqueuedAt: number,
+  reference: (block: number) => string,
+): readonly PackedBlock[] {
+  return cut(messages, slotsPerBlock(log, messages)).map((run, number) => {
+    const { slots, expiresAt } = freshSlots(run, enqueuedAt);
+    const laid = layPayload(log, {
+      slots,
+      ...(expiresAt === undefined ? {} : { expiresAt }),
+      encoded: encodeMessages(run),
+      bytes: run.reduce((sum, message) => sum + sizeOf(message), 0),
+      reference: reference(number),
+    });
+    return { slots, ...(expiresAt === undefined ? {} : { expiresAt }), ...laid };
+  });
+}
+
+/** Roughly what a message takes in an answer. */
+export function sizeOf(message: Message): number {
+  return message.body.byteLength + MESSAGE_OVERHEAD_BYTES;
+}
+
+function freshSlots(
+  run: readonly Message[],
+  enqueuedAt: number,
+): { slots: Map<number, Slot>; expiresAt?: number } {
+  const expiries = run.map(({ timeToLiveMs }) =>
+    timeToLiveMs === undefined ? undefined : enqueuedAt + timeToLiveMs,
+  );
+  const [first] = expiries;
+  if (expiries.every((expiry) => expiry === first)) {
+    const slots = new Map(run.map((_, slot) => [slot, FRESH_SLOT]));
+    return first === undefined ? { slots } : { slots, expiresAt: first };
+  }
+  const slots = new Map<number, Slot>(
+    expiries.map((expiresAt, slot) => [
+      slot,
+      expiresAt === undefined ? FRESH_SLOT : { ...FRESH_SLOT, expiresAt },
+    ]),
+  );
+  return { slots };
+}
+
+/** Runs of at most `slots` messages and about 64 KB, as even as they come. */
+function cut(messages: readonly Message[], slots: number): Message[][] {
+  const even = Math.ceil(messages.length / Math.ceil(messages.length / slots));
+  const runs: Message[][] = [];
+  let run: Message[] = [];
+  let bytes = 0;
+  for (const message of messages) {
+    const size = sizeOf(message);
+    if (run.length > 0 && (run.length >= even || bytes + size > PAYLOAD_BYTES)) {
+      runs.push(run);
+      run = [];
+      bytes = 0;
+    }
+    run.push(message);
+    bytes += size;
+  }
+  if (run.length > 0) runs.push(run);
+  return runs;
+}
+
+/** As many as stay within one write unit; more where the send would fill a transaction otherwise. */
+function slotsPerBlock(log: Log, messages: readonly Message[]): number {
+  const mixedExpiry = messages.some(
+    ({ timeToLiveMs }) => timeToLiveMs !== messages[0]?.timeToLiveMs,
+  );
+  const perUnit = slotsWithinUnit(log, mixedExpiry);
+  const bytes = messages.reduce((sum, message) => sum + sizeOf(message), 0);
+  const cutsBySize = Math.ceil(bytes / PAYLOAD_BYTES);
+  const needed = Math.ceil(messages.length / Math.max(1, BLOCKS_PER_SEND_MAX - 2 * cutsBySize));
+  return Math.min(SLOTS_MAX, Math.max(perUnit, needed));
+}
+
+const LOCKED: Slot = {
+  deliveries: 10,
+  heldUntil: 1_999_999_999_999,
+  tag: new Uint8Array(7),
+};
+const LOCKED_WITH_EXPIRY: Slot = { ...LOCKED, expiresAt: 1_999_999_999_999 };
+
+function slotsWithinUnit(log: Log, mixedExpiry: boolean): number {
+  const slot = mixedExpiry ? LOCKED_WITH_EXPIRY : LOCKED;
+  const empty = blockSize(log, new Map(), EMPTY_PLACE);
+  const one = blockSize(log, new Map([[0, slot]]), EMPTY_PLACE);
+  return Math.floor((UNIT_BYTES - empty) / (one - empty));
+}
+
+const EMPTY_PLACE: PayloadPlace = {
+  reference: 'x'.repeat(12),
+  parts: 1,
+  offset: 0,
+  bytes: PAYLOAD_BYTES,
+};
+
+function blockSize(log: Log, slots: ReadonlyMap<number, Slot>, payload: PayloadPlace): number {
+  const block: Block = {
+    store: 'live',
+    sequence: 0n,
+    enqueuedAt: 1_999_999_999_999,
+    expiresAt: 1_999_999_999_999,
+    slots,
+    payload,
+  };
+  return itemSize(toBlockItem(log, block));
+}
+
+/**
+ * Decides which bytes of a payload lie in the block and which in items of their own. All of it in
+ * the block where that stays within one unit; otherwise only what would start another KB of the
+ * items, if the block has the room: it saves a unit at the write and one at the deletion.
+ */
+export function layPayload(
+  log: Log,
+  payload: {
+    readonly slots: ReadonlyMap<number, Slot>;
+    readonly encoded: Uint8Array;
+    readonly bytes: number;
+    readonly reference: string;
+    readonly overlay?: Uint8Array;
+  },
+): { payload: PayloadPlace; parts: readonly Uint8Array[] } {
+  const { encoded, bytes, reference } = payload;
+  const common = {
+    bytes,
+    offset: 0,
+    ...(payload.overlay === undefined ? {} : { overlay: payload.overlay }),
+  };
+  const locked = new Map(
+    Array.from(payload.slots, ([slot, { expiresAt }]) => [
+      slot,
+      expiresAt === undefined ? LOCKED : LOCKED_WITH_EXPIRY,
+    ]),
+  );
+  const room = UNIT_BYTES - blockSize(log, locked, { ...common, reference, parts: 1 }) - 1;
+  if (encoded.byteLength <= room)
+    return { payload: { ...common, inline: encoded, parts: 0 }, parts: [] };
+
+  const keyBytes =
+    itemSize({
+      pk: { S: payloadKey(log, reference, 0).pk },
+      sk: { S: `${reference}.00` },
+      d: { S: '' },
+    }) + 4;
+  const overhang = (encoded.byteLength + keyBytes) % UNIT_BYTES;
+  const inside = overhang <= room ? Math.min(overhang, encoded.byteLength) : 0;
+  const parts: Uint8Array[] = [];
+  const partBytes = ITEM_BYTES_MAX - keyBytes;
+  for (let at = inside; at < encoded.byteLength; at += partBytes) {
+    parts.push(encoded.subarray(at, Math.min(at + partBytes, encoded.byteLength)));
+  }
+  return {
+    payload: {
+      ...common,
+      ...(inside === 0 ? {} : { inline: encoded.subarray(0, inside) }),
+      reference,
+      parts: parts.length,
+    },
+    parts,
+  };
+}

@@ -1,0 +1,113 @@
+import type { WriteRequest } from '@aws-sdk/client-dynamodb';
+import { unpack } from 'msgpackr';
+import { assert } from '../domain/assert.ts';
+import type { Block, PayloadPlace } from '../domain/block.ts';
+import type { Log } from '../domain/log.ts';
+import type { Message } from '../domain/message.ts';
+import { type Item, keyItem, type Table } from './dynamo.ts';
+import { payloadKey } from './keys.ts';
+import { decodeMessages, unpackProperties } from './message-codec.ts';
+
+/** Writes payload items. Nothing refers to them yet, so a crash leaves only garbage. */
+export async function putPayload(
+  table: Table,
+  log: Log,
+  pieces: readonly { readonly reference: string; readonly parts: readonly Uint8Array[] }[],
+  now: number,
+): Promise<void> {
+  const items: Item[] = pieces.flatMap(({ reference, parts }) =>
+    parts.map((bytes, part) => ({
+      ...keyItem(payloadKey(log, reference, part)),
+      d: { B: bytes },
+      q: { N: String(now) },
+    })),
+  );
+  const [only] = items;
+  if (only !== undefined && items.length === 1) await table.put(only);
+  else if (items.length > 1) {
+    await table.writeMany(items.map((Item): WriteRequest => ({ PutRequest: { Item } })));
+  }
+}
+
+/** Deletes payload items. Only for who has just removed the last slot that referred to them. */
+export async function deletePayload(table: Table, log: Log, place: PayloadPlace): Promise<void> {
+  const { reference, parts } = place;
+  if (reference === undefined) return;
+  const keys = Array.from({ length: parts }, (_, part) => payloadKey(log, reference, part));
+  const [only] = keys;
+  if (only !== undefined && keys.length === 1) await table.delete(only);
+  else {
+    await table.writeMany(
+      keys.map((key): WriteRequest => ({ DeleteRequest: { Key: keyItem(key) } })),
+    );
+  }
+}
+
+/**
+ * Reads the messages of blocks. One strongly consistent batch of gets for all payload items: they
+ * were written before the blocks that name them. A message is found by block and slot.
+ */
+export async function loadMessages(
+  table: Table,
+  log: Log,
+  blocks: readonly Block[],
+): Promise<(block: Block, slot: number) => Message> {
+  const keys = blocks.flatMap(({ payload: { reference, parts } }) =>
+    reference === undefined
+      ? []
+      : Array.from({ length: parts }, (_, part) => payloadKey(log, reference, part)),
+  );
+  const items = keys.length === 0 ? [] : await table.getMany(keys, { consistent: true });
+  const bytesByName = new Map(items.map((item) => [item['sk']?.S, item['d']?.B]));
+
+  const decoded = new Map(
+    blocks.map(({ payload }) => [payload, decodeMessages(assemble(payload, bytesByName))]),
+  );
+  return (block, slot) => {
+    const message = decoded.get(block.payload)?.[block.payload.offset + slot];
+    assert(message !== undefined, 'a slot has a message in the payload of its block');
+    return withOverlay(message, block.payload.overlay);
+  };
+}
+
+function assemble(
+  { inline, reference, parts }: PayloadPlace,
+  bytesByName: ReadonlyMap<string | undefined, Uint8Array | undefined>,
+): Uint8Array {
+  const pieces: Uint8Array[] = inline === undefined ? [] : [inline];
+  for (let part = 0; part < parts; part++) {
+    const bytes = bytesByName.get(`${reference}.${part}`);
+    assert(bytes !== undefined, 'every payload item of a live block exists');
+    pieces.push(bytes);
+  }
+  const [only] = pieces;
+  return only !== undefined && pieces.length === 1 ? only : Buffer.concat(pieces);
+}
+
+function withOverlay(message: Message, overlay: Uint8Array | undefined): Message {
+  if (overlay === undefined) return message;
+  const { properties, deadLetterSource } = decodeOverlay(overlay);
+  return {
+    ...message,
+    properties: { ...message.properties, ...properties },
+    ...(deadLetterSource === undefined ? {} : { deadLetterSource }),
+  };
+}
+
+/** What happened to the messages of a block since they were encoded. */
+export interface Overlay {
+  readonly properties: Message['properties'];
+  readonly deadLetterSource?: string;
+}
+
+/** Reads an overlay; an absent one changes nothing. */
+export function decodeOverlay(bytes: Uint8Array | undefined): Overlay {
+  if (bytes === undefined) return { properties: {} };
+  const row: unknown = unpack(bytes);
+  assert(Array.isArray(row), 'an overlay is a list of fields');
+  const deadLetterSource: unknown = row[1];
+  return {
+    properties: unpackProperties(row[0]),
+    ...(typeof deadLetterSource === 'string' ? { deadLetterSource } : {}),
+  };
+}

@@ -1,0 +1,134 @@
+import type { NewSubscription, RuleStore, StoredRule } from '../broker/management-ports.ts';
+import { BrokerError } from '../domain/broker-error.ts';
+import type { SubscriptionDescription } from '../domain/descriptions.ts';
+import type { Entity } from '../domain/entity.ts';
+import type { Rule } from '../filters/rule.ts';
+import type { Document, DocumentTable, DocumentWrite } from './documents.ts';
+import type { ItemKey } from './dynamo.ts';
+import { rulesOf } from './entity-keys.ts';
+import type { DynamoEntityStore } from './entity-store.ts';
+
+/** Rules of subscriptions in DynamoDB: one document each, those of a topic in one collection. */
+export class DynamoRuleStore implements RuleStore {
+  readonly #table: DocumentTable;
+  readonly #namespace: string;
+  readonly #entities: DynamoEntityStore;
+
+  constructor(table: DocumentTable, namespace: string, entities: DynamoEntityStore) {
+    this.#table = table;
+    this.#namespace = namespace;
+    this.#entities = entities;
+  }
+
+  async createSubscription(
+    { key, name, description }: NewSubscription,
+    rule: Rule,
+    now: number,
+  ): Promise<Entity<SubscriptionDescription>> {
+    const entity = await this.#entities.create(key, name, description, now, (subscription) => [
+      this.#put(subscription, { rule, version: 0, updatedAt: now }, NEW),
+    ]);
+    return entity as Entity<SubscriptionDescription>;
+  }
+
+  async read(subscription: Entity, name: string): Promise<StoredRule | undefined> {
+    const document = await this.#table.get(this.#keyOf(subscription, name));
+    return document && fromDocument(document);
+  }
+
+  async create(subscription: Entity, rule: Rule): Promise<StoredRule> {
+    const stored: StoredRule = { rule, version: 0, updatedAt: rule.createdAt };
+    const refused = await this.#table.transact([this.#put(subscription, stored, NEW)]);
+    if (refused.length === 0) return stored;
+    throw new BrokerError(
+      'MessagingEntityAlreadyExists',
+      `The messaging entity '${subscription.name}/Rules/${rule.name}' already exists.`,
+      { subCode: '40900' },
+    );
+  }
+
+  async update(
+    subscription: Entity,
+    current: StoredRule,
+    rule: Rule,
+    now: number,
+  ): Promise<StoredRule> {
+    const changed: StoredRule = {
+      ...current,
+      rule,
+      version: current.version + 1,
+      updatedAt: now,
+    };
+    const unchanged = {
+      ConditionExpression: 'version = :version',
+      ExpressionAttributeValues: { ':version': current.version },
+    };
+    const refused = await this.#table.transact([this.#put(subscription, changed, unchanged)]);
+    if (refused.length === 0) return changed;
+    if ((await this.read(subscription, rule.name)) === undefined) {
+      throw notFound(subscription, rule.name);
+    }
+    throw new BrokerError(
+      'ConflictInProgress',
+      `The rule '${rule.name}' was changed by somebody else at the same time; read it and try again.`,
+      { subCode: '40901' },
+    );
+  }
+
+  async remove(subscription: Entity, name: string): Promise<void> {
+    const refused = await this.#table.transact([
+      {
+        Delete: {
+          TableName: this.#table.name,
+          Key: this.#keyOf(subscription, name),
+          ConditionExpression: 'attribute_exists(pk)',
+        },
+      },
+    ]);
+    if (refused.length > 0) throw notFound(subscription, name);
+  }
+
+  async list(subscription: Entity): Promise<readonly StoredRule[]> {
+    const rules: StoredRule[] = [];
+    const prefix = `${subscription.id}/`;
+    for await (const document of this.#table.all(this.#collection(subscription), prefix)) {
+      rules.push(fromDocument(document));
+    }
+    return rules;
+  }
+
+  #put(subscription: Entity, stored: StoredRule, condition: object): DocumentWrite {
+    const Item = { ...this.#keyOf(subscription, stored.rule.name), ...toDocument(stored) };
+    return { Put: { TableName: this.#table.name, Item, ...condition } };
+  }
+
+  #collection(subscription: Entity): string {
+    return rulesOf(this.#namespace, subscription.parentId ?? subscription.id);
+  }
+
+  #keyOf(subscription: Entity, name: string): ItemKey {
+    return {
+      pk: this.#collection(subscription),
+      sk: `${subscription.id}/${name.toLowerCase()}`,
+    };
+  }
+}
+
+const NEW = { ConditionExpression: 'attribute_not_exists(pk)' } as const;
+
+function notFound(subscription: Entity, name: string): BrokerError {
+  return new BrokerError(
+    'MessagingEntityNotFound',
+    `The messaging entity '${subscription.name}/Rules/${name}' could not be found.`,
+    { subCode: '40400' },
+  );
+}
+
+function toDocument(stored: StoredRule): Document {
+  return { ...stored };
+}
+
+function fromDocument(document: Document): StoredRule {
+  const { pk: _, sk: __, ...stored } = document;
+  return stored as unknown as StoredRule;
+}

@@ -1,0 +1,219 @@
+import type { LogPolicy, TokenSettlement } from '../broker/ports.ts';
+import { type Block, slotOf } from '../domain/block.ts';
+import { BrokerError, lockLost } from '../domain/broker-error.ts';
+import type { LockToken } from '../domain/lock-token.ts';
+import type { Log } from '../domain/log.ts';
+import { holdsLock } from '../domain/slot.ts';
+import { fromBlockItem } from './block-item.ts';
+import { blockDelete, blockUpdate, type SlotChange, type SlotEffect } from './block-writes.ts';
+import { deleteEmptyBlock, keyOf } from './blocks.ts';
+import type { Written } from './dynamo.ts';
+import { logKey } from './keys.ts';
+import { deletePayload } from './payloads.ts';
+import { isMove, settleByMoving } from './settle-moves.ts';
+import type { StoreContext } from './store-context.ts';
+import { tidy } from './tidy.ts';
+
+/** Settlements that concern one block, with their places in the request. */
+export interface BlockSettlement {
+  readonly place: number;
+  readonly token: LockToken;
+  readonly action: TokenSettlement['action'];
+}
+
+/** A block changes under a settlement only while others settle in it; they are soon done. */
+const TRIES_MAX = 10;
+
+/**
+ * Settles messages. Tokens say where their messages are, so nothing is read first: all completes,
+ * abandons and renewals of one block are one conditional write. Whose lock turns out to be lost is
+ * told from the block as the failed write returns it; the others are tried again without them.
+ */
+export async function settle(
+  context: StoreContext,
+  log: Log,
+  settlements: readonly TokenSettlement[],
+  policy: LogPolicy,
+): Promise<readonly (BrokerError | undefined)[]> {
+  const outcomes: (BrokerError | undefined)[] = settlements.map(() => lockLost());
+  const settleGroup = async (
+    group: readonly BlockSettlement[],
+    how: typeof settleInPlace,
+  ): Promise<void> => {
+    if (group.length === 0) return;
+    try {
+      const settled = await how(context, log, group, policy);
+      for (const { place } of settled) outcomes[place] = undefined;
+    } catch (error) {
+      // The other blocks have outcomes of their own.
+      if (!(error instanceof BrokerError)) throw error;
+      for (const { place } of group) outcomes[place] = error;
+    }
+  };
+  const work = groupByBlock(settlements).map(async (group) => {
+    await settleGroup(
+      group.filter(({ action }) => !isMove(action)),
+      settleInPlace,
+    );
+    await settleGroup(
+      group.filter(({ action }) => isMove(action)),
+      settleByMoving,
+    );
+  });
+  await Promise.all(work);
+  return outcomes;
+}
+
+function groupByBlock(settlements: readonly TokenSettlement[]): BlockSettlement[][] {
+  const groups = new Map<string, BlockSettlement[]>();
+  for (const [place, { token, action }] of settlements.entries()) {
+    const key = `${token.store}.${token.block}`;
+    const group = groups.get(key) ?? [];
+    // A token that is named twice can be settled once.
+    if (!group.some((other) => other.token.slot === token.slot))
+      group.push({ place, token, action });
+    groups.set(key, group);
+  }
+  return [...groups.values()];
+}
+
+async function settleInPlace(
+  context: StoreContext,
+  log: Log,
+  group: readonly BlockSettlement[],
+  policy: LogPolicy,
+): Promise<readonly BlockSettlement[]> {
+  const now = context.clock.now();
+  let pending = group;
+  let isLast = completesAll(group, Math.min(...group.map(({ token }) => token.liveSlots)));
+  for (let tries = 0; tries < TRIES_MAX && pending.length > 0; tries++) {
+    const written = await write(context, log, pending, isLast, now);
+    if (written.done) {
+      await afterwards(context, log, pending, isLast, written, policy);
+      return pending;
+    }
+    const block = written.old && fromBlockItem(written.old);
+    if (block === undefined) return [];
+    pending = pending.filter(({ token }) =>
+      holdsLock(block.slots.get(token.slot), token.tag, policy.rules.epoch, now),
+    );
+    isLast = completesAll(pending, block.slots.size);
+  }
+  if (pending.length === 0) return [];
+  throw new BrokerError('ServiceBusy', 'Others settle in the same block all the time; try again.');
+}
+
+function completesAll(group: readonly BlockSettlement[], liveSlots: number): boolean {
+  return group.length >= liveSlots && group.every(({ action }) => action.kind === 'complete');
+}
+
+async function write(
+  context: StoreContext,
+  log: Log,
+  group: readonly BlockSettlement[],
+  isLast: boolean,
+  now: number,
+): Promise<Written> {
+  const key = keyOfTokens(log, group);
+  const changes = group.map(
+    ({ token, action }): SlotChange => ({
+      number: token.slot,
+      when: { kind: 'locked', tag: token.tag, now },
+      effect: effectOf(action, now),
+    }),
+  );
+  if (isLast) {
+    return await context.table.delete(key, { ...blockDelete(changes), ReturnValues: 'ALL_OLD' });
+  }
+  return await context.table.update(key, { ...blockUpdate(changes), ReturnValues: 'ALL_NEW' });
+}
+
+function effectOf(action: TokenSettlement['action'], now: number): SlotEffect {
+  if (action.kind === 'complete') return { kind: 'remove' };
+  const delayMs = action.kind === 'abandon' ? action.delayMs : undefined;
+  return delayMs === undefined
+    ? { kind: 'release' }
+    : { kind: 'release', heldUntil: now + delayMs };
+}
+
+function keyOfTokens(log: Log, group: readonly BlockSettlement[]) {
+  const [first] = group;
+  if (first === undefined) throw new Error('Broken promise: a group of settlements is not empty');
+  return keyOf(log, { store: first.token.store, sequence: first.token.block });
+}
+
+async function afterwards(
+  context: StoreContext,
+  log: Log,
+  group: readonly BlockSettlement[],
+  wasDeleted: boolean,
+  written: Extract<Written, { done: true }>,
+  policy: LogPolicy,
+): Promise<void> {
+  if (written.item === undefined) return;
+  const block = fromBlockItem(written.item);
+  if (wasDeleted) {
+    context.background(() => deletePayload(context.table, log, block.payload));
+    return;
+  }
+  if (block.slots.size === 0) await deleteEmptyBlock(context, log, block);
+  const released = group
+    .filter(({ action }) => action.kind === 'abandon')
+    .map(({ token }) => token.slot);
+  if (released.length === 0) return;
+  context.fronts.forget(logKey(log));
+  context.signal(logKey(log));
+  await tidyReleased(context, log, block, released, policy);
+}
+
+/** What comes back with its deliveries used up, or too late, is not handed out again. */
+async function tidyReleased(
+  context: StoreContext,
+  log: Log,
+  block: Block,
+  released: readonly number[],
+  policy: LogPolicy,
+): Promise<void> {
+  const { rules } = policy;
+  if (rules.isDeadLetter || block.store === 'deferred') return;
+  const exhausted = released.filter((n) => slotOf(block, n).deliveries >= rules.maxDeliveryCount);
+  if (exhausted.length === 0) return;
+  await tidy(context, log, policy, [{ block, survey: { free: [], expired: [], exhausted } }]);
+}
+
+/** Starts locks anew, from now. */
+export async function renew(
+  context: StoreContext,
+  log: Log,
+  tokens: readonly LockToken[],
+  lockMs: number,
+  epoch: number,
+): Promise<readonly (number | BrokerError)[]> {
+  const now = context.clock.now();
+  const until = now + lockMs;
+  const ends: (number | BrokerError)[] = tokens.map(() => lockLost());
+  const asSettlements = tokens.map((token) => ({ token, action: { kind: 'complete' } as const }));
+  const work = groupByBlock(asSettlements).map(async (group) => {
+    let pending: readonly BlockSettlement[] = group;
+    for (let tries = 0; tries < TRIES_MAX && pending.length > 0; tries++) {
+      const changes = pending.map(
+        ({ token }): SlotChange => ({
+          number: token.slot,
+          when: { kind: 'locked', tag: token.tag, now },
+          effect: { kind: 'extend', until },
+        }),
+      );
+      const written = await context.table.update(keyOfTokens(log, pending), blockUpdate(changes));
+      if (written.done) {
+        for (const { place } of pending) ends[place] = until;
+        return;
+      }
+      const block = written.old && fromBlockItem(written.old);
+      pending = pending.filter(({ token }) =>
+        holdsLock(block?.slots.get(token.slot), token.tag, epoch, now),
+      );
+    }
+  });
+  await Promise.all(work);
+  return ends;
+}

@@ -1,0 +1,18 @@
+import type { Clock, RandomSource } from '../domain/clock.ts';
+import type { Table } from './dynamo.ts';
+import type { Fronts } from './front-memory.ts';
+
+/** What the operations on messages are carried out with. */
+export interface StoreContext {
+  readonly table: Table;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly fronts: Fronts;
+  /**
+   * Takes work that must be done but that no client need wait for, such as the deletion of a
+   * payload nothing refers to any more. A crash loses it; the sweep finds what it left.
+   */
+  readonly background: (work: () => Promise<void>) => void;
+  /** Tells receivers of this process that wait on a log, by its key, to look again. */
+  readonly signal: (log: string) => void;
+}

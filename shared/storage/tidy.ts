@@ -1,0 +1,104 @@
+import type { LogPolicy } from '../broker/ports.ts';
+import { type Block, slotOf } from '../domain/block.ts';
+import {
+  type DeadLetterReason,
+  maxDeliveryExceeded,
+  TIME_TO_LIVE_EXPIRED,
+} from '../domain/dead-letter.ts';
+import type { Log } from '../domain/log.ts';
+import { text } from '../domain/property-value.ts';
+import type { Slot } from '../domain/slot.ts';
+import { blockDelete, blockUpdate, type SlotCondition } from './block-writes.ts';
+import { deleteEmptyBlock, keyOf } from './blocks.ts';
+import { type Departure, moveOut } from './move.ts';
+import { deletePayload } from './payloads.ts';
+import type { Leftover } from './scan.ts';
+import type { StoreContext } from './store-context.ts';
+
+/**
+ * Puts what is over where it belongs: messages whose deliveries are used up into the dead-letter
+ * queue, expired ones there or away. Each change stands on the condition that the slot is as it was
+ * seen, so several receivers, or a receiver and the sweep, do no harm to each other.
+ */
+export async function tidy(
+  context: StoreContext,
+  log: Log,
+  policy: LogPolicy,
+  leftovers: readonly Leftover[],
+): Promise<void> {
+  await Promise.all(leftovers.map((leftover) => tidyBlock(context, log, policy, leftover)));
+}
+
+async function tidyBlock(
+  context: StoreContext,
+  log: Log,
+  policy: LogPolicy,
+  { block, survey }: Leftover,
+): Promise<void> {
+  if (block.slots.size === 0) {
+    await deleteEmptyBlock(context, log, block);
+    return;
+  }
+  const departures: Departure[] = [];
+  if (survey.exhausted.length > 0) {
+    const reason = maxDeliveryExceeded(policy.rules.maxDeliveryCount);
+    departures.push(toDeadLetters(block, survey.exhausted, policy.deadLetterLog, reason));
+  }
+  const isDropped = policy.expired === 'drop';
+  if (survey.expired.length > 0 && !isDropped) {
+    departures.push(
+      toDeadLetters(block, survey.expired, policy.deadLetterLog, TIME_TO_LIVE_EXPIRED),
+    );
+  }
+  const dropped = isDropped ? survey.expired.map((number) => asSeen(block, number)) : [];
+  if (departures.length > 0) await moveOut(context, log, block, departures, dropped);
+  else await drop(context, log, block, dropped);
+}
+
+/** The departure of messages for the dead-letter queue, with the reason as properties of theirs. */
+export function toDeadLetters(
+  block: Block,
+  numbers: readonly number[],
+  to: Log,
+  { reason, description }: DeadLetterReason,
+): Departure {
+  return {
+    slots: numbers.map((number) => ({ ...asSeen(block, number), after: unlocked(block, number) })),
+    to,
+    store: 'live',
+    overlay: {
+      properties: {
+        DeadLetterReason: text(reason),
+        DeadLetterErrorDescription: text(description),
+      },
+    },
+  };
+}
+
+function asSeen(block: Block, number: number): { number: number; when: SlotCondition } {
+  return { number, when: { kind: 'unchanged', slot: slotOf(block, number) } };
+}
+
+function unlocked(block: Block, number: number): Slot {
+  const { deliveries, expiresAt } = slotOf(block, number);
+  return { deliveries, ...(expiresAt === undefined ? {} : { expiresAt }) };
+}
+
+async function drop(
+  context: StoreContext,
+  log: Log,
+  block: Block,
+  removals: readonly { number: number; when: SlotCondition }[],
+): Promise<void> {
+  const { table } = context;
+  if (removals.length < block.slots.size) {
+    const changes = removals.map((removal) => ({
+      ...removal,
+      effect: { kind: 'remove' } as const,
+    }));
+    await table.update(keyOf(log, block), blockUpdate(changes));
+    return;
+  }
+  const written = await table.delete(keyOf(log, block), blockDelete(removals));
+  if (written.done) context.background(() => deletePayload(table, log, block.payload));
+}

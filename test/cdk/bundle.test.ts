@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { bundle } from '../../cdk/constructs/bundle.ts';
+import { FUNCTION_NAMES } from '../../cdk/functions.ts';
+import { VARIABLES } from '../../lambdas/http/variables.ts';
+
+const BUNDLE_BYTES_MAX = 700 * 1000;
+const LOADS = 5;
+
+const folder = mkdtempSync(join(tmpdir(), 'dynabus-bundle-'));
+after(() => rmSync(folder, { recursive: true }));
+
+for (const name of FUNCTION_NAMES) {
+  test(`${name} is small enough to start quickly, and starts`, (t) => {
+    bundle(name, join(folder, name));
+    const file = join(folder, name, 'index.js');
+    const { size } = statSync(file);
+    t.diagnostic(`${name}: ${Math.round(size / 1000)} KB, loads in ${loadMs(file).toFixed()} ms`);
+    assert.ok(size <= BUNDLE_BYTES_MAX, `${size} bytes`);
+  });
+}
+
+/** The time a new process takes to load the bundle; the best of a few, the rest is the machine. */
+function loadMs(file: string): number {
+  const script = `
+    const before = performance.now();
+    const { handler } = require(${JSON.stringify(file)});
+    if (typeof handler !== 'function') throw new Error('no handler');
+    process.stdout.write(String(performance.now() - before));`;
+  const times = Array.from({ length: LOADS }, () =>
+    Number(
+      execFileSync(process.execPath, ['--eval', script], { encoding: 'utf8', env: ENVIRONMENT }),
+    ),
+  );
+  return Math.min(...times);
+}
+
+/** As deployment would set it: a function without its settings does not start. */
+const ENVIRONMENT = {
+  ...process.env,
+  ...Object.fromEntries(Object.values(VARIABLES).map((name) => [name, '1'])),
+  AWS_REGION: 'eu-central-1',
+  AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
+};

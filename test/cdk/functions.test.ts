@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { VARIABLES } from '../../lambdas/http/variables.ts';
+import { propertiesById, synthesize } from './synthesize.ts';
+
+interface FunctionProperties {
+  readonly Description: string;
+  readonly Environment: { readonly Variables: Readonly<Record<string, unknown>> };
+  readonly LoggingConfig: { readonly LogGroup: { readonly Ref: string } };
+  readonly ReservedConcurrentExecutions?: number;
+}
+
+const FUNCTION = 'AWS::Lambda::Function';
+
+test('five functions, all made alike: arm64, current Node, traced', () => {
+  const template = synthesize();
+  template.resourceCountIs(FUNCTION, 5);
+  template.allResourcesProperties(FUNCTION, {
+    Architectures: ['arm64'],
+    Runtime: 'nodejs24.x',
+    TracingConfig: { Mode: 'Active' },
+    LoggingConfig: { LogFormat: 'JSON' },
+  });
+});
+
+test('every function writes to a log of its own, kept for the days that are set', () => {
+  const template = synthesize({ logRetentionDays: 14 });
+  template.resourceCountIs('AWS::Logs::LogGroup', 5);
+  template.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 14 });
+  const logs = [...functionsOf(template).values()].map(
+    ({ LoggingConfig }) => LoggingConfig.LogGroup.Ref,
+  );
+  assert.equal(new Set(logs).size, 5);
+});
+
+test('memory and reserved concurrency are those of the stage', () => {
+  const template = synthesize({ memoryMb: { send: 2048 }, reservedConcurrency: { send: 7 } });
+  template.hasResourceProperties(FUNCTION, { MemorySize: 2048, ReservedConcurrentExecutions: 7 });
+  const reserved = [...functionsOf(template).values()].map(
+    (one) => one.ReservedConcurrentExecutions,
+  );
+  assert.deepEqual(
+    reserved.filter((count) => count !== undefined),
+    [7],
+  );
+});
+
+test('functions behind HTTP are told all settings, the sweep only its tables', () => {
+  const told = [...functionsOf(synthesize())].map(([id, { Environment }]) => ({
+    id: id.replace(/[0-9A-F]{8}$/, ''),
+    names: Object.keys(Environment.Variables).sort(),
+  }));
+  const all = Object.values(VARIABLES).sort();
+  const tables = [VARIABLES.entitiesTable, VARIABLES.messagesTable].sort();
+  assert.deepEqual(
+    told,
+    ['Send', 'Receive', 'Settle', 'Manage', 'Sweep'].map((id) => ({
+      id,
+      names: id === 'Sweep' ? tables : all,
+    })),
+  );
+});
+
+test('the wait of a receive is capped as set', () => {
+  synthesize({ receiveWaitMsMax: 1500 }).hasResourceProperties(FUNCTION, {
+    Environment: { Variables: { [VARIABLES.receiveWaitMsMax]: '1500' } },
+  });
+});
+
+test('the sweep runs at the rate that is set', () => {
+  synthesize().hasResourceProperties('AWS::Events::Rule', { ScheduleExpression: 'rate(1 minute)' });
+  synthesize({ sweepMinutes: 5 }).hasResourceProperties('AWS::Events::Rule', {
+    ScheduleExpression: 'rate(5 minutes)',
+    State: 'ENABLED',
+  });
+});
+
+test('failures raise an alarm, and the topic hears of it', () => {
+  const alarmTopicArn = 'arn:aws:sns:eu-central-1:111122223333:broker';
+  const template = synthesize({ alarmTopicArn });
+  template.allResourcesProperties('AWS::CloudWatch::Alarm', { AlarmActions: [alarmTopicArn] });
+  for (const MetricName of ['5xx', 'Errors', 'Throttles']) {
+    template.hasResourceProperties('AWS::CloudWatch::Alarm', { MetricName });
+  }
+});
+
+function functionsOf(template: ReturnType<typeof synthesize>) {
+  return propertiesById<FunctionProperties>(template, FUNCTION);
+}

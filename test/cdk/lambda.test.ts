@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { type HttpApp, httpHandler } from '../../lambdas/http/lambda.ts';
+import { readHttpSettings, readTableNames } from '../../lambdas/http/settings.ts';
+
+test('a request arrives as it was sent', async () => {
+  const request = await arrive({
+    method: 'POST',
+    rawPath: '/orders/messages',
+    rawQueryString: 'timeout=60&api-version=2015-01',
+    headers: {
+      host: 'b.example',
+      authorization: 'SharedAccessSignature sr=x',
+      'content-type': 'a/b',
+    },
+    body: Buffer.from([0, 255, 128]).toString('base64'),
+    isBase64Encoded: true,
+  });
+  assert.equal(request.method, 'POST');
+  assert.equal(request.url, 'https://b.example/orders/messages?timeout=60&api-version=2015-01');
+  assert.equal(request.headers.get('authorization'), 'SharedAccessSignature sr=x');
+  assert.deepEqual(new Uint8Array(await request.arrayBuffer()), Uint8Array.of(0, 255, 128));
+});
+
+test('a text body arrives in UTF-8', async () => {
+  const request = await arrive({ method: 'POST', body: 'Größe ✓' });
+  assert.equal(await request.text(), 'Größe ✓');
+});
+
+test('a path that was decoded on the way keeps its segments', async () => {
+  const paths = {
+    '/orders/$deadletterqueue/messages/head': '/orders/$deadletterqueue/messages/head',
+    '/orders/%24deadletterqueue/messages': '/orders/%24deadletterqueue/messages',
+    '/orders/messages/a b?c#d/1': '/orders/messages/a%20b%3Fc%23d/1',
+    '/orders/messages/ü100%/1': '/orders/messages/%C3%BC100%25/1',
+  };
+  for (const [rawPath, expected] of Object.entries(paths)) {
+    assert.equal(new URL((await arrive({ rawPath })).url).pathname, expected);
+  }
+});
+
+test('a header beyond ASCII arrives as the bytes it was sent as', async () => {
+  const request = await arrive({ headers: { host: 'b.example', name: '"Größe ✓"' } });
+  const bytes = Buffer.from(request.headers.get('name') ?? '', 'latin1');
+  assert.equal(bytes.toString('utf8'), '"Größe ✓"');
+});
+
+test('an answer leaves as the bytes it is, whatever its content type says', async () => {
+  const body = Uint8Array.of(0, 255, 128);
+  for (const type of ['text/plain', undefined]) {
+    const headers = type === undefined ? {} : { 'content-type': type };
+    const result = await answer(() => new Response(body, { status: 201, headers }));
+    assert.equal(result.statusCode, 201);
+    assert.equal(result.isBase64Encoded, true);
+    assert.deepEqual(Buffer.from(result.body ?? '', 'base64'), Buffer.from(body));
+    assert.equal(result.headers?.['content-type'], type);
+  }
+});
+
+test('an answer without a body stays without one', async () => {
+  const result = await answer(() => new Response(null, { status: 204 }));
+  assert.deepEqual([result.statusCode, result.body], [204, '']);
+});
+
+test('a function does not start without its settings', () => {
+  assert.throws(() => readTableNames({ ENTITIES_TABLE: 'e' }), /MESSAGES_TABLE is not set/);
+  const environment = { NAMESPACE: 'n', ROOT_KEY_SECRET: 's', RECEIVE_WAIT_MS_MAX: '2s' };
+  assert.throws(() => readHttpSettings(environment), /RECEIVE_WAIT_MS_MAX is no whole number: 2s/);
+});
+
+interface Sent extends Partial<APIGatewayProxyEventV2> {
+  readonly method?: string;
+}
+
+/** What the app is given when API Gateway calls with this. */
+async function arrive(sent: Sent): Promise<Request> {
+  const arrived: Request[] = [];
+  await answer((request) => {
+    arrived.push(request);
+    return new Response();
+  }, sent);
+  assert.ok(arrived[0]);
+  return arrived[0];
+}
+
+/** What API Gateway is given when the app answers so. */
+function answer(fetch: HttpApp['fetch'], { method = 'GET', ...sent }: Sent = {}) {
+  return httpHandler({ fetch })({
+    rawPath: '/',
+    rawQueryString: '',
+    headers: {},
+    isBase64Encoded: false,
+    ...sent,
+    requestContext: { domainName: 'b.example', http: { method } },
+  } as APIGatewayProxyEventV2);
+}

@@ -1,0 +1,28 @@
+import { App } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { readStageSettings } from '../../cdk/settings.ts';
+import { BrokerStack } from '../../cdk/stacks/broker-stack.ts';
+
+/** The template of a stage with these settings. Code is not bundled: bundle.test.ts looks at that. */
+export function synthesize(stage: Readonly<Record<string, unknown>> = {}): Template {
+  const app = new App({ context: { 'aws:cdk:bundling-stacks': [] } });
+  return Template.fromStack(new BrokerStack(app, 'Broker', settingsOf(stage)));
+}
+
+export function settingsOf(stage: Readonly<Record<string, unknown>>) {
+  const context: Record<string, unknown> = { stage: 'test', stages: { test: stage } };
+  return readStageSettings((name) => context[name]);
+}
+
+/** The properties of every resource of one type by their logical ids; the caller knows their shape. */
+export function propertiesById<Properties>(
+  template: Template,
+  type: string,
+): Map<string, Properties> {
+  return new Map(
+    Object.entries(template.findResources(type)).map(([id, resource]) => [
+      id,
+      resource['Properties'] as Properties,
+    ]),
+  );
+}

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { test } from 'node:test';
+import { descendants, startNamespaceCli, untilGone } from './cli.ts';
+
+const ENGINES = ['dynamodb-local', 'dynoxide'] as const;
+
+for (const engine of ENGINES) {
+  test(`SIGTERM stops the server in order and leaves no process: ${engine}`, async (t) => {
+    const cli = await startNamespaceCli(t, { args: ['--engine', engine] });
+    const below = descendants(cli.child.pid);
+    assert.ok(below.length >= 2, 'a guard and an engine run below the server');
+
+    cli.child.kill('SIGTERM');
+
+    assert.equal(await cli.ended, 0);
+    await untilGone(below);
+    assert.match(cli.output(), /s {2}Stopped\n$/);
+    assert.equal(cli.errors(), '');
+  });
+
+  test(`kill -9 of the server leaves no process: ${engine}`, async (t) => {
+    const cli = await startNamespaceCli(t, { args: ['--engine', engine] });
+    const below = descendants(cli.child.pid);
+    assert.ok(below.length >= 2, 'a guard and an engine run below the server');
+
+    cli.child.kill('SIGKILL');
+
+    assert.equal(await cli.ended, 'SIGKILL');
+    await untilGone(below);
+  });
+}
+
+test('kill -9 of the guard ends the engine, and the server says so', async (t) => {
+  const cli = await startNamespaceCli(t, { args: ['--engine', 'dynoxide'] });
+  const below = descendants(cli.child.pid);
+  const guard = below.find((pid) => descendants(pid).length > 0);
+  assert.ok(guard);
+
+  process.kill(guard, 'SIGKILL');
+
+  assert.equal(await cli.ended, 1);
+  await untilGone(below);
+  assert.match(cli.errors(), /^The engine ended unexpectedly\./);
+});
+
+test('Ctrl-C lets a request under way finish, engine and all', async (t) => {
+  const cli = await startNamespaceCli(t, { args: ['--engine', 'dynoxide'], ownGroup: true });
+  const upload = request(`${cli.url}/hello`, {
+    method: 'PUT',
+    headers: { expect: '100-continue', authorization: tokenIn(cli.output()) },
+  });
+  upload.flushHeaders();
+  await once(upload, 'continue'); // The server has the request and waits for its body.
+
+  process.kill(-(cli.child.pid ?? 0), 'SIGINT'); // As a terminal does: to the whole group.
+  await cli.untilPrinted('Stopping');
+  upload.end(QUEUE_ENTRY);
+
+  const [response]: IncomingMessage[] = await once(upload, 'response');
+  assert.equal(response?.statusCode, 201);
+  response.resume();
+  assert.equal(await cli.ended, 0);
+});
+
+test('a second signal does not wait', async (t) => {
+  const cli = await startNamespaceCli(t, { args: ['--engine', 'dynoxide'] });
+  const upload = request(`${cli.url}/hello`, {
+    method: 'PUT',
+    headers: { expect: '100-continue', authorization: tokenIn(cli.output()) },
+  });
+  upload.flushHeaders();
+  upload.on('error', () => {}); // It will be cut off.
+  await once(upload, 'continue');
+  const below = descendants(cli.child.pid);
+
+  cli.child.kill('SIGTERM');
+  await cli.untilPrinted('Stopping');
+  cli.child.kill('SIGTERM');
+
+  assert.equal(await cli.ended, 143);
+  await untilGone(below);
+});
+
+const QUEUE_ENTRY =
+  '<entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml"><QueueDescription xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect" /></content></entry>';
+
+function tokenIn(output: string): string {
+  const token = /SharedAccessSignature [^']+/.exec(output)?.[0];
+  assert.ok(token, output);
+  return token;
+}

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { curlLines, paste, startCli, startNamespaceCli, temporaryDirectory } from './cli.ts';
+
+test('starting tells each step and ends with lines that work when pasted', async (t) => {
+  const cli = await startNamespaceCli(t);
+  const { port } = new URL(cli.url);
+
+  assert.match(cli.output(), /\d\.\d\d s {2}Engine answers: /);
+  assert.match(cli.output(), /\d\.\d\d s {2}Listening on http:\/\/localhost:\d+\n/);
+  assert.ok(
+    cli
+      .output()
+      .includes(
+        `Endpoint=sb://localhost:${port};SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=SAS_KEY_VALUE;UseDevelopmentEmulator=true;`,
+      ),
+  );
+  const [create, send, receive, ...more] = curlLines(cli.output());
+  assert.ok(create && send && receive && more.length === 0, cli.output());
+  assert.match(paste(create), /\n201$/);
+  assert.match(paste(send), /\n201$/);
+  assert.equal(paste(receive), 'Hello, bus\n200');
+});
+
+test('the fallback engine runs a namespace as well', async (t) => {
+  const cli = await startNamespaceCli(t, { args: ['--engine', 'dynoxide'] });
+
+  assert.match(cli.output(), /Engine +dynoxide, in memory/);
+  const [create, send, receive] = curlLines(cli.output());
+  assert.ok(create && send && receive, cli.output());
+  assert.match(paste(create), /\n201$/);
+  assert.match(paste(send), /\n201$/);
+  assert.equal(paste(receive), 'Hello, bus\n200');
+});
+
+test('without Java the fallback engine is taken and named', async (t) => {
+  const cli = await startNamespaceCli(t, { env: withoutJava() });
+  assert.match(cli.output(), /Engine +dynoxide, in memory/);
+});
+
+test('--quiet prints the endpoint and nothing else', async (t) => {
+  const cli = startCli(t, { args: ['--quiet', '--port', '0', '--engine', 'dynoxide'] });
+  await cli.untilPrinted('\n');
+  assert.match(cli.output(), /^http:\/\/localhost:\d+\n$/);
+});
+
+test('a taken port is one sentence and exit code 1', async (t) => {
+  const holder = createServer().listen(0, '127.0.0.1');
+  await once(holder, 'listening');
+  t.after(() => holder.close());
+  const address = holder.address();
+  assert.ok(address !== null && typeof address !== 'string');
+
+  const cli = startCli(t, { args: ['--port', String(address.port)] });
+
+  assert.equal(await cli.ended, 1);
+  assert.equal(
+    cli.errors(),
+    `Port ${address.port} on 127.0.0.1 is taken: stop what listens there, or choose another with --port.\n`,
+  );
+});
+
+test('an unknown option shows the usage and is exit code 2', async (t) => {
+  const cli = startCli(t, { args: ['--prot', '5300'] });
+  assert.equal(await cli.ended, 2);
+  assert.match(cli.errors(), /^Unknown option '--prot'.*\n\nUsage: npm start/s);
+});
+
+test('--help shows the usage and is no error', async (t) => {
+  const cli = startCli(t, { args: ['--help'] });
+  assert.equal(await cli.ended, 0);
+  assert.match(cli.output(), /^Usage: npm start/);
+});
+
+for (const port of ['http', '65536', '-1', '1.5', '']) {
+  test(`the port '${port}' is refused`, async (t) => {
+    const cli = startCli(t, { args: [`--port=${port}`] });
+    assert.equal(await cli.ended, 1);
+    assert.equal(cli.errors(), `The port must be a number from 0 to 65535, not '${port}'.\n`);
+  });
+}
+
+test('an unknown engine is refused', async (t) => {
+  const cli = startCli(t, { args: ['--port', '0', '--engine', 'oracle'] });
+  assert.equal(await cli.ended, 1);
+  assert.equal(
+    cli.errors(),
+    "There is no engine 'oracle'; there are dynamodb-local and dynoxide.\n",
+  );
+});
+
+test('a data directory that cannot be written to is refused', async (t) => {
+  const file = join(temporaryDirectory(t), 'file');
+  writeFileSync(file, '');
+  // Below a file there is no directory, not even for root, whom no permission stops.
+  const directory = join(file, 'data');
+
+  const cli = startCli(t, { args: ['--port', '0', '--data', directory] });
+
+  assert.equal(await cli.ended, 1);
+  assert.equal(cli.errors(), `The data directory ${directory} cannot be written to.\n`);
+});
+
+test('a missing Java is told, with what to do, when DynamoDB Local is asked for', async (t) => {
+  const env = { ...withoutJava(), DYNABUS_ENGINE: 'dynamodb-local' };
+  const cli = startCli(t, { args: ['--port', '0'], env });
+  assert.equal(await cli.ended, 1);
+  assert.match(
+    cli.errors(),
+    /^No engine can run here: DynamoDB Local needs Java 17 or newer, and there is no working Java on the PATH\. Install .+\n$/,
+  );
+});
+
+test('a Java that is too old is told with its version', async (t) => {
+  const directory = temporaryDirectory(t);
+  mkdirSync(join(directory, 'bin'));
+  writeFileSync(
+    join(directory, 'bin', 'java'),
+    `#!/bin/sh\necho 'openjdk version "1.8.0_292"' >&2\n`,
+    { mode: 0o755 },
+  );
+  const env = { JAVA_HOME: directory, DYNABUS_ENGINE: 'dynamodb-local' };
+  const cli = startCli(t, { args: ['--port', '0'], env });
+  assert.equal(await cli.ended, 1);
+  assert.match(cli.errors(), /the Java in JAVA_HOME \(.+\) is version 8\./);
+});
+
+test('an engine elsewhere is used, and none is started', async (t) => {
+  const env = { DYNAMODB_ENDPOINT: process.env['DYNAMODB_ENDPOINT'] };
+  if (env.DYNAMODB_ENDPOINT === undefined) return t.skip('no engine: start through test/run.ts');
+  const cli = await startNamespaceCli(t, { env });
+  assert.ok(cli.output().includes(`the one at ${env.DYNAMODB_ENDPOINT}`));
+});
+
+/** Only Node itself is left to be found. */
+function withoutJava(): Record<string, string | undefined> {
+  return { PATH: '/nonexistent', JAVA_HOME: undefined };
+}

@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startEngine } from '../local/engine.ts';
+import { StartupError } from '../local/startup-error.ts';
+
+/**
+ * `npm test`: all tests over one engine, in one invocation of the test runner, so that one tally
+ * ends the output. Arguments keep the files whose path holds any of them: `npm test -- spec/peek`.
+ */
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+/** For a file of tests as well as for one test. Nothing that is well takes as long. */
+const TEST_MS_MAX = 10 * 60 * 1000;
+
+process.exit(await main(process.argv.slice(2)));
+
+/** Returns the exit code. */
+async function main(filters: readonly string[]): Promise<number> {
+  const files = testFiles().filter(
+    (file) => filters.length === 0 || filters.some((filter) => file.includes(filter)),
+  );
+  if (files.length === 0) {
+    console.error(`No test file has ${filters.join(' or ')} in its path.`);
+    return 1;
+  }
+  try {
+    const engine = await startEngine();
+    const seconds = (performance.now() / 1000).toFixed(1);
+    console.log(`${files.length} test files; engine ready after ${seconds} s: ${engine.name}`);
+    try {
+      return await runTests(files, engine.endpoint);
+    } finally {
+      await engine.stop();
+    }
+  } catch (error) {
+    console.error(error instanceof StartupError ? error.message : error);
+    return 1;
+  }
+}
+
+/** Paths from the root of the repository, in a fixed order. */
+function testFiles(): readonly string[] {
+  return readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.test.ts'))
+    .map((path) => join('test', path))
+    .sort();
+}
+
+async function runTests(files: readonly string[], endpoint: string): Promise<number> {
+  const runner = spawn(
+    process.execPath,
+    [
+      ...['--import', 'tsx'],
+      '--test',
+      `--test-concurrency=${Math.max(2, availableParallelism())}`,
+      `--test-timeout=${TEST_MS_MAX}`,
+      ...files,
+    ],
+    { cwd: ROOT, stdio: 'inherit', env: { ...process.env, DYNAMODB_ENDPOINT: endpoint } },
+  );
+  // Ctrl-C reaches the runner by itself; we live on to stop the engine once it has ended.
+  process.on('SIGINT', () => {});
+  process.on('SIGTERM', () => runner.kill('SIGTERM'));
+  const [exitCode]: [number | null] = (await once(runner, 'exit')) as [number | null];
+  return exitCode ?? 1;
+}

@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import type { Broker } from '../../shared/broker/broker.ts';
+import { Management } from '../../shared/broker/management.ts';
+import type {
+  EntityCounts,
+  MessageCounts,
+  RuleStore,
+  StoredRule,
+} from '../../shared/broker/management-ports.ts';
+import type { EntityStore, ListPage } from '../../shared/broker/ports.ts';
+import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
+import type { AuthorizationRule, EntityDescription } from '../../shared/domain/descriptions.ts';
+import type { Entity } from '../../shared/domain/entity.ts';
+
+/** Keeps entities in memory; the whole port, so that management can be tested without a database. */
+export class FakeEntityStore implements EntityStore {
+  readonly byKey = new Map<string, Entity>();
+  #created = 0;
+
+  async find(key: string): Promise<Entity | undefined> {
+    return this.byKey.get(key);
+  }
+
+  async read(key: string): Promise<Entity | undefined> {
+    return this.byKey.get(key);
+  }
+
+  async create(
+    key: string,
+    name: string,
+    description: EntityDescription,
+    now: number,
+  ): Promise<Entity> {
+    if (this.byKey.has(key)) throw alreadyExists(name);
+    const id = `id${++this.#created}`;
+    const generations = { main: 0, deadLetter: 0, transferDeadLetter: 0 };
+    const entity = {
+      id,
+      key,
+      name,
+      epoch: 0,
+      generations,
+      createdAt: now,
+      updatedAt: now,
+      description,
+    };
+    this.byKey.set(key, entity);
+    return entity;
+  }
+
+  async update(entity: Entity, description: EntityDescription, now: number): Promise<Entity> {
+    const current = this.byKey.get(entity.key);
+    if (current?.id !== entity.id) throw entityNotFound(entity.name);
+    if (current.epoch !== entity.epoch) throw new BrokerError('ConflictInProgress', 'Changed.');
+    const changed = { ...current, epoch: current.epoch + 1, updatedAt: now, description };
+    this.byKey.set(entity.key, changed);
+    return changed;
+  }
+
+  async remove(key: string): Promise<void> {
+    if (!this.byKey.delete(key)) throw entityNotFound(key);
+    for (const child of this.byKey.keys()) {
+      if (child.startsWith(`${key}/subscriptions/`)) this.byKey.delete(child);
+    }
+  }
+
+  async purge(entity: Entity): Promise<Entity> {
+    return entity;
+  }
+
+  async list(page: ListPage): Promise<readonly Entity[]> {
+    return [...this.byKey.values()]
+      .filter(({ key, description }) => {
+        if (description.kind !== page.kind) return false;
+        return page.kind !== 'subscription' || key.startsWith(`${page.topic}/subscriptions/`);
+      })
+      .sort((a, b) => (a.key < b.key ? -1 : 1))
+      .slice(page.skip, page.skip + page.top);
+  }
+
+  forget(): void {}
+}
+
+/** Keeps rules in memory, beside the entities of a fake store. */
+export class FakeRuleStore implements RuleStore {
+  readonly #entities: FakeEntityStore;
+  readonly #rules = new Map<string, Map<string, StoredRule>>();
+
+  constructor(entities: FakeEntityStore) {
+    this.#entities = entities;
+  }
+
+  createSubscription: RuleStore['createSubscription'] = async (
+    { key, name, description },
+    rule,
+    now,
+  ) => {
+    const entity = await this.#entities.create(key, name, description, now);
+    await this.create(entity, rule);
+    return { ...entity, description };
+  };
+
+  read: RuleStore['read'] = async (subscription, name) =>
+    this.#of(subscription).get(name.toLowerCase());
+
+  create: RuleStore['create'] = async (subscription, rule) => {
+    if (this.#of(subscription).has(rule.name.toLowerCase())) throw alreadyExists(rule.name);
+    return this.#put(subscription, { rule, version: 0, updatedAt: rule.createdAt });
+  };
+
+  update: RuleStore['update'] = async (subscription, current, rule, now) => {
+    const there = this.#of(subscription).get(rule.name.toLowerCase());
+    if (there === undefined) throw entityNotFound(rule.name);
+    if (there.version !== current.version) throw new BrokerError('ConflictInProgress', 'Changed.');
+    return this.#put(subscription, { rule, version: current.version + 1, updatedAt: now });
+  };
+
+  remove: RuleStore['remove'] = async (subscription, name) => {
+    if (!this.#of(subscription).delete(name.toLowerCase())) throw entityNotFound(name);
+  };
+
+  list: RuleStore['list'] = async (subscription) => [...this.#of(subscription).values()];
+
+  #of({ id }: Entity): Map<string, StoredRule> {
+    const rules = this.#rules.get(id) ?? new Map<string, StoredRule>();
+    this.#rules.set(id, rules);
+    return rules;
+  }
+
+  #put(subscription: Entity, stored: StoredRule): StoredRule {
+    this.#of(subscription).set(stored.rule.name.toLowerCase(), stored);
+    return stored;
+  }
+}
+
+/** Counts what a fake store holds; tests say how many messages there are. */
+export class FakeCounts implements EntityCounts {
+  readonly #entities: FakeEntityStore;
+  readonly #rules: FakeRuleStore;
+  /** By key; entities that are not named hold nothing. */
+  readonly messagesByKey = new Map<string, MessageCounts>();
+
+  constructor(entities: FakeEntityStore, rules: FakeRuleStore) {
+    this.#entities = entities;
+    this.#rules = rules;
+  }
+
+  messages: EntityCounts['messages'] = async (entities) =>
+    entities.map(({ key }) => this.messagesByKey.get(key) ?? EMPTY);
+
+  entities: EntityCounts['entities'] = async () => {
+    const descriptions = [...this.#entities.byKey.values()].flatMap(({ description }) =>
+      description.kind === 'subscription' ? [] : [description],
+    );
+    const partitioned = descriptions.filter(({ enablePartitioning }) => enablePartitioning);
+    return { total: descriptions.length, partitioned: partitioned.length };
+  };
+
+  subscriptions: EntityCounts['subscriptions'] = async (topics) =>
+    topics.map((topic) => this.#subscriptionsOf(topic).length);
+
+  filters: EntityCounts['filters'] = async (topic) => {
+    const lists = await Promise.all(
+      this.#subscriptionsOf(topic).map((one) => this.#rules.list(one)),
+    );
+    const kinds = lists.flat().map(({ rule }) => rule.filter.kind);
+    const count = (kind: string) => kinds.filter((one) => one === kind).length;
+    return { sql: count('sql'), correlation: count('correlation') };
+  };
+
+  #subscriptionsOf(topic: string): readonly Entity[] {
+    return [...this.#entities.byKey.values()].filter(({ key }) =>
+      key.startsWith(`${topic}/subscriptions/`),
+    );
+  }
+}
+
+const EMPTY: MessageCounts = {
+  size: 0,
+  active: 0,
+  deadLetter: 0,
+  scheduled: 0,
+  transfer: 0,
+  transferDeadLetter: 0,
+};
+
+function alreadyExists(name: string): BrokerError {
+  return new BrokerError(
+    'MessagingEntityAlreadyExists',
+    `The messaging entity '${name}' already exists.`,
+    { subCode: '40900' },
+  );
+}
+
+/** Everything that the management routes need, in memory. */
+export function fakeManageParts(root: { readonly keyName: string; readonly key: string }) {
+  const entities = new FakeEntityStore();
+  const rules = new FakeRuleStore(entities);
+  const counts = new FakeCounts(entities, rules);
+  const clock = { now: () => Date.now() };
+  const random = { bytes: (count: number) => new Uint8Array(randomBytes(count)) };
+  const rootRule: AuthorizationRule = {
+    keyName: root.keyName,
+    primaryKey: root.key,
+    secondaryKey: root.key,
+    rights: ['Manage', 'Send', 'Listen'],
+    createdAt: 0,
+    modifiedAt: 0,
+  };
+  return {
+    entities,
+    rules,
+    counts,
+    clock,
+    random,
+    management: new Management({ entities, rules, counts, clock, random }),
+    broker: NO_BROKER,
+    namespace: 'testns',
+    namespaceKeys: { rules: async () => [rootRule] },
+    receiveWaitMsMax: 0,
+  };
+}
+
+/** Management never touches messages. */
+const NO_BROKER = new Proxy({} as Broker, {
+  get: () => assert.fail('management called the broker of messages'),
+});

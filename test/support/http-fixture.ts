@@ -1,0 +1,76 @@
+import type { Hono } from 'hono';
+import { runtimeApp } from '../../lambdas/http/app.ts';
+import type { HttpParts } from '../../lambdas/http/parts.ts';
+import { createSasToken } from '../../lambdas/http/sas-token.ts';
+import { receiveRoutes } from '../../lambdas/receive/app.ts';
+import { sendRoutes } from '../../lambdas/send/app.ts';
+import { settleRoutes } from '../../lambdas/settle/app.ts';
+import type { EntityStore } from '../../shared/broker/ports.ts';
+import type { AccessRight, AuthorizationRule } from '../../shared/domain/descriptions.ts';
+import type { Entity } from '../../shared/domain/entity.ts';
+import { FAKE_NOW, FakeBroker } from './fake-broker.ts';
+
+/** A rule with keys that tests can guess: `<name>-primary` and `<name>-secondary`. */
+export function rule(keyName: string, ...rights: AccessRight[]): AuthorizationRule {
+  return {
+    keyName,
+    primaryKey: `${keyName}-primary`,
+    secondaryKey: `${keyName}-secondary`,
+    rights,
+    createdAt: FAKE_NOW,
+    modifiedAt: FAKE_NOW,
+  };
+}
+
+/** Entities that only can be found; the routes of messages ask for nothing else. */
+export function findableEntities(entities: Readonly<Record<string, Entity>>): EntityStore {
+  const unexpected = () => Promise.reject(new Error('Not a call the routes of messages make.'));
+  return {
+    find: async (key) => entities[key],
+    read: async (key) => entities[key],
+    create: unexpected,
+    update: unexpected,
+    remove: unexpected,
+    list: unexpected,
+    forget: () => undefined,
+  };
+}
+
+/** The parts of the routes, with a fake broker, fixed time and fixed chance. */
+export function httpParts(changes: Partial<HttpParts> = {}): HttpParts & { broker: FakeBroker } {
+  return {
+    entities: findableEntities({}),
+    namespaceKeys: { rules: async () => [rule('root', 'Manage', 'Send', 'Listen')] },
+    clock: { now: () => FAKE_NOW },
+    random: { bytes: (count) => new Uint8Array(count).fill(0xab) },
+    namespace: 'test',
+    receiveWaitMsMax: 60_000,
+    ...changes,
+    broker: new FakeBroker(['q', 'a/b', 't/subscriptions/s', 'q/$deadletterqueue']),
+  };
+}
+
+/** A token of the root rule, good for everything for an hour. */
+export const ROOT_TOKEN = createSasToken({
+  audience: 'http://localhost',
+  keyName: 'root',
+  key: 'root-primary',
+  expiresAt: FAKE_NOW + 3_600_000,
+});
+
+/** The whole app of messages and one way to call it with the root's token. */
+export function startApp(changes: Partial<HttpParts> = {}) {
+  const parts = httpParts(changes);
+  const app: Hono = runtimeApp(parts, sendRoutes(parts), receiveRoutes(parts), settleRoutes(parts));
+  const call = async (method: string, path: string, init: RequestInit = {}): Promise<Response> =>
+    app.request(`http://localhost${path}`, {
+      ...init,
+      method,
+      headers: { authorization: ROOT_TOKEN, ...headersOf(init) },
+    });
+  return { app, call, broker: parts.broker };
+}
+
+function headersOf(init: RequestInit): Record<string, string> {
+  return Object.fromEntries(new Headers(init.headers));
+}

@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { importsOf, sourceFiles } from './repository.ts';
+
+/** What is started, not imported. */
+const ENTRY =
+  /^lambdas\/\w+\/handler\.ts$|^(local|bench)\/main\.ts$|^cdk\/app\.ts$|^test\/(run|.+\.test)\.ts$/;
+
+test('every source file is reached from something that is started', () => {
+  const files = sourceFiles();
+  const reached = new Set(files.filter((path) => ENTRY.test(path)));
+  // A set hands out what is added to it while it is walked.
+  for (const path of reached) {
+    for (const { target } of importsOf(path)) if (files.includes(target)) reached.add(target);
+  }
+  const dead = files.filter((path) => !reached.has(path) && !path.startsWith('test/'));
+  assert.deepEqual(dead, []);
+});
