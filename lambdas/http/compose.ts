@@ -19,6 +19,8 @@ export interface Composition {
   sweep(): Promise<void>;
   /** Lets go of receives that wait, because the clock was moved or the server ends. */
   wake(): void;
+  /** Resolves when nothing is left to do behind answers. */
+  idle(): Promise<void>;
   /** Ends waits and finishes what was left to do behind answers. */
   close(): Promise<void>;
 }
@@ -45,6 +47,7 @@ export function compose(settings: ComposeSettings): Composition {
     app,
     sweep: composeSweep(settings),
     wake: () => parts.signals.signalAll(),
+    idle: () => parts.background.settled(),
     close: async () => {
       parts.signals.signalAll();
       await parts.background.settled();

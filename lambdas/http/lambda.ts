@@ -77,12 +77,16 @@ function rootKeyReader(secretId: string): () => Promise<string> {
 }
 
 /**
- * Lets an HTTP API call the app, event format 2.0. Not Hono's adapter, which changes bytes on the
+ * Lets an HTTP API call the app, event format 2.0. `finish` ends what was left to do behind the
+ * answer: a function is frozen once it has answered. Not Hono's adapter, which changes bytes on the
  * way: bodies without a content type and headers beyond ASCII.
  */
-export function httpHandler(app: HttpApp) {
-  return async (event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> =>
-    toResult(await app.fetch(toRequest(event)));
+export function httpHandler(app: HttpApp, finish: () => Promise<void>) {
+  return async (event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> => {
+    const response = await app.fetch(toRequest(event));
+    const [result] = await Promise.all([toResult(response), finish()]);
+    return result;
+  };
 }
 
 function toRequest(event: APIGatewayProxyEventV2): Request {

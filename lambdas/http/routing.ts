@@ -6,6 +6,7 @@ import { errorHandler, unknownRouteResponse } from './error-response.ts';
 import type { HttpParts } from './parts.ts';
 import { ROUTES, type Route, type RouteName } from './route-table.ts';
 import { authorize } from './sas-token.ts';
+import { withoutFinalSlashes } from './url-path.ts';
 
 /** Serves one operation on the entity that the path names; the caller has the right to it. */
 export type EntityHandler = (c: Context, path: EntityPath) => Response | Promise<Response>;
@@ -30,8 +31,8 @@ export function createApp(parts: HttpParts): Hono {
  */
 function routedPath(request: Request): string {
   const { pathname } = new URL(request.url);
-  const path = pathname.replace(/(?<=.)\/+$/, '');
-  return path.replace(MESSAGES_TAIL, (tail) => tail.toLowerCase());
+  const path = withoutFinalSlashes(pathname);
+  return path === '' ? '/' : path.replace(MESSAGES_TAIL, (tail) => tail.toLowerCase());
 }
 
 /** Serves an operation of the table: with the path read and the token checked for its right. */

@@ -3,6 +3,7 @@ import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { AccessRight, AuthorizationRule } from '../../shared/domain/descriptions.ts';
 import type { EntityPath } from '../../shared/domain/entity-path.ts';
 import type { HttpParts } from './parts.ts';
+import { withoutFinalSlashes } from './url-path.ts';
 
 /**
  * Shared access signatures (semantics §14): a token says for which address (`sr`) and until when
@@ -157,7 +158,7 @@ function splitAddress(address: string): [string, string] {
 
 /** Clients encode, and lower-case, in either order; so both sides are decoded and lower-cased. */
 function comparablePath(path: string): string {
-  const trimmed = path.replace(/\/+$/, '');
+  const trimmed = withoutFinalSlashes(path);
   try {
     return decodeURIComponent(trimmed).toLowerCase();
   } catch {

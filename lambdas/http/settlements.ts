@@ -110,7 +110,7 @@ function parseRequest<Schema extends z.ZodMiniType>(
 
 /** zod/mini carries no sentences of its own, which is what makes it small. */
 function sentenceOf(issue: z.core.$ZodIssue): string {
-  const place = issue.path.length === 0 ? 'The body' : z.core.toDotPath(issue.path);
+  const place = issue.path.length === 0 ? 'The body' : placeOf(issue.path);
   switch (issue.code) {
     case 'invalid_type':
       return `${place} must be ${/^[aeiou]/.test(issue.expected) ? 'an' : 'a'} ${issue.expected}.`;
@@ -125,6 +125,14 @@ function sentenceOf(issue: z.core.$ZodIssue): string {
     default:
       return `${place} is not valid.`;
   }
+}
+
+/** `settlements[3].lockToken`. Not zod's own, whose import brings all of zod with it. */
+function placeOf(path: readonly PropertyKey[]): string {
+  return path
+    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`))
+    .join('')
+    .replace(/^\./, '');
 }
 
 /** The JSON list of what became of each settlement. */

@@ -64,9 +64,9 @@ export class RuleManagement {
 
   /** Throws MessagingEntityNotFound, PreconditionFailed. */
   async delete(path: string, name: string, ifMatch: IfMatch = '*'): Promise<void> {
-    const { subscription, stored } = await this.get(path, name);
-    requireMatch(ifMatch, ruleTag(stored));
-    await this.#parts.rules.remove(subscription, name);
+    const { entity } = await this.#subscription(path);
+    if (ifMatch !== '*') requireMatch(ifMatch, ruleTag(await this.#rule(entity, name)));
+    await this.#parts.rules.remove(entity, name);
   }
 
   /** The rules in order of their creation, as the live service lists them (semantics §10.1). */

@@ -25,7 +25,7 @@ export function compileFilter(text: string): Test {
 }
 
 /** Turns a condition into a closure. */
-export function compilePredicate(node: Predicate, source: Source): Test {
+function compilePredicate(node: Predicate, source: Source): Test {
   switch (node.kind) {
     case 'not': {
       const operand = compilePredicate(node.operand, source);

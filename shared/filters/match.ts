@@ -34,7 +34,8 @@ export interface RuleMatch {
  * Decides which copies a subscription gets (semantics §10.1): the rules without an action make
  * one plain copy together, and every matching rule with an action one of its own, changed by the
  * action and marked with the user property RuleName. No rules, no copies. A rule that fails is
- * reported and does not keep the others from matching. Nothing is thrown.
+ * reported and does not keep the others from matching; nothing is thrown. As with OR, a rule
+ * without an action is not asked any more once another one made the plain copy.
  */
 export function matchRules(
   rules: readonly Rule[],

@@ -34,14 +34,6 @@ export function parsePredicate(text: string): Predicate {
   return node;
 }
 
-/** Reads one value, for instance the right side of a SET. Throws FilterError. */
-export function parseExpression(text: string): Expression {
-  const reader = new TokenReader(text);
-  const node = asValue(reader, reader.peek(), parseNode(reader, POWER.additive), 'this');
-  if (reader.peek().kind !== 'end') throw reader.expected('an operator or the end of the text');
-  return node;
-}
-
 /**
  * Reads an action: SET and REMOVE statements, each with an optional semicolon behind it
  * (semantics §10.6). Throws FilterError, also where there are too many statements.

@@ -69,6 +69,7 @@ export class TokenReader {
     );
   }
 
+  /** Comes back up one level. */
   leave(): void {
     this.#depth -= 1;
   }

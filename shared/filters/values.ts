@@ -90,7 +90,7 @@ export function orderOf(left: PropertyValue, right: PropertyValue): number | und
   if (isNumeric(kind) && isNumeric(other)) return compareNumbers(left, right);
   if (kind === 'guid' || other === 'guid') return compareGuids(left, right);
   if (kind !== other || kind === 'bytes' || kind === 'null') return undefined;
-  if (kind === 'instant') return sign(ticksOf(left) ?? 0n, ticksOf(right) ?? 0n);
+  if (kind === 'instant') return sign(ticksOf(left) ?? Number.NaN, ticksOf(right) ?? Number.NaN);
   return sign(payload(left), payload(right));
 }
 

@@ -36,8 +36,8 @@ export interface Scan {
 const LEFTOVERS_MAX = 24;
 const PAGE_MIN = 4;
 const PAGE_MAX = 400;
-/** Blocks of batches hold about this many messages; a first guess of how many blocks to read. */
-const MESSAGES_PER_BLOCK_GUESS = 16;
+/** A first page of more blocks than this would read too much where blocks are full. */
+const FIRST_PAGE_MAX = 26;
 /** Eventually consistent, this many full blocks cost one read unit. */
 const LOOK_BLOCKS = 8;
 
@@ -90,7 +90,8 @@ async function walk(
 }
 
 function firstPage(maxMessages: number, reserved: number): number {
-  const guess = Math.ceil(maxMessages / MESSAGES_PER_BLOCK_GUESS) + 2 + reserved;
+  // Messages may lie alone in their blocks, or by the dozen.
+  const guess = Math.min(maxMessages + 1, FIRST_PAGE_MAX) + reserved;
   return Math.min(PAGE_MAX, Math.max(PAGE_MIN, guess));
 }
 

@@ -63,6 +63,19 @@ test('an answer without a body stays without one', async () => {
   assert.deepEqual([result.statusCode, result.body], [204, '']);
 });
 
+test('what is left to do behind an answer is done before it leaves', async () => {
+  const steps: string[] = [];
+  const app = () => {
+    steps.push('answered');
+    return new Response();
+  };
+  await answer(app, {}, async () => {
+    await new Promise(setImmediate);
+    steps.push('finished');
+  });
+  assert.deepEqual(steps, ['answered', 'finished']);
+});
+
 test('a function does not start without its settings', () => {
   assert.throws(() => readTableNames({ ENTITIES_TABLE: 'e' }), /MESSAGES_TABLE is not set/);
   const environment = { NAMESPACE: 'n', ROOT_KEY_SECRET: 's', RECEIVE_WAIT_MS_MAX: '2s' };
@@ -85,8 +98,15 @@ async function arrive(sent: Sent): Promise<Request> {
 }
 
 /** What API Gateway is given when the app answers so. */
-function answer(fetch: HttpApp['fetch'], { method = 'GET', ...sent }: Sent = {}) {
-  return httpHandler({ fetch })({
+function answer(
+  fetch: HttpApp['fetch'],
+  { method = 'GET', ...sent }: Sent = {},
+  finish = () => Promise.resolve(),
+) {
+  return httpHandler(
+    { fetch },
+    finish,
+  )({
     rawPath: '/',
     rawQueryString: '',
     headers: {},

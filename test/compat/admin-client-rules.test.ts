@@ -11,7 +11,8 @@ const PARAMETERS = {
   '@text': 'b <&> "ue"',
   '@yes': true,
   '@no': false,
-  '@when': new Date('2024-05-06T07:08:09.123Z'),
+  // The clients send and read dates, though their types do not say so.
+  '@when': new Date('2024-05-06T07:08:09.123Z') as unknown as string,
 };
 
 const CORRELATION = {

@@ -143,7 +143,10 @@ withEachClient('every setting', (connected) => {
       deadLetteringOnFilterEvaluationExceptions: true,
     };
     const subscription = Object.assign(await client.getSubscription('host', 'full'), changed);
-    assert.deepEqual(plain(await client.updateSubscription(subscription)), { ...shown, ...changed });
+    assert.deepEqual(plain(await client.updateSubscription(subscription)), {
+      ...shown,
+      ...changed,
+    });
     assert.deepEqual(plain(await client.getSubscription('host', 'full')), { ...shown, ...changed });
   });
 

@@ -55,7 +55,7 @@ interface Trees {
   readonly predicate: Predicate;
 }
 
-const trees = fc.letrec<Trees>((tie) => ({
+const trees = fc.letrec<Trees>((tie: fc.LetrecTypedTie<Trees>) => ({
   reference: fc.oneof(
     { weight: 5, arbitrary: properties },
     {
@@ -132,17 +132,20 @@ const trees = fc.letrec<Trees>((tie) => ({
     },
     {
       weight: 1,
-      arbitrary: fc.record(
-        {
+      arbitrary: fc
+        .record({
           kind: fc.constant('like' as const),
           operand: tie('expression'),
           pattern: tie('expression'),
-          escape: tie('expression'),
           negated: fc.boolean(),
           at: fc.constant(at),
-        },
-        { requiredKeys: ['kind', 'operand', 'pattern', 'negated', 'at'] },
-      ),
+        })
+        .chain((like) =>
+          fc.oneof(
+            fc.constant(like),
+            tie('expression').map((sign) => ({ ...like, escape: sign })),
+          ),
+        ),
     },
     {
       weight: 2,

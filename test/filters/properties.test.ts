@@ -117,7 +117,7 @@ const laws: readonly (readonly [string, (p: string, q: string) => readonly [stri
   ['double negation', (p) => [`NOT NOT (${p})`, p]],
   ['AND with itself', (p) => [`(${p}) AND (${p})`, p]],
   ['OR with false', (p) => [`(${p}) OR 1 = 0`, p]],
-  ['absorption', (p, q) => [`(${p}) OR ((${p}) AND (${q}))`, `(${p}) OR ((${q}) AND (${p}))`]],
+  ['absorption', (p, q) => [`(${p}) OR ((${p}) AND (${q}))`, p]],
 ];
 
 for (const [name, law] of laws) {

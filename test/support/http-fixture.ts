@@ -31,6 +31,7 @@ export function findableEntities(entities: Readonly<Record<string, Entity>>): En
     create: unexpected,
     update: unexpected,
     remove: unexpected,
+    purge: unexpected,
     list: unexpected,
     forget: () => undefined,
   };

@@ -110,14 +110,12 @@ const spelt = fc.oneof(
   fc
     .date({ min: new Date(0), max: new Date(253_402_300_799_000), noInvalidDate: true })
     .map((date): PropertyValue => ({ type: 'string', value: date.toUTCString() })),
-  fc
-    .date({ min: new Date(0), max: new Date(253_402_300_799_000), noInvalidDate: true })
-    .map(
-      (date): PropertyValue => ({
-        type: 'dateTime',
-        value: Math.floor(date.getTime() / 1000) * 1000,
-      }),
-    ),
+  fc.date({ min: new Date(0), max: new Date(253_402_300_799_000), noInvalidDate: true }).map(
+    (date): PropertyValue => ({
+      type: 'dateTime',
+      value: Math.floor(date.getTime() / 1000) * 1000,
+    }),
+  ),
   fc.integer().map((value): PropertyValue => ({ type: 'int', value })),
   fc.double().map((value): PropertyValue => ({ type: 'double', value })),
   fc.integer().map((value): PropertyValue => ({ type: 'double', value })),

@@ -21,6 +21,7 @@ const entity = (key: string, description: Entity['description']): Entity => ({
   key,
   name: key,
   epoch: 1,
+  generations: { main: 0, deadLetter: 0, transferDeadLetter: 0 },
   createdAt: FAKE_NOW,
   updatedAt: FAKE_NOW,
   description,

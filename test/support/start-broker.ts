@@ -1,0 +1,80 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { TestContext } from 'node:test';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { type Composition, compose } from '../../lambdas/http/compose.ts';
+import { createDynamoClient } from '../../local/dynamo-client.ts';
+import { startServer } from '../../local/server.ts';
+import { ensureTables } from '../../local/tables.ts';
+import { UnitMeter } from '../../shared/storage/unit-meter.ts';
+import { ApiClient } from './api-client.ts';
+import { ManualClock } from './manual-clock.ts';
+import { TestBroker } from './test-broker.ts';
+
+export const ROOT_KEY = 'SAS_KEY_VALUE';
+export const TABLES = { entities: 'test-entities', messages: 'test-messages' } as const;
+
+export interface StartOptions {
+  /** Makes the run repeatable. */
+  readonly seed?: string;
+  /** A second process of an existing namespace. */
+  readonly beside?: TestBroker;
+  readonly client?: DynamoDBClient;
+}
+
+/** The engine that `npm test` has started. */
+export function engineClient(): DynamoDBClient {
+  const endpoint = process.env['DYNAMODB_ENDPOINT'];
+  if (endpoint === undefined) throw new Error('No engine is running: start tests by `npm test`.');
+  return createDynamoClient(endpoint);
+}
+
+/** A namespace of its own for one test: the whole app on a port, with a clock that stands still. */
+export async function startBroker(t: TestContext, options: StartOptions = {}): Promise<TestBroker> {
+  const { beside } = options;
+  const client = options.client ?? engineClient();
+  await ensureTables(client, TABLES);
+  const clock = beside?.clock ?? new ManualClock();
+  const meter = new UnitMeter();
+  const namespace = beside?.namespace ?? `test-${randomBytes(6).toString('hex')}`;
+  const composition: Composition = compose({
+    client,
+    tables: TABLES,
+    namespace,
+    clock,
+    random: randomSource(options.seed),
+    rootKey: ROOT_KEY,
+    soleProcess: beside === undefined,
+    receiveWaitMsMax: 60_000,
+    meter,
+  });
+  clock.onMove(() => composition.wake());
+  const server = await startServer({ app: composition.app, host: '127.0.0.1', port: 0 });
+  t.after(async () => {
+    const closed = server.close();
+    await composition.close();
+    await closed;
+    if (options.client === undefined) client.destroy();
+  });
+  return new TestBroker({
+    api: new ApiClient(server.url, ROOT_KEY),
+    clock,
+    meter,
+    namespace,
+    composition,
+  });
+}
+
+/** Random bytes; the same ones for the same seed. */
+function randomSource(seed: string | undefined) {
+  if (seed === undefined) return { bytes: (count: number) => new Uint8Array(randomBytes(count)) };
+  let drawn = 0;
+  return {
+    bytes: (count: number) => {
+      const pool: Buffer[] = [];
+      for (let length = 0; length < count; length += 32) {
+        pool.push(createHash('sha256').update(`${seed}:${drawn++}`).digest());
+      }
+      return new Uint8Array(Buffer.concat(pool).subarray(0, count));
+    },
+  };
+}
