@@ -33,8 +33,8 @@ export const LIMITS = {
   defaultTimeToLiveMsMin: 1 * SECOND,
 
   receiveMessages: 1000,
-  /** One answer carries at most this many bytes of bodies; a Lambda answer ends at 6 MB. */
-  receiveBytes: 4 * 1024 * KB,
+  /** One answer carries at most this many bytes of bodies; a Lambda answer ends at 6 MB of base64. */
+  receiveBytes: 3 * 1024 * KB,
   receiveTimeoutSeconds: 60,
   settlements: 1000,
   peekMessages: 250,
