@@ -19,6 +19,7 @@ const MADE_UP_IDENTITY = {
     sign: async (request) => {
       request.headers['authorization'] =
         'AWS4-HMAC-SHA256 Credential=local/20260101/local/dynamodb/aws4_request, SignedHeaders=host, Signature=none';
+      request.headers['x-amz-date'] = '20260101T000000Z';
       return request;
     },
   },

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
 const GUARD = fileURLToPath(new URL('./engine-guard.mjs', import.meta.url));
@@ -36,13 +37,22 @@ export function startGuarded(
     if (guard.signalCode !== null) killOrphan(Number(pid()));
     return output().trim().split('\n').slice(-REASON_LINES_MAX).join(' ').trim();
   });
+  // An engine that somebody forgot to stop must not keep its owner from ending.
+  guard.unref();
+  for (const stream of [guard.stdin, guard.stdout, guard.stderr]) unref(stream);
   return {
     ended,
     stop: async () => {
+      guard.ref();
       guard.stdin.end();
       await ended;
     },
   };
+}
+
+/** The pipes to a child are sockets, whatever their types say. */
+function unref(stream: unknown): void {
+  if (stream instanceof Socket) stream.unref();
 }
 
 /** The last that a stream said so far. */

@@ -1,5 +1,6 @@
-import { type LocalNamespace, startNamespace } from './namespace.ts';
+import { type Engine, startEngine } from './engine.ts';
 import { type Options, parseOptions, USAGE, UsageError } from './options.ts';
+import { requireFreePort } from './server.ts';
 import { StartupError } from './startup-error.ts';
 import { welcome } from './welcome.ts';
 
@@ -24,21 +25,33 @@ async function main(): Promise<number> {
 
 async function run(options: Options): Promise<void> {
   const say = options.quiet ? () => {} : sayWithTime();
-  const namespace = await startNamespace({ ...options, say, reportError: console.error });
-  // Whoever starts us waits for what follows, and may signal at once.
-  const signalled = firstSignal();
-  console.log(options.quiet ? namespace.url : welcomeTo(namespace));
-  const engineFailed = namespace.engine.failed.then((words) => {
-    throw new StartupError(`The engine ended unexpectedly. ${words}`.trim());
-  });
-  await Promise.race([signalled, engineFailed]);
-  say('Stopping: requests under way are finished');
-  await namespace.stop();
+  await requireFreePort(options.host, options.port);
+  say('Starting the engine');
+  // The code of the namespace takes about as long to load as an engine to start.
+  const [engine, { serveNamespace }] = await Promise.all([
+    startEngine({ kind: options.engine, dataDirectory: options.dataDirectory }),
+    import('./namespace.ts'),
+  ]);
+  say(`Engine answers: ${engine.name}`);
+  try {
+    const reportError = console.error;
+    const namespace = await serveNamespace(engine, { ...options, say, reportError });
+    // Whoever starts us waits for what is printed next, and may signal at once.
+    const signalled = firstSignal();
+    const { url } = namespace;
+    console.log(options.quiet ? url : welcome(url, engine.name, Date.now()));
+    await Promise.race([signalled, failureOf(engine)]);
+    say('Stopping: requests under way are finished');
+    await namespace.stop();
+  } finally {
+    await engine.stop();
+  }
   say('Stopped');
 }
 
-function welcomeTo({ url, engine }: LocalNamespace): string {
-  return welcome(url, engine.name, Date.now());
+async function failureOf(engine: Engine): Promise<never> {
+  const words = await engine.failed;
+  throw new StartupError(`The engine ended unexpectedly. ${words}`.trim());
 }
 
 /** Prints steps with the seconds since the start of the process. */

@@ -6,7 +6,7 @@ import { StartupError } from './startup-error.ts';
 /** Longer than clients and proxies keep an idle connection: they, not we, should be first to close. */
 const KEEP_ALIVE_MS = 75_000;
 /** How long shutdown waits for requests that are being answered. */
-const DRAIN_MS_MAX = 10_000;
+const DRAIN_MS_MAX = 5_000;
 
 /** What answers requests; every Hono app does. */
 export interface WebApp {
@@ -26,7 +26,7 @@ export interface LocalServer {
   readonly url: string;
   readonly port: number;
   /**
-   * Stops accepting, closes idle connections and lets requests finish, for ten seconds at most.
+   * Stops accepting, closes idle connections and lets requests finish, for five seconds at most.
    * Resolves once all connections are closed.
    */
   close(): Promise<void>;

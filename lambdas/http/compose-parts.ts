@@ -2,7 +2,9 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { createBroker } from '../../shared/broker/create-broker.ts';
 import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
+import { Agenda } from '../../shared/storage/agenda.ts';
 import { DocumentTable } from '../../shared/storage/documents.ts';
+import { DueTimes } from '../../shared/storage/due-times.ts';
 import { Table } from '../../shared/storage/dynamo.ts';
 import { EntityCache } from '../../shared/storage/entity-cache.ts';
 import { DynamoEntityStore } from '../../shared/storage/entity-store.ts';
@@ -47,6 +49,8 @@ const ENTITY_KEPT_MS_ALONE = 60_000;
 /** Clocks of machines run at slightly different speeds. */
 const OUTLAST_MARGIN_MS = 200;
 const POLL_MS = 500;
+/** What another process schedules is seen this much late at most. */
+const DUE_KNOWN_MS = 1000;
 const ROOT_KEY_NAME = 'RootManageSharedAccessKey';
 
 /** Builds broker and storage, without management: what a function for messages loads. */
@@ -67,6 +71,7 @@ export function composeParts(settings: ComposeSettings): ComposedParts {
     outlastCaches: () =>
       soleProcess ? Promise.resolve() : pause(ENTITY_KEPT_MS + OUTLAST_MARGIN_MS),
   });
+  const agenda = new Agenda(documents, namespace);
   const signals = new Signals(POLL_MS);
   const background = new BackgroundWork();
   const context: StoreContext = {
@@ -74,8 +79,10 @@ export function composeParts(settings: ComposeSettings): ComposedParts {
     clock,
     random,
     fronts: new Fronts(monotonicNow),
+    dueTimes: new DueTimes(soleProcess ? Number.POSITIVE_INFINITY : DUE_KNOWN_MS, monotonicNow),
     background: (work) => background.add(work),
     signal: (log) => signals.signal(log),
+    noteWork: (log, dueAt) => agenda.note(log, dueAt),
   };
   const broker = createBroker({
     entities,

@@ -49,7 +49,7 @@ export function compose(settings: ComposeSettings): Composition {
     wake: () => parts.signals.signalAll(),
     idle: () => parts.background.settled(),
     close: async () => {
-      parts.signals.signalAll();
+      parts.signals.close();
       await parts.background.settled();
     },
   };

@@ -19,7 +19,7 @@ const SUBSCRIPTIONS = /^(.+)\/subscriptions$/i;
  * end do not count, since the official clients end lists with one. Throws ArgumentError.
  */
 export function parseManagePath(pathname: string): ManagePath {
-  const path = decodePath(pathname).replace(/^\/+|\/+$/g, '');
+  const path = trimSlashes(decodePath(pathname));
   switch (path.toLowerCase()) {
     case '':
       return { kind: 'discovery' };
@@ -38,6 +38,15 @@ export function parseManagePath(pathname: string): ManagePath {
   }
   const topic = SUBSCRIPTIONS.exec(path)?.[1];
   return topic === undefined ? { kind: 'entity', path } : { kind: 'subscriptions', topic };
+}
+
+/** A path without slashes around it. No pattern: `/+$` takes quadratic time on a long run of them. */
+export function trimSlashes(path: string): string {
+  let start = 0;
+  let end = path.length;
+  while (path[start] === '/') start++;
+  while (end > start && path[end - 1] === '/') end--;
+  return path.slice(start, end);
 }
 
 function decodePath(pathname: string): string {

@@ -3,6 +3,7 @@ import type { GivenAuthorizationRule } from '../../shared/domain/description-aut
 import { badValue } from '../../shared/domain/description-checks.ts';
 import type { AccessRight, EntityStatus } from '../../shared/domain/descriptions.ts';
 import { Fields, present } from './atom-fields.ts';
+import { trimSlashes } from './atom-path.ts';
 import { readRule } from './atom-read-rule.ts';
 import type { XmlElement } from './atom-xml.ts';
 
@@ -53,10 +54,8 @@ export function readSubscription(element: XmlElement): EntitySettings {
 
 function common(fields: Fields) {
   return present({
-    ...present({
-      defaultTimeToLiveMs: limited(fields.duration('DefaultMessageTimeToLive')),
-      autoDeleteOnIdleMs: limited(fields.duration('AutoDeleteOnIdle')),
-    }),
+    defaultTimeToLiveMs: limited(fields.duration('DefaultMessageTimeToLive')),
+    autoDeleteOnIdleMs: limited(fields.duration('AutoDeleteOnIdle')),
     enableBatchedOperations: fields.boolean('EnableBatchedOperations'),
     status: fields.oneOf('Status', STATUSES),
     userMetadata: fields.text('UserMetadata'),
@@ -102,7 +101,7 @@ function destinationName(fields: Fields, element: string): string | undefined {
   if (text === undefined || text === '') return undefined;
   const path = /^[a-z][a-z0-9+.-]*:\/\/[^/]*(\/[^?#]*)?/i.exec(text);
   try {
-    return decodeURIComponent(path === null ? text : (path[1] ?? '')).replace(/^\/+|\/+$/g, '');
+    return trimSlashes(decodeURIComponent(path === null ? text : (path[1] ?? '')));
   } catch {
     throw badValue(`The value '${text.slice(0, 64)}' of ${element} is not percent-encoded UTF-8.`);
   }

@@ -30,7 +30,7 @@ const INTEGER_BITS = {
   ulong: 64,
 };
 const INTEGER = /^[+-]?\d{1,20}$/;
-const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const TICKS_PER_MS = 10_000;
 const TICKS_MAX = 2n ** 63n - 1n;

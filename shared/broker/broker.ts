@@ -32,7 +32,66 @@ export interface Broker {
 
   /** Starts each lock anew from now. Outcomes as for `settle`. */
   renewLocks(path: EntityPath, lockTokens: readonly string[]): Promise<readonly RenewalOutcome[]>;
+
+  /**
+   * Removes scheduled messages before they come due, all or none. Throws MessageNotFound,
+   * MessagingEntityNotFound, InvalidOperation.
+   */
+  cancelScheduled(path: EntityPath, sequenceNumbers: readonly bigint[]): Promise<void>;
+
+  /**
+   * Shows messages from a sequence number on, in order, without touching them: active, locked,
+   * deferred and scheduled ones. May show fewer than asked for; the next call goes on. Throws
+   * MessagingEntityNotFound, InvalidOperation.
+   */
+  peek(path: EntityPath, options: PeekOptions): Promise<readonly StoredMessage[]>;
+
+  /** Hands out deferred messages by number, all or none. Throws MessageNotFound and as `receive`. */
+  receiveDeferred(path: EntityPath, options: DeferredOptions): Promise<readonly ReceivedMessage[]>;
+
+  /** What an operator does to messages that nobody need hold; each has its own outcome, in order. */
+  operate(
+    path: EntityPath,
+    operation: OperatorAction,
+    sequenceNumbers: readonly bigint[],
+  ): Promise<readonly boolean[]>;
+
+  /** Removes active messages enqueued before an instant that nobody holds; returns how many. */
+  deleteMessages(
+    path: EntityPath,
+    options: { readonly maxMessages: number; readonly before: number },
+  ): Promise<number>;
+
+  /**
+   * Sends messages of a dead-letter queue to its main queue again, as new ones; returns how many.
+   * Throws InvalidOperation for a path that is no dead-letter queue.
+   */
+  resubmit(path: EntityPath, maxMessages: number): Promise<number>;
+
+  /** Empties a sub-queue in constant time. Throws MessagingEntityNotFound, ConflictInProgress. */
+  purge(path: EntityPath): Promise<void>;
 }
+
+export interface PeekOptions {
+  /** The lowest sequence number to show; absent = from the front. */
+  readonly fromSequenceNumber?: bigint;
+  readonly maxMessages: number;
+}
+
+export interface DeferredOptions {
+  readonly mode: 'peekLock' | 'receiveAndDelete';
+  readonly sequenceNumbers: readonly bigint[];
+}
+
+/**
+ * `breakLock` ends a lock, whoever holds it; `reactivate` makes a deferred message active again;
+ * `delete` and `deadLetter` take a message that nobody holds out of the queue.
+ */
+export type OperatorAction =
+  | { readonly kind: 'breakLock' }
+  | { readonly kind: 'reactivate' }
+  | { readonly kind: 'delete' }
+  | DeadLetterAction;
 
 export interface SentMessage {
   readonly messageId: string;
@@ -56,12 +115,14 @@ export type SettlementAction =
   /** `delayMs`: not available again before then. */
   | { readonly kind: 'abandon'; readonly delayMs?: number; readonly properties?: Properties }
   | { readonly kind: 'defer'; readonly properties?: Properties }
-  | {
-      readonly kind: 'deadLetter';
-      readonly reason?: string;
-      readonly description?: string;
-      readonly properties?: Properties;
-    };
+  | DeadLetterAction;
+
+export interface DeadLetterAction {
+  readonly kind: 'deadLetter';
+  readonly reason?: string;
+  readonly description?: string;
+  readonly properties?: Properties;
+}
 
 export interface Settlement {
   readonly lockToken: string;

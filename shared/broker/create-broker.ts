@@ -1,5 +1,8 @@
 import type { Broker } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
+import { cancelScheduled, operate, receiveDeferred } from './by-number.ts';
+import { deleteMessages, purge, resubmit } from './maintain.ts';
+import { peek } from './peek.ts';
 import { receive } from './receive.ts';
 import { send } from './send.ts';
 import { renewLocks, settle } from './settle.ts';
@@ -11,5 +14,12 @@ export function createBroker(parts: BrokerParts): Broker {
     receive: (path, options) => receive(parts, path, options),
     settle: (path, settlements) => settle(parts, path, settlements),
     renewLocks: (path, lockTokens) => renewLocks(parts, path, lockTokens),
+    cancelScheduled: (path, numbers) => cancelScheduled(parts, path, numbers),
+    peek: (path, options) => peek(parts, path, options),
+    receiveDeferred: (path, options) => receiveDeferred(parts, path, options),
+    operate: (path, operation, numbers) => operate(parts, path, operation, numbers),
+    deleteMessages: (path, options) => deleteMessages(parts, path, options),
+    resubmit: (path, maxMessages) => resubmit(parts, path, maxMessages),
+    purge: (path) => purge(parts, path),
   };
 }

@@ -6,7 +6,7 @@ import type { SubQueue } from '../domain/entity-path.ts';
 import type { LockToken } from '../domain/lock-token.ts';
 import type { Log } from '../domain/log.ts';
 import type { LockedMessage, Message, StoredMessage } from '../domain/message.ts';
-import type { SettlementAction } from './broker.ts';
+import type { DeadLetterAction, SettlementAction } from './broker.ts';
 
 /** Keeps what is known of entities. Paths are lower-case keys as of `parseEntityPath`. */
 export interface EntityStore {
@@ -64,6 +64,27 @@ export interface ClaimRequest extends LogPolicy {
   readonly lockMs: number;
 }
 
+export interface PeekRequest {
+  /** The lowest number shown, without the partition. */
+  readonly from: bigint;
+  readonly maxMessages: number;
+  readonly maxBytes: number;
+  readonly rules: BlockRules;
+}
+
+export interface RemoveBeforeRequest {
+  readonly maxMessages: number;
+  /** Epoch ms. */
+  readonly before: number;
+}
+
+export interface DeferredRequest extends LogPolicy {
+  readonly mode: 'peekLock' | 'receiveAndDelete';
+  readonly lockMs: number;
+  /** Numbers without the partition; all different. */
+  readonly sequences: readonly bigint[];
+}
+
 /** A settlement whose token has been read. */
 export interface TokenSettlement {
   readonly token: LockToken;
@@ -95,10 +116,38 @@ export interface MessageStore {
     lockMs: number,
     rules: BlockRules,
   ): Promise<readonly (number | BrokerError)[]>;
+  /** Shows messages in order of their numbers without touching them. */
+  peek(log: Log, request: PeekRequest): Promise<readonly StoredMessage[]>;
+  /** Hands out deferred messages, all or none. Throws MessageNotFound. */
+  receiveDeferred(log: Log, request: DeferredRequest): Promise<readonly ReceivedMessage[]>;
+  /** Removes messages that are not due yet, all or none. Throws MessageNotFound. */
+  cancelScheduled(log: Log, sequences: readonly bigint[]): Promise<void>;
+  /** Ends the lock on a message, whoever holds it. False = there is no such lock. */
+  breakLock(log: Log, sequence: bigint, policy: LogPolicy): Promise<boolean>;
+  /** Makes a deferred message active again, at its old place. False = there is none to be had. */
+  reactivate(log: Log, sequence: bigint, policy: LogPolicy): Promise<boolean>;
+  /** Removes a message that nobody holds, in whatever state. False = there is none to be had. */
+  remove(log: Log, sequence: bigint, policy: LogPolicy): Promise<boolean>;
+  /** Dead-letters a message that nobody holds. False = there is none to be had. */
+  deadLetter(
+    log: Log,
+    sequence: bigint,
+    action: DeadLetterAction,
+    policy: LogPolicy,
+  ): Promise<boolean>;
+  /** Removes up to `maxMessages` active messages enqueued before an instant that nobody holds. */
+  removeBefore(log: Log, request: RemoveBeforeRequest, policy: LogPolicy): Promise<number>;
+  /**
+   * Sends up to `maxMessages` dead letters that nobody holds to the main queue again, each in one
+   * transaction, so that it never is in both or neither. Returns how many.
+   */
+  resubmit(log: Log, to: Log, maxMessages: number, policy: LogPolicy): Promise<number>;
 }
 
 /** Lets a receive wait for messages without asking the database all the time. */
 export interface Arrivals {
+  /** Whether the process is about to end: who waits goes away with nothing. */
+  readonly isClosing: boolean;
   /** Starts listening: to be called before looking, so that nothing slips through in between. */
   wait(logs: readonly Log[], ms: number): Arrival;
 }

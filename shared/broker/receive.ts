@@ -17,7 +17,7 @@ export async function receive(
     const entity = await findReceivable(parts, path);
     requireReceivable(entity);
     const log = logOf(entity, path.subQueue, 0);
-    const left = deadline - parts.monotonicNow();
+    const left = parts.arrivals.isClosing ? 0 : deadline - parts.monotonicNow();
     const arrival = left > 0 ? parts.arrivals.wait([log], left) : undefined;
     const messages = await parts.messages.claim(log, {
       ...policyOf(entity, path, log.partition),

@@ -111,7 +111,8 @@ function readToken(entity: Receivable, lockToken: string): LockToken {
   return token;
 }
 
-function requireAction(path: EntityPath, action: SettlementAction): void {
+/** Refuses a settlement that no message of the path may get. Throws ArgumentError, InvalidOperation. */
+export function requireAction(path: EntityPath, action: SettlementAction): void {
   if (action.kind === 'complete') return;
   if (action.kind === 'deadLetter') {
     if (path.subQueue !== 'main') {

@@ -11,7 +11,7 @@ import { lockLost } from './broker-error.ts';
  *     9–15    tag: entity epoch (1 byte) and random bits (6), which must match the slot
  */
 export interface LockToken {
-  readonly store: BlockStore;
+  readonly store: (typeof STORES)[number];
   readonly partition: number;
   readonly block: bigint;
   readonly slot: number;
@@ -19,10 +19,15 @@ export interface LockToken {
   readonly tag: Uint8Array;
 }
 
-/** Where in a log a block lies: in arrival order, put back beside its old place, or set aside. */
-export type BlockStore = 'live' | 'returned' | 'deferred';
+/**
+ * Where in a log a block lies: in arrival order, put back beside its old place, set aside, or not
+ * due yet.
+ */
+export type BlockStore = 'live' | 'returned' | 'deferred' | 'scheduled';
 
-const STORES = ['live', 'returned', 'deferred'] as const satisfies readonly BlockStore[];
+/** The stores whose messages can be locked. */
+const STORES = ['live', 'returned', 'deferred'] as const;
+
 export const TAG_BYTES = 7;
 const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 

@@ -4,6 +4,8 @@ import type { SubQueue } from './entity-path.ts';
 /** One ordered run of blocks: a sub-queue of a partition of an entity, since its last purge. */
 export interface Log {
   readonly entityId: string;
+  /** The key of the entity, for those who come to a log from the outside. */
+  readonly entityKey: string;
   readonly partition: number;
   readonly subQueue: SubQueue;
   readonly generation: number;
@@ -13,6 +15,7 @@ export interface Log {
 export function logOf(entity: Entity, subQueue: SubQueue, partition: number): Log {
   return {
     entityId: entity.id,
+    entityKey: entity.key,
     partition,
     subQueue,
     generation: entity.generations[subQueue],

@@ -48,6 +48,7 @@ export const KIND = {
 /** What an operand yields: `undefined` is a property the message lacks. */
 export type Operand = PropertyValue | undefined;
 
+/** A tick is 100 ns. */
 export const TICKS_PER_MS = 10_000n;
 /** Ticks from 0001-01-01 to 1970-01-01 (semantics, appendix B). */
 export const EPOCH_TICKS = 621_355_968_000_000_000n;

@@ -1,4 +1,5 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
+import { type Block, slotOf } from '../domain/block.ts';
 import type { Slot } from '../domain/slot.ts';
 import { slotName, slotValue } from './block-item.ts';
 
@@ -13,6 +14,11 @@ export type SlotCondition =
   | { readonly kind: 'unchanged'; readonly slot: Slot }
   /** Its lock is this one, and has not run out. */
   | { readonly kind: 'locked'; readonly tag: Uint8Array; readonly now: number };
+
+/** The condition that a message of a block is still as this image of the block shows it. */
+export function asSeen(block: Block, number: number): { number: number; when: SlotCondition } {
+  return { number, when: { kind: 'unchanged', slot: slotOf(block, number) } };
+}
 
 export type SlotEffect =
   | { readonly kind: 'set'; readonly slot: Slot }

@@ -1,7 +1,8 @@
 import type { Block } from '../domain/block.ts';
 import type { Log } from '../domain/log.ts';
+import { fromBlockItem } from './block-item.ts';
 import type { ItemKey, Table } from './dynamo.ts';
-import { blockSortKey, logKey } from './keys.ts';
+import { blockSortKey, LAST_BLOCK, logKey } from './keys.ts';
 import { deletePayload } from './payloads.ts';
 import type { StoreContext } from './store-context.ts';
 
@@ -29,3 +30,29 @@ async function deleteIfEmpty(table: Table, key: ItemKey): Promise<boolean> {
   });
   return written.done;
 }
+
+/** Blocks of a log in order, and where to go on; `next` is absent at the end. */
+export async function readBlocks(
+  context: Pick<StoreContext, 'table'>,
+  log: Log,
+  page: { from: string; to?: string; limit: number; consistent: boolean },
+): Promise<{ blocks: readonly Block[]; next: string | undefined }> {
+  const { items, lastKey } = await context.table.query({
+    KeyConditionExpression: 'pk = :log AND sk BETWEEN :from AND :to',
+    ExpressionAttributeValues: {
+      ':log': { S: logKey(log) },
+      ':from': { S: page.from },
+      ':to': { S: page.to ?? LAST_BLOCK },
+    },
+    ConsistentRead: page.consistent,
+    Limit: page.limit,
+  });
+  const last = lastKey?.['sk']?.S;
+  return {
+    blocks: items.map(fromBlockItem),
+    next: last === undefined ? undefined : `${last}${JUST_AFTER}`,
+  };
+}
+
+/** Sorts after the key it is added to, and before that of a message put back beside it. */
+export const JUST_AFTER = '!';

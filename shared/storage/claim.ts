@@ -1,16 +1,17 @@
 import type { ClaimRequest, ReceivedMessage } from '../broker/ports.ts';
-import { type Block, expiryOf, sequenceNumberOf, slotOf, surveyBlock } from '../domain/block.ts';
-import { formatLockToken, lockTag, TAG_BYTES } from '../domain/lock-token.ts';
+import { type Block, slotOf, surveyBlock } from '../domain/block.ts';
+import { lockTag, TAG_BYTES } from '../domain/lock-token.ts';
 import type { Log } from '../domain/log.ts';
-import type { Message } from '../domain/message.ts';
 import { claimed, failedDeliveries, type Slot } from '../domain/slot.ts';
+import { activateDue } from './activate.ts';
 import { fromBlockItem } from './block-item.ts';
 import { blockDelete, blockUpdate, type SlotChange } from './block-writes.ts';
 import { keyOf } from './blocks.ts';
 import type { Written } from './dynamo.ts';
 import { logKey } from './keys.ts';
 import { deletePayload, loadMessages } from './payloads.ts';
-import { scan, type Target } from './scan.ts';
+import { type Scan, type ScanRequest, scan, type Target } from './scan.ts';
+import { messageSeen, tokenOf } from './seen.ts';
 import type { StoreContext } from './store-context.ts';
 import { tidy } from './tidy.ts';
 
@@ -34,7 +35,7 @@ export async function claim(
 ): Promise<readonly ReceivedMessage[]> {
   const now = context.clock.now();
   const lockedUntil = request.mode === 'peekLock' ? now + request.lockMs : undefined;
-  const found = await scan(
+  const found = await find(
     context,
     log,
     { ...request, ...(lockedUntil === undefined ? {} : { lockedUntil }) },
@@ -55,6 +56,26 @@ export async function claim(
   } finally {
     for (const target of found.targets) target.release();
   }
+}
+
+/** Scans the log, after scheduled messages that have come due were put into it. */
+async function find(
+  context: StoreContext,
+  log: Log,
+  request: ScanRequest,
+  now: number,
+): Promise<Scan> {
+  if (context.dueTimes.isDue(logKey(log), now) !== 'unknown') {
+    await activateDue(context, log, now);
+    return await scan(context, log, request, now);
+  }
+  // Mostly nothing is due: do not wait to hear it.
+  const [wasDue, found] = await Promise.all([
+    activateDue(context, log, now),
+    scan(context, log, request, now),
+  ]);
+  if (!wasDue || found.targets.length > 0) return found;
+  return await scan(context, log, request, now);
 }
 
 interface Receive {
@@ -93,11 +114,10 @@ async function lockAll(
   const messages = claims.flatMap(({ block, slots }) =>
     slots.map((number) => {
       const slot = slotOf(block, number);
-      const token = { ...block, partition: log.partition, block: block.sequence };
       return {
-        ...seen(receive, block, number, message(block, number)),
+        ...messageSeen(log, block, number, message(block, number), request.rules),
         failedDeliveries: failedDeliveries(slot, request.rules, now),
-        lockToken: formatLockToken({ ...token, slot: number, liveSlots: block.slots.size, tag }),
+        lockToken: tokenOf(log, block, number, tag),
         lockedUntil,
       };
     }),
@@ -107,7 +127,7 @@ async function lockAll(
 
 /** Receive-and-delete: bodies are read first, so that a failed read loses nothing. */
 async function removeAll(receive: Receive, targets: readonly Target[]): Promise<Claims> {
-  const { context, log } = receive;
+  const { context, log, request } = receive;
   const message = await loadMessages(
     context.table,
     log,
@@ -118,7 +138,7 @@ async function removeAll(receive: Receive, targets: readonly Target[]): Promise<
     claim === undefined
       ? []
       : claim.slots.map((number) => ({
-          ...seen(receive, claim.block, number, message(claim.block, number)),
+          ...messageSeen(log, claim.block, number, message(claim.block, number), request.rules),
           failedDeliveries: slotOf(claim.block, number).deliveries,
         })),
   );
@@ -209,18 +229,4 @@ function pickAtRandom(
   const [byte] = context.random.bytes(1);
   const start = (byte ?? 0) % (free.length - count + 1);
   return free.slice(start, start + count);
-}
-
-/** What a receiver sees of a message, apart from its deliveries and its lock. */
-function seen({ log, request }: Receive, block: Block, number: number, message: Message) {
-  const expiresAt = expiryOf(block, slotOf(block, number), request.rules);
-  const timeToLiveMs = message.timeToLiveMs ?? request.rules.defaultTimeToLiveMs;
-  return {
-    message,
-    sequenceNumber: sequenceNumberOf(log.partition, block.sequence + BigInt(number)),
-    enqueuedAt: block.enqueuedAt,
-    state: 'Active' as const,
-    ...(expiresAt === undefined ? {} : { expiresAt }),
-    ...(timeToLiveMs === undefined ? {} : { timeToLiveMs }),
-  };
 }

@@ -6,7 +6,7 @@ import type { DocumentTable } from './documents.ts';
 import type { Item, Table } from './dynamo.ts';
 import { rulesOf, subscriptionsOf, TOP_LEVEL_PREFIX } from './entity-keys.ts';
 import type { DynamoEntityStore } from './entity-store.ts';
-import { isScheduledKey, logKey } from './keys.ts';
+import { logKey } from './keys.ts';
 
 /** Counts by reading what is there: exact, and paid for only by those who ask. */
 export class DynamoCounts implements EntityCounts {
@@ -124,8 +124,8 @@ function add(a: Tally, b: Tally): Tally {
 
 /** Active = whatever can be or is being received, deferred messages included (semantics §4.4). */
 function tallyOf(item: Item): Tally {
-  const { slots, payload } = fromBlockItem(item);
-  const isScheduled = isScheduledKey(item['sk']?.S ?? '');
+  const { slots, payload, store } = fromBlockItem(item);
+  const isScheduled = store === 'scheduled';
   return {
     active: isScheduled ? 0 : slots.size,
     scheduled: isScheduled ? slots.size : 0,

@@ -1,7 +1,9 @@
-import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
+import { type ConsumedCapacity, TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import {
+  DeleteCommand,
   type DynamoDBDocumentClient,
   GetCommand,
+  PutCommand,
   QueryCommand,
   TransactWriteCommand,
   type TransactWriteCommandInput,
@@ -35,21 +37,17 @@ export class DocumentTable {
 
   /** One document by key, as it is now. */
   async get(key: ItemKey): Promise<Document | undefined> {
-    const finish = this.#meter?.begin('read', 0);
-    try {
-      const answer = await this.#client.send(
+    const answer = await this.#run('read', 0, () =>
+      this.#client.send(
         new GetCommand({
           TableName: this.name,
           Key: key,
           ConsistentRead: true,
           ReturnConsumedCapacity: 'TOTAL',
         }),
-      );
-      finish?.(answer.ConsumedCapacity);
-      return answer.Item;
-    } catch (error) {
-      throw toBrokerError(error);
-    }
+      ),
+    );
+    return answer.Item;
   }
 
   /** The documents of a collection in key order, page by page, as they are now. */
@@ -67,9 +65,8 @@ export class DocumentTable {
     prefix: string | undefined,
     start: Document | undefined,
   ): Promise<{ documents: readonly Document[]; lastKey: Document | undefined }> {
-    const finish = this.#meter?.begin('read', 0);
-    try {
-      const answer = await this.#client.send(
+    const answer = await this.#run('read', 0, () =>
+      this.#client.send(
         new QueryCommand({
           TableName: this.name,
           KeyConditionExpression:
@@ -82,36 +79,93 @@ export class DocumentTable {
           ReturnConsumedCapacity: 'TOTAL',
           ...(start === undefined ? {} : { ExclusiveStartKey: start }),
         }),
-      );
-      finish?.(answer.ConsumedCapacity);
-      return { documents: answer.Items ?? [], lastKey: answer.LastEvaluatedKey };
-    } catch (error) {
-      throw toBrokerError(error);
-    }
+      ),
+    );
+    return { documents: answer.Items ?? [], lastKey: answer.LastEvaluatedKey };
+  }
+
+  /** Up to `limit` documents of a collection between two sort keys, in order. */
+  async range(
+    collection: string,
+    { from, to }: { readonly from: string; readonly to: string },
+    limit: number,
+  ): Promise<readonly Document[]> {
+    const answer = await this.#run('read', 0, () =>
+      this.#client.send(
+        new QueryCommand({
+          TableName: this.name,
+          KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
+          ExpressionAttributeValues: { ':pk': collection, ':from': from, ':to': to },
+          Limit: limit,
+          ReturnConsumedCapacity: 'TOTAL',
+        }),
+      ),
+    );
+    return answer.Items ?? [];
+  }
+
+  /** Writes one document, whatever was there. */
+  async put(document: Document): Promise<void> {
+    await this.#run('write', 0, () =>
+      this.#client.send(
+        new PutCommand({
+          TableName: this.name,
+          Item: document,
+          ReturnConsumedCapacity: 'TOTAL',
+        }),
+      ),
+    );
+  }
+
+  /** Deletes one document. */
+  async delete(key: ItemKey): Promise<void> {
+    await this.#run('write', 0, () =>
+      this.#client.send(
+        new DeleteCommand({ TableName: this.name, Key: key, ReturnConsumedCapacity: 'TOTAL' }),
+      ),
+    );
   }
 
   /** All or nothing, over this and other tables; each entry names its table itself. */
   async transact(writes: readonly DocumentWrite[]): Promise<RefusedWrites> {
     for (let tries = 0; ; tries++) {
       await pauseBeforeRetry(tries, CONFLICT_TRIES_MAX);
-      const finish = this.#meter?.begin('transact', writes.length);
       try {
-        const answer = await this.#client.send(
-          new TransactWriteCommand({
-            TransactItems: [...writes],
-            ReturnConsumedCapacity: 'TOTAL',
-          }),
+        await this.#run('transact', writes.length, () =>
+          this.#client.send(
+            new TransactWriteCommand({
+              TransactItems: [...writes],
+              ReturnConsumedCapacity: 'TOTAL',
+            }),
+          ),
         );
-        finish?.(answer.ConsumedCapacity);
         return [];
       } catch (error) {
-        if (!(error instanceof TransactionCanceledException)) throw toBrokerError(error);
+        if (!(error instanceof TransactionCanceledException)) throw error;
         const refused = (error.CancellationReasons ?? []).flatMap((reason, position) =>
           reason.Code === 'ConditionalCheckFailed' ? [position] : [],
         );
         if (refused.length > 0) return refused;
         if (!hasConflict(error)) throw toBrokerError(error);
       }
+    }
+  }
+
+  async #run<
+    Answer extends { ConsumedCapacity?: ConsumedCapacity | ConsumedCapacity[] | undefined },
+  >(
+    kind: 'read' | 'write' | 'transact',
+    transactItems: number,
+    send: () => Promise<Answer>,
+  ): Promise<Answer> {
+    const finish = this.#meter?.begin(kind, transactItems);
+    try {
+      const answer = await send();
+      finish?.(answer.ConsumedCapacity);
+      return answer;
+    } catch (error) {
+      finish?.(undefined);
+      throw error instanceof TransactionCanceledException ? error : toBrokerError(error);
     }
   }
 }

@@ -43,6 +43,9 @@ type Update = Omit<UpdateItemCommandInput, 'TableName' | 'Key'>;
 type Put = Omit<PutItemCommandInput, 'TableName' | 'Item'>;
 type Delete = Omit<DeleteItemCommandInput, 'TableName' | 'Key'>;
 
+/** The service takes no more items in one transaction. */
+export const TRANSACTION_ITEMS_MAX = 100;
+
 const BATCH_GET_MAX = 100;
 const BATCH_WRITE_MAX = 25;
 export const CONFLICT_TRIES_MAX = 8;

@@ -7,6 +7,7 @@ import type { ItemKey } from './dynamo.ts';
  *     <namespace>/s/<topic id>    <subscription>                 subscriptions of a topic
  *     <namespace>/r/<topic id>    <subscription id>/<rule>       rules of all its subscriptions
  *     <namespace>/graves          <id>                           what the sweep has to clear
+ *     <namespace>/agenda          <instant>/<log>                what the sweep has to do when
  *
  * What belongs to a topic lies under its internal id, so that a topic of the same name that is made
  * later never finds it.
@@ -38,6 +39,11 @@ export function subscriptionsOf(namespace: string, topicId: string): string {
 /** The collection of the rules of all subscriptions of a topic. */
 export function rulesOf(namespace: string, topicId: string): string {
   return `${namespace}/r/${topicId}`;
+}
+
+/** The collection of what the sweep has to do, by time. */
+export function agendaOf(namespace: string): string {
+  return `${namespace}/agenda`;
 }
 
 /** The collection of what was removed and is still to be cleared. */

@@ -11,7 +11,8 @@ import type { ItemKey } from './dynamo.ts';
  *     <entity>.<partition><log><purges>   b<sequence>            blocks, in order
  *                                         b<sequence>+           messages put back on their own
  *                                         d<sequence>            deferred messages
- *                                         s<due><sequence>       scheduled messages
+ *                                         s<sequence>            scheduled messages
+ *                                         u<due><sequence>       when they come due
  *
  * `<log>` is m (main), d (dead-letter) or t (transfer dead-letter). `<sequence>` is 12 hex digits.
  */
@@ -43,7 +44,7 @@ export function payloadCollection(log: Log): string {
 
 /** The sort key of a block. */
 export function blockSortKey(store: BlockStore, sequence: bigint): string {
-  const digits = sequence.toString(16).padStart(SEQUENCE_DIGITS, '0');
+  const digits = hex(sequence);
   switch (store) {
     case 'live':
       return `b${digits}`;
@@ -51,6 +52,8 @@ export function blockSortKey(store: BlockStore, sequence: bigint): string {
       return `b${digits}+`;
     case 'deferred':
       return `d${digits}`;
+    case 'scheduled':
+      return `s${digits}`;
   }
 }
 
@@ -60,6 +63,7 @@ const SEQUENCE_DIGITS = 12;
 export function parseBlockSortKey(sortKey: string): { store: BlockStore; sequence: bigint } {
   const sequence = BigInt(`0x${sortKey.slice(1, 1 + SEQUENCE_DIGITS)}`);
   if (sortKey.startsWith('d')) return { store: 'deferred', sequence };
+  if (sortKey.startsWith('s')) return { store: 'scheduled', sequence };
   return { store: sortKey.endsWith('+') ? 'returned' : 'live', sequence };
 }
 
@@ -67,7 +71,20 @@ export function parseBlockSortKey(sortKey: string): { store: BlockStore; sequenc
 export const FIRST_BLOCK = 'b';
 export const LAST_BLOCK = 'bg';
 
-/** Whether a sort key is that of scheduled messages. */
-export function isScheduledKey(sortKey: string): boolean {
-  return sortKey.startsWith('s');
+/** What tells when a scheduled block comes due; due times sort as their keys do. */
+export function dueSortKey(dueAt: number, sequence: bigint): string {
+  return `u${hex(BigInt(dueAt))}${hex(sequence)}`;
+}
+
+/** Reads such a key back. */
+export function parseDueSortKey(sortKey: string): { dueAt: number; sequence: bigint } {
+  const middle = 1 + SEQUENCE_DIGITS;
+  return {
+    dueAt: Number.parseInt(sortKey.slice(1, middle), 16),
+    sequence: BigInt(`0x${sortKey.slice(middle)}`),
+  };
+}
+
+function hex(value: bigint): string {
+  return value.toString(16).padStart(SEQUENCE_DIGITS, '0');
 }

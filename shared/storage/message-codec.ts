@@ -66,6 +66,8 @@ const TYPES = [
   'bytes',
 ] as const satisfies readonly PropertyType[];
 
+const NEGATIVE_ZERO = '-0';
+
 /** Encodes messages; `undefined` keeps the place of one that is not among them. */
 export function encodeMessages(messages: readonly (Message | undefined)[]): Uint8Array {
   const plain = packr.pack(messages.map((message) => message && toRow(message)));
@@ -127,8 +129,12 @@ function packValue(property: PropertyValue): unknown {
     case 'boolean':
     case 'int':
       return property.value;
+    case 'float':
     case 'double':
-      // MessagePack cannot tell 7.0 from 7.
+      // MessagePack knows no negative zero,
+      if (Object.is(property.value, -0)) return [TYPES.indexOf(property.type), NEGATIVE_ZERO];
+      if (property.type === 'float') return [TYPES.indexOf('float'), property.value];
+      // nor does it tell 7.0 from 7.
       return Number.isInteger(property.value)
         ? [TYPES.indexOf('double'), property.value]
         : property.value;
@@ -165,5 +171,7 @@ function unpackValue(stored: unknown): PropertyValue {
   if (type === 'long' || type === 'ulong' || type === 'dateTimeOffset' || type === 'timeSpan') {
     return { type, value: BigInt(String(value)) };
   }
+  if (value === NEGATIVE_ZERO && (type === 'float' || type === 'double'))
+    return { type, value: -0 };
   return { type, value } as PropertyValue;
 }

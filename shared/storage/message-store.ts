@@ -1,10 +1,25 @@
-import type { ClaimRequest, LogPolicy, MessageStore, TokenSettlement } from '../broker/ports.ts';
+import type { DeadLetterAction } from '../broker/broker.ts';
+import type {
+  ClaimRequest,
+  DeferredRequest,
+  LogPolicy,
+  MessageStore,
+  PeekRequest,
+  RemoveBeforeRequest,
+  TokenSettlement,
+} from '../broker/ports.ts';
 import type { BlockRules } from '../domain/block.ts';
 import type { LockToken } from '../domain/lock-token.ts';
 import type { Log } from '../domain/log.ts';
 import type { Message } from '../domain/message.ts';
 import { append } from './append.ts';
+import { breakLock, deadLetterByNumber, reactivate, removeByNumber } from './by-number.ts';
+import { cancelScheduled } from './cancel-scheduled.ts';
 import { claim } from './claim.ts';
+import { receiveDeferred } from './deferred.ts';
+import { peek } from './peek.ts';
+import { removeBefore } from './remove-before.ts';
+import { resubmit } from './resubmit.ts';
 import { renew, settle } from './settle.ts';
 import type { StoreContext } from './store-context.ts';
 
@@ -30,5 +45,41 @@ export class DynamoMessageStore implements MessageStore {
 
   renew(log: Log, tokens: readonly LockToken[], lockMs: number, rules: BlockRules) {
     return renew(this.#context, log, tokens, lockMs, rules.epoch);
+  }
+
+  peek(log: Log, request: PeekRequest) {
+    return peek(this.#context, log, request);
+  }
+
+  receiveDeferred(log: Log, request: DeferredRequest) {
+    return receiveDeferred(this.#context, log, request);
+  }
+
+  cancelScheduled(log: Log, sequences: readonly bigint[]) {
+    return cancelScheduled(this.#context, log, sequences);
+  }
+
+  breakLock(log: Log, sequence: bigint, policy: LogPolicy) {
+    return breakLock(this.#context, log, sequence, policy);
+  }
+
+  reactivate(log: Log, sequence: bigint, policy: LogPolicy) {
+    return reactivate(this.#context, log, sequence, policy);
+  }
+
+  remove(log: Log, sequence: bigint, policy: LogPolicy) {
+    return removeByNumber(this.#context, log, sequence, policy);
+  }
+
+  deadLetter(log: Log, sequence: bigint, action: DeadLetterAction, policy: LogPolicy) {
+    return deadLetterByNumber(this.#context, log, sequence, action, policy);
+  }
+
+  removeBefore(log: Log, request: RemoveBeforeRequest, policy: LogPolicy) {
+    return removeBefore(this.#context, log, request, policy);
+  }
+
+  resubmit(log: Log, to: Log, maxMessages: number, policy: LogPolicy) {
+    return resubmit(this.#context, log, to, maxMessages, policy);
   }
 }

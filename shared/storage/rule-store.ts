@@ -1,4 +1,5 @@
 import type { NewSubscription, RuleStore, StoredRule } from '../broker/management-ports.ts';
+import { assert } from '../domain/assert.ts';
 import { BrokerError } from '../domain/broker-error.ts';
 import type { SubscriptionDescription } from '../domain/descriptions.ts';
 import type { Entity } from '../domain/entity.ts';
@@ -7,6 +8,7 @@ import type { Document, DocumentTable, DocumentWrite } from './documents.ts';
 import type { ItemKey } from './dynamo.ts';
 import { rulesOf } from './entity-keys.ts';
 import type { DynamoEntityStore } from './entity-store.ts';
+import { decodeRule, encodeRule } from './rule-codec.ts';
 
 /** Rules of subscriptions in DynamoDB: one document each, those of a topic in one collection. */
 export class DynamoRuleStore implements RuleStore {
@@ -124,11 +126,17 @@ function notFound(subscription: Entity, name: string): BrokerError {
   );
 }
 
-function toDocument(stored: StoredRule): Document {
-  return { ...stored };
+/** The rule itself is bytes: its values keep their types, which documents do not know. */
+function toDocument({ rule, version, updatedAt }: StoredRule): Document {
+  return { rule: encodeRule(rule), kind: rule.filter.kind, version, updatedAt };
 }
 
 function fromDocument(document: Document): StoredRule {
-  const { pk: _, sk: __, ...stored } = document;
-  return stored as unknown as StoredRule;
+  const bytes = document['rule'];
+  assert(bytes instanceof Uint8Array, 'a stored rule is bytes');
+  return {
+    rule: decodeRule(bytes),
+    version: Number(document['version']),
+    updatedAt: Number(document['updatedAt']),
+  };
 }

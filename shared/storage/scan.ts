@@ -1,7 +1,7 @@
 import { type Block, type BlockRules, type BlockSurvey, surveyBlock } from '../domain/block.ts';
 import type { Log } from '../domain/log.ts';
-import { fromBlockItem } from './block-item.ts';
-import { blockSortKey, FIRST_BLOCK, LAST_BLOCK, logKey } from './keys.ts';
+import { JUST_AFTER, readBlocks } from './blocks.ts';
+import { blockSortKey, FIRST_BLOCK, logKey } from './keys.ts';
 import type { StoreContext } from './store-context.ts';
 
 /** Messages that a receive has chosen in one block. Its reservation lasts until `release`. */
@@ -94,32 +94,6 @@ function firstPage(maxMessages: number, reserved: number): number {
   const guess = Math.min(maxMessages + 1, FIRST_PAGE_MAX) + reserved;
   return Math.min(PAGE_MAX, Math.max(PAGE_MIN, guess));
 }
-
-/** Blocks of a log in order, and where to go on; `next` is absent at the end. */
-export async function readBlocks(
-  context: Pick<StoreContext, 'table'>,
-  log: Log,
-  page: { from: string; to?: string; limit: number; consistent: boolean },
-): Promise<{ blocks: readonly Block[]; next: string | undefined }> {
-  const { items, lastKey } = await context.table.query({
-    KeyConditionExpression: 'pk = :log AND sk BETWEEN :from AND :to',
-    ExpressionAttributeValues: {
-      ':log': { S: logKey(log) },
-      ':from': { S: page.from },
-      ':to': { S: page.to ?? LAST_BLOCK },
-    },
-    ConsistentRead: page.consistent,
-    Limit: page.limit,
-  });
-  const last = lastKey?.['sk']?.S;
-  return {
-    blocks: items.map(fromBlockItem),
-    next: last === undefined ? undefined : `${last}${JUST_AFTER}`,
-  };
-}
-
-/** Sorts after the key it is added to, and before that of a message put back beside it. */
-const JUST_AFTER = '!';
 
 /**
  * Looks at one more piece of what the memory skips. Where something can be had there, the memory

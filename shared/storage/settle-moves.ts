@@ -176,7 +176,8 @@ function fingerprint(overlay: Overlay): string {
   );
 }
 
-function overlayOf(action: SettlementAction): Overlay {
+/** What a settlement changes about the messages it moves. */
+export function overlayOf(action: SettlementAction): Overlay {
   if (action.kind === 'complete') return { properties: {} };
   const properties = action.properties ?? {};
   if (action.kind !== 'deadLetter') return { properties };

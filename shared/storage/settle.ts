@@ -1,5 +1,5 @@
 import type { LogPolicy, TokenSettlement } from '../broker/ports.ts';
-import { type Block, slotOf } from '../domain/block.ts';
+import { type Block, expiryOf, slotOf } from '../domain/block.ts';
 import { BrokerError, lockLost } from '../domain/broker-error.ts';
 import type { LockToken } from '../domain/lock-token.ts';
 import type { Log } from '../domain/log.ts';
@@ -176,9 +176,15 @@ async function tidyReleased(
 ): Promise<void> {
   const { rules } = policy;
   if (rules.isDeadLetter || block.store === 'deferred') return;
-  const exhausted = released.filter((n) => slotOf(block, n).deliveries >= rules.maxDeliveryCount);
-  if (exhausted.length === 0) return;
-  await tidy(context, log, policy, [{ block, survey: { free: [], expired: [], exhausted } }]);
+  const isExhausted = (n: number) => slotOf(block, n).deliveries >= rules.maxDeliveryCount;
+  const now = context.clock.now();
+  const exhausted = released.filter(isExhausted);
+  const expired = released.filter((n) => {
+    const expiresAt = expiryOf(block, slotOf(block, n), rules);
+    return !isExhausted(n) && expiresAt !== undefined && expiresAt <= now;
+  });
+  if (exhausted.length + expired.length === 0) return;
+  await tidy(context, log, policy, [{ block, survey: { free: [], expired, exhausted } }]);
 }
 
 /** Starts locks anew, from now. */

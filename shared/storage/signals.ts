@@ -10,9 +10,20 @@ import { logKey } from './keys.ts';
 export class Signals implements Arrivals {
   readonly #waiting = new Map<string, Set<() => void>>();
   readonly #pollMs: number;
+  #isClosing = false;
 
   constructor(pollMs: number) {
     this.#pollMs = pollMs;
+  }
+
+  get isClosing(): boolean {
+    return this.#isClosing;
+  }
+
+  /** Lets all who wait go, now and from now on. */
+  close(): void {
+    this.#isClosing = true;
+    this.signalAll();
   }
 
   /** Something may have come into the log with this key. */

@@ -1,4 +1,6 @@
 import type { Clock, RandomSource } from '../domain/clock.ts';
+import type { Log } from '../domain/log.ts';
+import type { DueTimes } from './due-times.ts';
 import type { Table } from './dynamo.ts';
 import type { Fronts } from './front-memory.ts';
 
@@ -8,6 +10,7 @@ export interface StoreContext {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly fronts: Fronts;
+  readonly dueTimes: DueTimes;
   /**
    * Takes work that must be done but that no client need wait for, such as the deletion of a
    * payload nothing refers to any more. A crash loses it; the sweep finds what it left.
@@ -15,4 +18,6 @@ export interface StoreContext {
   readonly background: (work: () => Promise<void>) => void;
   /** Tells receivers of this process that wait on a log, by its key, to look again. */
   readonly signal: (log: string) => void;
+  /** Tells the sweep that there will be something to do for a log at an instant, epoch ms. */
+  readonly noteWork: (log: Log, dueAt: number) => Promise<void>;
 }

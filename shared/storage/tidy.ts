@@ -8,7 +8,7 @@ import {
 import type { Log } from '../domain/log.ts';
 import { text } from '../domain/property-value.ts';
 import type { Slot } from '../domain/slot.ts';
-import { blockDelete, blockUpdate, type SlotCondition } from './block-writes.ts';
+import { asSeen, blockDelete, blockUpdate, type SlotCondition } from './block-writes.ts';
 import { deleteEmptyBlock, keyOf } from './blocks.ts';
 import { type Departure, moveOut } from './move.ts';
 import { deletePayload } from './payloads.ts';
@@ -73,10 +73,6 @@ export function toDeadLetters(
       },
     },
   };
-}
-
-function asSeen(block: Block, number: number): { number: number; when: SlotCondition } {
-  return { number, when: { kind: 'unchanged', slot: slotOf(block, number) } };
 }
 
 function unlocked(block: Block, number: number): Slot {

@@ -1,24 +1,38 @@
 import { randomBytes } from 'node:crypto';
-import { manageRoutes } from '../../lambdas/manage/app.ts';
+import { compose } from '../../lambdas/http/compose.ts';
 import { startServer } from '../../local/server.ts';
-import { fakeManageParts } from '../support/fake-entity-store.ts';
+import { ensureTables } from '../../local/tables.ts';
+import { engineClient, ROOT_KEY, TABLES } from '../support/start-broker.ts';
 
 /** A namespace that answers on this machine, empty at first. */
 export interface TestNamespace {
-  /** As the official clients take it; `entityPath`-less, with the root key. */
+  /** As the official clients take it, with the root key. */
   readonly connectionString: string;
   stop(): Promise<void>;
 }
 
-const KEY_NAME = 'RootManageSharedAccessKey';
-const KEY = randomBytes(32).toString('base64');
-
 /** Starts one. The only place that knows what the clients are tried against. */
 export async function startNamespace(): Promise<TestNamespace> {
-  const app = manageRoutes(fakeManageParts({ keyName: KEY_NAME, key: KEY }));
-  const server = await startServer({ app, host: '127.0.0.1', port: 0 });
+  const client = engineClient();
+  await ensureTables(client, TABLES);
+  const composition = compose({
+    client,
+    tables: TABLES,
+    namespace: `compat-${randomBytes(6).toString('hex')}`,
+    clock: { now: () => Date.now() },
+    random: { bytes: (count) => new Uint8Array(randomBytes(count)) },
+    rootKey: ROOT_KEY,
+    soleProcess: true,
+    receiveWaitMsMax: 0,
+  });
+  const server = await startServer({ app: composition.app, host: '127.0.0.1', port: 0 });
   return {
-    connectionString: `Endpoint=sb://localhost:${server.port};SharedAccessKeyName=${KEY_NAME};SharedAccessKey=${KEY};UseDevelopmentEmulator=true;`,
-    stop: () => server.close(),
+    connectionString: `Endpoint=sb://localhost:${server.port};SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=${ROOT_KEY};UseDevelopmentEmulator=true;`,
+    stop: async () => {
+      const closed = server.close();
+      await composition.close();
+      await closed;
+      client.destroy();
+    },
   };
 }

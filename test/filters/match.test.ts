@@ -169,6 +169,11 @@ test('#117 an action may set a system property', () => {
   assert.equal(copies[0]?.message.correlationId, 'low');
 });
 
+test('a rule without an action is not asked any more once there is a plain copy', () => {
+  const rules = [rule('good', { kind: 'true' }), rule('bad', '1 / 0 = 1')];
+  assert.deepEqual(match(rules, RED).failures, []);
+});
+
 test('an action that fails is reported with its own name', () => {
   const { copies, failures } = match([rule('r', { kind: 'true' }, 'SET x = missing')], RED);
   assert.equal(copies.length, 0);

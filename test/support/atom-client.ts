@@ -62,23 +62,17 @@ export function shown(text: string): Readonly<Record<string, string>> {
   return Object.fromEntries(description.children.map((one) => [one.name, one.text]));
 }
 
-/** The ids of the entries of a feed, without origin and query; and its links by relation. */
+/** The paths in the ids of a feed's entries, and its own links by relation. */
 export function listed(text: string): {
   readonly ids: readonly string[];
   readonly links: Readonly<Record<string, string>>;
 } {
-  const feed = parseXml(new TextEncoder().encode(text));
-  const attribute = ({ attributes }: XmlElement, name: string) =>
-    attributes.find((one) => one.name === name)?.value ?? '';
+  const [head = '', ...entries] = text.split('<entry>');
+  const ids = entries.map((one) => new URL(/^<id>(.*?)<\/id>/.exec(one)?.[1] ?? '').pathname);
+  const links = [...head.matchAll(/<link rel="(\w+)" href="(.*?)"\/>/g)];
   return {
-    ids: feed.children
-      .filter(({ name }) => name === 'entry')
-      .map((one) => new URL(child(one, 'id').text).pathname),
-    links: Object.fromEntries(
-      feed.children
-        .filter(({ name }) => name === 'link')
-        .map((link) => [attribute(link, 'rel'), attribute(link, 'href')]),
-    ),
+    ids,
+    links: Object.fromEntries(links.map(([, rel, href]) => [rel, href?.replaceAll('&amp;', '&')])),
   };
 }
 

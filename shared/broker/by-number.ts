@@ -1,0 +1,125 @@
+import { splitSequenceNumber } from '../domain/block.ts';
+import { BrokerError } from '../domain/broker-error.ts';
+import { partitionsOf } from '../domain/entity.ts';
+import type { EntityPath } from '../domain/entity-path.ts';
+import { LIMITS } from '../domain/limits.ts';
+import { type Log, logOf } from '../domain/log.ts';
+import { findReceivable, policyOf, type Receivable, requireReceivable } from './addressed.ts';
+import type { DeferredOptions, OperatorAction, ReceivedMessage } from './broker.ts';
+import type { BrokerParts } from './broker-parts.ts';
+import { requireAction } from './settle.ts';
+
+/** What is done to messages named by their sequence numbers. */
+
+/** Hands out deferred messages; see `Broker.receiveDeferred`. */
+export async function receiveDeferred(
+  parts: BrokerParts,
+  path: EntityPath,
+  { mode, sequenceNumbers }: DeferredOptions,
+): Promise<readonly ReceivedMessage[]> {
+  const entity = await findReceivable(parts, path);
+  requireReceivable(entity);
+  const { log, sequences } = inOnePartition(entity, path, sequenceNumbers);
+  return await parts.messages.receiveDeferred(log, {
+    ...policyOf(entity, path, log.partition),
+    mode,
+    lockMs: entity.description.lockMs,
+    sequences,
+  });
+}
+
+/** Cancels scheduled messages; see `Broker.cancelScheduled`. */
+export async function cancelScheduled(
+  parts: BrokerParts,
+  path: EntityPath,
+  sequenceNumbers: readonly bigint[],
+): Promise<void> {
+  const entity = await findReceivable(parts, path);
+  const { log, sequences } = inOnePartition(entity, path, sequenceNumbers);
+  await parts.messages.cancelScheduled(log, sequences);
+}
+
+/** An operator's hand on single messages; see `Broker.operate`. */
+export async function operate(
+  parts: BrokerParts,
+  path: EntityPath,
+  operation: OperatorAction,
+  sequenceNumbers: readonly bigint[],
+): Promise<readonly boolean[]> {
+  requireNumbers(sequenceNumbers);
+  if (operation.kind === 'deadLetter') requireAction(path, operation);
+  const entity = await findReceivable(parts, path);
+  const outcomes: boolean[] = [];
+  // One after the other: several messages of one block would only get in each other's way.
+  for (const number of sequenceNumbers) {
+    const { partition, sequence } = splitSequenceNumber(number);
+    const isKnown = partition < partitionsOf(entity);
+    outcomes.push(
+      isKnown && (await operateOne(parts, entity, path, operation, partition, sequence)),
+    );
+  }
+  return outcomes;
+}
+
+async function operateOne(
+  parts: BrokerParts,
+  entity: Receivable,
+  path: EntityPath,
+  operation: OperatorAction,
+  partition: number,
+  sequence: bigint,
+): Promise<boolean> {
+  const { messages } = parts;
+  const log = logOf(entity, path.subQueue, partition);
+  const policy = policyOf(entity, path, partition);
+  switch (operation.kind) {
+    case 'breakLock':
+      return await messages.breakLock(log, sequence, policy);
+    case 'reactivate':
+      return await messages.reactivate(log, sequence, policy);
+    case 'delete':
+      return await messages.remove(log, sequence, policy);
+    case 'deadLetter':
+      return await messages.deadLetter(log, sequence, operation, policy);
+  }
+}
+
+/** Where numbers lie that are to be handled all or none: in one partition (semantics §4.4). */
+function inOnePartition(
+  entity: Receivable,
+  path: EntityPath,
+  sequenceNumbers: readonly bigint[],
+): { readonly log: Log; readonly sequences: readonly bigint[] } {
+  requireNumbers(sequenceNumbers);
+  const split = sequenceNumbers.map(splitSequenceNumber);
+  const [first] = split;
+  const partition = first?.partition ?? 0;
+  if (split.some((number) => number.partition !== partition)) {
+    throw new BrokerError(
+      'InvalidOperation',
+      'ReceiveBatch of sequence numbers from different partitions is not supported for an entity with partitioning enabled.',
+    );
+  }
+  // Numbers of partitions that the entity does not have name nothing.
+  const known = partition < partitionsOf(entity) ? partition : 0;
+  return {
+    log: logOf(entity, path.subQueue, known),
+    sequences: split.map(({ sequence }) => (known === partition ? sequence : 0n)),
+  };
+}
+
+function requireNumbers(sequenceNumbers: readonly bigint[]): void {
+  const { length } = sequenceNumbers;
+  if (length === 0 || length > LIMITS.sequenceNumbers) {
+    throw new BrokerError(
+      'ArgumentError',
+      `One to ${LIMITS.sequenceNumbers} sequence numbers can be named at once, not ${length}.`,
+    );
+  }
+  if (new Set(sequenceNumbers).size < length) {
+    throw new BrokerError('ArgumentError', 'Each sequence number can be named once.');
+  }
+  if (sequenceNumbers.some((number) => number < 0n)) {
+    throw new BrokerError('ArgumentError', 'Sequence numbers are not negative.');
+  }
+}

@@ -1,0 +1,47 @@
+import { BrokerError } from '../domain/broker-error.ts';
+import type { EntityPath } from '../domain/entity-path.ts';
+import { logOf } from '../domain/log.ts';
+import { findReceivable, policyOf } from './addressed.ts';
+import type { BrokerParts } from './broker-parts.ts';
+
+/** What is done to many messages at once. */
+
+/** Removes old messages; see `Broker.deleteMessages`. */
+export async function deleteMessages(
+  parts: BrokerParts,
+  path: EntityPath,
+  request: { readonly maxMessages: number; readonly before: number },
+): Promise<number> {
+  const entity = await findReceivable(parts, path);
+  const policy = policyOf(entity, path, 0);
+  return await parts.messages.removeBefore(logOf(entity, path.subQueue, 0), request, policy);
+}
+
+/** Sends dead letters to the main queue again; see `Broker.resubmit`. */
+export async function resubmit(
+  parts: BrokerParts,
+  path: EntityPath,
+  maxMessages: number,
+): Promise<number> {
+  if (path.subQueue === 'main') {
+    throw new BrokerError(
+      'InvalidOperation',
+      `Only messages of a dead-letter queue can be resubmitted; '${path.name}' is none.`,
+    );
+  }
+  const entity = await findReceivable(parts, path);
+  return await parts.messages.resubmit(
+    logOf(entity, path.subQueue, 0),
+    logOf(entity, 'main', 0),
+    maxMessages,
+    policyOf(entity, path, 0),
+  );
+}
+
+/** Empties a sub-queue; see `Broker.purge`. */
+export async function purge(parts: BrokerParts, path: EntityPath): Promise<void> {
+  await findReceivable(parts, path);
+  const current = await parts.entities.read(path.key);
+  if (current === undefined) return;
+  await parts.entities.purge(current, path.subQueue, parts.clock.now());
+}

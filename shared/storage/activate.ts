@@ -1,0 +1,173 @@
+import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
+import type { Block } from '../domain/block.ts';
+import type { Log } from '../domain/log.ts';
+import type { Message } from '../domain/message.ts';
+import { payloadName } from './append.ts';
+import { fromBlockItem, toBlockItem } from './block-item.ts';
+import { removalOf } from './block-removal.ts';
+import { keyOf } from './blocks.ts';
+import { type Due, fromDueItem } from './due-times.ts';
+import { chunks, keyItem } from './dynamo.ts';
+import { raiseNextDue, readHead, takeNumbers } from './head.ts';
+import { dueSortKey, logKey } from './keys.ts';
+import { packBlocks } from './pack-blocks.ts';
+import { deletePayload, loadMessages, putPayload } from './payloads.ts';
+import type { StoreContext } from './store-context.ts';
+
+/** A transaction takes this many due blocks and what they become. */
+const BLOCKS_PER_TRANSACTION = 45;
+/** One round reads this many due times. */
+const DUES_PER_ROUND = 45;
+/** What one call activates at most; the next one goes on. */
+const ROUNDS_MAX = 100;
+
+/**
+ * Makes scheduled messages that have come due receivable, in bulk. They get new sequence numbers, as
+ * if they were enqueued at their due time (semantics §2.3); those due at the same instant come to
+ * lie in common blocks. Two activators at once do no harm: of two transactions on one block, one
+ * finds it gone. Tells whether anything was due.
+ */
+export async function activateDue(context: StoreContext, log: Log, now: number): Promise<boolean> {
+  if (log.subQueue !== 'main' || context.dueTimes.isDue(logKey(log), now) === false) return false;
+  const readAt = context.dueTimes.monotonicNow();
+  const head = await readHead(context.table, log);
+  if (head.nextDueAt === undefined || head.nextDueAt > now) {
+    context.dueTimes.note(logKey(log), head.nextDueAt, readAt);
+    return false;
+  }
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    const dues = await readDues(context, log, now, DUES_PER_ROUND);
+    if (dues.length === 0) break;
+    await activateRound(context, log, dues);
+  }
+  const [next] = await readDues(context, log, DUE_MAX, 1);
+  if (await raiseNextDue(context.table, log, head, next?.dueAt)) {
+    context.dueTimes.note(logKey(log), next?.dueAt, readAt);
+    if (next !== undefined) await context.noteWork(log, next.dueAt);
+  }
+  return true;
+}
+
+const DUE_MAX = 0xffff_ffff_ffff;
+const SEQUENCE_MAX = 0xffff_ffff_ffffn;
+
+async function readDues(
+  context: StoreContext,
+  log: Log,
+  until: number,
+  limit: number,
+): Promise<readonly Due[]> {
+  const { items } = await context.table.query({
+    KeyConditionExpression: 'pk = :log AND sk BETWEEN :from AND :to',
+    ExpressionAttributeValues: {
+      ':log': { S: logKey(log) },
+      ':from': { S: dueSortKey(0, 0n) },
+      ':to': { S: dueSortKey(until, SEQUENCE_MAX) },
+    },
+    ConsistentRead: true,
+    Limit: limit,
+  });
+  return items.map(fromDueItem);
+}
+
+/** Activates what is due, earliest first, and forgets the due times that are dealt with. */
+async function activateRound(context: StoreContext, log: Log, dues: readonly Due[]): Promise<void> {
+  const byTime = new Map<number, Due[]>();
+  for (const due of dues) byTime.set(due.dueAt, [...(byTime.get(due.dueAt) ?? []), due]);
+  for (const [dueAt, together] of byTime) {
+    const keys = together
+      .flatMap(({ sequences }) => sequences)
+      .map((sequence) => keyOf(log, { store: 'scheduled', sequence }));
+    const items = await context.table.getMany(keys, { consistent: true });
+    const blocks = items.map(fromBlockItem).sort((a, b) => (a.sequence < b.sequence ? -1 : 1));
+    let isDone = true;
+    for (const some of chunks(blocks, BLOCKS_PER_TRANSACTION)) {
+      isDone = (await activateTogether(context, log, some, dueAt)) && isDone;
+    }
+    // Where somebody cancelled in between, the next round finds what is left.
+    if (isDone) await forgetDues(context, log, together);
+  }
+}
+
+async function forgetDues(context: StoreContext, log: Log, dues: readonly Due[]): Promise<void> {
+  await context.table.writeMany(
+    dues.map(({ dueAt, sequences }) => {
+      const sk = dueSortKey(dueAt, sequences[0] ?? 0n);
+      return { DeleteRequest: { Key: keyItem({ pk: logKey(log), sk }) } };
+    }),
+  );
+}
+
+/** Blocks due at one instant become live in one transaction. */
+async function activateTogether(
+  context: StoreContext,
+  log: Log,
+  blocks: readonly Block[],
+  dueAt: number,
+): Promise<boolean> {
+  const { table, random } = context;
+  const messages = await smallMessages(context, log, blocks);
+  const packed =
+    messages.length === 0 ? [] : packBlocks(log, messages, dueAt, () => payloadName(random));
+  const large = blocks.filter((block) => !isSmall(block));
+  const pieces = packed.flatMap(({ payload: { reference }, parts }) =>
+    reference === undefined ? [] : [{ reference, parts }],
+  );
+  const count = messages.length + large.reduce((sum, block) => sum + spanOf(block), 0);
+  const [first] = await Promise.all([
+    takeNumbers(table, log, count),
+    putPayload(table, log, pieces, context.clock.now()),
+  ]);
+
+  let sequence = first;
+  const arrivals: Block[] = [];
+  for (const { parts: _, ...rest } of packed) {
+    arrivals.push({ store: 'live', sequence, enqueuedAt: dueAt, ...rest });
+    sequence += BigInt(rest.slots.size);
+  }
+  // A large payload changes hands and is neither read nor written.
+  for (const block of large) {
+    arrivals.push({ ...block, store: 'live', sequence });
+    sequence += BigInt(spanOf(block));
+  }
+  const outcome = await table.transact([
+    ...blocks.map((block) => removalOf(context, log, block, [...block.slots.keys()])),
+    ...arrivals.map(
+      (block): TransactWriteItem => ({
+        Put: { TableName: table.name, Item: toBlockItem(log, block) },
+      }),
+    ),
+  ]);
+  if (outcome.done) {
+    context.fronts.noteBlock(logKey(log), keyOf(log, { store: 'live', sequence: first }).sk);
+    context.signal(logKey(log));
+    return true;
+  }
+  for (const { reference, parts } of pieces) {
+    const place = { reference, parts: parts.length, offset: 0, bytes: 0 };
+    context.background(() => deletePayload(table, log, place));
+  }
+  return false;
+}
+
+/** A block whose messages lie in it; they are cheap to pack anew. */
+function isSmall({ payload }: Block): boolean {
+  return payload.reference === undefined;
+}
+
+/** Numbers from the first slot to the last; a cancelled message leaves its number unused. */
+function spanOf({ slots }: Block): number {
+  return Math.max(...slots.keys()) + 1;
+}
+
+async function smallMessages(
+  context: StoreContext,
+  log: Log,
+  blocks: readonly Block[],
+): Promise<readonly Message[]> {
+  const small = blocks.filter(isSmall);
+  const message = await loadMessages(context.table, log, small);
+  return small.flatMap((block) =>
+    [...block.slots.keys()].sort((a, b) => a - b).map((slot) => message(block, slot)),
+  );
+}

@@ -1,0 +1,134 @@
+import type { DeadLetterAction } from '../broker/broker.ts';
+import type { LogPolicy } from '../broker/ports.ts';
+import { slotOf } from '../domain/block.ts';
+import type { Log } from '../domain/log.ts';
+import { isHeld, type Slot } from '../domain/slot.ts';
+import { activateDue } from './activate.ts';
+import { asSeen, blockDelete, blockUpdate } from './block-writes.ts';
+import { keyOf } from './blocks.ts';
+import { type Found, findByNumber } from './find-by-number.ts';
+import { logKey } from './keys.ts';
+import { moveOut } from './move.ts';
+import { deletePayload } from './payloads.ts';
+import { overlayOf } from './settle-moves.ts';
+import type { StoreContext } from './store-context.ts';
+
+/** What an operator does to one message, named by its sequence number rather than by a lock. */
+
+/** A message changes under an operator's hands only while receivers get at it. */
+const TRIES_MAX = 5;
+
+type Change = (found: Found) => Promise<boolean>;
+
+/** Ends the lock on a message, whoever holds it; its deliveries stay counted. */
+export async function breakLock(
+  context: StoreContext,
+  log: Log,
+  sequence: bigint,
+  policy: LogPolicy,
+): Promise<boolean> {
+  return await onMessage(context, log, sequence, ['live', 'deferred'], async ({ block, slot }) => {
+    const before = slotOf(block, slot);
+    if (!isHeld(before, policy.rules.epoch, context.clock.now())) return false;
+    const written = await context.table.update(
+      keyOf(log, block),
+      blockUpdate([{ ...asSeen(block, slot), effect: { kind: 'set', slot: unlocked(before) } }]),
+    );
+    return written.done;
+  });
+}
+
+/** Makes a deferred message active again. */
+export async function reactivate(
+  context: StoreContext,
+  log: Log,
+  sequence: bigint,
+  policy: LogPolicy,
+): Promise<boolean> {
+  return await onMessage(context, log, sequence, ['deferred'], async ({ block, slot }) => {
+    const before = slotOf(block, slot);
+    if (isHeld(before, policy.rules.epoch, context.clock.now())) return false;
+    const moved = await moveOut(context, log, block, [
+      {
+        slots: [{ ...asSeen(block, slot), after: unlocked(before) }],
+        to: log,
+        store: 'returned',
+        overlay: { properties: {} },
+      },
+    ]);
+    return moved.done;
+  });
+}
+
+/** Dead-letters a message that nobody holds. */
+export async function deadLetterByNumber(
+  context: StoreContext,
+  log: Log,
+  sequence: bigint,
+  action: DeadLetterAction,
+  policy: LogPolicy,
+): Promise<boolean> {
+  return await onMessage(context, log, sequence, ['live', 'deferred'], async ({ block, slot }) => {
+    const before = slotOf(block, slot);
+    if (isHeld(before, policy.rules.epoch, context.clock.now())) return false;
+    const moved = await moveOut(context, log, block, [
+      {
+        slots: [{ ...asSeen(block, slot), after: unlocked(before) }],
+        to: policy.deadLetterLog,
+        store: 'live',
+        overlay: overlayOf(action),
+      },
+    ]);
+    return moved.done;
+  });
+}
+
+/** Removes a message that nobody holds, whatever its state. */
+export async function removeByNumber(
+  context: StoreContext,
+  log: Log,
+  sequence: bigint,
+  policy: LogPolicy,
+): Promise<boolean> {
+  const { table, clock } = context;
+  const stores = ['live', 'deferred', 'scheduled'] as const;
+  return await onMessage(context, log, sequence, stores, async ({ block, slot }) => {
+    if (isHeld(slotOf(block, slot), policy.rules.epoch, clock.now())) return false;
+    const seen = asSeen(block, slot);
+    if (block.slots.size > 1) {
+      const removal = blockUpdate([{ ...seen, effect: { kind: 'remove' } }]);
+      return (await table.update(keyOf(log, block), removal)).done;
+    }
+    const written = await table.delete(keyOf(log, block), blockDelete([seen]));
+    if (written.done) context.background(() => deletePayload(table, log, block.payload));
+    return written.done;
+  });
+}
+
+/** Finds a message and changes it; looks again where it changed in between. */
+async function onMessage(
+  context: StoreContext,
+  log: Log,
+  sequence: bigint,
+  stores: readonly ('live' | 'deferred' | 'scheduled')[],
+  change: Change,
+): Promise<boolean> {
+  await activateDue(context, log, context.clock.now());
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const places = await Promise.all(
+      stores.map((store) => findByNumber(context, log, store, sequence)),
+    );
+    const found = places.find((place) => place !== undefined);
+    if (found === undefined) return false;
+    if (await change(found)) {
+      context.fronts.forget(logKey(log));
+      context.signal(logKey(log));
+      return true;
+    }
+  }
+  return false;
+}
+
+function unlocked({ deliveries, expiresAt }: Slot): Slot {
+  return { deliveries, ...(expiresAt === undefined ? {} : { expiresAt }) };
+}

@@ -1,0 +1,83 @@
+import type { DeferredRequest, ReceivedMessage } from '../broker/ports.ts';
+import { type Block, slotOf, surveyBlock } from '../domain/block.ts';
+import { BrokerError } from '../domain/broker-error.ts';
+import { lockTag, TAG_BYTES } from '../domain/lock-token.ts';
+import type { Log } from '../domain/log.ts';
+import { claimed, failedDeliveries } from '../domain/slot.ts';
+import { fromBlockItem } from './block-item.ts';
+import { asSeen, blockDelete, blockUpdate } from './block-writes.ts';
+import { keyOf } from './blocks.ts';
+import { keyItem } from './dynamo.ts';
+import { deletePayload, loadMessages } from './payloads.ts';
+import { messageSeen, tokenOf } from './seen.ts';
+import type { StoreContext } from './store-context.ts';
+import { tidy } from './tidy.ts';
+
+const NOT_LOCKED_TEXT =
+  'Failed to lock one or more specified messages. Either the message is already locked or does not exist.';
+
+/**
+ * Hands out deferred messages by their numbers: all of them, or none where one is locked, expired
+ * or not there (semantics §4.4). A deferred message lies alone in its block, so all are locked in
+ * one transaction. Throws MessageNotFound.
+ */
+export async function receiveDeferred(
+  context: StoreContext,
+  log: Log,
+  request: DeferredRequest,
+): Promise<readonly ReceivedMessage[]> {
+  const { table } = context;
+  const now = context.clock.now();
+  const blocks = await readDeferred(context, log, request, now);
+  const message = await loadMessages(table, log, blocks);
+  const isLocking = request.mode === 'peekLock';
+  const tag = lockTag(request.rules.epoch, context.random.bytes(TAG_BYTES - 1));
+  const lockedUntil = now + request.lockMs;
+  const outcome = await table.transact(
+    blocks.map((block) => {
+      const seen = asSeen(block, 0);
+      const target = { TableName: table.name, Key: keyItem(keyOf(log, block)) };
+      if (!isLocking) return { Delete: { ...target, ...blockDelete([seen]) } };
+      const slot = claimed(slotOf(block, 0), tag, lockedUntil, request.rules);
+      return {
+        Update: { ...target, ...blockUpdate([{ ...seen, effect: { kind: 'set', slot } }]) },
+      };
+    }),
+  );
+  if (!outcome.done) throw notLocked();
+  return blocks.map((block) => {
+    if (!isLocking) context.background(() => deletePayload(table, log, block.payload));
+    const slot = slotOf(block, 0);
+    const seen = messageSeen(log, block, 0, message(block, 0), request.rules);
+    return {
+      ...seen,
+      state: 'Deferred' as const,
+      failedDeliveries: failedDeliveries(slot, request.rules, now),
+      ...(isLocking ? { lockToken: tokenOf(log, block, 0, tag), lockedUntil } : {}),
+    };
+  });
+}
+
+async function readDeferred(
+  context: StoreContext,
+  log: Log,
+  request: DeferredRequest,
+  now: number,
+): Promise<readonly Block[]> {
+  const keys = request.sequences.map((sequence) => keyOf(log, { store: 'deferred', sequence }));
+  const items = await context.table.getMany(keys, { consistent: true });
+  const found = new Map(items.map(fromBlockItem).map((block) => [block.sequence, block]));
+  const blocks = request.sequences.flatMap((sequence) => found.get(sequence) ?? []);
+  // Patience is not asked of deferred messages: only the one who knows the number gets them.
+  const rules = { ...request.rules, maxDeliveryCount: Number.POSITIVE_INFINITY };
+  const surveys = blocks.map((block) => ({ block, survey: surveyBlock(block, rules, now) }));
+  const expired = surveys.filter(({ survey }) => survey.expired.length > 0);
+  await tidy(context, log, request, expired);
+  const isFree = surveys.every(({ survey }) => survey.free.length === 1);
+  if (blocks.length < request.sequences.length || !isFree) throw notLocked();
+  return blocks;
+}
+
+function notLocked(): BrokerError {
+  return new BrokerError('MessageNotFound', NOT_LOCKED_TEXT);
+}

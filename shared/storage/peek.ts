@@ -1,0 +1,114 @@
+import type { PeekRequest } from '../broker/ports.ts';
+import { type Block, ownExpiryOf, sequenceNumberOf, slotOf } from '../domain/block.ts';
+import type { BlockStore } from '../domain/lock-token.ts';
+import type { Log } from '../domain/log.ts';
+import type { MessageState, StoredMessage } from '../domain/message.ts';
+import { failedDeliveries } from '../domain/slot.ts';
+import { activateDue } from './activate.ts';
+import { SLOTS_MAX } from './block-item.ts';
+import { readBlocks } from './blocks.ts';
+import { blockSortKey } from './keys.ts';
+import { sizeOf } from './pack-blocks.ts';
+import { loadMessages } from './payloads.ts';
+import type { StoreContext } from './store-context.ts';
+
+/** A place in a log at which a message lies. */
+interface Place {
+  readonly sequence: bigint;
+  readonly block: Block;
+  readonly slot: number;
+}
+
+const SEQUENCE_MAX = 0xffff_ffff_ffffn;
+const PAGE_BLOCKS_MAX = 100;
+
+/**
+ * Shows messages in order of their numbers, whatever their state, without touching them: active and
+ * locked ones, deferred and scheduled ones, and what has expired but was not cleared yet.
+ */
+export async function peek(
+  context: StoreContext,
+  log: Log,
+  request: PeekRequest,
+): Promise<readonly StoredMessage[]> {
+  const now = context.clock.now();
+  await activateDue(context, log, now);
+  const { from, maxMessages, maxBytes, rules } = request;
+  const stores: readonly BlockStore[] = ['live', 'deferred', 'scheduled'];
+  const found = await Promise.all(
+    stores.map((store) => placesFrom(context, log, store, from, maxMessages)),
+  );
+  const places = found.flat().sort(bySequence).slice(0, maxMessages);
+  const message = await loadMessages(context.table, log, [...new Set(places.map((p) => p.block))]);
+
+  const shown: StoredMessage[] = [];
+  let bytes = 0;
+  for (const { block, slot, sequence } of places) {
+    const content = message(block, slot);
+    bytes += sizeOf(content);
+    if (shown.length > 0 && bytes > maxBytes) break;
+    // Only a time to live of the message's own was computed as it was stored (semantics §5.1-10).
+    const expiresAt = ownExpiryOf(block, slotOf(block, slot));
+    shown.push({
+      message: content,
+      sequenceNumber: sequenceNumberOf(log.partition, sequence),
+      enqueuedAt: block.enqueuedAt,
+      failedDeliveries: failedDeliveries(slotOf(block, slot), rules, now),
+      state: STATES[block.store],
+      ...(expiresAt === undefined ? {} : { expiresAt }),
+      ...(content.timeToLiveMs === undefined ? {} : { timeToLiveMs: content.timeToLiveMs }),
+    });
+  }
+  return shown;
+}
+
+const STATES = {
+  live: 'Active',
+  returned: 'Active',
+  deferred: 'Deferred',
+  scheduled: 'Scheduled',
+} as const satisfies Record<BlockStore, MessageState>;
+
+/** The first `count` messages of a store from a number on. */
+async function placesFrom(
+  context: StoreContext,
+  log: Log,
+  store: BlockStore,
+  from: bigint,
+  count: number,
+): Promise<readonly Place[]> {
+  const places: Place[] = [];
+  // The block that holds the number may have begun before it.
+  let start: string | undefined = blockSortKey(store, from > SPAN ? from - SPAN : 0n);
+  while (start !== undefined) {
+    const page = await readBlocks(context, log, {
+      from: start,
+      // What was put back beside its block sorts after it.
+      to: `${blockSortKey(store, SEQUENCE_MAX)}~`,
+      limit: Math.min(count + 1, PAGE_BLOCKS_MAX),
+      consistent: true,
+    });
+    places.push(...page.blocks.flatMap(placesIn).filter(({ sequence }) => sequence >= from));
+    start = page.next;
+    const last = page.blocks.at(-1)?.sequence;
+    // A block that comes later may hold lower numbers than the last one's highest, not than its first.
+    const sure = places.filter(({ sequence }) => last !== undefined && sequence <= last);
+    if (sure.length >= count) break;
+  }
+  return places.sort(bySequence).slice(0, count);
+}
+
+const SPAN = BigInt(SLOTS_MAX);
+
+function placesIn(block: Block): Place[] {
+  return Array.from(block.slots.keys(), (slot) => ({
+    sequence: block.sequence + BigInt(slot),
+    block,
+    slot,
+  }));
+}
+
+function bySequence(a: Place, b: Place): number {
+  if (a.sequence === b.sequence) return 0;
+  return a.sequence < b.sequence ? -1 : 1;
+}

@@ -1,0 +1,45 @@
+import type { LogPolicy, RemoveBeforeRequest } from '../broker/ports.ts';
+import { surveyBlock } from '../domain/block.ts';
+import type { Log } from '../domain/log.ts';
+import { removalOf } from './block-removal.ts';
+import { readBlocks } from './blocks.ts';
+import { FIRST_BLOCK } from './keys.ts';
+import { deletePayload } from './payloads.ts';
+import type { StoreContext } from './store-context.ts';
+
+const PAGE_BLOCKS = 50;
+
+/**
+ * Removes active messages enqueued before an instant, oldest first, passing over locked ones
+ * (semantics §4.10). Returns how many.
+ */
+export async function removeBefore(
+  context: StoreContext,
+  log: Log,
+  request: RemoveBeforeRequest,
+  policy: LogPolicy,
+): Promise<number> {
+  const { maxMessages, before } = request;
+  let removed = 0;
+  let start: string | undefined = FIRST_BLOCK;
+  while (start !== undefined && removed < maxMessages) {
+    const page = await readBlocks(context, log, {
+      from: start,
+      limit: PAGE_BLOCKS,
+      consistent: true,
+    });
+    for (const block of page.blocks) {
+      if (block.enqueuedAt >= before) continue;
+      const survey = surveyBlock(block, policy.rules, context.clock.now());
+      const slots = survey.free.slice(0, maxMessages - removed);
+      if (slots.length === 0) continue;
+      const { done } = await context.table.transact([removalOf(context, log, block, slots)]);
+      if (!done) continue;
+      removed += slots.length;
+      if (slots.length < block.slots.size) continue;
+      context.background(() => deletePayload(context.table, log, block.payload));
+    }
+    start = page.next;
+  }
+  return removed;
+}

@@ -1,0 +1,99 @@
+import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
+import type { LogPolicy } from '../broker/ports.ts';
+import { type Block, surveyBlock } from '../domain/block.ts';
+import type { Log } from '../domain/log.ts';
+import type { Message } from '../domain/message.ts';
+import { payloadName } from './append.ts';
+import { toBlockItem } from './block-item.ts';
+import { removalOf } from './block-removal.ts';
+import { keyOf, readBlocks } from './blocks.ts';
+import { takeNumbers } from './head.ts';
+import { FIRST_BLOCK, logKey } from './keys.ts';
+import { packBlocks } from './pack-blocks.ts';
+import { deletePayload, loadMessages, putPayload } from './payloads.ts';
+import type { StoreContext } from './store-context.ts';
+
+const PAGE_BLOCKS = 50;
+
+/**
+ * Sends dead letters to the main queue again, as new messages: with new numbers, no deliveries, and
+ * without the reason for which they were dead-lettered. Block by block in one transaction, so that
+ * no message is ever in both queues or in neither. Locked ones are passed over.
+ */
+export async function resubmit(
+  context: StoreContext,
+  from: Log,
+  to: Log,
+  maxMessages: number,
+  policy: LogPolicy,
+): Promise<number> {
+  let moved = 0;
+  let start: string | undefined = FIRST_BLOCK;
+  while (start !== undefined && moved < maxMessages) {
+    const page = await readBlocks(context, from, {
+      from: start,
+      limit: PAGE_BLOCKS,
+      consistent: true,
+    });
+    for (const block of page.blocks) {
+      const { free } = surveyBlock(block, policy.rules, context.clock.now());
+      const slots = free.slice(0, maxMessages - moved);
+      if (slots.length > 0) moved += await resubmitSlots(context, from, to, block, slots);
+      if (moved >= maxMessages) break;
+    }
+    start = page.next;
+  }
+  return moved;
+}
+
+/** Returns how many went: all of them, or none where somebody got at the block in between. */
+async function resubmitSlots(
+  context: StoreContext,
+  from: Log,
+  to: Log,
+  block: Block,
+  slots: readonly number[],
+): Promise<number> {
+  const { table, random, clock } = context;
+  const now = clock.now();
+  const message = await loadMessages(table, from, [block]);
+  const messages = slots.map((slot) => asNew(message(block, slot)));
+  const packed = packBlocks(to, messages, now, () => payloadName(random));
+  const pieces = packed.flatMap(({ payload: { reference }, parts }) =>
+    reference === undefined ? [] : [{ reference, parts }],
+  );
+  const [first] = await Promise.all([
+    takeNumbers(table, to, messages.length),
+    putPayload(table, to, pieces, now),
+  ]);
+  let sequence = first;
+  const arrivals = packed.map(({ parts: _, ...rest }): TransactWriteItem => {
+    const arrival: Block = { store: 'live', sequence, enqueuedAt: now, ...rest };
+    sequence += BigInt(rest.slots.size);
+    return { Put: { TableName: table.name, Item: toBlockItem(to, arrival) } };
+  });
+  const outcome = await table.transact([removalOf(context, from, block, slots), ...arrivals]);
+  if (!outcome.done) {
+    for (const { reference, parts } of pieces) {
+      const place = { reference, parts: parts.length, offset: 0, bytes: 0 };
+      context.background(() => deletePayload(table, to, place));
+    }
+    return 0;
+  }
+  if (slots.length === block.slots.size) {
+    context.background(() => deletePayload(table, from, block.payload));
+  }
+  context.fronts.noteBlock(logKey(to), keyOf(to, { store: 'live', sequence: first }).sk);
+  context.signal(logKey(to));
+  return slots.length;
+}
+
+function asNew(message: Message): Message {
+  const { deadLetterSource: _, ...rest } = message;
+  const {
+    DeadLetterReason: __,
+    DeadLetterErrorDescription: ___,
+    ...properties
+  } = message.properties;
+  return { ...rest, properties };
+}

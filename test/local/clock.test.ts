@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { withClockRoutes } from '../../local/clock-routes.ts';
+import { MovableClock } from '../../local/movable-clock.ts';
+import { startSweeping } from '../../local/sweeping.ts';
+
+const HOUR_MS = 60 * 60 * 1000;
+const CLOCK_URL = 'http://localhost/$clock';
+
+test('the clock is moved by seconds, and goes on running from there', async () => {
+  const { clock, post } = clockApp();
+  const before = Date.now();
+
+  const response = await post({ advanceSeconds: 3600 });
+
+  const now = await timeIn(response);
+  assert.equal(response.status, 200);
+  assert.ok(Date.parse(now) >= before + HOUR_MS && Date.parse(now) < before + HOUR_MS + 60_000);
+  assert.ok(clock.now() >= Date.parse(now));
+});
+
+test('the clock is moved to an instant, and tells it', async () => {
+  const { app, post } = clockApp();
+  await post({ now: '2100-01-01T00:00:00Z' });
+  const now = await timeIn(await app.fetch(new Request(CLOCK_URL)));
+  assert.match(now, /^2100-01-01T00:00:/);
+});
+
+test('what came due is done before the move is answered', async () => {
+  const done: string[] = [];
+  const { clock, post } = clockApp(async () => {
+    await Promise.resolve();
+    done.push('swept');
+  });
+  clock.onMove(() => done.push('moved'));
+  await post({ advanceSeconds: 1 });
+  assert.deepEqual(done, ['moved', 'swept']);
+});
+
+for (const body of [
+  { advanceSeconds: -1 },
+  { now: '2001-01-01T00:00:00Z' },
+  { now: 'tomorrow' },
+  { advanceSeconds: 1e300 },
+  { advanceSeconds: '60' },
+  {},
+  null,
+]) {
+  test(`the clock refuses ${JSON.stringify(body)}`, async () => {
+    const { clock, post } = clockApp();
+    const response = await post(body);
+    assert.equal(response.status, 400);
+    assert.match(await response.text(), /^\{"error":"[^"]/);
+    assert.ok(Math.abs(clock.now() - Date.now()) < 1000);
+  });
+}
+
+test('all other paths are left to the app', async () => {
+  const { app } = clockApp();
+  assert.equal(await (await app.fetch(new Request('http://localhost/clock'))).text(), 'the app');
+});
+
+test('sweeps never overlap, and none is left out', async () => {
+  let running = 0;
+  let sweeps = 0;
+  const sweeping = startSweeping(
+    async () => {
+      assert.equal(++running, 1);
+      sweeps++;
+      await Promise.resolve();
+      running--;
+    },
+    HOUR_MS,
+    throwError,
+  );
+  const first = sweeping.now();
+  const joined = sweeping.now();
+  await first;
+  await Promise.all([joined, sweeping.now()]);
+  await sweeping.stop();
+  assert.equal(sweeps, 2);
+});
+
+test('a sweep that fails says so to who asked, and the next one comes', async () => {
+  let sweeps = 0;
+  const sweeping = startSweeping(
+    async () => {
+      if (++sweeps === 1) throw new Error('no engine');
+    },
+    HOUR_MS,
+    throwError,
+  );
+  await assert.rejects(sweeping.now(), /no engine/);
+  await sweeping.now();
+  await sweeping.stop();
+});
+
+function clockApp(afterMove: () => Promise<void> = async () => {}) {
+  const clock = new MovableClock();
+  const app = withClockRoutes({ fetch: () => new Response('the app') }, clock, afterMove);
+  const post = async (body: unknown) =>
+    app.fetch(new Request(CLOCK_URL, { method: 'POST', body: JSON.stringify(body) }));
+  return { clock, app, post };
+}
+
+async function timeIn(response: Response): Promise<string> {
+  const { now } = (await response.json()) as { readonly now: string };
+  return now;
+}
+
+function throwError(error: unknown): void {
+  throw error;
+}

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { LoadRandom, seedOfRun } from '../support/load-random.ts';
+import { bodyOf, RaceLog } from '../support/race-log.ts';
+import { RaceReceiver } from '../support/race-receiver.ts';
+import { startBroker } from '../support/start-broker.ts';
+import { type BatchMessage, expectStatus, type TestBroker } from '../support/test-broker.ts';
+
+/**
+ * Many receivers on one queue, half of them through a second process, so that races are lost in the
+ * database and not only avoided before it. What each may believe is told from its own answers.
+ * The seed repeats all choices; how requests interleave is up to the machine.
+ */
+
+const SEED = seedOfRun();
+const MESSAGES = Number(process.env['DYNABUS_RACE_MESSAGES'] || 5000);
+const RECEIVERS = 32;
+const LOCK_SECONDS = 30;
+const SEND_MAX = 100;
+/** Around the edges of a lock rather than evenly: that is where faults are. */
+const STEPS_SECONDS = [1, 1, 1, 29, LOCK_SECONDS, 31] as const;
+const COMPLAINTS_SHOWN = 20;
+
+const LOCK_SETTINGS = { LockDuration: `PT${LOCK_SECONDS}S`, MaxDeliveryCount: '1000' };
+
+test(`${RECEIVERS} receivers complete each of ${MESSAGES} messages once, never two holding one (seed ${SEED})`, async (t) => {
+  const broker = await startBroker(t);
+  const beside = await startBroker(t, { beside: broker });
+  expectStatus(await broker.createQueue('race', LOCK_SETTINGS), 201);
+  const messages = Array.from({ length: MESSAGES }, (_, i) => `m${i}`);
+  const log = new RaceLog(broker.clock, LOCK_SECONDS * 1000);
+  const half = messages.length >> 1;
+  await sendAll(broker, 'race', messages.slice(0, half), new LoadRandom(`${SEED}:first`));
+
+  let idle = 0;
+  const receive = async (number: number) => {
+    const random = new LoadRandom(`${SEED}:${number}`);
+    const parts = { queue: 'race', log, random };
+    const receiver = new RaceReceiver({ broker: number % 2 ? broker : beside, ...parts });
+    while (log.finals < MESSAGES && idle < 50 * RECEIVERS) {
+      idle = (await receiver.turn()) ? 0 : idle + 1;
+      // Where nothing comes, what was forgotten has to run out first.
+      const moves = random.chance(idle > RECEIVERS ? 0.3 : 0.01);
+      if (moves) broker.clock.advance({ seconds: random.pick(STEPS_SECONDS) });
+    }
+  };
+  await Promise.all([
+    sendAll(beside, 'race', messages.slice(half), new LoadRandom(`${SEED}:second`)),
+    ...Array.from({ length: RECEIVERS }, (_, number) => receive(number)),
+  ]);
+
+  log.review(messages);
+  t.diagnostic(JSON.stringify(log.outcomes));
+  assert.deepEqual(log.complaints.slice(0, COMPLAINTS_SHOWN), []);
+  assert.equal(log.finals, MESSAGES);
+  broker.clock.advance({ seconds: LOCK_SECONDS });
+  assert.deepEqual(await broker.peekLockMany('race', 10), []);
+  assert.deepEqual(await beside.peekLockMany('race', 10), []);
+  assert.ok(log.outcomes.lost > 0, 'no lock was ever lost: these were no races');
+  assert.ok(log.outcomes.delivered > MESSAGES, 'no message was ever delivered twice');
+});
+
+test(`a lock holds to its last millisecond and no longer, whoever asks (seed ${SEED})`, async (t) => {
+  const broker = await startBroker(t);
+  const beside = await startBroker(t, { beside: broker });
+  expectStatus(await broker.createQueue('edge', LOCK_SETTINGS), 201);
+  const messages = Array.from({ length: 240 }, (_, i) => `m${i}`);
+  await sendAll(broker, 'edge', messages, new LoadRandom(`${SEED}:edge`));
+  const everybody = async () => {
+    const answers = await Promise.all(
+      Array.from({ length: RECEIVERS }, (_, i) =>
+        (i % 2 ? broker : beside).peekLockMany('edge', [1, 5, 24, 100][i % 4] ?? 1),
+      ),
+    );
+    // One that lost every race goes away with nothing, so somebody has to ask last.
+    return [...answers.flat(), ...(await broker.peekLockMany('edge', 1000))];
+  };
+
+  const first = await everybody();
+  assert.deepEqual(idsOf(first), [...messages].sort());
+  assert.deepEqual(new Set(first.map(({ broker: { LockedUntilUtc } }) => LockedUntilUtc)).size, 1);
+
+  broker.clock.advance({ ms: LOCK_SECONDS * 1000 - 1 });
+  assert.deepEqual(await everybody(), []);
+  const inTime = first.filter((_, i) => i % 3 === 0);
+  const settled = await beside.settle('edge', inTime.map(completing));
+  assert.deepEqual(
+    settled.filter((one) => !one.settled),
+    [],
+  );
+
+  broker.clock.advance({ ms: 1 });
+  const late = first.filter((_, i) => i % 3 === 1);
+  const refused = await broker.settle('edge', late.map(completing));
+  assert.deepEqual(
+    refused.filter((one) => one.settled),
+    [],
+  );
+  const second = await everybody();
+  assert.deepEqual(idsOf(second), idsOf(first.filter((one) => !inTime.includes(one))));
+  assert.deepEqual(new Set(second.map((one) => one.broker.DeliveryCount)), new Set([2]));
+});
+
+for (const [moment, advance] of [
+  ['new', 0],
+  ['with locks that have just run out', LOCK_SECONDS],
+] as const) {
+  test(`of 64 single receives at once, exactly 10 get one of 10 messages, ${moment}`, async (t) => {
+    const broker = await startBroker(t);
+    const beside = await startBroker(t, { beside: broker });
+    for (let round = 0; round < 10; round++) {
+      const queue = `storm-${round}`;
+      expectStatus(await broker.createQueue(queue, LOCK_SETTINGS), 201);
+      const messages = Array.from({ length: 10 }, (_, i) => `m${i}`);
+      expectStatus(await broker.sendBatch(queue, messages.map(toBatchMessage)), 201);
+      if (advance > 0) {
+        assert.equal((await beside.peekLockMany(queue, 10)).length, 10);
+        broker.clock.advance({ seconds: advance });
+      }
+
+      const answers = await Promise.all(
+        Array.from({ length: 64 }, (_, i) => (i % 2 ? broker : beside).peekLock(queue)),
+      );
+
+      const got = answers.filter((one) => one !== undefined);
+      assert.deepEqual(idsOf(got), messages);
+      const counts = new Set(got.map((one) => one.broker.DeliveryCount));
+      assert.deepEqual(counts, new Set([advance > 0 ? 2 : 1]));
+    }
+  });
+}
+
+/** Sends in batches of all sizes, so that blocks of all sizes come about. */
+async function sendAll(
+  broker: TestBroker,
+  queue: string,
+  messages: readonly string[],
+  random: LoadRandom,
+): Promise<void> {
+  for (let start = 0; start < messages.length; ) {
+    const count = random.pick([1, 3, SEND_MAX / 4, SEND_MAX]);
+    const batch = messages.slice(start, start + count).map(toBatchMessage);
+    expectStatus(await broker.sendBatch(queue, batch), 201);
+    start += count;
+  }
+}
+
+const toBatchMessage = (message: string): BatchMessage => ({
+  Body: bodyOf(message),
+  BrokerProperties: { MessageId: message },
+});
+
+const completing = ({ broker }: { readonly broker: { readonly LockToken: string } }) =>
+  ({ lockToken: broker.LockToken, outcome: 'complete' }) as const;
+
+const idsOf = (received: readonly { readonly broker: { readonly MessageId: string } }[]) =>
+  received.map(({ broker }) => broker.MessageId).sort();

@@ -1,0 +1,234 @@
+import type { LoadRandom } from './load-random.ts';
+import type { Delivery, RaceAction, RaceLog, RaceOutcome, Span } from './race-log.ts';
+import {
+  expectStatus,
+  fromWire,
+  type OutcomeAnswer,
+  type Received,
+  type SettlementRequest,
+  type TestBroker,
+} from './test-broker.ts';
+
+type WireMessage = Parameters<typeof fromWire>[0];
+
+interface Renewal {
+  readonly lockToken: string;
+  readonly lockedUntilUtc?: string;
+  readonly error?: { readonly code: string };
+}
+
+interface Chosen {
+  readonly delivery: Delivery;
+  readonly action: 'complete' | 'abandon';
+}
+
+interface ReceiverParts {
+  readonly broker: TestBroker;
+  readonly queue: string;
+  readonly log: RaceLog;
+  readonly random: LoadRandom;
+}
+
+const SIZES = [1, 1, 2, 5, 10, 34, 100] as const;
+/** Deliveries whose lock is spent, kept to try them once more. */
+const SPENT_MAX = 20;
+
+/**
+ * A receiver that does what it likes with what it gets: completes, abandons, renews, keeps or
+ * forgets messages, one by one or many at once, and tries spent locks again.
+ */
+export class RaceReceiver {
+  readonly #broker: TestBroker;
+  readonly #queue: string;
+  readonly #log: RaceLog;
+  readonly #random: LoadRandom;
+  #hand: Delivery[] = [];
+  #spent: Delivery[] = [];
+
+  constructor({ broker, queue, log, random }: ReceiverParts) {
+    this.#broker = broker;
+    this.#queue = queue;
+    this.#log = log;
+    this.#random = random;
+  }
+
+  /** Deals with what is held, and receives. Resolves with whether anything came. */
+  async turn(): Promise<boolean> {
+    await this.#renewSome();
+    const chosen = this.#choose();
+    const maxMessages = this.#random.pick(SIZES);
+    if (this.#random.chance(0.06)) {
+      await this.#settle(chosen);
+      return await this.#remove(maxMessages);
+    }
+    if (chosen.length > 0 && this.#random.chance(0.4)) {
+      return await this.#settleAndReceive(chosen, maxMessages);
+    }
+    await this.#settle(chosen);
+    return await this.#lock(maxMessages);
+  }
+
+  /** Takes what is to be settled out of the hand; some is forgotten, some is kept for later. */
+  #choose(): readonly Chosen[] {
+    const chosen: Chosen[] = [];
+    const kept: Delivery[] = [];
+    for (const delivery of this.#hand) {
+      const drawn = this.#random.next();
+      if (drawn < 0.62) chosen.push({ delivery, action: 'complete' });
+      else if (drawn < 0.76) chosen.push({ delivery, action: 'abandon' });
+      else if (drawn < 0.9) kept.push(delivery);
+      else this.#spend(delivery);
+    }
+    this.#hand = kept;
+    const again = this.#spent[this.#random.below(4 * SPENT_MAX)];
+    if (again !== undefined) chosen.push({ delivery: again, action: 'complete' });
+    return chosen;
+  }
+
+  #spend(delivery: Delivery): void {
+    this.#spent.push(delivery);
+    if (this.#spent.length > SPENT_MAX) this.#spent.shift();
+  }
+
+  #enter(entry: {
+    readonly delivery: Delivery;
+    readonly action: RaceAction;
+    readonly outcome: RaceOutcome;
+    readonly span: Span;
+    readonly until?: number;
+  }): void {
+    const { delivery, action } = entry;
+    this.#log.acted(delivery, action, entry);
+    if (action !== 'renew') this.#spend(delivery);
+  }
+
+  async #renewSome(): Promise<void> {
+    const some = this.#hand.filter(() => this.#random.chance(0.15));
+    const [only] = some;
+    if (only === undefined) return;
+    if (some.length === 1 && only.received.location !== undefined) return this.#renewOne(only);
+    const { answer, span } = await this.#log.during(() =>
+      this.#call(`${this.#queue}/messages/$renew`, { lockTokens: some.map(tokenOf) }),
+    );
+    expectStatus(answer, 200);
+    const { renewals } = answer.json<{ renewals: readonly Renewal[] }>();
+    for (const [i, delivery] of some.entries()) {
+      const { lockedUntilUtc, error } = renewals[i] ?? missing('a renewal');
+      const until = lockedUntilUtc === undefined ? {} : { until: Date.parse(lockedUntilUtc) };
+      const outcome = outcomeOf(error?.code);
+      this.#enter({ delivery, action: 'renew', outcome, span, ...until });
+    }
+  }
+
+  async #renewOne(delivery: Delivery): Promise<void> {
+    const { answer, span } = await this.#log.during(() => this.#broker.renew(delivery.received));
+    const outcome = outcomeOfStatus(answer.status);
+    const header = answer.headers.get('brokerproperties') ?? '{}';
+    const { LockedUntilUtc } = JSON.parse(header) as { LockedUntilUtc?: string };
+    const until = LockedUntilUtc === undefined ? {} : { until: Date.parse(LockedUntilUtc) };
+    this.#enter({ delivery, action: 'renew', outcome, span, ...until });
+  }
+
+  /** One by one where a lock has an address and there are few; else many in one call. */
+  async #settle(chosen: readonly Chosen[]): Promise<void> {
+    if (chosen.length === 0) return;
+    const alone =
+      chosen.length <= 2 ? chosen.filter(({ delivery }) => delivery.received.location) : [];
+    for (const one of alone) await this.#settleOne(one);
+    const together = chosen.filter((one) => !alone.includes(one));
+    if (together.length === 0) return;
+    const { answer, span } = await this.#log.during(() =>
+      this.#broker.settle(this.#queue, together.map(settlementOf)),
+    );
+    this.#enterOutcomes(together, answer, span);
+  }
+
+  async #settleOne({ delivery, action }: Chosen): Promise<void> {
+    const { received } = delivery;
+    const { answer, span } = await this.#log.during(() =>
+      action === 'complete' ? this.#broker.complete(received) : this.#broker.abandon(received),
+    );
+    this.#enter({ delivery, action, outcome: outcomeOfStatus(answer), span });
+  }
+
+  #enterOutcomes(chosen: readonly Chosen[], answers: readonly OutcomeAnswer[], span: Span): void {
+    for (const [i, { delivery, action }] of chosen.entries()) {
+      const { settled, error } = answers[i] ?? missing('an outcome');
+      if (settled !== (error === undefined)) missing('sense in an outcome');
+      this.#enter({ delivery, action, outcome: outcomeOf(error?.code), span });
+    }
+  }
+
+  async #settleAndReceive(chosen: readonly Chosen[], maxMessages: number): Promise<boolean> {
+    const { answer, span } = await this.#log.during(() =>
+      this.#call(`${this.#queue}/messages/head?timeout=0&maxMessages=${maxMessages}`, {
+        settlements: chosen.map(settlementOf),
+      }),
+    );
+    expectStatus(answer, 200);
+    const { settlements, messages, error } = answer.json<{
+      settlements: readonly OutcomeAnswer[];
+      messages: readonly WireMessage[];
+      error?: unknown;
+    }>();
+    if (error !== undefined) throw new Error(`No messages came: ${answer.text}`);
+    this.#enterOutcomes(chosen, settlements, span);
+    return this.#take(span, messages.map(fromWire));
+  }
+
+  async #lock(maxMessages: number): Promise<boolean> {
+    const { answer, span } = await this.#log.during(async () => {
+      if (maxMessages > 1) return await this.#broker.peekLockMany(this.#queue, maxMessages);
+      const one = await this.#broker.peekLock(this.#queue);
+      return one === undefined ? [] : [one];
+    });
+    return this.#take(span, answer);
+  }
+
+  #take(span: Span, received: readonly Received[]): boolean {
+    this.#hand.push(...this.#log.locked(span, received));
+    return received.length > 0;
+  }
+
+  async #remove(maxMessages: number): Promise<boolean> {
+    const { answer, span } = await this.#log.during(async () => {
+      if (maxMessages > 1) return await this.#broker.receiveAndDeleteMany(this.#queue, maxMessages);
+      const one = await this.#broker.receiveAndDelete(this.#queue);
+      return one === undefined ? [] : [one];
+    });
+    this.#log.removed(span, answer);
+    return answer.length > 0;
+  }
+
+  #call(path: string, body: object) {
+    return this.#broker.request('POST', path, {
+      body: JSON.stringify(body),
+      headers: { 'Content-Type': 'application/json' },
+    });
+  }
+}
+
+const tokenOf = ({ received }: Delivery): string => received.broker.LockToken;
+
+const settlementOf = ({ delivery, action }: Chosen): SettlementRequest => ({
+  lockToken: tokenOf(delivery),
+  outcome: action,
+});
+
+function outcomeOf(code: string | undefined): RaceOutcome {
+  if (code === undefined) return 'done';
+  if (code === 'MessageLockLost') return 'lost';
+  if (code === 'ServiceBusy') return 'busy';
+  throw new Error(`Nobody expects ${code} in a race.`);
+}
+
+function outcomeOfStatus(status: number): RaceOutcome {
+  if (status === 200) return 'done';
+  if (status === 404) return 'lost';
+  if (status === 503) return 'busy';
+  throw new Error(`Nobody expects status ${status} in a race.`);
+}
+
+function missing(what: string): never {
+  throw new Error(`The answer holds no ${what}.`);
+}
