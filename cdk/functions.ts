@@ -10,6 +10,9 @@ export interface TableRights {
 
 const READ_ENTITIES = ['dynamodb:GetItem', 'dynamodb:Query'];
 
+/** Uses of entities are noted now and then, and what the sweep has to do. */
+const NOTE_ENTITIES = [...READ_ENTITIES, 'dynamodb:PutItem', 'dynamodb:UpdateItem'];
+
 /** Claims, settlements and moves; a transaction needs the rights of the actions in it. */
 const HOLD_MESSAGES = [
   'dynamodb:GetItem',
@@ -27,7 +30,8 @@ const EVERY_ITEM = [...HOLD_MESSAGES, 'dynamodb:ConditionCheckItem'];
 /** The least each function needs (design §2). */
 export const TABLE_RIGHTS: Readonly<Record<FunctionName, TableRights>> = {
   send: {
-    entities: READ_ENTITIES,
+    // The agenda of the sweep lies beside the entities.
+    entities: [...READ_ENTITIES, 'dynamodb:PutItem'],
     // Whoever can only send can make nothing disappear: no DeleteItem.
     messages: [
       'dynamodb:GetItem',
@@ -38,8 +42,8 @@ export const TABLE_RIGHTS: Readonly<Record<FunctionName, TableRights>> = {
       'dynamodb:ConditionCheckItem',
     ],
   },
-  receive: { entities: READ_ENTITIES, messages: HOLD_MESSAGES },
-  settle: { entities: READ_ENTITIES, messages: HOLD_MESSAGES },
+  receive: { entities: NOTE_ENTITIES, messages: HOLD_MESSAGES },
+  settle: { entities: NOTE_ENTITIES, messages: HOLD_MESSAGES },
   manage: { entities: EVERY_ITEM, messages: EVERY_ITEM },
   sweep: { entities: EVERY_ITEM, messages: EVERY_ITEM },
 };

@@ -36,6 +36,7 @@ export class BrokerStack extends Stack {
       timeout: SWEEP_TIMEOUT,
       tables: this.#tables,
       settings,
+      environment: { [VARIABLES.namespace]: settings.namespace },
     });
     scheduleSweep(this, sweep, settings);
     const { api } = new BrokerApi(this, 'Http', { functions, settings });

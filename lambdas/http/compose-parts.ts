@@ -2,6 +2,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { createBroker } from '../../shared/broker/create-broker.ts';
 import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
+import { DynamoActivity } from '../../shared/storage/activity.ts';
 import { Agenda } from '../../shared/storage/agenda.ts';
 import { DocumentTable } from '../../shared/storage/documents.ts';
 import { DueTimes } from '../../shared/storage/due-times.ts';
@@ -40,6 +41,8 @@ export interface ComposedParts extends HttpParts {
   readonly documents: DocumentTable;
   readonly background: BackgroundWork;
   readonly signals: Signals;
+  readonly agenda: Agenda;
+  readonly activity: DynamoActivity;
 }
 
 /** How long an entity may be used after it was read, ms. */
@@ -84,8 +87,14 @@ export function composeParts(settings: ComposeSettings): ComposedParts {
     signal: (log) => signals.signal(log),
     noteWork: (log, dueAt) => agenda.note(log, dueAt),
   };
+  const activity = new DynamoActivity({
+    clock,
+    touch: (entity, now) => entities.touch(entity, now),
+    background: (work) => background.add(work),
+  });
   const broker = createBroker({
     entities,
+    activity,
     messages: new DynamoMessageStore(context),
     arrivals: signals,
     clock,
@@ -105,6 +114,8 @@ export function composeParts(settings: ComposeSettings): ComposedParts {
     documents,
     background,
     signals,
+    agenda,
+    activity,
   };
 }
 

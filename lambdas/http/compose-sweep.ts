@@ -1,8 +1,20 @@
-import type { ComposeSettings } from './compose-parts.ts';
+import { sweep } from '../../shared/storage/sweep/sweep.ts';
+import { type ComposedParts, type ComposeSettings, composeParts } from './compose-parts.ts';
 
-/** One run of the sweep. */
+/** Builds the sweep alone: what its function loads. */
 export function composeSweep(
-  _settings: Pick<ComposeSettings, 'client' | 'tables' | 'clock' | 'random'>,
+  settings: Omit<ComposeSettings, 'rootKey' | 'receiveWaitMsMax'>,
 ): () => Promise<void> {
-  return async () => {};
+  return sweepOf(composeParts({ ...settings, rootKey: '', receiveWaitMsMax: 0 }), settings);
+}
+
+/** One run of the sweep over the parts of a namespace; ends when nothing is left to do behind it. */
+export function sweepOf(
+  parts: ComposedParts,
+  { soleProcess }: Pick<ComposeSettings, 'soleProcess'>,
+): () => Promise<void> {
+  return async () => {
+    await sweep({ ...parts, soleProcess });
+    await parts.background.settled();
+  };
 }

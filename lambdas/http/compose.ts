@@ -8,7 +8,7 @@ import { sendRoutes } from '../send/app.ts';
 import { settleRoutes } from '../settle/app.ts';
 import { runtimeApp } from './app.ts';
 import { type ComposeSettings, composeParts } from './compose-parts.ts';
-import { composeSweep } from './compose-sweep.ts';
+import { sweepOf } from './compose-sweep.ts';
 
 export type { ComposeSettings } from './compose-parts.ts';
 
@@ -32,7 +32,9 @@ export function compose(settings: ComposeSettings): Composition {
   const management = new Management({
     entities: store,
     rules: new DynamoRuleStore(documents, namespace, store),
-    counts: new DynamoCounts(documents, context.table, namespace, store),
+    counts: new DynamoCounts(documents, context.table, namespace, store, clock, (entity) =>
+      parts.activity.usedAt(entity),
+    ),
     clock,
     random,
   });
@@ -45,7 +47,7 @@ export function compose(settings: ComposeSettings): Composition {
   );
   return {
     app,
-    sweep: composeSweep(settings),
+    sweep: sweepOf(parts, settings),
     wake: () => parts.signals.signalAll(),
     idle: () => parts.background.settled(),
     close: async () => {

@@ -20,10 +20,15 @@ export function readTableNames(environment: Environment): TableNames {
   };
 }
 
+/** The namespace that a function serves. */
+export function readNamespace(environment: Environment): string {
+  return required(environment, VARIABLES.namespace);
+}
+
 /** The settings of a function that answers HTTP. */
 export function readHttpSettings(environment: Environment): HttpSettings {
   return {
-    namespace: required(environment, VARIABLES.namespace),
+    namespace: readNamespace(environment),
     rootKeySecret: required(environment, VARIABLES.rootKeySecret),
     receiveWaitMsMax: wholeNumber(environment, VARIABLES.receiveWaitMsMax),
   };

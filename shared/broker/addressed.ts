@@ -1,18 +1,9 @@
-import type { BlockRules } from '../domain/block.ts';
 import { BrokerError, entityNotFound } from '../domain/broker-error.ts';
-import type {
-  EntityStatus,
-  QueueDescription,
-  SubscriptionDescription,
-} from '../domain/descriptions.ts';
+import type { EntityStatus } from '../domain/descriptions.ts';
 import type { Entity } from '../domain/entity.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
-import { logOf } from '../domain/log.ts';
+import type { Receivable } from '../domain/log-policy.ts';
 import type { BrokerParts } from './broker-parts.ts';
-import type { LogPolicy } from './ports.ts';
-
-/** An entity one can receive from. */
-export type Receivable = Entity<QueueDescription | SubscriptionDescription>;
 
 const NO_SENDING: ReadonlySet<EntityStatus> = new Set(['Disabled', 'SendDisabled']);
 const NO_RECEIVING: ReadonlySet<EntityStatus> = new Set(['Disabled', 'ReceiveDisabled']);
@@ -33,6 +24,7 @@ export async function findReceivable(parts: BrokerParts, path: EntityPath): Prom
       `Messages of the topic '${path.name}' are received from its subscriptions.`,
     );
   }
+  parts.activity.used(entity);
   return entity;
 }
 
@@ -56,23 +48,4 @@ function disabled(entity: Entity): BrokerError {
     `Messaging entity '${entity.name}' is currently disabled.`,
     { subCode: '40301' },
   );
-}
-
-/** What holds for the messages of a sub-queue of an entity. */
-export function policyOf(entity: Receivable, path: EntityPath, partition: number): LogPolicy {
-  const { description } = entity;
-  const isDeadLetter = path.subQueue !== 'main';
-  const rules: BlockRules = {
-    epoch: entity.epoch,
-    isDeadLetter,
-    maxDeliveryCount: description.maxDeliveryCount,
-    ...(description.defaultTimeToLiveMs === undefined || isDeadLetter
-      ? {}
-      : { defaultTimeToLiveMs: description.defaultTimeToLiveMs }),
-  };
-  return {
-    rules,
-    expired: description.deadLetteringOnMessageExpiration ? 'deadLetter' : 'drop',
-    deadLetterLog: logOf(entity, 'deadLetter', partition),
-  };
 }

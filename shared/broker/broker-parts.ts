@@ -1,11 +1,12 @@
 import type { Clock, RandomSource } from '../domain/clock.ts';
-import type { Arrivals, EntityStore, MessageStore } from './ports.ts';
+import type { Activity, Arrivals, EntityStore, MessageStore } from './ports.ts';
 
 /** What the operations of the broker are built from. */
 export interface BrokerParts {
   readonly entities: EntityStore;
   readonly messages: MessageStore;
   readonly arrivals: Arrivals;
+  readonly activity: Activity;
   readonly clock: Clock;
   readonly random: RandomSource;
   /** Milliseconds that only ever go on, for waits; not the clock that users may move. */

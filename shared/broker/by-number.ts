@@ -4,7 +4,8 @@ import { partitionsOf } from '../domain/entity.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { type Log, logOf } from '../domain/log.ts';
-import { findReceivable, policyOf, type Receivable, requireReceivable } from './addressed.ts';
+import { policyOf, type Receivable } from '../domain/log-policy.ts';
+import { findReceivable, requireReceivable } from './addressed.ts';
 import type { DeferredOptions, OperatorAction, ReceivedMessage } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
 import { requireAction } from './settle.ts';
@@ -21,7 +22,7 @@ export async function receiveDeferred(
   requireReceivable(entity);
   const { log, sequences } = inOnePartition(entity, path, sequenceNumbers);
   return await parts.messages.receiveDeferred(log, {
-    ...policyOf(entity, path, log.partition),
+    ...policyOf(entity, path.subQueue, log.partition),
     mode,
     lockMs: entity.description.lockMs,
     sequences,
@@ -71,7 +72,7 @@ async function operateOne(
 ): Promise<boolean> {
   const { messages } = parts;
   const log = logOf(entity, path.subQueue, partition);
-  const policy = policyOf(entity, path, partition);
+  const policy = policyOf(entity, path.subQueue, partition);
   switch (operation.kind) {
     case 'breakLock':
       return await messages.breakLock(log, sequence, policy);

@@ -1,7 +1,8 @@
 import { BrokerError } from '../domain/broker-error.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
 import { logOf } from '../domain/log.ts';
-import { findReceivable, policyOf } from './addressed.ts';
+import { policyOf } from '../domain/log-policy.ts';
+import { findReceivable } from './addressed.ts';
 import type { BrokerParts } from './broker-parts.ts';
 
 /** What is done to many messages at once. */
@@ -13,7 +14,7 @@ export async function deleteMessages(
   request: { readonly maxMessages: number; readonly before: number },
 ): Promise<number> {
   const entity = await findReceivable(parts, path);
-  const policy = policyOf(entity, path, 0);
+  const policy = policyOf(entity, path.subQueue, 0);
   return await parts.messages.removeBefore(logOf(entity, path.subQueue, 0), request, policy);
 }
 
@@ -34,7 +35,7 @@ export async function resubmit(
     logOf(entity, path.subQueue, 0),
     logOf(entity, 'main', 0),
     maxMessages,
-    policyOf(entity, path, 0),
+    policyOf(entity, path.subQueue, 0),
   );
 }
 

@@ -5,6 +5,7 @@ import type { Entity } from '../domain/entity.ts';
 import type { SubQueue } from '../domain/entity-path.ts';
 import type { LockToken } from '../domain/lock-token.ts';
 import type { Log } from '../domain/log.ts';
+import type { LogPolicy } from '../domain/log-policy.ts';
 import type { LockedMessage, Message, StoredMessage } from '../domain/message.ts';
 import type { DeadLetterAction, SettlementAction } from './broker.ts';
 
@@ -48,13 +49,6 @@ export type ListPage =
 
 /** Under a lock after a peek-lock; without one after receive-and-delete. */
 export type ReceivedMessage = LockedMessage | StoredMessage;
-
-/** What becomes of messages that are over, in a log that has a dead-letter queue. */
-export interface LogPolicy {
-  readonly rules: BlockRules;
-  readonly expired: 'drop' | 'deadLetter';
-  readonly deadLetterLog: Log;
-}
 
 export interface ClaimRequest extends LogPolicy {
   readonly mode: 'peekLock' | 'receiveAndDelete';
@@ -116,6 +110,11 @@ export interface MessageStore {
     lockMs: number,
     rules: BlockRules,
   ): Promise<readonly (number | BrokerError)[]>;
+  /**
+   * Puts what ended with a lock, unnoticed, into the dead-letter queue: messages whose last delivery
+   * lapsed, and those that expired under a lock. True = there was something.
+   */
+  settleLapsed(log: Log, policy: LogPolicy): Promise<boolean>;
   /** Shows messages in order of their numbers without touching them. */
   peek(log: Log, request: PeekRequest): Promise<readonly StoredMessage[]>;
   /** Hands out deferred messages, all or none. Throws MessageNotFound. */
@@ -142,6 +141,12 @@ export interface MessageStore {
    * transaction, so that it never is in both or neither. Returns how many.
    */
   resubmit(log: Log, to: Log, maxMessages: number, policy: LogPolicy): Promise<number>;
+}
+
+/** Notices uses of entities, for those that are deleted when idle (semantics §5.2). */
+export interface Activity {
+  /** Somebody received, settled or peeked. Costs nothing but now and then, and never waits. */
+  used(entity: Entity): void;
 }
 
 /** Lets a receive wait for messages without asking the database all the time. */

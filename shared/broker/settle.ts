@@ -5,8 +5,9 @@ import type { EntityPath } from '../domain/entity-path.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { isOfEpoch, type LockToken, parseLockToken } from '../domain/lock-token.ts';
 import { logOf } from '../domain/log.ts';
+import { policyOf, type Receivable } from '../domain/log-policy.ts';
 import { requireProperties } from '../domain/outgoing-rules.ts';
-import { findReceivable, policyOf, type Receivable } from './addressed.ts';
+import { findReceivable } from './addressed.ts';
 import type { RenewalOutcome, Settlement, SettlementAction, SettlementOutcome } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
 
@@ -27,7 +28,7 @@ export async function settle(
       const refusals = await parts.messages.settle(
         logOf(entity, path.subQueue, partition),
         admitted.map(({ token, item: { action } }) => ({ token, action })),
-        policyOf(entity, path, partition),
+        policyOf(entity, path.subQueue, partition),
       );
       return refusals.map((refusal) => (refusal === undefined ? {} : { refusal }));
     },
@@ -49,7 +50,7 @@ export async function renewLocks(
         logOf(entity, path.subQueue, partition),
         admitted.map(({ token }) => token),
         entity.description.lockMs,
-        policyOf(entity, path, partition).rules,
+        policyOf(entity, path.subQueue, partition).rules,
       );
       return renewals.map((renewal) =>
         renewal instanceof BrokerError ? { refusal: renewal } : { lockedUntil: renewal },

@@ -22,6 +22,11 @@ export interface Entity<Description extends EntityDescription = EntityDescriptio
   /** Epoch ms. */
   readonly createdAt: number;
   readonly updatedAt: number;
+  /**
+   * Epoch ms of a use other than sending, noted now and then and only where idleness matters;
+   * absent before the first.
+   */
+  readonly accessedAt?: number;
   readonly description: Description;
 }
 

@@ -106,6 +106,7 @@ async function activateTogether(
   dueAt: number,
 ): Promise<boolean> {
   const { table, random } = context;
+  const now = context.clock.now();
   const messages = await smallMessages(context, log, blocks);
   const packed =
     messages.length === 0 ? [] : packBlocks(log, messages, dueAt, () => payloadName(random));
@@ -115,8 +116,8 @@ async function activateTogether(
   );
   const count = messages.length + large.reduce((sum, block) => sum + spanOf(block), 0);
   const [first] = await Promise.all([
-    takeNumbers(table, log, count),
-    putPayload(table, log, pieces, context.clock.now()),
+    takeNumbers(table, log, count, now),
+    putPayload(table, log, pieces, now),
   ]);
 
   let sequence = first;

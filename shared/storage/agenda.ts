@@ -16,6 +16,7 @@ export interface AgendaEntry {
 export class Agenda {
   readonly #table: DocumentTable;
   readonly #collection: string;
+  readonly #noted = new Set<string>();
 
   constructor(table: DocumentTable, namespace: string) {
     this.#table = table;
@@ -23,9 +24,14 @@ export class Agenda {
   }
 
   /** Notes that a log needs the sweep at an instant. Noting the same twice is noting it once. */
-  async note(log: Log, dueAt: number): Promise<void> {
-    const key = { pk: this.#collection, sk: sortKeyOf({ log, dueAt }) };
-    await this.#table.put({ ...key, log, dueAt });
+  async note(log: Log, instant: number): Promise<void> {
+    // Whole steps: what falls into one of them is written once.
+    const entry = { log, dueAt: Math.ceil(instant / STEP_MS) * STEP_MS };
+    const sk = sortKeyOf(entry);
+    if (this.#noted.has(sk)) return;
+    await this.#table.put({ pk: this.#collection, sk, ...entry });
+    if (this.#noted.size >= NOTED_MAX) this.#noted.clear();
+    this.#noted.add(sk);
   }
 
   /** What is due, earliest first. */
@@ -37,11 +43,15 @@ export class Agenda {
 
   /** Strikes an entry off. */
   async strike(entry: AgendaEntry): Promise<void> {
+    this.#noted.delete(sortKeyOf(entry));
     await this.#table.delete({ pk: this.#collection, sk: sortKeyOf(entry) });
   }
 }
 
 const INSTANT_DIGITS = 15;
+/** The sweep comes once a minute; finer than this serves nobody. */
+const STEP_MS = 10_000;
+const NOTED_MAX = 10_000;
 
 function instantKey(instant: number): string {
   return String(instant).padStart(INSTANT_DIGITS, '0');

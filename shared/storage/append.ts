@@ -41,7 +41,7 @@ export async function append(
     reference === undefined ? [] : [{ reference, parts }],
   );
   const [first] = await Promise.all([
-    takeNumbers(table, log, messages.length),
+    takeNumbers(table, log, messages.length, now),
     putPayload(table, log, pieces, now),
   ]);
 

@@ -1,7 +1,7 @@
 import type { DeadLetterAction } from '../broker/broker.ts';
-import type { LogPolicy } from '../broker/ports.ts';
 import { slotOf } from '../domain/block.ts';
 import type { Log } from '../domain/log.ts';
+import type { LogPolicy } from '../domain/log-policy.ts';
 import { isHeld, type Slot } from '../domain/slot.ts';
 import { activateDue } from './activate.ts';
 import { asSeen, blockDelete, blockUpdate } from './block-writes.ts';

@@ -106,6 +106,7 @@ async function lockAll(
     ),
   );
   const claims = taken.filter((claim) => claim !== undefined);
+  noteLastDeliveries(receive, claims, lockedUntil);
   const message = await loadMessages(
     context.table,
     log,
@@ -123,6 +124,22 @@ async function lockAll(
     }),
   );
   return { messages, lost: lostOf(log, targets, taken) };
+}
+
+/**
+ * A lock on a last delivery that runs out makes a dead letter, though nobody may be there to see it:
+ * the sweep is told when to look.
+ */
+function noteLastDeliveries(
+  { context, log, request: { rules } }: Receive,
+  claims: readonly Claimed[],
+  lockedUntil: number,
+): void {
+  if (rules.isDeadLetter) return;
+  const isLast = claims.some(({ block, slots }) =>
+    slots.some((number) => slotOf(block, number).deliveries >= rules.maxDeliveryCount),
+  );
+  if (isLast) context.background(() => context.noteWork(log, lockedUntil));
 }
 
 /** Receive-and-delete: bodies are read first, so that a failed read loses nothing. */

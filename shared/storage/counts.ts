@@ -1,12 +1,16 @@
 import type { EntityCounts, MessageCounts, StoredRule } from '../broker/management-ports.ts';
+import { type BlockRules, surveyBlock } from '../domain/block.ts';
+import type { Clock } from '../domain/clock.ts';
 import { type Entity, partitionsOf } from '../domain/entity.ts';
+import type { SubQueue } from '../domain/entity-path.ts';
 import { logOf } from '../domain/log.ts';
+import { policyOf } from '../domain/log-policy.ts';
 import { fromBlockItem } from './block-item.ts';
 import type { DocumentTable } from './documents.ts';
 import type { Item, Table } from './dynamo.ts';
 import { rulesOf, subscriptionsOf, TOP_LEVEL_PREFIX } from './entity-keys.ts';
 import type { DynamoEntityStore } from './entity-store.ts';
-import { logKey } from './keys.ts';
+import { headKey, logKey } from './keys.ts';
 
 /** Counts by reading what is there: exact, and paid for only by those who ask. */
 export class DynamoCounts implements EntityCounts {
@@ -14,17 +18,23 @@ export class DynamoCounts implements EntityCounts {
   readonly #messages: Table;
   readonly #namespace: string;
   readonly #entities: DynamoEntityStore;
+  readonly #clock: Clock;
+  readonly #usedAt: (entity: Entity) => number | undefined;
 
   constructor(
     table: DocumentTable,
     messages: Table,
     namespace: string,
     entities: DynamoEntityStore,
+    clock: Clock,
+    usedAt: (entity: Entity) => number | undefined,
   ) {
     this.#table = table;
     this.#messages = messages;
     this.#namespace = namespace;
     this.#entities = entities;
+    this.#clock = clock;
+    this.#usedAt = usedAt;
   }
 
   async messages(entities: readonly Entity[]): Promise<readonly MessageCounts[]> {
@@ -32,30 +42,50 @@ export class DynamoCounts implements EntityCounts {
   }
 
   async #ofEntity(entity: Entity): Promise<MessageCounts> {
+    const { description } = entity;
     const partitions = Array.from({ length: partitionsOf(entity) }, (_, partition) => partition);
-    const count = async (subQueue: 'main' | 'deadLetter' | 'transferDeadLetter') => {
-      const tallies = await Promise.all(
-        partitions.map((partition) => this.#ofLog(logKey(logOf(entity, subQueue, partition)))),
-      );
-      return tallies.reduce(add, NOTHING);
+    const count = async (subQueue: SubQueue): Promise<Tally> => {
+      if (description.kind === 'topic' && subQueue !== 'main') return NOTHING;
+      const tallies = partitions.map((partition) => this.#ofLog(entity, subQueue, partition));
+      return (await Promise.all(tallies)).reduce(add, NOTHING);
     };
-    const isTopic = entity.description.kind === 'topic';
-    const [main, deadLetter, transfer] = await Promise.all([
+    const [main, deadLetter, transfer, accessedAt] = await Promise.all([
       count('main'),
-      isTopic ? NOTHING : count('deadLetter'),
-      isTopic ? NOTHING : count('transferDeadLetter'),
+      count('deadLetter'),
+      count('transferDeadLetter'),
+      this.#lastUse(entity, partitions),
     ]);
     return {
       size: main.bytes + deadLetter.bytes + transfer.bytes,
-      active: main.active,
-      deadLetter: deadLetter.active,
+      active: description.kind === 'topic' ? 0 : main.active,
+      deadLetter: deadLetter.active + main.lapsed,
       scheduled: main.scheduled,
       transfer: 0,
       transferDeadLetter: transfer.active,
+      ...(accessedAt === 0 ? {} : { accessedAt }),
     };
   }
 
-  async #ofLog(collection: string): Promise<Tally> {
+  /** The last send, or the last use that this process saw or somebody wrote down; 0 = none. */
+  async #lastUse(entity: Entity, partitions: readonly number[]): Promise<number> {
+    const { accessedAt = 0 } = entity;
+    const heads = await Promise.all(
+      partitions.map((partition) =>
+        this.#messages.get(headKey(entity.id, partition), { consistent: false }),
+      ),
+    );
+    const sent = heads.map((head) => Number(head?.['a']?.N ?? 0));
+    return Math.max(accessedAt, this.#usedAt(entity) ?? 0, ...sent);
+  }
+
+  async #ofLog(entity: Entity, subQueue: SubQueue, partition: number): Promise<Tally> {
+    const collection = logKey(logOf(entity, subQueue, partition));
+    const { description } = entity;
+    const rules =
+      description.kind === 'topic'
+        ? undefined
+        : policyOf({ ...entity, description }, subQueue, partition).rules;
+    const now = this.#clock.now();
     let tally = NOTHING;
     let start: Item | undefined;
     do {
@@ -65,7 +95,7 @@ export class DynamoCounts implements EntityCounts {
         ...(start === undefined ? {} : { ExclusiveStartKey: start }),
         ConsistentRead: true,
       });
-      tally = page.items.map(tallyOf).reduce(add, tally);
+      tally = page.items.map((item) => tallyOf(item, rules, now)).reduce(add, tally);
       start = page.lastKey;
     } while (start !== undefined);
     return tally;
@@ -108,27 +138,37 @@ export class DynamoCounts implements EntityCounts {
 
 interface Tally {
   readonly active: number;
+  /** Their last delivery ended with its lock: dead letters that nobody has moved yet. */
+  readonly lapsed: number;
   readonly scheduled: number;
   readonly bytes: number;
 }
 
-const NOTHING: Tally = { active: 0, scheduled: 0, bytes: 0 };
+const NOTHING: Tally = { active: 0, lapsed: 0, scheduled: 0, bytes: 0 };
 
 function add(a: Tally, b: Tally): Tally {
   return {
     active: a.active + b.active,
+    lapsed: a.lapsed + b.lapsed,
     scheduled: a.scheduled + b.scheduled,
     bytes: a.bytes + b.bytes,
   };
 }
 
-/** Active = whatever can be or is being received, deferred messages included (semantics §4.4). */
-function tallyOf(item: Item): Tally {
-  const { slots, payload, store } = fromBlockItem(item);
-  const isScheduled = store === 'scheduled';
-  return {
-    active: isScheduled ? 0 : slots.size,
-    scheduled: isScheduled ? slots.size : 0,
-    bytes: slots.size === 0 ? 0 : payload.bytes,
-  };
+/**
+ * Active = whatever can be or is being received, deferred messages included (semantics §4.4), and
+ * scheduled ones that have come due.
+ */
+function tallyOf(item: Item, rules: BlockRules | undefined, now: number): Tally {
+  const block = fromBlockItem(item);
+  const { slots, payload, store } = block;
+  const bytes = slots.size === 0 ? 0 : payload.bytes;
+  if (store === 'scheduled') {
+    return block.enqueuedAt > now
+      ? { ...NOTHING, scheduled: slots.size, bytes }
+      : { ...NOTHING, active: slots.size, bytes };
+  }
+  const isOpen = store !== 'deferred' && rules !== undefined;
+  const lapsed = isOpen ? surveyBlock(block, rules, now).exhausted.length : 0;
+  return { ...NOTHING, active: slots.size - lapsed, lapsed, bytes };
 }

@@ -1,4 +1,8 @@
-import { type ConsumedCapacity, TransactionCanceledException } from '@aws-sdk/client-dynamodb';
+import {
+  ConditionalCheckFailedException,
+  type ConsumedCapacity,
+  TransactionCanceledException,
+} from '@aws-sdk/client-dynamodb';
 import {
   DeleteCommand,
   type DynamoDBDocumentClient,
@@ -7,6 +11,8 @@ import {
   QueryCommand,
   TransactWriteCommand,
   type TransactWriteCommandInput,
+  UpdateCommand,
+  type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
 import { CONFLICT_TRIES_MAX, hasConflict, type ItemKey, pauseBeforeRetry } from './dynamo.ts';
 import { toBrokerError } from './failures.ts';
@@ -52,9 +58,22 @@ export class DocumentTable {
 
   /** The documents of a collection in key order, page by page, as they are now. */
   async *all(collection: string, prefix?: string): AsyncGenerator<Document> {
+    yield* this.#pages(collection, prefix, true);
+  }
+
+  /** The same at half the price, perhaps a moment old. */
+  async *allSoon(collection: string, prefix?: string): AsyncGenerator<Document> {
+    yield* this.#pages(collection, prefix, false);
+  }
+
+  async *#pages(
+    collection: string,
+    prefix: string | undefined,
+    consistent: boolean,
+  ): AsyncGenerator<Document> {
     let start: Document | undefined;
     do {
-      const page = await this.#page(collection, prefix, start);
+      const page = await this.#page(collection, prefix, consistent, start);
       yield* page.documents;
       start = page.lastKey;
     } while (start !== undefined);
@@ -63,6 +82,7 @@ export class DocumentTable {
   async #page(
     collection: string,
     prefix: string | undefined,
+    consistent: boolean,
     start: Document | undefined,
   ): Promise<{ documents: readonly Document[]; lastKey: Document | undefined }> {
     const answer = await this.#run('read', 0, () =>
@@ -75,7 +95,7 @@ export class DocumentTable {
             ':pk': collection,
             ...(prefix === undefined ? {} : { ':prefix': prefix }),
           },
-          ConsistentRead: true,
+          ConsistentRead: consistent,
           ReturnConsumedCapacity: 'TOTAL',
           ...(start === undefined ? {} : { ExclusiveStartKey: start }),
         }),
@@ -115,6 +135,26 @@ export class DocumentTable {
         }),
       ),
     );
+  }
+
+  /** Changes one document. False = its condition failed. */
+  async update(
+    key: ItemKey,
+    update: Omit<UpdateCommandInput, 'TableName' | 'Key'>,
+  ): Promise<boolean> {
+    const command = new UpdateCommand({
+      ...update,
+      TableName: this.name,
+      Key: key,
+      ReturnConsumedCapacity: 'TOTAL',
+    });
+    try {
+      await this.#run('write', 0, () => this.#client.send(command));
+      return true;
+    } catch (error) {
+      if (error instanceof ConditionalCheckFailedException) return false;
+      throw error;
+    }
   }
 
   /** Deletes one document. */
@@ -165,7 +205,10 @@ export class DocumentTable {
       return answer;
     } catch (error) {
       finish?.(undefined);
-      throw error instanceof TransactionCanceledException ? error : toBrokerError(error);
+      const isRefusal =
+        error instanceof TransactionCanceledException ||
+        error instanceof ConditionalCheckFailedException;
+      throw isRefusal ? error : toBrokerError(error);
     }
   }
 }

@@ -62,6 +62,11 @@ export class DueTimes {
     this.#known.set(log, { nextDueAt, readAt });
   }
 
+  /** Forgets what is known of a log, so that it is read anew. */
+  forget(log: Log): void {
+    this.#known.delete(logKey(log));
+  }
+
   /** Milliseconds for `note`. */
   monotonicNow(): number {
     return this.#monotonicNow();

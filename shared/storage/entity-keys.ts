@@ -8,6 +8,7 @@ import type { ItemKey } from './dynamo.ts';
  *     <namespace>/r/<topic id>    <subscription id>/<rule>       rules of all its subscriptions
  *     <namespace>/graves          <id>                           what the sweep has to clear
  *     <namespace>/agenda          <instant>/<log>                what the sweep has to do when
+ *     <namespace>/orphans         <partition>                    payloads that looked unused
  *
  * What belongs to a topic lies under its internal id, so that a topic of the same name that is made
  * later never finds it.
@@ -44,6 +45,11 @@ export function rulesOf(namespace: string, topicId: string): string {
 /** The collection of what the sweep has to do, by time. */
 export function agendaOf(namespace: string): string {
   return `${namespace}/agenda`;
+}
+
+/** The collection of payload items that looked unused at the last look. */
+export function orphansOf(namespace: string): string {
+  return `${namespace}/orphans`;
 }
 
 /** The collection of what was removed and is still to be cleared. */

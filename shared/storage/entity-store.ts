@@ -2,11 +2,12 @@ import type { EntityStore, ListPage } from '../broker/ports.ts';
 import { BrokerError, entityNotFound } from '../domain/broker-error.ts';
 import type { RandomSource } from '../domain/clock.ts';
 import type { EntityDescription } from '../domain/descriptions.ts';
-import { type Entity, partitionsOf } from '../domain/entity.ts';
+import type { Entity } from '../domain/entity.ts';
 import type { SubQueue } from '../domain/entity-path.ts';
 import type { Document, DocumentTable, DocumentWrite } from './documents.ts';
 import type { ItemKey } from './dynamo.ts';
 import type { EntityCache } from './entity-cache.ts';
+import { fromDocument, headKeys } from './entity-document.ts';
 import {
   gravesOf,
   splitSubscriptionKey,
@@ -14,7 +15,6 @@ import {
   TOP_LEVEL_PREFIX,
   topLevelKey,
 } from './entity-keys.ts';
-import { headKey } from './keys.ts';
 
 export interface EntityStoreSettings {
   readonly table: DocumentTable;
@@ -193,28 +193,81 @@ export class DynamoEntityStore implements EntityStore {
   }
 
   async remove(key: string, now: number): Promise<void> {
+    const entity = await this.read(key);
+    if (entity === undefined) throw entityNotFound(key);
+    if (!(await this.#bury(entity, now, Number.POSITIVE_INFINITY))) {
+      throw entityNotFound(entity.name);
+    }
+    await this.#settings.outlastCaches();
+  }
+
+  /**
+   * Removes an entity unless it was used after `idleSince` (epoch ms), which decides in the same
+   * write. False = it was, or is gone already.
+   */
+  async removeIfIdle(entity: Entity, now: number, idleSince: number): Promise<boolean> {
+    return await this.#bury(entity, now, idleSince);
+  }
+
+  async #bury(entity: Entity, now: number, idleSince: number): Promise<boolean> {
     const { table, messagesTable } = this.#settings;
-    const place = await this.#placeOf(key, false);
-    const document = place && (await table.get(place.key));
-    if (place === undefined || document === undefined) throw entityNotFound(key);
-    const entity = fromDocument(document);
+    const place = await this.#placeOf(entity.key, false);
+    if (place === undefined) return false;
+    const isAny = idleSince === Number.POSITIVE_INFINITY;
+    const since = isAny ? {} : { ':since': idleSince };
     const refused = await table.transact([
       {
         Delete: {
           TableName: table.name,
           Key: place.key,
-          ...SAME_ID,
-          ExpressionAttributeValues: { ':id': entity.id },
+          ConditionExpression: isAny
+            ? '#id = :id'
+            : '#id = :id AND (attribute_not_exists(accessedAt) OR accessedAt <= :since)',
+          ExpressionAttributeNames: { '#id': 'id' },
+          ExpressionAttributeValues: { ':id': entity.id, ...since },
         },
       },
       ...headKeys(entity, place.topic).map((head) => ({
-        Delete: { TableName: messagesTable, Key: head },
+        Delete: {
+          TableName: messagesTable,
+          Key: head,
+          ...(isAny
+            ? {}
+            : {
+                ConditionExpression: 'attribute_not_exists(a) OR a <= :since',
+                ExpressionAttributeValues: since,
+              }),
+        },
       })),
       this.#grave(entity, entity.id, now, {}),
     ]);
-    this.forget(key);
-    if (refused.length > 0) throw entityNotFound(entity.name);
-    await this.#settings.outlastCaches();
+    this.forget(entity.key);
+    return refused.length === 0;
+  }
+
+  /** Writes down a use. Throws MessagingEntityNotFound. */
+  async touch(entity: Entity, now: number): Promise<void> {
+    const place = await this.#placeOf(entity.key, true);
+    if (place === undefined) throw entityNotFound(entity.name);
+    const isNoted = await this.#settings.table.update(place.key, {
+      UpdateExpression: 'SET accessedAt = :now',
+      ...SAME_ID,
+      ExpressionAttributeValues: { ':id': entity.id, ':now': now },
+    });
+    if (!isNoted) throw entityNotFound(entity.name);
+  }
+
+  /** All queues and topics, eventually consistent: for the sweep. */
+  async *everything(): AsyncGenerator<Entity> {
+    const { table, namespace } = this.#settings;
+    for await (const document of table.allSoon(namespace, TOP_LEVEL_PREFIX)) {
+      const entity = fromDocument(document);
+      yield entity;
+      if (entity.description.kind !== 'topic') continue;
+      for await (const child of table.allSoon(subscriptionsOf(namespace, entity.id))) {
+        yield fromDocument(child);
+      }
+    }
   }
 
   #grave(entity: Entity, name: string, now: number, more: object): DocumentWrite {
@@ -244,16 +297,4 @@ export class DynamoEntityStore implements EntityStore {
   forget(key: string): void {
     this.#settings.cache.forget(key);
   }
-}
-
-/** The heads of an entity's partitions; a subscription has as many as its topic. */
-function headKeys(entity: Entity, topic: Entity | undefined): readonly ItemKey[] {
-  return Array.from({ length: partitionsOf(topic ?? entity) }, (_, partition) =>
-    headKey(entity.id, partition),
-  );
-}
-
-function fromDocument(document: Document): Entity {
-  const { pk: _, sk: __, ...entity } = document;
-  return entity as unknown as Entity;
 }

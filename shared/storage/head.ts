@@ -10,10 +10,12 @@ import { headKey } from './keys.ts';
  *     n  the last sequence number taken
  *     w  no scheduled message is due before this instant; absent = none is scheduled
  *     y  how often something was scheduled
+ *     a  when numbers were last taken, epoch ms: the last send
  */
 export interface Head {
   readonly nextDueAt: number | undefined;
   readonly scheduledTimes: number;
+  readonly sentAt: number | undefined;
 }
 
 /** Throws MessagingEntityNotFound where the entity is gone. */
@@ -23,6 +25,7 @@ export async function readHead(table: Table, log: Log): Promise<Head> {
   return {
     nextDueAt: item['w']?.N === undefined ? undefined : Number(item['w'].N),
     scheduledTimes: Number(item['y']?.N ?? 0),
+    sentAt: item['a']?.N === undefined ? undefined : Number(item['a'].N),
   };
 }
 
@@ -31,11 +34,16 @@ export async function readHead(table: Table, log: Log): Promise<Head> {
  * comes after a deletion is refused here, whatever a cache may still believe. Throws
  * MessagingEntityNotFound.
  */
-export async function takeNumbers(table: Table, log: Log, count: number): Promise<bigint> {
+export async function takeNumbers(
+  table: Table,
+  log: Log,
+  count: number,
+  now: number,
+): Promise<bigint> {
   const written = await table.update(headKey(log.entityId, log.partition), {
-    UpdateExpression: 'ADD n :count',
+    UpdateExpression: 'ADD n :count SET a = :now',
     ConditionExpression: 'attribute_exists(pk)',
-    ExpressionAttributeValues: { ':count': { N: String(count) } },
+    ExpressionAttributeValues: { ':count': { N: String(count) }, ':now': { N: String(now) } },
     ReturnValues: 'UPDATED_NEW',
   });
   if (!written.done) throw gone();

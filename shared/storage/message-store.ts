@@ -2,7 +2,6 @@ import type { DeadLetterAction } from '../broker/broker.ts';
 import type {
   ClaimRequest,
   DeferredRequest,
-  LogPolicy,
   MessageStore,
   PeekRequest,
   RemoveBeforeRequest,
@@ -11,6 +10,7 @@ import type {
 import type { BlockRules } from '../domain/block.ts';
 import type { LockToken } from '../domain/lock-token.ts';
 import type { Log } from '../domain/log.ts';
+import type { LogPolicy } from '../domain/log-policy.ts';
 import type { Message } from '../domain/message.ts';
 import { append } from './append.ts';
 import { breakLock, deadLetterByNumber, reactivate, removeByNumber } from './by-number.ts';
@@ -21,6 +21,7 @@ import { peek } from './peek.ts';
 import { removeBefore } from './remove-before.ts';
 import { resubmit } from './resubmit.ts';
 import { renew, settle } from './settle.ts';
+import { settleLapsed } from './settle-lapsed.ts';
 import type { StoreContext } from './store-context.ts';
 
 /** Messages in DynamoDB, by blocks and slots. */
@@ -45,6 +46,10 @@ export class DynamoMessageStore implements MessageStore {
 
   renew(log: Log, tokens: readonly LockToken[], lockMs: number, rules: BlockRules) {
     return renew(this.#context, log, tokens, lockMs, rules.epoch);
+  }
+
+  settleLapsed(log: Log, policy: LogPolicy) {
+    return settleLapsed(this.#context, log, policy);
   }
 
   peek(log: Log, request: PeekRequest) {

@@ -1,6 +1,7 @@
-import type { LogPolicy, RemoveBeforeRequest } from '../broker/ports.ts';
+import type { RemoveBeforeRequest } from '../broker/ports.ts';
 import { surveyBlock } from '../domain/block.ts';
 import type { Log } from '../domain/log.ts';
+import type { LogPolicy } from '../domain/log-policy.ts';
 import { removalOf } from './block-removal.ts';
 import { readBlocks } from './blocks.ts';
 import { FIRST_BLOCK } from './keys.ts';

@@ -1,7 +1,7 @@
 import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
-import type { LogPolicy } from '../broker/ports.ts';
 import { type Block, surveyBlock } from '../domain/block.ts';
 import type { Log } from '../domain/log.ts';
+import type { LogPolicy } from '../domain/log-policy.ts';
 import type { Message } from '../domain/message.ts';
 import { payloadName } from './append.ts';
 import { toBlockItem } from './block-item.ts';
@@ -63,7 +63,7 @@ async function resubmitSlots(
     reference === undefined ? [] : [{ reference, parts }],
   );
   const [first] = await Promise.all([
-    takeNumbers(table, to, messages.length),
+    takeNumbers(table, to, messages.length, now),
     putPayload(table, to, pieces, now),
   ]);
   let sequence = first;

@@ -1,8 +1,8 @@
 import type { SettlementAction } from '../broker/broker.ts';
-import type { LogPolicy } from '../broker/ports.ts';
 import { type Block, slotOf } from '../domain/block.ts';
 import { BrokerError } from '../domain/broker-error.ts';
 import type { Log } from '../domain/log.ts';
+import type { LogPolicy } from '../domain/log-policy.ts';
 import { text } from '../domain/property-value.ts';
 import { holdsLock, type Slot } from '../domain/slot.ts';
 import { fromBlockItem } from './block-item.ts';

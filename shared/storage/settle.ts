@@ -1,8 +1,9 @@
-import type { LogPolicy, TokenSettlement } from '../broker/ports.ts';
+import type { TokenSettlement } from '../broker/ports.ts';
 import { type Block, expiryOf, slotOf } from '../domain/block.ts';
 import { BrokerError, lockLost } from '../domain/broker-error.ts';
 import type { LockToken } from '../domain/lock-token.ts';
 import type { Log } from '../domain/log.ts';
+import type { LogPolicy } from '../domain/log-policy.ts';
 import { holdsLock } from '../domain/slot.ts';
 import { fromBlockItem } from './block-item.ts';
 import { blockDelete, blockUpdate, type SlotChange, type SlotEffect } from './block-writes.ts';

@@ -1,4 +1,3 @@
-import type { LogPolicy } from '../broker/ports.ts';
 import { type Block, slotOf } from '../domain/block.ts';
 import {
   type DeadLetterReason,
@@ -6,6 +5,7 @@ import {
   TIME_TO_LIVE_EXPIRED,
 } from '../domain/dead-letter.ts';
 import type { Log } from '../domain/log.ts';
+import type { LogPolicy } from '../domain/log-policy.ts';
 import { text } from '../domain/property-value.ts';
 import type { Slot } from '../domain/slot.ts';
 import { asSeen, blockDelete, blockUpdate, type SlotCondition } from './block-writes.ts';

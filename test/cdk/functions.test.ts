@@ -45,13 +45,13 @@ test('memory and reserved concurrency are those of the stage', () => {
   );
 });
 
-test('functions behind HTTP are told all settings, the sweep only its tables', () => {
+test('functions behind HTTP are told all settings, the sweep its tables and its namespace', () => {
   const told = [...functionsOf(synthesize())].map(([id, { Environment }]) => ({
     id: id.replace(/[0-9A-F]{8}$/, ''),
     names: Object.keys(Environment.Variables).sort(),
   }));
   const all = Object.values(VARIABLES).sort();
-  const tables = [VARIABLES.entitiesTable, VARIABLES.messagesTable].sort();
+  const tables = [VARIABLES.entitiesTable, VARIABLES.messagesTable, VARIABLES.namespace].sort();
   assert.deepEqual(
     told,
     ['Send', 'Receive', 'Settle', 'Manage', 'Sweep'].map((id) => ({

@@ -101,6 +101,25 @@ test(`a lock holds to its last millisecond and no longer, whoever asks (seed ${S
   assert.deepEqual(new Set(second.map((one) => one.broker.DeliveryCount)), new Set([2]));
 });
 
+test('a spent lock of a message beside its live one in one call does not spoil the live one', async (t) => {
+  const broker = await startBroker(t);
+  expectStatus(await broker.createQueue('both', LOCK_SETTINGS), 201);
+  for (const spentFirst of [true, false]) {
+    expectStatus(await broker.sendBatch('both', [toBatchMessage('m0')]), 201);
+    const [spent] = await broker.peekLockMany('both', 1);
+    broker.clock.advance({ seconds: LOCK_SECONDS });
+    const [live] = await broker.peekLockMany('both', 1);
+    assert.ok(spent && live);
+
+    const both = (spentFirst ? [spent, live] : [live, spent]).map(completing);
+    const outcomes = await broker.settle('both', both);
+
+    const settled = outcomes.map((one) => (one.settled ? one.lockToken : undefined));
+    assert.ok(settled.includes(live.broker.LockToken), `spent first: ${spentFirst}`);
+    assert.ok(!settled.includes(spent.broker.LockToken), `spent first: ${spentFirst}`);
+  }
+});
+
 for (const [moment, advance] of [
   ['new', 0],
   ['with locks that have just run out', LOCK_SECONDS],

@@ -1,5 +1,8 @@
 import type {
   Broker,
+  DeferredOptions,
+  OperatorAction,
+  PeekOptions,
   ReceivedMessage,
   ReceiveOptions,
   RenewalOutcome,
@@ -7,9 +10,9 @@ import type {
   Settlement,
   SettlementOutcome,
 } from '../../shared/broker/broker.ts';
-import { entityNotFound, lockLost } from '../../shared/domain/broker-error.ts';
+import { BrokerError, entityNotFound, lockLost } from '../../shared/domain/broker-error.ts';
 import { type EntityPath, pathOf } from '../../shared/domain/entity-path.ts';
-import type { LockedMessage, OutgoingMessage } from '../../shared/domain/message.ts';
+import type { LockedMessage, OutgoingMessage, StoredMessage } from '../../shared/domain/message.ts';
 
 /** Noon of a day in 2026, the time at which everything in the fake happens. */
 export const FAKE_NOW = Date.UTC(2026, 0, 15, 12);
@@ -23,6 +26,8 @@ export class FakeBroker implements Broker {
   readonly received: { readonly path: EntityPath; readonly options: ReceiveOptions }[] = [];
   readonly settled: { readonly path: EntityPath; readonly settlements: readonly Settlement[] }[] =
     [];
+  /** The other calls that were made, with what followed their path. */
+  readonly calls: (readonly [call: keyof Broker, ...options: unknown[]])[] = [];
   /** Thrown by the next call of that name. */
   readonly failures: Partial<Record<keyof Broker, unknown>> = {};
   readonly #waiting = new Map<string, LockedMessage[]>();
@@ -62,6 +67,7 @@ export class FakeBroker implements Broker {
       const messageId = message.messageId ?? 'given-by-the-broker';
       this.put(pathOf(path.key, path.subQueue), {
         message: { ...message, messageId },
+        state: (message.scheduledEnqueueAt ?? 0) > FAKE_NOW ? 'Scheduled' : 'Active',
         ...(message.timeToLiveMs === undefined ? {} : { timeToLiveMs: message.timeToLiveMs }),
       });
       return { messageId, sequenceNumber: this.#lastNumber };
@@ -71,12 +77,8 @@ export class FakeBroker implements Broker {
   async receive(path: EntityPath, options: ReceiveOptions): Promise<readonly ReceivedMessage[]> {
     this.#failIfTold('receive');
     this.received.push({ path, options });
-    const messages = this.#of(path).splice(0, options.maxMessages);
-    if (options.mode === 'receiveAndDelete') {
-      return messages.map(({ lockToken, lockedUntil, ...stored }) => stored);
-    }
-    for (const message of messages) this.#locked.set(message.lockToken, message);
-    return messages;
+    const active = this.#of(path).filter(({ state }) => state === 'Active');
+    return this.#handOut(path, options.mode, active.slice(0, options.maxMessages));
   }
 
   async settle(
@@ -108,6 +110,98 @@ export class FakeBroker implements Broker {
     );
   }
 
+  async cancelScheduled(path: EntityPath, sequenceNumbers: readonly bigint[]): Promise<void> {
+    this.#note('cancelScheduled', sequenceNumbers);
+    this.#take(path, this.#named(path, 'Scheduled', sequenceNumbers));
+  }
+
+  async peek(path: EntityPath, options: PeekOptions): Promise<readonly StoredMessage[]> {
+    this.#note('peek', options);
+    const { fromSequenceNumber = 0n, maxMessages } = options;
+    return this.#of(path)
+      .filter(({ sequenceNumber }) => sequenceNumber >= fromSequenceNumber)
+      .slice(0, maxMessages)
+      .map(withoutLock);
+  }
+
+  async receiveDeferred(
+    path: EntityPath,
+    options: DeferredOptions,
+  ): Promise<readonly ReceivedMessage[]> {
+    this.#note('receiveDeferred', options);
+    const messages = this.#named(path, 'Deferred', options.sequenceNumbers);
+    return this.#handOut(path, options.mode, messages);
+  }
+
+  /** Done wherever there is a message of that number; what was asked for stands in `calls`. */
+  async operate(
+    path: EntityPath,
+    operation: OperatorAction,
+    sequenceNumbers: readonly bigint[],
+  ): Promise<readonly boolean[]> {
+    this.#note('operate', operation, sequenceNumbers);
+    const known = new Set(this.#of(path).map(({ sequenceNumber }) => sequenceNumber));
+    return sequenceNumbers.map((number) => known.has(number));
+  }
+
+  async deleteMessages(
+    path: EntityPath,
+    options: { readonly maxMessages: number; readonly before: number },
+  ): Promise<number> {
+    this.#note('deleteMessages', options);
+    const old = this.#of(path).filter(({ enqueuedAt }) => enqueuedAt < options.before);
+    return this.#take(path, old.slice(0, options.maxMessages)).length;
+  }
+
+  async resubmit(path: EntityPath, maxMessages: number): Promise<number> {
+    this.#note('resubmit', maxMessages);
+    if (path.subQueue === 'main') throw new BrokerError('InvalidOperation', 'No dead letters.');
+    const messages = this.#take(path, this.#of(path).slice(0, maxMessages));
+    this.#of({ ...path, subQueue: 'main' }).push(...messages);
+    return messages.length;
+  }
+
+  async purge(path: EntityPath): Promise<void> {
+    this.#note('purge');
+    this.#take(path, [...this.#of(path)]);
+  }
+
+  #note(call: keyof Broker, ...options: unknown[]): void {
+    this.#failIfTold(call);
+    this.calls.push([call, ...options]);
+  }
+
+  #named(
+    path: EntityPath,
+    state: LockedMessage['state'],
+    sequenceNumbers: readonly bigint[],
+  ): readonly LockedMessage[] {
+    return sequenceNumbers.map((number) => {
+      const found = this.#of(path).find(
+        (message) => message.sequenceNumber === number && message.state === state,
+      );
+      if (found === undefined) throw new BrokerError('MessageNotFound', `No message ${number}.`);
+      return found;
+    });
+  }
+
+  #take(path: EntityPath, messages: readonly LockedMessage[]): readonly LockedMessage[] {
+    const waiting = this.#of(path);
+    for (const message of messages) waiting.splice(waiting.indexOf(message), 1);
+    return messages;
+  }
+
+  #handOut(
+    path: EntityPath,
+    mode: ReceiveOptions['mode'],
+    messages: readonly LockedMessage[],
+  ): readonly ReceivedMessage[] {
+    this.#take(path, messages);
+    if (mode === 'receiveAndDelete') return messages.map(withoutLock);
+    for (const message of messages) this.#locked.set(message.lockToken, message);
+    return messages;
+  }
+
   #of(path: EntityPath): LockedMessage[] {
     const address = pathOf(path.key, path.subQueue);
     const messages = this.#waiting.get(address);
@@ -120,4 +214,8 @@ export class FakeBroker implements Broker {
     delete this.failures[call];
     if (failure !== undefined) throw failure;
   }
+}
+
+function withoutLock({ lockToken, lockedUntil, ...stored }: LockedMessage): StoredMessage {
+  return stored;
 }

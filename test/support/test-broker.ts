@@ -2,39 +2,20 @@ import type { Composition } from '../../lambdas/http/compose.ts';
 import type { UnitMeter, Units } from '../../shared/storage/unit-meter.ts';
 import type { Answer, ApiClient, RequestOptions } from './api-client.ts';
 import type { ManualClock } from './manual-clock.ts';
+import { type RuntimeProperties, readRuntimeProperties } from './runtime-properties.ts';
+import {
+  type BatchMessage,
+  fromWire,
+  type Received,
+  received,
+  type WireMessage,
+} from './wire-message.ts';
+
+export type { BatchMessage, BrokerProperties, Received } from './wire-message.ts';
+export { fromWire } from './wire-message.ts';
 
 const CONNECT = 'http://schemas.microsoft.com/netservices/2010/10/servicebus/connect';
 export const BATCH_TYPE = 'application/vnd.microsoft.servicebus.json';
-
-/** BrokerProperties as JSON carries them. */
-export interface BrokerProperties {
-  readonly DeliveryCount: number;
-  readonly EnqueuedTimeUtc: string;
-  readonly LockToken: string;
-  readonly LockedUntilUtc: string;
-  readonly MessageId: string;
-  readonly SequenceNumber: number;
-  readonly State: string;
-  readonly TimeToLive: number;
-  readonly [name: string]: unknown;
-}
-
-/** A received message, whichever way it came. */
-export interface Received {
-  readonly body: string;
-  readonly broker: BrokerProperties;
-  readonly properties: Readonly<Record<string, unknown>>;
-  /** The lock URI; absent after receive-and-delete. */
-  readonly location?: string;
-}
-
-/** One message of a batch, as it is sent. */
-export interface BatchMessage {
-  readonly Body: string;
-  readonly BodyEncoding?: 'base64';
-  readonly BrokerProperties?: Readonly<Record<string, unknown>>;
-  readonly UserProperties?: Readonly<Record<string, unknown>>;
-}
 
 export interface SettlementRequest {
   readonly lockToken: string;
@@ -174,12 +155,113 @@ export class TestBroker {
     path: string,
     settlements: readonly SettlementRequest[],
   ): Promise<readonly OutcomeAnswer[]> {
-    const answer = await this.request('POST', `${path}/messages/$settle`, {
-      body: JSON.stringify({ settlements }),
+    const answer = await this.post(path, '$settle', { settlements }, 200);
+    return answer.json<{ settlements: OutcomeAnswer[] }>().settlements;
+  }
+
+  /** Shows messages, as many as fit an answer, from the front or a sequence number on. */
+  async peek(
+    path: string,
+    { from, max }: { readonly from?: number | bigint; readonly max?: number } = {},
+  ): Promise<readonly Received[]> {
+    const query = [
+      ...(from === undefined ? [] : [`fromSequenceNumber=${from}`]),
+      ...(max === undefined ? [] : [`maxMessages=${max}`]),
+    ].join('&');
+    const answer = await this.request('GET', `${path}/messages?${query}`);
+    expectStatus(answer, 200);
+    return answer.json<WireMessage[]>().map(fromWire);
+  }
+
+  /** Schedules messages, each with a ScheduledEnqueueTimeUtc; returns their sequence numbers. */
+  async schedule(path: string, messages: readonly BatchMessage[]): Promise<readonly number[]> {
+    const answer = await this.post(path, '$schedule', messages, 201);
+    return answer.json<{ sequenceNumbers: number[] }>().sequenceNumbers;
+  }
+
+  async cancelScheduled(path: string, sequenceNumbers: readonly number[]): Promise<Answer> {
+    return await this.post(path, '$cancelScheduled', { sequenceNumbers });
+  }
+
+  /** Receives deferred messages by number; fails where that is refused. */
+  async receiveDeferred(
+    path: string,
+    sequenceNumbers: readonly number[],
+    mode: 'peekLock' | 'receiveAndDelete' = 'peekLock',
+  ): Promise<readonly Received[]> {
+    const answer = await this.receiveDeferredRaw(path, sequenceNumbers, mode);
+    expectStatus(answer, mode === 'peekLock' ? 201 : 200);
+    return answer.json<WireMessage[]>().map(fromWire);
+  }
+
+  async receiveDeferredRaw(
+    path: string,
+    sequenceNumbers: readonly number[],
+    mode?: 'peekLock' | 'receiveAndDelete',
+  ): Promise<Answer> {
+    return await this.post(path, '$deferred', { sequenceNumbers, mode });
+  }
+
+  /** What an operator does to single messages; says for each number whether it was done. */
+  async breakLock(path: string, numbers: readonly number[]): Promise<readonly boolean[]> {
+    return await this.#operate(path, '$breakLock', numbers);
+  }
+
+  async reactivate(path: string, numbers: readonly number[]): Promise<readonly boolean[]> {
+    return await this.#operate(path, '$reactivate', numbers);
+  }
+
+  async deleteByNumber(path: string, numbers: readonly number[]): Promise<readonly boolean[]> {
+    return await this.#operate(path, '$delete', numbers);
+  }
+
+  /** `options` by their wire names: deadLetterReason, deadLetterErrorDescription, properties. */
+  async deadLetterByNumber(
+    path: string,
+    numbers: readonly number[],
+    options: Readonly<Record<string, unknown>> = {},
+  ): Promise<readonly boolean[]> {
+    return await this.#operate(path, '$deadLetter', numbers, options);
+  }
+
+  async #operate(path: string, verb: string, sequenceNumbers: readonly number[], options = {}) {
+    const answer = await this.post(path, verb, { sequenceNumbers, ...options }, 200);
+    return answer.json<{ outcomes: { done: boolean }[] }>().outcomes.map(({ done }) => done);
+  }
+
+  /** Deletes active messages enqueued before an instant (ISO 8601); returns how many. */
+  async deleteMessages(
+    path: string,
+    range: { readonly maxMessages: number; readonly enqueuedBefore: string },
+  ): Promise<number> {
+    return (await this.post(path, '$delete', range, 200)).json<{ deleted: number }>().deleted;
+  }
+
+  /** Sends dead letters to the main queue again; returns how many. */
+  async resubmit(deadLetterPath: string, maxMessages?: number): Promise<number> {
+    const answer = await this.post(deadLetterPath, '$resubmit', { maxMessages }, 200);
+    return answer.json<{ resubmitted: number }>().resubmitted;
+  }
+
+  async purge(path: string): Promise<void> {
+    await this.post(path, '$purge', {}, 200);
+  }
+
+  /** Calls one of the verbs on messages; with a status, fails where the answer has another. */
+  async post(path: string, verb: string, body: unknown, status?: number): Promise<Answer> {
+    const answer = await this.request('POST', `${path}/messages/${verb}`, {
+      body: JSON.stringify(body),
       headers: { 'Content-Type': 'application/json' },
     });
+    if (status !== undefined) expectStatus(answer, status);
+    return answer;
+  }
+
+  /** What management tells of a queue beside its settings. */
+  async runtimeProperties(queue: string): Promise<RuntimeProperties> {
+    const answer = await this.request('GET', queue);
     expectStatus(answer, 200);
-    return answer.json<{ settlements: OutcomeAnswer[] }>().settlements;
+    return readRuntimeProperties(answer.text);
   }
 
   /** Runs the sweep once. */
@@ -197,37 +279,14 @@ export class TestBroker {
   }
 }
 
-interface WireMessage extends BatchMessage {
-  readonly BrokerProperties: BrokerProperties;
-}
-
-/** A message of the JSON batch format. */
-export function fromWire(message: WireMessage): Received {
-  return {
-    body: message.Body,
-    broker: message.BrokerProperties,
-    properties: message.UserProperties ?? {},
-  };
-}
-
-function received(answer: Answer): Received {
-  const location = answer.headers.get('location');
-  return {
-    body: answer.text,
-    broker: JSON.parse(answer.headers.get('brokerproperties') ?? '{}') as BrokerProperties,
-    properties: Object.fromEntries(answer.headers),
-    ...(location === null ? {} : { location }),
-  };
-}
-
-function locationOf({ location }: Received): string {
-  if (location === undefined) throw new Error('The message is not locked by a single receive.');
-  return location;
-}
-
 /** Fails with what the service said. */
 export function expectStatus(answer: Answer, status: number): void {
   if (answer.status !== status) {
     throw new Error(`Expected ${status}, got ${answer.status}: ${answer.text}`);
   }
+}
+
+function locationOf({ location }: Received): string {
+  if (location === undefined) throw new Error('The message is not locked by a single receive.');
+  return location;
 }

@@ -1,0 +1,137 @@
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { LIMITS } from '../shared/domain/limits.ts';
+import { LoadRandom } from '../test/support/load-random.ts';
+
+/** A kind of body to measure with. */
+export interface BodySet {
+  readonly name: string;
+  /** Cycled through in order. */
+  readonly bodies: readonly string[];
+  /** The limit that the queue needs, in KB; absent where the default will do. */
+  readonly messageKilobytesMax?: number;
+}
+
+const KB = 1024;
+/** Enough for no two blocks to be alike. */
+const BODIES = 400;
+/** As small ones, but together they would be large. */
+const LARGE_BODIES = 48;
+const SEED = 'bench';
+/** What a message takes beside its body, at most: its id and types. */
+const MESSAGE_ROOM_BYTES = 256;
+
+/** The bodies of the standard table; the same ones in every run. */
+export function standardBodies(): readonly BodySet[] {
+  const random = new LoadRandom(SEED);
+  const many = (name: string, count: number, make: () => string): BodySet => ({
+    name,
+    bodies: Array.from({ length: count }, make),
+  });
+  return [
+    many('200 B', BODIES, () => jsonOf(random, 200)),
+    many('1 KB', BODIES, () => jsonOf(random, KB)),
+    many('64 KB, JSON', LARGE_BODIES, () => jsonOf(random, 64 * KB)),
+    many('64 KB, random', LARGE_BODIES, () => incompressible(random, 64 * KB)),
+  ];
+}
+
+/** Real bodies from a file of one JSON document a line. */
+export function corpusBodies(file: string): BodySet {
+  const bodies = readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '');
+  if (bodies.length === 0) throw new Error(`The corpus ${file} holds no document.`);
+  const largest = Math.max(...bodies.map((body) => Buffer.byteLength(body)));
+  const needed = Math.ceil((largest + MESSAGE_ROOM_BYTES) / KB);
+  return {
+    name: `corpus ${basename(file)}`,
+    bodies,
+    ...(needed > LIMITS.messageKilobytesDefault ? { messageKilobytesMax: needed } : {}),
+  };
+}
+
+/** Cuts bodies into calls of at most `messages` messages, and of what one batch may hold. */
+export function intoCalls(bodies: readonly string[], messages: number): readonly string[][] {
+  const calls: string[][] = [];
+  let call: string[] = [];
+  let bytes = 0;
+  for (const body of bodies) {
+    const size = Buffer.byteLength(body) + MESSAGE_ROOM_BYTES;
+    if (call.length >= messages || (call.length > 0 && bytes + size > LIMITS.batchBytes)) {
+      calls.push(call);
+      call = [];
+      bytes = 0;
+    }
+    call.push(body);
+    bytes += size;
+  }
+  if (call.length > 0) calls.push(call);
+  return calls;
+}
+
+/** JSON of exactly that many bytes, such as an application sends: names repeat, values do not. */
+function jsonOf(random: LoadRandom, bytes: number): string {
+  const head = `{"id":"${hex(random, 8)}","type":"order.${random.pick(VERBS)}","at":"${instant(random)}"`;
+  const lines: string[] = [];
+  const room = bytes - head.length - `,"lines":[],"note":""}`.length;
+  let length = 0;
+  for (;;) {
+    const line = `{"sku":"${hex(random, 5)}","name":"${random.pick(WORDS)} ${random.pick(WORDS)}","quantity":${random.below(100)},"price":${random.below(1e5) / 100}}`;
+    if (length + line.length + 1 > room) break;
+    lines.push(line);
+    length += line.length + 1;
+  }
+  const commas = Math.max(0, lines.length - 1);
+  const rest = room - (length - lines.length) - commas;
+  return `${head},"lines":[${lines.join(',')}],"note":"${words(random, rest)}"}`;
+}
+
+/** Base64 of random bytes is text, and yet next to nothing of it can be saved but its eighth bit. */
+function incompressible(random: LoadRandom, bytes: number): string {
+  const noise = Buffer.from(Array.from({ length: bytes }, () => random.below(256)));
+  return noise.toString('base64').slice(0, bytes);
+}
+
+function words(random: LoadRandom, length: number): string {
+  let text = '';
+  while (text.length < length) text += `${random.pick(WORDS)} `;
+  return text.slice(0, length);
+}
+
+function hex(random: LoadRandom, bytes: number): string {
+  return Buffer.from(Array.from({ length: bytes }, () => random.below(256))).toString('hex');
+}
+
+function instant(random: LoadRandom): string {
+  return new Date(1_767_225_600_000 + random.below(1e10)).toISOString();
+}
+
+const VERBS = ['placed', 'paid', 'packed', 'shipped', 'delivered', 'returned'] as const;
+const WORDS = [
+  ...[
+    'oak',
+    'table',
+    'lamp',
+    'green',
+    'small',
+    'glass',
+    'door',
+    'left',
+    'cotton',
+    'shelf',
+    'round',
+  ],
+  ...[
+    'please',
+    'ring',
+    'twice',
+    'leave',
+    'with',
+    'neighbour',
+    'fragile',
+    'gift',
+    'urgent',
+    'until',
+  ],
+] as const;

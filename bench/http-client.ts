@@ -1,0 +1,185 @@
+import { Agent, request } from 'node:http';
+import { createSasToken } from '../lambdas/http/sas-token.ts';
+
+const CONNECT = 'http://schemas.microsoft.com/netservices/2010/10/servicebus/connect';
+const BATCH_TYPE = 'application/vnd.microsoft.servicebus.json';
+const TOKEN_MS = 24 * 60 * 60 * 1000;
+
+interface Call {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: string;
+  readonly contentType?: string;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly location: string | undefined;
+}
+
+/** A message that was received: where its lock is settled, or its token. */
+export type Lock = { readonly address: string } | { readonly token: string };
+
+/** What a receive brought. */
+export interface Received {
+  readonly locks: readonly Lock[];
+  /** The body of the first message, as it came: to see that it is one of those that were sent. */
+  readonly firstBody: string;
+}
+
+/**
+ * A client as users write them: keep-alive, one token, JSON parsed. On `node:http`, which leaves
+ * more of this machine to the server than `fetch` does.
+ */
+export class BenchClient {
+  readonly #url: URL;
+  readonly #agent: Agent;
+  readonly #authorization: string;
+
+  constructor(url: string, rootKey: string, connections: number) {
+    this.#url = new URL(url);
+    this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
+    this.#authorization = createSasToken({
+      audience: url,
+      keyName: 'RootManageSharedAccessKey',
+      key: rootKey,
+      expiresAt: Date.now() + TOKEN_MS,
+    });
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  /** Creates a queue whose locks outlast any measurement. */
+  async createQueue(name: string, messageKilobytesMax: number | undefined): Promise<void> {
+    const limit =
+      messageKilobytesMax === undefined
+        ? ''
+        : `<MaxMessageSizeInKilobytes>${messageKilobytesMax}</MaxMessageSizeInKilobytes>`;
+    await this.#call(201, {
+      method: 'PUT',
+      path: `/${name}`,
+      contentType: 'application/atom+xml',
+      body: `<entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml"><QueueDescription xmlns="${CONNECT}"><LockDuration>PT5M</LockDuration>${limit}</QueueDescription></content></entry>`,
+    });
+  }
+
+  async deleteQueue(name: string): Promise<void> {
+    await this.#call(200, { method: 'DELETE', path: `/${name}` });
+  }
+
+  /** Sends the request that `sendOf` has made. */
+  async send(queue: string, prepared: Prepared): Promise<void> {
+    await this.#call(201, { method: 'POST', path: `/${queue}/messages`, ...prepared });
+  }
+
+  /** Peek-locks: one message in the form of headers where one is wanted, else up to so many. */
+  async receive(queue: string, maxMessages: number): Promise<Received> {
+    const many = maxMessages === 1 ? '' : `&maxMessages=${maxMessages}`;
+    const path = `/${queue}/messages/head?timeout=0${many}`;
+    const { text, location, status } = await this.#call([201, 204], { method: 'POST', path });
+    if (status === 204) return { locks: [], firstBody: '' };
+    if (maxMessages > 1) return readBatch(JSON.parse(text) as readonly WireMessage[]);
+    if (location === undefined) throw new Error('A locked message has an address.');
+    return { locks: [{ address: new URL(location).pathname }], firstBody: text };
+  }
+
+  /** Completes by the address of a lock, or all in one call. */
+  async complete(queue: string, locks: readonly Lock[]): Promise<void> {
+    const [first] = locks;
+    if (first !== undefined && 'address' in first) {
+      await this.#call(200, { method: 'DELETE', path: first.address });
+      return;
+    }
+    const { text } = await this.#call(200, {
+      method: 'POST',
+      path: `/${queue}/messages/$settle`,
+      contentType: 'application/json',
+      body: JSON.stringify({ settlements: locks.map(toSettlement) }),
+    });
+    if (text.includes('"settled":false')) throw new Error(`A message was not completed: ${text}`);
+  }
+
+  /** Completes earlier messages and receives further ones in one call. */
+  async completeAndReceive(
+    queue: string,
+    locks: readonly Lock[],
+    maxMessages: number,
+  ): Promise<Received> {
+    if (locks.length === 0) return await this.receive(queue, Math.max(2, maxMessages));
+    const { text } = await this.#call(200, {
+      method: 'POST',
+      path: `/${queue}/messages/head?timeout=0&maxMessages=${maxMessages}`,
+      contentType: 'application/json',
+      body: JSON.stringify({ settlements: locks.map(toSettlement) }),
+    });
+    const { messages } = JSON.parse(text) as { messages: readonly WireMessage[] };
+    return readBatch(messages);
+  }
+
+  async #call(expected: number | readonly number[], call: Call): Promise<Answer> {
+    const answer = await this.#exchange(call);
+    if ([expected].flat().includes(answer.status)) return answer;
+    throw new Error(`${call.method} ${call.path} answered ${answer.status}: ${answer.text}`);
+  }
+
+  #exchange({ method, path, body = '', contentType }: Call): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const bytes = Buffer.from(body);
+      const asked = request({
+        host: this.#url.hostname,
+        port: this.#url.port,
+        method,
+        path,
+        agent: this.#agent,
+        headers: {
+          Authorization: this.#authorization,
+          'Content-Length': bytes.length,
+          ...(contentType === undefined ? {} : { 'Content-Type': contentType }),
+        },
+      });
+      asked.on('error', reject);
+      asked.on('response', (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => {
+          const { statusCode = 0, headers } = response;
+          const text = Buffer.concat(chunks).toString('utf8');
+          resolve({ status: statusCode, text, location: headers.location });
+        });
+      });
+      asked.end(bytes);
+    });
+  }
+}
+
+/** A send that is ready to go, so that making it is not measured. */
+export type Prepared = Required<Pick<Call, 'body' | 'contentType'>>;
+
+/** One message as it is; several in the batch format. */
+export function prepareSend(bodies: readonly string[], asBatch: boolean): Prepared {
+  const [only = ''] = bodies;
+  if (!asBatch) return { body: only, contentType: 'application/json' };
+  const body = JSON.stringify(bodies.map((Body) => ({ Body })));
+  return { body, contentType: BATCH_TYPE };
+}
+
+interface WireMessage {
+  readonly Body: string;
+  readonly BrokerProperties: { readonly LockToken: string };
+}
+
+function readBatch(messages: readonly WireMessage[]): Received {
+  return {
+    locks: messages.map(({ BrokerProperties: { LockToken } }) => ({ token: LockToken })),
+    firstBody: messages[0]?.Body ?? '',
+  };
+}
+
+function toSettlement(lock: Lock) {
+  if ('address' in lock) throw new Error('Locks that were got singly are settled by address.');
+  return { lockToken: lock.token, outcome: 'complete' };
+}

@@ -1,0 +1,30 @@
+import type { Units } from '../shared/storage/unit-meter.ts';
+
+/** Prices on demand in us-east-1, in dollars; checked in November 2026. */
+export const PRICES = {
+  perMillionWriteUnits: 0.625,
+  perMillionReadUnits: 0.125,
+  /** API Gateway HTTP API; each 512 KB of a request or an answer count as one. */
+  perMillionHttpRequests: 1,
+  perMillionInvocations: 0.2,
+  /** Lambda on arm64. */
+  perGigabyteSecond: 0.0000133334,
+} as const;
+
+/** Capacity units of a number of messages. */
+export type Capacity = Pick<Units, 'read' | 'write'>;
+
+/** What a million messages cost in DynamoDB, where these units were counted for one. */
+export function dollarsPerMillion({ read, write }: Capacity): number {
+  return write * PRICES.perMillionWriteUnits + read * PRICES.perMillionReadUnits;
+}
+
+/** What a million messages cost in API Gateway and in invocations of functions. */
+export function requestDollarsPerMillion(httpRequestsPerMessage: number): number {
+  return httpRequestsPerMessage * (PRICES.perMillionHttpRequests + PRICES.perMillionInvocations);
+}
+
+/** What a million invocations of so many milliseconds cost beside that. */
+export function durationDollarsPerMillion(ms: number, megabytes: number): number {
+  return 1e6 * (ms / 1000) * (megabytes / 1024) * PRICES.perGigabyteSecond;
+}

@@ -1,0 +1,41 @@
+import { type Block, type BlockRules, slotOf, surveyBlock } from '../domain/block.ts';
+import type { Log } from '../domain/log.ts';
+import type { LogPolicy } from '../domain/log-policy.ts';
+import { readBlocks } from './blocks.ts';
+import { FIRST_BLOCK } from './keys.ts';
+import type { Leftover } from './scan.ts';
+import type { StoreContext } from './store-context.ts';
+import { tidy } from './tidy.ts';
+
+/** One call looks at this many blocks at most. */
+const BLOCKS_MAX = 200;
+
+/**
+ * Dead-letters what ran out while nobody looked: messages whose last delivery ended with its lock,
+ * and those whose time to live ended under a lock that has since run out (semantics §5.1-14).
+ * Messages that merely expired wait for a receiver (semantics §5.1-16). True = there was something.
+ */
+export async function settleLapsed(
+  context: StoreContext,
+  log: Log,
+  policy: LogPolicy,
+): Promise<boolean> {
+  if (log.subQueue !== 'main') return false;
+  const now = context.clock.now();
+  const page = await readBlocks(context, log, {
+    from: FIRST_BLOCK,
+    limit: BLOCKS_MAX,
+    consistent: true,
+  });
+  const leftovers = page.blocks.flatMap((block) => lapsed(block, policy.rules, now));
+  await tidy(context, log, policy, leftovers);
+  return leftovers.length > 0;
+}
+
+/** What of a block is over because a lock ended; nothing where no lock ever was. */
+function lapsed(block: Block, rules: BlockRules, now: number): Leftover[] {
+  const survey = surveyBlock(block, rules, now);
+  const expired = survey.expired.filter((number) => slotOf(block, number).deliveries > 0);
+  if (block.slots.size > 0 && survey.exhausted.length === 0 && expired.length === 0) return [];
+  return [{ block, survey: { ...survey, expired } }];
+}

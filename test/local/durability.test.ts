@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { ENGINE_KINDS, findRecipe } from '../../local/engine-recipes.ts';
+import { LoadRandom, seedOfRun } from '../support/load-random.ts';
+import { temporaryDirectory } from './cli.ts';
+import { type CorpusDocument, generateCorpus, readCorpus } from './corpus.ts';
+import { DurabilityRun } from './durability-run.ts';
+
+/**
+ * The server of `npm start` is killed in the middle of things, again and again, over one data
+ * directory. The seed repeats documents, steps and kills; `DYNABUS_CORPUS` names a file of further
+ * documents, one a line.
+ */
+
+const SEED = seedOfRun();
+const KILLS = 4;
+const BATCH_BYTES_MAX = 1024 * 1024;
+const BATCH_DOCUMENTS_MAX = 20;
+/** What a document's MessageId and properties take of the limit. */
+const ROOM_BYTES = 256;
+const { DYNABUS_CORPUS: CORPUS, DYNABUS_ENGINE: ENGINE } = process.env;
+
+/** By what they admit, in KB; the first has no limit of its own, but the default. */
+const QUEUES = [
+  { name: 'small', kilobytes: 256, setting: undefined },
+  { name: 'large', kilobytes: 1024, setting: 1024 },
+  { name: 'huge', kilobytes: 2048, setting: 2048 },
+] as const;
+const NAMES = QUEUES.map(({ name }) => name);
+
+for (const engine of ENGINE_KINDS.filter((kind) => (ENGINE || kind) === kind)) {
+  const found = findRecipe[engine]();
+  const skip = 'missing' in found ? found.missing : false;
+
+  test(`kill -9 loses and revives nothing: ${engine} (seed ${SEED})`, { skip }, (t) =>
+    outlive(t, engine, generateCorpus(SEED)),
+  );
+
+  if (CORPUS) {
+    test(`nor any of the corpus: ${engine} (seed ${SEED})`, { skip }, (t) =>
+      outlive(t, engine, readCorpus(CORPUS)),
+    );
+  }
+}
+
+async function outlive(t: TestContext, engine: string, documents: readonly CorpusDocument[]) {
+  const random = new LoadRandom(`${SEED}:${engine}`);
+  const args = ['--engine', engine, '--data', temporaryDirectory(t)];
+  const run = new DurabilityRun(t, args, { documents, random });
+  await run.start();
+  for (const { name, setting } of QUEUES) await run.client.createQueue(name, setting);
+  await assertRefusals(run, documents);
+
+  const steps = stepsOf(run, documents, random);
+  const kills = new Set(random.order(steps.length).slice(0, KILLS));
+  for (const [number, step] of steps.entries()) {
+    if (!kills.has(number)) {
+      await step();
+      continue;
+    }
+    const withEngine = random.chance(0.5);
+    if (random.chance(0.5)) {
+      await step();
+      await run.kill({ withEngine });
+    } else {
+      await interrupt(step, random, () => run.kill({ withEngine }));
+    }
+    await run.start();
+  }
+  await run.finish(NAMES);
+}
+
+/** Kills in the middle of a step: its requests may get an answer or not. */
+async function interrupt(step: () => Promise<void>, random: LoadRandom, kill: () => Promise<void>) {
+  const outcome = step().then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  await new Promise((resolve) => setTimeout(resolve, random.below(25)));
+  await kill();
+  const error = await outcome;
+  // So fetch says that a server went away; anything else is a fault of the bus.
+  const isGone = error instanceof TypeError && /^(fetch failed|terminated)$/.test(error.message);
+  if (error !== undefined && !isGone) throw error;
+}
+
+/** Each document is refused, clearly, by every queue that is too small for it. */
+async function assertRefusals(run: DurabilityRun, documents: readonly CorpusDocument[]) {
+  for (const document of documents) {
+    for (const { name, kilobytes } of QUEUES) {
+      if (document.bytes <= kilobytes * 1024) break;
+      const { status, text } = await run.client.sendOne(name, document);
+      assert.equal(status, 403, text);
+      assert.match(text, new RegExp(`more than the ${kilobytes * 1024} bytes`));
+    }
+  }
+}
+
+/** Sends of all documents, with receives and settlements of what is there in between. */
+function stepsOf(run: DurabilityRun, documents: readonly CorpusDocument[], random: LoadRandom) {
+  return batchesOf(documents, random).flatMap(({ queue, batch }) => [
+    () => run.send(queue, batch),
+    async () => {
+      await run.receive(
+        random.pick(['small', 'small', 'large', 'huge']),
+        random.pick([1, 2, 10, 30]),
+      );
+    },
+    ...(random.chance(0.7) ? [() => run.settle(0.5, 0.2)] : []),
+    ...(random.chance(0.2) ? [() => run.letLocksRunOut()] : []),
+  ]);
+}
+
+function batchesOf(documents: readonly CorpusDocument[], random: LoadRandom) {
+  const batches: { queue: string; batch: CorpusDocument[] }[] = [];
+  for (const { name, kilobytes } of QUEUES) {
+    const least = QUEUES.find((smaller) => smaller.kilobytes < kilobytes);
+    const ofQueue = documents.filter((document) => queueOf(document) === name);
+    assert.ok(ofQueue.length > 0 || least !== undefined, `no document is for the queue ${name}`);
+    let batch: CorpusDocument[] = [];
+    let bytes = 0;
+    let countMax = random.between(1, BATCH_DOCUMENTS_MAX);
+    for (const document of ofQueue) {
+      const size = document.bytes + ROOM_BYTES;
+      if (batch.length > 0 && (bytes + size > BATCH_BYTES_MAX || batch.length >= countMax)) {
+        batches.push({ queue: name, batch });
+        batch = [];
+        bytes = 0;
+        countMax = random.between(1, BATCH_DOCUMENTS_MAX);
+      }
+      batch.push(document);
+      bytes += size;
+    }
+    if (batch.length > 0) batches.push({ queue: name, batch });
+  }
+  return random.order(batches.length).flatMap((place) => batches[place] ?? []);
+}
+
+/** The first queue that is large enough. */
+function queueOf({ id, bytes }: CorpusDocument): string {
+  const queue = QUEUES.find(({ kilobytes }) => bytes + ROOM_BYTES <= kilobytes * 1024);
+  assert.ok(queue, `${id} is larger than any queue takes`);
+  return queue.name;
+}
