@@ -8,6 +8,8 @@ export interface BodySet {
   readonly name: string;
   /** Cycled through in order. */
   readonly bodies: readonly string[];
+  /** No two need be alike, so that one tells nothing about the others. */
+  readonly isReal: boolean;
   /** The limit that the queue needs, in KB; absent where the default will do. */
   readonly messageKilobytesMax?: number;
 }
@@ -27,6 +29,7 @@ export function standardBodies(): readonly BodySet[] {
   const many = (name: string, count: number, make: () => string): BodySet => ({
     name,
     bodies: Array.from({ length: count }, make),
+    isReal: false,
   });
   return [
     many('200 B', BODIES, () => jsonOf(random, 200)),
@@ -47,6 +50,7 @@ export function corpusBodies(file: string): BodySet {
   return {
     name: `corpus ${basename(file)}`,
     bodies,
+    isReal: true,
     ...(needed > LIMITS.messageKilobytesDefault ? { messageKilobytesMax: needed } : {}),
   };
 }

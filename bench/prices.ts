@@ -1,6 +1,6 @@
 import type { Units } from '../shared/storage/unit-meter.ts';
 
-/** Prices on demand in us-east-1, in dollars; checked in November 2026. */
+/** Prices on demand in us-east-1, in dollars. */
 export const PRICES = {
   perMillionWriteUnits: 0.625,
   perMillionReadUnits: 0.125,

@@ -3,7 +3,7 @@ import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { parseTimeSpan, unlimitedAbove } from '../../shared/domain/duration.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import type { OutgoingMessage } from '../../shared/domain/message.ts';
-import { httpDate, parseHttpDate, parseIsoDate } from './date-text.ts';
+import { httpDate, parseDate } from './date-text.ts';
 import { isJsonObject, plainNumber } from './exact-json.ts';
 import { requireWholeText } from './whole-text.ts';
 
@@ -102,9 +102,11 @@ function readTimeSpan(value: unknown): number {
 function readDate(json: Json, key: string): number | undefined {
   const value = json[key] ?? undefined;
   if (value === undefined) return undefined;
-  const ms = typeof value === 'string' ? (parseHttpDate(value) ?? parseIsoDate(value)) : undefined;
+  const ms = typeof value === 'string' ? parseDate(value) : undefined;
   if (ms !== undefined) return ms;
-  throw invalid(`${key} must be a date like Sun, 06 Nov 2033 08:49:37 GMT.`);
+  throw invalid(
+    `${key} must be a date like Sun, 06 Nov 2033 08:49:37 GMT or 2033-11-06T08:49:37.5Z.`,
+  );
 }
 
 function invalid(sentence: string): BrokerError {

@@ -4,6 +4,7 @@ import { createBroker } from '../../shared/broker/create-broker.ts';
 import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
 import { DynamoActivity } from '../../shared/storage/activity.ts';
 import { Agenda } from '../../shared/storage/agenda.ts';
+import { DynamoCounts } from '../../shared/storage/counts.ts';
 import { DocumentTable } from '../../shared/storage/documents.ts';
 import { DueTimes } from '../../shared/storage/due-times.ts';
 import { Table } from '../../shared/storage/dynamo.ts';
@@ -12,6 +13,7 @@ import { DynamoEntityStore } from '../../shared/storage/entity-store.ts';
 import { Fronts } from '../../shared/storage/front-memory.ts';
 import { DynamoMessageStore } from '../../shared/storage/message-store.ts';
 import { Signals } from '../../shared/storage/signals.ts';
+import { SizeGauge } from '../../shared/storage/size-gauge.ts';
 import type { StoreContext } from '../../shared/storage/store-context.ts';
 import type { TableNames } from '../../shared/storage/table-schema.ts';
 import type { UnitMeter } from '../../shared/storage/unit-meter.ts';
@@ -43,6 +45,7 @@ export interface ComposedParts extends HttpParts {
   readonly signals: Signals;
   readonly agenda: Agenda;
   readonly activity: DynamoActivity;
+  readonly counts: DynamoCounts;
 }
 
 /** How long an entity may be used after it was read, ms. */
@@ -82,6 +85,7 @@ export function composeParts(settings: ComposeSettings): ComposedParts {
     clock,
     random,
     fronts: new Fronts(monotonicNow),
+    gauge: new SizeGauge(monotonicNow),
     dueTimes: new DueTimes(soleProcess ? Number.POSITIVE_INFINITY : DUE_KNOWN_MS, monotonicNow),
     background: (work) => background.add(work),
     signal: (log) => signals.signal(log),
@@ -92,10 +96,13 @@ export function composeParts(settings: ComposeSettings): ComposedParts {
     touch: (entity, now) => entities.touch(entity, now),
     background: (work) => background.add(work),
   });
+  const counts = new DynamoCounts(documents, context.table, namespace, entities, clock, (entity) =>
+    activity.usedAt(entity),
+  );
   const broker = createBroker({
     entities,
     activity,
-    messages: new DynamoMessageStore(context),
+    messages: new DynamoMessageStore(context, (entity) => counts.sizeOf(entity)),
     arrivals: signals,
     clock,
     random,
@@ -116,6 +123,7 @@ export function composeParts(settings: ComposeSettings): ComposedParts {
     signals,
     agenda,
     activity,
+    counts,
   };
 }
 

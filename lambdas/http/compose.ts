@@ -1,6 +1,5 @@
 import type { Hono } from 'hono';
 import { Management } from '../../shared/broker/management.ts';
-import { DynamoCounts } from '../../shared/storage/counts.ts';
 import { DynamoRuleStore } from '../../shared/storage/rule-store.ts';
 import { manageRoutes } from '../manage/app.ts';
 import { receiveRoutes } from '../receive/app.ts';
@@ -28,13 +27,11 @@ export interface Composition {
 /** Builds everything that answers under one namespace. */
 export function compose(settings: ComposeSettings): Composition {
   const parts = composeParts(settings);
-  const { clock, random, documents, namespace, store, context } = parts;
+  const { clock, random, documents, namespace, store } = parts;
   const management = new Management({
     entities: store,
     rules: new DynamoRuleStore(documents, namespace, store),
-    counts: new DynamoCounts(documents, context.table, namespace, store, clock, (entity) =>
-      parts.activity.usedAt(entity),
-    ),
+    counts: parts.counts,
     clock,
     random,
   });

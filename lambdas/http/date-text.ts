@@ -24,7 +24,17 @@ export function parseHttpDate(text: string): number | undefined {
 export function parseIsoDate(text: string): number | undefined {
   if (!ISO_8601.test(text)) return undefined;
   const ms = Date.parse(text);
-  return Number.isNaN(ms) ? undefined : ms;
+  return Number.isNaN(ms) || !isDay(text.slice(0, 10)) ? undefined : ms;
+}
+
+/** `Date.parse` takes the 30th of February for the 2nd of March. */
+function isDay(text: string): boolean {
+  return new Date(text).toISOString().startsWith(text);
+}
+
+/** Reads a date in either of the two forms, in epoch ms; `undefined` for anything else. */
+export function parseDate(text: string): number | undefined {
+  return parseHttpDate(text) ?? parseIsoDate(text);
 }
 
 /** `2014-07-02T01:32:27.1234567Z` for ticks since 0001-01-01; plain ticks where no year fits. */

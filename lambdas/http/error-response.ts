@@ -185,6 +185,7 @@ function escapeXml(text: string): string {
 function wantsJson(c: Context): boolean {
   const { path } = c.req;
   if (/\/\$[^/]+$/.test(path) && path.includes('/messages/')) return true;
+  if (c.req.method === 'GET' && /.\/messages$/.test(path)) return true;
   if (path.endsWith('/messages/head')) {
     const type = c.req.header('content-type');
     if (c.req.query('maxMessages') !== undefined || type?.startsWith('application/json')) {

@@ -1,5 +1,7 @@
+import type { PeekOptions } from '../../shared/broker/broker.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
+import { parseSequenceNumber, SEQUENCE_NUMBER_KIND } from './sequence-numbers.ts';
 
 const WHOLE_NUMBER = /^\d{1,9}$/;
 
@@ -27,6 +29,27 @@ export function parseMaxMessages(maxMessages: string | undefined): number | unde
   throw invalid(
     `The maxMessages '${maxMessages.slice(0, 32)}' is not a whole number from 1 to ${LIMITS.receiveMessages}.`,
   );
+}
+
+/** Reads where to begin to peek, and how much to show; as much as is allowed unless told. Throws ArgumentError. */
+export function parsePeek(
+  fromSequenceNumber: string | undefined,
+  maxMessages: string | undefined,
+): PeekOptions {
+  // Who asks for more than is allowed gets what is allowed (semantics §4.5).
+  const count =
+    maxMessages === undefined
+      ? LIMITS.peekMessages
+      : Math.min(parseCount(maxMessages), LIMITS.peekMessages);
+  if (fromSequenceNumber === undefined) return { maxMessages: count };
+  const from = parseSequenceNumber(fromSequenceNumber);
+  if (from !== undefined) return { fromSequenceNumber: from, maxMessages: count };
+  throw invalid(`The fromSequenceNumber ${SEQUENCE_NUMBER_KIND}.`);
+}
+
+function parseCount(text: string): number {
+  if (/^0*[1-9]\d*$/.test(text)) return Number(text);
+  throw invalid(`The maxMessages '${text.slice(0, 32)}' is not a whole number from 1.`);
 }
 
 function invalid(sentence: string): BrokerError {

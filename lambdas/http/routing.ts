@@ -53,10 +53,10 @@ export function routeNamed(name: RouteName): Route {
   return route;
 }
 
-/** `/{entity}/messages/{message}` as Hono writes it. */
+/** `/{entity}/messages/{message}` as Hono writes it; words of ours in lower case, as in `routedPath`. */
 export function honoPath(template: string): string {
-  return template.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
-    name === 'entity' ? ':entity{.+}' : `:${name}`,
+  return template.replaceAll(/\{(\w+)\}|[^{]+/g, (text, name?: string) =>
+    name === undefined ? text.toLowerCase() : name === 'entity' ? ':entity{.+}' : `:${name}`,
   );
 }
 
@@ -70,7 +70,7 @@ function pathPattern(template: string): RegExp {
     .replaceAll('$', '\\$')
     .replaceAll('{entity}', '.+')
     .replaceAll(/\{\w+\}/g, '[^/]+');
-  return new RegExp(`^${source}$`);
+  return new RegExp(`^${source}$`, 'i');
 }
 
 /** Hono would leave a bad escape as it stands, and the entity would get an odd name. */

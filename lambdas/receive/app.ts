@@ -6,9 +6,10 @@ import { BATCH_CONTENT_TYPE, printBatch } from '../http/batch-format.ts';
 import { createTrackingId, showError } from '../http/error-response.ts';
 import { messageResponse } from '../http/message-response.ts';
 import type { HttpParts } from '../http/parts.ts';
-import { parseMaxMessages, parseWait, type Wait } from '../http/receive-query.ts';
+import { parseMaxMessages, parsePeek, parseWait, type Wait } from '../http/receive-query.ts';
 import { readBody } from '../http/request-body.ts';
 import { createApp, serve } from '../http/routing.ts';
+import { parseDeferred } from '../http/sequence-numbers.ts';
 import { parseSettlements, printSettlements } from '../http/settlements.ts';
 
 interface ReceiveRequest {
@@ -19,11 +20,23 @@ interface ReceiveRequest {
   readonly maxMessages: number | undefined;
 }
 
-/** Peek-lock and receive-and-delete, of one or many, perhaps after settling earlier ones (design §4). */
+/**
+ * Peek-lock and receive-and-delete, of one or many, perhaps after settling earlier ones (design §4);
+ * deferred messages by number; and looking on without receiving.
+ */
 export function receiveRoutes(parts: HttpParts): Hono {
   const app = createApp(parts);
   serve(app, parts, 'peekLock', (c, path) => receive(c, parts, path, 'peekLock'));
   serve(app, parts, 'receiveAndDelete', (c, path) => receive(c, parts, path, 'receiveAndDelete'));
+  serve(app, parts, 'receiveDeferred', async (c, path) => {
+    const options = parseDeferred(await readBody(c.req.raw));
+    const messages = await parts.broker.receiveDeferred(path, options);
+    return batchAnswer(c, printBatch(messages), statusOf(options.mode));
+  });
+  serve(app, parts, 'peek', async (c, path) => {
+    const options = parsePeek(c.req.query('fromSequenceNumber'), c.req.query('maxMessages'));
+    return batchAnswer(c, printBatch(await parts.broker.peek(path, options), 'peeked'), 200);
+  });
   return app;
 }
 
@@ -48,11 +61,20 @@ async function receiveOnly(
   request: ReceiveRequest,
 ): Promise<Response> {
   const messages = await messagesFor(parts, request);
-  const status = request.mode === 'peekLock' ? 201 : 200;
+  const status = statusOf(request.mode);
   const [first] = messages;
   if (first === undefined) return c.body(null, 204, retryHeaders(request.wait));
   if (request.maxMessages === undefined) return messageResponse(c, request.path, first, status);
-  return c.body(printBatch(messages), status, { 'Content-Type': BATCH_CONTENT_TYPE });
+  return batchAnswer(c, printBatch(messages), status);
+}
+
+/** A peek-lock makes something, a lock (semantics §12.2). */
+function statusOf(mode: ReceiveRequest['mode']): 200 | 201 {
+  return mode === 'peekLock' ? 201 : 200;
+}
+
+function batchAnswer(c: Context, batch: string, status: 200 | 201): Response {
+  return c.body(batch, status, { 'Content-Type': BATCH_CONTENT_TYPE });
 }
 
 /** Answers 200 whatever came of the receive: what was settled must not get lost with it. */

@@ -1,17 +1,20 @@
 import type { Hono } from 'hono';
+import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { OutgoingMessage } from '../../shared/domain/message.ts';
 import { requirePropertiesFit } from '../../shared/domain/property-limits.ts';
 import { isBatchContentType, parseBatch } from '../http/batch-format.ts';
 import { readBrokerProperties } from '../http/broker-properties.ts';
 import { isJsonObject, parseExactJson } from '../http/exact-json.ts';
 import { decodeHeader } from '../http/header-text.ts';
+import { jsonAnswer } from '../http/json-answer.ts';
 import type { HttpParts } from '../http/parts.ts';
 import { readPropertyHeaders } from '../http/property-headers.ts';
 import { readProperties } from '../http/property-json.ts';
 import { readBody } from '../http/request-body.ts';
 import { createApp, serve } from '../http/routing.ts';
+import { parseSequenceNumbers, printSentNumbers } from '../http/sequence-numbers.ts';
 
-/** Sending one message or a batch (semantics §12.3, §12.4). */
+/** Sending one message or a batch (semantics §12.3, §12.4), now or later (§3.4). */
 export function sendRoutes(parts: HttpParts): Hono {
   const app = createApp(parts);
 
@@ -24,8 +27,28 @@ export function sendRoutes(parts: HttpParts): Hono {
     await parts.broker.send(path, messages);
     return c.body(null, 201);
   });
+  serve(app, parts, 'schedule', async (c, path) => {
+    const messages = parseBatch(await readBody(c.req.raw));
+    requireScheduled(messages);
+    return jsonAnswer(c, printSentNumbers(await parts.broker.send(path, messages)), 201);
+  });
+  serve(app, parts, 'cancelScheduled', async (c, path) => {
+    await parts.broker.cancelScheduled(path, parseSequenceNumbers(await readBody(c.req.raw)));
+    return c.body(null, 200);
+  });
 
   return app;
+}
+
+/** Throws ArgumentError where a message says nothing of when. */
+function requireScheduled(messages: readonly OutgoingMessage[]): void {
+  const place = messages.findIndex(({ scheduledEnqueueAt }) => scheduledEnqueueAt === undefined);
+  if (place < 0) return;
+  throw new BrokerError(
+    'ArgumentError',
+    `Message ${place} of the batch: ScheduledEnqueueTimeUtc is required.`,
+    { subCode: '40000' },
+  );
 }
 
 function readMessage(headers: Headers, body: Uint8Array): OutgoingMessage {

@@ -4,6 +4,7 @@ import { assert } from '../../shared/domain/assert.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { EntityPath } from '../../shared/domain/entity-path.ts';
 import { printLockedUntil } from '../http/broker-properties.ts';
+import { jsonAnswer } from '../http/json-answer.ts';
 import type { HttpParts } from '../http/parts.ts';
 import { readBody } from '../http/request-body.ts';
 import { createApp, serve } from '../http/routing.ts';
@@ -13,11 +14,14 @@ import {
   printRenewals,
   printSettlements,
 } from '../http/settlements.ts';
+import { serveOperator } from './operator-routes.ts';
 
 const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const JSON_HEADERS = { 'Content-Type': 'application/json' } as const;
 
-/** Settling and renewing: one message by the address of its lock, or many in one call. */
+/**
+ * Settling and renewing: one message by the address of its lock, or many in one call. And what an
+ * operator does to messages that nobody need hold.
+ */
 export function settleRoutes(parts: HttpParts): Hono {
   const { broker, random } = parts;
   const app = createApp(parts);
@@ -33,13 +37,14 @@ export function settleRoutes(parts: HttpParts): Hono {
 
   serve(app, parts, 'settle', async (c, path) => {
     const outcomes = await broker.settle(path, parseSettlements(await readBody(c.req.raw)));
-    return c.body(`{"settlements":${printSettlements(outcomes, random)}}`, 200, JSON_HEADERS);
+    return jsonAnswer(c, `{"settlements":${printSettlements(outcomes, random)}}`);
   });
   serve(app, parts, 'renewLocks', async (c, path) => {
     const outcomes = await broker.renewLocks(path, parseRenewals(await readBody(c.req.raw)));
-    return c.body(`{"renewals":${printRenewals(outcomes, random)}}`, 200, JSON_HEADERS);
+    return jsonAnswer(c, `{"renewals":${printRenewals(outcomes, random)}}`);
   });
 
+  serveOperator(app, parts);
   return app;
 }
 

@@ -58,6 +58,12 @@ export interface ClaimRequest extends LogPolicy {
   readonly lockMs: number;
 }
 
+export interface RoomRequest {
+  readonly bytes: number;
+  /** The size that the entity may have, bytes. */
+  readonly limit: number;
+}
+
 export interface PeekRequest {
   /** The lowest number shown, without the partition. */
   readonly from: bigint;
@@ -90,6 +96,11 @@ export interface TokenSettlement {
  * may be a few seconds old. All throw ServiceBusy and ServiceTimeout.
  */
 export interface MessageStore {
+  /** Whether an entity can take more, and how large it is now at most, in bytes. */
+  hasRoom(
+    entity: Entity,
+    request: RoomRequest,
+  ): Promise<{ readonly isRoom: boolean; readonly size: number }>;
   /**
    * Stores messages at the end of a log, all or none, and returns the first of their sequence
    * numbers, which are gapless. Throws MessagingEntityNotFound.

@@ -1,10 +1,12 @@
 import { BrokerError, entityNotFound } from '../domain/broker-error.ts';
 import type { RandomSource } from '../domain/clock.ts';
+import { totalMegabytes } from '../domain/description-rules.ts';
+import type { IngressSettings } from '../domain/descriptions.ts';
 import type { Entity } from '../domain/entity.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
 import { logOf } from '../domain/log.ts';
 import type { Message, OutgoingMessage } from '../domain/message.ts';
-import { requireSendableMessages } from '../domain/outgoing-rules.ts';
+import { messageSize, requireSendableMessages } from '../domain/outgoing-rules.ts';
 import { findEntity, requireSendable } from './addressed.ts';
 import type { SentMessage } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
@@ -58,8 +60,30 @@ async function sendTo(
   const messages = withIdentity(parts.random, outgoing).map((message) =>
     withTimeToLive(message, description.defaultTimeToLiveMs),
   );
+  await requireRoom(parts, entity, description, messages);
   const first = await parts.messages.append(logOf(entity, 'main', 0), messages);
   return messages.map(({ messageId }, i) => ({ messageId, sequenceNumber: first + BigInt(i) }));
+}
+
+const MEGABYTE = 1024 * 1024;
+
+/** Refuses what would make the entity larger than it may be. Throws QuotaExceeded. */
+async function requireRoom(
+  parts: BrokerParts,
+  entity: Entity,
+  settings: IngressSettings,
+  messages: readonly Message[],
+): Promise<void> {
+  const bytes = messages.reduce((sum, message) => sum + messageSize(message), 0);
+  const limit = totalMegabytes(settings) * MEGABYTE;
+  const { isRoom, size } = await parts.messages.hasRoom(entity, { bytes, limit });
+  if (isRoom) return;
+  const kind = entity.description.kind === 'topic' ? 'Topic' : 'Queue';
+  throw new BrokerError(
+    'QuotaExceeded',
+    `The maximum entity size has been reached or exceeded for ${kind}: '${entity.name}'. Size of entity in bytes:${size}, Max entity size in bytes:${limit}..`,
+    { subCode: '40300' },
+  );
 }
 
 const ID_PREFIX_BYTES = 12;

@@ -115,8 +115,8 @@ async function activateTogether(
     reference === undefined ? [] : [{ reference, parts }],
   );
   const count = messages.length + large.reduce((sum, block) => sum + spanOf(block), 0);
-  const [first] = await Promise.all([
-    takeNumbers(table, log, count, now),
+  const [{ first }] = await Promise.all([
+    takeNumbers(table, log, { count, bytes: 0, now }),
     putPayload(table, log, pieces, now),
   ]);
 

@@ -40,11 +40,13 @@ export async function append(
   const pieces = packed.flatMap(({ payload: { reference }, parts }) =>
     reference === undefined ? [] : [{ reference, parts }],
   );
-  const [first] = await Promise.all([
-    takeNumbers(table, log, messages.length, now),
+  const bytes = packed.reduce((sum, { payload }) => sum + payload.bytes, 0);
+  const [{ first, bytesIn }] = await Promise.all([
+    takeNumbers(table, log, { count: messages.length, bytes, now }),
     putPayload(table, log, pieces, now),
   ]);
 
+  context.gauge.note(log, bytesIn);
   let sequence = first;
   const blocks: Block[] = [];
   for (const { dueAt, parts: _, ...rest } of packed) {

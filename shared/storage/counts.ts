@@ -101,6 +101,11 @@ export class DynamoCounts implements EntityCounts {
     return tally;
   }
 
+  /** Bytes that an entity holds. */
+  async sizeOf(entity: Entity): Promise<number> {
+    return (await this.#ofEntity(entity)).size;
+  }
+
   async entities(): Promise<{ readonly total: number; readonly partitioned: number }> {
     let total = 0;
     let partitioned = 0;
@@ -162,7 +167,9 @@ function add(a: Tally, b: Tally): Tally {
 function tallyOf(item: Item, rules: BlockRules | undefined, now: number): Tally {
   const block = fromBlockItem(item);
   const { slots, payload, store } = block;
-  const bytes = slots.size === 0 ? 0 : payload.bytes;
+  // Of a block that was begun, about the part that is left.
+  const span = Math.max(0, ...slots.keys()) + 1;
+  const bytes = Math.ceil((payload.bytes * slots.size) / span);
   if (store === 'scheduled') {
     return block.enqueuedAt > now
       ? { ...NOTHING, scheduled: slots.size, bytes }

@@ -11,11 +11,13 @@ import { headKey } from './keys.ts';
  *     w  no scheduled message is due before this instant; absent = none is scheduled
  *     y  how often something was scheduled
  *     a  when numbers were last taken, epoch ms: the last send
+ *     z  bytes of all messages that ever came in
  */
 export interface Head {
   readonly nextDueAt: number | undefined;
   readonly scheduledTimes: number;
   readonly sentAt: number | undefined;
+  readonly bytesIn: number;
 }
 
 /** Throws MessagingEntityNotFound where the entity is gone. */
@@ -26,7 +28,14 @@ export async function readHead(table: Table, log: Log): Promise<Head> {
     nextDueAt: item['w']?.N === undefined ? undefined : Number(item['w'].N),
     scheduledTimes: Number(item['y']?.N ?? 0),
     sentAt: item['a']?.N === undefined ? undefined : Number(item['a'].N),
+    bytesIn: Number(item['z']?.N ?? 0),
   };
+}
+
+export interface TakenNumbers {
+  readonly first: bigint;
+  /** Bytes that ever came into the partition. */
+  readonly bytesIn: number;
 }
 
 /**
@@ -37,19 +46,26 @@ export async function readHead(table: Table, log: Log): Promise<Head> {
 export async function takeNumbers(
   table: Table,
   log: Log,
-  count: number,
-  now: number,
-): Promise<bigint> {
+  taking: { readonly count: number; readonly bytes: number; readonly now: number },
+): Promise<TakenNumbers> {
+  const { count, bytes, now } = taking;
   const written = await table.update(headKey(log.entityId, log.partition), {
-    UpdateExpression: 'ADD n :count SET a = :now',
+    UpdateExpression: 'ADD n :count, z :bytes SET a = :now',
     ConditionExpression: 'attribute_exists(pk)',
-    ExpressionAttributeValues: { ':count': { N: String(count) }, ':now': { N: String(now) } },
+    ExpressionAttributeValues: {
+      ':count': { N: String(count) },
+      ':bytes': { N: String(bytes) },
+      ':now': { N: String(now) },
+    },
     ReturnValues: 'UPDATED_NEW',
   });
   if (!written.done) throw gone();
   const last = written.item?.['n']?.N;
   assert(last !== undefined, 'a counter answers with its value');
-  return BigInt(last) - BigInt(count) + 1n;
+  return {
+    first: BigInt(last) - BigInt(count) + 1n,
+    bytesIn: Number(written.item?.['z']?.N ?? 0),
+  };
 }
 
 /**

@@ -5,9 +5,11 @@ import type {
   MessageStore,
   PeekRequest,
   RemoveBeforeRequest,
+  RoomRequest,
   TokenSettlement,
 } from '../broker/ports.ts';
 import type { BlockRules } from '../domain/block.ts';
+import type { Entity } from '../domain/entity.ts';
 import type { LockToken } from '../domain/lock-token.ts';
 import type { Log } from '../domain/log.ts';
 import type { LogPolicy } from '../domain/log-policy.ts';
@@ -17,6 +19,7 @@ import { breakLock, deadLetterByNumber, reactivate, removeByNumber } from './by-
 import { cancelScheduled } from './cancel-scheduled.ts';
 import { claim } from './claim.ts';
 import { receiveDeferred } from './deferred.ts';
+import { hasRoom } from './measure-size.ts';
 import { peek } from './peek.ts';
 import { removeBefore } from './remove-before.ts';
 import { resubmit } from './resubmit.ts';
@@ -27,9 +30,16 @@ import type { StoreContext } from './store-context.ts';
 /** Messages in DynamoDB, by blocks and slots. */
 export class DynamoMessageStore implements MessageStore {
   readonly #context: StoreContext;
+  readonly #measure: (entity: Entity) => Promise<number>;
 
-  constructor(context: StoreContext) {
+  /** `measure` tells how many bytes an entity holds, at the price of reading all its blocks. */
+  constructor(context: StoreContext, measure: (entity: Entity) => Promise<number>) {
     this.#context = context;
+    this.#measure = measure;
+  }
+
+  hasRoom(entity: Entity, request: RoomRequest) {
+    return hasRoom(this.#context, entity, request, () => this.#measure(entity));
   }
 
   append(log: Log, messages: readonly Message[]) {

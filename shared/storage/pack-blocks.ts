@@ -1,6 +1,7 @@
 import type { Block, PayloadPlace } from '../domain/block.ts';
 import type { Log } from '../domain/log.ts';
 import type { Message } from '../domain/message.ts';
+import { messageSize } from '../domain/outgoing-rules.ts';
 import { FRESH_SLOT, type Slot } from '../domain/slot.ts';
 import { SLOTS_MAX, toBlockItem } from './block-item.ts';
 import { ITEM_BYTES_MAX, itemSize, UNIT_BYTES } from './item-size.ts';
@@ -25,7 +26,7 @@ export interface PackedBlock {
 const PAYLOAD_BYTES = 64 * 1024;
 /** A transaction takes 100 items; a few are left for what else it must do. */
 export const BLOCKS_PER_SEND_MAX = 90;
-/** What counting a message without its body leaves out, at most. */
+/** What numbers, times and states take beside body and properties. */
 const MESSAGE_OVERHEAD_BYTES = 64;
 
 /** Cuts messages into blocks, in order. `reference` names the payload of each block anew. */
@@ -48,9 +49,9 @@ export function packBlocks(
   });
 }
 
-/** Roughly what a message takes in an answer. */
+/** Roughly what a message takes in an answer, and what it counts towards the size of its entity. */
 export function sizeOf(message: Message): number {
-  return message.body.byteLength + MESSAGE_OVERHEAD_BYTES;
+  return messageSize(message) + MESSAGE_OVERHEAD_BYTES;
 }
 
 function freshSlots(

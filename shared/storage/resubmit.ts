@@ -62,8 +62,8 @@ async function resubmitSlots(
   const pieces = packed.flatMap(({ payload: { reference }, parts }) =>
     reference === undefined ? [] : [{ reference, parts }],
   );
-  const [first] = await Promise.all([
-    takeNumbers(table, to, messages.length, now),
+  const [{ first }] = await Promise.all([
+    takeNumbers(table, to, { count: messages.length, bytes: 0, now }),
     putPayload(table, to, pieces, now),
   ]);
   let sequence = first;

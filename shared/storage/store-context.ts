@@ -3,6 +3,7 @@ import type { Log } from '../domain/log.ts';
 import type { DueTimes } from './due-times.ts';
 import type { Table } from './dynamo.ts';
 import type { Fronts } from './front-memory.ts';
+import type { SizeGauge } from './size-gauge.ts';
 
 /** What the operations on messages are carried out with. */
 export interface StoreContext {
@@ -11,6 +12,7 @@ export interface StoreContext {
   readonly random: RandomSource;
   readonly fronts: Fronts;
   readonly dueTimes: DueTimes;
+  readonly gauge: SizeGauge;
   /**
    * Takes work that must be done but that no client need wait for, such as the deletion of a
    * payload nothing refers to any more. A crash loses it; the sweep finds what it left.

@@ -13,7 +13,7 @@ const COMMENT = /\/\/[^\n]*|\/\*[\s\S]*?\*\//y;
 const QUOTED = /'(?:[^'\\\n]|\\[\s\S])*'|"(?:[^"\\\n]|\\[\s\S])*"/y;
 const BEFORE_LENGTH = 40;
 /** Stands for a value inside a template. */
-const VALUE = `${"$"}{}`;
+const VALUE = `${'$'}{}`;
 
 /**
  * Every text literal of a TypeScript source, in the three ways of quoting, those inside templates

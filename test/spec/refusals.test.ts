@@ -143,14 +143,14 @@ const ADDRESSES: readonly Row[] = [
     what: 'PATCH q/messages',
     method: 'PATCH',
     path: 'q/messages',
-    sentence: /^The method PATCH is not supported here; supported: POST\.$/,
+    sentence: /^The method PATCH is not supported here; supported: (?:[A-Z]+, )*POST\b.*\.$/,
   },
   {
     ...noMethod,
     what: 'PATCH q/messages/head',
     method: 'PATCH',
     path: 'q/messages/head',
-    sentence: /^The method PATCH is not supported here; supported: POST, DELETE\.$/,
+    sentence: /^The method PATCH is not supported here; supported: (?=.*POST)(?=.*DELETE).*\.$/,
   },
 ];
 

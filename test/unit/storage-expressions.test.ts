@@ -4,7 +4,9 @@ import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import { ensureTables } from '../../local/tables.ts';
 import type { Block } from '../../shared/domain/block.ts';
-import type { Log } from '../../shared/domain/log.ts';
+import { QUEUE_DEFAULTS } from '../../shared/domain/descriptions.ts';
+import type { Entity } from '../../shared/domain/entity.ts';
+import { type Log, logOf } from '../../shared/domain/log.ts';
 import { isHeld, type Slot } from '../../shared/domain/slot.ts';
 import {
   fromBlockItem,
@@ -50,7 +52,7 @@ test('changes of several slots become one write whose values are shared', () => 
   ]);
   assert.equal(
     update.UpdateExpression,
-    'SET #s.#_0 = :v1, #s.#_1 = :v1, #s.#_4.#u = :v4, #s.#_5.#u = :v4 REMOVE #s.#_2, #s.#_3.#t, #s.#_3.#u, #s.#_4.#t',
+    'SET #s.#_0 = :v3, #s.#_1 = :v3, #s.#_4.#u = :v4, #s.#_5.#u = :v4 REMOVE #s.#_2, #s.#_3.#t, #s.#_3.#u, #s.#_4.#t',
   );
   assert.equal(Object.keys(update.ExpressionAttributeValues ?? {}).length, 5);
 });
@@ -130,11 +132,17 @@ async function startTable(t: TestContext): Promise<{ table: Table; log: Log }> {
   const client = engineClient();
   t.after(() => client.destroy());
   await ensureTables(client, TABLES);
-  const entityId = randomBytes(6).toString('hex');
-  return {
-    table: new Table(client, TABLES.messages),
-    log: { entityId, partition: 0, subQueue: 'main', generation: 0 },
+  const entity: Entity = {
+    id: randomBytes(6).toString('hex'),
+    key: 'q',
+    name: 'q',
+    epoch: 1,
+    generations: { main: 0, deadLetter: 0, transferDeadLetter: 0 },
+    createdAt: NOW,
+    updatedAt: NOW,
+    description: QUEUE_DEFAULTS,
   };
+  return { table: new Table(client, TABLES.messages), log: logOf(entity, 'main', 0) };
 }
 
 test('slots are named by one letter each, and a block names no more than it can', () => {

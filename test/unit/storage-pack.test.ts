@@ -3,7 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { ensureTables } from '../../local/tables.ts';
 import type { Block } from '../../shared/domain/block.ts';
-import type { Log } from '../../shared/domain/log.ts';
+import { QUEUE_DEFAULTS } from '../../shared/domain/descriptions.ts';
+import type { Entity } from '../../shared/domain/entity.ts';
+import { type Log, logOf } from '../../shared/domain/log.ts';
 import type { Message } from '../../shared/domain/message.ts';
 import type { Slot } from '../../shared/domain/slot.ts';
 import { SLOTS_MAX, toBlockItem } from '../../shared/storage/block-item.ts';
@@ -21,7 +23,17 @@ import { engineClient, TABLES } from '../support/start-broker.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const KB = 1024;
-const LOG: Log = { entityId: 'abcdefgh', partition: 0, subQueue: 'main', generation: 0 };
+const ENTITY: Entity = {
+  id: 'abcdefgh',
+  key: 'q',
+  name: 'q',
+  epoch: 0,
+  generations: { main: 0, deadLetter: 0, transferDeadLetter: 0 },
+  createdAt: NOW,
+  updatedAt: NOW,
+  description: QUEUE_DEFAULTS,
+};
+const LOG: Log = logOf(ENTITY, 'main', 0);
 
 const message = (body: Uint8Array, more: Partial<Message> = {}): Message => ({
   messageId: randomBytes(16).toString('hex'),
@@ -160,10 +172,6 @@ const SHAPES: readonly (readonly [string, (filler: Uint8Array) => Item])[] = [
   ['text', (d) => ({ d: { S: 'ä'.repeat(d.length >> 1) + 'x'.repeat(d.length % 2) } })],
   ['small numbers', (d) => ({ a: { N: '7' }, b: { N: '10' }, c: { N: '123' }, d: { B: d } })],
   ['an instant', (d) => ({ u: { N: '1790000000123' }, d: { B: d } })],
-  [
-    'round instants',
-    (d) => ({ u: { N: '1790000000000' }, v: { N: '1767225600000' }, d: { B: d } }),
-  ],
   ['zero and a negative number', (d) => ({ z: { N: '0' }, n: { N: '-1234567' }, d: { B: d } })],
   ['empty maps', (d) => ({ s: { M: { A: { M: {} }, B: { M: {} } } }, d: { B: d } })],
   [
@@ -204,7 +212,7 @@ for (const [what, messages] of PACKED.filter(([, list]) => list.length < 200)) {
 }
 
 for (const kilobytes of [1, 8, 64, 256]) {
-  test(`the payload of a message of ${kilobytes} KB that nothing can compress costs ${kilobytes} units`, async (t) => {
+  test(`the payload of ${kilobytes} KB that nothing can compress costs no unit more than its size`, async (t) => {
     const { table, meter, log } = await startEngine(t);
     for (let round = 0; round < 3; round++) {
       const [packed, ...others] = pack([message(randomBytes(kilobytes * KB))], log);

@@ -1,0 +1,131 @@
+import { availableParallelism, cpus, totalmem } from 'node:os';
+import { type Costs, OPERATIONS, type OperationCost } from './counted-units.ts';
+import {
+  dollarsPerMillion,
+  durationDollarsPerMillion,
+  PRICES,
+  requestDollarsPerMillion,
+} from './prices.ts';
+import type { Rates } from './throughput.ts';
+
+/** What was found out for one kind of body and one size of batch. */
+export interface Row {
+  readonly body: string;
+  readonly batch: number;
+  readonly costs: Costs;
+  readonly rates: Rates;
+}
+
+export interface Report {
+  readonly engine: string;
+  /** The options after `npm run bench --`, to do it again. */
+  readonly options: readonly string[];
+  readonly rows: readonly Row[];
+}
+
+type Cells = readonly (string | number)[];
+
+const COST_TITLES = [
+  ...['body', 'batch', 'operation', 'write units', 'read units', 'requests', 'round trips'],
+  ...['$ per million', 'HTTP requests', '$ gateway'],
+];
+const RATE_TITLES = [
+  ...['body', 'batch', 'clients', 'sent', 'received, then settled', 'both in one call'],
+];
+/** A size of function and a time for one call, to give an idea of what its running costs. */
+const EXAMPLE = { ms: 10, megabytes: 512 };
+
+/** The whole report as Markdown. */
+export function printReport({ engine, options, rows }: Report): string {
+  return `# Results of the benchmark
+
+Written by \`${['npm run bench', ...(options.length > 0 ? ['--', ...options] : [])].join(' ')}\`; do not edit.
+
+- Machine: ${availableParallelism()} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GB
+- Node ${process.versions.node}
+- Engine: ${engine}
+
+## What a message costs
+
+For each message: capacity units of DynamoDB as the engine reports them (\`ReturnConsumedCapacity\`), corrected to
+the service's price where an engine reports a transaction or a failed condition differently; requests to
+DynamoDB; and requests over HTTP. What is done behind an answer is counted too, except among the round trips,
+which are the requests that wait for one another before a call is answered (the worst call). A batch that is
+larger than the service takes at once (1 MiB sent, 3 MiB received) goes in several calls.
+
+Dollars are for a million messages, on demand in us-east-1: $${PRICES.perMillionWriteUnits} for a million write units and
+$${PRICES.perMillionReadUnits} for a million read units. Apart from them, "$ gateway" is API Gateway (HTTP API, $${PRICES.perMillionHttpRequests.toFixed(2)} for
+a million requests) with Lambda's invocations ($${PRICES.perMillionInvocations.toFixed(2)}). The time of the functions comes on top: ${EXAMPLE.ms} ms with
+${EXAMPLE.megabytes} MB are $${durationDollarsPerMillion(EXAMPLE.ms, EXAMPLE.megabytes).toFixed(3)} for a million calls.
+
+${table(COST_TITLES, rows.flatMap(costLines))}
+
+## How fast it goes
+
+Messages a second over HTTP on this machine: server, engine and clients in processes of their own, all of
+them on these cores. Single messages by calls in the style of the REST API.
+
+${table(RATE_TITLES, rows.map(rateLine))}
+`;
+}
+
+/** The lines of one row, as they are printed while the benchmark runs. */
+export function printRow(row: Row): string {
+  const { sent, receivedAndSettled, inOneCall, clients } = row.rates;
+  const lines = costLines(row).map((line) => line.slice(2).join('  '));
+  return [
+    `${row.body} × ${row.batch}`,
+    ...lines.map((line) => `  ${line}`),
+    `  ${clients} clients: ${rounded(sent)} msg/s sent, ${rounded(receivedAndSettled)} received, then settled, ${rounded(inOneCall)} in one call`,
+  ].join('\n');
+}
+
+function costLines({ body, batch, costs }: Row): readonly Cells[] {
+  const lines = OPERATIONS.map((operation) => costLine(body, batch, operation, costs[operation]));
+  return [...lines, costLine('', '', '**sum**', sum(OPERATIONS.map((each) => costs[each])))];
+}
+
+function costLine(
+  body: string,
+  batch: number | string,
+  operation: string,
+  cost: OperationCost,
+): Cells {
+  return [
+    ...[body, batch, operation, short(cost.write), short(cost.read), short(cost.requests)],
+    ...[cost.roundTrips, dollarsPerMillion(cost).toFixed(3), short(cost.httpRequests)],
+    requestDollarsPerMillion(cost.httpRequests).toFixed(3),
+  ];
+}
+
+function sum(costs: readonly OperationCost[]): OperationCost {
+  const total = (unit: keyof OperationCost) => costs.reduce((all, cost) => all + cost[unit], 0);
+  return {
+    write: total('write'),
+    read: total('read'),
+    requests: total('requests'),
+    httpRequests: total('httpRequests'),
+    roundTrips: total('roundTrips'),
+  };
+}
+
+function rateLine({ body, batch, rates }: Row): Cells {
+  const { clients, sent, receivedAndSettled, inOneCall } = rates;
+  return [body, batch, clients, ...[sent, receivedAndSettled, inOneCall].map(rounded)];
+}
+
+/** Three decimals below ten, fewer above: beyond that they say nothing. */
+function short(value: number): string {
+  return value.toFixed(value < 10 ? 3 : 1);
+}
+
+/** To two digits or three: the next run says something else. */
+function rounded(perSecond: number): string {
+  return Number(perSecond.toPrecision(perSecond < 100 ? 2 : 3)).toLocaleString('en-US');
+}
+
+function table(titles: readonly string[], lines: readonly Cells[]): string {
+  const cells = (line: Cells) => `| ${line.join(' | ')} |`;
+  const rule = titles.map((_, i) => (i === 0 ? '---' : '---:'));
+  return [titles, rule, ...lines].map(cells).join('\n');
+}

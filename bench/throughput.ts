@@ -1,0 +1,148 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { ROOT_KEY } from '../local/welcome.ts';
+import { type BodySet, intoCalls } from './bodies.ts';
+import { cycle } from './counted-units.ts';
+import { BenchClient, type Lock, prepareSend } from './http-client.ts';
+
+/** Messages a second, over HTTP, by all clients together. */
+export interface Rates {
+  readonly clients: number;
+  readonly sent: number;
+  /** A receive, then a settlement, as two calls. */
+  readonly receivedAndSettled: number;
+  /** Each call settles what the last one brought, and receives. */
+  readonly inOneCall: number;
+}
+
+/** The local server in a process of its own. */
+export interface ServerProcess {
+  measure(set: BodySet, batch: number, ms: number): Promise<Rates>;
+  stop(): Promise<void>;
+}
+
+export interface ServerOptions {
+  readonly engine: string | undefined;
+  /** Where the server leaves its processor profile when it ends; absent where none is wanted. */
+  readonly profileDirectory: string | undefined;
+}
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const CLIENTS_SINGLE = 32;
+const CLIENTS_BATCH = 4;
+/** Bounds what the engine has to keep in memory. */
+const SENT_BYTES_MAX = 64 * 1024 * 1024;
+
+/** Starts `local/main.ts`. Clients run here, so they do not share the server's thread. */
+export async function startServerProcess(options: ServerOptions): Promise<ServerProcess> {
+  const { engine, profileDirectory } = options;
+  const profile =
+    profileDirectory === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDirectory}`];
+  const program = ['--import', 'tsx', 'local/main.ts', '--quiet', '--port', '0'];
+  const choice = engine === undefined ? [] : ['--engine', engine];
+  const child = spawn(process.execPath, [...profile, ...program, ...choice], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  const url = await Promise.race([
+    once(child.stdout.setEncoding('utf8'), 'data').then(([text]) => String(text).trim()),
+    ended.then(() => undefined),
+  ]);
+  if (url === undefined) throw new Error('The server did not start.');
+  let queues = 0;
+  return {
+    measure: async (set, batch, ms) => {
+      const clients = batch === 1 ? CLIENTS_SINGLE : CLIENTS_BATCH;
+      const http = new BenchClient(url, ROOT_KEY, clients);
+      const load = { http, queue: `bench-${queues++}`, set, batch, clients, ms };
+      const rates = await measure(load);
+      http.close();
+      return rates;
+    },
+    stop: async () => {
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
+
+interface Load {
+  readonly http: BenchClient;
+  readonly queue: string;
+  readonly set: BodySet;
+  readonly batch: number;
+  readonly clients: number;
+  readonly ms: number;
+}
+
+async function measure(load: Load): Promise<Rates> {
+  const { http, queue, set, clients } = load;
+  await http.createQueue(queue, set.messageKilobytesMax);
+  const sent = await measureSend(load);
+  const receivedAndSettled = await measureReceive(load);
+  // What is left may not last for another measurement.
+  await measureSend(load);
+  const inOneCall = await measureOneCall(load);
+  await http.deleteQueue(queue);
+  return { clients, sent, receivedAndSettled, inOneCall };
+}
+
+/** Runs the same in all clients until each says that it has nothing to do, or the time is over. */
+async function perSecond(
+  { clients, ms }: Load,
+  client: () => () => Promise<number>,
+): Promise<number> {
+  let messages = 0;
+  const begun = performance.now();
+  const run = async () => {
+    const turn = client();
+    while (performance.now() - begun < ms) {
+      const done = await turn();
+      if (done === 0) return;
+      messages += done;
+    }
+  };
+  await Promise.all(Array.from({ length: clients }, run));
+  return messages / ((performance.now() - begun) / 1000);
+}
+
+function measureSend(load: Load): Promise<number> {
+  const { http, queue, set, batch } = load;
+  const bodies = cycle(set.bodies, Math.max(batch, set.bodies.length));
+  const calls = intoCalls(bodies, batch).map((call) => ({
+    prepared: prepareSend(call, batch > 1),
+    messages: call.length,
+  }));
+  let next = 0;
+  let bytes = 0;
+  return perSecond(load, () => async () => {
+    const call = calls[next++ % calls.length];
+    if (call === undefined || bytes > SENT_BYTES_MAX) return 0;
+    bytes += call.prepared.body.length;
+    await http.send(queue, call.prepared);
+    return call.messages;
+  });
+}
+
+function measureReceive(load: Load): Promise<number> {
+  const { http, queue, batch } = load;
+  return perSecond(load, () => async () => {
+    const { locks } = await http.receive(queue, batch);
+    if (locks.length > 0) await http.complete(queue, locks);
+    return locks.length;
+  });
+}
+
+function measureOneCall(load: Load): Promise<number> {
+  const { http, queue, batch } = load;
+  return perSecond(load, () => {
+    let held: readonly Lock[] = [];
+    return async () => {
+      const { locks } = await http.completeAndReceive(queue, held, batch);
+      held = locks;
+      return locks.length;
+    };
+  });
+}

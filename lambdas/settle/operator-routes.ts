@@ -1,0 +1,57 @@
+import type { Context, Hono } from 'hono';
+import type { OperatorAction } from '../../shared/broker/broker.ts';
+import type { EntityPath } from '../../shared/domain/entity-path.ts';
+import { jsonAnswer } from '../http/json-answer.ts';
+import {
+  parseDeadLetters,
+  parseDelete,
+  parseResubmit,
+  printOutcomes,
+  requirePurge,
+} from '../http/operator-json.ts';
+import type { HttpParts } from '../http/parts.ts';
+import { readBody } from '../http/request-body.ts';
+import { serve } from '../http/routing.ts';
+import { parseSequenceNumbers } from '../http/sequence-numbers.ts';
+
+/** Adds what an operator does to messages without receiving them: to single ones, and to many. */
+export function serveOperator(app: Hono, parts: HttpParts): void {
+  const { broker } = parts;
+  const operate = async (
+    c: Context,
+    path: EntityPath,
+    action: OperatorAction,
+    numbers: readonly bigint[],
+  ): Promise<Response> => {
+    const done = await broker.operate(path, action, numbers);
+    return jsonAnswer(c, printOutcomes(numbers, done));
+  };
+
+  for (const kind of ['breakLock', 'reactivate'] as const) {
+    serve(app, parts, kind, async (c, path) =>
+      operate(c, path, { kind }, parseSequenceNumbers(await readBody(c.req.raw))),
+    );
+  }
+  serve(app, parts, 'deadLetter', async (c, path) => {
+    const { sequenceNumbers, action } = parseDeadLetters(await readBody(c.req.raw));
+    return operate(c, path, action, sequenceNumbers);
+  });
+  serve(app, parts, 'delete', async (c, path) => {
+    const request = parseDelete(await readBody(c.req.raw));
+    if ('sequenceNumbers' in request) {
+      return operate(c, path, { kind: 'delete' }, request.sequenceNumbers);
+    }
+    const { maxMessages, enqueuedBefore: before } = request;
+    const deleted = await broker.deleteMessages(path, { maxMessages, before });
+    return jsonAnswer(c, JSON.stringify({ deleted }));
+  });
+  serve(app, parts, 'resubmit', async (c, path) => {
+    const resubmitted = await broker.resubmit(path, parseResubmit(await readBody(c.req.raw)));
+    return jsonAnswer(c, JSON.stringify({ resubmitted }));
+  });
+  serve(app, parts, 'purge', async (c, path) => {
+    requirePurge(await readBody(c.req.raw));
+    await broker.purge(path);
+    return jsonAnswer(c, '{}');
+  });
+}
