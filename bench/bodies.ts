@@ -7,7 +7,7 @@ import { LoadRandom } from '../test/support/load-random.ts';
 export interface BodySet {
   readonly name: string;
   /** Cycled through in order. */
-  readonly bodies: readonly string[];
+  readonly bodies: readonly Buffer[];
   /** No two need be alike, so that one tells nothing about the others. */
   readonly isReal: boolean;
   /** The limit that the queue needs, in KB; absent where the default will do. */
@@ -26,7 +26,7 @@ const MESSAGE_ROOM_BYTES = 256;
 /** The bodies of the standard table; the same ones in every run. */
 export function standardBodies(): readonly BodySet[] {
   const random = new LoadRandom(SEED);
-  const many = (name: string, count: number, make: () => string): BodySet => ({
+  const many = (name: string, count: number, make: () => Buffer): BodySet => ({
     name,
     bodies: Array.from({ length: count }, make),
     isReal: false,
@@ -35,7 +35,7 @@ export function standardBodies(): readonly BodySet[] {
     many('200 B', BODIES, () => jsonOf(random, 200)),
     many('1 KB', BODIES, () => jsonOf(random, KB)),
     many('64 KB, JSON', LARGE_BODIES, () => jsonOf(random, 64 * KB)),
-    many('64 KB, random', LARGE_BODIES, () => incompressible(random, 64 * KB)),
+    many('64 KB, random', LARGE_BODIES, () => noise(random, 64 * KB)),
   ];
 }
 
@@ -43,9 +43,10 @@ export function standardBodies(): readonly BodySet[] {
 export function corpusBodies(file: string): BodySet {
   const bodies = readFileSync(file, 'utf8')
     .split('\n')
-    .filter((line) => line !== '');
+    .filter((line) => line !== '')
+    .map((line) => Buffer.from(line));
   if (bodies.length === 0) throw new Error(`The corpus ${file} holds no document.`);
-  const largest = Math.max(...bodies.map((body) => Buffer.byteLength(body)));
+  const largest = Math.max(...bodies.map(({ byteLength }) => byteLength));
   const needed = Math.ceil((largest + MESSAGE_ROOM_BYTES) / KB);
   return {
     name: `corpus ${basename(file)}`,
@@ -56,12 +57,12 @@ export function corpusBodies(file: string): BodySet {
 }
 
 /** Cuts bodies into calls of at most `messages` messages, and of what one batch may hold. */
-export function intoCalls(bodies: readonly string[], messages: number): readonly string[][] {
-  const calls: string[][] = [];
-  let call: string[] = [];
+export function intoCalls(bodies: readonly Buffer[], messages: number): readonly Buffer[][] {
+  const calls: Buffer[][] = [];
+  let call: Buffer[] = [];
   let bytes = 0;
   for (const body of bodies) {
-    const size = Buffer.byteLength(body) + MESSAGE_ROOM_BYTES;
+    const size = body.byteLength + MESSAGE_ROOM_BYTES;
     if (call.length >= messages || (call.length > 0 && bytes + size > LIMITS.batchBytes)) {
       calls.push(call);
       call = [];
@@ -75,7 +76,7 @@ export function intoCalls(bodies: readonly string[], messages: number): readonly
 }
 
 /** JSON of exactly that many bytes, such as an application sends: names repeat, values do not. */
-function jsonOf(random: LoadRandom, bytes: number): string {
+function jsonOf(random: LoadRandom, bytes: number): Buffer {
   const head = `{"id":"${hex(random, 8)}","type":"order.${random.pick(VERBS)}","at":"${instant(random)}"`;
   const lines: string[] = [];
   const room = bytes - head.length - `,"lines":[],"note":""}`.length;
@@ -88,13 +89,12 @@ function jsonOf(random: LoadRandom, bytes: number): string {
   }
   const commas = Math.max(0, lines.length - 1);
   const rest = room - (length - lines.length) - commas;
-  return `${head},"lines":[${lines.join(',')}],"note":"${words(random, rest)}"}`;
+  return Buffer.from(`${head},"lines":[${lines.join(',')}],"note":"${words(random, rest)}"}`);
 }
 
-/** Base64 of random bytes is text, and yet next to nothing of it can be saved but its eighth bit. */
-function incompressible(random: LoadRandom, bytes: number): string {
-  const noise = Buffer.from(Array.from({ length: bytes }, () => random.below(256)));
-  return noise.toString('base64').slice(0, bytes);
+/** Bytes that no compression makes fewer, as of an image. */
+function noise(random: LoadRandom, bytes: number): Buffer {
+  return Buffer.from(Array.from({ length: bytes }, () => random.below(256)));
 }
 
 function words(random: LoadRandom, length: number): string {
@@ -104,7 +104,7 @@ function words(random: LoadRandom, length: number): string {
 }
 
 function hex(random: LoadRandom, bytes: number): string {
-  return Buffer.from(Array.from({ length: bytes }, () => random.below(256))).toString('hex');
+  return noise(random, bytes).toString('hex');
 }
 
 function instant(random: LoadRandom): string {

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { Agent, request } from 'node:http';
 import { createSasToken } from '../lambdas/http/sas-token.ts';
 
@@ -8,13 +9,13 @@ const TOKEN_MS = 24 * 60 * 60 * 1000;
 interface Call {
   readonly method: string;
   readonly path: string;
-  readonly body?: string;
+  readonly body?: string | Buffer;
   readonly contentType?: string;
 }
 
 interface Answer {
   readonly status: number;
-  readonly text: string;
+  readonly bytes: Buffer;
   readonly location: string | undefined;
 }
 
@@ -25,7 +26,7 @@ export type Lock = { readonly address: string } | { readonly token: string };
 export interface Received {
   readonly locks: readonly Lock[];
   /** The body of the first message, as it came: to see that it is one of those that were sent. */
-  readonly firstBody: string;
+  readonly firstBody: Buffer;
 }
 
 /**
@@ -79,11 +80,11 @@ export class BenchClient {
   async receive(queue: string, maxMessages: number): Promise<Received> {
     const many = maxMessages === 1 ? '' : `&maxMessages=${maxMessages}`;
     const path = `/${queue}/messages/head?timeout=0${many}`;
-    const { text, location, status } = await this.#call([201, 204], { method: 'POST', path });
-    if (status === 204) return { locks: [], firstBody: '' };
-    if (maxMessages > 1) return readBatch(JSON.parse(text) as readonly WireMessage[]);
+    const { bytes, location, status } = await this.#call([201, 204], { method: 'POST', path });
+    if (status === 204) return NOTHING;
+    if (maxMessages > 1) return readBatch(JSON.parse(String(bytes)) as readonly WireMessage[]);
     if (location === undefined) throw new Error('A locked message has an address.');
-    return { locks: [{ address: new URL(location).pathname }], firstBody: text };
+    return { locks: [{ address: new URL(location).pathname }], firstBody: bytes };
   }
 
   /** Completes by the address of a lock, or all in one call. */
@@ -93,13 +94,13 @@ export class BenchClient {
       await this.#call(200, { method: 'DELETE', path: first.address });
       return;
     }
-    const { text } = await this.#call(200, {
+    const { bytes } = await this.#call(200, {
       method: 'POST',
       path: `/${queue}/messages/$settle`,
       contentType: 'application/json',
       body: JSON.stringify({ settlements: locks.map(toSettlement) }),
     });
-    if (text.includes('"settled":false')) throw new Error(`A message was not completed: ${text}`);
+    if (bytes.includes('"settled":false')) throw new Error(`Not all were completed: ${bytes}`);
   }
 
   /** Completes earlier messages and receives further ones in one call. */
@@ -109,20 +110,20 @@ export class BenchClient {
     maxMessages: number,
   ): Promise<Received> {
     if (locks.length === 0) return await this.receive(queue, Math.max(2, maxMessages));
-    const { text } = await this.#call(200, {
+    const { bytes } = await this.#call(200, {
       method: 'POST',
       path: `/${queue}/messages/head?timeout=0&maxMessages=${maxMessages}`,
       contentType: 'application/json',
       body: JSON.stringify({ settlements: locks.map(toSettlement) }),
     });
-    const { messages } = JSON.parse(text) as { messages: readonly WireMessage[] };
+    const { messages } = JSON.parse(String(bytes)) as { messages: readonly WireMessage[] };
     return readBatch(messages);
   }
 
   async #call(expected: number | readonly number[], call: Call): Promise<Answer> {
     const answer = await this.#exchange(call);
     if ([expected].flat().includes(answer.status)) return answer;
-    throw new Error(`${call.method} ${call.path} answered ${answer.status}: ${answer.text}`);
+    throw new Error(`${call.method} ${call.path} answered ${answer.status}: ${answer.bytes}`);
   }
 
   #exchange({ method, path, body = '', contentType }: Call): Promise<Answer> {
@@ -147,8 +148,8 @@ export class BenchClient {
         response.on('error', reject);
         response.on('end', () => {
           const { statusCode = 0, headers } = response;
-          const text = Buffer.concat(chunks).toString('utf8');
-          resolve({ status: statusCode, text, location: headers.location });
+          const { location } = headers;
+          resolve({ status: statusCode, bytes: Buffer.concat(chunks), location });
         });
       });
       asked.end(bytes);
@@ -160,22 +161,32 @@ export class BenchClient {
 export type Prepared = Required<Pick<Call, 'body' | 'contentType'>>;
 
 /** One message as it is; several in the batch format. */
-export function prepareSend(bodies: readonly string[], asBatch: boolean): Prepared {
-  const [only = ''] = bodies;
-  if (!asBatch) return { body: only, contentType: 'application/json' };
-  const body = JSON.stringify(bodies.map((Body) => ({ Body })));
-  return { body, contentType: BATCH_TYPE };
+export function prepareSend(bodies: readonly Buffer[], asBatch: boolean): Prepared {
+  const [only = Buffer.alloc(0)] = bodies;
+  if (!asBatch) return { body: only, contentType: 'application/octet-stream' };
+  return { body: Buffer.from(JSON.stringify(bodies.map(toMessage))), contentType: BATCH_TYPE };
+}
+
+function toMessage(body: Buffer): Omit<WireMessage, 'BrokerProperties'> {
+  return isUtf8(body)
+    ? { Body: body.toString('utf8') }
+    : { Body: body.toString('base64'), BodyEncoding: 'base64' };
 }
 
 interface WireMessage {
   readonly Body: string;
+  readonly BodyEncoding?: 'base64';
   readonly BrokerProperties: { readonly LockToken: string };
 }
 
+const NOTHING: Received = { locks: [], firstBody: Buffer.alloc(0) };
+
 function readBatch(messages: readonly WireMessage[]): Received {
+  const [first] = messages;
+  if (first === undefined) return NOTHING;
   return {
     locks: messages.map(({ BrokerProperties: { LockToken } }) => ({ token: LockToken })),
-    firstBody: messages[0]?.Body ?? '',
+    firstBody: Buffer.from(first.Body, first.BodyEncoding ?? 'utf8'),
   };
 }
 

@@ -123,7 +123,7 @@ async function lockAll(
       };
     }),
   );
-  return { messages, lost: lostOf(log, targets, taken) };
+  return { messages: messages.sort(bySequenceNumber), lost: lostOf(log, targets, taken) };
 }
 
 /**
@@ -159,7 +159,11 @@ async function removeAll(receive: Receive, targets: readonly Target[]): Promise<
           failedDeliveries: slotOf(claim.block, number).deliveries,
         })),
   );
-  return { messages, lost: lostOf(log, targets, taken) };
+  return { messages: messages.sort(bySequenceNumber), lost: lostOf(log, targets, taken) };
+}
+
+function bySequenceNumber(a: ReceivedMessage, b: ReceivedMessage): number {
+  return a.sequenceNumber < b.sequenceNumber ? -1 : 1;
 }
 
 function lostOf(

@@ -2,12 +2,14 @@
  * What this process remembers of the front of a log: "nothing can be had before here until then",
  * so that receivers do not pay for what lies in front of the message they can have (design §3,
  * rule 10). A hint only. It is dropped at once when this process puts something back in front. What
- * other processes do there is found by looking again, piece by piece, once the memory has aged,
- * and by the whole walk that every receive makes before it goes away with nothing.
+ * other processes do there is found by looking again, piece by piece, once the memory is a second or
+ * two old, and by the whole walk that a receive then makes before it goes away with nothing.
  */
 export interface FrontMemory {
   /** Sort key from which blocks are worth reading. */
   readonly from: string;
+  /** The epoch of the entity; locks of an older one hold nothing back. */
+  readonly epoch: number;
   /** Epoch ms at which something before `from` may come free. */
   readonly until: number;
   /** Monotonic ms of the last complete look. */
@@ -15,6 +17,9 @@ export interface FrontMemory {
   /** Where the next piece of a renewed look starts; absent while none is under way. */
   readonly cursor?: string;
 }
+
+/** How far a log is closed, seen from its front. */
+export type Closed = Pick<FrontMemory, 'from' | 'until' | 'epoch'>;
 
 const FRESH_MS = 1500;
 const LOGS_MAX = 10_000;
@@ -30,10 +35,10 @@ export class Fronts {
   }
 
   /** What is remembered of a log and still holds. */
-  recall(log: string, now: number): FrontMemory | undefined {
+  recall(log: string, now: number, epoch: number): FrontMemory | undefined {
     const memory = this.#memories.get(log);
     if (memory === undefined) return undefined;
-    if (now < memory.until) return memory;
+    if (now < memory.until && memory.epoch === epoch) return memory;
     this.#memories.delete(log);
     return undefined;
   }
@@ -44,13 +49,13 @@ export class Fronts {
   }
 
   /** Remembers after a complete look from the first block on. */
-  remember(log: string, from: string, until: number): void {
+  remember(log: string, { from, until, epoch }: Closed): void {
     if (this.#memories.size >= LOGS_MAX) this.#memories.clear();
-    this.#memories.set(log, { from, until, lookedAt: this.#monotonicNow() });
+    this.#memories.set(log, { from, until, epoch, lookedAt: this.#monotonicNow() });
   }
 
   /** Moves an existing memory on; its age stays, since what lies before was not looked at again. */
-  advance(log: string, memory: FrontMemory, from: string, until: number): void {
+  advance(log: string, memory: FrontMemory, { from, until }: Closed): void {
     const current = this.#memories.get(log);
     if (current === undefined || current.lookedAt !== memory.lookedAt) return;
     this.#memories.set(log, {
@@ -64,12 +69,10 @@ export class Fronts {
   noteLook(log: string, cursor: string | undefined): void {
     const memory = this.#memories.get(log);
     if (memory === undefined) return;
-    const { from, until, lookedAt } = memory;
+    const { cursor: _, ...rest } = memory;
     this.#memories.set(
       log,
-      cursor === undefined
-        ? { from, until, lookedAt: this.#monotonicNow() }
-        : { from, until, lookedAt, cursor },
+      cursor === undefined ? { ...rest, lookedAt: this.#monotonicNow() } : { ...rest, cursor },
     );
   }
 

@@ -4,6 +4,7 @@ import type { Message } from '../domain/message.ts';
 import { messageSize } from '../domain/outgoing-rules.ts';
 import { FRESH_SLOT, type Slot } from '../domain/slot.ts';
 import { SLOTS_MAX, toBlockItem } from './block-item.ts';
+import { keyItem } from './dynamo.ts';
 import { ITEM_BYTES_MAX, itemSize, UNIT_BYTES } from './item-size.ts';
 import { payloadKey } from './keys.ts';
 import { encodeMessages } from './message-codec.ts';
@@ -24,6 +25,8 @@ export interface PackedBlock {
 }
 
 const PAYLOAD_BYTES = 64 * 1024;
+/** A guess at the largest part number; it only matters how many digits it has. */
+const PARTS_MAX = 0;
 /** A transaction takes 100 items; a few are left for what else it must do. */
 export const BLOCKS_PER_SEND_MAX = 90;
 /** What numbers, times and states take beside body and properties. */
@@ -171,12 +174,11 @@ export function layPayload(
   if (encoded.byteLength <= room)
     return { payload: { ...common, inline: encoded, parts: 0 }, parts: [] };
 
-  const keyBytes =
-    itemSize({
-      pk: { S: payloadKey(log, reference, 0).pk },
-      sk: { S: `${reference}.00` },
-      d: { S: '' },
-    }) + 4;
+  const keyBytes = itemSize({
+    ...keyItem(payloadKey(log, reference, PARTS_MAX)),
+    q: { N: String(Number.MAX_SAFE_INTEGER) },
+    d: { S: '' },
+  });
   const overhang = (encoded.byteLength + keyBytes) % UNIT_BYTES;
   const inside = overhang <= room ? Math.min(overhang, encoded.byteLength) : 0;
   const parts: Uint8Array[] = [];

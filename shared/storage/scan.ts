@@ -53,7 +53,7 @@ export async function scan(
 ): Promise<Scan> {
   const { fronts } = context;
   const name = logKey(log);
-  const memory = fronts.recall(name, now);
+  const memory = fronts.recall(name, now, request.rules.epoch);
   if (memory === undefined) return await walk(context, log, request, now, FIRST_BLOCK);
 
   const isFresh = fronts.isFresh(memory);
@@ -79,10 +79,7 @@ async function walk(
   let limit = firstPage(request.maxMessages, context.fronts.reservedBlocks(logKey(log)));
   while (start !== undefined && choice.wantsMore) {
     const page = await readBlocks(context, log, { from: start, limit, consistent: true });
-    for (const block of page.blocks) {
-      if (!choice.wantsMore) break;
-      choice.consider(block);
-    }
+    for (const block of page.blocks) choice.consider(block);
     start = page.next;
     limit = Math.min(PAGE_MAX, limit * 2);
   }
@@ -107,7 +104,7 @@ async function lookAgain(
 ): Promise<void> {
   const { fronts } = context;
   const name = logKey(log);
-  const memory = fronts.recall(name, now);
+  const memory = fronts.recall(name, now, rules.epoch);
   if (memory === undefined) return;
   const { blocks, next } = await readBlocks(context, log, {
     from: memory.cursor ?? FIRST_BLOCK,
@@ -125,21 +122,27 @@ function sortKeyOf(block: Block): string {
   return blockSortKey(block.store, block.sequence);
 }
 
-/** Chooses from blocks as they come by, and follows how far the log is closed from its front on. */
+/** What one block has to offer. */
+interface Offer {
+  readonly block: Block;
+  readonly sortKey: string;
+  readonly survey: BlockSurvey;
+  /** Free, and not being claimed by others of this process. */
+  readonly free: readonly number[];
+  readonly isReserved: boolean;
+}
+
+/**
+ * Chooses from blocks as they come by, the lowest numbers first: blocks may overlap where messages
+ * were put back or dead-lettered one by one. Follows how far the log is closed from its front on.
+ */
 class Choice {
   readonly #context: StoreContext;
   readonly #name: string;
   readonly #request: ScanRequest;
   readonly #now: number;
-  readonly #targets: Target[] = [];
-  readonly #leftovers: Leftover[] = [];
-  #messages = 0;
-  #bytes = 0;
-  #isFull = false;
-  /** The first block in which something is left for others. */
-  #firstOpen: string | undefined;
-  #lastSeen: string | undefined;
-  #closedUntil = Number.POSITIVE_INFINITY;
+  readonly #offers: Offer[] = [];
+  #free = 0;
 
   constructor(context: StoreContext, log: Log, request: ScanRequest, now: number) {
     this.#context = context;
@@ -149,69 +152,86 @@ class Choice {
   }
 
   get wantsMore(): boolean {
-    return !this.#isFull && this.#messages < this.#request.maxMessages;
+    return this.#free < this.#request.maxMessages;
   }
 
   consider(block: Block): void {
-    const { fronts } = this.#context;
     const sortKey = sortKeyOf(block);
     const survey = surveyBlock(block, this.#request.rules, this.#now);
-    const reserved = fronts.reservedIn(this.#name, sortKey);
+    const reserved = this.#context.fronts.reservedIn(this.#name, sortKey);
     const free = reserved === undefined ? survey.free : survey.free.filter((s) => !reserved.has(s));
-    const slots = this.#take(block, free);
-    if (slots.length > 0) {
-      const release = fronts.reserve(this.#name, sortKey, slots);
-      this.#targets.push({ block, slots, release });
-    }
-    const isOver =
-      block.slots.size === 0 || survey.expired.length > 0 || survey.exhausted.length > 0;
-    const isLeftover = isOver && reserved === undefined;
-    if (isLeftover && this.#leftovers.length < LEFTOVERS_MAX) {
-      this.#leftovers.push({ block, survey });
-    }
-    this.#follow(sortKey, survey, slots.length, isLeftover || survey.free.length > slots.length);
-  }
-
-  #take(block: Block, free: readonly number[]): readonly number[] {
-    if (free.length === 0) return [];
-    const { maxMessages, maxBytes } = this.#request;
-    // The payload is read as a whole, so a block counts as a whole.
-    if (this.#messages > 0 && this.#bytes + block.payload.bytes > maxBytes) {
-      this.#isFull = true;
-      return [];
-    }
-    const slots = free.slice(0, maxMessages - this.#messages);
-    this.#messages += slots.length;
-    this.#bytes += block.payload.bytes;
-    return slots;
-  }
-
-  #follow(sortKey: string, survey: BlockSurvey, taken: number, isOpen: boolean): void {
-    this.#lastSeen = sortKey;
-    if (this.#firstOpen !== undefined) return;
-    if (isOpen) {
-      this.#firstOpen = sortKey;
-      return;
-    }
-    const { lockedUntil } = this.#request;
-    if (survey.nextFreeAt !== undefined) this.#closeUntil(survey.nextFreeAt);
-    if (taken > 0 && lockedUntil !== undefined) this.#closeUntil(lockedUntil);
-  }
-
-  #closeUntil(instant: number): void {
-    this.#closedUntil = Math.min(this.#closedUntil, instant);
+    this.#offers.push({ block, sortKey, survey, free, isReserved: reserved !== undefined });
+    this.#free += free.length;
   }
 
   result(from: string): Scan {
+    const { fronts } = this.#context;
+    const taken = this.#take();
+    const targets = this.#offers.flatMap(({ block, sortKey }) => {
+      const slots = taken.get(block);
+      if (slots === undefined) return [];
+      return [{ block, slots, release: fronts.reserve(this.#name, sortKey, slots) }];
+    });
+    const over = this.#offers.filter(isOver);
+    const closed = this.#closed(taken);
+    const { epoch } = this.#request.rules;
     const remember = (lost: readonly string[]) => {
-      const open = this.#firstOpen ?? (this.#lastSeen && `${this.#lastSeen}${JUST_AFTER}`);
-      if (open === undefined) return;
-      const front = [open, ...lost].sort()[0] ?? open;
-      const { fronts } = this.#context;
-      const memory = fronts.recall(this.#name, this.#now);
-      if (from === FIRST_BLOCK) fronts.remember(this.#name, front, this.#closedUntil);
-      else if (memory !== undefined) fronts.advance(this.#name, memory, front, this.#closedUntil);
+      if (closed === undefined) return;
+      const front = [closed.from, ...lost].sort()[0] ?? closed.from;
+      const memory = fronts.recall(this.#name, this.#now, epoch);
+      const now = { from: front, until: closed.until, epoch };
+      if (from === FIRST_BLOCK) fronts.remember(this.#name, now);
+      else if (memory !== undefined) fronts.advance(this.#name, memory, now);
     };
-    return { targets: this.#targets, leftovers: this.#leftovers, remember };
+    return { targets, leftovers: over.slice(0, LEFTOVERS_MAX), remember };
   }
+
+  /** The slots to claim, by block. */
+  #take(): ReadonlyMap<Block, readonly number[]> {
+    const { maxMessages, maxBytes } = this.#request;
+    const places = this.#offers
+      .flatMap(({ block, free }) =>
+        free.map((slot) => ({ block, slot, sequence: block.sequence + BigInt(slot) })),
+      )
+      .sort((a, b) => (a.sequence < b.sequence ? -1 : 1));
+    const taken = new Map<Block, number[]>();
+    let bytes = 0;
+    for (const { block, slot } of places.slice(0, maxMessages)) {
+      const slots = taken.get(block);
+      if (slots !== undefined) {
+        slots.push(slot);
+        continue;
+      }
+      // The payload is read as a whole, so a block counts as a whole.
+      if (taken.size > 0 && bytes + block.payload.bytes > maxBytes) break;
+      bytes += block.payload.bytes;
+      taken.set(block, [slot]);
+    }
+    return taken;
+  }
+
+  /** From where on something is left once the claims are done, and until when that holds. */
+  #closed(
+    taken: ReadonlyMap<Block, readonly number[]>,
+  ): { readonly from: string; readonly until: number } | undefined {
+    let until = Number.POSITIVE_INFINITY;
+    let last: string | undefined;
+    for (const offer of this.#offers) {
+      const { block, sortKey, survey, isReserved } = offer;
+      const slots = taken.get(block)?.length ?? 0;
+      const isOpen = isOver(offer) || isReserved || survey.free.length > slots;
+      if (isOpen) return { from: sortKey, until };
+      const { lockedUntil } = this.#request;
+      if (survey.nextFreeAt !== undefined) until = Math.min(until, survey.nextFreeAt);
+      if (slots > 0 && lockedUntil !== undefined) until = Math.min(until, lockedUntil);
+      last = sortKey;
+    }
+    return last === undefined ? undefined : { from: `${last}${JUST_AFTER}`, until };
+  }
+}
+
+/** Whether something in a block has to be cleared, which nobody else is at. */
+function isOver({ block, survey, isReserved }: Offer): boolean {
+  if (isReserved) return false;
+  return block.slots.size === 0 || survey.expired.length > 0 || survey.exhausted.length > 0;
 }

@@ -51,31 +51,40 @@ export async function settle(
       for (const { place } of group) outcomes[place] = error;
     }
   };
-  const work = groupByBlock(settlements).map(async (group) => {
-    await settleGroup(
-      group.filter(({ action }) => !isMove(action)),
-      settleInPlace,
-    );
-    await settleGroup(
-      group.filter(({ action }) => isMove(action)),
-      settleByMoving,
-    );
-  });
-  await Promise.all(work);
+  for (const groups of roundsByBlock(settlements)) {
+    const work = groups.map(async (group) => {
+      await settleGroup(
+        group.filter(({ action }) => !isMove(action)),
+        settleInPlace,
+      );
+      await settleGroup(
+        group.filter(({ action }) => isMove(action)),
+        settleByMoving,
+      );
+    });
+    await Promise.all(work);
+  }
   return outcomes;
 }
 
-function groupByBlock(settlements: readonly TokenSettlement[]): BlockSettlement[][] {
-  const groups = new Map<string, BlockSettlement[]>();
+/**
+ * Groups what concerns one block. A message that is named more than once, by an old token beside the
+ * live one, say, has its further mentions in later rounds: one write can change a slot once.
+ */
+function roundsByBlock(settlements: readonly TokenSettlement[]): BlockSettlement[][][] {
+  const rounds: Map<string, BlockSettlement[]>[] = [];
   for (const [place, { token, action }] of settlements.entries()) {
     const key = `${token.store}.${token.block}`;
-    const group = groups.get(key) ?? [];
-    // A token that is named twice can be settled once.
-    if (!group.some((other) => other.token.slot === token.slot))
-      group.push({ place, token, action });
-    groups.set(key, group);
+    const isFree = (round: Map<string, BlockSettlement[]>) =>
+      !round.get(key)?.some((other) => other.token.slot === token.slot);
+    let round = rounds.find(isFree);
+    if (round === undefined) {
+      round = new Map();
+      rounds.push(round);
+    }
+    round.set(key, [...(round.get(key) ?? []), { place, token, action }]);
   }
-  return [...groups.values()];
+  return rounds.map((round) => [...round.values()]);
 }
 
 async function settleInPlace(
@@ -200,27 +209,38 @@ export async function renew(
   const until = now + lockMs;
   const ends: (number | BrokerError)[] = tokens.map(() => lockLost());
   const asSettlements = tokens.map((token) => ({ token, action: { kind: 'complete' } as const }));
-  const work = groupByBlock(asSettlements).map(async (group) => {
-    let pending: readonly BlockSettlement[] = group;
-    for (let tries = 0; tries < TRIES_MAX && pending.length > 0; tries++) {
-      const changes = pending.map(
-        ({ token }): SlotChange => ({
-          number: token.slot,
-          when: { kind: 'locked', tag: token.tag, now },
-          effect: { kind: 'extend', until },
-        }),
-      );
-      const written = await context.table.update(keyOfTokens(log, pending), blockUpdate(changes));
-      if (written.done) {
-        for (const { place } of pending) ends[place] = until;
-        return;
-      }
-      const block = written.old && fromBlockItem(written.old);
-      pending = pending.filter(({ token }) =>
-        holdsLock(block?.slots.get(token.slot), token.tag, epoch, now),
-      );
-    }
-  });
-  await Promise.all(work);
+  for (const groups of roundsByBlock(asSettlements)) {
+    await Promise.all(
+      groups.map((group) => renewGroup(context, log, group, { until, now, epoch, ends })),
+    );
+  }
   return ends;
+}
+
+async function renewGroup(
+  context: StoreContext,
+  log: Log,
+  group: readonly BlockSettlement[],
+  renewal: { until: number; now: number; epoch: number; ends: (number | BrokerError)[] },
+): Promise<void> {
+  const { until, now, epoch, ends } = renewal;
+  let pending = group;
+  for (let tries = 0; tries < TRIES_MAX && pending.length > 0; tries++) {
+    const changes = pending.map(
+      ({ token }): SlotChange => ({
+        number: token.slot,
+        when: { kind: 'locked', tag: token.tag, now },
+        effect: { kind: 'extend', until },
+      }),
+    );
+    const written = await context.table.update(keyOfTokens(log, pending), blockUpdate(changes));
+    if (written.done) {
+      for (const { place } of pending) ends[place] = until;
+      return;
+    }
+    const block = written.old && fromBlockItem(written.old);
+    pending = pending.filter(({ token }) =>
+      holdsLock(block?.slots.get(token.slot), token.tag, epoch, now),
+    );
+  }
 }

@@ -60,7 +60,12 @@ test('a thousand messages that were scheduled one by one for the same second com
   assert.ok(requests <= 200, `${requests} requests`);
   const { write } = await broker.units(async () => {
     const received = await broker.receiveAndDeleteMany('q', 1000);
-    assert.deepEqual(bodies(received).map(Number).sort((a, b) => a - b), named(1000).map(Number));
+    assert.deepEqual(
+      bodies(received)
+        .map(Number)
+        .sort((a, b) => a - b),
+      named(1000).map(Number),
+    );
   });
   assert.ok(write <= 100, `${write} write units to receive them`);
 });
@@ -100,7 +105,9 @@ test('a cancel that races the activation: each message is either cancelled or de
     named(100).map((body) => due(60, body)),
   );
   broker.clock.advance({ seconds: 60, ms: -1 });
-  const cancels = scheduled.map(async (number) => (await broker.cancelScheduled('q', [number])).status);
+  const cancels = scheduled.map(
+    async (number) => (await broker.cancelScheduled('q', [number])).status,
+  );
   broker.clock.advance({ ms: 1 });
   const received = await receiveAll(broker);
   const cancelled = (await Promise.all(cancels)).filter((status) => status === 200).length;

@@ -60,7 +60,7 @@ export class QueueModel {
         lock: undefined,
         delayedUntil: 0,
         mayBeCleared: false,
-        properties: { origin: id },
+        properties: { sent: id },
       };
     });
     this.messages.push(...sent);
@@ -247,7 +247,8 @@ export class QueueModel {
   #allowClearing(): void {
     for (const message of this.inOrder('main')) {
       // Deferred ones only by those who ask for them (semantics §4.4).
-      if (message.state === 'Active' && this.isExpired(message)) message.mayBeCleared = true;
+      const isExpired = this.standing(message) === 'expired';
+      if (message.state === 'Active' && isExpired) message.mayBeCleared = true;
     }
   }
 

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict';
+import type { Received } from '../../support/test-broker.ts';
+import type { ModelMessage } from './model-message.ts';
+import type { QueueClient } from './queue-client.ts';
+import type { QueueModel } from './queue-model.ts';
+
+/** Holding what the bus shows against the model, and learning from it what the reference leaves open. */
+
+const PEEK_MAX = 250;
+const UNLIMITED_SECONDS = 922_337_203_685.477_54;
+
+type Queue = 'main' | 'dead';
+
+/** Peeks at the whole of a queue and compares. */
+export async function lookAt(model: QueueModel, client: QueueClient, place: Queue): Promise<void> {
+  checkPeeked(model, place, await client.peek(place, 0, PEEK_MAX), { from: 0, max: PEEK_MAX });
+}
+
+/** Makes certain where everything lies: of what is over, and of what has come due. */
+export async function lookAtAll(model: QueueModel, client: QueueClient): Promise<void> {
+  await lookAt(model, client, 'main');
+  await lookAt(model, client, 'dead');
+}
+
+/** Learns the numbers of what has come due, before a command that goes by numbers. */
+export async function lookIfOpen(model: QueueModel, client: QueueClient): Promise<void> {
+  if (model.numbers.isOpen) await lookAt(model, client, 'main');
+}
+
+/** What a peek showed: everything from a number on, in order, as it stands. */
+export function checkPeeked(
+  model: QueueModel,
+  place: Queue,
+  shown: readonly Received[],
+  { from, max }: { readonly from: number; readonly max: number },
+): void {
+  if (place === 'main') model.numbers.looked();
+  assert.ok(shown.length <= max, `a peek at ${max} messages shows ${shown.length}`);
+  const messages = shown.map((one) => recognized(model, place, one));
+  for (const [i, message] of messages.entries()) {
+    assert.deepEqual(asPeeked(shown[i]), expectedOnPeek(model, message));
+  }
+  const last = requireAscending(shown);
+  assert.ok(
+    shown.every((one) => numberOf(one) >= from),
+    `a peek from ${from} begins before it`,
+  );
+  const isAll = shown.length < max;
+  for (const message of model.inOrder(place)) {
+    if (messages.includes(message)) continue;
+    const number = message.sequence ?? Number.POSITIVE_INFINITY;
+    if (number < from || (!isAll && number > last)) continue;
+    assert.ok(model.mayHaveLeft(message), `a peek at ${place} does not show ${nameOf(message)}`);
+    model.left(message);
+  }
+}
+
+/** What a receive brought, before it is entered: the first of what can be had, in order. */
+export function checkReceived(
+  model: QueueModel,
+  place: Queue,
+  received: readonly Received[],
+  asked: number,
+): readonly ModelMessage[] {
+  if (place === 'main') {
+    model.polled();
+    model.numbers.looked();
+  }
+  assert.ok(received.length <= asked, `${received.length} messages came, ${asked} were asked for`);
+  const messages = received.map((one) => recognized(model, place, one));
+  const last = requireAscending(received);
+  for (const message of messages) {
+    const standing = `${message.state} and ${model.standing(message)}`;
+    assert.equal(standing, 'Active and free', `${nameOf(message)} was handed out`);
+  }
+  const isAll = received.length < asked;
+  for (const message of model.inOrder(place)) {
+    if (messages.includes(message) || message.state !== 'Active') continue;
+    if (model.standing(message) !== 'free') continue;
+    const isFirst = (message.sequence ?? Number.POSITIVE_INFINITY) < last;
+    assert.ok(!isAll && !isFirst, `${nameOf(message)} could be had and did not come`);
+    model.numbers.follows(message, last);
+  }
+  if (isAll && place === 'main') buryExhausted(model);
+  return messages;
+}
+
+/** At the latest a receiver that comes away with too little has seen to those that are used up. */
+function buryExhausted(model: QueueModel): void {
+  for (const message of model.inOrder('main')) {
+    const isDelayed = message.delayedUntil > model.now;
+    if (model.standing(message) === 'exhausted' && !isDelayed) model.left(message);
+  }
+}
+
+/** The message of the model that was seen. What was over may have gone to the dead-letter queue. */
+function recognized(model: QueueModel, place: Queue, seen: Received): ModelMessage {
+  const message = model.messages.find(({ id }) => id === seen.broker.MessageId);
+  assert.ok(message !== undefined, `there is no message ${seen.broker.MessageId}`);
+  if (message.place === 'main' && place === 'dead') {
+    const mayBeThere = model.mayHaveLeft(message) && model.isKept(message);
+    assert.ok(mayBeThere, `${nameOf(message)} must not be in the dead-letter queue`);
+    model.left(message);
+  }
+  assert.equal(message.place, place, `${nameOf(message)} was seen in ${place}`);
+  model.numbers.learn(message, numberOf(seen));
+  return message;
+}
+
+/** Returns the last number, or 0. */
+function requireAscending(seen: readonly Received[]): number {
+  const numbers = seen.map(numberOf);
+  const sorted = [...new Set(numbers)].sort((a, b) => a - b);
+  assert.deepEqual(numbers, sorted, 'messages are not in the order of their numbers');
+  return numbers.at(-1) ?? 0;
+}
+
+const numberOf = ({ broker }: Received): number => broker.SequenceNumber;
+const nameOf = ({ id, sequence }: ModelMessage): string => `${id} (number ${sequence ?? '?'})`;
+const date = (at: number): string => new Date(at).toUTCString();
+const seconds = (ms: number | undefined): number =>
+  ms === undefined ? UNLIMITED_SECONDS : ms / 1000;
+
+function asPeeked(shown: Received | undefined) {
+  assert.ok(shown !== undefined);
+  const { broker, body, properties } = shown;
+  return {
+    id: broker.MessageId,
+    body,
+    state: broker.State,
+    failedDeliveries: broker.DeliveryCount,
+    enqueued: broker.EnqueuedTimeUtc,
+    expires: broker['ExpiresAtUtc'],
+    timeToLive: broker.TimeToLive,
+    lockToken: broker['LockToken'],
+    properties,
+  };
+}
+
+/** Only a message's own time to live was computed as it was stored (semantics §5.1-10). */
+function expectedOnPeek(model: QueueModel, message: ModelMessage) {
+  const { id, body, state, enqueuedAt, ttlMs, properties } = message;
+  return {
+    id,
+    body,
+    state,
+    failedDeliveries: model.rawCount(message),
+    enqueued: date(enqueuedAt),
+    expires: ttlMs === undefined ? undefined : date(enqueuedAt + ttlMs),
+    timeToLive: seconds(ttlMs),
+    lockToken: undefined,
+    properties,
+  };
+}
+
+/** What a received message says of itself; to be asked before the delivery is entered. */
+export function checkContent(
+  model: QueueModel,
+  message: ModelMessage,
+  received: Received,
+  { isLocked, isAlone }: { readonly isLocked: boolean; readonly isAlone: boolean },
+): void {
+  const { id, body, state, place, enqueuedAt, ttlMs, properties } = message;
+  const { broker } = received;
+  const { defaultTtlMs, lockMs } = model.settings;
+  const expiry = model.expiryOf(message);
+  const until = isLocked ? date(model.now + lockMs) : undefined;
+  assert.deepEqual(
+    {
+      id: broker.MessageId,
+      body: received.body,
+      state: broker.State,
+      delivery: broker.DeliveryCount,
+      enqueued: broker.EnqueuedTimeUtc,
+      timeToLive: broker.TimeToLive,
+      lockedUntil: broker['LockedUntilUtc'],
+      hasToken: broker['LockToken'] !== undefined,
+      // Headers have no room for it, and mix the properties with others.
+      ...(isAlone ? {} : { expires: broker['ExpiresAtUtc'], properties: received.properties }),
+    },
+    {
+      id,
+      body,
+      state,
+      delivery: model.rawCount(message) + 1,
+      enqueued: date(enqueuedAt),
+      timeToLive: seconds(ttlMs ?? (place === 'main' ? defaultTtlMs : undefined)),
+      lockedUntil: until,
+      hasToken: isLocked,
+      ...(isAlone ? {} : { expires: expiry === undefined ? undefined : date(expiry), properties }),
+    },
+  );
+}

@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { expectStatus } from '../../support/test-broker.ts';
+import { lookAt, lookAtAll, lookIfOpen } from './compare.ts';
+import type { QueueSettings } from './model-message.ts';
+import type { QueueModel } from './queue-model.ts';
+import { msOf, pick, type Span, type Step, step } from './step.ts';
+
+type Queue = 'main' | 'dead';
+
+/** Moves the clock by a span. */
+export function pass(span: Span): Step {
+  return step(
+    `pass(${span})`,
+    () => true,
+    async (model, client) => {
+      const ms = msOf(span, model.settings);
+      client.broker.clock.advance({ ms });
+      model.advance(ms);
+      return undefined;
+    },
+  );
+}
+
+/** Moves the clock to where something changes by time alone: just before, exactly there, just after. */
+export function passTo(drawn: number, offset: -1 | 0 | 1): Step {
+  return step(
+    `passTo(${drawn} ${offset})`,
+    (model) => model.deadlines().length > 0,
+    async (model, client) => {
+      // The next ones rather than any: what lies far ahead would run everything else out.
+      const deadline = pick(model.deadlines().slice(0, 3), drawn);
+      const ms = Math.max(0, deadline - model.now + offset);
+      client.broker.clock.advance({ ms });
+      model.advance(ms);
+      return `+${ms} ms`;
+    },
+  );
+}
+
+/** Changes the settings of the queue. */
+export function update(settings: QueueSettings): Step {
+  return step(
+    `update(${printSettings(settings)})`,
+    () => true,
+    async (model, client) => {
+      // What is over has gone or stays by the old settings; new ones may let it live again.
+      await lookAtAll(model, client);
+      await client.update(settings);
+      model.update(settings);
+      return undefined;
+    },
+  );
+}
+
+/** Runs the sweep, on which nothing may depend that a client can observe. */
+export function sweep(): Step {
+  return step(
+    'sweep()',
+    () => true,
+    async (model, client) => {
+      await client.broker.sweep();
+      model.swept();
+      return undefined;
+    },
+  );
+}
+
+/** Empties a queue. */
+export function purge(place: Queue): Step {
+  return step(
+    `purge(${place})`,
+    (model) => model.inOrder(place).length > 0,
+    async (model, client) => {
+      await lookAtAll(model, client);
+      expectStatus(await client.call(place, 'purge'), 200);
+      model.purge(place);
+      return undefined;
+    },
+  );
+}
+
+/** Sends dead letters again. */
+export function resubmit(max: number): Step {
+  return step(
+    `resubmit(${max})`,
+    (model) => model.inOrder('dead').length > 0,
+    async (model, client) => {
+      await lookAtAll(model, client);
+      const messages = model.inOrder('dead').filter((message) => isFreeActive(model, message));
+      const moved = messages.slice(0, max);
+      const answer = await client.call('dead', 'resubmit', { maxMessages: max });
+      expectStatus(answer, 200);
+      assert.deepEqual(answer.json(), { resubmitted: moved.length });
+      model.resubmit(moved);
+      return moved.map(({ id }) => id).join(' ');
+    },
+  );
+}
+
+/** Deletes what was enqueued before an instant and is not held. */
+export function deleteOld(max: number, ageMs: number): Step {
+  return step(
+    `deleteOld(${max} older than ${ageMs} ms)`,
+    (model) => model.inOrder('main').length > 0,
+    async (model, client) => {
+      await lookAt(model, client, 'main');
+      const before = model.now - ageMs;
+      const old = model
+        .inOrder('main')
+        .filter((message) => isFreeActive(model, message) && message.enqueuedAt < before)
+        .slice(0, max);
+      const answer = await client.call('main', 'delete', {
+        maxMessages: max,
+        enqueuedBefore: new Date(before).toISOString(),
+      });
+      expectStatus(answer, 200);
+      assert.deepEqual(answer.json(), { deleted: old.length });
+      for (const message of old) model.remove(message);
+      return old.map(({ id }) => id).join(' ');
+    },
+  );
+}
+
+function isFreeActive(model: QueueModel, message: QueueModel['messages'][number]): boolean {
+  return message.state === 'Active' && model.standing(message) === 'free';
+}
+
+/** What an operator does to a message by its number. */
+export type Operation = 'breakLock' | 'reactivate' | 'delete' | 'deadLetter';
+
+/** An operator's hand on one message, of which it may well be too late to do so. */
+export function operate(operation: Operation, place: Queue, drawn: number): Step {
+  return step(
+    `${operation}(${place} ${drawn})`,
+    (model) => model.messages.length > 0 && (place === 'main' || operation !== 'deadLetter'),
+    async (model, client) => {
+      await lookIfOpen(model, client);
+      const suited = model.inOrder(place).filter((one) => isSuited(model, operation, one));
+      const pool = [...suited, ...suited, ...model.messages.slice(0, 1)];
+      const { sequence: number } = pick(pool, drawn);
+      if (number === undefined) return 'nothing to name';
+      const more = operation === 'deadLetter' ? { deadLetterReason: 'operator' } : {};
+      const isDone = await client.operate(place, operation, number, more);
+      const message = model.byNumber(place, number);
+      if (place === 'main') model.numbers.looked();
+      if (!isDone && message !== undefined && model.mayHaveLeft(message)) {
+        await lookAtAll(model, client);
+        return `${message.id} had left, or is held`;
+      }
+      const isExpected = message !== undefined && isSuited(model, operation, message);
+      assert.equal(isDone, isExpected, `${operation} of ${message?.id}`);
+      if (message !== undefined && isDone) carryOut(model, operation, message);
+      return `${message?.id} ${isDone}`;
+    },
+  );
+}
+
+function isSuited(
+  model: QueueModel,
+  operation: Operation,
+  message: QueueModel['messages'][number],
+): boolean {
+  const standing = model.standing(message);
+  if (operation === 'breakLock') return standing === 'locked';
+  if (standing === 'locked' || message.delayedUntil > model.now) return false;
+  if (operation === 'reactivate') return message.state === 'Deferred';
+  return operation === 'delete' || standing !== 'scheduled';
+}
+
+function carryOut(
+  model: QueueModel,
+  operation: Operation,
+  message: QueueModel['messages'][number],
+): void {
+  switch (operation) {
+    case 'breakLock':
+      message.lock = undefined;
+      break;
+    case 'reactivate':
+      message.state = 'Active';
+      break;
+    case 'delete':
+      model.remove(message);
+      break;
+    case 'deadLetter':
+      model.deadLetter(message, 'operator');
+      break;
+  }
+}
+
+/** Settings in one line. */
+export function printSettings(settings: QueueSettings): string {
+  const { lockMs, maxDeliveryCount, defaultTtlMs, deadLettersExpired } = settings;
+  const ttl = defaultTtlMs === undefined ? 'no ttl' : `ttl ${defaultTtlMs / 1000} s`;
+  const expired = deadLettersExpired ? 'dead-letters expired' : 'drops expired';
+  return `lock ${lockMs / 1000} s, ${maxDeliveryCount} deliveries, ${ttl}, ${expired}`;
+}

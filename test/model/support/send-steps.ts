@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { type BatchMessage, expectStatus } from '../../support/test-broker.ts';
+import { lookIfOpen } from './compare.ts';
+import type { ModelMessage } from './model-message.ts';
+import type { Draft, QueueModel } from './queue-model.ts';
+import { msOf, pickMany, type Span, type Step, step } from './step.ts';
+
+/** A message to send, with its times relative to now. */
+export interface Outgoing {
+  readonly ttl: Span | 'none';
+  /** How long it is scheduled ahead. */
+  readonly dueIn?: Span;
+  readonly bytes: number;
+}
+
+/** Sends one message or a batch, each now or for later. */
+export function send(outgoing: readonly Outgoing[]): Step {
+  return step(
+    `send(${outgoing.map(print).join(' ')})`,
+    () => true,
+    async (model, client) => {
+      const drafts = outgoing.map((one) => draftOf(model, one));
+      const sent = model.send(drafts);
+      expectStatus(await client.send(sent.map((one, i) => toBatch(one, drafts[i]))), 201);
+      return sent.map(({ id }) => id).join(' ');
+    },
+  );
+}
+
+/** Schedules by the operation that tells the numbers. */
+export function schedule(outgoing: readonly (Outgoing & { readonly dueIn: Span })[]): Step {
+  return step(
+    `schedule(${outgoing.map(print).join(' ')})`,
+    () => true,
+    async (model, client) => {
+      const drafts = outgoing.map((one) => draftOf(model, one));
+      const sent = model.send(drafts);
+      const batch = sent.map((one, i) => toBatch(one, drafts[i]));
+      const answer = await client.broker.request(
+        'POST',
+        `${client.path('main')}/messages/$schedule`,
+        { body: JSON.stringify(batch) },
+      );
+      expectStatus(answer, 201);
+      const { sequenceNumbers } = answer.json<{ sequenceNumbers: number[] }>();
+      assert.equal(sequenceNumbers.length, sent.length);
+      for (const [i, message] of sent.entries()) {
+        model.numbers.learn(message, sequenceNumbers[i] ?? 0);
+      }
+      return sent.map(({ id, sequence }) => `${id}=${sequence}`).join(' ');
+    },
+  );
+}
+
+/** Cancels messages by number; not all of them need be scheduled (any more). */
+export function cancel(drawn: readonly number[]): Step {
+  return step(
+    `cancel(${drawn.join(' ')})`,
+    (model) => model.messages.length > 0,
+    async (model, client) => {
+      await lookIfOpen(model, client);
+      const scheduled = model.inOrder('main').filter(({ state }) => state === 'Scheduled');
+      // Every now and then one that cannot be cancelled.
+      const others = model.messages.filter((message) => !scheduled.includes(message));
+      const pool = [...scheduled, ...scheduled, ...others.slice(0, 1)];
+      const chosen = [...new Set(pickMany(pool, drawn))];
+      const sequenceNumbers = chosen.flatMap(({ sequence }) => sequence ?? []);
+      if (sequenceNumbers.length === 0) return 'nothing to cancel';
+      const found = sequenceNumbers.map((number) => model.byNumber('main', number));
+      const isDone = found.every((message) => message?.state === 'Scheduled');
+      const answer = await client.call('main', 'cancelScheduled', { sequenceNumbers });
+      expectStatus(answer, isDone ? 200 : 404);
+      if (isDone) for (const message of found) if (message) model.remove(message);
+      model.numbers.looked();
+      return `${sequenceNumbers.join(' ')} ${answer.status}`;
+    },
+  );
+}
+
+function draftOf({ now, settings }: QueueModel, { ttl, dueIn, bytes }: Outgoing): Draft {
+  return {
+    ttlMs: ttl === 'none' ? undefined : msOf(ttl, settings),
+    dueAt: dueIn === undefined ? undefined : now + msOf(dueIn, settings),
+    bytes,
+  };
+}
+
+function toBatch({ id, body, properties }: ModelMessage, draft: Draft | undefined): BatchMessage {
+  const { ttlMs, dueAt } = draft ?? {};
+  return {
+    Body: body,
+    BrokerProperties: {
+      MessageId: id,
+      ...(ttlMs === undefined ? {} : { TimeToLive: ttlMs / 1000 }),
+      ...(dueAt === undefined ? {} : { ScheduledEnqueueTimeUtc: new Date(dueAt).toISOString() }),
+    },
+    UserProperties: { ...properties },
+  };
+}
+
+function print({ ttl, dueIn, bytes }: Outgoing): string {
+  const due = dueIn === undefined ? '' : `@${dueIn}`;
+  return `${bytes > 100 ? 'large' : 'small'}${due}/${ttl}`.replaceAll(' ', '');
+}
