@@ -7,7 +7,7 @@ import { startServer } from '../local/server.ts';
 import { ensureTables } from '../local/tables.ts';
 import { UnitMeter, type Units } from '../shared/storage/unit-meter.ts';
 import { type BodySet, intoCalls } from './bodies.ts';
-import { BenchClient, prepareSend, type Received } from './http-client.ts';
+import { BenchClient, prepareSend } from './http-client.ts';
 
 /** What one operation costs for each message, averaged over a few calls. */
 export interface OperationCost {
@@ -36,6 +36,8 @@ export interface CountingNamespace {
   count(set: BodySet, batch: number): Promise<Costs>;
   stop(): Promise<void>;
 }
+
+type Counted = <T>(call: () => Promise<T>) => Promise<{ answer: T; cost: OperationCost }>;
 
 interface Served {
   /** Done up to the moment at which the answer left. */
@@ -70,13 +72,13 @@ export async function startCounting(endpoint: string): Promise<CountingNamespace
   const server = await startServer({ app, host: '127.0.0.1', port: 0 });
   const http = new BenchClient(server.url, ROOT_KEY, 1);
   /** Does one call, and tells what it cost, with what was left to do behind the answer. */
-  const counted = async (call: () => Promise<unknown>): Promise<OperationCost> => {
+  const counted: Counted = async (call) => {
     await composition.idle();
     meter.take();
     served.length = 0;
-    await call();
+    const answer = await call();
     await composition.idle();
-    return costOf(served, meter.take());
+    return { answer, cost: costOf(served, meter.take()) };
   };
   return {
     count: (set, batch) => countRow(http, counted, set, batch),
@@ -116,7 +118,7 @@ function costOf(served: readonly Served[], behind: Units): OperationCost {
 
 async function countRow(
   http: BenchClient,
-  counted: (call: () => Promise<unknown>) => Promise<OperationCost>,
+  counted: Counted,
   { bodies, isReal, messageKilobytesMax }: BodySet,
   batch: number,
 ): Promise<Costs> {
@@ -130,17 +132,14 @@ async function countRow(
   const costs: Record<Operation, OperationCost[]> = { send: [], receive: [], settle: [] };
   for (const call of intoCalls(chosen, batch)) {
     const prepared = prepareSend(call, batch > 1);
-    costs.send.push(await counted(() => http.send(queue, prepared)));
+    costs.send.push((await counted(() => http.send(queue, prepared))).cost);
   }
   for (let left = chosen.length; left > 0; ) {
-    let received: Received | undefined;
-    const cost = await counted(async () => {
-      received = await http.receive(queue, batch);
-    });
-    const { locks, firstBody } = received ?? NOTHING;
+    const { answer, cost } = await counted(() => http.receive(queue, batch));
+    const { locks, firstBody } = answer;
     if (!bodies.some((body) => body.equals(firstBody))) throw new Error('Another body came out.');
     costs.receive.push(cost);
-    costs.settle.push(await counted(() => http.complete(queue, locks)));
+    costs.settle.push((await counted(() => http.complete(queue, locks))).cost);
     left -= locks.length;
   }
   await http.deleteQueue(queue);

@@ -167,8 +167,8 @@ async function smallMessages(
   blocks: readonly Block[],
 ): Promise<readonly Message[]> {
   const small = blocks.filter(isSmall);
-  const message = await loadMessages(context.table, log, small);
+  const loaded = await loadMessages(context.table, log, small);
   return small.flatMap((block) =>
-    [...block.slots.keys()].sort((a, b) => a - b).map((slot) => message(block, slot)),
+    [...block.slots.keys()].sort((a, b) => a - b).map((slot) => loaded.at(block, slot)),
   );
 }

@@ -107,7 +107,7 @@ async function lockAll(
   );
   const claims = taken.filter((claim) => claim !== undefined);
   noteLastDeliveries(receive, claims, lockedUntil);
-  const message = await loadMessages(
+  const loaded = await loadMessages(
     context.table,
     log,
     claims.map(({ block }) => block),
@@ -116,7 +116,7 @@ async function lockAll(
     slots.map((number) => {
       const slot = slotOf(block, number);
       return {
-        ...messageSeen(log, block, number, message(block, number), request.rules),
+        ...messageSeen(log, block, number, loaded.at(block, number), request.rules),
         failedDeliveries: failedDeliveries(slot, request.rules, now),
         lockToken: tokenOf(log, block, number, tag),
         lockedUntil,
@@ -145,17 +145,22 @@ function noteLastDeliveries(
 /** Receive-and-delete: bodies are read first, so that a failed read loses nothing. */
 async function removeAll(receive: Receive, targets: readonly Target[]): Promise<Claims> {
   const { context, log, request } = receive;
-  const message = await loadMessages(
+  const loaded = await loadMessages(
     context.table,
     log,
     targets.map(({ block }) => block),
   );
-  const taken = await Promise.all(targets.map((target) => take(receive, target, undefined)));
+  // Where the body is gone, somebody else has had the message meanwhile.
+  const taken = await Promise.all(
+    targets.map((target) =>
+      loaded.has(target.block) ? take(receive, target, undefined) : undefined,
+    ),
+  );
   const messages = taken.flatMap((claim) =>
     claim === undefined
       ? []
       : claim.slots.map((number) => ({
-          ...messageSeen(log, claim.block, number, message(claim.block, number), request.rules),
+          ...messageSeen(log, claim.block, number, loaded.at(claim.block, number), request.rules),
           failedDeliveries: slotOf(claim.block, number).deliveries,
         })),
   );

@@ -29,7 +29,8 @@ export async function receiveDeferred(
   const { table } = context;
   const now = context.clock.now();
   const blocks = await readDeferred(context, log, request, now);
-  const message = await loadMessages(table, log, blocks);
+  const loaded = await loadMessages(table, log, blocks);
+  if (!blocks.every((block) => loaded.has(block))) throw notLocked();
   const isLocking = request.mode === 'peekLock';
   const tag = lockTag(request.rules.epoch, context.random.bytes(TAG_BYTES - 1));
   const lockedUntil = now + request.lockMs;
@@ -48,7 +49,7 @@ export async function receiveDeferred(
   return blocks.map((block) => {
     if (!isLocking) context.background(() => deletePayload(table, log, block.payload));
     const slot = slotOf(block, 0);
-    const seen = messageSeen(log, block, 0, message(block, 0), request.rules);
+    const seen = messageSeen(log, block, 0, loaded.at(block, 0), request.rules);
     return {
       ...seen,
       state: 'Deferred' as const,

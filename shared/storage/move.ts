@@ -70,6 +70,7 @@ export async function moveOut(
     mayTakePayload && only !== undefined
       ? [transferred(block, only)]
       : await copied(context, log, block, departures);
+  if (arrivals === undefined) return { done: false, refused: new Map() };
   const source: TransactWriteItem = isWhole
     ? { Delete: { ...target(context, log, block), ...blockDelete(leaving) } }
     : { Update: { ...target(context, log, block), ...removeUpdate(leaving) } };
@@ -127,23 +128,27 @@ function transferred(block: Block, departure: Departure): Arrival {
   });
 }
 
-/** Some of the block's messages go: each new block gets a payload of its own. */
+/**
+ * Some of the block's messages go: each new block gets a payload of its own. Nothing where the block
+ * is gone, and its payload with it.
+ */
 async function copied(
   context: StoreContext,
   log: Log,
   block: Block,
   departures: readonly Departure[],
-): Promise<Arrival[]> {
+): Promise<Arrival[] | undefined> {
   if (departures.length === 0) return [];
   const { table, random } = context;
-  const messageAt = await loadMessages(table, log, [block]);
+  const loaded = await loadMessages(table, log, [block]);
+  if (!loaded.has(block)) return undefined;
   const now = context.clock.now();
   return await Promise.all(
     departures.map(async (departure) => {
       const first = firstOf(departure);
       const messages: (Message | undefined)[] = [];
       for (const { number } of departure.slots) {
-        messages[number - first] = changedBy(messageAt(block, number), departure.overlay);
+        messages[number - first] = changedBy(loaded.at(block, number), departure.overlay);
       }
       const { payload, parts } = layPayload(departure.to, {
         slots: newSlots(departure),

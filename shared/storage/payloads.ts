@@ -43,15 +43,26 @@ export async function deletePayload(table: Table, log: Log, place: PayloadPlace)
   }
 }
 
+/** The messages of some blocks. */
+export interface LoadedMessages {
+  /**
+   * Whether the payload of a block was there. It is, as long as the block is; but a block that was
+   * read before may be gone, with all that belonged to it.
+   */
+  has(block: Block): boolean;
+  /** A message by block and slot. */
+  at(block: Block, slot: number): Message;
+}
+
 /**
- * Reads the messages of blocks. One strongly consistent batch of gets for all payload items: they
- * were written before the blocks that name them. A message is found by block and slot.
+ * Reads the messages of blocks: one strongly consistent batch of gets for all payload items, which
+ * were written before the blocks that name them.
  */
 export async function loadMessages(
   table: Table,
   log: Log,
   blocks: readonly Block[],
-): Promise<(block: Block, slot: number) => Message> {
+): Promise<LoadedMessages> {
   const keys = blocks.flatMap(({ payload: { reference, parts } }) =>
     reference === undefined
       ? []
@@ -60,24 +71,29 @@ export async function loadMessages(
   const items = keys.length === 0 ? [] : await table.getMany(keys, { consistent: true });
   const bytesByName = new Map(items.map((item) => [item['sk']?.S, item['d']?.B]));
 
-  const decoded = new Map(
-    blocks.map(({ payload }) => [payload, decodeMessages(assemble(payload, bytesByName))]),
-  );
-  return (block, slot) => {
-    const message = decoded.get(block.payload)?.[block.payload.offset + slot];
-    assert(message !== undefined, 'a slot has a message in the payload of its block');
-    return withOverlay(message, block.payload.overlay);
+  const decoded = new Map<PayloadPlace, readonly (Message | undefined)[]>();
+  for (const { payload } of blocks) {
+    const bytes = assemble(payload, bytesByName);
+    if (bytes !== undefined) decoded.set(payload, decodeMessages(bytes));
+  }
+  return {
+    has: ({ payload }) => decoded.has(payload),
+    at: ({ payload }, slot) => {
+      const message = decoded.get(payload)?.[payload.offset + slot];
+      assert(message !== undefined, 'a slot has a message in the payload of its block');
+      return withOverlay(message, payload.overlay);
+    },
   };
 }
 
 function assemble(
   { inline, reference, parts }: PayloadPlace,
   bytesByName: ReadonlyMap<string | undefined, Uint8Array | undefined>,
-): Uint8Array {
+): Uint8Array | undefined {
   const pieces: Uint8Array[] = inline === undefined ? [] : [inline];
   for (let part = 0; part < parts; part++) {
     const bytes = bytesByName.get(`${reference}.${part}`);
-    assert(bytes !== undefined, 'every payload item of a live block exists');
+    if (bytes === undefined) return undefined;
     pieces.push(bytes);
   }
   const [only] = pieces;

@@ -39,12 +39,13 @@ export async function peek(
     stores.map((store) => placesFrom(context, log, store, from, maxMessages)),
   );
   const places = found.flat().sort(bySequence).slice(0, maxMessages);
-  const message = await loadMessages(context.table, log, [...new Set(places.map((p) => p.block))]);
+  const loaded = await loadMessages(context.table, log, [...new Set(places.map((p) => p.block))]);
 
   const shown: StoredMessage[] = [];
   let bytes = 0;
   for (const { block, slot, sequence } of places) {
-    const content = message(block, slot);
+    if (!loaded.has(block)) continue;
+    const content = loaded.at(block, slot);
     bytes += sizeOf(content);
     if (shown.length > 0 && bytes > maxBytes) break;
     // Only a time to live of the message's own was computed as it was stored (semantics §5.1-10).

@@ -56,8 +56,9 @@ async function resubmitSlots(
 ): Promise<number> {
   const { table, random, clock } = context;
   const now = clock.now();
-  const message = await loadMessages(table, from, [block]);
-  const messages = slots.map((slot) => asNew(message(block, slot)));
+  const loaded = await loadMessages(table, from, [block]);
+  if (!loaded.has(block)) return 0;
+  const messages = slots.map((slot) => asNew(loaded.at(block, slot)));
   const packed = packBlocks(to, messages, now, () => payloadName(random));
   const pieces = packed.flatMap(({ payload: { reference }, parts }) =>
     reference === undefined ? [] : [{ reference, parts }],

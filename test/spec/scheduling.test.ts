@@ -24,7 +24,7 @@ test('#63 #64 at its instant exactly it is there, enqueued then, under a new num
   const broker = await startQueue(t);
   const [number] = await broker.schedule('q', [at(60, 'a')]);
   expectStatus(await broker.send('q', 'b'), 201);
-  assert.deepEqual([number, ...numbers(await broker.peekLockMany('q', 10))], [1, 2]);
+  assert.deepEqual([number, ...numbers(await broker.receiveAndDeleteMany('q', 10))], [1, 2]);
   broker.clock.advance({ seconds: 60 });
   const [message] = await broker.peekLockMany('q', 10);
   assert.equal(message?.body, 'a');

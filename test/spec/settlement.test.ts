@@ -110,7 +110,7 @@ test('#12 changed properties add up over deliveries, a null included, and broker
   const broker = await startQueue(t);
   const UserProperties = { kept: 1, changed: 'old' };
   const BrokerProperties = { Label: 'label', MessageId: 'm' };
-  await sendTogether(broker, [{ Body: 'a', UserProperties, BrokerProperties }, 'b']);
+  await sendTogether(broker, [{ Body: 'a', UserProperties, BrokerProperties }]);
   await lockAndSettle(broker, 'abandon', { properties: { changed: 'new', Label: 'mine' } });
   await lockAndSettle(broker, 'abandon', { properties: { nothing: null, added: 2.5 } });
   const [message] = await broker.peekLockMany('q', 1);
@@ -123,6 +123,22 @@ test('#12 changed properties add up over deliveries, a null included, and broker
   });
   assert.deepEqual([message?.broker['Label'], message?.broker.MessageId], ['label', 'm']);
 });
+
+for (const options of [{}, { properties: { tries: 1 } }, { delaySeconds: 0 }]) {
+  const how = JSON.stringify(options);
+  test(`#9 #B8 given back with ${how} from the middle of a batch, a message is the next delivered`, async (t) => {
+    const broker = await startQueue(t);
+    await sendTogether(broker, ['a', 'b', 'c', 'd']);
+    const a = await lock(broker);
+    const b = await lock(broker);
+    await settleOne(broker, b, 'abandon', options);
+    assert.equal((await lock(broker)).body, 'b');
+    assert.equal((await lock(broker)).body, 'c');
+    await settleOne(broker, a, 'abandon', options);
+    assert.equal((await lock(broker)).body, 'a');
+    assert.equal((await lock(broker)).body, 'd');
+  });
+}
 
 test('#12 a thousand characters of changed properties at each of ten deliveries are all kept', async (t) => {
   const broker = await startQueue(t, { MaxDeliveryCount: '20' }, 'a');

@@ -24,7 +24,7 @@ export async function lookAtAll(model: QueueModel, client: QueueClient): Promise
 
 /** Learns the numbers of what has come due, before a command that goes by numbers. */
 export async function lookIfOpen(model: QueueModel, client: QueueClient): Promise<void> {
-  if (model.numbers.isOpen) await lookAt(model, client, 'main');
+  if (model.numbers.isOpen) await lookAtAll(model, client);
 }
 
 /** What a peek showed: everything from a number on, in order, as it stands. */
@@ -35,6 +35,7 @@ export function checkPeeked(
   { from, max }: { readonly from: number; readonly max: number },
 ): void {
   if (place === 'main') model.numbers.looked();
+  else buryLapsed(model);
   assert.ok(shown.length <= max, `a peek at ${max} messages shows ${shown.length}`);
   const messages = shown.map((one) => recognized(model, place, one));
   for (const [i, message] of messages.entries()) {
@@ -65,6 +66,8 @@ export function checkReceived(
   if (place === 'main') {
     model.polled();
     model.numbers.looked();
+  } else if (received.length === 0) {
+    buryLapsed(model);
   }
   assert.ok(received.length <= asked, `${received.length} messages came, ${asked} were asked for`);
   const messages = received.map((one) => recognized(model, place, one));
@@ -81,15 +84,18 @@ export function checkReceived(
     assert.ok(!isAll && !isFirst, `${nameOf(message)} could be had and did not come`);
     model.numbers.follows(message, last);
   }
-  if (isAll && place === 'main') buryExhausted(model);
+  if (isAll && place === 'main') buryLapsed(model);
   return messages;
 }
 
-/** At the latest a receiver that comes away with too little has seen to those that are used up. */
-function buryExhausted(model: QueueModel): void {
+/**
+ * Who looks at the dead-letter queue finds there whatever died by the end of a lock; and a receiver
+ * that comes away with too little has seen to it.
+ */
+function buryLapsed(model: QueueModel): void {
   for (const message of model.inOrder('main')) {
     const isDelayed = message.delayedUntil > model.now;
-    if (model.standing(message) === 'exhausted' && !isDelayed) model.left(message);
+    if (model.hasTakenEffect(message) && !isDelayed) model.left(message);
   }
 }
 

@@ -39,8 +39,10 @@ export interface ModelMessage {
   lock: Delivery | undefined;
   /** The end of the delay with which it was abandoned. */
   delayedUntil: number;
-  /** Whether something has happened since it expired that lets the bus clear it away. */
+  /** Whether a receiver has asked, since it expired, which lets the bus clear it away. */
   mayBeCleared: boolean;
+  /** When its last lock was given up. */
+  unlockedAt: number;
   properties: Record<string, unknown>;
 }
 

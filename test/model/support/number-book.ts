@@ -27,6 +27,8 @@ interface Order {
 export class NumberBook {
   #next = 1;
   #sends = 0;
+  /** How many numbers were given out since the last look to messages that wait no longer. */
+  #used = 0;
   readonly #taken = new Map<number, Order>();
   readonly #waiting = new Map<ModelMessage, Waiting>();
 
@@ -37,7 +39,7 @@ export class NumberBook {
 
   /** Numbers for messages that were just sent. */
   sent(messages: readonly ModelMessage[]): void {
-    const isFixed = this.#unseen().length === 0;
+    const isFixed = this.#end() === this.#next;
     for (const message of messages) {
       const order: Order = { kind: 'sent', rank: this.#sends++ };
       if (isFixed) {
@@ -52,6 +54,9 @@ export class NumberBook {
 
   /** A scheduled message has come due, and waits for its new number. */
   cameDue(message: ModelMessage): void {
+    const scheduled = this.#waiting.get(message);
+    // The number under which it was scheduled is used up, whichever it was.
+    if (scheduled !== undefined && scheduled.to === undefined) this.#used++;
     this.#waiting.delete(message);
     message.sequence = undefined;
     const order: Order = { kind: 'due', rank: message.enqueuedAt };
@@ -60,10 +65,15 @@ export class NumberBook {
 
   /** Somebody looks at the queue: from now on everything in it has its number. */
   looked(): void {
-    const unseen = this.#unseen();
-    const to = this.#next + unseen.length;
-    for (const waiting of unseen) waiting.to = to;
+    const to = this.#end();
+    for (const waiting of this.#unseen()) waiting.to = to;
     this.#next = to;
+    this.#used = 0;
+  }
+
+  /** The first number that is free for certain. */
+  #end(): number {
+    return this.#next + this.#used + this.#unseen().length;
   }
 
   #unseen(): Waiting[] {
@@ -78,7 +88,7 @@ export class NumberBook {
       return;
     }
     const { order, from, above } = waiting;
-    const to = waiting.to ?? this.#next + this.#unseen().length;
+    const to = waiting.to ?? this.#end();
     const range = `a number from ${Math.max(from, above + 1)} to ${to - 1}`;
     assert.ok(number >= from && number > above && number < to, `${message.id} must have ${range}`);
     for (const [other, { kind, rank }] of this.#taken) {
@@ -86,6 +96,7 @@ export class NumberBook {
       if (kind !== order.kind || rank === order.rank) continue;
       assert.equal(other < number, rank < order.rank, `${message.id} is out of order`);
     }
+    if (waiting.to === undefined) this.#used++;
     message.sequence = number;
     this.#taken.set(number, order);
     this.#waiting.delete(message);

@@ -60,6 +60,7 @@ export class QueueModel {
         lock: undefined,
         delayedUntil: 0,
         mayBeCleared: false,
+        unlockedAt: 0,
         properties: { sent: id },
       };
     });
@@ -157,6 +158,7 @@ export class QueueModel {
     if (action.kind === 'deadLetter' && place === 'dead') return 'InvalidOperation';
     if (!this.isLive(delivery)) return 'MessageLockLost';
     message.lock = undefined;
+    message.unlockedAt = this.now;
     if (action.kind === 'complete') {
       this.remove(message);
       return 'done';
@@ -169,8 +171,6 @@ export class QueueModel {
     }
     if (action.kind === 'abandon') {
       message.delayedUntil = this.now + (action.delayMs ?? 0);
-      // The end of a lock by abandon is a moment at which the bus may clear away.
-      message.mayBeCleared ||= message.state === 'Active' && this.isExpired(message);
     }
     return 'done';
   }
@@ -197,6 +197,7 @@ export class QueueModel {
     message.state = 'Active';
     message.lock = undefined;
     message.delayedUntil = 0;
+    message.unlockedAt = 0;
     for (const [name, text] of Object.entries(why)) {
       if (text !== undefined) message.properties[name] = text;
     }
@@ -206,7 +207,20 @@ export class QueueModel {
   mayHaveLeft(message: ModelMessage): boolean {
     if (message.place !== 'main') return false;
     const standing = this.standing(message);
-    return standing === 'exhausted' || (standing === 'expired' && message.mayBeCleared);
+    return this.hasTakenEffect(message) || (standing === 'expired' && message.mayBeCleared);
+  }
+
+  /**
+   * Whether a message is over since the end of a lock: its last delivery's, or one that outlasted
+   * its time to live. That takes effect at once, whoever looks (semantics §5.1-14, §6.4).
+   */
+  hasTakenEffect(message: ModelMessage): boolean {
+    const { place, state, lock, unlockedAt } = message;
+    if (place !== 'main' || state !== 'Active') return false;
+    const expiry = this.expiryOf(message) ?? Number.POSITIVE_INFINITY;
+    const wasProtected = (lock?.until ?? unlockedAt) >= expiry;
+    const standing = this.standing(message);
+    return standing === 'exhausted' || (standing === 'expired' && wasProtected);
   }
 
   /** Whether it then lies in the dead-letter queue. */
@@ -256,10 +270,17 @@ export class QueueModel {
   update(settings: QueueSettings): void {
     this.settings = settings;
     for (const message of this.messages) {
-      message.lock = undefined;
       // What lies there although it was over may no longer be over.
       message.mayBeCleared = false;
+      this.cutShort(message);
     }
+  }
+
+  /** A lock ends before its time. What had expired under it may be cleared away from now on. */
+  cutShort(message: ModelMessage): void {
+    if (this.isLocked(message)) message.mayBeCleared = true;
+    message.lock = undefined;
+    message.unlockedAt = 0;
   }
 
   purge(place: 'main' | 'dead'): void {

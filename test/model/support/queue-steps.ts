@@ -174,7 +174,7 @@ function carryOut(
 ): void {
   switch (operation) {
     case 'breakLock':
-      message.lock = undefined;
+      model.cutShort(message);
       break;
     case 'reactivate':
       message.state = 'Active';
