@@ -24,6 +24,8 @@ export interface PayloadPlace {
   readonly inline?: Uint8Array;
   /** Name of the payload items. */
   readonly reference?: string;
+  /** Whose they are, where several blocks share them: the item collection of a topic's payloads. */
+  readonly sharedIn?: string;
   readonly parts: number;
   /** The place in the payload of the message in slot 0. */
   readonly offset: number;

@@ -4,7 +4,7 @@ import { assert } from '../domain/assert.ts';
 import type { Block, PayloadPlace } from '../domain/block.ts';
 import type { Log } from '../domain/log.ts';
 import type { Message } from '../domain/message.ts';
-import { type Item, keyItem, type Table } from './dynamo.ts';
+import { type Item, type ItemKey, keyItem, type Table } from './dynamo.ts';
 import { payloadKey } from './keys.ts';
 import { decodeMessages, unpackProperties } from './message-codec.ts';
 
@@ -29,11 +29,17 @@ export async function putPayload(
   }
 }
 
-/** Deletes payload items. Only for who has just removed the last slot that referred to them. */
+/**
+ * Lets go of the payload of a block. Only for who has just removed the last slot that referred to
+ * it. A payload that other blocks share is deleted by the last of them; that count may stay too high
+ * after a crash, which leaves garbage, but never gets too low, which would leave a hole.
+ */
 export async function deletePayload(table: Table, log: Log, place: PayloadPlace): Promise<void> {
-  const { reference, parts } = place;
+  const { reference, sharedIn } = place;
   if (reference === undefined) return;
-  const keys = Array.from({ length: parts }, (_, part) => payloadKey(log, reference, part));
+  if (sharedIn !== undefined && !(await isLastSharer(table, sharedIn, reference))) return;
+  const keys = payloadKeys(log, place);
+  if (sharedIn !== undefined) keys.push(sharersKey(sharedIn, reference));
   const [only] = keys;
   if (only !== undefined && keys.length === 1) await table.delete(only);
   else {
@@ -41,6 +47,41 @@ export async function deletePayload(table: Table, log: Log, place: PayloadPlace)
       keys.map((key): WriteRequest => ({ DeleteRequest: { Key: keyItem(key) } })),
     );
   }
+}
+
+async function isLastSharer(table: Table, sharedIn: string, reference: string): Promise<boolean> {
+  const written = await table.update(sharersKey(sharedIn, reference), {
+    UpdateExpression: 'ADD c :less',
+    ConditionExpression: 'attribute_exists(pk)',
+    ExpressionAttributeValues: { ':less': { N: '-1' } },
+    ReturnValues: 'UPDATED_NEW',
+  });
+  return written.done && Number(written.item?.['c']?.N) <= 0;
+}
+
+/** The item that counts the blocks that share a payload. */
+export function sharersItem(sharedIn: string, reference: string, count: number, now: number): Item {
+  return {
+    ...keyItem(sharersKey(sharedIn, reference)),
+    c: { N: String(count) },
+    q: { N: String(now) },
+  };
+}
+
+function sharersKey(sharedIn: string, reference: string): ItemKey {
+  return { pk: sharedIn, sk: `${reference}.n` };
+}
+
+/** The keys of the items of a payload; none where it lies in its block. */
+export function payloadKeys(
+  log: Log,
+  { reference, parts, sharedIn }: Pick<PayloadPlace, 'reference' | 'parts' | 'sharedIn'>,
+): ItemKey[] {
+  if (reference === undefined) return [];
+  return Array.from({ length: parts }, (_, part) => ({
+    ...payloadKey(log, reference, part),
+    ...(sharedIn === undefined ? {} : { pk: sharedIn }),
+  }));
 }
 
 /** The messages of some blocks. */
@@ -63,12 +104,12 @@ export async function loadMessages(
   log: Log,
   blocks: readonly Block[],
 ): Promise<LoadedMessages> {
-  const keys = blocks.flatMap(({ payload: { reference, parts } }) =>
-    reference === undefined
-      ? []
-      : Array.from({ length: parts }, (_, part) => payloadKey(log, reference, part)),
+  // Blocks may share a payload; a batch of gets names each key once.
+  const keys = new Map(
+    blocks.flatMap(({ payload }) => payloadKeys(log, payload)).map((key) => [key.sk, key]),
   );
-  const items = keys.length === 0 ? [] : await table.getMany(keys, { consistent: true });
+  const items =
+    keys.size === 0 ? [] : await table.getMany([...keys.values()], { consistent: true });
   const bytesByName = new Map(items.map((item) => [item['sk']?.S, item['d']?.B]));
 
   const decoded = new Map<PayloadPlace, readonly (Message | undefined)[]>();

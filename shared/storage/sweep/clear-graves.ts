@@ -1,12 +1,17 @@
 import type { WriteRequest } from '@aws-sdk/client-dynamodb';
+import type { Block } from '../../domain/block.ts';
 import type { Entity } from '../../domain/entity.ts';
 import type { SubQueue } from '../../domain/entity-path.ts';
 import { LIMITS } from '../../domain/limits.ts';
+import type { Log } from '../../domain/log.ts';
 import { fromBlockItem } from '../block-item.ts';
+import { keyOf } from '../blocks.ts';
 import type { Document } from '../documents.ts';
-import { keyItem } from '../dynamo.ts';
+import { type Item, type ItemKey, keyItem } from '../dynamo.ts';
 import { gravesOf, rulesOf, subscriptionsOf } from '../entity-keys.ts';
-import { logKey, payloadCollection, payloadKey } from '../keys.ts';
+import { logKey, payloadCollection } from '../keys.ts';
+import { deletePayload, payloadKeys } from '../payloads.ts';
+import type { StoreContext } from '../store-context.ts';
 import type { SweepParts } from './sweep.ts';
 
 /** One run deletes about this many items. */
@@ -41,81 +46,93 @@ export async function clearGraves(parts: SweepParts): Promise<void> {
 }
 
 async function clearGrave(parts: SweepParts, grave: Grave, limit: number): Promise<number> {
-  let deleted = 0;
-  for (const collection of collectionsOf(grave)) {
-    if (deleted >= limit) return deleted;
-    deleted += await clearCollection(parts, grave.entity, collection, limit - deleted);
+  const { context } = parts;
+  let cleared = 0;
+  const logs = logsOf(grave);
+  for (const log of logs) {
+    if (cleared >= limit) return cleared;
+    cleared += await clearLog(parts, log, limit - cleared);
   }
-  const isTopic = grave.subQueue === undefined && grave.entity.description.kind === 'topic';
-  return isTopic ? deleted + (await buryChildren(parts, grave, limit - deleted)) : deleted;
+  if (grave.subQueue !== undefined) return cleared;
+  // Of a whole entity all payloads go, also those that no block names any more.
+  for (const collection of new Set(logs.map(payloadCollection))) {
+    if (cleared >= limit) return cleared;
+    cleared += await clearCollection(context, collection, limit - cleared, (items) =>
+      deleteAll(context, items.map(keyOfItem)),
+    );
+  }
+  const isTopic = grave.entity.description.kind === 'topic';
+  return isTopic ? cleared + (await buryChildren(parts, grave, limit - cleared)) : cleared;
 }
 
-/** The item collections that belong to what was removed. */
-function collectionsOf({ entity, subQueue, generation }: Grave): string[] {
+/** The logs that belong to what was removed. */
+function logsOf({ entity, subQueue, generation }: Grave): Log[] {
   const partitions = Array.from({ length: LIMITS.partitions }, (_, partition) => partition);
-  const isPartitioned =
+  // A subscription does not say whether its topic is partitioned; looking costs little.
+  const isWhole =
     'enablePartitioning' in entity.description && !entity.description.enablePartitioning;
-  return partitions.slice(0, isPartitioned ? 1 : undefined).flatMap((partition) => {
+  return partitions.slice(0, isWhole ? 1 : undefined).flatMap((partition) => {
     const base = { entityId: entity.id, entityKey: entity.key, partition };
     if (subQueue !== undefined && generation !== undefined) {
-      return [logKey({ ...base, subQueue, generation })];
+      return [{ ...base, subQueue, generation }];
     }
-    const logs = SUB_QUEUES.map((name) => ({
+    return SUB_QUEUES.map((name) => ({
       ...base,
       subQueue: name,
       generation: entity.generations[name],
     }));
-    // Payloads last, and all of them: the blocks that named them are gone by then.
-    const payloads = logs.slice(0, 1).map(payloadCollection);
-    return [...logs.map(logKey), ...payloads];
   });
 }
 
+async function clearLog({ context }: SweepParts, log: Log, limit: number): Promise<number> {
+  const { table } = context;
+  return await clearCollection(context, logKey(log), limit, async (items) => {
+    const blocks = items.filter((item) => item['p'] !== undefined).map(fromBlockItem);
+    const isShared = ({ payload }: Block) => payload.sharedIn !== undefined;
+    const own = blocks.filter((block) => !isShared(block));
+    await deleteAll(context, [
+      ...items.filter((item) => item['w'] === undefined).map(keyOfItem),
+      ...own.flatMap(({ payload }) => payloadKeys(log, payload)),
+    ]);
+    // Who shares a payload lets go of it once: only who really deleted the block may do so.
+    for (const block of blocks.filter(isShared)) {
+      const written = await table.delete(keyOf(log, block), { ReturnValues: 'ALL_OLD' });
+      if (written.done && written.item !== undefined) {
+        await deletePayload(table, log, block.payload);
+      }
+    }
+  });
+}
+
+/** Reads a collection page by page and clears each page; returns how many items there were. */
 async function clearCollection(
-  { context }: SweepParts,
-  entity: Entity,
+  { table }: StoreContext,
   collection: string,
   limit: number,
+  clear: (items: readonly Item[]) => Promise<void>,
 ): Promise<number> {
-  const { table } = context;
-  let deleted = 0;
-  for (;;) {
+  let cleared = 0;
+  while (cleared < limit) {
     const { items } = await table.query({
       KeyConditionExpression: 'pk = :pk',
       ExpressionAttributeValues: { ':pk': { S: collection } },
-      Limit: Math.min(PAGE_ITEMS, limit),
+      Limit: PAGE_ITEMS,
     });
-    if (items.length === 0) return deleted;
-    const keys = items.flatMap((item) => {
-      const key = { pk: collection, sk: item['sk']?.S ?? '' };
-      return [key, ...payloadKeysOf(entity, collection, item)];
-    });
-    await table.writeMany(
-      keys.map((key): WriteRequest => ({ DeleteRequest: { Key: keyItem(key) } })),
-    );
-    deleted += keys.length;
-    if (deleted >= limit) return deleted;
+    if (items.length === 0) break;
+    await clear(items);
+    cleared += items.length;
   }
+  return cleared;
 }
 
-/** Blocks take their payloads along. */
-function payloadKeysOf(
-  entity: Entity,
-  collection: string,
-  item: Parameters<typeof fromBlockItem>[0],
-) {
-  const reference = item['p']?.S;
-  if (reference === undefined) return [];
-  const { parts } = fromBlockItem(item).payload;
-  const partition = Number(/\.(\d+)[a-z]\d+$/.exec(collection)?.[1] ?? 0);
-  const log = {
-    entityId: entity.id,
-    entityKey: entity.key,
-    partition,
-    subQueue: 'main',
-    generation: 0,
-  } as const;
-  return Array.from({ length: parts }, (_, part) => payloadKey(log, reference, part));
+async function deleteAll({ table }: StoreContext, keys: readonly ItemKey[]): Promise<void> {
+  await table.writeMany(
+    keys.map((key): WriteRequest => ({ DeleteRequest: { Key: keyItem(key) } })),
+  );
+}
+
+function keyOfItem(item: Item): ItemKey {
+  return { pk: item['pk']?.S ?? '', sk: item['sk']?.S ?? '' };
 }
 
 /** A topic's subscriptions and rules go with it; each subscription leaves messages of its own. */
