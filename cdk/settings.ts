@@ -1,11 +1,17 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { z } from 'zod';
+import { ACCESS_KINDS } from '../lambdas/http/access-kinds.ts';
 
 /** What may differ between stages. Defaults are those of a broker somebody relies on. */
 const stageSettings = z.strictObject({
   stage: z.string().regex(/^[a-z][a-z0-9-]{0,30}$/, 'lower-case letters, digits and hyphens'),
   /** As management and tokens show it. */
   namespace: z.string().regex(/^[a-zA-Z][a-zA-Z0-9-]{1,49}$/, 'letters, digits and hyphens'),
+  /**
+   * Who says what a caller may do: `sas`, tokens signed with keys of the namespace and its entities;
+   * or `iam`, policies of AWS on method and path, and then no keys at all.
+   */
+  access: z.enum(ACCESS_KINDS).default('sas'),
   /** Tables and root key outlive the stack, and the tables refuse to be deleted. */
   keepData: z.boolean().default(true),
   pointInTimeRecovery: z.boolean().default(true),
@@ -48,7 +54,7 @@ export type StageSettings = z.infer<typeof stageSettings>;
 
 /**
  * Reads the settings of the chosen stage out of the CDK context: `stage` names it (`-c stage=prod`),
- * `stages` in cdk.json holds what it sets apart from the defaults.
+ * `stages` in cdk.json holds what it sets apart from the defaults. `-c access=iam` goes before both.
  */
 export function readStageSettings(context: (name: string) => unknown): StageSettings {
   const stages = z.record(z.string(), z.looseObject({})).parse(context('stages') ?? {});
@@ -59,7 +65,12 @@ export function readStageSettings(context: (name: string) => unknown): StageSett
       `No stage '${stage}' in cdk.json; there are: ${Object.keys(stages).join(', ')}`,
     );
   }
-  const parsed = stageSettings.safeParse({ namespace: `dynabus-${stage}`, ...chosen, stage });
+  const parsed = stageSettings.safeParse({
+    namespace: `dynabus-${stage}`,
+    ...chosen,
+    access: context('access') ?? chosen['access'],
+    stage,
+  });
   if (parsed.success) return parsed.data;
   throw new Error(`Settings of stage '${stage}':\n${z.prettifyError(parsed.error)}`);
 }

@@ -1,4 +1,5 @@
 import { HttpApi, HttpMethod, HttpStage } from 'aws-cdk-lib/aws-apigatewayv2';
+import { HttpIamAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import { Construct } from 'constructs';
 import { ROUTES } from '../../lambdas/http/route-table.ts';
@@ -31,6 +32,7 @@ export class BrokerApi extends Construct {
       apiName: settings.namespace,
       createDefaultStage: false,
       defaultIntegration: integrations.manage,
+      ...(settings.access === 'iam' && { defaultAuthorizer: new HttpIamAuthorizer() }),
     });
     new HttpStage(this, 'Stage', {
       httpApi: this.api,

@@ -1,4 +1,5 @@
 import { CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
 import { VARIABLES } from '../../lambdas/http/variables.ts';
@@ -16,13 +17,14 @@ const HTTP_TIMEOUT = Duration.seconds(29);
 export class BrokerStack extends Stack {
   readonly #settings: StageSettings;
   readonly #tables: BrokerTables;
-  readonly #rootKey: Secret;
+  /** Absent where IAM stands in place of keys. */
+  readonly #rootKey: Secret | undefined;
 
   constructor(scope: Construct, id: string, settings: StageSettings) {
     super(scope, id, { description: 'dynabus: a service bus without servers' });
     this.#settings = settings;
     this.#tables = new BrokerTables(this, 'Tables', settings);
-    this.#rootKey = rootKey(this, settings);
+    this.#rootKey = settings.access === 'sas' ? rootKey(this, settings) : undefined;
 
     const functions = {
       send: this.#httpFunction('send', 'Send', 'Sends messages to one-segment entities'),
@@ -41,7 +43,7 @@ export class BrokerStack extends Stack {
     scheduleSweep(this, sweep, settings);
     const { api } = new BrokerApi(this, 'Http', { functions, settings });
     new Alarms(this, 'Alarms', { api, sweep, settings });
-    this.#output(api.apiEndpoint);
+    this.#output(api);
   }
 
   #httpFunction(
@@ -57,17 +59,26 @@ export class BrokerStack extends Stack {
       settings: this.#settings,
       environment: {
         [VARIABLES.namespace]: this.#settings.namespace,
-        [VARIABLES.rootKeySecret]: this.#rootKey.secretArn,
+        ...(this.#rootKey === undefined
+          ? { [VARIABLES.access]: 'iam' }
+          : { [VARIABLES.rootKeySecret]: this.#rootKey.secretArn }),
         [VARIABLES.receiveWaitMsMax]: String(this.#settings.receiveWaitMsMax),
       },
     });
-    handler.allow(['secretsmanager:GetSecretValue'], this.#rootKey.secretArn);
+    if (this.#rootKey !== undefined) {
+      handler.allow(['secretsmanager:GetSecretValue'], this.#rootKey.secretArn);
+    }
     return handler;
   }
 
-  #output(endpoint: string): void {
-    new CfnOutput(this, 'Endpoint', { value: endpoint });
-    new CfnOutput(this, 'RootKeySecretName', { value: this.#rootKey.secretName });
+  #output(api: HttpApi): void {
+    new CfnOutput(this, 'Endpoint', { value: api.apiEndpoint });
+    if (this.#rootKey === undefined) {
+      // Callers' policies name it, with method and path behind it.
+      new CfnOutput(this, 'InvokeArn', { value: api.arnForExecuteApi('', '/', '$default') });
+    } else {
+      new CfnOutput(this, 'RootKeySecretName', { value: this.#rootKey.secretName });
+    }
     new CfnOutput(this, 'EntitiesTable', { value: this.#tables.entities.tableName });
     new CfnOutput(this, 'MessagesTable', { value: this.#tables.messages.tableName });
   }

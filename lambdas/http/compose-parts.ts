@@ -1,24 +1,30 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { BrokerParts } from '../../shared/broker/broker-parts.ts';
 import { createBroker } from '../../shared/broker/create-broker.ts';
+import { forwardPending } from '../../shared/broker/forward-pending.ts';
+import type { Subscribed } from '../../shared/broker/ports.ts';
 import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
+import type { Entity } from '../../shared/domain/entity.ts';
 import { DynamoActivity } from '../../shared/storage/activity.ts';
 import { Agenda } from '../../shared/storage/agenda.ts';
 import { DynamoCounts } from '../../shared/storage/counts.ts';
 import { DocumentTable } from '../../shared/storage/documents.ts';
 import { DueTimes } from '../../shared/storage/due-times.ts';
 import { Table } from '../../shared/storage/dynamo.ts';
-import { EntityCache } from '../../shared/storage/entity-cache.ts';
 import { DynamoEntityStore } from '../../shared/storage/entity-store.ts';
 import { Fronts } from '../../shared/storage/front-memory.ts';
 import { DynamoMessageStore } from '../../shared/storage/message-store.ts';
 import { Signals } from '../../shared/storage/signals.ts';
 import { SizeGauge } from '../../shared/storage/size-gauge.ts';
 import type { StoreContext } from '../../shared/storage/store-context.ts';
+import { DynamoSubscriptionCatalog } from '../../shared/storage/subscription-catalog.ts';
 import type { TableNames } from '../../shared/storage/table-schema.ts';
+import { TimedCache } from '../../shared/storage/timed-cache.ts';
 import type { UnitMeter } from '../../shared/storage/unit-meter.ts';
 import { BackgroundWork } from './background-work.ts';
 import type { HttpParts, NamespaceKeys } from './parts.ts';
+import { reportFault } from './report-fault.ts';
 
 /** What a namespace is made of; a handler, the local server or a test decides. */
 export interface ComposeSettings {
@@ -46,6 +52,8 @@ export interface ComposedParts extends HttpParts {
   readonly agenda: Agenda;
   readonly activity: DynamoActivity;
   readonly counts: DynamoCounts;
+  /** Sends on what waits in an entity that forwards, or in a topic. */
+  readonly forwardPending: (entity: Entity) => Promise<void>;
 }
 
 /** How long an entity may be used after it was read, ms. */
@@ -61,25 +69,57 @@ const ROOT_KEY_NAME = 'RootManageSharedAccessKey';
 
 /** Builds broker and storage, without management: what a function for messages loads. */
 export function composeParts(settings: ComposeSettings): ComposedParts {
+  const { clock, random, namespace } = settings;
+  const stores = composeStores(settings);
+  const { context, entities, counts } = stores;
+  const brokerParts: BrokerParts = {
+    ...stores,
+    messages: new DynamoMessageStore(context, (entity) => counts.sizeOf(entity)),
+    arrivals: stores.signals,
+    clock,
+    random,
+    monotonicNow,
+  };
+  return {
+    ...stores,
+    broker: createBroker(brokerParts),
+    store: entities,
+    forwardPending: (entity) => forwardPending(brokerParts, entity),
+    namespaceKeys: rootKeys(settings.rootKey),
+    clock,
+    random,
+    namespace,
+    receiveWaitMsMax: settings.receiveWaitMsMax,
+  };
+}
+
+function monotonicNow(): number {
+  return performance.now();
+}
+
+function composeStores(settings: ComposeSettings) {
   const { client, tables, namespace, clock, random, soleProcess, meter } = settings;
-  const monotonicNow = () => performance.now();
   const documents = new DocumentTable(
     DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } }),
     tables.entities,
     meter,
   );
+  const keptMs = soleProcess ? ENTITY_KEPT_MS_ALONE : ENTITY_KEPT_MS;
+  const subscribed = new TimedCache<readonly Subscribed[]>(keptMs, monotonicNow);
   const entities = new DynamoEntityStore({
     table: documents,
     messagesTable: tables.messages,
     namespace,
     random,
-    cache: new EntityCache(soleProcess ? ENTITY_KEPT_MS_ALONE : ENTITY_KEPT_MS, monotonicNow),
+    cache: new TimedCache<Entity>(keptMs, monotonicNow),
+    forgetSubscriptions: (topic) => subscribed.forget(topic),
     outlastCaches: () =>
       soleProcess ? Promise.resolve() : pause(ENTITY_KEPT_MS + OUTLAST_MARGIN_MS),
   });
   const agenda = new Agenda(documents, namespace);
   const signals = new Signals(POLL_MS);
-  const background = new BackgroundWork();
+  const background = new BackgroundWork(reportFault);
+  const later = (work: () => Promise<void>) => background.add(work);
   const context: StoreContext = {
     table: new Table(client, tables.messages, meter),
     clock,
@@ -87,43 +127,26 @@ export function composeParts(settings: ComposeSettings): ComposedParts {
     fronts: new Fronts(monotonicNow),
     gauge: new SizeGauge(monotonicNow),
     dueTimes: new DueTimes(soleProcess ? Number.POSITIVE_INFINITY : DUE_KNOWN_MS, monotonicNow),
-    background: (work) => background.add(work),
+    background: later,
     signal: (log) => signals.signal(log),
     noteWork: (log, dueAt) => agenda.note(log, dueAt),
   };
-  const activity = new DynamoActivity({
-    clock,
-    touch: (entity, now) => entities.touch(entity, now),
-    background: (work) => background.add(work),
-  });
+  const touch = (entity: Entity, now: number) => entities.touch(entity, now);
+  const activity = new DynamoActivity({ clock, touch, background: later });
   const counts = new DynamoCounts(documents, context.table, namespace, entities, clock, (entity) =>
     activity.usedAt(entity),
   );
-  const broker = createBroker({
-    entities,
-    activity,
-    messages: new DynamoMessageStore(context, (entity) => counts.sizeOf(entity)),
-    arrivals: signals,
-    clock,
-    random,
-    monotonicNow,
-  });
+  const subscriptions = new DynamoSubscriptionCatalog(documents, namespace, subscribed);
   return {
-    broker,
     entities,
-    namespaceKeys: rootKeys(settings.rootKey),
-    clock,
-    random,
-    namespace,
-    receiveWaitMsMax: settings.receiveWaitMsMax,
-    context,
-    store: entities,
-    documents,
-    background,
-    signals,
-    agenda,
+    subscriptions,
     activity,
+    agenda,
+    background,
+    context,
     counts,
+    documents,
+    signals,
   };
 }
 

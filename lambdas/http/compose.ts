@@ -34,6 +34,7 @@ export function compose(settings: ComposeSettings): Composition {
     counts: parts.counts,
     clock,
     random,
+    forwardPending: parts.forwardPending,
   });
   const app = runtimeApp(
     parts,

@@ -159,9 +159,16 @@ function respond(failure: Failure, c: Context, parts: ErrorParts, trackingId: st
 
 /** The sentence behind its subcode, in the two forms of the service (semantics §13.8, §14.3). */
 function detailOf({ status, subCode, sentence }: Failure): string {
-  // A subcode begins with its status; under another one (410 for 404) it would mislead.
-  if (subCode === undefined || !subCode.startsWith(String(status))) return sentence;
+  if (subCode === undefined || !isSubCodeOf(status, subCode)) return sentence;
   return status === 401 ? `${subCode}: ${sentence}` : `SubCode=${subCode}. ${sentence}`;
+}
+
+/**
+ * A subcode begins with its status; under another one (410 for 404) it would mislead. But limits of
+ * topics have 405xx, which clients look for under the 403 of a quota (semantics §13.8).
+ */
+function isSubCodeOf(status: number, subCode: string): boolean {
+  return subCode.startsWith(String(status)) || (status === 403 && subCode.startsWith('405'));
 }
 
 function jsonBody(failure: Failure, trackingId: string, timestamp: string): string {

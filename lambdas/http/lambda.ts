@@ -1,9 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import type {
+  APIGatewayProxyEventV2,
+  APIGatewayProxyEventV2WithIAMAuthorizer,
+  APIGatewayProxyStructuredResultV2,
+} from 'aws-lambda';
 import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
-import { type Environment, readHttpSettings, readTableNames } from './settings.ts';
+import { IamRequest } from './access.ts';
+import { type Environment, readAccess, readHttpSettings, readTableNames } from './settings.ts';
 
 const CLOCK: Clock = { now: () => Date.now() };
 const RANDOM: RandomSource = { bytes: (count) => randomBytes(count) };
@@ -16,6 +21,9 @@ const BOUNDED = {
   maxAttempts: 3,
   requestHandler: { connectionTimeout: 1000, requestTimeout: 5000, throwOnRequestTimeout: true },
 };
+
+/** What an event tells where a route has the IAM authorizer. */
+type IamContext = APIGatewayProxyEventV2WithIAMAuthorizer['requestContext'];
 
 /** A rotated root key is known everywhere after this long; until then the old one is accepted. */
 const ROOT_KEY_KEPT_MS = 5 * 60 * 1000;
@@ -42,10 +50,13 @@ export function httpLambdaParts(environment: Environment) {
     ...lambdaParts(environment),
     namespace,
     receiveWaitMsMax,
-    rootKey: rootKeyReader(rootKeySecret),
+    rootKey: rootKeySecret === undefined ? noRootKey : rootKeyReader(rootKeySecret),
     soleProcess: false,
   };
 }
+
+/** Where IAM decides, there is no root key; an empty one signs nothing. */
+const noRootKey = async (): Promise<string> => '';
 
 /** Reads the root key when it is first needed, and again from time to time. */
 function rootKeyReader(secretId: string): () => Promise<string> {
@@ -81,19 +92,37 @@ function rootKeyReader(secretId: string): () => Promise<string> {
  * answer: a function is frozen once it has answered. Not Hono's adapter, which changes bytes on the
  * way: bodies without a content type and headers beyond ASCII.
  */
-export function httpHandler(app: HttpApp, finish: () => Promise<void>) {
+export function httpHandler(
+  app: HttpApp,
+  finish: () => Promise<void>,
+  environment: Environment = process.env,
+) {
+  const byIam = readAccess(environment) === 'iam';
   return async (event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> => {
-    const response = await app.fetch(toRequest(event));
+    if (byIam) requireIamCaller(event);
+    const response = await app.fetch(toRequest(event, byIam));
     const [result] = await Promise.all([toResult(response), finish()]);
     return result;
   };
 }
 
-function toRequest(event: APIGatewayProxyEventV2): Request {
+/** Trusts the gateway no further than it says whom IAM let through: a route can be changed by hand. */
+function requireIamCaller({ requestContext, routeKey }: APIGatewayProxyEventV2): void {
+  const { authorizer }: Partial<IamContext> = requestContext;
+  if (authorizer?.iam === undefined) {
+    throw new Error(`IAM was not asked who calls: the route ${routeKey} has no IAM authorizer.`);
+  }
+}
+
+function toRequest(event: APIGatewayProxyEventV2, byIam: boolean): Request {
   const { domainName, http } = event.requestContext;
+  const path = encodePath(event.rawPath);
   const query = event.rawQueryString === '' ? '' : `?${event.rawQueryString}`;
+  const url = new URL(`https://${domainName}${path}${query}`);
+  // IAM judged the path that was sent; where that holds `..`, another one is served.
+  const RequestKind = byIam && url.pathname === path ? IamRequest : Request;
   const mayHaveBody = http.method !== 'GET' && http.method !== 'HEAD';
-  return new Request(`https://${domainName}${encodePath(event.rawPath)}${query}`, {
+  return new RequestKind(url, {
     method: http.method,
     headers: Object.entries(event.headers).map(([name, value]) => [name, toByteString(value)]),
     body: mayHaveBody && event.body ? bytes(event.body, event.isBase64Encoded) : null,

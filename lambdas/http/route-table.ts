@@ -1,16 +1,18 @@
+import { MANAGEMENT_ROUTES } from '../manage/management-routes.ts';
+
 /**
  * Every operation the service offers over HTTP, as data: the apps, the deployment and the contract
- * all read this one table. It imports nothing.
+ * all read this one table. It imports nothing but data.
  */
 export interface Route {
   readonly name: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** `{entity}` may hold slashes and a dead-letter suffix; every other `{…}` is one segment. */
+  /** `{entity}` and `{topic}` may hold slashes, `{entity}` also a dead-letter suffix; others are one segment. */
   readonly path: string;
   /** The function that serves it when deployed. */
   readonly function: 'send' | 'receive' | 'settle' | 'manage';
-  /** The right a token must carry; `none` = no token at all. */
-  readonly right: 'Send' | 'Listen' | 'Manage' | 'none';
+  /** A token must carry one of these; none = no token at all. */
+  readonly rights: readonly ('Send' | 'Listen' | 'Manage')[];
   /** `runtime` is the vendor's REST API; an `extension` is ours, and speaks JSON. */
   readonly kind: 'runtime' | 'extension' | 'management';
   readonly summary: string;
@@ -24,7 +26,7 @@ export const ROUTES = [
     method: 'POST',
     path: '/{entity}/messages',
     function: 'send',
-    right: 'Send',
+    rights: ['Send'],
     kind: 'runtime',
     summary: 'Sends one message, or a JSON batch of messages, all or none.',
   },
@@ -33,7 +35,7 @@ export const ROUTES = [
     method: 'POST',
     path: '/{entity}/messages/head',
     function: 'receive',
-    right: 'Listen',
+    rights: ['Listen'],
     kind: 'runtime',
     summary: 'Locks and returns the next message, or up to maxMessages; may settle earlier ones.',
   },
@@ -42,7 +44,7 @@ export const ROUTES = [
     method: 'DELETE',
     path: '/{entity}/messages/head',
     function: 'receive',
-    right: 'Listen',
+    rights: ['Listen'],
     kind: 'runtime',
     summary: 'Removes and returns the next message, or up to maxMessages; may settle earlier ones.',
   },
@@ -51,7 +53,7 @@ export const ROUTES = [
     method: 'POST',
     path: '/{entity}/messages/$settle',
     function: 'settle',
-    right: 'Listen',
+    rights: ['Listen'],
     kind: 'extension',
     summary: 'Settles many locked messages, each with its own outcome.',
   },
@@ -60,7 +62,7 @@ export const ROUTES = [
     method: 'POST',
     path: '/{entity}/messages/$renew',
     function: 'settle',
-    right: 'Listen',
+    rights: ['Listen'],
     kind: 'extension',
     summary: 'Renews the locks of many messages, each with its own outcome.',
   },
@@ -69,7 +71,7 @@ export const ROUTES = [
     method: 'DELETE',
     path: '/{entity}/messages/{message}/{lockToken}',
     function: 'settle',
-    right: 'Listen',
+    rights: ['Listen'],
     kind: 'runtime',
     summary: 'Completes a locked message: it is done and gone.',
   },
@@ -78,7 +80,7 @@ export const ROUTES = [
     method: 'PUT',
     path: '/{entity}/messages/{message}/{lockToken}',
     function: 'settle',
-    right: 'Listen',
+    rights: ['Listen'],
     kind: 'runtime',
     summary: 'Unlocks a message, so that it can be received again.',
   },
@@ -87,7 +89,7 @@ export const ROUTES = [
     method: 'POST',
     path: '/{entity}/messages/{message}/{lockToken}',
     function: 'settle',
-    right: 'Listen',
+    rights: ['Listen'],
     kind: 'runtime',
     summary: 'Starts the lock of a message anew.',
   },
@@ -98,7 +100,7 @@ export const ROUTES = [
     method: 'POST',
     path: '/{entity}/messages/$schedule',
     function: 'send',
-    right: 'Send',
+    rights: ['Send'],
     kind: 'extension',
     summary: 'Sends a batch for later, and answers with the sequence numbers to cancel it by.',
   },
@@ -107,7 +109,7 @@ export const ROUTES = [
     method: 'POST',
     path: '/{entity}/messages/$cancelScheduled',
     function: 'send',
-    right: 'Send',
+    rights: ['Send'],
     kind: 'extension',
     summary: 'Removes scheduled messages before they come due, all or none.',
   },
@@ -116,7 +118,7 @@ export const ROUTES = [
     method: 'GET',
     path: '/{entity}/messages',
     function: 'manage',
-    right: 'Listen',
+    rights: ['Listen'],
     kind: 'extension',
     summary: 'Shows messages in order, from a sequence number on, without touching them.',
   },
@@ -125,7 +127,7 @@ export const ROUTES = [
     method: 'POST',
     path: '/{entity}/messages/$deferred',
     function: 'receive',
-    right: 'Listen',
+    rights: ['Listen'],
     kind: 'extension',
     summary: 'Locks or removes deferred messages by number, all or none, and returns them.',
   },
@@ -134,7 +136,7 @@ export const ROUTES = [
     method: 'POST',
     path: '/{entity}/messages/$breakLock',
     function: 'settle',
-    right: 'Manage',
+    rights: ['Manage'],
     kind: 'extension',
     summary: 'Ends the locks of messages, whoever holds them.',
   },
@@ -143,7 +145,7 @@ export const ROUTES = [
     method: 'POST',
     path: '/{entity}/messages/$reactivate',
     function: 'settle',
-    right: 'Listen',
+    rights: ['Listen'],
     kind: 'extension',
     summary: 'Makes deferred messages active again.',
   },
@@ -152,7 +154,7 @@ export const ROUTES = [
     method: 'POST',
     path: '/{entity}/messages/$deadLetter',
     function: 'settle',
-    right: 'Listen',
+    rights: ['Listen'],
     kind: 'extension',
     summary: 'Moves messages that nobody holds to the dead-letter queue.',
   },
@@ -161,7 +163,7 @@ export const ROUTES = [
     method: 'POST',
     path: '/{entity}/messages/$delete',
     function: 'settle',
-    right: 'Listen',
+    rights: ['Listen'],
     kind: 'extension',
     summary: 'Deletes messages that nobody holds: by number, or those enqueued before an instant.',
   },
@@ -170,7 +172,7 @@ export const ROUTES = [
     method: 'POST',
     path: '/{entity}/messages/$resubmit',
     function: 'settle',
-    right: 'Manage',
+    rights: ['Manage'],
     kind: 'extension',
     summary: 'Sends messages of a dead-letter queue to its main queue again.',
   },
@@ -179,7 +181,7 @@ export const ROUTES = [
     method: 'POST',
     path: '/{entity}/messages/$purge',
     function: 'settle',
-    right: 'Manage',
+    rights: ['Manage'],
     kind: 'extension',
     summary: 'Empties a queue, or its dead-letter queue, at once.',
   },
@@ -190,7 +192,7 @@ export const ROUTES = [
     method: 'GET',
     path: '/$health',
     function: 'manage',
-    right: 'none',
+    rights: [],
     kind: 'extension',
     summary: 'Says whether the service answers.',
   },
@@ -199,12 +201,22 @@ export const ROUTES = [
     method: 'GET',
     path: '/health',
     function: 'manage',
-    right: 'none',
+    rights: [],
     kind: 'extension',
     summary: "The same under the address of the vendor's emulator.",
   },
+  {
+    name: 'openApi',
+    method: 'GET',
+    path: '/$openapi.json',
+    function: 'manage',
+    rights: [],
+    kind: 'extension',
+    summary: 'This contract.',
+  },
 
-  // Management (semantics §13) comes last: its `/{entity}` fits every path.
+  // Management comes last: its `/{entity}` fits every path.
+  ...MANAGEMENT_ROUTES,
 ] as const satisfies readonly Route[];
 
 /** The name of one operation. */

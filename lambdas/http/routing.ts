@@ -2,10 +2,10 @@ import { type Context, Hono } from 'hono';
 import { assert } from '../../shared/domain/assert.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { type EntityPath, parseEntityPath } from '../../shared/domain/entity-path.ts';
+import { authorize } from './access.ts';
 import { errorHandler, unknownRouteResponse } from './error-response.ts';
 import type { HttpParts } from './parts.ts';
 import { ROUTES, type Route, type RouteName } from './route-table.ts';
-import { authorize } from './sas-token.ts';
 import { withoutFinalSlashes } from './url-path.ts';
 
 /** Serves one operation on the entity that the path names; the caller has the right to it. */
@@ -37,11 +37,11 @@ function routedPath(request: Request): string {
 
 /** Serves an operation of the table: with the path read and the token checked for its right. */
 export function serve(app: Hono, parts: HttpParts, name: RouteName, handle: EntityHandler): void {
-  const { method, path: template, right } = routeNamed(name);
+  const { method, path: template, rights } = routeNamed(name);
   app.on(method, honoPath(template), async (c) => {
     requirePercentEncoding(c.req.path);
     const path = parseEntityPath(c.req.param('entity') ?? '');
-    if (right !== 'none') await authorize(parts, c.req.raw, path, right);
+    await authorize(parts, c.req.raw, path, rights);
     return handle(c, path);
   });
 }
@@ -60,14 +60,28 @@ export function honoPath(template: string): string {
   );
 }
 
+/** All but management, whose `/{entity}` fits every path and so says nothing about it. */
+const KNOWN_PATHS = ROUTES.filter(({ kind }) => kind !== 'management').map(({ method, path }) => ({
+  method,
+  pattern: pathPattern(path),
+}));
+
 /** The methods under which the table knows a path; empty if it does not know it at all. */
 function methodsAt(path: string): readonly string[] {
-  return ROUTES.filter((route) => pathPattern(route.path).test(path)).map(({ method }) => method);
+  return KNOWN_PATHS.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
+}
+
+/** The end of a path that can be no entity's: `…/messages/head`, `…/messages/$purge`, `/$health`. */
+const RESERVED_END = /.\/messages\/(?:head|\$[^/]+)$|^\/\$[^/]+$/i;
+
+/** The methods of a path that ends in a word of ours; empty if it may be the path of an entity. */
+export function methodsAtReserved(path: string): readonly string[] {
+  return RESERVED_END.test(path) ? methodsAt(path) : [];
 }
 
 function pathPattern(template: string): RegExp {
   const source = template
-    .replaceAll('$', '\\$')
+    .replaceAll(/[$.]/g, '\\$&')
     .replaceAll('{entity}', '.+')
     .replaceAll(/\{\w+\}/g, '[^/]+');
   return new RegExp(`^${source}$`, 'i');

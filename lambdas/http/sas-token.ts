@@ -28,14 +28,15 @@ const SCHEME = /^SharedAccessSignature\s+/i;
 const LOCAL_HOST = /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|\[::1\]|0\.0\.0\.0)$/;
 
 /**
- * Lets a request through, or says why not. `path` is the entity it addresses; without one only the
- * rules of the namespace count. Throws Unauthenticated, with the subcodes 40102 to 40106.
+ * Throws Unauthenticated, with the subcodes 40102 to 40106, unless the token of a request is good
+ * for one of these rights. `path` is the entity it addresses; without one only the rules of the
+ * namespace count.
  */
-export async function authorize(
+export async function requireSasToken(
   parts: AuthParts,
   request: Request,
   path: EntityPath | undefined,
-  right: AccessRight,
+  rights: readonly AccessRight[],
 ): Promise<void> {
   const token = parseSasToken(request.headers.get('authorization'));
   requireNotExpired(token, parts.clock.now());
@@ -44,10 +45,10 @@ export async function authorize(
   if (rules.length === 0) {
     throw refusal('40103', 'InvalidSignature: The token has an invalid signature.');
   }
-  if (!rules.some((rule) => rule.rights.includes(right))) {
+  if (!rules.some((rule) => rights.some((right) => rule.rights.includes(right)))) {
     throw new BrokerError(
       'Unauthenticated',
-      `Unauthorized access. '${right}' claim(s) are required to perform this operation. Resource: '${resourceOf(request)}'.`,
+      `Unauthorized access. '${rights.join("' or '")}' claim(s) are required to perform this operation. Resource: '${resourceOf(request)}'.`,
     );
   }
 }

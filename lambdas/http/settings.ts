@@ -1,4 +1,5 @@
 import type { TableNames } from '../../shared/storage/table-schema.ts';
+import { ACCESS_KINDS, type AccessKind } from './access-kinds.ts';
 import { VARIABLES } from './variables.ts';
 
 /** The environment of a function. */
@@ -7,8 +8,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** What deployment tells the functions that answer HTTP. */
 export interface HttpSettings {
   readonly namespace: string;
-  /** ARN of the secret that holds the root key. */
-  readonly rootKeySecret: string;
+  /** ARN of the secret that holds the root key; absent where IAM stands in place of keys. */
+  readonly rootKeySecret: string | undefined;
   readonly receiveWaitMsMax: number;
 }
 
@@ -25,11 +26,22 @@ export function readNamespace(environment: Environment): string {
   return required(environment, VARIABLES.namespace);
 }
 
+/** Who says what a caller of a function may do; tokens do unless deployment says otherwise. */
+export function readAccess(environment: Environment): AccessKind {
+  const value = environment[VARIABLES.access] ?? 'sas';
+  const kind = ACCESS_KINDS.find((one) => one === value);
+  if (kind === undefined) throw new Error(`The variable ${VARIABLES.access} is odd: ${value}`);
+  return kind;
+}
+
 /** The settings of a function that answers HTTP. */
 export function readHttpSettings(environment: Environment): HttpSettings {
   return {
     namespace: readNamespace(environment),
-    rootKeySecret: required(environment, VARIABLES.rootKeySecret),
+    rootKeySecret:
+      readAccess(environment) === 'iam'
+        ? undefined
+        : required(environment, VARIABLES.rootKeySecret),
     receiveWaitMsMax: wholeNumber(environment, VARIABLES.receiveWaitMsMax),
   };
 }

@@ -3,7 +3,9 @@ export const VARIABLES = {
   entitiesTable: 'ENTITIES_TABLE',
   messagesTable: 'MESSAGES_TABLE',
   namespace: 'NAMESPACE',
-  /** ARN of the secret; the key itself never stands in the environment. */
+  /** `iam` where IAM decides who may call what; not set where tokens do. */
+  access: 'ACCESS',
+  /** ARN of the secret; the key itself never stands in the environment. Not set under IAM. */
   rootKeySecret: 'ROOT_KEY_SECRET',
   receiveWaitMsMax: 'RECEIVE_WAIT_MS_MAX',
 } as const;

@@ -10,16 +10,17 @@ import type { BrokerError } from '../../shared/domain/broker-error.ts';
 import { badValue } from '../../shared/domain/description-checks.ts';
 import type { Entity } from '../../shared/domain/entity.ts';
 import { type EntityPath, parseEntityPath } from '../../shared/domain/entity-path.ts';
-import { errorHandler } from '../http/error-response.ts';
+import { errorHandler, unknownRouteResponse } from '../http/error-response.ts';
 import type { HttpParts } from '../http/parts.ts';
-import { authorize } from '../http/sas-token.ts';
+import type { RouteName } from '../http/route-table.ts';
+import { methodsAtReserved } from '../http/routing.ts';
 import { AtomAnswer, type ListOptions } from './atom-answer.ts';
 import { readEntry, type SentDescription } from './atom-entry.ts';
 import { parseManagePath } from './atom-path.ts';
 import { readRule } from './atom-read-rule.ts';
 import { readQueue, readSubscription, readTopic } from './atom-read-settings.ts';
 import { readBody, readIfMatch, readPageRange } from './atom-request.ts';
-import { authorizeForwarding, authorizeReadingRules } from './atom-rights.ts';
+import { authorizeForwarding, authorizeTo } from './atom-rights.ts';
 
 /** What the management routes are built from. */
 export type ManageParts = HttpParts & { readonly management: Management };
@@ -27,6 +28,7 @@ export type ManageParts = HttpParts & { readonly management: Management };
 /**
  * The ATOM management API (semantics §13), as the official administration client speaks it. Its paths
  * are those of the entities, so it fits every path there is: mount it after the routes of messages.
+ * Only what ends in a word of ours is never an entity: `GET /q/messages/$purge` is a wrong method.
  *
  * A missing entity is answered with 404 and the error body, not with the empty feed the cloud service
  * sometimes gives: the official clients take both for the same, and everybody else expects the 404.
@@ -34,6 +36,10 @@ export type ManageParts = HttpParts & { readonly management: Management };
 export function manageRoutes(parts: ManageParts): Hono {
   const app = new Hono();
   app.onError(errorHandler(parts, 'management'));
+  app.use(async (c, next) => {
+    const methods = methodsAtReserved(c.req.path);
+    return methods.length === 0 ? next() : unknownRouteResponse(c, parts, methods);
+  });
   app.get('*', (c) => show(parts, c.req.raw));
   app.put('*', (c) => put(parts, c.req.raw));
   app.delete('*', (c) => remove(parts, c.req.raw));
@@ -48,7 +54,7 @@ async function show(parts: ManageParts, request: Request): Promise<Response> {
     case 'discovery':
       return answer.discovery(clock.now());
     case 'namespace':
-      await authorize(parts, request, undefined, 'Manage');
+      await authorizeTo('namespaceInfo', parts, request);
       return answer.namespace();
     case 'queues':
       return showEntities(parts, request, QUEUES);
@@ -59,10 +65,10 @@ async function show(parts: ManageParts, request: Request): Promise<Response> {
     case 'rules':
       return showRules(parts, request, at.subscription);
     case 'rule':
-      await authorizeReadingRules(parts, request, parseEntityPath(at.subscription));
+      await authorizeTo('getRule', parts, request, parseEntityPath(at.subscription));
       return answer.rule(await management.rules.get(at.subscription, at.name));
     case 'entity':
-      await authorize(parts, request, parseEntityPath(at.path), 'Manage');
+      await authorizeTo('getEntity', parts, request, parseEntityPath(at.path));
       return answer.entity(await report(management, await management.get(at.path)));
   }
 }
@@ -73,7 +79,7 @@ async function put(parts: ManageParts, request: Request): Promise<Response> {
   const at = parseManagePath(new URL(request.url).pathname);
   switch (at.kind) {
     case 'rule': {
-      await authorize(parts, request, parseEntityPath(at.subscription), 'Manage');
+      await authorizeTo('putRule', parts, request, parseEntityPath(at.subscription));
       const { kind, element } = readEntry(await readBody(request));
       if (kind !== 'RuleDescription') throw wrongDescription(kind, 'RuleDescription');
       const rule = readRule(element, at.name);
@@ -92,7 +98,7 @@ async function put(parts: ManageParts, request: Request): Promise<Response> {
 /** Creates; or replaces where `If-Match` says that something should be there (semantics §13.1). */
 async function putEntity(parts: ManageParts, request: Request, path: string): Promise<Response> {
   const { management } = parts;
-  await authorize(parts, request, parseEntityPath(path), 'Manage');
+  await authorizeTo('putEntity', parts, request, parseEntityPath(path));
   const settings = readSettings(readEntry(await readBody(request)));
   await authorizeForwarding(parts, request, settings);
   const ifMatch = readIfMatch(request.headers);
@@ -108,11 +114,11 @@ async function remove(parts: ManageParts, request: Request): Promise<Response> {
   const ifMatch = readIfMatch(request.headers);
   switch (at.kind) {
     case 'rule':
-      await authorize(parts, request, parseEntityPath(at.subscription), 'Manage');
+      await authorizeTo('deleteRule', parts, request, parseEntityPath(at.subscription));
       await management.rules.delete(at.subscription, at.name, ifMatch);
       break;
     case 'entity':
-      await authorize(parts, request, parseEntityPath(at.path), 'Manage');
+      await authorizeTo('deleteEntity', parts, request, parseEntityPath(at.path));
       await management.delete(at.path, ifMatch);
       break;
     default:
@@ -123,6 +129,7 @@ async function remove(parts: ManageParts, request: Request): Promise<Response> {
 
 /** A list of entities and how it is called. */
 interface EntityList {
+  readonly operation: RouteName;
   readonly title: ListOptions['title'];
   readonly path: string;
   readonly of: ListSubject;
@@ -130,11 +137,22 @@ interface EntityList {
   readonly within?: EntityPath;
 }
 
-const QUEUES: EntityList = { title: 'Queues', path: '$Resources/Queues', of: { kind: 'queue' } };
-const TOPICS: EntityList = { title: 'Topics', path: '$Resources/Topics', of: { kind: 'topic' } };
+const QUEUES: EntityList = {
+  operation: 'listQueues',
+  title: 'Queues',
+  path: '$Resources/Queues',
+  of: { kind: 'queue' },
+};
+const TOPICS: EntityList = {
+  operation: 'listTopics',
+  title: 'Topics',
+  path: '$Resources/Topics',
+  of: { kind: 'topic' },
+};
 
 function subscriptionsOf(topic: EntityPath): EntityList {
   return {
+    operation: 'listSubscriptions',
     title: 'Subscriptions',
     path: `${topic.name}/Subscriptions`,
     of: { kind: 'subscription', topic: topic.key },
@@ -145,10 +163,10 @@ function subscriptionsOf(topic: EntityPath): EntityList {
 async function showEntities(
   parts: ManageParts,
   request: Request,
-  { title, path, of, within }: EntityList,
+  { operation, title, path, of, within }: EntityList,
 ): Promise<Response> {
   const { management, clock } = parts;
-  await authorize(parts, request, within, 'Manage');
+  await authorizeTo(operation, parts, request, within);
   const range = readPageRange(new URL(request.url).searchParams);
   const { items, more } = await management.list({ ...of, ...range });
   const reports = await management.report(items);
@@ -158,7 +176,7 @@ async function showEntities(
 
 async function showRules(parts: ManageParts, request: Request, path: string): Promise<Response> {
   const subscription = parseEntityPath(path);
-  await authorizeReadingRules(parts, request, subscription);
+  await authorizeTo('listRules', parts, request, subscription);
   const range = readPageRange(new URL(request.url).searchParams);
   const { items, more } = await parts.management.rules.list(path, range);
   return new AtomAnswer(request.url, parts.namespace).rules(items, {

@@ -1,21 +1,18 @@
 import type { EntitySettings } from '../../shared/broker/management.ts';
-import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { type EntityPath, parseEntityPath } from '../../shared/domain/entity-path.ts';
+import { authorize, IamRequest } from '../http/access.ts';
 import type { HttpParts } from '../http/parts.ts';
-import { authorize } from '../http/sas-token.ts';
+import type { RouteName } from '../http/route-table.ts';
+import { routeNamed } from '../http/routing.ts';
 
-/** Rules may be read by whoever manages or listens (semantics §14.2). Throws Unauthenticated. */
-export async function authorizeReadingRules(
+/** Lets a request through to an operation of the table, or says why not. Throws Unauthenticated. */
+export function authorizeTo(
+  operation: RouteName,
   parts: HttpParts,
   request: Request,
-  subscription: EntityPath,
+  path?: EntityPath,
 ): Promise<void> {
-  try {
-    await authorize(parts, request, subscription, 'Manage');
-  } catch (error) {
-    if (!(error instanceof BrokerError)) throw error;
-    await authorize(parts, request, subscription, 'Listen');
-  }
+  return authorize(parts, request, path, routeNamed(operation).rights);
 }
 
 /** Where the official clients put the token for a destination which the request's own does not cover. */
@@ -26,14 +23,15 @@ const SUPPLEMENTARY = {
 
 /**
  * Whoever sets up a forward needs Manage on the destination too (semantics §14.2): by the token of the
- * request, if it covers the destination, or by one in a header of its own. Throws Unauthenticated.
+ * request, if it covers the destination, or by one in a header of its own. IAM was only asked about
+ * the address of the request, and no second question can be put to it. Throws Unauthenticated.
  */
 export async function authorizeForwarding(
   parts: HttpParts,
   request: Request,
   settings: EntitySettings,
 ): Promise<void> {
-  if (settings.kind === 'topic') return;
+  if (settings.kind === 'topic' || request instanceof IamRequest) return;
   for (const property of ['forwardTo', 'forwardDeadLetteredMessagesTo'] as const) {
     const name = settings[property];
     if (name === undefined) continue;
@@ -43,6 +41,6 @@ export async function authorizeForwarding(
     // The same question, asked of the destination's address.
     const address = new URL(`/${destination.name}`, request.url);
     const asked = new Request(address, { headers: { authorization: token ?? '' } });
-    await authorize(parts, asked, destination, 'Manage');
+    await authorize(parts, asked, destination, ['Manage']);
   }
 }

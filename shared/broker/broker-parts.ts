@@ -1,9 +1,16 @@
 import type { Clock, RandomSource } from '../domain/clock.ts';
-import type { Activity, Arrivals, EntityStore, MessageStore } from './ports.ts';
+import type {
+  Activity,
+  Arrivals,
+  EntityStore,
+  MessageStore,
+  SubscriptionCatalog,
+} from './ports.ts';
 
 /** What the operations of the broker are built from. */
 export interface BrokerParts {
   readonly entities: EntityStore;
+  readonly subscriptions: SubscriptionCatalog;
   readonly messages: MessageStore;
   readonly arrivals: Arrivals;
   readonly activity: Activity;

@@ -1,13 +1,19 @@
 import { splitSequenceNumber } from '../domain/block.ts';
 import { BrokerError } from '../domain/broker-error.ts';
-import { partitionsOf } from '../domain/entity.ts';
+import { type Entity, isOfKind, partitionsOf } from '../domain/entity.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { type Log, logOf } from '../domain/log.ts';
 import { policyOf, type Receivable } from '../domain/log-policy.ts';
-import { findReceivable, requireReceivable } from './addressed.ts';
+import {
+  findEntity,
+  findReceivable,
+  requireNotForwarding,
+  requireReceivable,
+} from './addressed.ts';
 import type { DeferredOptions, OperatorAction, ReceivedMessage } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
+import { forwardDue } from './forward-pending.ts';
 import { requireAction } from './settle.ts';
 
 /** What is done to messages named by their sequence numbers. */
@@ -20,6 +26,7 @@ export async function receiveDeferred(
 ): Promise<readonly ReceivedMessage[]> {
   const entity = await findReceivable(parts, path);
   requireReceivable(entity);
+  requireNotForwarding(entity, path.subQueue);
   const { log, sequences } = inOnePartition(entity, path, sequenceNumbers);
   return await parts.messages.receiveDeferred(log, {
     ...policyOf(entity, path.subQueue, log.partition),
@@ -35,8 +42,15 @@ export async function cancelScheduled(
   path: EntityPath,
   sequenceNumbers: readonly bigint[],
 ): Promise<void> {
-  const entity = await findReceivable(parts, path);
+  // Scheduled messages of a topic wait there, not in its subscriptions.
+  const entity = await findEntity(parts, path);
+  if (isOfKind(entity, 'subscription')) {
+    throw new BrokerError('InvalidOperation', 'Messages are scheduled at the topic, not here.');
+  }
   const { log, sequences } = inOnePartition(entity, path, sequenceNumbers);
+  // What is due already can be cancelled no more.
+  if (isOfKind(entity, 'topic')) await forwardDue(parts, entity);
+  else await parts.messages.activateDue(log);
   await parts.messages.cancelScheduled(log, sequences);
 }
 
@@ -87,25 +101,29 @@ async function operateOne(
 
 /** Where numbers lie that are to be handled all or none: in one partition (semantics §4.4). */
 function inOnePartition(
-  entity: Receivable,
+  entity: Entity,
   path: EntityPath,
   sequenceNumbers: readonly bigint[],
 ): { readonly log: Log; readonly sequences: readonly bigint[] } {
   requireNumbers(sequenceNumbers);
   const split = sequenceNumbers.map(splitSequenceNumber);
-  const [first] = split;
-  const partition = first?.partition ?? 0;
+  const unknown = split.findIndex(({ partition }) => partition >= partitionsOf(entity));
+  if (unknown >= 0) {
+    throw new BrokerError(
+      'MessageNotFound',
+      `The message with sequence number ${sequenceNumbers[unknown]} could not be found.`,
+    );
+  }
+  const partition = split[0]?.partition ?? 0;
   if (split.some((number) => number.partition !== partition)) {
     throw new BrokerError(
       'InvalidOperation',
       'ReceiveBatch of sequence numbers from different partitions is not supported for an entity with partitioning enabled.',
     );
   }
-  // Numbers of partitions that the entity does not have name nothing.
-  const known = partition < partitionsOf(entity) ? partition : 0;
   return {
-    log: logOf(entity, path.subQueue, known),
-    sequences: split.map(({ sequence }) => (known === partition ? sequence : 0n)),
+    log: logOf(entity, path.subQueue, partition),
+    sequences: split.map(({ sequence }) => sequence),
   };
 }
 

@@ -2,7 +2,7 @@ import { BrokerError } from '../domain/broker-error.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
 import { logOf } from '../domain/log.ts';
 import { policyOf } from '../domain/log-policy.ts';
-import { findReceivable } from './addressed.ts';
+import { findReceivable, requireSendable } from './addressed.ts';
 import type { BrokerParts } from './broker-parts.ts';
 
 /** What is done to many messages at once. */
@@ -31,6 +31,7 @@ export async function resubmit(
     );
   }
   const entity = await findReceivable(parts, path);
+  requireSendable(entity);
   return await parts.messages.resubmit(
     logOf(entity, path.subQueue, 0),
     logOf(entity, 'main', 0),
@@ -39,10 +40,21 @@ export async function resubmit(
   );
 }
 
+/** Others may purge or change the entity at the same time; they are soon done. */
+const PURGE_TRIES_MAX = 10;
+
 /** Empties a sub-queue; see `Broker.purge`. */
 export async function purge(parts: BrokerParts, path: EntityPath): Promise<void> {
   await findReceivable(parts, path);
-  const current = await parts.entities.read(path.key);
-  if (current === undefined) return;
-  await parts.entities.purge(current, path.subQueue, parts.clock.now());
+  for (let tries = 1; ; tries++) {
+    const current = await parts.entities.read(path.key);
+    if (current === undefined) return;
+    try {
+      await parts.entities.purge(current, path.subQueue, parts.clock.now());
+      return;
+    } catch (error) {
+      const isConflict = error instanceof BrokerError && error.code === 'ConflictInProgress';
+      if (!isConflict || tries >= PURGE_TRIES_MAX) throw error;
+    }
+  }
 }

@@ -86,6 +86,8 @@ export interface ManagementParts {
   readonly counts: EntityCounts;
   readonly clock: Clock;
   readonly random: RandomSource;
+  /** Sends on what already waits in an entity that has begun to forward. */
+  readonly forwardPending: (entity: Entity) => Promise<void>;
 }
 
 /** One page of a list, and whether there is another behind it. */

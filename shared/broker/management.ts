@@ -103,7 +103,10 @@ export class Management {
     requireMatch(ifMatch, entityTag(current));
     const description = this.#describe(settings, current.description);
     await this.#requireForwarding(at, description);
-    return this.#parts.entities.update(current, description, this.#parts.clock.now());
+    const { entities, clock, forwardPending } = this.#parts;
+    const updated = await entities.update(current, description, clock.now());
+    if (forwards(description)) await forwardPending(updated);
+    return updated;
   }
 
   /**
@@ -245,4 +248,10 @@ function managedPath(path: string, kind?: EntityDescription['kind']): EntityPath
     throw badValue(`The path '${at.name}' is not that of a ${kind}.`);
   }
   return at;
+}
+
+function forwards(description: EntityDescription): boolean {
+  if (description.kind === 'topic') return false;
+  const { forwardTo, forwardDeadLetteredMessagesTo } = description;
+  return forwardTo !== undefined || forwardDeadLetteredMessagesTo !== undefined;
 }

@@ -1,12 +1,13 @@
 import type { BlockRules } from '../domain/block.ts';
 import type { BrokerError } from '../domain/broker-error.ts';
-import type { EntityDescription } from '../domain/descriptions.ts';
+import type { EntityDescription, SubscriptionDescription } from '../domain/descriptions.ts';
 import type { Entity } from '../domain/entity.ts';
 import type { SubQueue } from '../domain/entity-path.ts';
 import type { LockToken } from '../domain/lock-token.ts';
 import type { Log } from '../domain/log.ts';
 import type { LogPolicy } from '../domain/log-policy.ts';
 import type { LockedMessage, Message, StoredMessage } from '../domain/message.ts';
+import type { Rule } from '../filters/rule.ts';
 import type { DeadLetterAction, SettlementAction } from './broker.ts';
 
 /** Keeps what is known of entities. Paths are lower-case keys as of `parseEntityPath`. */
@@ -85,6 +86,45 @@ export interface DeferredRequest extends LogPolicy {
   readonly sequences: readonly bigint[];
 }
 
+/** One copy of a message in one log. */
+export interface Copy {
+  /** Its number, without the partition. */
+  readonly sequence: bigint;
+  /** The same object wherever the message goes unchanged. */
+  readonly message: Message;
+}
+
+/** What one log gets of a publication. */
+export interface Delivery {
+  readonly to: Log;
+  readonly copies: readonly Copy[];
+  /** A longer time to live of a message's own is lowered to this, ms. */
+  readonly timeToLiveMsMax?: number;
+}
+
+/** Messages on their way into several logs. */
+export interface Publication {
+  /** Whose payload items hold what several logs share, and who is asked to finish it after a crash. */
+  readonly owner: Log;
+  readonly deliveries: readonly Delivery[];
+  /** Epoch ms. */
+  readonly enqueuedAt: number;
+  /** Where the messages lie until now; they are removed there in the same transaction. */
+  readonly instead?: StoredBatch;
+}
+
+/** Messages that lie somewhere and are to go elsewhere. */
+export interface StoredBatch {
+  readonly copies: readonly Copy[];
+  /** Epoch ms; of scheduled messages when they came due. */
+  readonly enqueuedAt: number;
+  /** The store's own note of where they lie. */
+  readonly place: unknown;
+}
+
+/** Sends a batch on its way; throws ConflictInProgress where somebody else did so meanwhile. */
+export type Forward = (batch: StoredBatch) => Promise<void>;
+
 /** A settlement whose token has been read. */
 export interface TokenSettlement {
   readonly token: LockToken;
@@ -102,10 +142,20 @@ export interface MessageStore {
     request: RoomRequest,
   ): Promise<{ readonly isRoom: boolean; readonly size: number }>;
   /**
-   * Stores messages at the end of a log, all or none, and returns the first of their sequence
-   * numbers, which are gapless. Throws MessagingEntityNotFound.
+   * Stores messages at the end of a log, or among its scheduled ones, all or none, and returns their
+   * sequence numbers, which are gapless. Throws MessagingEntityNotFound.
    */
-  append(log: Log, messages: readonly Message[]): Promise<bigint>;
+  append(log: Log, messages: readonly Message[]): Promise<readonly bigint[]>;
+  /** Takes numbers from a partition's counter; returns the first. Throws MessagingEntityNotFound. */
+  takeNumbers(log: Log, messages: readonly Message[], count: number): Promise<bigint>;
+  /** Writes messages into several logs: into all of them, even if it is cut off half-way. */
+  publish(publication: Publication): Promise<void>;
+  /** Makes scheduled messages of a queue that have come due receivable. True = there were some. */
+  activateDue(log: Log): Promise<boolean>;
+  /** Sends on the scheduled messages of a topic that have come due. True = there were some. */
+  forwardDue(log: Log, forward: Forward): Promise<boolean>;
+  /** Sends on what can be had from a log that forwards. True = there was something. */
+  forwardAll(log: Log, policy: LogPolicy, forward: Forward): Promise<boolean>;
   /** Hands out what can be had now, in order. */
   claim(log: Log, request: ClaimRequest): Promise<readonly ReceivedMessage[]>;
   /** Settles each message whose lock is live; for each a refusal, or nothing once settled. In order. */
@@ -152,6 +202,17 @@ export interface MessageStore {
    * transaction, so that it never is in both or neither. Returns how many.
    */
   resubmit(log: Log, to: Log, maxMessages: number, policy: LogPolicy): Promise<number>;
+}
+
+/** A subscription and the rules that decide what it gets. */
+export interface Subscribed {
+  readonly entity: Entity<SubscriptionDescription>;
+  readonly rules: readonly Rule[];
+}
+
+/** The subscriptions of topics, perhaps a few seconds old, as entities are. */
+export interface SubscriptionCatalog {
+  of(topic: Entity): Promise<readonly Subscribed[]>;
 }
 
 /** Notices uses of entities, for those that are deleted when idle (semantics §5.2). */

@@ -2,11 +2,15 @@ import type { EntityPath } from '../domain/entity-path.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { logOf } from '../domain/log.ts';
 import { policyOf } from '../domain/log-policy.ts';
-import { findReceivable, requireReceivable } from './addressed.ts';
+import { findReceivable, requireNotForwarding, requireReceivable } from './addressed.ts';
 import type { ReceivedMessage, ReceiveOptions } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
+import { forwardDue, forwardPending } from './forward-pending.ts';
 import type { ClaimRequest } from './ports.ts';
 import { settleLapsed } from './settle-lapsed.ts';
+
+/** While a receive waits on a dead-letter queue, the main queue is looked at this often. */
+const LOOK_EVERY_MS = 5000;
 
 /** Hands out messages, waiting for a first one if asked to; see `Broker.receive`. */
 export async function receive(
@@ -15,10 +19,12 @@ export async function receive(
   options: ReceiveOptions,
 ): Promise<readonly ReceivedMessage[]> {
   const deadline = parts.monotonicNow() + options.waitMs;
+  let lookAgainAt = 0;
   for (;;) {
     // Asked again after each wait: the entity may have been changed, disabled or deleted meanwhile.
     const entity = await findReceivable(parts, path);
     requireReceivable(entity);
+    requireNotForwarding(entity, path.subQueue);
     const log = logOf(entity, path.subQueue, 0);
     const left = parts.arrivals.isClosing ? 0 : deadline - parts.monotonicNow();
     const arrival = left > 0 ? parts.arrivals.wait([log], left) : undefined;
@@ -29,9 +35,16 @@ export async function receive(
       maxBytes: LIMITS.receiveBytes,
       lockMs: entity.description.lockMs,
     };
+    await forwardTopicDue(parts, path);
     let messages = await parts.messages.claim(log, request);
-    if (messages.length === 0 && (await settleLapsed(parts, entity, path))) {
+    const isTimeToLook = parts.monotonicNow() >= lookAgainAt;
+    if (messages.length === 0 && isTimeToLook) lookAgainAt = parts.monotonicNow() + LOOK_EVERY_MS;
+    if (messages.length === 0 && isTimeToLook && (await settleLapsed(parts, entity, path))) {
       messages = await parts.messages.claim(log, request);
+    }
+    // What was found expired or used up on the way may have to go on from the dead-letter queue.
+    if (entity.description.forwardDeadLetteredMessagesTo !== undefined) {
+      await forwardPending(parts, entity);
     }
     if (messages.length > 0 || arrival === undefined) {
       arrival?.cancel();
@@ -39,4 +52,11 @@ export async function receive(
     }
     await arrival.done;
   }
+}
+
+/** A subscription gets its topic's scheduled messages when they come due. */
+async function forwardTopicDue(parts: BrokerParts, path: EntityPath): Promise<void> {
+  if (path.subscription === undefined) return;
+  const topic = await parts.entities.find(path.subscription.topic.toLowerCase());
+  if (topic !== undefined) await forwardDue(parts, topic);
 }

@@ -10,6 +10,7 @@ import { messageSize, requireSendableMessages } from '../domain/outgoing-rules.t
 import { findEntity, requireSendable } from './addressed.ts';
 import type { SentMessage } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
+import { route } from './route.ts';
 
 /** Sends one message or a batch; see `Broker.send`. */
 export async function send(
@@ -39,8 +40,12 @@ function requireSendPath(path: EntityPath): void {
     );
   }
   if (path.subscription !== undefined) {
-    throw new BrokerError('InvalidOperation', 'Cannot create a message sender for a subscription.');
+    throw notASender();
   }
+}
+
+function notASender(): BrokerError {
+  return new BrokerError('InvalidOperation', 'Cannot create a message sender for a subscription.');
 }
 
 async function sendTo(
@@ -50,10 +55,8 @@ async function sendTo(
 ): Promise<readonly SentMessage[]> {
   const { description } = entity;
   requireSendable(entity);
-  if (description.kind !== 'queue') {
-    throw new BrokerError('NotSupported', 'Topics do not take messages yet.');
-  }
-  if (description.requiresSession) {
+  if (description.kind === 'subscription') throw notASender();
+  if (description.kind === 'queue' && description.requiresSession) {
     throw new BrokerError('NotSupported', 'Queues that require sessions do not take messages yet.');
   }
   requireSendableMessages(outgoing, description);
@@ -61,8 +64,49 @@ async function sendTo(
     withTimeToLive(message, description.defaultTimeToLiveMs),
   );
   await requireRoom(parts, entity, description, messages);
-  const first = await parts.messages.append(logOf(entity, 'main', 0), messages);
-  return messages.map(({ messageId }, i) => ({ messageId, sequenceNumber: first + BigInt(i) }));
+  const staysHere = description.kind === 'queue' && description.forwardTo === undefined;
+  return staysHere
+    ? await store(parts, entity, messages)
+    : await distribute(parts, entity, messages);
+}
+
+async function store(
+  parts: BrokerParts,
+  entity: Entity,
+  messages: readonly Message[],
+): Promise<readonly SentMessage[]> {
+  const numbers = await parts.messages.append(logOf(entity, 'main', 0), messages);
+  return messages.map(({ messageId }, i) => ({ messageId, ...numbered(numbers[i]) }));
+}
+
+/**
+ * Messages of a topic, or of a queue that forwards, go on at once. Those that are scheduled wait
+ * here: where they go is decided when they come due.
+ */
+async function distribute(
+  parts: BrokerParts,
+  entity: Entity,
+  messages: readonly Message[],
+): Promise<readonly SentMessage[]> {
+  const now = parts.clock.now();
+  const isLater = ({ scheduledEnqueueAt = 0 }: Message) => scheduledEnqueueAt > now;
+  const later = messages.filter(isLater);
+  const scheduled = later.length === 0 ? [] : await store(parts, entity, later);
+  const atOnce = messages.filter((message) => !isLater(message));
+  if (atOnce.length > 0) {
+    const deliveries = await route(parts, entity, atOnce);
+    const owner = logOf(entity, 'main', 0);
+    await parts.messages.publish({ owner, deliveries, enqueuedAt: now });
+  }
+  let next = 0;
+  return messages.map((message) => {
+    const waiting = isLater(message) ? scheduled[next++] : undefined;
+    return waiting ?? { messageId: message.messageId };
+  });
+}
+
+function numbered(sequenceNumber: bigint | undefined) {
+  return sequenceNumber === undefined ? {} : { sequenceNumber };
 }
 
 const MEGABYTE = 1024 * 1024;

@@ -10,6 +10,7 @@ import { requireProperties } from '../domain/outgoing-rules.ts';
 import { findReceivable } from './addressed.ts';
 import type { RenewalOutcome, Settlement, SettlementAction, SettlementOutcome } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
+import { forwardPending } from './forward-pending.ts';
 
 /** Settles messages, each on its own; see `Broker.settle`. */
 export async function settle(
@@ -18,7 +19,7 @@ export async function settle(
   settlements: readonly Settlement[],
 ): Promise<readonly SettlementOutcome[]> {
   const entity = await findReceivable(parts, path);
-  return await perPartition(
+  const outcomes = await perPartition(
     settlements,
     ({ lockToken, action }) => {
       requireAction(path, action);
@@ -32,6 +33,16 @@ export async function settle(
       );
       return refusals.map((refusal) => (refusal === undefined ? {} : { refusal }));
     },
+  );
+  if (mayDeadLetter(entity, settlements)) await forwardPending(parts, entity);
+  return outcomes;
+}
+
+/** Whether a settlement may have left dead letters that the entity forwards. */
+function mayDeadLetter({ description }: Receivable, settlements: readonly Settlement[]): boolean {
+  if (description.forwardDeadLetteredMessagesTo === undefined) return false;
+  return settlements.some(
+    ({ action }) => action.kind === 'deadLetter' || action.kind === 'abandon',
   );
 }
 

@@ -26,6 +26,8 @@ export interface PayloadPlace {
   readonly reference?: string;
   /** Whose they are, where several blocks share them: the item collection of a topic's payloads. */
   readonly sharedIn?: string;
+  /** Which of those that share it this block is. */
+  readonly sharer?: number;
   readonly parts: number;
   /** The place in the payload of the message in slot 0. */
   readonly offset: number;

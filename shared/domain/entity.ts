@@ -30,6 +30,14 @@ export interface Entity<Description extends EntityDescription = EntityDescriptio
   readonly description: Description;
 }
 
+/** Whether an entity is of a kind; its description is then that of the kind. */
+export function isOfKind<Kind extends EntityDescription['kind']>(
+  entity: Entity,
+  kind: Kind,
+): entity is Entity<Extract<EntityDescription, { kind: Kind }>> {
+  return entity.description.kind === kind;
+}
+
 /** How many partitions an entity's messages are spread over; chosen at creation (semantics §8). */
 export function partitionsOf({ description }: Entity): number {
   return 'enablePartitioning' in description && description.enablePartitioning

@@ -18,7 +18,6 @@ export const LIMITS = {
   /** A batch may be this large even where single messages may not. */
   batchBytes: 1024 * KB,
   batchMessages: 4500,
-  dueTimesPerBatch: 20,
   /** Sequence numbers that one call may name, since it does all or nothing. */
   sequenceNumbers: 100,
   propertyValueBytes: 32 * KB,

@@ -1,8 +1,11 @@
 import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
+import type { Forward } from '../broker/ports.ts';
 import type { Block } from '../domain/block.ts';
+import { BrokerError } from '../domain/broker-error.ts';
 import type { Log } from '../domain/log.ts';
 import type { Message } from '../domain/message.ts';
 import { payloadName } from './append.ts';
+import { readBatch } from './batch-place.ts';
 import { fromBlockItem, toBlockItem } from './block-item.ts';
 import { removalOf } from './block-removal.ts';
 import { keyOf } from './blocks.ts';
@@ -28,6 +31,47 @@ const ROUNDS_MAX = 100;
  * finds it gone. Tells whether anything was due.
  */
 export async function activateDue(context: StoreContext, log: Log, now: number): Promise<boolean> {
+  return await forEachDue(context, log, now, (blocks, dueAt) =>
+    activateTogether(context, log, blocks, dueAt),
+  );
+}
+
+/**
+ * Sends on the scheduled messages of a topic, whose rules decide only now where they go. Tells
+ * whether anything was due.
+ */
+export async function forwardDue(
+  context: StoreContext,
+  log: Log,
+  forward: Forward,
+): Promise<boolean> {
+  return await forEachDue(context, log, context.clock.now(), async (blocks, dueAt) => {
+    const taken = blocks.map((block) => ({ block, slots: slotsOf(block) }));
+    const batch = await readBatch(context, { log, taken }, dueAt);
+    if (batch === undefined) return false;
+    try {
+      await forward(batch);
+      return true;
+    } catch (error) {
+      if (!(error instanceof BrokerError) || error.code !== 'ConflictInProgress') throw error;
+      return false;
+    }
+  });
+}
+
+function slotsOf({ slots }: Block): readonly number[] {
+  return [...slots.keys()].sort((a, b) => a - b);
+}
+
+/** Makes blocks that came due at one instant what they are to be; false = somebody else was at it. */
+type Activate = (blocks: readonly Block[], dueAt: number) => Promise<boolean>;
+
+async function forEachDue(
+  context: StoreContext,
+  log: Log,
+  now: number,
+  activate: Activate,
+): Promise<boolean> {
   if (log.subQueue !== 'main' || context.dueTimes.isDue(logKey(log), now) === false) return false;
   const readAt = context.dueTimes.monotonicNow();
   const head = await readHead(context.table, log);
@@ -38,7 +82,7 @@ export async function activateDue(context: StoreContext, log: Log, now: number):
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const dues = await readDues(context, log, now, DUES_PER_ROUND);
     if (dues.length === 0) break;
-    await activateRound(context, log, dues);
+    await activateRound(context, log, dues, activate);
   }
   const [next] = await readDues(context, log, DUE_MAX, 1);
   if (await raiseNextDue(context.table, log, head, next?.dueAt)) {
@@ -71,7 +115,12 @@ async function readDues(
 }
 
 /** Activates what is due, earliest first, and forgets the due times that are dealt with. */
-async function activateRound(context: StoreContext, log: Log, dues: readonly Due[]): Promise<void> {
+async function activateRound(
+  context: StoreContext,
+  log: Log,
+  dues: readonly Due[],
+  activate: Activate,
+): Promise<void> {
   const byTime = new Map<number, Due[]>();
   for (const due of dues) byTime.set(due.dueAt, [...(byTime.get(due.dueAt) ?? []), due]);
   for (const [dueAt, together] of byTime) {
@@ -82,7 +131,7 @@ async function activateRound(context: StoreContext, log: Log, dues: readonly Due
     const blocks = items.map(fromBlockItem).sort((a, b) => (a.sequence < b.sequence ? -1 : 1));
     let isDone = true;
     for (const some of chunks(blocks, BLOCKS_PER_TRANSACTION)) {
-      isDone = (await activateTogether(context, log, some, dueAt)) && isDone;
+      isDone = (await activate(some, dueAt)) && isDone;
     }
     // Where somebody cancelled in between, the next round finds what is left.
     if (isDone) await forgetDues(context, log, together);
@@ -168,7 +217,5 @@ async function smallMessages(
 ): Promise<readonly Message[]> {
   const small = blocks.filter(isSmall);
   const loaded = await loadMessages(context.table, log, small);
-  return small.flatMap((block) =>
-    [...block.slots.keys()].sort((a, b) => a - b).map((slot) => loaded.at(block, slot)),
-  );
+  return small.flatMap((block) => slotsOf(block).map((slot) => loaded.at(block, slot)));
 }

@@ -1,7 +1,7 @@
+import { assert } from '../domain/assert.ts';
 import type { Block } from '../domain/block.ts';
 import { BrokerError } from '../domain/broker-error.ts';
 import type { RandomSource } from '../domain/clock.ts';
-import { LIMITS } from '../domain/limits.ts';
 import type { Log } from '../domain/log.ts';
 import type { Message } from '../domain/message.ts';
 import { toBlockItem } from './block-item.ts';
@@ -18,7 +18,7 @@ import type { StoreContext } from './store-context.ts';
  * round trips. First the numbers are taken and, at the same time, payload items are written under
  * names of their own; then the blocks go in, in one write or one transaction. So a send is stored
  * whole or not at all, and what a crash leaves behind is a gap in the numbers or payload items that
- * no block names. Returns the first number; the others follow it in order.
+ * no block names. Returns the numbers, in the order of the messages.
  *
  * Throws MessagingEntityNotFound where the entity is gone, ArgumentError, ServiceBusy,
  * ServiceTimeout.
@@ -28,11 +28,16 @@ export async function append(
   log: Log,
   messages: readonly Message[],
   now: number,
-): Promise<bigint> {
+): Promise<readonly bigint[]> {
   const { table, random } = context;
   const runs = runsByDueTime(messages, now);
-  const packed = runs.flatMap(({ dueAt, run }) =>
-    packBlocks(log, run, dueAt ?? now, () => payloadName(random)).map((block) => ({
+  const packed = runs.flatMap(({ dueAt, places }) =>
+    packBlocks(
+      log,
+      places.map((place) => messageAt(messages, place)),
+      dueAt ?? now,
+      () => payloadName(random),
+    ).map((block) => ({
       dueAt,
       ...block,
     })),
@@ -40,10 +45,15 @@ export async function append(
   const pieces = packed.flatMap(({ payload: { reference }, parts }) =>
     reference === undefined ? [] : [{ reference, parts }],
   );
+  const dueAt = earliest(runs);
+  requireOneTransaction(packed.length + runs.filter((run) => run.dueAt !== undefined).length);
   const bytes = packed.reduce((sum, { payload }) => sum + payload.bytes, 0);
   const [{ first, bytesIn }] = await Promise.all([
     takeNumbers(table, log, { count: messages.length, bytes, now }),
     putPayload(table, log, pieces, now),
+    // Noted before, so that a crash leaves nothing that never comes due, and again afterwards, since
+    // an activation in between may have found nothing yet.
+    dueAt === undefined ? undefined : noteDue(context, log, dueAt),
   ]);
 
   context.gauge.note(log, bytesIn);
@@ -59,32 +69,44 @@ export async function append(
     ...dueItems(log, blocks),
   ]);
   await afterwards(context, log, first, runs);
-  return first;
+  return numbersOf(runs, first);
 }
 
+/** Messages that come due together, by their places among those that are sent. */
 interface Run {
   readonly dueAt: number | undefined;
-  readonly run: readonly Message[];
+  readonly places: readonly number[];
 }
 
-/** A block holds messages of one due time; those due already are sent now. */
+/**
+ * A block holds messages of one due time, so those are numbered together; what is due already is
+ * sent now, and comes first.
+ */
 function runsByDueTime(messages: readonly Message[], now: number): readonly Run[] {
-  const runs: { dueAt: number | undefined; run: Message[] }[] = [];
-  for (const message of messages) {
-    const { scheduledEnqueueAt } = message;
-    const dueAt =
-      scheduledEnqueueAt !== undefined && scheduledEnqueueAt > now ? scheduledEnqueueAt : undefined;
-    const last = runs.at(-1);
-    if (last !== undefined && last.dueAt === dueAt) last.run.push(message);
-    else runs.push({ dueAt, run: [message] });
+  const runs = new Map<number | undefined, number[]>([[undefined, []]]);
+  for (const [place, { scheduledEnqueueAt }] of messages.entries()) {
+    const isLater = scheduledEnqueueAt !== undefined && scheduledEnqueueAt > now;
+    const dueAt = isLater ? scheduledEnqueueAt : undefined;
+    const places = runs.get(dueAt);
+    if (places === undefined) runs.set(dueAt, [place]);
+    else places.push(place);
   }
-  if (runs.length > LIMITS.dueTimesPerBatch) {
-    throw new BrokerError(
-      'ArgumentError',
-      `The batch changes its scheduled enqueue time ${runs.length} times; the limit is ${LIMITS.dueTimesPerBatch}.`,
-    );
-  }
-  return runs;
+  return Array.from(runs, ([dueAt, places]) => ({ dueAt, places })).filter(
+    ({ places }) => places.length > 0,
+  );
+}
+
+function messageAt(messages: readonly Message[], place: number): Message {
+  const message = messages[place];
+  assert(message !== undefined, 'a run names messages that are there');
+  return message;
+}
+
+function numbersOf(runs: readonly Run[], first: bigint): readonly bigint[] {
+  const numbers: bigint[] = [];
+  let next = first;
+  for (const place of runs.flatMap(({ places }) => places)) numbers[place] = next++;
+  return numbers;
 }
 
 /** One item for each due time, which names the scheduled blocks that then come due. */
@@ -97,17 +119,25 @@ function dueItems(log: Log, blocks: readonly Block[]): Item[] {
   return Array.from(byDueTime, ([dueAt, sequences]) => toDueItem(log, { dueAt, sequences }));
 }
 
+function earliest(runs: readonly Run[]): number | undefined {
+  const dues = runs.flatMap(({ dueAt }) => (dueAt === undefined ? [] : [dueAt]));
+  return dues.length === 0 ? undefined : Math.min(...dues);
+}
+
+function requireOneTransaction(pieces: number): void {
+  if (pieces <= TRANSACTION_ITEMS_MAX) return;
+  throw new BrokerError(
+    'ArgumentError',
+    `The batch takes ${pieces} pieces to store as one; the limit is ${TRANSACTION_ITEMS_MAX}. Send fewer messages, or fewer scheduled enqueue times, in one batch.`,
+    { subCode: '40000' },
+  );
+}
+
 async function putAll(table: Table, items: readonly Item[]): Promise<void> {
   const [only] = items;
   if (only !== undefined && items.length === 1) {
     await table.put(only);
     return;
-  }
-  if (items.length > TRANSACTION_ITEMS_MAX) {
-    throw new BrokerError(
-      'ArgumentError',
-      `The batch takes ${items.length} pieces to store as one; the limit is ${TRANSACTION_ITEMS_MAX}. Send fewer messages, or fewer scheduled enqueue times, in one batch.`,
-    );
   }
   await table.transact(items.map((Item) => ({ Put: { TableName: table.name, Item } })));
 }
@@ -118,9 +148,9 @@ async function afterwards(
   first: bigint,
   runs: readonly Run[],
 ): Promise<void> {
-  const dues = runs.flatMap(({ dueAt }) => (dueAt === undefined ? [] : [dueAt]));
-  if (dues.length > 0) await noteDue(context, log, Math.min(...dues));
-  if (dues.length === runs.length) return;
+  const dueAt = earliest(runs);
+  if (dueAt !== undefined) await noteDue(context, log, dueAt);
+  if (runs.every((run) => run.dueAt !== undefined)) return;
   // Another sender may have overtaken this one; its block may be remembered as the end.
   context.fronts.noteBlock(logKey(log), blockSortKey('live', first));
   context.signal(logKey(log));

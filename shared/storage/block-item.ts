@@ -12,6 +12,7 @@ import { blockSortKey, logKey, parseBlockSortKey } from './keys.ts';
  *     q  enqueued at      x  expires at       s  slots
  *     d  payload bytes    p  payload name     k  payload parts   o  payload offset
  *     z  decoded bytes    v  overlay          w  collection of a shared payload
+ *     i  number of the sharer
  *
  * and in a slot: t  lock tag   u  held until   c  deliveries   x  expires at. A slot is named by
  * one letter, since there are many.
@@ -67,6 +68,7 @@ export function toBlockItem(log: Log, block: Block): Item {
     ...(payload.inline === undefined ? {} : { d: { B: payload.inline } }),
     ...(payload.reference === undefined ? {} : { p: { S: payload.reference } }),
     ...(payload.sharedIn === undefined ? {} : { w: { S: payload.sharedIn } }),
+    ...(payload.sharer === undefined ? {} : { i: number(payload.sharer) }),
     ...(payload.parts > 1 ? { k: number(payload.parts) } : {}),
     ...(payload.offset > 0 ? { o: number(payload.offset) } : {}),
     ...(payload.overlay === undefined ? {} : { v: { B: payload.overlay } }),
@@ -93,6 +95,7 @@ export function fromBlockItem(item: Item): Block {
       ...(item['d']?.B === undefined ? {} : { inline: item['d'].B }),
       ...(reference === undefined ? {} : { reference }),
       ...(item['w']?.S === undefined ? {} : { sharedIn: item['w'].S }),
+      ...(item['i']?.N === undefined ? {} : { sharer: Number(item['i'].N) }),
       parts: reference === undefined ? 0 : Number(item['k']?.N ?? 1),
       offset: Number(item['o']?.N ?? 0),
       bytes: Number(item['z']?.N ?? 0),

@@ -1,5 +1,5 @@
 import type { DeadLetterAction } from '../broker/broker.ts';
-import { slotOf } from '../domain/block.ts';
+import { type Block, type BlockRules, expiryOf, slotOf } from '../domain/block.ts';
 import type { Log } from '../domain/log.ts';
 import type { LogPolicy } from '../domain/log-policy.ts';
 import { isHeld, type Slot } from '../domain/slot.ts';
@@ -47,10 +47,15 @@ export async function reactivate(
 ): Promise<boolean> {
   return await onMessage(context, log, sequence, ['deferred'], async ({ block, slot }) => {
     const before = slotOf(block, slot);
-    if (isHeld(before, policy.rules.epoch, context.clock.now())) return false;
+    const { rules } = policy;
+    const now = context.clock.now();
+    if (isHeld(before, rules.epoch, now) || isExpired(block, slot, rules, now)) return false;
+    // Whoever makes it active means it to be delivered, at least once more.
+    const deliveries = Math.min(before.deliveries, rules.maxDeliveryCount - 1);
+    const after = { ...unlocked(before), deliveries };
     const moved = await moveOut(context, log, block, [
       {
-        slots: [{ ...asSeen(block, slot), after: unlocked(before) }],
+        slots: [{ ...asSeen(block, slot), after }],
         to: log,
         store: 'returned',
         overlay: { properties: {} },
@@ -70,7 +75,9 @@ export async function deadLetterByNumber(
 ): Promise<boolean> {
   return await onMessage(context, log, sequence, ['live', 'deferred'], async ({ block, slot }) => {
     const before = slotOf(block, slot);
-    if (isHeld(before, policy.rules.epoch, context.clock.now())) return false;
+    const now = context.clock.now();
+    if (isHeld(before, policy.rules.epoch, now)) return false;
+    if (isExpired(block, slot, policy.rules, now)) return false;
     const moved = await moveOut(context, log, block, [
       {
         slots: [{ ...asSeen(block, slot), after: unlocked(before) }],
@@ -127,6 +134,12 @@ async function onMessage(
     }
   }
   return false;
+}
+
+/** What has expired is gone, though it may not have been cleared yet. */
+function isExpired(block: Block, slot: number, rules: BlockRules, now: number): boolean {
+  const expiresAt = rules.isDeadLetter ? undefined : expiryOf(block, slotOf(block, slot), rules);
+  return expiresAt !== undefined && expiresAt <= now;
 }
 
 function unlocked({ deliveries, expiresAt }: Slot): Slot {

@@ -1,7 +1,6 @@
 import type { Block } from '../domain/block.ts';
 import { BrokerError } from '../domain/broker-error.ts';
 import type { Log } from '../domain/log.ts';
-import { activateDue } from './activate.ts';
 import { removalOf } from './block-removal.ts';
 import { findByNumber } from './find-by-number.ts';
 import { deletePayload } from './payloads.ts';
@@ -18,7 +17,6 @@ export async function cancelScheduled(
   log: Log,
   sequences: readonly bigint[],
 ): Promise<void> {
-  await activateDue(context, log, context.clock.now());
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const cancellations = await findAll(context, log, sequences);
     const outcome = await context.table.transact(

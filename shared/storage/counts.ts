@@ -1,4 +1,4 @@
-import type { EntityCounts, MessageCounts, StoredRule } from '../broker/management-ports.ts';
+import type { EntityCounts, MessageCounts } from '../broker/management-ports.ts';
 import { type BlockRules, surveyBlock } from '../domain/block.ts';
 import type { Clock } from '../domain/clock.ts';
 import { type Entity, partitionsOf } from '../domain/entity.ts';
@@ -101,9 +101,14 @@ export class DynamoCounts implements EntityCounts {
     return tally;
   }
 
-  /** Bytes that an entity holds. */
+  /** Bytes that an entity holds, a topic with all its subscriptions. */
   async sizeOf(entity: Entity): Promise<number> {
-    return (await this.#ofEntity(entity)).size;
+    let { size } = await this.#ofEntity(entity);
+    if (entity.description.kind !== 'topic') return size;
+    for await (const child of this.#entities.subscriptionsOf(entity)) {
+      size += (await this.#ofEntity(child)).size;
+    }
+    return size;
   }
 
   async entities(): Promise<{ readonly total: number; readonly partitioned: number }> {
@@ -133,8 +138,7 @@ export class DynamoCounts implements EntityCounts {
     const topic = await this.#entities.read(key);
     if (topic === undefined) return counts;
     for await (const document of this.#table.all(rulesOf(this.#namespace, topic.id))) {
-      const { rule } = document as unknown as StoredRule;
-      const { kind } = rule.filter;
+      const { kind } = document;
       if (kind === 'sql' || kind === 'correlation') counts[kind]++;
     }
     return counts;

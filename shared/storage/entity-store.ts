@@ -6,15 +6,15 @@ import type { Entity } from '../domain/entity.ts';
 import type { SubQueue } from '../domain/entity-path.ts';
 import type { Document, DocumentTable, DocumentWrite } from './documents.ts';
 import type { ItemKey } from './dynamo.ts';
-import type { EntityCache } from './entity-cache.ts';
 import { fromDocument, headKeys } from './entity-document.ts';
 import {
-  gravesOf,
   splitSubscriptionKey,
   subscriptionsOf,
   TOP_LEVEL_PREFIX,
   topLevelKey,
 } from './entity-keys.ts';
+import { ANY_TIME, graveOf, headRemovalOf, removalOf } from './entity-removal.ts';
+import type { TimedCache } from './timed-cache.ts';
 
 export interface EntityStoreSettings {
   readonly table: DocumentTable;
@@ -22,7 +22,9 @@ export interface EntityStoreSettings {
   readonly messagesTable: string;
   readonly namespace: string;
   readonly random: RandomSource;
-  readonly cache: EntityCache;
+  readonly cache: TimedCache<Entity>;
+  /** Forgets what is known of the subscriptions of a topic, by its key. */
+  readonly forgetSubscriptions: (topic: string) => void;
   /** Waits until no process can hold an older entity; at once where this is the only process. */
   readonly outlastCaches: () => Promise<void>;
 }
@@ -104,6 +106,8 @@ export class DynamoEntityStore implements EntityStore {
     ]);
     if (refused.length > 0) throw await this.#whyNotCreated(key);
     this.forget(key);
+    // Senders must know of a new subscription before its creation is answered.
+    if (place.topic !== undefined) await this.#settings.outlastCaches();
     return entity;
   }
 
@@ -152,11 +156,12 @@ export class DynamoEntityStore implements EntityStore {
     const generation = entity.generations[subQueue];
     const changed: Entity = {
       ...entity,
-      epoch: entity.epoch + 1,
       generations: { ...entity.generations, [subQueue]: generation + 1 },
     };
     const name = `${entity.id}.${subQueue}.${generation}`;
-    const grave = this.#grave(entity, name, now, { subQueue, generation });
+    const { table, namespace } = this.#settings;
+    const more = { removedAt: now, entity, subQueue, generation };
+    const grave = graveOf(table.name, namespace, { name, ...more });
     return await this.#replace(entity, changed, [grave]);
   }
 
@@ -169,9 +174,13 @@ export class DynamoEntityStore implements EntityStore {
         Put: {
           TableName: table.name,
           Item: { ...place.key, ...changed },
-          ConditionExpression: '#id = :id AND epoch = :epoch',
+          ConditionExpression: '#id = :id AND epoch = :epoch AND generations = :generations',
           ExpressionAttributeNames: { '#id': 'id' },
-          ExpressionAttributeValues: { ':id': entity.id, ':epoch': entity.epoch },
+          ExpressionAttributeValues: {
+            ':id': entity.id,
+            ':epoch': entity.epoch,
+            ':generations': entity.generations,
+          },
         },
       },
       ...more,
@@ -195,7 +204,7 @@ export class DynamoEntityStore implements EntityStore {
   async remove(key: string, now: number): Promise<void> {
     const entity = await this.read(key);
     if (entity === undefined) throw entityNotFound(key);
-    if (!(await this.#bury(entity, now, Number.POSITIVE_INFINITY))) {
+    if (!(await this.#bury(entity, now, ANY_TIME))) {
       throw entityNotFound(entity.name);
     }
     await this.#settings.outlastCaches();
@@ -210,36 +219,14 @@ export class DynamoEntityStore implements EntityStore {
   }
 
   async #bury(entity: Entity, now: number, idleSince: number): Promise<boolean> {
-    const { table, messagesTable } = this.#settings;
+    const { table, messagesTable, namespace } = this.#settings;
     const place = await this.#placeOf(entity.key, false);
     if (place === undefined) return false;
-    const isAny = idleSince === Number.POSITIVE_INFINITY;
-    const since = isAny ? {} : { ':since': idleSince };
+    const heads = headKeys(entity, place.topic);
     const refused = await table.transact([
-      {
-        Delete: {
-          TableName: table.name,
-          Key: place.key,
-          ConditionExpression: isAny
-            ? '#id = :id'
-            : '#id = :id AND (attribute_not_exists(accessedAt) OR accessedAt <= :since)',
-          ExpressionAttributeNames: { '#id': 'id' },
-          ExpressionAttributeValues: { ':id': entity.id, ...since },
-        },
-      },
-      ...headKeys(entity, place.topic).map((head) => ({
-        Delete: {
-          TableName: messagesTable,
-          Key: head,
-          ...(isAny
-            ? {}
-            : {
-                ConditionExpression: 'attribute_not_exists(a) OR a <= :since',
-                ExpressionAttributeValues: since,
-              }),
-        },
-      })),
-      this.#grave(entity, entity.id, now, {}),
+      removalOf(table.name, place.key, entity.id, idleSince),
+      ...heads.map((head) => headRemovalOf(messagesTable, head, idleSince)),
+      graveOf(table.name, namespace, { name: entity.id, removedAt: now, entity }),
     ]);
     this.forget(entity.key);
     return refused.length === 0;
@@ -263,17 +250,16 @@ export class DynamoEntityStore implements EntityStore {
     for await (const document of table.allSoon(namespace, TOP_LEVEL_PREFIX)) {
       const entity = fromDocument(document);
       yield entity;
-      if (entity.description.kind !== 'topic') continue;
-      for await (const child of table.allSoon(subscriptionsOf(namespace, entity.id))) {
-        yield fromDocument(child);
-      }
+      if (entity.description.kind === 'topic') yield* this.subscriptionsOf(entity);
     }
   }
 
-  #grave(entity: Entity, name: string, now: number, more: object): DocumentWrite {
+  /** The subscriptions of a topic, eventually consistent. */
+  async *subscriptionsOf(topic: Entity): AsyncGenerator<Entity> {
     const { table, namespace } = this.#settings;
-    const grave = { pk: gravesOf(namespace), sk: name, removedAt: now, entity, ...more };
-    return { Put: { TableName: table.name, Item: grave } };
+    for await (const document of table.allSoon(subscriptionsOf(namespace, topic.id))) {
+      yield fromDocument(document);
+    }
   }
 
   async list(page: ListPage): Promise<readonly Entity[]> {
@@ -294,7 +280,14 @@ export class DynamoEntityStore implements EntityStore {
     return table.all(subscriptionsOf(namespace, topic.id));
   }
 
+  /** Makes a change of a subscription's rules known to all senders. */
+  async rulesChanged(subscription: Entity): Promise<void> {
+    this.forget(subscription.key);
+    await this.#settings.outlastCaches();
+  }
+
   forget(key: string): void {
     this.#settings.cache.forget(key);
+    this.#settings.forgetSubscriptions(splitSubscriptionKey(key)?.topic ?? key);
   }
 }

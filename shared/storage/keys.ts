@@ -13,6 +13,7 @@ import type { ItemKey } from './dynamo.ts';
  *                                         d<sequence>            deferred messages
  *                                         s<sequence>            scheduled messages
  *                                         u<due><sequence>       when they come due
+ *                                         v<instant><name>       sends to many logs, half done
  *
  * `<log>` is m (main), d (dead-letter) or t (transfer dead-letter). `<sequence>` is 12 hex digits.
  */
@@ -83,6 +84,11 @@ export function parseDueSortKey(sortKey: string): { dueAt: number; sequence: big
     dueAt: Number.parseInt(sortKey.slice(1, middle), 16),
     sequence: BigInt(`0x${sortKey.slice(middle)}`),
   };
+}
+
+/** An intent to write into many logs; such keys sort by time. */
+export function intentSortKey(instant: number, name: string): string {
+  return `v${hex(BigInt(instant))}${name}`;
 }
 
 function hex(value: bigint): string {

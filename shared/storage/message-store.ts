@@ -2,8 +2,10 @@ import type { DeadLetterAction } from '../broker/broker.ts';
 import type {
   ClaimRequest,
   DeferredRequest,
+  Forward,
   MessageStore,
   PeekRequest,
+  Publication,
   RemoveBeforeRequest,
   RoomRequest,
   TokenSettlement,
@@ -14,13 +16,18 @@ import type { LockToken } from '../domain/lock-token.ts';
 import type { Log } from '../domain/log.ts';
 import type { LogPolicy } from '../domain/log-policy.ts';
 import type { Message } from '../domain/message.ts';
+import { activateDue, forwardDue } from './activate.ts';
 import { append } from './append.ts';
 import { breakLock, deadLetterByNumber, reactivate, removeByNumber } from './by-number.ts';
 import { cancelScheduled } from './cancel-scheduled.ts';
 import { claim } from './claim.ts';
 import { receiveDeferred } from './deferred.ts';
+import { forwardAll } from './forward-all.ts';
+import { takeNumbers } from './head.ts';
 import { hasRoom } from './measure-size.ts';
+import { sizeOf } from './pack-blocks.ts';
 import { peek } from './peek.ts';
+import { publish } from './publish.ts';
 import { removeBefore } from './remove-before.ts';
 import { resubmit } from './resubmit.ts';
 import { renew, settle } from './settle.ts';
@@ -44,6 +51,30 @@ export class DynamoMessageStore implements MessageStore {
 
   append(log: Log, messages: readonly Message[]) {
     return append(this.#context, log, messages, this.#context.clock.now());
+  }
+
+  async takeNumbers(log: Log, messages: readonly Message[], count: number): Promise<bigint> {
+    const { table, clock, gauge } = this.#context;
+    const bytes = messages.reduce((sum, message) => sum + sizeOf(message), 0);
+    const taken = await takeNumbers(table, log, { count, bytes, now: clock.now() });
+    gauge.note(log, taken.bytesIn);
+    return taken.first;
+  }
+
+  publish(publication: Publication) {
+    return publish(this.#context, publication);
+  }
+
+  activateDue(log: Log) {
+    return activateDue(this.#context, log, this.#context.clock.now());
+  }
+
+  forwardDue(log: Log, forward: Forward) {
+    return forwardDue(this.#context, log, forward);
+  }
+
+  forwardAll(log: Log, policy: LogPolicy, forward: Forward) {
+    return forwardAll(this.#context, log, policy, forward);
   }
 
   claim(log: Log, request: ClaimRequest) {

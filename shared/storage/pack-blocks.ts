@@ -110,6 +110,9 @@ function slotsPerBlock(log: Log, messages: readonly Message[]): number {
   return Math.min(SLOTS_MAX, Math.max(perUnit, needed));
 }
 
+/** How many messages a block takes where blocks of several logs are cut alike. */
+export const SLOTS_PER_BLOCK = 34;
+
 const LOCKED: Slot = {
   deliveries: 10,
   heldUntil: 1_999_999_999_999,

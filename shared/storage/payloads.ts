@@ -31,15 +31,17 @@ export async function putPayload(
 
 /**
  * Lets go of the payload of a block. Only for who has just removed the last slot that referred to
- * it. A payload that other blocks share is deleted by the last of them; that count may stay too high
- * after a crash, which leaves garbage, but never gets too low, which would leave a hole.
+ * it. A payload that other blocks share is deleted by the last of them. The sharers are a set, and
+ * leaving it twice is leaving it once: a lost answer or a crash may leave garbage, but never a hole.
  */
 export async function deletePayload(table: Table, log: Log, place: PayloadPlace): Promise<void> {
-  const { reference, sharedIn } = place;
+  const { reference, sharedIn, sharer } = place;
   if (reference === undefined) return;
-  if (sharedIn !== undefined && !(await isLastSharer(table, sharedIn, reference))) return;
   const keys = payloadKeys(log, place);
-  if (sharedIn !== undefined) keys.push(sharersKey(sharedIn, reference));
+  if (sharedIn !== undefined && sharer !== undefined) {
+    if (!(await isLastSharer(table, sharersKey(sharedIn, reference), sharer))) return;
+    keys.push(sharersKey(sharedIn, reference));
+  }
   const [only] = keys;
   if (only !== undefined && keys.length === 1) await table.delete(only);
   else {
@@ -49,21 +51,25 @@ export async function deletePayload(table: Table, log: Log, place: PayloadPlace)
   }
 }
 
-async function isLastSharer(table: Table, sharedIn: string, reference: string): Promise<boolean> {
-  const written = await table.update(sharersKey(sharedIn, reference), {
-    UpdateExpression: 'ADD c :less',
-    ConditionExpression: 'attribute_exists(pk)',
-    ExpressionAttributeValues: { ':less': { N: '-1' } },
-    ReturnValues: 'UPDATED_NEW',
+async function isLastSharer(table: Table, key: ItemKey, sharer: number): Promise<boolean> {
+  const written = await table.update(key, {
+    UpdateExpression: 'DELETE c :sharers',
+    ConditionExpression: 'contains(c, :sharer)',
+    ExpressionAttributeValues: {
+      ':sharers': { NS: [String(sharer)] },
+      ':sharer': { N: String(sharer) },
+    },
+    ReturnValues: 'ALL_NEW',
   });
-  return written.done && Number(written.item?.['c']?.N) <= 0;
+  // A set that has become empty is gone.
+  return written.done && written.item?.['c'] === undefined;
 }
 
-/** The item that counts the blocks that share a payload. */
+/** The item that holds the numbers of the blocks that share a payload. */
 export function sharersItem(sharedIn: string, reference: string, count: number, now: number): Item {
   return {
     ...keyItem(sharersKey(sharedIn, reference)),
-    c: { N: String(count) },
+    c: { NS: Array.from({ length: count }, (_, sharer) => String(sharer)) },
     q: { N: String(now) },
   };
 }

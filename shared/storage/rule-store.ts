@@ -35,13 +35,16 @@ export class DynamoRuleStore implements RuleStore {
 
   async read(subscription: Entity, name: string): Promise<StoredRule | undefined> {
     const document = await this.#table.get(this.#keyOf(subscription, name));
-    return document && fromDocument(document);
+    return document && ruleOf(document);
   }
 
   async create(subscription: Entity, rule: Rule): Promise<StoredRule> {
     const stored: StoredRule = { rule, version: 0, updatedAt: rule.createdAt };
     const refused = await this.#table.transact([this.#put(subscription, stored, NEW)]);
-    if (refused.length === 0) return stored;
+    if (refused.length === 0) {
+      await this.#entities.rulesChanged(subscription);
+      return stored;
+    }
     throw new BrokerError(
       'MessagingEntityAlreadyExists',
       `The messaging entity '${subscription.name}/Rules/${rule.name}' already exists.`,
@@ -66,7 +69,10 @@ export class DynamoRuleStore implements RuleStore {
       ExpressionAttributeValues: { ':version': current.version },
     };
     const refused = await this.#table.transact([this.#put(subscription, changed, unchanged)]);
-    if (refused.length === 0) return changed;
+    if (refused.length === 0) {
+      await this.#entities.rulesChanged(subscription);
+      return changed;
+    }
     if ((await this.read(subscription, rule.name)) === undefined) {
       throw notFound(subscription, rule.name);
     }
@@ -88,13 +94,14 @@ export class DynamoRuleStore implements RuleStore {
       },
     ]);
     if (refused.length > 0) throw notFound(subscription, name);
+    await this.#entities.rulesChanged(subscription);
   }
 
   async list(subscription: Entity): Promise<readonly StoredRule[]> {
     const rules: StoredRule[] = [];
     const prefix = `${subscription.id}/`;
     for await (const document of this.#table.all(this.#collection(subscription), prefix)) {
-      rules.push(fromDocument(document));
+      rules.push(ruleOf(document));
     }
     return rules;
   }
@@ -131,7 +138,8 @@ function toDocument({ rule, version, updatedAt }: StoredRule): Document {
   return { rule: encodeRule(rule), kind: rule.filter.kind, version, updatedAt };
 }
 
-function fromDocument(document: Document): StoredRule {
+/** A rule as its document holds it. */
+export function ruleOf(document: Document): StoredRule {
   const bytes = document['rule'];
   assert(bytes instanceof Uint8Array, 'a stored rule is bytes');
   return {

@@ -35,6 +35,8 @@ export class DurabilityRun {
   readonly #seen = new Set<string>();
   #held: Held[] = [];
   #cli: Cli | undefined;
+  /** Known beforehand, so that a kill follows upon an answer at once. */
+  #below: readonly number[] = [];
   #client = new DurabilityClient('http://localhost');
   #aheadSeconds = 0;
 
@@ -58,6 +60,7 @@ export class DurabilityRun {
   async start(): Promise<void> {
     const cli = await startNamespaceCli(this.#t, { args: this.#args });
     this.#cli = cli;
+    this.#below = descendants(cli.child.pid);
     this.#client = new DurabilityClient(cli.url);
     if (this.#aheadSeconds > 0) await this.#client.advance(this.#aheadSeconds);
   }
@@ -66,12 +69,11 @@ export class DurabilityRun {
   async kill({ withEngine }: { withEngine: boolean }): Promise<void> {
     const cli = this.#cli;
     assert.ok(cli, 'a server runs');
-    const below = descendants(cli.child.pid);
     // The server first, lest it answer that its engine is gone; then the guard, lest it end that in order.
     cli.child.kill('SIGKILL');
-    if (withEngine) for (const pid of below) process.kill(pid, 'SIGKILL');
+    if (withEngine) for (const pid of this.#below) process.kill(pid, 'SIGKILL');
     await cli.ended;
-    await untilGone(below);
+    await untilGone(this.#below);
   }
 
   /** Sends a batch. */

@@ -13,7 +13,8 @@ import { DurabilityRun } from './durability-run.ts';
  */
 
 const SEED = seedOfRun();
-const KILLS = 4;
+/** Kills in the middle of a step; besides, there is one right after the answer of each kind of step. */
+const INTERRUPTIONS = 2;
 const BATCH_BYTES_MAX = 1024 * 1024;
 const BATCH_DOCUMENTS_MAX = 20;
 /** What a document's MessageId and properties take of the limit. */
@@ -26,7 +27,7 @@ const QUEUES = [
   { name: 'large', kilobytes: 1024, setting: 1024 },
   { name: 'huge', kilobytes: 2048, setting: 2048 },
 ] as const;
-const NAMES = QUEUES.map(({ name }) => name);
+const NAMES = ['small', 'large', 'huge'] as const;
 
 for (const engine of ENGINE_KINDS.filter((kind) => (ENGINE || kind) === kind)) {
   const found = findRecipe[engine]();
@@ -52,20 +53,14 @@ async function outlive(t: TestContext, engine: string, documents: readonly Corpu
   await assertRefusals(run, documents);
 
   const steps = stepsOf(run, documents, random);
-  const kills = new Set(random.order(steps.length).slice(0, KILLS));
-  for (const [number, step] of steps.entries()) {
-    if (!kills.has(number)) {
-      await step();
-      continue;
-    }
+  const kills = chooseKills(steps, random);
+  for (const [number, { act }] of steps.entries()) {
+    const kill = kills.get(number);
     const withEngine = random.chance(0.5);
-    if (random.chance(0.5)) {
-      await step();
-      await run.kill({ withEngine });
-    } else {
-      await interrupt(step, random, () => run.kill({ withEngine }));
-    }
-    await run.start();
+    if (kill === 'during') await interrupt(act, random, () => run.kill({ withEngine }));
+    else await act();
+    if (kill === 'after') await run.kill({ withEngine });
+    if (kill !== undefined) await run.start();
   }
   await run.finish(NAMES);
 }
@@ -96,27 +91,47 @@ async function assertRefusals(run: DurabilityRun, documents: readonly CorpusDocu
   }
 }
 
+interface Step {
+  readonly kind: (typeof KINDS)[number] | 'wait';
+  readonly act: () => Promise<void>;
+}
+
+const KINDS = ['send', 'receive', 'settle'] as const;
+
+/** By the numbers of steps: at which the server is killed, and when. */
+function chooseKills(steps: readonly Step[], random: LoadRandom) {
+  const order = random.order(steps.length);
+  const kills = new Map<number, 'during' | 'after'>();
+  for (const kind of KINDS) {
+    const number = order.find((step) => steps[step]?.kind === kind);
+    if (number !== undefined) kills.set(number, 'after');
+  }
+  const others = order.filter((step) => !kills.has(step)).slice(0, INTERRUPTIONS);
+  for (const number of others) kills.set(number, 'during');
+  return kills;
+}
+
 /** Sends of all documents, with receives and settlements of what is there in between. */
 function stepsOf(run: DurabilityRun, documents: readonly CorpusDocument[], random: LoadRandom) {
-  return batchesOf(documents, random).flatMap(({ queue, batch }) => [
-    () => run.send(queue, batch),
-    async () => {
-      await run.receive(
-        random.pick(['small', 'small', 'large', 'huge']),
-        random.pick([1, 2, 10, 30]),
-      );
-    },
-    ...(random.chance(0.7) ? [() => run.settle(0.5, 0.2)] : []),
-    ...(random.chance(0.2) ? [() => run.letLocksRunOut()] : []),
+  return batchesOf(documents, random).flatMap(({ queue, batch }): readonly Step[] => [
+    { kind: 'send', act: () => run.send(queue, batch) },
+    { kind: 'receive', act: () => receiveSome(run, random) },
+    ...(random.chance(0.7) ? [{ kind: 'settle' as const, act: () => run.settle(0.5, 0.2) }] : []),
+    ...(random.chance(0.2) ? [{ kind: 'wait' as const, act: () => run.letLocksRunOut() }] : []),
   ]);
+}
+
+async function receiveSome(run: DurabilityRun, random: LoadRandom): Promise<void> {
+  for (const place of random.order(NAMES.length)) {
+    const came = await run.receive(NAMES[place] ?? NAMES[0], random.pick([1, 2, 10, 30]));
+    if (came > 0) return;
+  }
 }
 
 function batchesOf(documents: readonly CorpusDocument[], random: LoadRandom) {
   const batches: { queue: string; batch: CorpusDocument[] }[] = [];
-  for (const { name, kilobytes } of QUEUES) {
-    const least = QUEUES.find((smaller) => smaller.kilobytes < kilobytes);
+  for (const { name } of QUEUES) {
     const ofQueue = documents.filter((document) => queueOf(document) === name);
-    assert.ok(ofQueue.length > 0 || least !== undefined, `no document is for the queue ${name}`);
     let batch: CorpusDocument[] = [];
     let bytes = 0;
     let countMax = random.between(1, BATCH_DOCUMENTS_MAX);

@@ -82,6 +82,9 @@ test(`a lock holds to its last millisecond and no longer, whoever asks (seed ${S
 
   broker.clock.advance({ ms: LOCK_SECONDS * 1000 - 1 });
   assert.deepEqual(await everybody(), []);
+  // A process that comes new to the queue remembers nothing, and looks at every message.
+  const newcomer = await startBroker(t, { beside: broker });
+  assert.deepEqual(await newcomer.peekLockMany('edge', 1000), []);
   const inTime = first.filter((_, i) => i % 3 === 0);
   const settled = await beside.settle('edge', inTime.map(completing));
   assert.deepEqual(

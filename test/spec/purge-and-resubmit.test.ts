@@ -114,6 +114,39 @@ test('while dead letters are resubmitted, each is in one of the two queues: neve
   assert.deepEqual([...received].sort(), [...sent].sort());
 });
 
+test('who resubmits at once shares the messages: each goes once', async (t) => {
+  const broker = await startQueue(t);
+  const other = await startBroker(t, { beside: broker });
+  for (let round = 0; round < 3; round++) {
+    const sent = named(300);
+    await deadLetterAll(broker, sent);
+    const brokers = [broker, other, broker, other];
+    const moved = await Promise.all(brokers.map((one) => one.resubmit(DEAD)));
+    moved.push(await broker.resubmit(DEAD));
+    assert.equal(
+      moved.reduce((sum, count) => sum + count),
+      300,
+    );
+    const received = bodies(await broker.receiveAndDeleteMany('q', 1000));
+    assert.deepEqual([...received].sort(), [...sent].sort());
+  }
+});
+
+test('a resubmit that races receivers of dead letters: each message goes one way', async (t) => {
+  const broker = await startQueue(t);
+  const other = await startBroker(t, { beside: broker });
+  const sent = named(300);
+  await deadLetterAll(broker, sent);
+  const [resubmitted, ...received] = await Promise.all([
+    other.resubmit(DEAD),
+    ...Array.from({ length: 6 }, () => broker.receiveAndDeleteMany(DEAD, 30)),
+  ]);
+  const rest = await broker.receiveAndDeleteMany(DEAD, 1000);
+  const back = await broker.receiveAndDeleteMany('q', 1000);
+  assert.equal(back.length, resubmitted);
+  assert.deepEqual(bodies([...received.flat(), ...rest, ...back]).sort(), [...sent].sort());
+});
+
 test('a purged queue is empty: of active, locked, deferred and scheduled messages; dead letters stay', async (t) => {
   const broker = await startQueue(t);
   const at = { ScheduledEnqueueTimeUtc: instant({ seconds: 60 }) };

@@ -70,6 +70,18 @@ test('a thousand messages that were scheduled one by one for the same second com
   assert.ok(write <= 100, `${write} write units to receive them`);
 });
 
+for (const count of [20, 100, 500, 1000]) {
+  test(`a batch of ${count} that is scheduled for one instant arrives in the order in which it was sent`, async (t) => {
+    const broker = await startQueue(t);
+    await scheduleAll(
+      broker,
+      named(count).map((body) => due(60, body)),
+    );
+    broker.clock.advance({ minutes: 1 });
+    assert.deepEqual(await receiveAll(broker), named(count));
+  });
+}
+
 test('thousands due at different seconds all arrive, in order of time', async (t) => {
   const broker = await startQueue(t);
   const order = named(2000);

@@ -1,6 +1,5 @@
 import type { WriteRequest } from '@aws-sdk/client-dynamodb';
 import type { Block } from '../../domain/block.ts';
-import type { Entity } from '../../domain/entity.ts';
 import type { SubQueue } from '../../domain/entity-path.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import type { Log } from '../../domain/log.ts';
@@ -9,6 +8,7 @@ import { keyOf } from '../blocks.ts';
 import type { Document } from '../documents.ts';
 import { type Item, type ItemKey, keyItem } from '../dynamo.ts';
 import { gravesOf, rulesOf, subscriptionsOf } from '../entity-keys.ts';
+import type { Grave } from '../entity-removal.ts';
 import { logKey, payloadCollection } from '../keys.ts';
 import { deletePayload, payloadKeys } from '../payloads.ts';
 import type { StoreContext } from '../store-context.ts';
@@ -19,29 +19,23 @@ const ITEMS_MAX = 5000;
 const PAGE_ITEMS = 500;
 /** A send that was under way may still write into a log that was removed; so look again later. */
 const KEPT_MS = 10 * 60_000;
+const SETTLED_MS = 10_000;
 
 const SUB_QUEUES = ['main', 'deadLetter', 'transferDeadLetter'] as const satisfies SubQueue[];
-
-interface Grave {
-  readonly pk: string;
-  readonly sk: string;
-  readonly removedAt: number;
-  readonly entity: Entity;
-  /** Set where only this generation of this sub-queue was purged. */
-  readonly subQueue?: SubQueue;
-  readonly generation?: number;
-}
 
 /** Deletes the messages of what was purged or deleted, a bounded number in a run. */
 export async function clearGraves(parts: SweepParts): Promise<void> {
   let left = ITEMS_MAX;
   for await (const document of parts.documents.allSoon(gravesOf(parts.namespace))) {
-    const grave = document as unknown as Grave;
+    const grave = document as unknown as Grave & { pk: string; sk: string };
+    const age = parts.clock.now() - grave.removedAt;
+    // Until then a process may still serve what it read before; nothing is pulled from under it.
+    if (age < SETTLED_MS) continue;
     const deleted = await clearGrave(parts, grave, left);
     left -= deleted;
     if (left <= 0) return;
-    const isOld = parts.clock.now() - grave.removedAt >= KEPT_MS;
-    if (deleted === 0 && isOld) await parts.documents.delete({ pk: grave.pk, sk: grave.sk });
+    if (deleted === 0 && age >= KEPT_MS)
+      await parts.documents.delete({ pk: grave.pk, sk: grave.sk });
   }
 }
 
@@ -117,6 +111,7 @@ async function clearCollection(
       KeyConditionExpression: 'pk = :pk',
       ExpressionAttributeValues: { ':pk': { S: collection } },
       Limit: PAGE_ITEMS,
+      ConsistentRead: true,
     });
     if (items.length === 0) break;
     await clear(items);

@@ -66,19 +66,27 @@ async function oldPayloads(
 }
 
 async function namedPayloads(
-  { context }: SweepParts,
+  { context, store }: SweepParts,
   entity: Entity,
   partition: number,
 ): Promise<ReadonlySet<string>> {
   const named = new Set<string>();
-  for (const subQueue of ['main', 'deadLetter', 'transferDeadLetter'] as const) {
-    const collection = logKey(logOf(entity, subQueue, partition));
-    for await (const item of itemsOf(context, collection, 'p')) {
-      const reference = item['p']?.S;
-      if (reference !== undefined) named.add(reference);
+  for await (const holder of holdersOf(store, entity)) {
+    for (const subQueue of ['main', 'deadLetter', 'transferDeadLetter'] as const) {
+      const collection = logKey(logOf(holder, subQueue, partition));
+      for await (const item of itemsOf(context, collection, 'p')) {
+        const reference = item['p']?.S;
+        if (reference !== undefined) named.add(reference);
+      }
     }
   }
   return named;
+}
+
+/** The entities whose blocks may name payloads of this one: of a topic all its subscriptions too. */
+async function* holdersOf(store: SweepParts['store'], entity: Entity): AsyncGenerator<Entity> {
+  yield entity;
+  if (entity.description.kind === 'topic') yield* store.subscriptionsOf(entity);
 }
 
 async function* itemsOf(

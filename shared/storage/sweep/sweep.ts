@@ -4,9 +4,10 @@ import type { Log } from '../../domain/log.ts';
 import { policyOf } from '../../domain/log-policy.ts';
 import { activateDue } from '../activate.ts';
 import type { DynamoActivity } from '../activity.ts';
-import type { Agenda } from '../agenda.ts';
+import type { Agenda, AgendaEntry } from '../agenda.ts';
 import type { DocumentTable } from '../documents.ts';
 import type { DynamoEntityStore } from '../entity-store.ts';
+import { resumePublications } from '../publish.ts';
 import { settleLapsed } from '../settle-lapsed.ts';
 import type { StoreContext } from '../store-context.ts';
 import { clearGraves } from './clear-graves.ts';
@@ -22,6 +23,8 @@ export interface SweepParts {
   readonly agenda: Agenda;
   readonly activity: DynamoActivity;
   readonly clock: Clock;
+  /** Sends on what waits in an entity that forwards, or in a topic. */
+  readonly forwardPending: (entity: Entity) => Promise<void>;
   /** Whether no other process serves this namespace, so that every use was seen here. */
   readonly soleProcess: boolean;
 }
@@ -36,12 +39,35 @@ const ENTRIES_MAX = 200;
  * peeks and counts see due and exhausted messages as what they are.
  */
 export async function sweep(parts: SweepParts): Promise<void> {
-  await workOffAgenda(parts);
-  await clearGraves(parts);
-  for await (const entity of parts.store.everything()) {
-    const isRemoved = await removeIdle(parts, entity);
-    if (!isRemoved) await clearOrphans(parts, entity);
+  const failures: unknown[] = [];
+  // What fails for one entity must not keep the others waiting; it is tried again in a minute.
+  const attempt = async (work: () => Promise<void>) => {
+    try {
+      await work();
+    } catch (error) {
+      failures.push(error);
+    }
+  };
+  for (const entry of await parts.agenda.due(parts.clock.now(), ENTRIES_MAX)) {
+    await attempt(() => workOff(parts, entry));
   }
+  await attempt(() => clearGraves(parts));
+  for await (const entity of parts.store.everything()) {
+    await attempt(() => visit(parts, entity));
+  }
+  if (failures.length > 0) throw new AggregateError(failures, 'The sweep failed in part.');
+}
+
+async function visit(parts: SweepParts, entity: Entity): Promise<void> {
+  if (await removeIdle(parts, entity)) return;
+  if (forwards(entity)) await parts.forwardPending(entity);
+  await clearOrphans(parts, entity);
+}
+
+function forwards({ description }: Entity): boolean {
+  if (description.kind === 'topic') return false;
+  const { forwardTo, forwardDeadLetteredMessagesTo } = description;
+  return forwardTo !== undefined || forwardDeadLetteredMessagesTo !== undefined;
 }
 
 async function settleLapsedOf({ context }: SweepParts, entity: Entity, log: Log): Promise<void> {
@@ -51,18 +77,17 @@ async function settleLapsedOf({ context }: SweepParts, entity: Entity, log: Log)
   await settleLapsed(context, log, policy);
 }
 
-async function workOffAgenda(parts: SweepParts): Promise<void> {
+async function workOff(parts: SweepParts, entry: AgendaEntry): Promise<void> {
   const { agenda, clock, context, store } = parts;
-  for (const entry of await agenda.due(clock.now(), ENTRIES_MAX)) {
-    const entity = await store.read(entry.log.entityKey);
-    const isCurrent =
-      entity?.id === entry.log.entityId && entity.generations.main === entry.log.generation;
-    if (isCurrent) {
-      // What this process knows of due times may be older than the entry.
-      context.dueTimes.forget(entry.log);
-      await activateDue(context, entry.log, clock.now());
-      await settleLapsedOf(parts, entity, entry.log);
-    }
-    await agenda.strike(entry);
+  const { log } = entry;
+  const entity = await store.read(log.entityKey);
+  if (entity?.id === log.entityId && entity.generations.main === log.generation) {
+    // What this process knows of due times may be older than the entry.
+    context.dueTimes.forget(log);
+    await resumePublications(context, log);
+    if (entity.description.kind !== 'topic') await activateDue(context, log, clock.now());
+    await settleLapsedOf(parts, entity, log);
+    await parts.forwardPending(entity);
   }
+  await agenda.strike(entry);
 }

@@ -31,7 +31,12 @@ export class QueueClient {
   }
 
   async update(settings: QueueSettings): Promise<void> {
-    expectStatus(await this.broker.updateQueue(this.name, wireSettings(settings)), 200);
+    expectStatus(await this.put(settings), 200);
+  }
+
+  /** Changes the settings, and answers with whatever came of it. */
+  async put(settings: QueueSettings): Promise<Answer> {
+    return await this.broker.updateQueue(this.name, wireSettings(settings));
   }
 
   /** One message by headers, several as a batch. */

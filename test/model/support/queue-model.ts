@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Delivery, ModelMessage, QueueSettings, Standing } from './model-message.ts';
-import { NumberBook } from './number-book.ts';
+import { NumberBook, numberedOrder } from './number-book.ts';
 
 /** What a sender says of a message. */
 export interface Draft {
@@ -39,11 +39,6 @@ export class QueueModel {
     this.now = now;
   }
 
-  /** Whether there is anything that a command could be about. */
-  get isEmpty(): boolean {
-    return this.messages.every(({ place }) => place === 'gone');
-  }
-
   send(drafts: readonly Draft[]): readonly ModelMessage[] {
     const sent = drafts.map(({ ttlMs, dueAt, bytes }, i): ModelMessage => {
       const id = `m${this.messages.length + i}`;
@@ -65,7 +60,7 @@ export class QueueModel {
       };
     });
     this.messages.push(...sent);
-    this.numbers.sent(sent);
+    this.numbers.sent(numberedOrder(sent));
     return sent;
   }
 
@@ -278,7 +273,7 @@ export class QueueModel {
 
   /** A lock ends before its time. What had expired under it may be cleared away from now on. */
   cutShort(message: ModelMessage): void {
-    if (this.isLocked(message)) message.mayBeCleared = true;
+    if (message.lock !== undefined) message.mayBeCleared = true;
     message.lock = undefined;
     message.unlockedAt = 0;
   }
@@ -299,18 +294,5 @@ export class QueueModel {
       message.mayBeCleared = false;
     }
     this.numbers.sent(messages);
-  }
-
-  /** The instants to come at which something changes by time alone, earliest first. */
-  deadlines(): readonly number[] {
-    const instants = this.messages
-      .filter(({ place }) => place !== 'gone')
-      .flatMap((message) => [
-        message.lock?.until ?? 0,
-        message.delayedUntil,
-        message.state === 'Scheduled' ? message.enqueuedAt : 0,
-        (message.place === 'main' && this.expiryOf(message)) || 0,
-      ]);
-    return [...new Set(instants)].filter((at) => at > this.now).sort((a, b) => a - b);
   }
 }

@@ -25,16 +25,29 @@ export function pass(span: Span): Step {
 export function passTo(drawn: number, offset: -1 | 0 | 1): Step {
   return step(
     `passTo(${drawn} ${offset})`,
-    (model) => model.deadlines().length > 0,
+    (model) => deadlinesOf(model).length > 0,
     async (model, client) => {
       // The next ones rather than any: what lies far ahead would run everything else out.
-      const deadline = pick(model.deadlines().slice(0, 3), drawn);
+      const deadline = pick(deadlinesOf(model).slice(0, 3), drawn);
       const ms = Math.max(0, deadline - model.now + offset);
       client.broker.clock.advance({ ms });
       model.advance(ms);
       return `+${ms} ms`;
     },
   );
+}
+
+/** The instants to come at which something changes by time alone, earliest first. */
+function deadlinesOf(model: QueueModel): readonly number[] {
+  const instants = model.messages
+    .filter(({ place }) => place !== 'gone')
+    .flatMap((message) => [
+      message.lock?.until ?? 0,
+      message.delayedUntil,
+      message.state === 'Scheduled' ? message.enqueuedAt : 0,
+      (message.place === 'main' && model.expiryOf(message)) || 0,
+    ]);
+  return [...new Set(instants)].filter((at) => at > model.now).sort((a, b) => a - b);
 }
 
 /** Changes the settings of the queue. */
@@ -135,6 +148,8 @@ export function operate(operation: Operation, place: Queue, drawn: number): Step
     (model) => model.messages.length > 0 && (place === 'main' || operation !== 'deadLetter'),
     async (model, client) => {
       await lookIfOpen(model, client);
+      // A number names a message in one place only: make certain of those that may have left.
+      if (place === 'dead') await lookAtAll(model, client);
       const suited = model.inOrder(place).filter((one) => isSuited(model, operation, one));
       const pool = [...suited, ...suited, ...model.messages.slice(0, 1)];
       const { sequence: number } = pick(pool, drawn);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { QUEUE_DEFAULTS } from '../../shared/domain/descriptions.ts';
 import type { Entity } from '../../shared/domain/entity.ts';
-import { EntityCache } from '../../shared/storage/entity-cache.ts';
+import { TimedCache } from '../../shared/storage/timed-cache.ts';
 
 const MAX_AGE_MS = 2000;
 
@@ -20,7 +20,7 @@ const entity = (epoch: number): Entity => ({
 /** A cache over a table whose entity changes with each read, and a clock that the test moves. */
 function start() {
   const state = { now: 0, reads: 0 };
-  const cache = new EntityCache(MAX_AGE_MS, () => state.now);
+  const cache = new TimedCache<Entity>(MAX_AGE_MS, () => state.now);
   const read = () => Promise.resolve(entity(++state.reads));
   const epochOf = async () => (await cache.get('q', read))?.epoch;
   return { state, cache, read, epochOf };

@@ -1,0 +1,65 @@
+import type { Entity } from '../domain/entity.ts';
+import { logOf } from '../domain/log.ts';
+import { policyOf, type Receivable } from '../domain/log-policy.ts';
+import type { BrokerParts } from './broker-parts.ts';
+import type { Copy, StoredBatch } from './ports.ts';
+import { forward, route } from './route.ts';
+
+/**
+ * Sends on what waits in an entity: scheduled messages of a topic that have come due, messages that
+ * were there before an entity forwarded, and dead letters of one that forwards those. Each batch goes
+ * in one transaction with what it becomes (semantics §7).
+ */
+export async function forwardPending(parts: BrokerParts, entity: Entity): Promise<void> {
+  const { description } = entity;
+  if (description.kind === 'topic') {
+    await forwardDue(parts, entity);
+    return;
+  }
+  const { forwardTo, forwardDeadLetteredMessagesTo } = description;
+  const source: Receivable = { ...entity, description };
+  if (forwardTo !== undefined) {
+    const send = sendingOn(parts, entity, forwardTo, (copy) => copy);
+    const log = logOf(entity, 'main', 0);
+    await parts.messages.forwardDue(log, send);
+    await parts.messages.forwardAll(log, policyOf(source, 'main', 0), send);
+  }
+  if (forwardDeadLetteredMessagesTo !== undefined) {
+    const withSource = ({ sequence, message }: Copy): Copy => ({
+      sequence,
+      message: { ...message, deadLetterSource: entity.name },
+    });
+    const log = logOf(entity, 'deadLetter', 0);
+    const policy = policyOf(source, 'deadLetter', 0);
+    const send = sendingOn(parts, entity, forwardDeadLetteredMessagesTo, withSource);
+    await parts.messages.forwardAll(log, policy, send);
+  }
+}
+
+/** The scheduled messages of a topic meet its rules as they come due. */
+export async function forwardDue(parts: BrokerParts, topic: Entity): Promise<boolean> {
+  const owner = logOf(topic, 'main', 0);
+  return await parts.messages.forwardDue(owner, async (batch) => {
+    const messages = batch.copies.map(({ message }) => message);
+    const deliveries = await route(parts, topic, messages);
+    const { enqueuedAt } = batch;
+    await parts.messages.publish({ owner, deliveries, enqueuedAt, instead: batch });
+  });
+}
+
+function sendingOn(
+  parts: BrokerParts,
+  source: Entity,
+  destination: string,
+  change: (copy: Copy) => Copy,
+): (batch: StoredBatch) => Promise<void> {
+  return async (batch) => {
+    const deliveries = await forward(parts, source, destination, batch.copies.map(change));
+    await parts.messages.publish({
+      owner: logOf(source, 'main', 0),
+      deliveries,
+      enqueuedAt: parts.clock.now(),
+      instead: batch,
+    });
+  };
+}

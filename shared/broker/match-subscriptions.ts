@@ -1,0 +1,105 @@
+import { BrokerError } from '../domain/broker-error.ts';
+import type { SubscriptionDescription, TopicDescription } from '../domain/descriptions.ts';
+import type { Entity } from '../domain/entity.ts';
+import type { Message } from '../domain/message.ts';
+import { messageSize } from '../domain/outgoing-rules.ts';
+import { text } from '../domain/property-value.ts';
+import { FilterInput } from '../filters/filter-input.ts';
+import { matchRules, type RuleMatch } from '../filters/match.ts';
+import type { BrokerParts } from './broker-parts.ts';
+import type { Copy } from './ports.ts';
+
+/** What the rules of a topic's subscriptions make of some messages. */
+export interface Matched {
+  /** How many sequence numbers all copies together need. */
+  readonly numbers: number;
+  readonly subscriptions: readonly MatchedSubscription[];
+}
+
+export interface MatchedSubscription {
+  readonly entity: Entity<SubscriptionDescription>;
+  /** Numbers counted from 0. */
+  readonly copies: readonly Copy[];
+  /** Messages on which a rule failed, with the failure as their dead-letter reason. */
+  readonly failures: readonly Copy[];
+}
+
+/**
+ * Evaluates the rules of all subscriptions before anything is written (semantics §10.1). A message
+ * has the same number wherever it goes unchanged; where a subscription gets several copies of one,
+ * each has a number of its own. Throws NoMatchingSubscription where the topic wants to know that.
+ */
+export async function matchSubscriptions(
+  parts: BrokerParts,
+  topic: Entity<TopicDescription>,
+  messages: readonly Message[],
+): Promise<Matched> {
+  const subscribed = await parts.subscriptions.of(topic);
+  const enqueuedAt = parts.clock.now();
+  const found = subscribed.map(() => ({ copies: [] as Copy[], failures: [] as Copy[] }));
+  let next = 0n;
+  for (const message of messages) {
+    const input = new FilterInput(message, {
+      enqueuedAt,
+      sizeBytes: messageSize(message),
+      ...(message.timeToLiveMs === undefined
+        ? {}
+        : { timeToLiveMs: message.timeToLiveMs, expiresAt: enqueuedAt + message.timeToLiveMs }),
+    });
+    let width = 1;
+    for (const [i, { entity, rules }] of subscribed.entries()) {
+      const match = matchRules(rules, input, parts.random);
+      const made = toCopies(entity.description, match, message, next);
+      found[i]?.copies.push(...made.copies);
+      found[i]?.failures.push(...made.failures);
+      width = Math.max(width, made.copies.length + made.failures.length);
+    }
+    next += BigInt(width);
+  }
+  const isUnmatched = found.every(({ copies, failures }) => copies.length + failures.length === 0);
+  if (isUnmatched && topic.description.filteringMessagesBeforePublishing) {
+    throw new BrokerError(
+      'NoMatchingSubscription',
+      `No subscription of the topic '${topic.name}' matches the message.`,
+    );
+  }
+  return {
+    numbers: Number(next),
+    subscriptions: subscribed.map(({ entity }, i) => ({
+      entity,
+      copies: found[i]?.copies ?? [],
+      failures: found[i]?.failures ?? [],
+    })),
+  };
+}
+
+function toCopies(
+  { deadLetteringOnFilterEvaluationExceptions }: SubscriptionDescription,
+  { copies, failures }: RuleMatch,
+  message: Message,
+  first: bigint,
+): { readonly copies: readonly Copy[]; readonly failures: readonly Copy[] } {
+  // One dead letter tells of a message on which rules failed, however many did.
+  const [failure] = deadLetteringOnFilterEvaluationExceptions ? failures : [];
+  return {
+    copies: copies.map((copy, i) => ({ sequence: first + BigInt(i), message: copy.message })),
+    failures:
+      failure === undefined
+        ? []
+        : [
+            {
+              sequence: first + BigInt(copies.length),
+              message: failed(message, failure.error.typeName, failure.error.message),
+            },
+          ],
+  };
+}
+
+function failed(message: Message, reason: string, description: string): Message {
+  const properties = {
+    ...message.properties,
+    DeadLetterReason: text(reason),
+    DeadLetterErrorDescription: text(description),
+  };
+  return { ...message, properties };
+}

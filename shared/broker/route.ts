@@ -1,0 +1,177 @@
+import { BrokerError } from '../domain/broker-error.ts';
+import {
+  type DeadLetterReason,
+  HEADER_SIZE_EXCEEDED,
+  SESSION_ID_IS_NULL,
+  TOO_MANY_HOPS,
+} from '../domain/dead-letter.ts';
+import type {
+  QueueDescription,
+  SubscriptionDescription,
+  TopicDescription,
+} from '../domain/descriptions.ts';
+import { type Entity, isOfKind } from '../domain/entity.ts';
+import { parseEntityPath } from '../domain/entity-path.ts';
+import { LIMITS } from '../domain/limits.ts';
+import { logOf } from '../domain/log.ts';
+import type { Message } from '../domain/message.ts';
+import { headerSize } from '../domain/outgoing-rules.ts';
+import { text } from '../domain/property-value.ts';
+import { isSendable } from './addressed.ts';
+import type { BrokerParts } from './broker-parts.ts';
+import { matchSubscriptions } from './match-subscriptions.ts';
+import type { Copy, Delivery } from './ports.ts';
+
+/**
+ * Where messages go. Forwards are followed at the send already, so that nothing is stored on the way;
+ * each entity on the way gives the message a number of its own (semantics §7).
+ */
+export async function route(
+  parts: BrokerParts,
+  entity: Entity,
+  messages: readonly Message[],
+): Promise<readonly Delivery[]> {
+  if (isOfKind(entity, 'topic')) return await routeTopic(parts, entity, messages);
+  if (isOfKind(entity, 'queue')) return await routeQueue(parts, entity, messages);
+  throw new BrokerError(
+    'InvalidOperation',
+    'Messages reach a subscription through its topic only.',
+  );
+}
+
+async function routeQueue(
+  parts: BrokerParts,
+  queue: Entity<QueueDescription>,
+  messages: readonly Message[],
+): Promise<readonly Delivery[]> {
+  const log = logOf(queue, 'main', 0);
+  const first = await parts.messages.takeNumbers(log, messages, messages.length);
+  const copies = messages.map((message, i) => ({ sequence: first + BigInt(i), message }));
+  return await arrive(parts, queue, copies);
+}
+
+async function routeTopic(
+  parts: BrokerParts,
+  topic: Entity<TopicDescription>,
+  messages: readonly Message[],
+): Promise<readonly Delivery[]> {
+  const matched = await matchSubscriptions(parts, topic, messages);
+  const log = logOf(topic, 'main', 0);
+  const first = await parts.messages.takeNumbers(log, messages, matched.numbers);
+  const deliveries = await Promise.all(
+    matched.subscriptions.map(async ({ entity, copies, failures }) => [
+      ...(await arrive(
+        parts,
+        entity,
+        copies.map((copy) => numbered(copy, first)),
+      )),
+      ...deadLettered(
+        entity,
+        'deadLetter',
+        failures.map((failure) => numbered(failure, first)),
+      ),
+    ]),
+  );
+  return deliveries.flat();
+}
+
+function numbered({ sequence, message }: Copy, first: bigint): Copy {
+  return { sequence: first + sequence, message };
+}
+
+/** What becomes of messages at a queue or subscription: they stay there, or are forwarded. */
+async function arrive(
+  parts: BrokerParts,
+  entity: Entity<QueueDescription | SubscriptionDescription>,
+  copies: readonly Copy[],
+): Promise<readonly Delivery[]> {
+  if (copies.length === 0) return [];
+  const { forwardTo, requiresSession, defaultTimeToLiveMs } = entity.description;
+  if (forwardTo !== undefined) return await forward(parts, entity, forwardTo, copies);
+  const isRefused = ({ message }: Copy) => requiresSession && message.sessionId === undefined;
+  const kept = copies.filter((copy) => !isRefused(copy));
+  const refused = copies.filter(isRefused).map((copy) => withReason(copy, SESSION_ID_IS_NULL));
+  return [
+    ...(kept.length === 0
+      ? []
+      : [
+          {
+            to: logOf(entity, 'main', 0),
+            copies: kept,
+            ...(defaultTimeToLiveMs === undefined ? {} : { timeToLiveMsMax: defaultTimeToLiveMs }),
+          },
+        ]),
+    ...deadLettered(entity, 'deadLetter', refused),
+  ];
+}
+
+/**
+ * Sends messages on to another entity. Where that cannot be, they go to the transfer dead-letter
+ * queue of the entity they were to leave (semantics §6.5; the seed decides contradiction X1).
+ */
+export async function forward(
+  parts: BrokerParts,
+  source: Entity,
+  destination: string,
+  copies: readonly Copy[],
+): Promise<readonly Delivery[]> {
+  const target = await parts.entities.find(parseEntityPath(destination).key);
+  const obstacle = target === undefined ? notFound(destination) : obstacleAt(target);
+  const lost: Copy[] = [];
+  const onward: Message[] = [];
+  for (const copy of copies) {
+    const reason = obstacle ?? obstacleFor(copy.message);
+    if (reason === undefined) onward.push(sentOn(copy));
+    else lost.push(withReason(copy, reason));
+  }
+  const arrived =
+    onward.length === 0 || target === undefined ? [] : await route(parts, target, onward);
+  return [...arrived, ...deadLettered(source, 'transferDeadLetter', lost)];
+}
+
+/** The first entity's number stays with the message; the count of hops ends loops. */
+function sentOn({ sequence, message }: Copy): Message {
+  return {
+    ...message,
+    enqueuedSequenceNumber: message.enqueuedSequenceNumber ?? sequence,
+    hops: (message.hops ?? 0) + 1,
+  };
+}
+
+function obstacleFor(message: Message): DeadLetterReason | undefined {
+  if ((message.hops ?? 0) >= LIMITS.forwardHops) return TOO_MANY_HOPS;
+  if (headerSize(message) > LIMITS.propertiesBytes) return HEADER_SIZE_EXCEEDED;
+  return undefined;
+}
+
+function obstacleAt(target: Entity): DeadLetterReason | undefined {
+  if (isSendable(target)) return undefined;
+  return {
+    reason: 'MessagingEntityDisabled',
+    description: `The destination '${target.name}' of the transfer is currently disabled.`,
+  };
+}
+
+function notFound(destination: string): DeadLetterReason {
+  return {
+    reason: 'MessagingEntityNotFound',
+    description: `The destination '${destination}' of the transfer could not be found.`,
+  };
+}
+
+function withReason({ sequence, message }: Copy, { reason, description }: DeadLetterReason): Copy {
+  const properties = {
+    ...message.properties,
+    DeadLetterReason: text(reason),
+    DeadLetterErrorDescription: text(description),
+  };
+  return { sequence, message: { ...message, properties } };
+}
+
+function deadLettered(
+  entity: Entity,
+  subQueue: 'deadLetter' | 'transferDeadLetter',
+  copies: readonly Copy[],
+): readonly Delivery[] {
+  return copies.length === 0 ? [] : [{ to: logOf(entity, subQueue, 0), copies }];
+}

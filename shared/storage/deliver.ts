@@ -1,0 +1,232 @@
+import type { Delivery } from '../broker/ports.ts';
+import { assert } from '../domain/assert.ts';
+import type { Block, PayloadPlace } from '../domain/block.ts';
+import type { Log } from '../domain/log.ts';
+import type { Message } from '../domain/message.ts';
+import { FRESH_SLOT, type Slot } from '../domain/slot.ts';
+import { payloadName } from './append.ts';
+import type { Item } from './dynamo.ts';
+import { payloadCollection } from './keys.ts';
+import { encodeMessages } from './message-codec.ts';
+import { layPayload, SLOTS_PER_BLOCK, sizeOf } from './pack-blocks.ts';
+import { putPayload, sharersItem } from './payloads.ts';
+import type { StoreContext } from './store-context.ts';
+
+/**
+ * Lays out messages that go to several logs at once, in blocks for each. What several logs get
+ * unchanged is encoded once, and stored once if it does not fit into the blocks themselves; the last
+ * of the blocks that share it deletes it.
+ */
+
+/** A block for a log. */
+export interface Placed {
+  readonly to: Log;
+  readonly block: Block;
+}
+
+const PAYLOAD_BYTES = 64 * 1024;
+/** Up to so many messages are encoded for one log alone if they then fit into the block itself. */
+const ALONE_MAX = 4;
+
+/** Writes payloads and returns the blocks that name them. `owner` keeps what several blocks share. */
+export async function layOut(
+  context: StoreContext,
+  owner: Log,
+  deliveries: readonly Delivery[],
+  enqueuedAt: number,
+): Promise<readonly Placed[]> {
+  const chunks = cut(deliveries);
+  const placed = await Promise.all(
+    chunks.map((chunk) => layOutChunk(context, owner, deliveries, chunk, enqueuedAt)),
+  );
+  return placed.flat();
+}
+
+/** Numbers that lie in one block wherever they go, and the message that most logs get for each. */
+interface Chunk {
+  readonly first: bigint;
+  readonly messages: ReadonlyMap<bigint, Message>;
+}
+
+function cut(deliveries: readonly Delivery[]): readonly Chunk[] {
+  const messages = new Map<bigint, Message>();
+  for (const { copies } of deliveries) {
+    for (const { sequence, message } of copies) {
+      if (!messages.has(sequence)) messages.set(sequence, message);
+    }
+  }
+  const sorted = [...messages].sort(([a], [b]) => ascending(a, b));
+  const chunks: { first: bigint; messages: Map<bigint, Message> }[] = [];
+  let bytes = 0;
+  for (const [sequence, message] of sorted) {
+    const size = sizeOf(message);
+    const last = chunks.at(-1);
+    const fits =
+      last !== undefined &&
+      sequence - last.first < BigInt(SLOTS_PER_BLOCK) &&
+      bytes + size <= PAYLOAD_BYTES;
+    if (fits) last.messages.set(sequence, message);
+    else chunks.push({ first: sequence, messages: new Map([[sequence, message]]) });
+    bytes = fits ? bytes + size : size;
+  }
+  return chunks;
+}
+
+/** What one log gets of a chunk. */
+interface Part {
+  readonly delivery: Delivery;
+  readonly messages: ReadonlyMap<bigint, Message>;
+  readonly slots: ReadonlyMap<number, Slot>;
+  readonly first: bigint;
+}
+
+async function layOutChunk(
+  context: StoreContext,
+  owner: Log,
+  deliveries: readonly Delivery[],
+  chunk: Chunk,
+  enqueuedAt: number,
+): Promise<readonly Placed[]> {
+  const parts = deliveries.flatMap((delivery) => partOf(delivery, chunk, enqueuedAt));
+  const isCommon = ({ messages }: Part) =>
+    [...messages].every(([sequence, message]) => chunk.messages.get(sequence) === message);
+  const common = parts.filter(isCommon);
+  const shared = await sharedPlaces(context, owner, chunk, common);
+  return await Promise.all(
+    parts.map(async (part) => {
+      const place = shared.get(part) ?? (await ownPlace(context, part));
+      return { to: part.delivery.to, block: blockOf(part, place, enqueuedAt) };
+    }),
+  );
+}
+
+function partOf(delivery: Delivery, chunk: Chunk, enqueuedAt: number): Part[] {
+  const copies = delivery.copies.filter(({ sequence }) => chunk.messages.has(sequence));
+  const [first] = copies.map(({ sequence }) => sequence).sort(ascending);
+  if (first === undefined) return [];
+  const slots = new Map<number, Slot>();
+  const messages = new Map<bigint, Message>();
+  for (const { sequence, message } of copies) {
+    messages.set(sequence, message);
+    const expiresAt = expiryOf(message, delivery, enqueuedAt);
+    slots.set(
+      Number(sequence - first),
+      expiresAt === undefined ? FRESH_SLOT : { ...FRESH_SLOT, expiresAt },
+    );
+  }
+  return [{ delivery, messages, slots, first }];
+}
+
+function ascending(a: bigint, b: bigint): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+/** A time to live of the message's own, under the ceiling of where it goes (semantics §5.1-9). */
+function expiryOf(
+  { timeToLiveMs }: Message,
+  { timeToLiveMsMax = Number.POSITIVE_INFINITY }: Delivery,
+  enqueuedAt: number,
+): number | undefined {
+  if (timeToLiveMs === undefined) return undefined;
+  return enqueuedAt + Math.min(timeToLiveMs, timeToLiveMsMax);
+}
+
+/** Places for parts that get the messages unchanged: all in the blocks, or stored once for all. */
+async function sharedPlaces(
+  context: StoreContext,
+  owner: Log,
+  chunk: Chunk,
+  parts: readonly Part[],
+): Promise<ReadonlyMap<Part, PayloadPlace>> {
+  const places = new Map<Part, PayloadPlace>();
+  if (parts.length < 2) return places;
+  const encoded = encodeMessages(sparse(chunk.messages, chunk.first));
+  const bytes = [...chunk.messages.values()].reduce((sum, message) => sum + sizeOf(message), 0);
+  const reference = payloadName(context.random);
+  const sharedIn = payloadCollection(owner);
+  let pieces: readonly Uint8Array[] | undefined;
+  let sharers = 0;
+  for (const part of parts) {
+    const laid = layPayload(part.delivery.to, { slots: part.slots, encoded, bytes, reference });
+    const offset = Number(part.first - chunk.first);
+    if (laid.parts.length === 0) {
+      places.set(part, { ...laid.payload, offset });
+      continue;
+    }
+    if (part.messages.size <= ALONE_MAX && fitsAlone(part)) continue;
+    // The bytes are the same for all, so none of them lies in a block.
+    pieces ??= wholePieces(encoded);
+    const sharer = sharers++;
+    places.set(part, { reference, sharedIn, sharer, parts: pieces.length, offset, bytes });
+  }
+  if (pieces !== undefined) await putShared(context, owner, reference, pieces, sharers);
+  return places;
+}
+
+function wholePieces(encoded: Uint8Array): readonly Uint8Array[] {
+  const pieces: Uint8Array[] = [];
+  for (let at = 0; at < encoded.byteLength; at += PIECE_BYTES) {
+    pieces.push(encoded.subarray(at, at + PIECE_BYTES));
+  }
+  return pieces;
+}
+
+const PIECE_BYTES = 380 * 1024;
+
+function fitsAlone(part: Part): boolean {
+  const laid = layPayload(part.delivery.to, {
+    slots: part.slots,
+    encoded: encodeMessages(sparse(part.messages, part.first)),
+    bytes: 0,
+    reference: 'x'.repeat(12),
+  });
+  return laid.parts.length === 0;
+}
+
+async function putShared(
+  context: StoreContext,
+  owner: Log,
+  reference: string,
+  pieces: readonly Uint8Array[],
+  sharers: number,
+): Promise<void> {
+  const now = context.clock.now();
+  const count: Item = sharersItem(payloadCollection(owner), reference, sharers, now);
+  await Promise.all([
+    putPayload(context.table, owner, [{ reference, parts: pieces }], now),
+    context.table.put(count),
+  ]);
+}
+
+async function ownPlace(context: StoreContext, part: Part): Promise<PayloadPlace> {
+  const { to } = part.delivery;
+  const { payload, parts } = layPayload(to, {
+    slots: part.slots,
+    encoded: encodeMessages(sparse(part.messages, part.first)),
+    bytes: [...part.messages.values()].reduce((sum, message) => sum + sizeOf(message), 0),
+    reference: payloadName(context.random),
+  });
+  const { reference } = payload;
+  if (reference !== undefined) {
+    await putPayload(context.table, to, [{ reference, parts }], context.clock.now());
+  }
+  return payload;
+}
+
+/** Messages at the places of their slots. */
+function sparse(messages: ReadonlyMap<bigint, Message>, first: bigint): (Message | undefined)[] {
+  const list: (Message | undefined)[] = [];
+  for (const [sequence, message] of messages) list[Number(sequence - first)] = message;
+  return Array.from(list);
+}
+
+function blockOf(part: Part, payload: PayloadPlace, enqueuedAt: number): Block {
+  const expiries = new Set([...part.slots.values()].map(({ expiresAt }) => expiresAt));
+  const [expiresAt] = expiries;
+  assert(part.slots.size > 0, 'a block has messages');
+  const block = { store: 'live', sequence: part.first, enqueuedAt, payload } as const;
+  if (expiries.size > 1 || expiresAt === undefined) return { ...block, slots: part.slots };
+  const slots = new Map([...part.slots.keys()].map((slot) => [slot, FRESH_SLOT]));
+  return { ...block, slots, expiresAt };
+}

@@ -1,0 +1,55 @@
+import type { Forward } from '../broker/ports.ts';
+import { surveyBlock } from '../domain/block.ts';
+import { BrokerError } from '../domain/broker-error.ts';
+import type { Log } from '../domain/log.ts';
+import type { LogPolicy } from '../domain/log-policy.ts';
+import { readBatch } from './batch-place.ts';
+import { readBlocks } from './blocks.ts';
+import { FIRST_BLOCK } from './keys.ts';
+import type { StoreContext } from './store-context.ts';
+
+const PAGE_BLOCKS = 20;
+/** One call forwards at most this many pages; the sweep goes on. */
+const PAGES_MAX = 200;
+
+/**
+ * Sends on what lies in a log that forwards: messages that were there before it did, and dead
+ * letters of an entity that forwards those. Each block goes in one transaction with what it becomes,
+ * so that no message is ever in both places or in neither. Tells whether anything went.
+ */
+export async function forwardAll(
+  context: StoreContext,
+  log: Log,
+  policy: LogPolicy,
+  forward: Forward,
+): Promise<boolean> {
+  let hasMoved = false;
+  let start: string | undefined = FIRST_BLOCK;
+  for (let pages = 0; start !== undefined && pages < PAGES_MAX; pages++) {
+    const page = await readBlocks(context, log, {
+      from: start,
+      limit: PAGE_BLOCKS,
+      consistent: true,
+    });
+    for (const block of page.blocks) {
+      const { free } = surveyBlock(block, policy.rules, context.clock.now());
+      if (free.length === 0) continue;
+      const place = { log, taken: [{ block, slots: free }] };
+      const batch = await readBatch(context, place, block.enqueuedAt);
+      if (batch !== undefined) hasMoved = (await tryForward(forward, batch)) || hasMoved;
+    }
+    start = page.next;
+  }
+  return hasMoved;
+}
+
+/** False = a receiver, or another forwarder, got at the block first. */
+async function tryForward(forward: Forward, batch: Parameters<Forward>[0]): Promise<boolean> {
+  try {
+    await forward(batch);
+    return true;
+  } catch (error) {
+    if (!(error instanceof BrokerError) || error.code !== 'ConflictInProgress') throw error;
+    return false;
+  }
+}

@@ -1,0 +1,141 @@
+import { brotliCompressSync, brotliDecompressSync } from 'node:zlib';
+import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
+import { pack, unpack } from 'msgpackr';
+import type { Publication } from '../broker/ports.ts';
+import { BrokerError } from '../domain/broker-error.ts';
+import type { Log } from '../domain/log.ts';
+import { type BatchPlace, letGo, removalsOf } from './batch-place.ts';
+import { toBlockItem } from './block-item.ts';
+import { keyOf } from './blocks.ts';
+import { layOut, type Placed } from './deliver.ts';
+import { chunks, type Item, keyItem, TRANSACTION_ITEMS_MAX } from './dynamo.ts';
+import { ITEM_BYTES_MAX } from './item-size.ts';
+import { intentSortKey, logKey } from './keys.ts';
+import type { StoreContext } from './store-context.ts';
+
+/**
+ * Writes messages into many logs. Up to a hundred blocks go in as one transaction. More are written
+ * down as an intent first, and then carried out a hundred at a time, each step noting in the intent,
+ * in the same transaction, that it is done: so a step is done once, whoever does it, and what a crash
+ * leaves half done the sweep goes on with.
+ */
+export async function publish(
+  context: StoreContext,
+  { owner, deliveries, enqueuedAt, instead: replaced }: Publication,
+): Promise<void> {
+  const placed = await layOut(context, owner, deliveries, enqueuedAt);
+  const place = replaced?.place as BatchPlace | undefined;
+  const instead = place === undefined ? [] : removalsOf(context, place);
+  const items = placed.map(({ to, block }) => toBlockItem(to, block));
+  const [only] = items;
+  if (items.length + instead.length === 0) return;
+  if (only !== undefined && items.length === 1 && instead.length === 0) {
+    await context.table.put(only);
+  } else if (items.length + instead.length <= TRANSACTION_ITEMS_MAX) {
+    const outcome = await context.table.transact([...instead, ...putsOf(context, items)]);
+    if (!outcome.done) throw superseded();
+  } else {
+    await publishInSteps(context, owner, items, instead);
+  }
+  for (const { to, block } of placed) announce(context, to, block);
+  if (place !== undefined) letGo(context, place);
+}
+
+function superseded(): BrokerError {
+  return new BrokerError('ConflictInProgress', 'Somebody else has done this meanwhile.');
+}
+
+function announce(context: StoreContext, to: Log, block: Placed['block']): void {
+  const { pk, sk } = keyOf(to, block);
+  context.fronts.noteBlock(pk, sk);
+  context.signal(pk);
+}
+
+function putsOf(context: StoreContext, items: readonly Item[]): TransactWriteItem[] {
+  return items.map((Item) => ({ Put: { TableName: context.table.name, Item } }));
+}
+
+/** One place in each transaction is the intent's. */
+const STEP_ITEMS = TRANSACTION_ITEMS_MAX - 1;
+/** A send that is still at it is left alone for so long. */
+const PATIENCE_MS = 60_000;
+
+async function publishInSteps(
+  context: StoreContext,
+  owner: Log,
+  items: readonly Item[],
+  instead: readonly TransactWriteItem[],
+): Promise<void> {
+  const now = context.clock.now();
+  const name = Buffer.from(context.random.bytes(9)).toString('base64url');
+  const plan = brotliCompressSync(pack(items));
+  if (plan.byteLength > ITEM_BYTES_MAX) {
+    throw new BrokerError(
+      'MessageSizeExceeded',
+      `The batch makes ${items.length} blocks for all subscriptions together, which is too much at once. Send fewer messages in a batch.`,
+    );
+  }
+  const intent: Item = {
+    pk: { S: logKey(owner) },
+    sk: { S: intentSortKey(now, name) },
+    d: { B: plan },
+    g: { N: '0' },
+  };
+  await context.noteWork(owner, now + PATIENCE_MS);
+  const outcome = await context.table.transact([
+    ...instead,
+    { Put: { TableName: context.table.name, Item: intent } },
+  ]);
+  if (!outcome.done) throw superseded();
+  await carryOut(context, intent);
+}
+
+/** Carries out what is left of an intent, and strikes it off. */
+async function carryOut(context: StoreContext, intent: Item): Promise<void> {
+  const { table } = context;
+  const key = { pk: intent['pk']?.S ?? '', sk: intent['sk']?.S ?? '' };
+  const items = unpack(brotliDecompressSync(intent['d']?.B ?? new Uint8Array())) as Item[];
+  const steps = chunks(items, STEP_ITEMS);
+  let done = Number(intent['g']?.N ?? 0);
+  while (done < steps.length) {
+    const outcome = await table.transact([
+      {
+        Update: {
+          TableName: table.name,
+          Key: keyItem(key),
+          UpdateExpression: 'SET g = :next',
+          ConditionExpression: 'g = :done',
+          ExpressionAttributeValues: {
+            ':done': { N: String(done) },
+            ':next': { N: String(done + 1) },
+          },
+        },
+      },
+      ...putsOf(context, steps[done] ?? []),
+    ]);
+    if (outcome.done) {
+      done++;
+      continue;
+    }
+    // Another one is at it as well; go on from where it is.
+    const current = await table.get(key, { consistent: true });
+    if (current === undefined) return;
+    done = Number(current['g']?.N ?? 0);
+  }
+  await table.delete(key);
+}
+
+/** Goes on with intents of a topic that were left half done. */
+export async function resumePublications(context: StoreContext, owner: Log): Promise<void> {
+  const until = context.clock.now() - PATIENCE_MS;
+  const { items } = await context.table.query({
+    KeyConditionExpression: 'pk = :log AND sk BETWEEN :from AND :to',
+    ExpressionAttributeValues: {
+      ':log': { S: logKey(owner) },
+      ':from': { S: intentSortKey(0, '') },
+      ':to': { S: intentSortKey(until, '~') },
+    },
+    ConsistentRead: true,
+  });
+  for (const intent of items) await carryOut(context, intent);
+}

@@ -1,0 +1,61 @@
+import { type DynamoDBClient, QueryCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { engineClient, TABLES } from '../support/start-broker.ts';
+import type { TestBroker } from '../support/test-broker.ts';
+
+/** What lies in the tables, counted past the service: whether what is gone is really gone. */
+export class StoredItems {
+  readonly #client: DynamoDBClient = engineClient();
+  readonly #namespace: string;
+
+  constructor({ namespace }: TestBroker) {
+    this.#namespace = namespace;
+  }
+
+  /** The internal id of a queue. */
+  async idOf(queue: string): Promise<string> {
+    const { Items = [] } = await this.#client.send(
+      new QueryCommand({
+        TableName: TABLES.entities,
+        KeyConditionExpression: 'pk = :namespace',
+        ExpressionAttributeValues: { ':namespace': { S: this.#namespace } },
+      }),
+    );
+    const id = Items.find(({ key }) => key?.S === queue)?.['id']?.S;
+    if (id === undefined) throw new Error(`No queue ${queue} is stored.`);
+    return id;
+  }
+
+  /** How many items the messages of an entity take, its heads included. */
+  async ofEntity(id: string): Promise<number> {
+    return await this.#count(TABLES.messages, `${id}.`);
+  }
+
+  /** What is kept of a namespace beside its entities: what the sweep has to do. */
+  async ofSweep(): Promise<number> {
+    return await this.#count(TABLES.entities, `${this.#namespace}/`);
+  }
+
+  async #count(table: string, prefix: string): Promise<number> {
+    let count = 0;
+    let start: Record<string, { S: string }> | undefined;
+    do {
+      const page = await this.#client.send(
+        new ScanCommand({
+          TableName: table,
+          Select: 'COUNT',
+          FilterExpression: 'begins_with(pk, :prefix)',
+          ExpressionAttributeValues: { ':prefix': { S: prefix } },
+          ConsistentRead: true,
+          ...(start === undefined ? {} : { ExclusiveStartKey: start }),
+        }),
+      );
+      count += page.Count ?? 0;
+      start = page.LastEvaluatedKey as typeof start;
+    } while (start !== undefined);
+    return count;
+  }
+
+  close(): void {
+    this.#client.destroy();
+  }
+}
