@@ -47,6 +47,7 @@ export async function cancelScheduled(
   if (isOfKind(entity, 'subscription')) {
     throw new BrokerError('InvalidOperation', 'Messages are scheduled at the topic, not here.');
   }
+  parts.activity.used(entity);
   const { log, sequences } = inOnePartition(entity, path, sequenceNumbers);
   // What is due already can be cancelled no more.
   if (isOfKind(entity, 'topic')) await forwardDue(parts, entity);

@@ -13,7 +13,7 @@ import { type Due, fromDueItem } from './due-times.ts';
 import { chunks, keyItem } from './dynamo.ts';
 import { raiseNextDue, readHead, takeNumbers } from './head.ts';
 import { dueSortKey, logKey } from './keys.ts';
-import { packBlocks } from './pack-blocks.ts';
+import { inARow, type PackedBlock, packBlocks } from './pack-blocks.ts';
 import { deletePayload, loadMessages, putPayload } from './payloads.ts';
 import type { StoreContext } from './store-context.ts';
 
@@ -147,46 +147,31 @@ async function forgetDues(context: StoreContext, log: Log, dues: readonly Due[])
   );
 }
 
-/** Blocks due at one instant become live in one transaction. */
+/** Blocks due at one instant become live in one transaction, in the order of their numbers. */
 async function activateTogether(
   context: StoreContext,
   log: Log,
   blocks: readonly Block[],
   dueAt: number,
 ): Promise<boolean> {
-  const { table, random } = context;
+  const { table } = context;
   const now = context.clock.now();
-  const messages = await smallMessages(context, log, blocks);
-  const packed =
-    messages.length === 0 ? [] : packBlocks(log, messages, dueAt, () => payloadName(random));
-  const large = blocks.filter((block) => !isSmall(block));
+  const { packed, count } = await packAnew(context, log, blocks, dueAt);
   const pieces = packed.flatMap(({ payload: { reference }, parts }) =>
-    reference === undefined ? [] : [{ reference, parts }],
+    reference === undefined || parts.length === 0 ? [] : [{ reference, parts }],
   );
-  const count = messages.length + large.reduce((sum, block) => sum + spanOf(block), 0);
   const [{ first }] = await Promise.all([
     takeNumbers(table, log, { count, bytes: 0, now }),
     putPayload(table, log, pieces, now),
   ]);
-
-  let sequence = first;
-  const arrivals: Block[] = [];
-  for (const { parts: _, ...rest } of packed) {
-    arrivals.push({ store: 'live', sequence, enqueuedAt: dueAt, ...rest });
-    sequence += BigInt(rest.slots.size);
-  }
-  // A large payload changes hands and is neither read nor written.
-  for (const block of large) {
-    arrivals.push({ ...block, store: 'live', sequence });
-    sequence += BigInt(spanOf(block));
-  }
+  const arrivals = packed.map(({ parts: _, offset, ...rest }): TransactWriteItem => {
+    const sequence = first + BigInt(offset);
+    const arrival: Block = { store: 'live', sequence, enqueuedAt: dueAt, ...rest };
+    return { Put: { TableName: table.name, Item: toBlockItem(log, arrival) } };
+  });
   const outcome = await table.transact([
     ...blocks.map((block) => removalOf(context, log, block, [...block.slots.keys()])),
-    ...arrivals.map(
-      (block): TransactWriteItem => ({
-        Put: { TableName: table.name, Item: toBlockItem(log, block) },
-      }),
-    ),
+    ...arrivals,
   ]);
   if (outcome.done) {
     context.fronts.noteBlock(logKey(log), keyOf(log, { store: 'live', sequence: first }).sk);
@@ -200,6 +185,45 @@ async function activateTogether(
   return false;
 }
 
+/**
+ * The blocks that scheduled ones become. Neighbours whose messages lie in them are packed together;
+ * a large payload changes hands and is neither read nor written.
+ */
+async function packAnew(
+  context: StoreContext,
+  log: Log,
+  blocks: readonly Block[],
+  dueAt: number,
+): Promise<{ readonly packed: readonly PackedBlock[]; readonly count: number }> {
+  const small = blocks.filter(isSmall);
+  const loaded = await loadMessages(context.table, log, small);
+  const packed: PackedBlock[] = [];
+  let count = 0;
+  let row: Message[] = [];
+  const packRow = () => {
+    if (row.length === 0) return;
+    const start = count - row.length;
+    const anew = packBlocks(log, inARow(row), dueAt, () => payloadName(context.random));
+    packed.push(...anew.map((block) => ({ ...block, offset: start + block.offset })));
+    row = [];
+  };
+  for (const block of blocks) {
+    if (isSmall(block)) {
+      const messages = slotsOf(block).map((slot) => loaded.at(block, slot));
+      row.push(...messages);
+      count += messages.length;
+      continue;
+    }
+    packRow();
+    const { slots, expiresAt, payload } = block;
+    const expiry = expiresAt === undefined ? {} : { expiresAt };
+    packed.push({ offset: count, slots, payload, parts: [], ...expiry });
+    count += spanOf(block);
+  }
+  packRow();
+  return { packed, count };
+}
+
 /** A block whose messages lie in it; they are cheap to pack anew. */
 function isSmall({ payload }: Block): boolean {
   return payload.reference === undefined;
@@ -208,14 +232,4 @@ function isSmall({ payload }: Block): boolean {
 /** Numbers from the first slot to the last; a cancelled message leaves its number unused. */
 function spanOf({ slots }: Block): number {
   return Math.max(...slots.keys()) + 1;
-}
-
-async function smallMessages(
-  context: StoreContext,
-  log: Log,
-  blocks: readonly Block[],
-): Promise<readonly Message[]> {
-  const small = blocks.filter(isSmall);
-  const loaded = await loadMessages(context.table, log, small);
-  return small.flatMap((block) => slotsOf(block).map((slot) => loaded.at(block, slot)));
 }

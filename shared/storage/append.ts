@@ -1,4 +1,3 @@
-import { assert } from '../domain/assert.ts';
 import type { Block } from '../domain/block.ts';
 import { BrokerError } from '../domain/broker-error.ts';
 import type { RandomSource } from '../domain/clock.ts';
@@ -9,7 +8,7 @@ import { noteDue, toDueItem } from './due-times.ts';
 import { type Item, type Table, TRANSACTION_ITEMS_MAX } from './dynamo.ts';
 import { takeNumbers } from './head.ts';
 import { blockSortKey, logKey } from './keys.ts';
-import { packBlocks } from './pack-blocks.ts';
+import { type Numbered, packBlocks } from './pack-blocks.ts';
 import { putPayload } from './payloads.ts';
 import type { StoreContext } from './store-context.ts';
 
@@ -31,13 +30,8 @@ export async function append(
 ): Promise<readonly bigint[]> {
   const { table, random } = context;
   const runs = runsByDueTime(messages, now);
-  const packed = runs.flatMap(({ dueAt, places }) =>
-    packBlocks(
-      log,
-      places.map((place) => messageAt(messages, place)),
-      dueAt ?? now,
-      () => payloadName(random),
-    ).map((block) => ({
+  const packed = runs.flatMap(({ dueAt, messages: run }) =>
+    packBlocks(log, run, dueAt ?? now, () => payloadName(random)).map((block) => ({
       dueAt,
       ...block,
     })),
@@ -57,56 +51,36 @@ export async function append(
   ]);
 
   context.gauge.note(log, bytesIn);
-  let sequence = first;
-  const blocks: Block[] = [];
-  for (const { dueAt, parts: _, ...rest } of packed) {
-    const store = dueAt === undefined ? 'live' : 'scheduled';
-    blocks.push({ store, sequence, enqueuedAt: dueAt ?? now, ...rest });
-    sequence += BigInt(rest.slots.size);
-  }
+  const blocks = packed.map(({ dueAt: due, parts: _, offset, ...rest }): Block => {
+    const store = due === undefined ? 'live' : 'scheduled';
+    return { store, sequence: first + BigInt(offset), enqueuedAt: due ?? now, ...rest };
+  });
   await putAll(table, [
     ...blocks.map((block) => toBlockItem(log, block)),
     ...dueItems(log, blocks),
   ]);
   await afterwards(context, log, first, runs);
-  return numbersOf(runs, first);
+  return messages.map((_, offset) => first + BigInt(offset));
 }
 
-/** Messages that come due together, by their places among those that are sent. */
+/** Messages that come due together. */
 interface Run {
   readonly dueAt: number | undefined;
-  readonly places: readonly number[];
+  readonly messages: readonly Numbered[];
 }
 
-/**
- * A block holds messages of one due time, so those are numbered together; what is due already is
- * sent now, and comes first.
- */
+/** A block holds messages of one due time; what is due already is sent now. */
 function runsByDueTime(messages: readonly Message[], now: number): readonly Run[] {
-  const runs = new Map<number | undefined, number[]>([[undefined, []]]);
-  for (const [place, { scheduledEnqueueAt }] of messages.entries()) {
+  const runs = new Map<number | undefined, Numbered[]>();
+  for (const [offset, message] of messages.entries()) {
+    const { scheduledEnqueueAt } = message;
     const isLater = scheduledEnqueueAt !== undefined && scheduledEnqueueAt > now;
     const dueAt = isLater ? scheduledEnqueueAt : undefined;
-    const places = runs.get(dueAt);
-    if (places === undefined) runs.set(dueAt, [place]);
-    else places.push(place);
+    const run = runs.get(dueAt);
+    if (run === undefined) runs.set(dueAt, [{ offset, message }]);
+    else run.push({ offset, message });
   }
-  return Array.from(runs, ([dueAt, places]) => ({ dueAt, places })).filter(
-    ({ places }) => places.length > 0,
-  );
-}
-
-function messageAt(messages: readonly Message[], place: number): Message {
-  const message = messages[place];
-  assert(message !== undefined, 'a run names messages that are there');
-  return message;
-}
-
-function numbersOf(runs: readonly Run[], first: bigint): readonly bigint[] {
-  const numbers: bigint[] = [];
-  let next = first;
-  for (const place of runs.flatMap(({ places }) => places)) numbers[place] = next++;
-  return numbers;
+  return Array.from(runs, ([dueAt, run]) => ({ dueAt, messages: run }));
 }
 
 /** One item for each due time, which names the scheduled blocks that then come due. */

@@ -15,8 +15,21 @@ import { encodeMessages } from './message-codec.ts';
  * message does not read megabytes.
  */
 
+/** A message and how far its number is from the first one of its send. */
+export interface Numbered {
+  readonly offset: number;
+  readonly message: Message;
+}
+
+/** Messages that are numbered one after the other. */
+export function inARow(messages: readonly Message[]): readonly Numbered[] {
+  return messages.map((message, offset) => ({ offset, message }));
+}
+
 /** A block that has no number yet, and what its payload items hold. */
 export interface PackedBlock {
+  /** How far the number of its slot 0 is from the first one of its send. */
+  readonly offset: number;
   readonly slots: ReadonlyMap<number, Slot>;
   readonly expiresAt?: number;
   readonly payload: PayloadPlace;
@@ -25,8 +38,6 @@ export interface PackedBlock {
 }
 
 const PAYLOAD_BYTES = 64 * 1024;
-/** A guess at the largest part number; it only matters how many digits it has. */
-const PARTS_MAX = 0;
 /** A transaction takes 100 items; a few are left for what else it must do. */
 export const BLOCKS_PER_SEND_MAX = 90;
 /** What numbers, times and states take beside body and properties. */
@@ -35,21 +46,31 @@ const MESSAGE_OVERHEAD_BYTES = 64;
 /** Cuts messages into blocks, in order. `reference` names the payload of each block anew. */
 export function packBlocks(
   log: Log,
-  messages: readonly Message[],
+  messages: readonly Numbered[],
   enqueuedAt: number,
-  reference: (block: number) => string,
+  reference: () => string,
 ): readonly PackedBlock[] {
-  return cut(messages, slotsPerBlock(log, messages)).map((run, number) => {
-    const { slots, expiresAt } = freshSlots(run, enqueuedAt);
+  return cut(messages, slotsPerBlock(log, messages)).map((run) => {
+    const offset = run[0]?.offset ?? 0;
+    const { slots, expiresAt } = freshSlots(run, offset, enqueuedAt);
     const laid = layPayload(log, {
       slots,
-      ...(expiresAt === undefined ? {} : { expiresAt }),
-      encoded: encodeMessages(run),
-      bytes: run.reduce((sum, message) => sum + sizeOf(message), 0),
-      reference: reference(number),
+      encoded: encodeMessages(bySlot(run, offset)),
+      bytes: sizeOfAll(run),
+      reference: reference(),
     });
-    return { slots, ...(expiresAt === undefined ? {} : { expiresAt }), ...laid };
+    return { offset, slots, ...(expiresAt === undefined ? {} : { expiresAt }), ...laid };
   });
+}
+
+function bySlot(run: readonly Numbered[], first: number): (Message | undefined)[] {
+  const messages: (Message | undefined)[] = [];
+  for (const { offset, message } of run) messages[offset - first] = message;
+  return Array.from(messages);
+}
+
+function sizeOfAll(run: readonly Numbered[]): number {
+  return run.reduce((sum, { message }) => sum + sizeOf(message), 0);
 }
 
 /** Roughly what a message takes in an answer, and what it counts towards the size of its entity. */
@@ -58,40 +79,39 @@ export function sizeOf(message: Message): number {
 }
 
 function freshSlots(
-  run: readonly Message[],
+  run: readonly Numbered[],
+  first: number,
   enqueuedAt: number,
 ): { slots: Map<number, Slot>; expiresAt?: number } {
-  const expiries = run.map(({ timeToLiveMs }) =>
+  const expiries = run.map(({ message: { timeToLiveMs } }) =>
     timeToLiveMs === undefined ? undefined : enqueuedAt + timeToLiveMs,
   );
-  const [first] = expiries;
-  if (expiries.every((expiry) => expiry === first)) {
-    const slots = new Map(run.map((_, slot) => [slot, FRESH_SLOT]));
-    return first === undefined ? { slots } : { slots, expiresAt: first };
+  const [common] = expiries;
+  const isCommon = expiries.every((expiry) => expiry === common);
+  const slots = new Map<number, Slot>();
+  for (const [i, { offset }] of run.entries()) {
+    const expiresAt = isCommon ? undefined : expiries[i];
+    slots.set(offset - first, expiresAt === undefined ? FRESH_SLOT : { ...FRESH_SLOT, expiresAt });
   }
-  const slots = new Map<number, Slot>(
-    expiries.map((expiresAt, slot) => [
-      slot,
-      expiresAt === undefined ? FRESH_SLOT : { ...FRESH_SLOT, expiresAt },
-    ]),
-  );
-  return { slots };
+  return isCommon && common !== undefined ? { slots, expiresAt: common } : { slots };
 }
 
-/** Runs of at most `slots` messages and about 64 KB, as even as they come. */
-function cut(messages: readonly Message[], slots: number): Message[][] {
+/** Runs of at most `slots` messages, which a block can number, and about 64 KB; as even as they come. */
+function cut(messages: readonly Numbered[], slots: number): Numbered[][] {
   const even = Math.ceil(messages.length / Math.ceil(messages.length / slots));
-  const runs: Message[][] = [];
-  let run: Message[] = [];
+  const runs: Numbered[][] = [];
+  let run: Numbered[] = [];
   let bytes = 0;
-  for (const message of messages) {
-    const size = sizeOf(message);
-    if (run.length > 0 && (run.length >= even || bytes + size > PAYLOAD_BYTES)) {
+  for (const numbered of messages) {
+    const size = sizeOf(numbered.message);
+    const span = numbered.offset - (run[0]?.offset ?? numbered.offset);
+    const isFull = run.length >= even || span >= SLOTS_MAX || bytes + size > PAYLOAD_BYTES;
+    if (run.length > 0 && isFull) {
       runs.push(run);
       run = [];
       bytes = 0;
     }
-    run.push(message);
+    run.push(numbered);
     bytes += size;
   }
   if (run.length > 0) runs.push(run);
@@ -99,13 +119,12 @@ function cut(messages: readonly Message[], slots: number): Message[][] {
 }
 
 /** As many as stay within one write unit; more where the send would fill a transaction otherwise. */
-function slotsPerBlock(log: Log, messages: readonly Message[]): number {
+function slotsPerBlock(log: Log, messages: readonly Numbered[]): number {
   const mixedExpiry = messages.some(
-    ({ timeToLiveMs }) => timeToLiveMs !== messages[0]?.timeToLiveMs,
+    ({ message }) => message.timeToLiveMs !== messages[0]?.message.timeToLiveMs,
   );
   const perUnit = slotsWithinUnit(log, mixedExpiry);
-  const bytes = messages.reduce((sum, message) => sum + sizeOf(message), 0);
-  const cutsBySize = Math.ceil(bytes / PAYLOAD_BYTES);
+  const cutsBySize = Math.ceil(sizeOfAll(messages) / PAYLOAD_BYTES);
   const needed = Math.ceil(messages.length / Math.max(1, BLOCKS_PER_SEND_MAX - 2 * cutsBySize));
   return Math.min(SLOTS_MAX, Math.max(perUnit, needed));
 }
@@ -178,7 +197,7 @@ export function layPayload(
     return { payload: { ...common, inline: encoded, parts: 0 }, parts: [] };
 
   const keyBytes = itemSize({
-    ...keyItem(payloadKey(log, reference, PARTS_MAX)),
+    ...keyItem(payloadKey(log, reference, 0)),
     q: { N: String(Number.MAX_SAFE_INTEGER) },
     d: { S: '' },
   });

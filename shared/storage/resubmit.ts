@@ -9,7 +9,7 @@ import { removalOf } from './block-removal.ts';
 import { keyOf, readBlocks } from './blocks.ts';
 import { takeNumbers } from './head.ts';
 import { FIRST_BLOCK, logKey } from './keys.ts';
-import { packBlocks } from './pack-blocks.ts';
+import { inARow, packBlocks } from './pack-blocks.ts';
 import { deletePayload, loadMessages, putPayload } from './payloads.ts';
 import type { StoreContext } from './store-context.ts';
 
@@ -59,7 +59,7 @@ async function resubmitSlots(
   const loaded = await loadMessages(table, from, [block]);
   if (!loaded.has(block)) return 0;
   const messages = slots.map((slot) => asNew(loaded.at(block, slot)));
-  const packed = packBlocks(to, messages, now, () => payloadName(random));
+  const packed = packBlocks(to, inARow(messages), now, () => payloadName(random));
   const pieces = packed.flatMap(({ payload: { reference }, parts }) =>
     reference === undefined ? [] : [{ reference, parts }],
   );
@@ -67,10 +67,9 @@ async function resubmitSlots(
     takeNumbers(table, to, { count: messages.length, bytes: 0, now }),
     putPayload(table, to, pieces, now),
   ]);
-  let sequence = first;
-  const arrivals = packed.map(({ parts: _, ...rest }): TransactWriteItem => {
+  const arrivals = packed.map(({ parts: _, offset, ...rest }): TransactWriteItem => {
+    const sequence = first + BigInt(offset);
     const arrival: Block = { store: 'live', sequence, enqueuedAt: now, ...rest };
-    sequence += BigInt(rest.slots.size);
     return { Put: { TableName: table.name, Item: toBlockItem(to, arrival) } };
   });
   const outcome = await table.transact([removalOf(context, from, block, slots), ...arrivals]);

@@ -14,6 +14,7 @@ import { ITEM_BYTES_MAX, itemSize, UNIT_BYTES } from '../../shared/storage/item-
 import { decodeMessages } from '../../shared/storage/message-codec.ts';
 import {
   BLOCKS_PER_SEND_MAX,
+  inARow,
   type PackedBlock,
   packBlocks,
 } from '../../shared/storage/pack-blocks.ts';
@@ -45,7 +46,7 @@ const many = (count: number, make: (i: number) => Message) =>
   Array.from({ length: count }, (_, i) => make(i));
 
 const pack = (messages: readonly Message[], log = LOG) =>
-  packBlocks(log, messages, NOW, () => randomBytes(9).toString('base64url'));
+  packBlocks(log, inARow(messages), NOW, () => randomBytes(9).toString('base64url'));
 
 /** The block as it is when every one of its messages is under a lock, late in its life. */
 function lockedBlock({ parts: _, ...packed }: PackedBlock): Block {
