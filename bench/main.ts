@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { startEngine } from '../local/engine.ts';
@@ -67,6 +68,7 @@ async function run(options: ReturnType<typeof parseOptions>): Promise<void> {
     return;
   }
   const { quick, engine, corpus } = options;
+  const [load = 0] = loadavg();
   const standard = standardBodies();
   const sets = [
     ...(quick ? standard.slice(0, QUICK_SETS) : standard),
@@ -80,6 +82,7 @@ async function run(options: ReturnType<typeof parseOptions>): Promise<void> {
   });
   const report = printReport({
     engine: counted.engineName,
+    load,
     options: process.argv.slice(2).map(withoutDirectory),
     rows,
   });

@@ -18,6 +18,8 @@ export interface Row {
 
 export interface Report {
   readonly engine: string;
+  /** What the machine did besides, before the start: processes that want a core. */
+  readonly load: number;
   /** The options after `npm run bench --`, to do it again. */
   readonly options: readonly string[];
   readonly rows: readonly Row[];
@@ -36,12 +38,12 @@ const RATE_TITLES = [
 const EXAMPLE = { ms: 10, megabytes: 512 };
 
 /** The whole report as Markdown. */
-export function printReport({ engine, options, rows }: Report): string {
+export function printReport({ engine, load, options, rows }: Report): string {
   return `# Results of the benchmark
 
 Written by \`${['npm run bench', ...(options.length > 0 ? ['--', ...options] : [])].join(' ')}\`; do not edit.
 
-- Machine: ${availableParallelism()} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GB
+- Machine: ${availableParallelism()} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GB; load before the start ${load.toFixed(1)}
 - Node ${process.versions.node}
 - Engine: ${engine}
 

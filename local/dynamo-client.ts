@@ -32,7 +32,7 @@ const MADE_UP_IDENTITY = {
 export function createDynamoClient(endpoint: string): DynamoDBClient {
   // Meant for those who deploy; whoever runs the local server has chosen their Node.
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
-  return new DynamoDBClient({
+  const client = new DynamoDBClient({
     endpoint,
     ...identity(process.env),
     maxAttempts: ATTEMPTS_MAX,
@@ -42,6 +42,9 @@ export function createDynamoClient(endpoint: string): DynamoDBClient {
       requestTimeout: REQUEST_MS_MAX,
     }),
   });
+  // It walks through every request and answer to tell a logger that nobody has set.
+  client.middlewareStack.remove('loggerMiddleware');
+  return client;
 }
 
 function identity(env: NodeJS.ProcessEnv) {

@@ -48,7 +48,10 @@ export async function claim(
         ? await removeAll(receive, found.targets)
         : await lockAll(receive, found.targets, lockedUntil);
     await tidy(context, log, request, found.leftovers);
-    found.remember(claims.lost);
+    if (claims.lost.length > 0) {
+      context.fronts.forget(logKey(log));
+      found.remember(claims.lost);
+    }
     return claims.messages;
   } catch (error) {
     context.fronts.forget(logKey(log));

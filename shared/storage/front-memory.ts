@@ -28,6 +28,7 @@ const LOGS_MAX = 10_000;
 export class Fronts {
   readonly #memories = new Map<string, FrontMemory>();
   readonly #reserved = new Map<string, Map<string, Set<number>>>();
+  readonly #scans = new Map<string, number>();
   readonly #monotonicNow: () => number;
 
   constructor(monotonicNow: () => number) {
@@ -92,9 +93,16 @@ export class Fronts {
     return this.#reserved.get(log)?.get(sortKey);
   }
 
-  /** How many blocks of a log are being claimed just now. */
-  reservedBlocks(log: string): number {
-    return this.#reserved.get(log)?.size ?? 0;
+  /** Notes that a receive begins to choose from a log; tells how many others are at it. */
+  beginScan(log: string): { readonly others: number; readonly end: () => void } {
+    const others = this.#scans.get(log) ?? 0;
+    this.#scans.set(log, others + 1);
+    const end = () => {
+      const left = (this.#scans.get(log) ?? 1) - 1;
+      if (left === 0) this.#scans.delete(log);
+      else this.#scans.set(log, left);
+    };
+    return { others, end };
   }
 
   /**

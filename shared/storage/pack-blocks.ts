@@ -6,7 +6,7 @@ import { FRESH_SLOT, type Slot } from '../domain/slot.ts';
 import { SLOTS_MAX, toBlockItem } from './block-item.ts';
 import { keyItem } from './dynamo.ts';
 import { ITEM_BYTES_MAX, itemSize, UNIT_BYTES } from './item-size.ts';
-import { payloadKey } from './keys.ts';
+import { logKey, payloadKey } from './keys.ts';
 import { encodeMessages } from './message-codec.ts';
 
 /**
@@ -139,11 +139,19 @@ const LOCKED: Slot = {
 };
 const LOCKED_WITH_EXPIRY: Slot = { ...LOCKED, expiresAt: 1_999_999_999_999 };
 
+/** By the length of a log's key and by whether slots have expiries: all that the answer hangs on. */
+const slotsByKey = new Map<string, number>();
+
 function slotsWithinUnit(log: Log, mixedExpiry: boolean): number {
+  const key = `${logKey(log).length}${mixedExpiry}`;
+  const known = slotsByKey.get(key);
+  if (known !== undefined) return known;
   const slot = mixedExpiry ? LOCKED_WITH_EXPIRY : LOCKED;
   const empty = blockSize(log, new Map(), EMPTY_PLACE);
   const one = blockSize(log, new Map([[0, slot]]), EMPTY_PLACE);
-  return Math.floor((UNIT_BYTES - empty) / (one - empty));
+  const slots = Math.floor((UNIT_BYTES - empty) / (one - empty));
+  slotsByKey.set(key, slots);
+  return slots;
 }
 
 const EMPTY_PLACE: PayloadPlace = {

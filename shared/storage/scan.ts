@@ -76,19 +76,24 @@ async function walk(
 ): Promise<Scan> {
   const choice = new Choice(context, log, request, now);
   let start: string | undefined = from;
-  let limit = firstPage(request.maxMessages, context.fronts.reservedBlocks(logKey(log)));
-  while (start !== undefined && choice.wantsMore) {
-    const page = await readBlocks(context, log, { from: start, limit, consistent: true });
-    for (const block of page.blocks) choice.consider(block);
-    start = page.next;
-    limit = Math.min(PAGE_MAX, limit * 2);
+  const done = context.fronts.beginScan(logKey(log));
+  let limit = firstPage(request.maxMessages, done.others);
+  try {
+    while (start !== undefined && choice.wantsMore) {
+      const page = await readBlocks(context, log, { from: start, limit, consistent: true });
+      for (const block of page.blocks) choice.consider(block);
+      start = page.next;
+      limit = Math.min(PAGE_MAX, limit * 2);
+    }
+  } finally {
+    done.end();
   }
   return choice.result(from);
 }
 
-function firstPage(maxMessages: number, reserved: number): number {
-  // Messages may lie alone in their blocks, or by the dozen.
-  const guess = Math.min(maxMessages + 1, FIRST_PAGE_MAX) + reserved;
+function firstPage(maxMessages: number, others: number): number {
+  // Messages may lie alone in their blocks, or by the dozen; others choose from the same blocks.
+  const guess = Math.min(maxMessages + 1, FIRST_PAGE_MAX) + others;
   return Math.min(PAGE_MAX, Math.max(PAGE_MIN, guess));
 }
 
@@ -183,6 +188,8 @@ class Choice {
       if (from === FIRST_BLOCK) fronts.remember(this.#name, now);
       else if (memory !== undefined) fronts.advance(this.#name, memory, now);
     };
+    // Who comes while the claims are under way need not look at what is being claimed.
+    remember([]);
     return { targets, leftovers: over.slice(0, LEFTOVERS_MAX), remember };
   }
 

@@ -36,19 +36,19 @@ export async function settle(
   settlements: readonly TokenSettlement[],
   policy: LogPolicy,
 ): Promise<readonly (BrokerError | undefined)[]> {
-  const outcomes: (BrokerError | undefined)[] = settlements.map(() => lockLost());
+  const settled = new Set<number>();
+  const failed = new Map<number, BrokerError>();
   const settleGroup = async (
     group: readonly BlockSettlement[],
     how: typeof settleInPlace,
   ): Promise<void> => {
     if (group.length === 0) return;
     try {
-      const settled = await how(context, log, group, policy);
-      for (const { place } of settled) outcomes[place] = undefined;
+      for (const { place } of await how(context, log, group, policy)) settled.add(place);
     } catch (error) {
       // The other blocks have outcomes of their own.
       if (!(error instanceof BrokerError)) throw error;
-      for (const { place } of group) outcomes[place] = error;
+      for (const { place } of group) failed.set(place, error);
     }
   };
   for (const groups of roundsByBlock(settlements)) {
@@ -64,7 +64,9 @@ export async function settle(
     });
     await Promise.all(work);
   }
-  return outcomes;
+  return settlements.map((_, place) =>
+    settled.has(place) ? undefined : (failed.get(place) ?? lockLost()),
+  );
 }
 
 /**
@@ -207,23 +209,23 @@ export async function renew(
 ): Promise<readonly (number | BrokerError)[]> {
   const now = context.clock.now();
   const until = now + lockMs;
-  const ends: (number | BrokerError)[] = tokens.map(() => lockLost());
+  const renewed = new Set<number>();
   const asSettlements = tokens.map((token) => ({ token, action: { kind: 'complete' } as const }));
   for (const groups of roundsByBlock(asSettlements)) {
     await Promise.all(
-      groups.map((group) => renewGroup(context, log, group, { until, now, epoch, ends })),
+      groups.map((group) => renewGroup(context, log, group, { until, now, epoch, renewed })),
     );
   }
-  return ends;
+  return tokens.map((_, place) => (renewed.has(place) ? until : lockLost()));
 }
 
 async function renewGroup(
   context: StoreContext,
   log: Log,
   group: readonly BlockSettlement[],
-  renewal: { until: number; now: number; epoch: number; ends: (number | BrokerError)[] },
+  renewal: { until: number; now: number; epoch: number; renewed: Set<number> },
 ): Promise<void> {
-  const { until, now, epoch, ends } = renewal;
+  const { until, now, epoch, renewed } = renewal;
   let pending = group;
   for (let tries = 0; tries < TRIES_MAX && pending.length > 0; tries++) {
     const changes = pending.map(
@@ -235,7 +237,7 @@ async function renewGroup(
     );
     const written = await context.table.update(keyOfTokens(log, pending), blockUpdate(changes));
     if (written.done) {
-      for (const { place } of pending) ends[place] = until;
+      for (const { place } of pending) renewed.add(place);
       return;
     }
     const block = written.old && fromBlockItem(written.old);

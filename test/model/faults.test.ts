@@ -20,7 +20,7 @@ const RUNS = Number(process.env['DYNABUS_FAULT_RUNS'] || 200);
 const ONLY = process.env['DYNABUS_FAULT_HISTORY'];
 /** Each has a namespace, and so a clock and faults, of its own. */
 const SHARDS = 4;
-const STEPS = 18;
+const STEPS = 16;
 
 const RATES: readonly [FaultRates, ...FaultRates[]] = [
   { requestLost: 0.01, answerLost: 0.02, throttled: 0.01, failed: 0.01, slow: 0.02 },

@@ -54,6 +54,24 @@ test('#61 a scheduled message is cancelled by the number it was given, and never
   expectStatus(await broker.cancelScheduled('q', [b]), 404);
 });
 
+test('the numbers of a batch name its messages, whatever their times', async (t) => {
+  const broker = await startQueue(t);
+  const seconds = [90, -60, 30, 90, 60, 0, 30];
+  const scheduled = await broker.schedule(
+    'q',
+    seconds.map((second, i) => at(second, `${i}`)),
+  );
+  const shown = await broker.peek('q');
+  const bodyOf = new Map(
+    shown.map(({ body, broker: { SequenceNumber } }) => [SequenceNumber, body]),
+  );
+  assert.deepEqual(
+    scheduled.map((number) => bodyOf.get(number)),
+    seconds.map((_, i) => `${i}`),
+  );
+  assert.deepEqual([...scheduled].sort(), [1, 2, 3, 4, 5, 6, 7]);
+});
+
 test('#61 what was sent with a scheduled time is cancelled by the number that peek shows', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.sendBatch('q', [at(60, 'a')]), 201);

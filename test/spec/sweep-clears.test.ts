@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
+import { StoredItems } from '../support/stored-items.ts';
 import { expectStatus, type Received, type TestBroker } from '../support/test-broker.ts';
 import {
   bodies,
@@ -12,7 +13,6 @@ import {
   startQueue,
   withBroker,
 } from './queue.ts';
-import { StoredItems } from './stored-items.ts';
 
 /** A sweep each minute for an hour does what there is to do. */
 const MINUTES = 60;

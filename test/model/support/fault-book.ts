@@ -18,6 +18,10 @@ export interface KnownMessage {
   sequence: number | undefined;
   /** The lock that is held for certain. */
   lock: KnownDelivery | undefined;
+  /** Whether its sender has no answer yet. */
+  isUnderWay: boolean;
+  /** Whether it was removed before its sender had an answer. */
+  wasRemovedEarly: boolean;
 }
 
 /** A message in somebody's hands. */
@@ -52,14 +56,26 @@ export class FaultBook {
     const id = `m${this.messages.length}`;
     const body = `${id} ${'abcdefghij'.repeat(bytes / 10)}`;
     const spots = new Set<Spot>(['gone', dueAt === undefined ? 'active' : 'scheduled']);
-    const message = { id, body, dueAt, hasTtl, spots, sequence: undefined, lock: undefined };
+    const message: KnownMessage = {
+      ...{ id, body, dueAt, hasTtl, spots },
+      sequence: undefined,
+      lock: undefined,
+      isUnderWay: true,
+      wasRemovedEarly: false,
+    };
     this.messages.push(message);
     return message;
   }
 
-  sent(message: KnownMessage, knowledge: Knowledge): void {
+  /**
+   * A send has ended. A write that is repeated because its answer was lost may bring back what was
+   * removed in between: that is delivery at least once.
+   */
+  sent(message: KnownMessage, knowledge: Knowledge, wasRepeated: boolean): void {
     assert.notEqual(knowledge, 'refused', `the send of ${message.id} was refused`);
-    if (knowledge === 'done') message.spots.delete('gone');
+    message.isUnderWay = false;
+    if (message.wasRemovedEarly && wasRepeated) message.spots.add('active');
+    else if (knowledge === 'done' && !message.wasRemovedEarly) message.spots.delete('gone');
   }
 
   /** What was scheduled is active once it is due. */
@@ -94,7 +110,8 @@ export class FaultBook {
   locked(received: Received, spot: Spot, until: number, now: number): void {
     const message = this.recognize(received, spot);
     const holder = message.lock;
-    assert.ok(!(holder && holder.until > now), `${message.id} was handed out under a live lock`);
+    const again = `${message.id} was handed out as delivery ${received.broker.DeliveryCount}`;
+    assert.ok(!(holder && holder.until > now), `${again} under the live lock ${holder?.token}`);
     const place = spot === 'dead' || spot === 'deadDeferred' ? 'dead' : 'main';
     const token = received.broker.LockToken;
     const delivery: KnownDelivery = { message, place, token, until, attempts: 0 };
@@ -109,6 +126,7 @@ export class FaultBook {
     const holder = message.lock;
     assert.ok(!(holder && holder.until > now), `${message.id} was removed under a live lock`);
     message.spots = new Set(['gone']);
+    message.wasRemovedEarly = message.isUnderWay;
   }
 
   /** Something that would bring a message elsewhere was done, or perhaps done. */

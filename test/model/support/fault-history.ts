@@ -97,6 +97,7 @@ export class FaultHistory {
         },
       }),
     );
+    const before = this.#faults.lostAnswers;
     const { answer, knowledge } = await this.#ask(`send ${messages.map(({ id }) => id)}`, () =>
       isScheduled
         ? this.#client.broker.request('POST', `${this.#client.name}/messages/$schedule`, {
@@ -104,7 +105,8 @@ export class FaultHistory {
           })
         : this.#client.broker.sendBatch(this.#client.name, batch),
     );
-    for (const message of messages) this.book.sent(message, knowledge);
+    const wasRepeated = this.#faults.lostAnswers > before;
+    for (const message of messages) this.book.sent(message, knowledge, wasRepeated);
     if (!isScheduled || knowledge !== 'done') return;
     const { sequenceNumbers } = answer.json<{ sequenceNumbers: number[] }>();
     for (const [i, message] of messages.entries()) message.sequence ??= sequenceNumbers[i];

@@ -48,3 +48,20 @@ export interface ModelMessage {
 
 /** How a message stands at an instant. `expired` and `exhausted` ones are over: never handed out. */
 export type Standing = 'scheduled' | 'locked' | 'exhausted' | 'expired' | 'delayed' | 'free';
+
+/** What a sender says of a message. */
+export interface Draft {
+  readonly ttlMs: number | undefined;
+  readonly dueAt: number | undefined;
+  readonly bytes: number;
+}
+
+/** What a holder wants done with a message. */
+export type ModelAction =
+  | { readonly kind: 'complete' }
+  | { readonly kind: 'abandon'; readonly delayMs?: number; readonly mark?: number }
+  | { readonly kind: 'defer'; readonly mark?: number }
+  | { readonly kind: 'deadLetter'; readonly mark?: number; readonly reason?: string };
+
+/** How a settlement or a renewal must end: well, or with this code. */
+export type Outcome = 'done' | 'MessageLockLost' | 'InvalidOperation';

@@ -1,23 +1,14 @@
 import assert from 'node:assert/strict';
-import type { Delivery, ModelMessage, QueueSettings, Standing } from './model-message.ts';
+import type {
+  Delivery,
+  Draft,
+  ModelAction,
+  ModelMessage,
+  Outcome,
+  QueueSettings,
+  Standing,
+} from './model-message.ts';
 import { NumberBook, numberedOrder } from './number-book.ts';
-
-/** What a sender says of a message. */
-export interface Draft {
-  readonly ttlMs: number | undefined;
-  readonly dueAt: number | undefined;
-  readonly bytes: number;
-}
-
-/** What a holder wants done with a message. */
-export type ModelAction =
-  | { readonly kind: 'complete' }
-  | { readonly kind: 'abandon'; readonly delayMs?: number; readonly mark?: number }
-  | { readonly kind: 'defer'; readonly mark?: number }
-  | { readonly kind: 'deadLetter'; readonly mark?: number; readonly reason?: string };
-
-/** How a settlement or a renewal must end: well, or with this code. */
-export type Outcome = 'done' | 'MessageLockLost' | 'InvalidOperation';
 
 /**
  * Who holds what until when, and in which store. It knows no blocks, no tokens' insides and no
@@ -26,8 +17,7 @@ export type Outcome = 'done' | 'MessageLockLost' | 'InvalidOperation';
 export class QueueModel {
   now: number;
   settings: QueueSettings;
-  /** Whether a receiver ever asked for messages of the main queue. */
-  hasPolled = false;
+  #hasPolled = false;
   readonly messages: ModelMessage[] = [];
   readonly deliveries: Delivery[] = [];
   readonly numbers = new NumberBook();
@@ -244,13 +234,13 @@ export class QueueModel {
 
   /** A receiver asked the main queue; what has expired there may be cleared away from now on. */
   polled(): void {
-    this.hasPolled = true;
+    this.#hasPolled = true;
     this.#allowClearing();
   }
 
   /** The sweep clears only queues that are in use (semantics §5.1-16). */
   swept(): void {
-    if (this.hasPolled) this.#allowClearing();
+    if (this.#hasPolled) this.#allowClearing();
   }
 
   #allowClearing(): void {
@@ -278,8 +268,12 @@ export class QueueModel {
     message.unlockedAt = 0;
   }
 
-  purge(place: 'main' | 'dead'): void {
-    for (const message of this.inOrder(place)) this.remove(message);
+  /** A deferred message is active again, and gets one more delivery at least. */
+  reactivated(message: ModelMessage): void {
+    const { place, deliveries } = message;
+    const most = place === 'main' ? this.settings.maxDeliveryCount - 1 : deliveries;
+    message.deliveries = Math.min(deliveries, most);
+    message.state = 'Active';
   }
 
   /** Sends dead letters again as new messages, which forget why they died. */

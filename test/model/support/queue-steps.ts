@@ -86,7 +86,7 @@ export function purge(place: Queue): Step {
     async (model, client) => {
       await lookAtAll(model, client);
       expectStatus(await client.call(place, 'purge'), 200);
-      model.purge(place);
+      for (const message of model.inOrder(place)) model.remove(message);
       return undefined;
     },
   );
@@ -151,7 +151,12 @@ export function operate(operation: Operation, place: Queue, drawn: number): Step
       // A number names a message in one place only: make certain of those that may have left.
       if (place === 'dead') await lookAtAll(model, client);
       const suited = model.inOrder(place).filter((one) => isSuited(model, operation, one));
-      const pool = [...suited, ...suited, ...model.messages.slice(0, 1)];
+      const pool = [
+        ...suited,
+        ...suited,
+        ...model.inOrder(place).slice(0, 2),
+        ...model.messages.slice(0, 1),
+      ];
       const { sequence: number } = pick(pool, drawn);
       if (number === undefined) return 'nothing to name';
       const more = operation === 'deadLetter' ? { deadLetterReason: 'operator' } : {};
@@ -178,8 +183,9 @@ function isSuited(
   const standing = model.standing(message);
   if (operation === 'breakLock') return standing === 'locked';
   if (standing === 'locked' || message.delayedUntil > model.now) return false;
-  if (operation === 'reactivate') return message.state === 'Deferred';
-  return operation === 'delete' || standing !== 'scheduled';
+  if (operation === 'delete') return true;
+  if (standing === 'scheduled' || standing === 'expired') return false;
+  return operation === 'deadLetter' || message.state === 'Deferred';
 }
 
 function carryOut(
@@ -192,7 +198,7 @@ function carryOut(
       model.cutShort(message);
       break;
     case 'reactivate':
-      message.state = 'Active';
+      model.reactivated(message);
       break;
     case 'delete':
       model.remove(message);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type BatchMessage, expectStatus } from '../../support/test-broker.ts';
 import { lookIfOpen } from './compare.ts';
-import type { ModelMessage } from './model-message.ts';
-import type { Draft, QueueModel } from './queue-model.ts';
+import type { Draft, ModelMessage } from './model-message.ts';
+import type { QueueModel } from './queue-model.ts';
 import { msOf, pickMany, type Span, type Step, step } from './step.ts';
 
 /** A message to send, with its times relative to now. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { SettlementRequest } from '../../support/test-broker.ts';
-import type { Delivery } from './model-message.ts';
+import type { Delivery, ModelAction, Outcome } from './model-message.ts';
 import type { QueueClient } from './queue-client.ts';
-import type { ModelAction, Outcome, QueueModel } from './queue-model.ts';
+import type { QueueModel } from './queue-model.ts';
 import { msOf, pick, pickMany, type Span, type Step, step } from './step.ts';
 
 /** What to do with a held message, with times relative to now. */

@@ -1,6 +1,6 @@
 import { type DynamoDBClient, QueryCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
-import { engineClient, TABLES } from '../support/start-broker.ts';
-import type { TestBroker } from '../support/test-broker.ts';
+import { engineClient, TABLES } from './start-broker.ts';
+import type { TestBroker } from './test-broker.ts';
 
 /** What lies in the tables, counted past the service: whether what is gone is really gone. */
 export class StoredItems {

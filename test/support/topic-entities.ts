@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict';
+import type { Answer } from './api-client.ts';
+import { expectStatus, type Received, type TestBroker } from './test-broker.ts';
+
+/** Topics, subscriptions and rules in few words, for tests; everything goes over HTTP as ATOM. */
+
+const CONNECT = 'http://schemas.microsoft.com/netservices/2010/10/servicebus/connect';
+const INSTANCE = 'http://www.w3.org/2001/XMLSchema-instance';
+const SCHEMA = 'http://www.w3.org/2001/XMLSchema';
+const IF_MATCH = { 'If-Match': '*' };
+
+type Settings = Readonly<Record<string, string>>;
+
+/** A typed value in a filter or an action, as `[type, text]`. */
+export type Value = readonly [type: string, text: string];
+
+/** What a rule says, as XML. */
+export interface RuleXml {
+  readonly filter: string;
+  readonly action?: string;
+}
+
+/** Where messages of a subscription are received. */
+export function subscription(name: string, topic = 't'): string {
+  return `${topic}/subscriptions/${name}`;
+}
+
+/** The dead-letter queue of an entity. */
+export function deadLettersOf(path: string): string {
+  return `${path}/$deadletterqueue`;
+}
+
+/** The transfer dead-letter queue of an entity. */
+export function transfersOf(path: string): string {
+  return `${path}/$transfer/$deadletterqueue`;
+}
+
+/** Creates a topic, which must succeed. */
+export async function createTopic(
+  broker: TestBroker,
+  name = 't',
+  settings: Settings = {},
+): Promise<void> {
+  expectStatus(await broker.putEntity(name, 'TopicDescription', settings), 201);
+}
+
+/** Replaces the settings of a topic, which must succeed. */
+export async function updateTopic(
+  broker: TestBroker,
+  name: string,
+  settings: Settings,
+): Promise<void> {
+  expectStatus(await broker.putEntity(name, 'TopicDescription', settings, IF_MATCH), 200);
+}
+
+/** Asks for a subscription. */
+export async function putSubscription(
+  broker: TestBroker,
+  path: string,
+  settings: Settings = {},
+): Promise<Answer> {
+  return await broker.putEntity(path, 'SubscriptionDescription', settings);
+}
+
+/** Replaces the settings of a subscription, which must succeed. */
+export async function updateSubscription(
+  broker: TestBroker,
+  path: string,
+  settings: Settings,
+): Promise<void> {
+  expectStatus(await broker.putEntity(path, 'SubscriptionDescription', settings, IF_MATCH), 200);
+}
+
+/** Creates a subscription with one rule, which must succeed; `$Default` where none is given. */
+export async function createSubscription(
+  broker: TestBroker,
+  path: string,
+  settings: Settings = {},
+  rule?: RuleXml,
+): Promise<void> {
+  const first = rule === undefined ? {} : { DefaultRuleDescription: inner(rule) };
+  expectStatus(await putSubscription(broker, path, { ...settings, ...first }), 201);
+}
+
+/** Creates a subscription with exactly the rules given, of which each has a name. */
+export async function createRuledSubscription(
+  broker: TestBroker,
+  path: string,
+  rules: Readonly<Record<string, RuleXml>>,
+  settings: Settings = {},
+): Promise<void> {
+  await createSubscription(broker, path, settings);
+  await removeRule(broker, path, '$Default');
+  for (const [name, rule] of Object.entries(rules)) await createRule(broker, path, name, rule);
+}
+
+/** Asks for a rule; with `If-Match` it replaces one. */
+export async function putRule(
+  broker: TestBroker,
+  path: string,
+  name: string,
+  rule: RuleXml,
+  headers: Settings = {},
+): Promise<Answer> {
+  return await broker.request('PUT', `${path}/rules/${name}`, {
+    headers: { 'Content-Type': 'application/atom+xml;type=entry;charset=utf-8', ...headers },
+    body: `<entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml"><RuleDescription xmlns="${CONNECT}">${inner(rule)}</RuleDescription></content></entry>`,
+  });
+}
+
+/** Creates a rule, which must succeed. */
+export async function createRule(
+  broker: TestBroker,
+  path: string,
+  name: string,
+  rule: RuleXml,
+): Promise<void> {
+  expectStatus(await putRule(broker, path, name, rule), 201);
+}
+
+/** Replaces a rule, which must succeed. */
+export async function updateRule(
+  broker: TestBroker,
+  path: string,
+  name: string,
+  rule: RuleXml,
+): Promise<void> {
+  expectStatus(await putRule(broker, path, name, rule, IF_MATCH), 200);
+}
+
+/** Removes a rule, which must succeed. */
+export async function removeRule(broker: TestBroker, path: string, name: string): Promise<void> {
+  expectStatus(await broker.request('DELETE', `${path}/rules/${name}`), 200);
+}
+
+function inner({ filter, action = '' }: RuleXml): string {
+  return `${filter}${action}`;
+}
+
+/** A condition in the filter language, with values of its `@parameters`. */
+export function sql(expression: string, parameters: Readonly<Record<string, Value>> = {}): string {
+  return `<Filter xmlns:i="${INSTANCE}" i:type="SqlFilter">${sqlElements(expression, parameters)}</Filter>`;
+}
+
+/** An action in the filter language, with values of its `@parameters`. */
+export function set(expression: string, parameters: Readonly<Record<string, Value>> = {}): string {
+  return `<Action xmlns:i="${INSTANCE}" i:type="SqlRuleAction">${sqlElements(expression, parameters)}</Action>`;
+}
+
+/** A filter that lets everything in, and one that lets nothing in. */
+export const EVERYTHING = `<Filter xmlns:i="${INSTANCE}" i:type="TrueFilter"><SqlExpression>1=1</SqlExpression></Filter>`;
+export const NOTHING = `<Filter xmlns:i="${INSTANCE}" i:type="FalseFilter"><SqlExpression>1=0</SqlExpression></Filter>`;
+
+/** Equality on system properties by their wire names, and on user properties. */
+export function correlation(
+  system: Settings,
+  properties: Readonly<Record<string, Value>> = {},
+): string {
+  const conditions = Object.entries(system).map(
+    ([key, value]) => `<${key}>${escapeXml(value)}</${key}>`,
+  );
+  return `<Filter xmlns:i="${INSTANCE}" i:type="CorrelationFilter">${conditions.join('')}${values('Properties', properties)}</Filter>`;
+}
+
+function sqlElements(expression: string, parameters: Readonly<Record<string, Value>>): string {
+  return `<SqlExpression>${escapeXml(expression)}</SqlExpression><CompatibilityLevel>20</CompatibilityLevel>${values('Parameters', parameters)}`;
+}
+
+function values(list: string, named: Readonly<Record<string, Value>>): string {
+  const pairs = Object.entries(named).map(
+    ([key, [type, text]]) =>
+      `<KeyValueOfstringanyType><Key>${escapeXml(key)}</Key><Value i:type="x:${type}" xmlns:x="${SCHEMA}">${escapeXml(text)}</Value></KeyValueOfstringanyType>`,
+  );
+  return pairs.length === 0 ? '' : `<${list}>${pairs.join('')}</${list}>`;
+}
+
+function escapeXml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+/** Everything that can be received, taken. */
+export async function drain(broker: TestBroker, path: string): Promise<readonly Received[]> {
+  const all: Received[] = [];
+  for (;;) {
+    const some = await broker.receiveAndDeleteMany(path, 1000);
+    if (some.length === 0) return all;
+    all.push(...some);
+  }
+}
+
+/** Everything that can be received, taken, and the bodies of it in order. */
+export async function drainBodies(broker: TestBroker, path: string): Promise<readonly string[]> {
+  return (await drain(broker, path)).map(({ body }) => body);
+}
+
+/** What management counts: only what is not 0, so that a test says all there is. */
+export async function counts(
+  broker: TestBroker,
+  path: string,
+): Promise<Readonly<Record<string, number>>> {
+  const answer = await broker.request('GET', path);
+  expectStatus(answer, 200);
+  const found = [...answer.text.matchAll(/<(?:\w+:)?(\w+)Count(?:\s[^>]*)?>(\d+)</g)].map(
+    ([, name = '', text]): readonly [string, number] => [
+      name.replace(/Message$/, '') || 'Message',
+      Number(text),
+    ],
+  );
+  assert.ok(found.length >= 5, `counts stand in ${answer.text}`);
+  return Object.fromEntries(found.filter(([name, count]) => count > 0 && name !== 'MaxDelivery'));
+}
+
+/** How many bytes an entity says it holds. */
+export async function sizeOf(broker: TestBroker, path: string): Promise<number> {
+  const answer = await broker.request('GET', path);
+  expectStatus(answer, 200);
+  const text = /<SizeInBytes>(\d+)</.exec(answer.text)?.[1];
+  assert.ok(text !== undefined, `a size stands in ${answer.text}`);
+  return Number(text);
+}
+
+/** Why messages were dead-lettered, from the front: body, reason, description. */
+export async function reasons(broker: TestBroker, path: string): Promise<readonly unknown[]> {
+  return (await broker.peek(path)).map(({ body, properties }) => [
+    body,
+    properties['DeadLetterReason'],
+    properties['DeadLetterErrorDescription'],
+  ]);
+}
