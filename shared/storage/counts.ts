@@ -38,7 +38,12 @@ export class DynamoCounts implements EntityCounts {
   }
 
   async messages(entities: readonly Entity[]): Promise<readonly MessageCounts[]> {
-    return await Promise.all(entities.map((entity) => this.#ofEntity(entity)));
+    return await Promise.all(
+      entities.map(async (entity) => {
+        const counts = await this.#ofEntity(entity);
+        return { ...counts, size: counts.size + (await this.#sizeOfChildren(entity)) };
+      }),
+    );
   }
 
   async #ofEntity(entity: Entity): Promise<MessageCounts> {
@@ -103,7 +108,12 @@ export class DynamoCounts implements EntityCounts {
 
   /** Bytes that an entity holds, a topic with all its subscriptions. */
   async sizeOf(entity: Entity): Promise<number> {
-    let { size } = await this.#ofEntity(entity);
+    const { size } = await this.#ofEntity(entity);
+    return size + (await this.#sizeOfChildren(entity));
+  }
+
+  async #sizeOfChildren(entity: Entity): Promise<number> {
+    let size = 0;
     if (entity.description.kind !== 'topic') return size;
     for await (const child of this.#entities.subscriptionsOf(entity)) {
       size += (await this.#ofEntity(child)).size;

@@ -39,7 +39,8 @@ export interface TakenNumbers {
 }
 
 /**
- * Takes `count` sequence numbers from the partition's counter and returns the first. A send that
+ * Takes `count` sequence numbers from the partition's counter, a subscription's from that of its
+ * topic, and returns the first. A send that
  * comes after a deletion is refused here, whatever a cache may still believe. Throws
  * MessagingEntityNotFound.
  */
@@ -49,7 +50,7 @@ export async function takeNumbers(
   taking: { readonly count: number; readonly bytes: number; readonly now: number },
 ): Promise<TakenNumbers> {
   const { count, bytes, now } = taking;
-  const written = await table.update(headKey(log.entityId, log.partition), {
+  const written = await table.update(headKey(log.counterId, log.partition), {
     UpdateExpression: 'ADD n :count, z :bytes SET a = :now',
     ConditionExpression: 'attribute_exists(pk)',
     ExpressionAttributeValues: {

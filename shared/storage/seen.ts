@@ -19,7 +19,7 @@ export function messageSeen(
   rules: BlockRules,
 ) {
   const expiresAt = expiryOf(block, slotOf(block, number), rules);
-  const timeToLiveMs = message.timeToLiveMs ?? rules.defaultTimeToLiveMs;
+  const timeToLiveMs = timeToLiveOf(block, number) ?? rules.defaultTimeToLiveMs;
   return {
     message,
     sequenceNumber: sequenceNumberOf(log.partition, block.sequence + BigInt(number)),
@@ -28,6 +28,12 @@ export function messageSeen(
     ...(expiresAt === undefined ? {} : { expiresAt }),
     ...(timeToLiveMs === undefined ? {} : { timeToLiveMs }),
   };
+}
+
+/** The time to live of the message's own, ms, as it was lowered on the way to its place. */
+function timeToLiveOf(block: Block, number: number): number | undefined {
+  const expiresAt = slotOf(block, number).expiresAt ?? block.expiresAt;
+  return expiresAt === undefined ? undefined : expiresAt - block.enqueuedAt;
 }
 
 /** The token of a lock just taken on a message of a block. */

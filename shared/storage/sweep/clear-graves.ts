@@ -66,7 +66,8 @@ function logsOf({ entity, subQueue, generation }: Grave): Log[] {
   const isWhole =
     'enablePartitioning' in entity.description && !entity.description.enablePartitioning;
   return partitions.slice(0, isWhole ? 1 : undefined).flatMap((partition) => {
-    const base = { entityId: entity.id, entityKey: entity.key, partition };
+    const { id, key, parentId = id } = entity;
+    const base = { entityId: id, counterId: parentId, entityKey: key, partition };
     if (subQueue !== undefined && generation !== undefined) {
       return [{ ...base, subQueue, generation }];
     }
