@@ -1,4 +1,5 @@
 import type { Entity } from '../domain/entity.ts';
+import type { EntityPath } from '../domain/entity-path.ts';
 import { logOf } from '../domain/log.ts';
 import { policyOf, type Receivable } from '../domain/log-policy.ts';
 import type { BrokerParts } from './broker-parts.ts';
@@ -62,4 +63,11 @@ function sendingOn(
       instead: batch,
     });
   };
+}
+
+/** A subscription gets its topic's scheduled messages when they come due. */
+export async function forwardTopicDue(parts: BrokerParts, path: EntityPath): Promise<void> {
+  if (path.subscription === undefined) return;
+  const topic = await parts.entities.find(path.subscription.topic.toLowerCase());
+  if (topic !== undefined) await forwardDue(parts, topic);
 }

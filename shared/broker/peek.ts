@@ -7,6 +7,7 @@ import type { StoredMessage } from '../domain/message.ts';
 import { findReceivable } from './addressed.ts';
 import type { PeekOptions } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
+import { forwardTopicDue } from './forward-pending.ts';
 import { settleLapsed } from './settle-lapsed.ts';
 
 /** Shows messages without touching them; see `Broker.peek`. */
@@ -18,6 +19,7 @@ export async function peek(
   const entity = await findReceivable(parts, path);
   const { partition, sequence } = splitSequenceNumber(fromSequenceNumber);
   if (partition > 0) return [];
+  await forwardTopicDue(parts, path);
   await settleLapsed(parts, entity, path);
   return await parts.messages.peek(logOf(entity, path.subQueue, partition), {
     from: sequence,

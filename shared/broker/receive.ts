@@ -5,7 +5,7 @@ import { policyOf } from '../domain/log-policy.ts';
 import { findReceivable, requireNotForwarding, requireReceivable } from './addressed.ts';
 import type { ReceivedMessage, ReceiveOptions } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
-import { forwardDue, forwardPending } from './forward-pending.ts';
+import { forwardPending, forwardTopicDue } from './forward-pending.ts';
 import type { ClaimRequest } from './ports.ts';
 import { settleLapsed } from './settle-lapsed.ts';
 
@@ -52,11 +52,4 @@ export async function receive(
     }
     await arrival.done;
   }
-}
-
-/** A subscription gets its topic's scheduled messages when they come due. */
-async function forwardTopicDue(parts: BrokerParts, path: EntityPath): Promise<void> {
-  if (path.subscription === undefined) return;
-  const topic = await parts.entities.find(path.subscription.topic.toLowerCase());
-  if (topic !== undefined) await forwardDue(parts, topic);
 }

@@ -107,10 +107,18 @@ function requireOneTransaction(pieces: number): void {
   );
 }
 
+/**
+ * Writes an item under a key that nobody else uses. A repeated try, after a lost answer, must not undo
+ * what receivers have done to it since.
+ */
+export async function putNew(table: Table, item: Item): Promise<void> {
+  await table.put(item, { ConditionExpression: 'attribute_not_exists(pk)' });
+}
+
 async function putAll(table: Table, items: readonly Item[]): Promise<void> {
   const [only] = items;
   if (only !== undefined && items.length === 1) {
-    await table.put(only);
+    await putNew(table, only);
     return;
   }
   await table.transact(items.map((Item) => ({ Put: { TableName: table.name, Item } })));

@@ -32,7 +32,12 @@ export interface ItemKey {
 /** A conditional write either happened, or left the item that stood in its way. */
 export type Written =
   | { readonly done: true; readonly item: Item | undefined }
-  | { readonly done: false; readonly old: Item | undefined };
+  | {
+      readonly done: false;
+      readonly old: Item | undefined;
+      /** An earlier try of this very write may have been carried out, its answer lost. */
+      readonly isRepeated: boolean;
+    };
 
 /** A transaction either happened, or names the items whose conditions failed, by position. */
 export type Transacted =
@@ -194,7 +199,8 @@ export class Table {
         return { done: true, item: answer.Attributes };
       } catch (error) {
         if (error instanceof ConditionalCheckFailedException) {
-          return { done: false, old: error.Item };
+          const isRepeated = (error.$metadata.attempts ?? 1) > 1;
+          return { done: false, old: error.Item, isRepeated };
         }
         // A transaction holds the item for a moment; nothing was decided.
         if (!(error instanceof Error) || error.name !== 'TransactionConflictException') throw error;

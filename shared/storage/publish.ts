@@ -4,6 +4,7 @@ import { pack, unpack } from 'msgpackr';
 import type { Publication } from '../broker/ports.ts';
 import { BrokerError } from '../domain/broker-error.ts';
 import type { Log } from '../domain/log.ts';
+import { putNew } from './append.ts';
 import { type BatchPlace, letGo, removalsOf } from './batch-place.ts';
 import { toBlockItem } from './block-item.ts';
 import { keyOf } from './blocks.ts';
@@ -30,7 +31,7 @@ export async function publish(
   const [only] = items;
   if (items.length + instead.length === 0) return;
   if (only !== undefined && items.length === 1 && instead.length === 0) {
-    await context.table.put(only);
+    await putNew(context.table, only);
   } else if (items.length + instead.length <= TRANSACTION_ITEMS_MAX) {
     const outcome = await context.table.transact([...instead, ...putsOf(context, items)]);
     if (!outcome.done) throw superseded();

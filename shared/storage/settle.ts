@@ -96,23 +96,30 @@ async function settleInPlace(
   policy: LogPolicy,
 ): Promise<readonly BlockSettlement[]> {
   const now = context.clock.now();
+  const done: BlockSettlement[] = [];
   let pending = group;
   let isLast = completesAll(group, Math.min(...group.map(({ token }) => token.liveSlots)));
   for (let tries = 0; tries < TRIES_MAX && pending.length > 0; tries++) {
     const written = await write(context, log, pending, isLast, now);
     if (written.done) {
       await afterwards(context, log, pending, isLast, written, policy);
-      return pending;
+      return [...done, ...pending];
     }
     const block = written.old && fromBlockItem(written.old);
-    if (block === undefined) return [];
+    if (written.isRepeated) done.push(...pending.filter((one) => isCarriedOut(one, block)));
+    if (block === undefined) return done;
     pending = pending.filter(({ token }) =>
       holdsLock(block.slots.get(token.slot), token.tag, policy.rules.epoch, now),
     );
     isLast = completesAll(pending, block.slots.size);
   }
-  if (pending.length === 0) return [];
+  if (pending.length === 0) return done;
   throw new BrokerError('ServiceBusy', 'Others settle in the same block all the time; try again.');
+}
+
+/** After a lost answer: a message that is gone was completed by the try that was not heard of. */
+function isCarriedOut({ token, action }: BlockSettlement, block: Block | undefined): boolean {
+  return action.kind === 'complete' && !block?.slots.has(token.slot);
 }
 
 function completesAll(group: readonly BlockSettlement[], liveSlots: number): boolean {
