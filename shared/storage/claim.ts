@@ -159,6 +159,7 @@ async function removeAll(receive: Receive, targets: readonly Target[]): Promise<
       loaded.has(target.block) ? take(receive, target, undefined) : undefined,
     ),
   );
+  context.gauge.left(log);
   const messages = taken.flatMap((claim) =>
     claim === undefined
       ? []

@@ -102,6 +102,7 @@ async function settleInPlace(
   for (let tries = 0; tries < TRIES_MAX && pending.length > 0; tries++) {
     const written = await write(context, log, pending, isLast, now);
     if (written.done) {
+      context.gauge.left(log);
       await afterwards(context, log, pending, isLast, written, policy);
       return [...done, ...pending];
     }

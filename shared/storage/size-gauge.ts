@@ -47,6 +47,13 @@ export class SizeGauge {
     return reading !== undefined && this.#monotonicNow() - reading.measuredAt < FULL_MS;
   }
 
+  /** Something left a log: who was told that it is full may ask again. */
+  left(log: Log): void {
+    const reading = this.#readings.get(keyOf(log));
+    if (reading === undefined) return;
+    this.#readings.set(keyOf(log), { ...reading, measuredAt: Number.NEGATIVE_INFINITY });
+  }
+
   /** Notes a measurement that began when `bytesIn` had come in. */
   measured(log: Log, size: number, bytesIn: number): void {
     if (this.#readings.size >= LOGS_MAX) this.#readings.clear();
