@@ -6,7 +6,7 @@ import { LIMITS } from '../domain/limits.ts';
 import { isOfEpoch, type LockToken, parseLockToken } from '../domain/lock-token.ts';
 import { logOf } from '../domain/log.ts';
 import { policyOf, type Receivable } from '../domain/log-policy.ts';
-import { requireProperties } from '../domain/outgoing-rules.ts';
+import { requirePropertiesFit } from '../domain/property-limits.ts';
 import { findReceivable } from './addressed.ts';
 import type { RenewalOutcome, Settlement, SettlementAction, SettlementOutcome } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
@@ -139,7 +139,7 @@ export function requireAction(path: EntityPath, action: SettlementAction): void 
   if (action.kind === 'abandon' && action.delayMs !== undefined && !(action.delayMs >= 0)) {
     throw new BrokerError('ArgumentError', 'The delay of an abandon must not be negative.');
   }
-  if (action.properties !== undefined) requireProperties(action.properties);
+  if (action.properties !== undefined) requirePropertiesFit(action.properties);
 }
 
 function requireLength(name: string, value: string | undefined): void {

@@ -2,9 +2,12 @@ import { BrokerError } from './broker-error.ts';
 import { LIMITS } from './limits.ts';
 import type { Properties, PropertyValue } from './property-value.ts';
 
-/** Refuses properties that are too long, one by one or all together (semantics §2.2). Throws ArgumentError. */
-export function requirePropertiesFit(properties: Properties): void {
-  let total = 0;
+/**
+ * Refuses properties that are too long, one by one or all together (semantics §2.2). What the system
+ * properties of the same message take counts as well. Throws ArgumentError.
+ */
+export function requirePropertiesFit(properties: Properties, systemBytes = 0): void {
+  let total = systemBytes;
   for (const [name, value] of Object.entries(properties)) {
     const bytes = valueBytes(value);
     if (bytes > LIMITS.propertyValueBytes) {
@@ -15,6 +18,14 @@ export function requirePropertiesFit(properties: Properties): void {
   if (total > LIMITS.propertiesBytes) {
     throw tooLong('The properties of the message are', total, LIMITS.propertiesBytes);
   }
+}
+
+/** Names and values of application properties, in bytes. */
+export function propertiesBytes(properties: Properties): number {
+  return Object.entries(properties).reduce(
+    (sum, [name, value]) => sum + utf8Bytes(name) + valueBytes(value),
+    0,
+  );
 }
 
 function tooLong(what: string, bytes: number, limit: number): BrokerError {
@@ -44,7 +55,7 @@ function valueBytes(value: PropertyValue): number {
 }
 
 /** The length in UTF-8, without encoding; half of a surrogate pair counts 2 of the pair's 4 bytes. */
-function utf8Bytes(text: string): number {
+export function utf8Bytes(text: string): number {
   let bytes = text.length;
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);
