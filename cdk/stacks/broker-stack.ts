@@ -75,7 +75,12 @@ export class BrokerStack extends Stack {
     new CfnOutput(this, 'Endpoint', { value: api.apiEndpoint });
     if (this.#rootKey === undefined) {
       // Callers' policies name it, with method and path behind it.
-      new CfnOutput(this, 'InvokeArn', { value: api.arnForExecuteApi('', '/', '$default') });
+      const value = this.formatArn({
+        service: 'execute-api',
+        resource: api.apiId,
+        resourceName: '$default',
+      });
+      new CfnOutput(this, 'InvokeArn', { value });
     } else {
       new CfnOutput(this, 'RootKeySecretName', { value: this.#rootKey.secretName });
     }

@@ -1,4 +1,4 @@
-import { type Context, Hono } from 'hono';
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { assert } from '../../shared/domain/assert.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { type EntityPath, parseEntityPath } from '../../shared/domain/entity-path.ts';
@@ -60,10 +60,17 @@ export function honoPath(template: string): string {
   );
 }
 
+/** The end of a path that can be no entity's: `…/messages/head`, `…/messages/$purge`, `/$health`. */
+const RESERVED_END = /(?<=.)\/messages\/(?:head|\$[^/]+)$|^\/\$[^/]+$/i;
+
+const reservedEnd = (path: string): string | undefined =>
+  RESERVED_END.exec(path)?.[0].toLowerCase();
+
 /** All but management, whose `/{entity}` fits every path and so says nothing about it. */
 const KNOWN_PATHS = ROUTES.filter(({ kind }) => kind !== 'management').map(({ method, path }) => ({
   method,
   pattern: pathPattern(path),
+  end: reservedEnd(path),
 }));
 
 /** The methods under which the table knows a path; empty if it does not know it at all. */
@@ -71,12 +78,20 @@ function methodsAt(path: string): readonly string[] {
   return KNOWN_PATHS.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
 }
 
-/** The end of a path that can be no entity's: `…/messages/head`, `…/messages/$purge`, `/$health`. */
-const RESERVED_END = /.\/messages\/(?:head|\$[^/]+)$|^\/\$[^/]+$/i;
-
-/** The methods of a path that ends in a word of ours; empty if it may be the path of an entity. */
-export function methodsAtReserved(path: string): readonly string[] {
-  return RESERVED_END.test(path) ? methodsAt(path) : [];
+/**
+ * Answers a wrong method on a path that ends in a word of ours: management, to which all paths are
+ * entities, would find fault with the name.
+ */
+export function refuseWrongMethods(parts: HttpParts): MiddlewareHandler {
+  return async (c, next) => {
+    const end = reservedEnd(c.req.path);
+    if (end === undefined) return next();
+    const known = KNOWN_PATHS.filter((route) => route.end === end);
+    const methods: readonly string[] = known.map(({ method }) => method);
+    const asked = c.req.method === 'HEAD' ? 'GET' : c.req.method;
+    const isRight = methods.length === 0 || methods.includes(asked);
+    return isRight ? next() : unknownRouteResponse(c, parts, methods);
+  };
 }
 
 function pathPattern(template: string): RegExp {

@@ -10,10 +10,9 @@ import type { BrokerError } from '../../shared/domain/broker-error.ts';
 import { badValue } from '../../shared/domain/description-checks.ts';
 import type { Entity } from '../../shared/domain/entity.ts';
 import { type EntityPath, parseEntityPath } from '../../shared/domain/entity-path.ts';
-import { errorHandler, unknownRouteResponse } from '../http/error-response.ts';
+import { errorHandler } from '../http/error-response.ts';
 import type { HttpParts } from '../http/parts.ts';
 import type { RouteName } from '../http/route-table.ts';
-import { methodsAtReserved } from '../http/routing.ts';
 import { AtomAnswer, type ListOptions } from './atom-answer.ts';
 import { readEntry, type SentDescription } from './atom-entry.ts';
 import { parseManagePath } from './atom-path.ts';
@@ -28,7 +27,6 @@ export type ManageParts = HttpParts & { readonly management: Management };
 /**
  * The ATOM management API (semantics §13), as the official administration client speaks it. Its paths
  * are those of the entities, so it fits every path there is: mount it after the routes of messages.
- * Only what ends in a word of ours is never an entity: `GET /q/messages/$purge` is a wrong method.
  *
  * A missing entity is answered with 404 and the error body, not with the empty feed the cloud service
  * sometimes gives: the official clients take both for the same, and everybody else expects the 404.
@@ -36,10 +34,6 @@ export type ManageParts = HttpParts & { readonly management: Management };
 export function manageRoutes(parts: ManageParts): Hono {
   const app = new Hono();
   app.onError(errorHandler(parts, 'management'));
-  app.use(async (c, next) => {
-    const methods = methodsAtReserved(c.req.path);
-    return methods.length === 0 ? next() : unknownRouteResponse(c, parts, methods);
-  });
   app.get('*', (c) => show(parts, c.req.raw));
   app.put('*', (c) => put(parts, c.req.raw));
   app.delete('*', (c) => remove(parts, c.req.raw));

@@ -1,4 +1,5 @@
 import { badValue } from '../../shared/domain/description-checks.ts';
+import { requireRuleName } from '../../shared/domain/description-rule-name.ts';
 
 /** What a path of the management API names (semantics §13.1). */
 export type ManagePath =
@@ -32,9 +33,10 @@ export function parseManagePath(pathname: string): ManagePath {
   }
   const [, subscription, rule] = RULE.exec(path) ?? [];
   if (subscription !== undefined) {
-    return rule === undefined
-      ? { kind: 'rules', subscription }
-      : { kind: 'rule', subscription, name: rule };
+    if (rule === undefined) return { kind: 'rules', subscription };
+    // Also where it is only looked for: a key of the database may not have any length.
+    requireRuleName(rule);
+    return { kind: 'rule', subscription, name: rule };
   }
   const topic = SUBSCRIPTIONS.exec(path)?.[1];
   return topic === undefined ? { kind: 'entity', path } : { kind: 'subscriptions', topic };

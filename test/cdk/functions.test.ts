@@ -45,21 +45,27 @@ test('memory and reserved concurrency are those of the stage', () => {
   );
 });
 
-test('functions behind HTTP are told all settings, the sweep its tables and its namespace', () => {
-  const told = [...functionsOf(synthesize())].map(([id, { Environment }]) => ({
-    id: id.replace(/[0-9A-F]{8}$/, ''),
-    names: Object.keys(Environment.Variables).sort(),
-  }));
-  const all = Object.values(VARIABLES).sort();
-  const tables = [VARIABLES.entitiesTable, VARIABLES.messagesTable, VARIABLES.namespace].sort();
-  assert.deepEqual(
-    told,
-    ['Send', 'Receive', 'Settle', 'Manage', 'Sweep'].map((id) => ({
-      id,
-      names: id === 'Sweep' ? tables : all,
-    })),
-  );
-});
+const TABLES = [VARIABLES.entitiesTable, VARIABLES.messagesTable, VARIABLES.namespace];
+const HTTP = [...TABLES, VARIABLES.receiveWaitMsMax];
+
+for (const [access, settings] of [
+  ['sas', [...HTTP, VARIABLES.rootKeySecret]],
+  ['iam', [...HTTP, VARIABLES.access]],
+] as const) {
+  test(`with ${access}, functions behind HTTP are told all settings, the sweep only of its data`, () => {
+    const told = [...functionsOf(synthesize({ access }))].map(([id, { Environment }]) => ({
+      id: id.replace(/[0-9A-F]{8}$/, ''),
+      names: Object.keys(Environment.Variables).sort(),
+    }));
+    assert.deepEqual(
+      told,
+      ['Send', 'Receive', 'Settle', 'Manage', 'Sweep'].map((id) => ({
+        id,
+        names: [...(id === 'Sweep' ? TABLES : settings)].sort(),
+      })),
+    );
+  });
+}
 
 test('the wait of a receive is capped as set', () => {
   synthesize({ receiveWaitMsMax: 1500 }).hasResourceProperties(FUNCTION, {

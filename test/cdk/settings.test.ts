@@ -30,6 +30,17 @@ test('a wrong setting is refused with its name', () => {
     [{ throttle: { rate: -1 } }, /throttle\.rate/],
     [{ namespace: 'a b' }, /namespace/],
     [{ keepDate: true }, /keepDate/],
+    [{ access: 'aws' }, /access/],
   ];
   for (const [stage, message] of wrong) assert.throws(() => settingsOf(stage), message);
+});
+
+test('tokens say what a caller may do, unless the stage or the command line says that IAM does', () => {
+  const read = (given: Readonly<Record<string, unknown>>, stage: object = {}) =>
+    readStageSettings((name) => ({ stage: 'test', stages: { test: stage }, ...given })[name])
+      .access;
+  assert.equal(read({}), 'sas');
+  assert.equal(read({}, { access: 'iam' }), 'iam');
+  assert.equal(read({ access: 'iam' }), 'iam');
+  assert.equal(read({ access: 'sas' }, { access: 'iam' }), 'sas');
 });

@@ -105,6 +105,13 @@ test('JSON goes to those who prefer it and to calls that speak it', async () => 
   });
 });
 
+test('limits of topics keep the subcodes that clients look for under a 403', async () => {
+  const error = new BrokerError('QuotaExceeded', 'Too many.', { subCode: '40503' });
+  const { status, text } = await answer(error, { surface: 'management' });
+  assert.equal(status, 403);
+  assert.match(text, /<Code>403<\/Code><Detail>SubCode=40503\. Too many\. TrackingId:/);
+});
+
 test('a fault of our own says nothing to the client and everything to the log', async () => {
   const fault = new Error('secret table name', { cause: new Error('deeper') });
   const { status, text, log } = await answer(fault);

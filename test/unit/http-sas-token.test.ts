@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
-import { authorize, createSasToken } from '../../lambdas/http/sas-token.ts';
+import { authorize, IamRequest } from '../../lambdas/http/access.ts';
+import { createSasToken } from '../../lambdas/http/sas-token.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import {
   type AccessRight,
@@ -57,7 +58,7 @@ async function attempt({
   if (token !== undefined) headers.set('authorization', token);
   if (host !== undefined) headers.set('host', host);
   try {
-    await authorize(parts, new Request(url, { headers }), parseEntityPath(path), right);
+    await authorize(parts, new Request(url, { headers }), parseEntityPath(path), [right]);
     return 'allowed';
   } catch (error) {
     assert.ok(error instanceof BrokerError);
@@ -167,5 +168,26 @@ test('every refusal says why', async () => {
   ];
   for (const [header, reason] of rows) {
     assert.match(await attempt(header === undefined ? {} : { token: header }), reason);
+  }
+});
+
+test('any one of several rights is enough, and none is needed where none is asked for', async () => {
+  const request = new Request('http://localhost/q', {
+    headers: {
+      authorization: token('http://localhost', { keyName: 'listener', key: 'listener-primary' }),
+    },
+  });
+  await authorize(parts, request, undefined, ['Manage', 'Listen']);
+  await assert.rejects(
+    authorize(parts, request, undefined, ['Manage', 'Send']),
+    /^BrokerError: Unauthorized access\. 'Manage' or 'Send' claim\(s\) are required/,
+  );
+  await authorize(parts, new Request('http://localhost/q'), undefined, []);
+});
+
+test('what IAM has let through needs no token, and a token it carries does not count', async () => {
+  for (const headers of [{}, { authorization: 'SharedAccessSignature sr=nonsense' }]) {
+    const request = new IamRequest('http://localhost/q', { headers });
+    await authorize(parts, request, parseEntityPath('q'), ['Manage']);
   }
 });

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { type HttpApp, httpHandler } from '../../lambdas/http/lambda.ts';
+import { readHttpSettings } from '../../lambdas/http/settings.ts';
+import { VARIABLES } from '../../lambdas/http/variables.ts';
+import { manageRoutes } from '../../lambdas/manage/app.ts';
+import { entry, ROOT, token } from '../support/atom-client.ts';
+import { fakeManageParts } from '../support/fake-entity-store.ts';
+import { propertiesById, synthesize } from './synthesize.ts';
+
+function authorizationTypes(access: 'sas' | 'iam'): readonly string[] {
+  const routes = propertiesById<{ AuthorizationType: string }>(
+    synthesize({ access }),
+    'AWS::ApiGatewayV2::Route',
+  );
+  return [...new Set([...routes.values()].map(({ AuthorizationType }) => AuthorizationType))];
+}
+
+test('with tokens no route asks IAM, with IAM every route does', () => {
+  assert.deepEqual(authorizationTypes('sas'), ['NONE']);
+  assert.deepEqual(authorizationTypes('iam'), ['AWS_IAM']);
+});
+
+test('with IAM there is no key: no secret, no right to read one, no output that names it', () => {
+  const template = synthesize({ access: 'iam' });
+  template.resourceCountIs('AWS::SecretsManager::Secret', 0);
+  assert.doesNotMatch(JSON.stringify(template.toJSON()), /secretsmanager/i);
+  assert.deepEqual(Object.keys(template.findOutputs('*')), [
+    'Endpoint',
+    'InvokeArn',
+    'EntitiesTable',
+    'MessagesTable',
+  ]);
+  assert.match(JSON.stringify(template.findOutputs('InvokeArn')), /:execute-api:.*\/\$default"/);
+});
+
+const QUEUE = entry('QueueDescription');
+
+/** Management behind API Gateway with IAM, and what it answers. */
+function startBehindIam(rootKey = ROOT) {
+  const parts = fakeManageParts(rootKey);
+  const app: HttpApp = manageRoutes(parts);
+  const handler = httpHandler(app, async () => {}, { [VARIABLES.access]: 'iam' });
+  return async (method: string, rawPath: string, said: Partial<APIGatewayProxyEventV2> = {}) =>
+    handler({
+      rawPath,
+      rawQueryString: '',
+      headers: {},
+      isBase64Encoded: false,
+      routeKey: '$default',
+      ...said,
+      requestContext: {
+        domainName: 'b.example',
+        http: { method },
+        authorizer: { iam: { userArn: 'arn:aws:iam::111122223333:user/somebody' } },
+        ...said.requestContext,
+      },
+    } as APIGatewayProxyEventV2);
+}
+
+test('whom IAM let through may do it, with whatever token or none', async () => {
+  const call = startBehindIam();
+  const signed = { authorization: 'AWS4-HMAC-SHA256 Credential=…' };
+  assert.equal((await call('PUT', '/q', { body: QUEUE, headers: signed })).statusCode, 201);
+  assert.equal((await call('GET', '/q')).statusCode, 200);
+  const expired = { authorization: token('', ROOT, 0) };
+  assert.equal((await call('GET', '/q', { headers: expired })).statusCode, 200);
+});
+
+test('a forward needs no second token: none could say what IAM would', async () => {
+  const call = startBehindIam();
+  await call('PUT', '/q', { body: QUEUE });
+  const body = entry('QueueDescription', '<ForwardTo>q</ForwardTo>');
+  assert.equal((await call('PUT', '/from', { body })).statusCode, 201);
+});
+
+test('a path that stands for another than IAM judged is not let through', async () => {
+  const call = startBehindIam();
+  await call('PUT', '/q', { body: QUEUE });
+  for (const path of ['/public/../q', '/public/%2e%2e/q', '/./q', '/public/..%2fx/../../q']) {
+    assert.equal((await call('GET', path)).statusCode, 401, path);
+    assert.equal((await call('DELETE', path)).statusCode, 401, path);
+  }
+  assert.equal((await call('GET', '/q')).statusCode, 200);
+});
+
+test('a request about which IAM was not asked ends in an error, and an alarm', async () => {
+  const call = startBehindIam();
+  const requestContext = { authorizer: undefined } as unknown;
+  await assert.rejects(
+    call('GET', '/q', { requestContext } as Partial<APIGatewayProxyEventV2>),
+    /the route \$default has no IAM authorizer/,
+  );
+});
+
+test('without IAM what an event says of a caller does not count', async () => {
+  const app: HttpApp = manageRoutes(fakeManageParts(ROOT));
+  const requestContext = {
+    domainName: 'b.example',
+    http: { method: 'GET' },
+    authorizer: { iam: {} },
+  };
+  const event = { rawPath: '/q', rawQueryString: '', headers: {}, requestContext } as unknown;
+  const handler = httpHandler(app, async () => {}, {});
+  assert.equal((await handler(event as APIGatewayProxyEventV2)).statusCode, 401);
+});
+
+test('a function that serves behind IAM needs no secret, and any other word stops it', () => {
+  const environment = { NAMESPACE: 'n', RECEIVE_WAIT_MS_MAX: '1' };
+  assert.throws(() => readHttpSettings(environment), /ROOT_KEY_SECRET is not set/);
+  assert.equal(readHttpSettings({ ...environment, ACCESS: 'iam' }).rootKeySecret, undefined);
+  assert.throws(() => readHttpSettings({ ...environment, ACCESS: 'IAM' }), /ACCESS is odd: IAM/);
+});
