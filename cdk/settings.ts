@@ -1,12 +1,15 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { z } from 'zod';
 import { ACCESS_KINDS } from '../lambdas/http/access-kinds.ts';
+import { TIERS } from '../lambdas/http/variables.ts';
 
 /** What may differ between stages. Defaults are those of a broker somebody relies on. */
 const stageSettings = z.strictObject({
   stage: z.string().regex(/^[a-z][a-z0-9-]{0,30}$/, 'lower-case letters, digits and hyphens'),
   /** As management and tokens show it. */
   namespace: z.string().regex(/^[a-zA-Z][a-zA-Z0-9-]{1,49}$/, 'letters, digits and hyphens'),
+  /** What entities may be like: topics and sessions not in Basic, large messages in Premium. */
+  tier: z.enum(TIERS).default('Standard'),
   /**
    * Who says what a caller may do: `sas`, tokens signed with keys of the namespace and its entities;
    * or `iam`, policies of AWS on method and path, and then no keys at all.
@@ -54,7 +57,8 @@ export type StageSettings = z.infer<typeof stageSettings>;
 
 /**
  * Reads the settings of the chosen stage out of the CDK context: `stage` names it (`-c stage=prod`),
- * `stages` in cdk.json holds what it sets apart from the defaults. `-c access=iam` goes before both.
+ * `stages` in cdk.json holds what it sets apart from the defaults. `-c access=iam` and
+ * `-c tier=Basic` go before both.
  */
 export function readStageSettings(context: (name: string) => unknown): StageSettings {
   const stages = z.record(z.string(), z.looseObject({})).parse(context('stages') ?? {});
@@ -68,6 +72,7 @@ export function readStageSettings(context: (name: string) => unknown): StageSett
   const parsed = stageSettings.safeParse({
     namespace: `dynabus-${stage}`,
     ...chosen,
+    tier: context('tier') ?? chosen['tier'],
     access: context('access') ?? chosen['access'],
     stage,
   });

@@ -22,7 +22,7 @@ export interface LocalNamespace {
   stop(): Promise<void>;
 }
 
-export interface NamespaceOptions extends Pick<Options, 'host' | 'port'> {
+export interface NamespaceOptions extends Pick<Options, 'host' | 'port' | 'tier'> {
   /** Told what is being done, a line a step. */
   readonly say: (step: string) => void;
   readonly reportError: (error: unknown) => void;
@@ -31,7 +31,7 @@ export interface NamespaceOptions extends Pick<Options, 'host' | 'port'> {
 /** Serves a namespace whose data an engine keeps. Throws StartupError. */
 export async function serveNamespace(
   engine: Engine,
-  { host, port, say, reportError }: NamespaceOptions,
+  { host, port, tier, say, reportError }: NamespaceOptions,
 ): Promise<LocalNamespace> {
   const client = createDynamoClient(engine.endpoint);
   await ensureTables(client, LOCAL_TABLES);
@@ -42,6 +42,7 @@ export async function serveNamespace(
     client,
     tables: LOCAL_TABLES,
     namespace: NAMESPACE,
+    tier,
     clock,
     random: { bytes: (count) => randomBytes(count) },
     rootKey: ROOT_KEY,

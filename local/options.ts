@@ -1,4 +1,6 @@
 import { parseArgs } from 'node:util';
+import { TIERS } from '../lambdas/http/variables.ts';
+import type { Tier } from '../shared/domain/description-tier.ts';
 import { ENGINE_KINDS } from './engine-recipes.ts';
 import { StartupError } from './startup-error.ts';
 
@@ -9,6 +11,7 @@ export interface Options {
   readonly port: number;
   readonly dataDirectory: string | undefined;
   readonly engine: string | undefined;
+  readonly tier: Tier;
   readonly quiet: boolean;
   readonly help: boolean;
 }
@@ -21,6 +24,7 @@ A service bus namespace on this machine.
   --host HOST    address to listen on (127.0.0.1)
   --data DIR     keep the data there; without it everything is forgotten at the end
   --engine NAME  ${ENGINE_KINDS.join(' or ')}; without it the first that can run here
+  --tier TIER    ${TIERS.map((tier) => tier.toLowerCase()).join(', ')}: what entities may be like (standard)
   --quiet        print the endpoint only
   --help         print this
 
@@ -33,12 +37,13 @@ export class UsageError extends Error {}
 
 /** Reads the command line. Throws UsageError, and StartupError for a value that cannot be used. */
 export function parseOptions(argv: readonly string[]): Options {
-  const { port, host, data, engine, quiet, help } = parse(argv);
+  const { port, host, data, engine, tier, quiet, help } = parse(argv);
   return {
     host,
     port: parsePort(port),
     dataDirectory: data,
     engine,
+    tier: parseTier(tier),
     quiet,
     help,
   };
@@ -53,6 +58,7 @@ function parse(argv: readonly string[]) {
         host: { type: 'string', default: '127.0.0.1' },
         data: { type: 'string' },
         engine: { type: 'string' },
+        tier: { type: 'string', default: 'Standard' },
         quiet: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },
@@ -66,4 +72,10 @@ function parsePort(text: string): number {
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= 65_535) return port;
   throw new StartupError(`The port must be a number from 0 to 65535, not '${text}'.`);
+}
+
+function parseTier(text: string): Tier {
+  const tier = TIERS.find((one) => one.toLowerCase() === text.toLowerCase());
+  if (tier !== undefined) return tier;
+  throw new StartupError(`There is no tier '${text}'; there are ${TIERS.join(', ')}.`);
 }

@@ -59,6 +59,7 @@ export class BrokerStack extends Stack {
       settings: this.#settings,
       environment: {
         [VARIABLES.namespace]: this.#settings.namespace,
+        [VARIABLES.tier]: this.#settings.tier,
         ...(this.#rootKey === undefined
           ? { [VARIABLES.access]: 'iam' }
           : { [VARIABLES.rootKeySecret]: this.#rootKey.secretArn }),

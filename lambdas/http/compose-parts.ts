@@ -5,6 +5,7 @@ import { createBroker } from '../../shared/broker/create-broker.ts';
 import { forwardPending } from '../../shared/broker/forward-pending.ts';
 import type { Subscribed } from '../../shared/broker/ports.ts';
 import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
+import type { Tier } from '../../shared/domain/description-tier.ts';
 import type { Entity } from '../../shared/domain/entity.ts';
 import { DynamoActivity } from '../../shared/storage/activity.ts';
 import { Agenda } from '../../shared/storage/agenda.ts';
@@ -31,6 +32,8 @@ export interface ComposeSettings {
   readonly client: DynamoDBClient;
   readonly tables: TableNames;
   readonly namespace: string;
+  /** Bounds what may be said of entities; Standard if it is not named. */
+  readonly tier?: Tier;
   readonly clock: Clock;
   readonly random: RandomSource;
   /** The key of RootManageSharedAccessKey, or how to get it. */

@@ -34,6 +34,7 @@ export function compose(settings: ComposeSettings): Composition {
     counts: parts.counts,
     clock,
     random,
+    namespace: { name: namespace, tier: settings.tier ?? 'Standard' },
     forwardPending: parts.forwardPending,
   });
   const app = runtimeApp(

@@ -45,10 +45,11 @@ export function lambdaParts(environment: Environment) {
 
 /** What a function that answers HTTP is composed of. */
 export function httpLambdaParts(environment: Environment) {
-  const { namespace, rootKeySecret, receiveWaitMsMax } = readHttpSettings(environment);
+  const { namespace, tier, rootKeySecret, receiveWaitMsMax } = readHttpSettings(environment);
   return {
     ...lambdaParts(environment),
     namespace,
+    tier,
     receiveWaitMsMax,
     rootKey: rootKeySecret === undefined ? noRootKey : rootKeyReader(rootKeySecret),
     soleProcess: false,

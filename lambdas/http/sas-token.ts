@@ -24,7 +24,7 @@ interface SasToken {
 type AuthParts = Pick<HttpParts, 'entities' | 'namespaceKeys' | 'clock'>;
 
 const SCHEME = /^SharedAccessSignature\s+/i;
-/** Names under which a laptop calls itself; a token made for one of them is good for any host. */
+/** Names under which a laptop calls itself; a token made for one of them is good for the others. */
 const LOCAL_HOST = /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|\[::1\]|0\.0\.0\.0)$/;
 
 /**
@@ -129,15 +129,18 @@ function requireNotExpired(token: SasToken, now: number): void {
 }
 
 /**
- * The audience must be the request's address or lie above it. People reach one service by several
- * names, hence the rule for hosts: the one the client used, or any local one. Scheme, port and
- * query do not count, nor does case.
+ * The audience must be the request's address or lie above it. People reach the service on their
+ * laptop by several names, hence the rule for hosts: the one the client used, or where that is a
+ * local one, any local one. Scheme, port and query do not count, nor does case.
  */
 function requireAudience(token: SasToken, request: Request): void {
   const [audienceHost, audiencePath] = splitAddress(token.audience);
   const url = new URL(request.url);
   const [requestHost] = splitAddress(request.headers.get('host') ?? url.host);
-  const hostFits = audienceHost === requestHost || LOCAL_HOST.test(audienceHost);
+  // The header is the client's word; behind a gateway the address is the gateway's, so it counts too.
+  const hostFits = LOCAL_HOST.test(audienceHost)
+    ? LOCAL_HOST.test(requestHost) && LOCAL_HOST.test(splitAddress(url.host)[0])
+    : audienceHost === requestHost;
   const pathFits = `${comparablePath(url.pathname)}/`.startsWith(
     `${comparablePath(audiencePath)}/`,
   );

@@ -1,6 +1,7 @@
+import type { Tier } from '../../shared/domain/description-tier.ts';
 import type { TableNames } from '../../shared/storage/table-schema.ts';
 import { ACCESS_KINDS, type AccessKind } from './access-kinds.ts';
-import { VARIABLES } from './variables.ts';
+import { TIERS, VARIABLES } from './variables.ts';
 
 /** The environment of a function. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -8,6 +9,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** What deployment tells the functions that answer HTTP. */
 export interface HttpSettings {
   readonly namespace: string;
+  readonly tier: Tier;
   /** ARN of the secret that holds the root key; absent where IAM stands in place of keys. */
   readonly rootKeySecret: string | undefined;
   readonly receiveWaitMsMax: number;
@@ -38,12 +40,21 @@ export function readAccess(environment: Environment): AccessKind {
 export function readHttpSettings(environment: Environment): HttpSettings {
   return {
     namespace: readNamespace(environment),
+    tier: readTier(environment),
     rootKeySecret:
       readAccess(environment) === 'iam'
         ? undefined
         : required(environment, VARIABLES.rootKeySecret),
     receiveWaitMsMax: wholeNumber(environment, VARIABLES.receiveWaitMsMax),
   };
+}
+
+/** The tier of the namespace; Standard unless deployment says otherwise. */
+function readTier(environment: Environment): Tier {
+  const value = environment[VARIABLES.tier] ?? 'Standard';
+  const tier = TIERS.find((one) => one === value);
+  if (tier === undefined) throw new Error(`The variable ${VARIABLES.tier} is odd: ${value}`);
+  return tier;
 }
 
 /** A function without its settings must not start: better no answers than odd ones. */

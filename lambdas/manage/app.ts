@@ -49,7 +49,7 @@ async function show(parts: ManageParts, request: Request): Promise<Response> {
       return answer.discovery(clock.now());
     case 'namespace':
       await authorizeTo('namespaceInfo', parts, request);
-      return answer.namespace();
+      return answer.namespace(management.tier);
     case 'queues':
       return showEntities(parts, request, QUEUES);
     case 'topics':

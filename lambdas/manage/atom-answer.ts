@@ -1,6 +1,7 @@
 import type { EntityReport } from '../../shared/broker/management.ts';
 import { entityTag, ruleTag } from '../../shared/broker/management-match.ts';
 import type { RuleOf } from '../../shared/broker/management-rules.ts';
+import type { Tier } from '../../shared/domain/description-tier.ts';
 import { type EntryOptions, entryDocument, type FeedOptions, feedDocument } from './atom-entry.ts';
 import { AtomLinks, type PageRange } from './atom-links.ts';
 import { describe, instant, writeEntity } from './atom-write-entity.ts';
@@ -44,10 +45,10 @@ export class AtomAnswer {
   }
 
   /** The namespace (semantics §13.9). Nobody records when it was made: it has the epoch's date. */
-  namespace(): Response {
+  namespace(tier: Tier): Response {
     const content = describe('NamespaceInfo', [
       element('CreatedTime', instant(0)),
-      element('MessagingSKU', 'Standard'),
+      element('MessagingSKU', tier),
       element('ModifiedTime', instant(0)),
       element('Name', this.#namespace),
       element('NamespaceType', 'Messaging'),

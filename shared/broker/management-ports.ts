@@ -1,4 +1,5 @@
 import type { Clock, RandomSource } from '../domain/clock.ts';
+import type { TieredNamespace } from '../domain/description-tier.ts';
 import type { SubscriptionDescription } from '../domain/descriptions.ts';
 import type { Entity } from '../domain/entity.ts';
 import type { Rule } from '../filters/rule.ts';
@@ -86,6 +87,8 @@ export interface ManagementParts {
   readonly counts: EntityCounts;
   readonly clock: Clock;
   readonly random: RandomSource;
+  /** Whose tier bounds what may be said of entities; without one that is Standard, which bounds nothing. */
+  readonly namespace?: TieredNamespace;
   /** Sends on what already waits in an entity that has begun to forward. */
   readonly forwardPending: (entity: Entity) => Promise<void>;
 }

@@ -18,6 +18,7 @@ import {
   updateSubscription,
   updateTopic,
 } from '../domain/description-rules.ts';
+import { type Tier, withinTier } from '../domain/description-tier.ts';
 import type {
   EntityDescription,
   QueueDescription,
@@ -72,6 +73,11 @@ export class Management {
   constructor(parts: ManagementParts) {
     this.#parts = parts;
     this.rules = new RuleManagement(parts);
+  }
+
+  /** The tier of the namespace. */
+  get tier(): Tier {
+    return this.#parts.namespace?.tier ?? 'Standard';
   }
 
   /**
@@ -169,7 +175,10 @@ export class Management {
     return rules.createSubscription(subscription, { ...rule, createdAt: now }, now);
   }
 
-  #describe(settings: EntitySettings, current?: EntityDescription): EntityDescription {
+  #describe(given: EntitySettings, current?: EntityDescription): EntityDescription {
+    const { namespace } = this.#parts;
+    const act = current === undefined ? 'creating' : 'updating';
+    const settings = namespace === undefined ? given : withinTier(given, namespace, act);
     switch (settings.kind) {
       case 'queue': {
         const said = this.#withKeys(settings, current);

@@ -62,6 +62,7 @@ const ENVIRONMENT = {
   ...process.env,
   ...Object.fromEntries(Object.values(VARIABLES).map((name) => [name, '1'])),
   [VARIABLES.access]: 'sas',
+  [VARIABLES.tier]: 'Standard',
   AWS_REGION: 'eu-central-1',
   AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
 };

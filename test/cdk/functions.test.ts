@@ -46,7 +46,7 @@ test('memory and reserved concurrency are those of the stage', () => {
 });
 
 const TABLES = [VARIABLES.entitiesTable, VARIABLES.messagesTable, VARIABLES.namespace];
-const HTTP = [...TABLES, VARIABLES.receiveWaitMsMax];
+const HTTP = [...TABLES, VARIABLES.tier, VARIABLES.receiveWaitMsMax];
 
 for (const [access, settings] of [
   ['sas', [...HTTP, VARIABLES.rootKeySecret]],
@@ -71,6 +71,14 @@ test('the wait of a receive is capped as set', () => {
   synthesize({ receiveWaitMsMax: 1500 }).hasResourceProperties(FUNCTION, {
     Environment: { Variables: { [VARIABLES.receiveWaitMsMax]: '1500' } },
   });
+});
+
+test('the tier is told as set', () => {
+  for (const tier of ['Basic', 'Standard']) {
+    synthesize({ tier }).hasResourceProperties(FUNCTION, {
+      Environment: { Variables: { [VARIABLES.tier]: tier } },
+    });
+  }
 });
 
 test('the sweep runs at the rate that is set', () => {

@@ -82,6 +82,13 @@ test('a function does not start without its settings', () => {
   assert.throws(() => readHttpSettings(environment), /RECEIVE_WAIT_MS_MAX is no whole number: 2s/);
 });
 
+test('the tier is Standard unless a variable says another, and an odd one stops the function', () => {
+  const environment = { NAMESPACE: 'n', ROOT_KEY_SECRET: 's', RECEIVE_WAIT_MS_MAX: '1' };
+  assert.equal(readHttpSettings(environment).tier, 'Standard');
+  assert.equal(readHttpSettings({ ...environment, TIER: 'Basic' }).tier, 'Basic');
+  assert.throws(() => readHttpSettings({ ...environment, TIER: 'basic' }), /TIER is odd: basic/);
+});
+
 interface Sent extends Partial<APIGatewayProxyEventV2> {
   readonly method?: string;
 }

@@ -42,7 +42,11 @@ test('a root key that could not be read is read again by the next call', async (
 function readerOf(t: TestContext): () => Promise<string> {
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
   const environment = Object.fromEntries(Object.values(VARIABLES).map((name) => [name, '1']));
-  return httpLambdaParts({ ...environment, [VARIABLES.access]: 'sas' }).rootKey;
+  return httpLambdaParts({
+    ...environment,
+    [VARIABLES.access]: 'sas',
+    [VARIABLES.tier]: 'Standard',
+  }).rootKey;
 }
 
 /** The one answer of Secrets Manager that is needed, for the real client to read. */

@@ -31,6 +31,7 @@ test('a wrong setting is refused with its name', () => {
     [{ namespace: 'a b' }, /namespace/],
     [{ keepDate: true }, /keepDate/],
     [{ access: 'aws' }, /access/],
+    [{ tier: 'basic' }, /tier/],
   ];
   for (const [stage, message] of wrong) assert.throws(() => settingsOf(stage), message);
 });
@@ -43,4 +44,12 @@ test('tokens say what a caller may do, unless the stage or the command line says
   assert.equal(read({}, { access: 'iam' }), 'iam');
   assert.equal(read({ access: 'iam' }), 'iam');
   assert.equal(read({ access: 'sas' }, { access: 'iam' }), 'sas');
+});
+
+test('the tier is Standard, unless the stage or the command line says another', () => {
+  const read = (given: Readonly<Record<string, unknown>>, stage: object = {}) =>
+    readStageSettings((name) => ({ stage: 'test', stages: { test: stage }, ...given })[name]).tier;
+  assert.equal(read({}), 'Standard');
+  assert.equal(read({}, { tier: 'Premium' }), 'Premium');
+  assert.equal(read({ tier: 'Basic' }, { tier: 'Premium' }), 'Basic');
 });

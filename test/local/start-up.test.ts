@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { createSasToken } from '../../lambdas/http/sas-token.ts';
 import { curlLines, paste, startCli, startNamespaceCli, temporaryDirectory } from './cli.ts';
 
 test('starting tells each step and ends with lines that work when pasted', async (t) => {
@@ -91,6 +92,24 @@ test('an unknown engine is refused', async (t) => {
     cli.errors(),
     "There is no engine 'oracle'; there are dynamodb-local and dynoxide.\n",
   );
+});
+
+test('an unknown tier is refused', async (t) => {
+  const cli = startCli(t, { args: ['--tier', 'gold'] });
+  assert.equal(await cli.ended, 1);
+  assert.equal(cli.errors(), "There is no tier 'gold'; there are Standard, Basic, Premium.\n");
+});
+
+test('--tier chooses the tier of the namespace', async (t) => {
+  const { url } = await startNamespaceCli(t, { args: ['--tier', 'basic', '--engine', 'dynoxide'] });
+  const authorization = createSasToken({
+    audience: url,
+    keyName: 'RootManageSharedAccessKey',
+    key: 'SAS_KEY_VALUE',
+    expiresAt: Date.now() + 60_000,
+  });
+  const answer = await fetch(`${url}/$namespaceinfo`, { headers: { authorization } });
+  assert.match(await answer.text(), /<MessagingSKU>Basic<\/MessagingSKU>/);
 });
 
 test('a data directory that cannot be written to is refused', async (t) => {

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { type Composition, compose } from '../../lambdas/http/compose.ts';
+import { type ComposeSettings, type Composition, compose } from '../../lambdas/http/compose.ts';
 import { createDynamoClient } from '../../local/dynamo-client.ts';
 import { startServer } from '../../local/server.ts';
 import { ensureTables } from '../../local/tables.ts';
@@ -19,6 +19,8 @@ export interface StartOptions {
   /** A second process of an existing namespace. */
   readonly beside?: TestBroker;
   readonly client?: DynamoDBClient;
+  /** Standard if it is not named. */
+  readonly tier?: ComposeSettings['tier'];
 }
 
 /** The engine that `npm test` has started. */
@@ -30,7 +32,7 @@ export function engineClient(): DynamoDBClient {
 
 /** A namespace of its own for one test: the whole app on a port, with a clock that stands still. */
 export async function startBroker(t: TestContext, options: StartOptions = {}): Promise<TestBroker> {
-  const { beside } = options;
+  const { beside, tier = 'Standard' } = options;
   const client = options.client ?? engineClient();
   await ensureTables(client, TABLES);
   const clock = beside?.clock ?? new ManualClock();
@@ -40,6 +42,7 @@ export async function startBroker(t: TestContext, options: StartOptions = {}): P
     client,
     tables: TABLES,
     namespace,
+    tier,
     clock,
     random: randomSource(options.seed),
     rootKey: ROOT_KEY,

@@ -116,6 +116,45 @@ test('signatures are checked over sr exactly as the official client sends it', a
   assert.equal(await attempt({ token: clientToken(url), url }), 'allowed');
 });
 
+const LOCAL_NAMES = ['localhost', 'x.localhost', '127.0.0.1', '127.1.2.3', '[::1]', '0.0.0.0'];
+
+test('on a laptop a token for one local name is good for the others', async () => {
+  for (const called of LOCAL_NAMES) {
+    const url = `http://${called}:5300/q/messages`;
+    for (const name of LOCAL_NAMES) {
+      const outcome = await attempt({ token: token(`http://${name}/q`), url, host: `${called}:1` });
+      assert.equal(outcome, 'allowed', `${name} on ${called}`);
+    }
+  }
+});
+
+test('a deployed service takes no token for a local name, whatever host the client claims', async () => {
+  const url = 'https://b.execute-api.eu-central-1.amazonaws.com/q/messages';
+  for (const name of LOCAL_NAMES) {
+    for (const audience of [name, `https://${name}/q`, `sb://${name}:5300/`]) {
+      const forLocal = token(audience);
+      for (const called of [{}, { host: new URL(url).host }, { host: name }]) {
+        assert.match(
+          await attempt({ token: forLocal, url, ...called }),
+          /^40104 InvalidAudience: /,
+        );
+      }
+    }
+  }
+  assert.equal(await attempt({ token: token(url), url, host: new URL(url).host }), 'allowed');
+});
+
+test('nor is one taken where the client calls this machine by a name that is not local', async () => {
+  for (const host of [
+    'bus.example.org',
+    '192.168.1.5:5300',
+    'localhost.example.org',
+    '128.0.0.1',
+  ]) {
+    assert.match(await attempt({ token: token('http://localhost'), host }), /^40104/);
+  }
+});
+
 test('a service under another name takes tokens for that name', async () => {
   const forName = token('https://bus.example.org/q');
   assert.equal(await attempt({ token: forName, host: 'bus.example.org' }), 'allowed');

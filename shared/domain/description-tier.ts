@@ -1,0 +1,108 @@
+import { badValue, type KindWord, shown } from './description-checks.ts';
+import type { EntityDescription } from './descriptions.ts';
+
+/** The tiers of namespaces; here they differ in what may be said of entities (semantics §1.7). */
+export type Tier = 'Standard' | 'Basic' | 'Premium';
+
+/** A namespace, named because the refusals of its tier name it. */
+export interface TieredNamespace {
+  readonly name: string;
+  readonly tier: Tier;
+}
+
+/** Whether an entity comes into being or is there already. */
+export type Act = 'creating' | 'updating';
+
+/** What tiers look at in that which a client says of an entity. */
+interface Said {
+  readonly kind: EntityDescription['kind'];
+  readonly requiresSession?: boolean;
+  readonly requiresDuplicateDetection?: boolean;
+  readonly enablePartitioning?: boolean;
+  readonly defaultTimeToLiveMs?: number;
+  readonly autoDeleteOnIdleMs?: number;
+  readonly forwardTo?: string;
+  readonly forwardDeadLetteredMessagesTo?: string;
+  readonly maxMessageSizeInKilobytes?: number;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** In Basic both the default and the most (semantics §5.1-11). */
+const BASIC_TIME_TO_LIVE_MS = 14 * DAY_MS;
+const PREMIUM_MESSAGE_KILOBYTES = 1024;
+
+const KIND_WORDS = {
+  queue: 'Queue',
+  topic: 'Topic',
+  subscription: 'Subscription',
+} as const satisfies Record<EntityDescription['kind'], KindWord>;
+
+/**
+ * What a client says of an entity, with the defaults of the tier where they are not the usual ones
+ * (semantics §1.3, §1.7, §5.1-11). What only a creation may say is looked at only there: an update
+ * cannot change it, and an entity made before the namespace had its tier must stay within reach.
+ * Throws ArgumentError.
+ */
+export function withinTier<S extends Said>(said: S, namespace: TieredNamespace, act: Act): S {
+  switch (namespace.tier) {
+    case 'Standard':
+      return said;
+    case 'Basic':
+      return withinBasic(said, namespace, act);
+    case 'Premium':
+      return withinPremium(said, namespace, act);
+  }
+}
+
+function withinBasic<S extends Said>(said: S, namespace: TieredNamespace, act: Act): S {
+  const refuse = (what: string) => refusal(what, namespace, ['Standard', 'Premium']);
+  const word = KIND_WORDS[said.kind];
+  if (act === 'creating' && said.kind !== 'queue') throw refuse(`A ${word} can't be created`);
+  const property = beyondBasic(said, act);
+  if (property !== undefined) throw refuse(cannotBeSet(property, word, act));
+  return { ...said, defaultTimeToLiveMs: basicTimeToLive(said, namespace) };
+}
+
+/** The first property that Basic does not have. */
+function beyondBasic(said: Said, act: Act): string | undefined {
+  const { autoDeleteOnIdleMs = Infinity, forwardTo, forwardDeadLetteredMessagesTo } = said;
+  const created = act === 'creating';
+  const wanted = {
+    requiresSession: created && said.requiresSession,
+    requiresDuplicateDetection: created && said.requiresDuplicateDetection,
+    forwardTo: forwardTo !== undefined,
+    forwardDeadLetteredMessagesTo: forwardDeadLetteredMessagesTo !== undefined,
+    // The maximum turns it off, and clients send it unasked.
+    autoDeleteOnIdle: autoDeleteOnIdleMs !== Infinity,
+  };
+  return Object.entries(wanted).find(([, isWanted]) => isWanted)?.[0];
+}
+
+/** Clients send "unlimited" unasked, so that means the most there is and is no reason to refuse. */
+function basicTimeToLive({ defaultTimeToLiveMs: ms = Infinity }: Said, { name }: TieredNamespace) {
+  if (ms === Infinity) return BASIC_TIME_TO_LIVE_MS;
+  if (ms <= BASIC_TIME_TO_LIVE_MS) return ms;
+  throw badValue(
+    `The value '${shown(ms)}' of the 'defaultMessageTimeToLive' property is above '${shown(BASIC_TIME_TO_LIVE_MS)}', the maximum in the 'Basic' Tier, which the namespace '${name}' is using.`,
+  );
+}
+
+function withinPremium<S extends Said>(said: S, namespace: TieredNamespace, act: Act): S {
+  if (act === 'creating' && said.enablePartitioning) {
+    const what = cannotBeSet('enablePartitioning', KIND_WORDS[said.kind], act);
+    throw refusal(what, namespace, ['Basic', 'Standard']);
+  }
+  if (said.kind === 'subscription') return said;
+  return { maxMessageSizeInKilobytes: PREMIUM_MESSAGE_KILOBYTES, ...said };
+}
+
+function cannotBeSet(property: string, word: KindWord, act: Act): string {
+  return `The property '${property}' can't be set when ${act} a ${word}`;
+}
+
+/** The service's own sentence (semantics §1.7). */
+function refusal(what: string, { name, tier }: TieredNamespace, others: readonly [Tier, Tier]) {
+  return badValue(
+    `${what} because the namespace '${name}' is using the '${tier}' Tier. This operation is only supported in '${others.join("' or '")}' tier.`,
+  );
+}
