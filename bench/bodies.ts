@@ -26,17 +26,25 @@ const MESSAGE_ROOM_BYTES = 256;
 /** The bodies of the standard table; the same ones in every run. */
 export function standardBodies(): readonly BodySet[] {
   const random = new LoadRandom(SEED);
-  const many = (name: string, count: number, make: () => Buffer): BodySet => ({
-    name,
-    bodies: Array.from({ length: count }, make),
-    isReal: false,
-  });
   return [
     many('200 B', BODIES, () => jsonOf(random, 200)),
     many('1 KB', BODIES, () => jsonOf(random, KB)),
     many('64 KB, JSON', LARGE_BODIES, () => jsonOf(random, 64 * KB)),
     many('64 KB, random', LARGE_BODIES, () => noise(random, 64 * KB)),
   ];
+}
+
+/** The bodies that are published to topics; the same ones in every run. */
+export function topicBodies(): readonly BodySet[] {
+  const random = new LoadRandom(SEED);
+  return [
+    many('200 B', BODIES, () => jsonOf(random, 200)),
+    many('4 KB', BODIES, () => jsonOf(random, 4 * KB)),
+  ];
+}
+
+function many(name: string, count: number, make: () => Buffer): BodySet {
+  return { name, bodies: Array.from({ length: count }, make), isReal: false };
 }
 
 /** Real bodies from a file of one JSON document a line. */

@@ -1,13 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { compose } from '../lambdas/http/compose.ts';
+import { type ComposeSettings, compose } from '../lambdas/http/compose.ts';
+import { composeParts } from '../lambdas/http/compose-parts.ts';
 import { createDynamoClient } from '../local/dynamo-client.ts';
 import { startServer } from '../local/server.ts';
 import { ensureTables } from '../local/tables.ts';
+import { firstRule } from '../shared/broker/management-rules.ts';
+import { newSubscription } from '../shared/domain/description-rules.ts';
+import { DynamoRuleStore } from '../shared/storage/rule-store.ts';
 import { UnitMeter, type Units } from '../shared/storage/unit-meter.ts';
-import { type BodySet, intoCalls } from './bodies.ts';
-import { BenchClient, prepareSend } from './http-client.ts';
+import { BenchClient } from './http-client.ts';
 
 /** What one operation costs for each message, averaged over a few calls. */
 export interface OperationCost {
@@ -26,21 +29,29 @@ export type Costs = Readonly<Record<Operation, OperationCost>>;
 
 const TABLES = { entities: 'bench-entities', messages: 'bench-messages' } as const;
 const ROOT_KEY = 'bench';
+const CONNECTIONS = 8;
+/** Outlasts any measurement. */
+const LOCK_MS = 5 * 60_000;
 /**
  * So far away is the engine made to seem, that what runs side by side ends side by side. Calls for
  * many messages make many requests at once, which come back farther apart.
  */
-const ENGINE_DISTANCE_MS = { single: 30, batch: 150 } as const;
-/** Batches that are sent, received and settled for one row. */
-const ROUNDS = 4;
+const ENGINE_DISTANCE_MS = { single: 30, batch: 150, none: 0 } as const;
 
 /** A namespace whose requests to the engine are counted, behind real HTTP. */
 export interface CountingNamespace {
-  count(set: BodySet, batch: number): Promise<Costs>;
+  readonly http: BenchClient;
+  /** How far away the engine seems from now on; round trips cannot be told without a distance. */
+  keepAway(distance: keyof typeof ENGINE_DISTANCE_MS): void;
+  /** Does some calls, and tells what they cost, with what was left to do behind the answers. */
+  counted<T>(calls: () => Promise<T>): Promise<{ answer: T; cost: OperationCost }>;
+  /**
+   * Creates a subscription with the default rule past management, which looks at all that there are
+   * before each further one. Only for topics to which nothing was sent yet.
+   */
+  subscribe(path: string): Promise<void>;
   stop(): Promise<void>;
 }
-
-type Counted = <T>(call: () => Promise<T>) => Promise<{ answer: T; cost: OperationCost }>;
 
 interface Served {
   /** Done up to the moment at which the answer left. */
@@ -51,10 +62,10 @@ interface Served {
 export async function startCounting(endpoint: string): Promise<CountingNamespace> {
   const client = createDynamoClient(endpoint);
   await ensureTables(client, TABLES);
-  let distanceMs: number = ENGINE_DISTANCE_MS.single;
+  let distanceMs: number = ENGINE_DISTANCE_MS.none;
   keepDistance(client, () => distanceMs);
   const meter = new UnitMeter();
-  const composition = compose({
+  const settings: ComposeSettings = {
     client,
     tables: TABLES,
     namespace: `bench-${randomBytes(6).toString('hex')}`,
@@ -63,8 +74,8 @@ export async function startCounting(endpoint: string): Promise<CountingNamespace
     rootKey: ROOT_KEY,
     soleProcess: true,
     receiveWaitMsMax: 0,
-    meter,
-  });
+  };
+  const composition = compose({ ...settings, meter });
   const served: Served[] = [];
   const app = {
     fetch: async (request: Request) => {
@@ -74,20 +85,20 @@ export async function startCounting(endpoint: string): Promise<CountingNamespace
     },
   };
   const server = await startServer({ app, host: '127.0.0.1', port: 0 });
-  const http = new BenchClient(server.url, ROOT_KEY, 1);
-  /** Does one call, and tells what it cost, with what was left to do behind the answer. */
-  const counted: Counted = async (call) => {
-    await composition.idle();
-    meter.take();
-    served.length = 0;
-    const answer = await call();
-    await composition.idle();
-    return { answer, cost: costOf(served, meter.take()) };
-  };
+  const http = new BenchClient(server.url, ROOT_KEY, CONNECTIONS);
   return {
-    count: (set, batch) => {
-      distanceMs = ENGINE_DISTANCE_MS[batch === 1 ? 'single' : 'batch'];
-      return countRow(http, counted, set, batch);
+    http,
+    subscribe: subscriberOf(settings),
+    keepAway: (distance) => {
+      distanceMs = ENGINE_DISTANCE_MS[distance];
+    },
+    counted: async (calls) => {
+      await composition.idle();
+      meter.take();
+      served.length = 0;
+      const answer = await calls();
+      await composition.idle();
+      return { answer, cost: costOf(served, meter.take()) };
     },
     stop: async () => {
       http.close();
@@ -95,6 +106,17 @@ export async function startCounting(endpoint: string): Promise<CountingNamespace
       await composition.close();
       client.destroy();
     },
+  };
+}
+
+function subscriberOf(settings: ComposeSettings): CountingNamespace['subscribe'] {
+  const { documents, store, namespace, clock } = composeParts(settings);
+  const rules = new DynamoRuleStore(documents, namespace, store);
+  const description = newSubscription({ lockMs: LOCK_MS });
+  return async (path) => {
+    const now = clock.now();
+    const subscription = { key: path.toLowerCase(), name: path, description };
+    await rules.createSubscription(subscription, { ...firstRule(undefined), createdAt: now }, now);
   };
 }
 
@@ -123,41 +145,8 @@ function costOf(served: readonly Served[], behind: Units): OperationCost {
   };
 }
 
-async function countRow(
-  http: BenchClient,
-  counted: Counted,
-  { bodies, isReal, messageKilobytesMax }: BodySet,
-  batch: number,
-): Promise<Costs> {
-  const queue = `q-${randomBytes(6).toString('hex')}`;
-  await http.createQueue(queue, messageKilobytesMax);
-  // Reads the queue's description, which a function does every other second and not for each call.
-  await http.receive(queue, batch);
-  // Real bodies differ, so all of them count; of made ones a few tell enough.
-  const rounds = isReal ? Number.POSITIVE_INFINITY : ROUNDS;
-  const chosen = cycle(bodies, Math.max(batch, Math.min(bodies.length, rounds * batch)));
-  const costs: Record<Operation, OperationCost[]> = { send: [], receive: [], settle: [] };
-  for (const call of intoCalls(chosen, batch)) {
-    const prepared = prepareSend(call, batch > 1);
-    costs.send.push((await counted(() => http.send(queue, prepared))).cost);
-  }
-  for (let left = chosen.length; left > 0; ) {
-    const { answer, cost } = await counted(() => http.receive(queue, batch));
-    const { locks, firstBody } = answer;
-    if (!bodies.some((body) => body.equals(firstBody))) throw new Error('Another body came out.');
-    costs.receive.push(cost);
-    costs.settle.push((await counted(() => http.complete(queue, locks))).cost);
-    left -= locks.length;
-  }
-  await http.deleteQueue(queue);
-  return {
-    send: perMessage(costs.send, chosen.length),
-    receive: perMessage(costs.receive, chosen.length),
-    settle: perMessage(costs.settle, chosen.length),
-  };
-}
-
-function perMessage(calls: readonly OperationCost[], messages: number): OperationCost {
+/** What calls for so many messages cost for each of them. */
+export function perMessage(calls: readonly OperationCost[], messages: number): OperationCost {
   const mean = (unit: keyof OperationCost) =>
     calls.reduce((total, call) => total + call[unit], 0) / messages;
   return {

@@ -4,6 +4,7 @@ import { createSasToken } from '../lambdas/http/sas-token.ts';
 
 const CONNECT = 'http://schemas.microsoft.com/netservices/2010/10/servicebus/connect';
 const BATCH_TYPE = 'application/vnd.microsoft.servicebus.json';
+const LONG_LOCKS = '<LockDuration>PT5M</LockDuration>';
 const TOKEN_MS = 24 * 60 * 60 * 1000;
 
 interface Call {
@@ -59,11 +60,26 @@ export class BenchClient {
       messageKilobytesMax === undefined
         ? ''
         : `<MaxMessageSizeInKilobytes>${messageKilobytesMax}</MaxMessageSizeInKilobytes>`;
+    await this.#create(name, 'QueueDescription', `${LONG_LOCKS}${limit}`);
+  }
+
+  /** Creates a topic that does not fill up during any measurement. */
+  async createTopic(name: string): Promise<void> {
+    const room = '<MaxSizeInMegabytes>5120</MaxSizeInMegabytes>';
+    await this.#create(name, 'TopicDescription', room);
+  }
+
+  /** Creates a subscription with the default rule, whose locks outlast any measurement. */
+  async createSubscription(path: string): Promise<void> {
+    await this.#create(path, 'SubscriptionDescription', LONG_LOCKS);
+  }
+
+  async #create(path: string, kind: string, settings: string): Promise<void> {
     await this.#call(201, {
       method: 'PUT',
-      path: `/${name}`,
+      path: `/${path}`,
       contentType: 'application/atom+xml',
-      body: `<entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml"><QueueDescription xmlns="${CONNECT}"><LockDuration>PT5M</LockDuration>${limit}</QueueDescription></content></entry>`,
+      body: `<entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml"><${kind} xmlns="${CONNECT}">${settings}</${kind}></content></entry>`,
     });
   }
 

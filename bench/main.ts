@@ -4,19 +4,32 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { startEngine } from '../local/engine.ts';
 import { StartupError } from '../local/startup-error.ts';
-import { type BodySet, corpusBodies, standardBodies } from './bodies.ts';
-import { startCounting } from './counted-units.ts';
+import { type BodySet, corpusBodies, standardBodies, topicBodies } from './bodies.ts';
+import { type CountingNamespace, startCounting } from './counted-units.ts';
+import { measureFilters } from './filter-speed.ts';
+import { countQueue } from './queue-units.ts';
 import { printReport, printRow, type Row } from './report.ts';
-import { type ServerOptions, startServerProcess } from './throughput.ts';
+import { type ServerOptions, type ServerProcess, startServerProcess } from './throughput.ts';
+import { printFilters, printTopicRow, type TopicRow } from './topic-report.ts';
+import { createServerTopic, measureTopic } from './topic-throughput.ts';
+import {
+  type BenchTopic,
+  countTopic,
+  createTopic,
+  TOPIC_BATCHES,
+  TOPIC_SIZES,
+} from './topic-units.ts';
 
-/** `npm run bench`: what messages cost and how fast they go, printed and kept in RESULTS.md. */
+/** `npm run bench`: what messages and filters cost and how fast they go, printed and kept in RESULTS.md. */
 
 const USAGE = `Usage: npm run bench -- [options]
 
 Prints units, requests, round trips, dollars and messages a second for each operation,
-batch size and kind of body, and writes them to bench/RESULTS.md.
+batch size and kind of body, the same for topics, and evaluations of filters a second,
+and writes them to bench/RESULTS.md.
 
-  --quick         small bodies and short measurements only; RESULTS.md is left as it is
+  --quick         small bodies, at most 100 subscriptions and short measurements only;
+                  RESULTS.md is left as it is
   --corpus FILE   measures real bodies as well, one JSON document a line
   --engine NAME   dynamodb-local or dynoxide; without it the first that can run here
   --cpu-prof DIR  leaves a processor profile of the server there
@@ -25,10 +38,11 @@ batch size and kind of body, and writes them to bench/RESULTS.md.
 const RESULTS = fileURLToPath(new URL('RESULTS.md', import.meta.url));
 const BATCHES = [1, 10, 100] as const;
 const QUICK_SETS = 2;
+const QUICK_TOPICS = 3;
 /** Server and engine compile as they go; after this long they are about as fast as they get. */
 const TIMES_MS = {
-  full: { warmUp: 8000, measured: 2500 },
-  quick: { warmUp: 2000, measured: 1000 },
+  full: { warmUp: 8000, measured: 2500, topics: 1500, filters: 1000 },
+  quick: { warmUp: 2000, measured: 1000, topics: 500, filters: 300 },
 } as const;
 
 process.exit(await main());
@@ -74,17 +88,21 @@ async function run(options: ReturnType<typeof parseOptions>): Promise<void> {
     ...(quick ? standard.slice(0, QUICK_SETS) : standard),
     ...(corpus === undefined ? [] : [corpusBodies(corpus)]),
   ];
-  const counted = await countAll(sets, engine);
+  const sizes = quick ? TOPIC_SIZES.slice(0, QUICK_TOPICS) : TOPIC_SIZES;
   const times = quick ? TIMES_MS.quick : TIMES_MS.full;
-  const rows = await measureAll(counted.rows, times, {
+  const filters = measureFilters(times.filters);
+  console.log(printFilters(filters));
+  const { engineName, ...counted } = await countAll(sets, sizes, engine);
+  const measured = await measureAll(counted, times, {
     engine,
     profileDirectory: options['cpu-prof'],
   });
   const report = printReport({
-    engine: counted.engineName,
+    engine: engineName,
     load,
     options: process.argv.slice(2).map(withoutDirectory),
-    rows,
+    ...measured,
+    filters,
   });
   if (quick) return;
   writeFileSync(RESULTS, report);
@@ -100,8 +118,22 @@ interface CountedRow extends Omit<Row, 'rates'> {
   readonly set: BodySet;
 }
 
+interface CountedTopicRow extends Omit<TopicRow, 'rate' | 'batch'> {
+  readonly set: BodySet;
+  readonly batch: (typeof TOPIC_BATCHES)[number];
+}
+
+interface Counted {
+  readonly rows: readonly CountedRow[];
+  readonly topics: readonly CountedTopicRow[];
+}
+
 /** Counts units in this process, alone with an engine of its own. */
-async function countAll(sets: readonly BodySet[], kind: string | undefined) {
+async function countAll(
+  sets: readonly BodySet[],
+  sizes: readonly number[],
+  kind: string | undefined,
+): Promise<Counted & { readonly engineName: string }> {
   const engine = await startEngine({ kind });
   console.log(`Engine: ${engine.name}\nCounting units`);
   try {
@@ -109,22 +141,40 @@ async function countAll(sets: readonly BodySet[], kind: string | undefined) {
     const rows: CountedRow[] = [];
     for (const set of sets) {
       for (const batch of BATCHES) {
-        rows.push({ set, body: set.name, batch, costs: await counting.count(set, batch) });
+        rows.push({ set, body: set.name, batch, costs: await countQueue(counting, set, batch) });
       }
     }
+    const topics: CountedTopicRow[] = [];
+    for (const size of sizes) topics.push(...(await countTopics(counting, size)));
     await counting.stop();
-    return { rows, engineName: engine.name };
+    return { rows, topics, engineName: engine.name };
   } finally {
     await engine.stop();
   }
 }
 
+async function countTopics(counting: CountingNamespace, subscriptions: number) {
+  console.log(`Counting units of a topic with ${subscriptions} subscriptions`);
+  counting.keepAway('none');
+  const topic = await createTopic(counting.http, subscriptions, counting.subscribe);
+  const rows: CountedTopicRow[] = [];
+  for (const set of topicBodies()) {
+    for (const batch of TOPIC_BATCHES) {
+      const costs = await countTopic(counting, topic, set, batch);
+      rows.push({ set, subscriptions, body: set.name, batch, costs });
+    }
+  }
+  return rows;
+}
+
+type Times = (typeof TIMES_MS)[keyof typeof TIMES_MS];
+
 /** Measures rates on a server in a process of its own, and prints each row as it is complete. */
 async function measureAll(
-  counted: readonly CountedRow[],
-  times: (typeof TIMES_MS)[keyof typeof TIMES_MS],
+  counted: Counted,
+  times: Times,
   options: ServerOptions,
-): Promise<readonly Row[]> {
+): Promise<{ readonly rows: readonly Row[]; readonly topics: readonly TopicRow[] }> {
   const server = await startServerProcess(options);
   try {
     console.log('Warming up');
@@ -134,13 +184,31 @@ async function measureAll(
         await server.measure(small, batch, times.warmUp / BATCHES.length);
     }
     const rows: Row[] = [];
-    for (const { set, ...row } of counted) {
+    for (const { set, ...row } of counted.rows) {
       const rates = await server.measure(set, row.batch, times.measured);
       rows.push({ ...row, rates });
       console.log(`\n${printRow({ ...row, rates })}`);
     }
-    return rows;
+    return { rows, topics: await measureTopics(server, counted.topics, times) };
   } finally {
     await server.stop();
   }
+}
+
+async function measureTopics(
+  server: ServerProcess,
+  counted: readonly CountedTopicRow[],
+  { topics: ms }: Times,
+): Promise<readonly TopicRow[]> {
+  const rows: TopicRow[] = [];
+  let topic: BenchTopic | undefined;
+  for (const { set, ...row } of counted) {
+    if (topic?.subscriptions.length !== row.subscriptions) {
+      topic = await createServerTopic(server, row.subscriptions);
+    }
+    const rate = await measureTopic(server, topic, { set, batch: row.batch, ms });
+    rows.push({ ...row, rate });
+    console.log(`\n${printTopicRow({ ...row, rate })}`);
+  }
+  return rows;
 }

@@ -1,5 +1,7 @@
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { type Costs, OPERATIONS, type OperationCost } from './counted-units.ts';
+import type { FilterRate } from './filter-speed.ts';
+import { type Cells, rounded, short, table } from './markdown.ts';
 import {
   dollarsPerMillion,
   durationDollarsPerMillion,
@@ -7,6 +9,7 @@ import {
   requestDollarsPerMillion,
 } from './prices.ts';
 import type { Rates } from './throughput.ts';
+import { printFilters, printTopics, type TopicRow } from './topic-report.ts';
 
 /** What was found out for one kind of body and one size of batch. */
 export interface Row {
@@ -23,9 +26,9 @@ export interface Report {
   /** The options after `npm run bench --`, to do it again. */
   readonly options: readonly string[];
   readonly rows: readonly Row[];
+  readonly topics: readonly TopicRow[];
+  readonly filters: readonly FilterRate[];
 }
-
-type Cells = readonly (string | number)[];
 
 const COST_TITLES = [
   ...['body', 'batch', 'operation', 'write units', 'read units', 'requests', 'round trips'],
@@ -38,7 +41,8 @@ const RATE_TITLES = [
 const EXAMPLE = { ms: 10, megabytes: 512 };
 
 /** The whole report as Markdown. */
-export function printReport({ engine, load, options, rows }: Report): string {
+export function printReport(report: Report): string {
+  const { engine, load, options, rows, topics, filters } = report;
   return `# Results of the benchmark
 
 Written by \`${['npm run bench', ...(options.length > 0 ? ['--', ...options] : [])].join(' ')}\`; do not edit.
@@ -68,7 +72,9 @@ Messages a second over HTTP on this machine: server, engine and clients in proce
 them on these cores. Single messages by calls in the style of the REST API.
 
 ${table(RATE_TITLES, rows.map(rateLine))}
-`;
+
+${printTopics(topics)}
+${printFilters(filters)}`;
 }
 
 /** The lines of one row, as they are printed while the benchmark runs. */
@@ -114,20 +120,4 @@ function sum(costs: readonly OperationCost[]): OperationCost {
 function rateLine({ body, batch, rates }: Row): Cells {
   const { clients, sent, receivedAndSettled, inOneCall } = rates;
   return [body, batch, clients, ...[sent, receivedAndSettled, inOneCall].map(rounded)];
-}
-
-/** Three decimals below ten, fewer above: beyond that they say nothing. */
-function short(value: number): string {
-  return value.toFixed(value < 10 ? 3 : 1);
-}
-
-/** To two digits or three: the next run says something else. */
-function rounded(perSecond: number): string {
-  return Number(perSecond.toPrecision(perSecond < 100 ? 2 : 3)).toLocaleString('en-US');
-}
-
-function table(titles: readonly string[], lines: readonly Cells[]): string {
-  const cells = (line: Cells) => `| ${line.join(' | ')} |`;
-  const rule = titles.map((_, i) => (i === 0 ? '---' : '---:'));
-  return [titles, rule, ...lines].map(cells).join('\n');
 }

@@ -18,6 +18,8 @@ export interface Rates {
 
 /** The local server in a process of its own. */
 export interface ServerProcess {
+  /** A client with so many connections; whoever asks closes it. */
+  connect(connections: number): BenchClient;
   measure(set: BodySet, batch: number, ms: number): Promise<Rates>;
   stop(): Promise<void>;
 }
@@ -53,6 +55,7 @@ export async function startServerProcess(options: ServerOptions): Promise<Server
   if (url === undefined) throw new Error('The server did not start.');
   let queues = 0;
   return {
+    connect: (connections) => new BenchClient(url, ROOT_KEY, connections),
     measure: async (set, batch, ms) => {
       const clients = batch === 1 ? CLIENTS_SINGLE : CLIENTS_BATCH;
       const http = new BenchClient(url, ROOT_KEY, clients);
@@ -68,8 +71,10 @@ export async function startServerProcess(options: ServerOptions): Promise<Server
   };
 }
 
-interface Load {
+/** Who does what for how long. */
+export interface Load {
   readonly http: BenchClient;
+  /** A queue, or a topic to send to. */
   readonly queue: string;
   readonly set: BodySet;
   readonly batch: number;
@@ -108,7 +113,8 @@ async function perSecond(
   return messages / ((performance.now() - begun) / 1000);
 }
 
-function measureSend(load: Load): Promise<number> {
+/** Messages a second that are sent. */
+export function measureSend(load: Load): Promise<number> {
   const { http, queue, set, batch } = load;
   const bodies = cycle(set.bodies, Math.max(batch, set.bodies.length));
   const calls = intoCalls(bodies, batch).map((call) => ({

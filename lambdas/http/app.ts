@@ -1,5 +1,4 @@
 import type { Hono } from 'hono';
-import { openApiDocument } from './openapi.ts';
 import type { HttpParts } from './parts.ts';
 import { createApp, refuseWrongMethods, routeNamed } from './routing.ts';
 
@@ -7,15 +6,12 @@ import { createApp, refuseWrongMethods, routeNamed } from './routing.ts';
 const HEALTHY = { status: 'healthy', message: 'Service is healthy.' } as const;
 
 /**
- * One app of the given routes, in order of precedence, the health of the service and its contract.
- * Routes keep the error handler they bring; the ones of management come last, since their paths fit
- * everything.
+ * One app of the given routes, in order of precedence, and the health of the service. Routes keep
+ * the error handler they bring; the ones of management come last, since their paths fit everything.
  */
 export function runtimeApp(parts: HttpParts, ...routes: readonly Hono[]): Hono {
   const app = createApp(parts);
   app.use(refuseWrongMethods(parts));
-  const contract = routeNamed('openApi');
-  app.on(contract.method, contract.path, (c) => c.json(openApiDocument()));
   for (const name of ['health', 'emulatorHealth'] as const) {
     const { method, path } = routeNamed(name);
     app.on(method, path, (c) => c.json(HEALTHY));

@@ -1,6 +1,7 @@
 import type { Hono } from 'hono';
 import { Management } from '../../shared/broker/management.ts';
 import { DynamoRuleStore } from '../../shared/storage/rule-store.ts';
+import { contractRoutes } from '../contract/app.ts';
 import { manageRoutes } from '../manage/app.ts';
 import { receiveRoutes } from '../receive/app.ts';
 import { sendRoutes } from '../send/app.ts';
@@ -42,6 +43,7 @@ export function compose(settings: ComposeSettings): Composition {
     sendRoutes(parts),
     receiveRoutes(parts),
     settleRoutes(parts),
+    contractRoutes(),
     manageRoutes({ ...parts, management }),
   );
   return {

@@ -1,4 +1,4 @@
-import { MANAGEMENT_ROUTES } from '../manage/management-routes.ts';
+import { MANAGEMENT_ROUTES } from './management-routes.ts';
 
 /**
  * Every operation the service offers over HTTP, as data: the apps, the deployment and the contract

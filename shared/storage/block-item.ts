@@ -11,7 +11,7 @@ import { blockSortKey, logKey, parseBlockSortKey } from './keys.ts';
  *
  *     q  enqueued at      x  expires at       s  slots
  *     d  payload bytes    p  payload name     k  payload parts   o  payload offset
- *     z  decoded bytes    v  overlay          w  collection of a shared payload
+ *     z  decoded bytes    v  overlay          w  topic that keeps a shared payload
  *     i  number of the sharer
  *
  * and in a slot: t  lock tag   u  held until   c  deliveries   x  expires at. A slot is named by
@@ -67,12 +67,19 @@ export function toBlockItem(log: Log, block: Block): Item {
     ...(block.expiresAt === undefined ? {} : { x: number(block.expiresAt) }),
     ...(payload.inline === undefined ? {} : { d: { B: payload.inline } }),
     ...(payload.reference === undefined ? {} : { p: { S: payload.reference } }),
-    ...(payload.sharedIn === undefined ? {} : { w: { S: payload.sharedIn } }),
+    // The topic alone: its payloads lie in the partition in which the block lies.
+    ...(payload.sharedIn === undefined ? {} : { w: { S: payload.sharedIn.split('.')[0] ?? '' } }),
     ...(payload.sharer === undefined ? {} : { i: number(payload.sharer) }),
     ...(payload.parts > 1 ? { k: number(payload.parts) } : {}),
     ...(payload.offset > 0 ? { o: number(payload.offset) } : {}),
     ...(payload.overlay === undefined ? {} : { v: { B: payload.overlay } }),
   };
+}
+
+/** The item collection of a topic's payloads, in the partition of a block. */
+function sharedIn(topicId: string, blockCollection: string): string {
+  const partition = /\.(\d+)/.exec(blockCollection)?.[1] ?? '0';
+  return `${topicId}.${partition}p`;
 }
 
 /** Reads a block from its item. */
@@ -94,7 +101,9 @@ export function fromBlockItem(item: Item): Block {
     payload: {
       ...(item['d']?.B === undefined ? {} : { inline: item['d'].B }),
       ...(reference === undefined ? {} : { reference }),
-      ...(item['w']?.S === undefined ? {} : { sharedIn: item['w'].S }),
+      ...(item['w']?.S === undefined
+        ? {}
+        : { sharedIn: sharedIn(item['w'].S, item['pk']?.S ?? '') }),
       ...(item['i']?.N === undefined ? {} : { sharer: Number(item['i'].N) }),
       parts: reference === undefined ? 0 : Number(item['k']?.N ?? 1),
       offset: Number(item['o']?.N ?? 0),

@@ -29,7 +29,8 @@ export async function breakLock(
 ): Promise<boolean> {
   return await onMessage(context, log, sequence, ['live', 'deferred'], async ({ block, slot }) => {
     const before = slotOf(block, slot);
-    if (!isHeld(before, policy.rules.epoch, context.clock.now())) return false;
+    const isLocked = before.tag !== undefined;
+    if (!isLocked || !isHeld(before, policy.rules.epoch, context.clock.now())) return false;
     const written = await context.table.update(
       keyOf(log, block),
       blockUpdate([{ ...asSeen(block, slot), effect: { kind: 'set', slot: unlocked(before) } }]),
@@ -51,7 +52,8 @@ export async function reactivate(
     const now = context.clock.now();
     if (isHeld(before, rules.epoch, now) || isExpired(block, slot, rules, now)) return false;
     // Whoever makes it active means it to be delivered, at least once more.
-    const deliveries = Math.min(before.deliveries, rules.maxDeliveryCount - 1);
+    const deliveriesMax = rules.isDeadLetter ? before.deliveries : rules.maxDeliveryCount - 1;
+    const deliveries = Math.min(before.deliveries, deliveriesMax);
     const after = { ...unlocked(before), deliveries };
     const moved = await moveOut(context, log, block, [
       {

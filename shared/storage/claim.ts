@@ -73,12 +73,27 @@ async function find(
     return await scan(context, log, request, now);
   }
   // Mostly nothing is due: do not wait to hear it.
-  const [wasDue, found] = await Promise.all([
-    activateDue(context, log, now),
+  const [activation, found] = await Promise.all([
+    outcomeOf(activateDue(context, log, now)),
     scan(context, log, request, now),
   ]);
-  if (!wasDue || found.targets.length > 0) return found;
+  if ('error' in activation) {
+    // What the scan chose must not stay reserved.
+    for (const target of found.targets) target.release();
+    throw activation.error;
+  }
+  if (!activation.value || found.targets.length > 0) return found;
   return await scan(context, log, request, now);
+}
+
+async function outcomeOf<Value>(
+  work: Promise<Value>,
+): Promise<{ readonly value: Value } | { readonly error: unknown }> {
+  try {
+    return { value: await work };
+  } catch (error) {
+    return { error };
+  }
 }
 
 interface Receive {

@@ -48,13 +48,26 @@ interface Chunk {
   readonly messages: ReadonlyMap<bigint, Message>;
 }
 
-function cut(deliveries: readonly Delivery[]): readonly Chunk[] {
-  const messages = new Map<bigint, Message>();
+/** For each number the message that most logs get. */
+function commonMessages(deliveries: readonly Delivery[]): ReadonlyMap<bigint, Message> {
+  const counts = new Map<bigint, Map<Message, number>>();
   for (const { copies } of deliveries) {
     for (const { sequence, message } of copies) {
-      if (!messages.has(sequence)) messages.set(sequence, message);
+      const ofNumber = counts.get(sequence) ?? new Map<Message, number>();
+      ofNumber.set(message, (ofNumber.get(message) ?? 0) + 1);
+      counts.set(sequence, ofNumber);
     }
   }
+  const common = new Map<bigint, Message>();
+  for (const [sequence, ofNumber] of counts) {
+    const [most] = [...ofNumber].sort(([, a], [, b]) => b - a);
+    if (most !== undefined) common.set(sequence, most[0]);
+  }
+  return common;
+}
+
+function cut(deliveries: readonly Delivery[]): readonly Chunk[] {
+  const messages = commonMessages(deliveries);
   const sorted = [...messages].sort(([a], [b]) => ascending(a, b));
   const chunks: { first: bigint; messages: Map<bigint, Message> }[] = [];
   let bytes = 0;

@@ -169,7 +169,7 @@ export class DynamoEntityStore implements EntityStore {
     const { table } = this.#settings;
     const place = await this.#placeOf(entity.key, false);
     if (place === undefined) throw entityNotFound(entity.name);
-    const refused = await table.transact([
+    const written = table.transact([
       {
         Put: {
           TableName: table.name,
@@ -185,7 +185,8 @@ export class DynamoEntityStore implements EntityStore {
       },
       ...more,
     ]);
-    this.forget(entity.key);
+    // Also where the answer is lost: what was known before may be old now.
+    const refused = await written.finally(() => this.forget(entity.key));
     if (refused.length > 0) throw await this.#whyNotReplaced(entity);
     await this.#settings.outlastCaches();
     return changed;
@@ -223,12 +224,12 @@ export class DynamoEntityStore implements EntityStore {
     const place = await this.#placeOf(entity.key, false);
     if (place === undefined) return false;
     const heads = headKeys(entity, place.topic);
-    const refused = await table.transact([
+    const written = table.transact([
       removalOf(table.name, place.key, entity.id, idleSince),
       ...heads.map((head) => headRemovalOf(messagesTable, head, idleSince)),
       graveOf(table.name, namespace, { name: entity.id, removedAt: now, entity }),
     ]);
-    this.forget(entity.key);
+    const refused = await written.finally(() => this.forget(entity.key));
     return refused.length === 0;
   }
 

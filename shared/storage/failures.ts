@@ -10,6 +10,18 @@ const BUSY = new Set([
 ]);
 const TIMED_OUT = new Set(['TimeoutError', 'AbortError', 'RequestTimeout', 'InternalServerError']);
 
+const NETWORK_CODES = new Set([
+  'EAI_AGAIN',
+  'ECONNABORTED',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+]);
+
 /**
  * What a failure of the database means to a client. Nothing from the SDK crosses out of storage:
  * throttling is ServiceBusy; everything whose outcome is unknown is ServiceTimeout.
@@ -23,7 +35,7 @@ export function toBrokerError(error: unknown): BrokerError {
       subCode: '50009',
     });
   }
-  if (TIMED_OUT.has(name) || isConnectionFailure(error)) {
+  if (TIMED_OUT.has(name) || isConnectionFailure(error) || isServerFault(error)) {
     return new BrokerError(
       'ServiceTimeout',
       'The operation did not complete in time; whether it took effect is not known.',
@@ -36,5 +48,11 @@ export function toBrokerError(error: unknown): BrokerError {
 function isConnectionFailure(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = (error as NodeJS.ErrnoException).code;
-  return code !== undefined && ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOTFOUND'].includes(code);
+  return code !== undefined && NETWORK_CODES.has(code);
+}
+
+/** The database answered that it failed; whether before or after the work is not known. */
+function isServerFault(error: unknown): boolean {
+  const metadata = (error as { $metadata?: { httpStatusCode?: number } } | undefined)?.$metadata;
+  return (metadata?.httpStatusCode ?? 0) >= 500;
 }

@@ -9,7 +9,7 @@ import { type BatchPlace, letGo, removalsOf } from './batch-place.ts';
 import { toBlockItem } from './block-item.ts';
 import { keyOf } from './blocks.ts';
 import { layOut, type Placed } from './deliver.ts';
-import { chunks, type Item, keyItem, TRANSACTION_ITEMS_MAX } from './dynamo.ts';
+import { chunks, type Item, type ItemKey, keyItem, TRANSACTION_ITEMS_MAX } from './dynamo.ts';
 import { ITEM_BYTES_MAX } from './item-size.ts';
 import { intentSortKey, logKey } from './keys.ts';
 import type { StoreContext } from './store-context.ts';
@@ -69,51 +69,58 @@ async function publishInSteps(
 ): Promise<void> {
   const now = context.clock.now();
   const name = Buffer.from(context.random.bytes(9)).toString('base64url');
-  const plan = brotliCompressSync(pack(items));
-  if (plan.byteLength > ITEM_BYTES_MAX) {
+  const packed = brotliCompressSync(pack(items));
+  if (packed.byteLength > ITEM_BYTES_MAX) {
     throw new BrokerError(
       'MessageSizeExceeded',
       `The batch makes ${items.length} blocks for all subscriptions together, which is too much at once. Send fewer messages in a batch.`,
     );
   }
-  const intent: Item = {
+  const plan: Item = {
     pk: { S: logKey(owner) },
     sk: { S: intentSortKey(now, name) },
-    d: { B: plan },
-    g: { N: '0' },
+    d: { B: packed },
   };
   await context.noteWork(owner, now + PATIENCE_MS);
-  const outcome = await context.table.transact([
-    ...instead,
-    { Put: { TableName: context.table.name, Item: intent } },
-  ]);
-  if (!outcome.done) throw superseded();
-  await carryOut(context, intent);
+  await context.table.put(plan);
+  // The plan counts from here on: together with what it replaces.
+  const progress: Item = { ...keyItem(progressKey(plan)), g: { N: '0' } };
+  const outcome = await context.table.transact([...instead, ...putsOf(context, [progress])]);
+  if (!outcome.done) {
+    await context.table.delete(keyOfPlan(plan));
+    throw superseded();
+  }
+  await carryOut(context, plan, 0);
 }
 
-/** Carries out what is left of an intent, and strikes it off. */
-async function carryOut(context: StoreContext, intent: Item): Promise<void> {
+function keyOfPlan(plan: Item): ItemKey {
+  return { pk: plan['pk']?.S ?? '', sk: plan['sk']?.S ?? '' };
+}
+
+/** How far a plan is carried out stands beside it: a small item, since every step writes it. */
+function progressKey(plan: Item): ItemKey {
+  const { pk, sk } = keyOfPlan(plan);
+  return { pk, sk: `${sk}${PROGRESS}` };
+}
+
+const PROGRESS = '.g';
+
+/** Carries out what is left of a plan, and strikes it off. */
+async function carryOut(context: StoreContext, plan: Item, doneBefore: number): Promise<void> {
   const { table } = context;
-  const key = { pk: intent['pk']?.S ?? '', sk: intent['sk']?.S ?? '' };
-  const items = unpack(brotliDecompressSync(intent['d']?.B ?? new Uint8Array())) as Item[];
+  const key = progressKey(plan);
+  const items = unpack(brotliDecompressSync(plan['d']?.B ?? new Uint8Array())) as Item[];
   const steps = chunks(items, STEP_ITEMS);
-  let done = Number(intent['g']?.N ?? 0);
+  let done = doneBefore;
   while (done < steps.length) {
-    const outcome = await table.transact([
-      {
-        Update: {
-          TableName: table.name,
-          Key: keyItem(key),
-          UpdateExpression: 'SET g = :next',
-          ConditionExpression: 'g = :done',
-          ExpressionAttributeValues: {
-            ':done': { N: String(done) },
-            ':next': { N: String(done + 1) },
-          },
-        },
-      },
-      ...putsOf(context, steps[done] ?? []),
-    ]);
+    const step = {
+      TableName: table.name,
+      Key: keyItem(key),
+      UpdateExpression: 'SET g = :next',
+      ConditionExpression: 'g = :done',
+      ExpressionAttributeValues: { ':done': { N: String(done) }, ':next': { N: String(done + 1) } },
+    };
+    const outcome = await table.transact([{ Update: step }, ...putsOf(context, steps[done] ?? [])]);
     if (outcome.done) {
       done++;
       continue;
@@ -123,7 +130,7 @@ async function carryOut(context: StoreContext, intent: Item): Promise<void> {
     if (current === undefined) return;
     done = Number(current['g']?.N ?? 0);
   }
-  await table.delete(key);
+  await Promise.all([table.delete(key), table.delete(keyOfPlan(plan))]);
 }
 
 /** Goes on with intents of a topic that were left half done. */
@@ -138,5 +145,18 @@ export async function resumePublications(context: StoreContext, owner: Log): Pro
     },
     ConsistentRead: true,
   });
-  for (const intent of items) await carryOut(context, intent);
+  const progress = new Map(
+    items.flatMap((item) => {
+      const sk = item['sk']?.S ?? '';
+      return sk.endsWith(PROGRESS) ? [[sk.slice(0, -PROGRESS.length), Number(item['g']?.N)]] : [];
+    }),
+  );
+  for (const plan of items) {
+    const { sk } = keyOfPlan(plan);
+    if (sk.endsWith(PROGRESS)) continue;
+    const done = progress.get(sk);
+    // A plan that was never begun belongs to a send that nobody was told had succeeded.
+    if (done === undefined) await context.table.delete(keyOfPlan(plan));
+    else await carryOut(context, plan, done);
+  }
 }

@@ -30,8 +30,8 @@ export async function removeBefore(
       consistent: true,
     });
     for (const block of page.blocks) {
-      // Blocks lie in the order in which they came.
-      if (block.enqueuedAt >= before) return removed;
+      // Not the end: a message that was scheduled has an older time than those around it.
+      if (block.enqueuedAt >= before) continue;
       const survey = surveyBlock(block, policy.rules, context.clock.now());
       const slots = survey.free.slice(0, maxMessages - removed);
       if (slots.length === 0) continue;

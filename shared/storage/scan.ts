@@ -59,7 +59,9 @@ export async function scan(
   const isFresh = fronts.isFresh(memory);
   const [found] = await Promise.all([
     walk(context, log, request, now, memory.from),
-    isFresh ? undefined : lookAgain(context, log, request.rules, now),
+    isFresh
+      ? undefined
+      : lookAgain(context, log, request.rules, now).catch(() => fronts.forget(name)),
   ]);
   if (found.targets.length > 0 || isFresh) return found;
   // Nothing behind: before saying so, look at everything in front.

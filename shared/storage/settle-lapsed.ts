@@ -1,4 +1,4 @@
-import { type Block, type BlockRules, slotOf, surveyBlock } from '../domain/block.ts';
+import { type Block, type BlockRules, expiryOf, slotOf, surveyBlock } from '../domain/block.ts';
 import type { Log } from '../domain/log.ts';
 import type { LogPolicy } from '../domain/log-policy.ts';
 import { readBlocks } from './blocks.ts';
@@ -35,7 +35,16 @@ export async function settleLapsed(
 /** What of a block is over because a lock ended; nothing where no lock ever was. */
 function lapsed(block: Block, rules: BlockRules, now: number): Leftover[] {
   const survey = surveyBlock(block, rules, now);
-  const expired = survey.expired.filter((number) => slotOf(block, number).deliveries > 0);
+  const expired = survey.expired.filter((number) => outlasted(block, number, rules));
   if (block.slots.size > 0 && survey.exhausted.length === 0 && expired.length === 0) return [];
   return [{ block, survey: { ...survey, expired } }];
+}
+
+/** Whether a lock, since run out, still held the message when its time to live ended. */
+function outlasted(block: Block, number: number, rules: BlockRules): boolean {
+  const slot = slotOf(block, number);
+  const expiresAt = expiryOf(block, slot, rules);
+  if (slot.tag === undefined || slot.heldUntil === undefined || expiresAt === undefined)
+    return false;
+  return slot.heldUntil >= expiresAt;
 }

@@ -1,9 +1,10 @@
 import type { SettlementAction } from '../broker/broker.ts';
-import { type Block, slotOf } from '../domain/block.ts';
+import { type Block, expiryOf, slotOf } from '../domain/block.ts';
 import { BrokerError } from '../domain/broker-error.ts';
+import { maxDeliveryExceeded, TIME_TO_LIVE_EXPIRED } from '../domain/dead-letter.ts';
 import type { Log } from '../domain/log.ts';
 import type { LogPolicy } from '../domain/log-policy.ts';
-import { text } from '../domain/property-value.ts';
+import { type Properties, text } from '../domain/property-value.ts';
 import { holdsLock, type Slot } from '../domain/slot.ts';
 import { fromBlockItem } from './block-item.ts';
 import { blockUpdate, type SlotCondition } from './block-writes.ts';
@@ -65,14 +66,42 @@ async function moveHeld(
   now: number,
 ): Promise<boolean> {
   const [only] = held;
-  if (only !== undefined && block.slots.size === 1 && staysInPlace(block, only.action)) {
+  const isAlone = only !== undefined && block.slots.size === 1;
+  if (
+    isAlone &&
+    staysInPlace(block, only.action) &&
+    fateOf(block, only, policy, now) === undefined
+  ) {
     return await changeInPlace(context, log, block, only, now);
   }
+  const isDropped = (one: BlockSettlement) =>
+    fateOf(block, one, policy, now) === 'expired' && policy.expired === 'drop';
   const departures = joinDeadLetters(
-    held.map((settlement) => departureOf(log, block, settlement, policy, now)),
+    held
+      .filter((one) => !isDropped(one))
+      .map((settlement) => departureOf(log, block, settlement, policy, now)),
   );
-  const outcome = await moveOut(context, log, block, departures);
+  const removals = held.filter(isDropped).map(({ token }) => ({
+    number: token.slot,
+    when: { kind: 'locked', tag: token.tag, now } as const,
+  }));
+  const outcome = await moveOut(context, log, block, departures, removals);
   return outcome.done;
+}
+
+/** What is given back with its deliveries used up, or too late, is not handed out again. */
+function fateOf(
+  block: Block,
+  { token, action }: BlockSettlement,
+  { rules }: LogPolicy,
+  now: number,
+): 'exhausted' | 'expired' | undefined {
+  if (action.kind !== 'abandon' || rules.isDeadLetter || block.store === 'deferred')
+    return undefined;
+  const slot = slotOf(block, token.slot);
+  if (slot.deliveries >= rules.maxDeliveryCount) return 'exhausted';
+  const expiresAt = expiryOf(block, slot, rules);
+  return expiresAt !== undefined && expiresAt <= now ? 'expired' : undefined;
 }
 
 /** A message alone in its block need not move to get other properties, nor to be deferred again. */
@@ -122,15 +151,29 @@ function withOverlay(update: ReturnType<typeof blockUpdate>, overlay: Uint8Array
 function departureOf(
   log: Log,
   block: Block,
-  { token, action }: BlockSettlement,
+  settlement: BlockSettlement,
   policy: LogPolicy,
   now: number,
 ): Departure {
+  const { token, action } = settlement;
   const { deliveries, expiresAt } = slotOf(block, token.slot);
   const kept = expiresAt === undefined ? {} : { expiresAt };
   const when: SlotCondition = { kind: 'locked', tag: token.tag, now };
   const leaving = (after: Slot) => [{ number: token.slot, when, after }];
   const overlay = overlayOf(action);
+  const fate = fateOf(block, settlement, policy, now);
+  if (fate !== undefined) {
+    const { reason, description } =
+      fate === 'expired'
+        ? TIME_TO_LIVE_EXPIRED
+        : maxDeliveryExceeded(policy.rules.maxDeliveryCount);
+    return {
+      slots: leaving({ deliveries, ...kept }),
+      to: policy.deadLetterLog,
+      store: 'live',
+      overlay: { properties: { ...overlay.properties, ...reasonProperties(reason, description) } },
+    };
+  }
   switch (action.kind) {
     case 'deadLetter':
       return {
@@ -185,8 +228,14 @@ export function overlayOf(action: SettlementAction): Overlay {
   return {
     properties: {
       ...properties,
-      ...(reason === undefined ? {} : { DeadLetterReason: text(reason) }),
-      ...(description === undefined ? {} : { DeadLetterErrorDescription: text(description) }),
+      ...reasonProperties(reason, description),
     },
+  };
+}
+
+function reasonProperties(reason?: string, description?: string): Properties {
+  return {
+    ...(reason === undefined ? {} : { DeadLetterReason: text(reason) }),
+    ...(description === undefined ? {} : { DeadLetterErrorDescription: text(description) }),
   };
 }

@@ -96,7 +96,6 @@ async function settleInPlace(
   policy: LogPolicy,
 ): Promise<readonly BlockSettlement[]> {
   const now = context.clock.now();
-  const done: BlockSettlement[] = [];
   let pending = group;
   let isLast = completesAll(group, Math.min(...group.map(({ token }) => token.liveSlots)));
   for (let tries = 0; tries < TRIES_MAX && pending.length > 0; tries++) {
@@ -104,23 +103,32 @@ async function settleInPlace(
     if (written.done) {
       context.gauge.left(log);
       await afterwards(context, log, pending, isLast, written, policy);
-      return [...done, ...pending];
+      return pending;
     }
     const block = written.old && fromBlockItem(written.old);
-    if (written.isRepeated) done.push(...pending.filter((one) => isCarriedOut(one, block)));
-    if (block === undefined) return done;
+    // An earlier try may have done it without being heard, or somebody else before: not known.
+    if (written.isRepeated && pending.some((one) => mayBeCarriedOut(one, block)))
+      throw unknownOutcome();
+    if (block === undefined) return [];
     pending = pending.filter(({ token }) =>
       holdsLock(block.slots.get(token.slot), token.tag, policy.rules.epoch, now),
     );
     isLast = completesAll(pending, block.slots.size);
   }
-  if (pending.length === 0) return done;
+  if (pending.length === 0) return [];
   throw new BrokerError('ServiceBusy', 'Others settle in the same block all the time; try again.');
 }
 
-/** After a lost answer: a message that is gone was completed by the try that was not heard of. */
-function isCarriedOut({ token, action }: BlockSettlement, block: Block | undefined): boolean {
+function mayBeCarriedOut({ token, action }: BlockSettlement, block: Block | undefined): boolean {
   return action.kind === 'complete' && !block?.slots.has(token.slot);
+}
+
+function unknownOutcome(): BrokerError {
+  return new BrokerError(
+    'ServiceTimeout',
+    'The operation did not complete in time; whether it took effect is not known.',
+    { subCode: '50400' },
+  );
 }
 
 function completesAll(group: readonly BlockSettlement[], liveSlots: number): boolean {

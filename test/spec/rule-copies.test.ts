@@ -182,7 +182,8 @@ test('#117 an action sets properties of the system', async (t) => {
   const broker = await start(t, { r: { filter: EVERYTHING, action } });
   await sendOrder(broker, { color: 'violet' });
   const [copy] = await drain(broker, S);
-  const { CorrelationId, Label, To } = copy?.broker ?? {};
+  assert.ok(copy);
+  const { CorrelationId, Label, To } = copy.broker;
   assert.deepEqual([CorrelationId, Label, To], ['low', 'violet', 'there']);
   const [plain] = await drain(broker, PLAIN);
   assert.deepEqual([plain?.broker['CorrelationId'], plain?.broker['Label']], [undefined, 'red']);

@@ -52,10 +52,11 @@ export function startFaults(): FaultClient {
       if (fault === 'throttled') throw throttled();
       if (fault === 'requestLost') throw connectionBroken(random);
       if (fault === 'slow') await pause(random.between(1, SLOW_MS_MAX));
-      const answer = await next(args);
-      if (fault === 'answerLost') throw connectionBroken(random);
-      if (fault === 'failed') throw failed();
-      return answer;
+      const answer = next(args);
+      if (fault === 'slow') return await answer;
+      // Whatever it was, a refusal too, it does not arrive.
+      await Promise.allSettled([answer]);
+      throw fault === 'failed' ? failed() : connectionBroken(random);
     },
     // Inside of the retries, outside of signing and sending.
     { step: 'finalizeRequest', priority: 'low', name: 'faults' },

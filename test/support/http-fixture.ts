@@ -1,4 +1,5 @@
 import type { Hono } from 'hono';
+import { contractRoutes } from '../../lambdas/contract/app.ts';
 import { runtimeApp } from '../../lambdas/http/app.ts';
 import type { HttpParts } from '../../lambdas/http/parts.ts';
 import { createSasToken } from '../../lambdas/http/sas-token.ts';
@@ -62,7 +63,13 @@ export const ROOT_TOKEN = createSasToken({
 /** The whole app of messages and one way to call it with the root's token. */
 export function startApp(changes: Partial<HttpParts> = {}) {
   const parts = httpParts(changes);
-  const app: Hono = runtimeApp(parts, sendRoutes(parts), receiveRoutes(parts), settleRoutes(parts));
+  const app: Hono = runtimeApp(
+    parts,
+    sendRoutes(parts),
+    receiveRoutes(parts),
+    settleRoutes(parts),
+    contractRoutes(),
+  );
   const call = async (method: string, path: string, init: RequestInit = {}): Promise<Response> =>
     app.request(`http://localhost${path}`, {
       ...init,

@@ -82,6 +82,26 @@ export async function createSubscription(
   expectStatus(await putSubscription(broker, path, { ...settings, ...first }), 201);
 }
 
+/** Creates many subscriptions that get everything, some at a time. */
+export async function createSubscriptions(
+  broker: TestBroker,
+  paths: readonly string[],
+): Promise<void> {
+  await eachOf(paths, (path) => createSubscription(broker, path));
+}
+
+/** Does something for each path, some at a time. */
+export async function eachOf(
+  paths: readonly string[],
+  work: (path: string) => Promise<unknown>,
+): Promise<void> {
+  for (let i = 0; i < paths.length; i += AT_ONCE) {
+    await Promise.all(paths.slice(i, i + AT_ONCE).map(work));
+  }
+}
+
+const AT_ONCE = 15;
+
 /** Creates a subscription with exactly the rules given, of which each has a name. */
 export async function createRuledSubscription(
   broker: TestBroker,

@@ -16,7 +16,10 @@ const SDK = '@aws-sdk/|@smithy/';
 /** Who may import whom (docs/architecture.md). A file belongs to the first room that fits. */
 const ROOMS: readonly Room[] = [
   // Data that deployment, functions and tests share: must cost nothing to import.
-  { files: /^shared\/storage\/table-schema\.ts$|^lambdas\/http\/(route-table|variables)\.ts$/ },
+  {
+    files:
+      /^shared\/storage\/table-schema\.ts$|^lambdas\/http\/(route-table|management-routes|variables|access-kinds)\.ts$/,
+  },
   { files: /^shared\/domain\//, mayType: /^shared\/filters\// },
   { files: /^shared\/filters\//, may: /^shared\/domain\// },
   { files: /^shared\/broker\//, may: /^shared\/(domain|filters)\// },
@@ -33,6 +36,12 @@ const ROOMS: readonly Room[] = [
     may: /^(shared|lambdas\/http)\/|^lambdas\/\w+\/app\.ts$/,
     packages: new RegExp(`^(node:|${SDK}|hono)`),
   },
+  // The contract shows what the other rooms say on the wire.
+  {
+    files: /^lambdas\/contract\//,
+    may: /^(shared|lambdas\/(http|manage))\/(?!storage\/)/,
+    packages: /^hono/,
+  },
   ...['http', 'send', 'receive', 'settle', 'manage', 'sweep'].map((folder) => ({
     files: new RegExp(`^lambdas/${folder}/`),
     may: /^(shared|lambdas\/http)\/(?!storage\/(?!table-schema))/,
@@ -41,7 +50,7 @@ const ROOMS: readonly Room[] = [
   { files: /^local\//, may: /^shared\/|^lambdas\/(http\/|\w+\/app\.ts$)/, packages: /./ },
   {
     files: /^cdk\//,
-    may: /^shared\/storage\/table-schema\.ts$|^lambdas\/http\/(route-table|variables)\.ts$/,
+    may: /^shared\/storage\/table-schema\.ts$|^lambdas\/http\/(route-table|management-routes|variables|access-kinds)\.ts$/,
     packages: /^(aws-cdk-lib|constructs|esbuild|zod|node:)/,
   },
   { files: /^test\/(spec|model)\//, may: /^test\/support\//, packages: /^(node:|fast-check$)/ },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { contractRoutes } from '../../lambdas/contract/app.ts';
 import { runtimeApp } from '../../lambdas/http/app.ts';
 import { ROUTES, type Route } from '../../lambdas/http/route-table.ts';
 import { createSasToken } from '../../lambdas/http/sas-token.ts';
@@ -45,7 +46,7 @@ function startAll(...rights: readonly AccessRight[]) {
     namespaceKeys: { rules: async () => [rule('some', ...rights)] },
   };
   const groups = [sendRoutes, receiveRoutes, settleRoutes].map((routes) => routes(parts));
-  return runtimeApp(parts, ...groups, manageRoutes(parts));
+  return runtimeApp(parts, ...groups, contractRoutes(), manageRoutes(parts));
 }
 
 function addressOf(path: string): string {

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { contractRoutes } from '../../lambdas/contract/app.ts';
+import { openApiDocument } from '../../lambdas/contract/openapi.ts';
 import { runtimeApp } from '../../lambdas/http/app.ts';
-import { openApiDocument } from '../../lambdas/http/openapi.ts';
 import { ROUTES, type Route } from '../../lambdas/http/route-table.ts';
 import { manageRoutes } from '../../lambdas/manage/app.ts';
 import { receiveRoutes } from '../../lambdas/receive/app.ts';
@@ -148,7 +149,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 async function startWithAll({ path, method }: Described) {
   const parts = { ...fakeManageParts(ROOT), broker: new FakeBroker(['orders', DEAD]) };
   const groups = [sendRoutes, receiveRoutes, settleRoutes].map((routes) => routes(parts));
-  const app = runtimeApp(parts, ...groups, manageRoutes(parts));
+  const app = runtimeApp(parts, ...groups, contractRoutes(), manageRoutes(parts));
   const call = async (verb: string, address: string, init: RequestInit = {}) =>
     app.request(`http://localhost:5300/${address}`, {
       ...init,

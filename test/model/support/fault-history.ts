@@ -170,11 +170,14 @@ export class FaultHistory {
     );
     const outcome = knowledge === 'done' ? this.#outcomeOf(answer) : knowledge;
     const wasLost = this.#faults.lostAnswers > before;
-    assert.ok(!(isOver && outcome === 'done'), `${action} under a lock that had run out`);
+    const isLate = isOver && outcome === 'done' && !wasLost;
+    assert.ok(!isLate, `${action} of ${delivery.message.id} under a lock that had run out`);
     const isAlone = delivery.attempts === attempts;
     const isWronged = isCertain && isAlone && outcome === 'refused' && !wasLost;
     assert.ok(!isWronged, `${action} of ${delivery.message.id} was refused under a live lock`);
-    this.#bring(delivery, action, outcome === 'refused' && wasLost ? 'unknown' : outcome);
+    // Whose answer was lost cannot be told from whose lock was used up or lost before.
+    const isInDoubt = wasLost && (outcome === 'refused' || !isCertain);
+    this.#bring(delivery, action, isInDoubt ? 'unknown' : outcome);
   }
 
   #bring(delivery: KnownDelivery, action: Action, knowledge: Knowledge): void {

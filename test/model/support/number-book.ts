@@ -114,12 +114,3 @@ export class NumberBook {
     if (waiting?.to !== undefined) this.#waiting.delete(message);
   }
 }
-
-/** Of a batch those come first that are sent now; then those that come due together, together. */
-export function numberedOrder(batch: readonly ModelMessage[]): readonly ModelMessage[] {
-  const isNow = ({ state }: ModelMessage) => state === 'Active';
-  const dues = batch.filter((message) => !isNow(message));
-  const firstOf = ({ enqueuedAt }: ModelMessage) =>
-    dues.findIndex((other) => other.enqueuedAt === enqueuedAt);
-  return [...batch.filter(isNow), ...dues.toSorted((a, b) => firstOf(a) - firstOf(b))];
-}

@@ -8,7 +8,7 @@ import type {
   QueueSettings,
   Standing,
 } from './model-message.ts';
-import { NumberBook, numberedOrder } from './number-book.ts';
+import { NumberBook } from './number-book.ts';
 
 /**
  * Who holds what until when, and in which store. It knows no blocks, no tokens' insides and no
@@ -50,7 +50,7 @@ export class QueueModel {
       };
     });
     this.messages.push(...sent);
-    this.numbers.sent(numberedOrder(sent));
+    this.numbers.sent(sent);
     return sent;
   }
 

@@ -1,3 +1,4 @@
+import { ROUTES, type Route, type RouteName } from '../http/route-table.ts';
 import { MANAGEMENT_OPERATIONS } from './openapi-management.ts';
 import { MESSAGE_OPERATIONS, SERVICE_OPERATIONS } from './openapi-messages.ts';
 import {
@@ -8,7 +9,6 @@ import {
   refusal,
 } from './openapi-parts.ts';
 import { SCHEMAS } from './openapi-schemas.ts';
-import { ROUTES, type Route, type RouteName } from './route-table.ts';
 
 /**
  * The contract of all operations, OpenAPI 3.1: the route table, and what `openapi-*.ts` say of each

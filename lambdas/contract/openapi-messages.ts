@@ -1,4 +1,4 @@
-import { BATCH_CONTENT_TYPE } from './batch-format.ts';
+import { BATCH_CONTENT_TYPE } from '../http/batch-format.ts';
 import {
   answer,
   content,

@@ -1,0 +1,43 @@
+import { type Load, measureSend, type ServerProcess } from './throughput.ts';
+import { type BenchTopic, createTopic } from './topic-units.ts';
+
+/** How fast messages go to a topic, over HTTP, by all clients together. */
+export interface TopicRate {
+  readonly clients: number;
+  readonly messagesPerSecond: number;
+  readonly copiesPerSecond: number;
+}
+
+const CLIENTS_SINGLE = 32;
+const CLIENTS = 4;
+/** One call to a topic with more subscriptions keeps server and engine busy for longer. */
+const FEW_SUBSCRIPTIONS = 10;
+const MANY_SUBSCRIPTIONS = 100;
+/** Calls under way at the end are waited for, so many of the longest ones would take long. */
+const CLIENTS_MANY = 2;
+
+/** Creates a topic of that size on the server, to be measured with each kind of call. */
+export async function createServerTopic(server: ServerProcess, size: number): Promise<BenchTopic> {
+  const http = server.connect(CLIENTS * 2);
+  const topic = await createTopic(http, size);
+  http.close();
+  return topic;
+}
+
+/** Publishes as fast as it goes for some time; calls that are under way then are waited for. */
+export async function measureTopic(
+  server: ServerProcess,
+  { name, subscriptions }: BenchTopic,
+  { set, batch, ms }: Pick<Load, 'set' | 'batch' | 'ms'>,
+): Promise<TopicRate> {
+  const clients = clientsFor(subscriptions.length, batch);
+  const http = server.connect(clients);
+  const messagesPerSecond = await measureSend({ http, queue: name, set, batch, clients, ms });
+  http.close();
+  return { clients, messagesPerSecond, copiesPerSecond: messagesPerSecond * subscriptions.length };
+}
+
+function clientsFor(subscriptions: number, batch: number): number {
+  if (subscriptions > MANY_SUBSCRIPTIONS) return CLIENTS_MANY;
+  return batch === 1 && subscriptions <= FEW_SUBSCRIPTIONS ? CLIENTS_SINGLE : CLIENTS;
+}

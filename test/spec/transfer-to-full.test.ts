@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { startBroker } from '../support/start-broker.ts';
+import { expectStatus, type TestBroker } from '../support/test-broker.ts';
+import {
+  counts,
+  createSubscription,
+  createTopic,
+  subscription,
+  transfersOf,
+} from '../support/topic-entities.ts';
+
+const LARGE = { MaxMessageSizeInKilobytes: '102400' };
+/** What compresses to nothing fills an entity fast: its size counts messages as they were sent. */
+const BODY = Buffer.alloc(99 * 1024 * 1024, 'x');
+/** So many fill the smallest entity there is, which takes 1 GB. */
+const FILL = 10;
+
+async function fill(broker: TestBroker, path: string): Promise<void> {
+  for (let i = 0; i < FILL; i++) expectStatus(await broker.send(path, BODY), 201);
+}
+
+/** A full queue `target`. */
+async function startFull(t: TestContext): Promise<TestBroker> {
+  const broker = await startBroker(t);
+  expectStatus(await broker.createQueue('target', LARGE), 201);
+  await fill(broker, 'target');
+  expectStatus(await broker.send('target', BODY), 403);
+  return broker;
+}
+
+test('#123 #C12 a destination that is full: the message waits in the source’s transfer dead-letter queue', async (t) => {
+  const broker = await startFull(t);
+  expectStatus(await broker.createQueue('source', { ...LARGE, ForwardTo: 'target' }), 201);
+  expectStatus(await broker.send('source', BODY), 201);
+  assert.deepEqual(await counts(broker, 'source'), { Message: 1, TransferDeadLetter: 1 });
+  assert.deepEqual(await counts(broker, 'target'), { Message: FILL, Active: FILL });
+  const [lost] = await broker.receiveAndDeleteMany(transfersOf('source'), 1);
+  assert.equal(lost?.body.length, BODY.length);
+  assert.match(String(lost?.properties['DeadLetterReason']), /quota|size|full/i);
+
+  await broker.receiveAndDelete('target');
+  expectStatus(await broker.send('source', BODY), 201);
+  assert.deepEqual(await counts(broker, 'source'), {});
+});
+
+test('#159 a full topic refuses sends, until something was taken out of its subscription', async (t) => {
+  const broker = await startBroker(t);
+  await createTopic(broker, 't', LARGE);
+  await createSubscription(broker, subscription('s'));
+  await fill(broker, 't');
+  const refused = await broker.send('t', BODY);
+  expectStatus(refused, 403);
+  assert.equal(refused.headers.get('x-dynabus-error'), 'QuotaExceeded');
+  assert.match(refused.text, /maximum entity size has been reached or exceeded for Topic: 't'/);
+  await broker.receiveAndDelete(subscription('s'));
+  expectStatus(await broker.send('t', BODY), 201);
+});

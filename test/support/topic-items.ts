@@ -1,0 +1,77 @@
+import { type AttributeValue, type DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { minuteOf } from '../../shared/storage/sweep/clear-orphans.ts';
+import { engineClient, TABLES } from './start-broker.ts';
+import type { TestBroker } from './test-broker.ts';
+
+type Item = Record<string, AttributeValue>;
+
+/** What topics and their subscriptions have in the tables, counted past the service. */
+export class TopicItems {
+  readonly #client: DynamoDBClient = engineClient();
+  readonly #namespace: string;
+
+  constructor({ namespace }: TestBroker) {
+    this.#namespace = namespace;
+  }
+
+  /** The internal id of an entity, by its path in lower case. */
+  async idOf(path: string): Promise<string> {
+    const items = await this.#scan(TABLES.entities, this.#namespace);
+    const id = items.find(({ key, id: itsId }) => key?.S === path && itsId !== undefined)?.['id']
+      ?.S;
+    if (id === undefined) throw new Error(`No ${path} is stored.`);
+    return id;
+  }
+
+  /** How many items the messages of an entity take: bodies beside their blocks, and all. */
+  async ofEntity(id: string): Promise<{ readonly bodies: number; readonly all: number }> {
+    const items = await this.#scan(TABLES.messages, `${id}.`);
+    const bodies = items.filter(({ pk }) => pk?.S?.endsWith('p')).length;
+    return { bodies, all: items.length };
+  }
+
+  /** How many items the namespace has for entities, rules, and the work of the sweep. */
+  async ofNamespace(): Promise<number> {
+    return (await this.#scan(TABLES.entities, this.#namespace)).length;
+  }
+
+  async #scan(table: string, prefix: string): Promise<readonly Item[]> {
+    const found: Item[] = [];
+    let start: Item | undefined;
+    do {
+      const page = await this.#client.send(
+        new ScanCommand({
+          TableName: table,
+          FilterExpression: 'begins_with(pk, :prefix)',
+          ExpressionAttributeValues: { ':prefix': { S: prefix } },
+          ConsistentRead: true,
+          ...(start === undefined ? {} : { ExclusiveStartKey: start }),
+        }),
+      );
+      found.push(...(page.Items ?? []));
+      start = page.LastEvaluatedKey;
+    } while (start !== undefined);
+    return found;
+  }
+
+  close(): void {
+    this.#client.destroy();
+  }
+}
+
+/** Sweeps at the minute of the day at which bodies of entities are looked through, for some days. */
+export async function lookForOrphans(
+  broker: TestBroker,
+  ids: readonly string[],
+  days: number,
+): Promise<void> {
+  const minutes = ids.map((id) => minuteOf({ id })).toSorted((a, b) => a - b);
+  for (let day = 0; day < days; day++) {
+    for (const minute of minutes) {
+      const now = Math.floor(broker.clock.now() / 60_000) % (24 * 60);
+      broker.clock.advance({ minutes: minute >= now ? minute - now : minute - now + 24 * 60 });
+      await broker.sweep();
+    }
+    broker.clock.advance({ minutes: 1 });
+  }
+}
