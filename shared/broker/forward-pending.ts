@@ -42,7 +42,7 @@ export async function forwardDue(parts: BrokerParts, topic: Entity): Promise<boo
   const owner = logOf(topic, 'main', 0);
   return await parts.messages.forwardDue(owner, async (batch) => {
     const messages = batch.copies.map(({ message }) => message);
-    const deliveries = await route(parts, topic, messages);
+    const deliveries = await route(parts, topic, messages, 'forwarded');
     const { enqueuedAt } = batch;
     await parts.messages.publish({ owner, deliveries, enqueuedAt, instead: batch });
   });

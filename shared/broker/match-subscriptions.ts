@@ -1,4 +1,3 @@
-import { BrokerError } from '../domain/broker-error.ts';
 import type { SubscriptionDescription, TopicDescription } from '../domain/descriptions.ts';
 import type { Entity } from '../domain/entity.ts';
 import type { Message } from '../domain/message.ts';
@@ -13,6 +12,8 @@ import type { Copy } from './ports.ts';
 export interface Matched {
   /** How many sequence numbers all copies together need. */
   readonly numbers: number;
+  /** Whether nobody wants any of the messages. */
+  readonly isUnmatched: boolean;
   readonly subscriptions: readonly MatchedSubscription[];
 }
 
@@ -27,7 +28,7 @@ export interface MatchedSubscription {
 /**
  * Evaluates the rules of all subscriptions before anything is written (semantics §10.1). A message
  * has the same number wherever it goes unchanged; where a subscription gets several copies of one,
- * each has a number of its own. Throws NoMatchingSubscription where the topic wants to know that.
+ * each has a number of its own.
  */
 export async function matchSubscriptions(
   parts: BrokerParts,
@@ -56,15 +57,9 @@ export async function matchSubscriptions(
     }
     next += BigInt(width);
   }
-  const isUnmatched = found.every(({ copies, failures }) => copies.length + failures.length === 0);
-  if (isUnmatched && topic.description.filteringMessagesBeforePublishing) {
-    throw new BrokerError(
-      'NoMatchingSubscription',
-      `No subscription of the topic '${topic.name}' matches the message.`,
-    );
-  }
   return {
     numbers: Number(next),
+    isUnmatched: found.every(({ copies, failures }) => copies.length + failures.length === 0),
     subscriptions: subscribed.map(({ entity }, i) => ({
       entity,
       copies: found[i]?.copies ?? [],

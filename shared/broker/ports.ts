@@ -104,7 +104,7 @@ export interface Delivery {
 
 /** Messages on their way into several logs. */
 export interface Publication {
-  /** Whose payload items hold what several logs share, and who is asked to finish it after a crash. */
+  /** Where an unfinished one is noted, for the sweep to finish. */
   readonly owner: Log;
   readonly deliveries: readonly Delivery[];
   /** Epoch ms. */

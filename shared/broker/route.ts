@@ -5,6 +5,7 @@ import {
   SESSION_ID_IS_NULL,
   TOO_MANY_HOPS,
 } from '../domain/dead-letter.ts';
+import { totalMegabytes } from '../domain/description-rules.ts';
 import type {
   QueueDescription,
   SubscriptionDescription,
@@ -12,15 +13,18 @@ import type {
 } from '../domain/descriptions.ts';
 import { type Entity, isOfKind } from '../domain/entity.ts';
 import { parseEntityPath } from '../domain/entity-path.ts';
-import { LIMITS } from '../domain/limits.ts';
+import { LIMITS, MEGABYTE } from '../domain/limits.ts';
 import { logOf } from '../domain/log.ts';
-import type { Message } from '../domain/message.ts';
-import { headerSize } from '../domain/outgoing-rules.ts';
+import { lowerTimeToLive, type Message } from '../domain/message.ts';
+import { headerSize, messageSize } from '../domain/outgoing-rules.ts';
 import { text } from '../domain/property-value.ts';
 import { isSendable } from './addressed.ts';
 import type { BrokerParts } from './broker-parts.ts';
 import { matchSubscriptions } from './match-subscriptions.ts';
 import type { Copy, Delivery } from './ports.ts';
+
+/** Whether somebody waits for the answer to a send, or messages come from elsewhere. */
+type Arrival = 'sent' | 'forwarded';
 
 /**
  * Where messages go. Forwards are followed at the send already, so that nothing is stored on the way;
@@ -30,8 +34,9 @@ export async function route(
   parts: BrokerParts,
   entity: Entity,
   messages: readonly Message[],
+  how: Arrival,
 ): Promise<readonly Delivery[]> {
-  if (isOfKind(entity, 'topic')) return await routeTopic(parts, entity, messages);
+  if (isOfKind(entity, 'topic')) return await routeTopic(parts, entity, messages, how);
   if (isOfKind(entity, 'queue')) return await routeQueue(parts, entity, messages);
   throw new BrokerError(
     'InvalidOperation',
@@ -53,9 +58,19 @@ async function routeQueue(
 async function routeTopic(
   parts: BrokerParts,
   topic: Entity<TopicDescription>,
-  messages: readonly Message[],
+  arriving: readonly Message[],
+  how: Arrival,
 ): Promise<readonly Delivery[]> {
+  const { defaultTimeToLiveMs, filteringMessagesBeforePublishing } = topic.description;
+  const messages = arriving.map((message) => lowerTimeToLive(message, defaultTimeToLiveMs));
   const matched = await matchSubscriptions(parts, topic, messages);
+  // Only a sender can be told; what is forwarded and wanted by nobody is dropped.
+  if (matched.isUnmatched && filteringMessagesBeforePublishing && how === 'sent') {
+    throw new BrokerError(
+      'NoMatchingSubscription',
+      `No subscription of the topic '${topic.name}' matches the message.`,
+    );
+  }
   const log = logOf(topic, 'main', 0);
   const first = await parts.messages.takeNumbers(log, messages, matched.numbers);
   const deliveries = await Promise.all(
@@ -116,7 +131,8 @@ export async function forward(
   copies: readonly Copy[],
 ): Promise<readonly Delivery[]> {
   const target = await parts.entities.find(parseEntityPath(destination).key);
-  const obstacle = target === undefined ? notFound(destination) : obstacleAt(target);
+  const obstacle =
+    target === undefined ? notFound(destination) : await obstacleAt(parts, target, copies);
   const lost: Copy[] = [];
   const onward: Message[] = [];
   for (const copy of copies) {
@@ -125,7 +141,9 @@ export async function forward(
     else lost.push(withReason(copy, reason));
   }
   const arrived =
-    onward.length === 0 || target === undefined ? [] : await route(parts, target, onward);
+    onward.length === 0 || target === undefined
+      ? []
+      : await route(parts, target, onward, 'forwarded');
   return [...arrived, ...deadLettered(source, 'transferDeadLetter', lost)];
 }
 
@@ -144,11 +162,26 @@ function obstacleFor(message: Message): DeadLetterReason | undefined {
   return undefined;
 }
 
-function obstacleAt(target: Entity): DeadLetterReason | undefined {
-  if (isSendable(target)) return undefined;
+async function obstacleAt(
+  parts: BrokerParts,
+  target: Entity,
+  copies: readonly Copy[],
+): Promise<DeadLetterReason | undefined> {
+  if (!isSendable(target)) {
+    return {
+      reason: 'MessagingEntityDisabled',
+      description: `The destination '${target.name}' of the transfer is currently disabled.`,
+    };
+  }
+  const { description } = target;
+  if (description.kind === 'subscription') return notFound(target.name);
+  const bytes = copies.reduce((sum, { message }) => sum + messageSize(message), 0);
+  const limit = totalMegabytes(description) * MEGABYTE;
+  const { isRoom } = await parts.messages.hasRoom(target, { bytes, limit });
+  if (isRoom) return undefined;
   return {
-    reason: 'MessagingEntityDisabled',
-    description: `The destination '${target.name}' of the transfer is currently disabled.`,
+    reason: 'QuotaExceeded',
+    description: `The destination '${target.name}' of the transfer is full.`,
   };
 }
 

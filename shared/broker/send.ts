@@ -4,8 +4,9 @@ import { totalMegabytes } from '../domain/description-rules.ts';
 import type { IngressSettings } from '../domain/descriptions.ts';
 import type { Entity } from '../domain/entity.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
+import { MEGABYTE } from '../domain/limits.ts';
 import { logOf } from '../domain/log.ts';
-import type { Message, OutgoingMessage } from '../domain/message.ts';
+import { lowerTimeToLive, type Message, type OutgoingMessage } from '../domain/message.ts';
 import { messageSize, requireSendableMessages } from '../domain/outgoing-rules.ts';
 import { findEntity, requireSendable } from './addressed.ts';
 import type { SentMessage } from './broker.ts';
@@ -61,7 +62,7 @@ async function sendTo(
   }
   requireSendableMessages(outgoing, description);
   const messages = withIdentity(parts.random, outgoing).map((message) =>
-    withTimeToLive(message, description.defaultTimeToLiveMs),
+    lowerTimeToLive(message, description.defaultTimeToLiveMs),
   );
   await requireRoom(parts, entity, description, messages);
   const staysHere = description.kind === 'queue' && description.forwardTo === undefined;
@@ -94,7 +95,7 @@ async function distribute(
   const scheduled = later.length === 0 ? [] : await store(parts, entity, later);
   const atOnce = messages.filter((message) => !isLater(message));
   if (atOnce.length > 0) {
-    const deliveries = await route(parts, entity, atOnce);
+    const deliveries = await route(parts, entity, atOnce, 'sent');
     const owner = logOf(entity, 'main', 0);
     await parts.messages.publish({ owner, deliveries, enqueuedAt: now });
   }
@@ -108,8 +109,6 @@ async function distribute(
 function numbered(sequenceNumber: bigint | undefined) {
   return sequenceNumber === undefined ? {} : { sequenceNumber };
 }
-
-const MEGABYTE = 1024 * 1024;
 
 /** Refuses what would make the entity larger than it may be. Throws QuotaExceeded. */
 async function requireRoom(
@@ -147,13 +146,4 @@ function withIdentity(random: RandomSource, outgoing: readonly OutgoingMessage[]
 
 function hex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
-}
-
-/** A time to live above the entity's default is silently lowered to it (semantics §5.1-9). */
-function withTimeToLive(message: Message, defaultMs: number | undefined): Message {
-  const { timeToLiveMs } = message;
-  if (timeToLiveMs === undefined || defaultMs === undefined || timeToLiveMs <= defaultMs) {
-    return message;
-  }
-  return { ...message, timeToLiveMs: defaultMs };
 }

@@ -1,6 +1,8 @@
 /** Every quota and bound in one place. Times in ms, sizes in bytes, unless the name says otherwise. */
 
 const KB = 1024;
+/** Bytes. */
+export const MEGABYTE = 1024 * KB;
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const DAY = 24 * 60 * MINUTE;

@@ -63,3 +63,12 @@ export interface LockedMessage extends StoredMessage {
   /** Epoch milliseconds. */
   readonly lockedUntil: number;
 }
+
+/** A time to live above the entity's default is silently lowered to it (semantics §5.1-9). */
+export function lowerTimeToLive(message: Message, defaultMs: number | undefined): Message {
+  const { timeToLiveMs } = message;
+  if (timeToLiveMs === undefined || defaultMs === undefined || timeToLiveMs <= defaultMs) {
+    return message;
+  }
+  return { ...message, timeToLiveMs: defaultMs };
+}

@@ -28,16 +28,39 @@ const PAYLOAD_BYTES = 64 * 1024;
 /** Up to so many messages are encoded for one log alone if they then fit into the block itself. */
 const ALONE_MAX = 4;
 
-/** Writes payloads and returns the blocks that name them. `owner` keeps what several blocks share. */
+/**
+ * Writes payloads and returns the blocks that name them. Only the subscriptions of one topic share
+ * anything, and the topic keeps it: what belongs to an entity must not go with another one.
+ */
 export async function layOut(
   context: StoreContext,
-  owner: Log,
   deliveries: readonly Delivery[],
   enqueuedAt: number,
 ): Promise<readonly Placed[]> {
-  const chunks = cut(deliveries);
+  const families = new Map<string, Delivery[]>();
+  for (const delivery of deliveries) {
+    const { counterId } = delivery.to;
+    families.set(counterId, [...(families.get(counterId) ?? []), delivery]);
+  }
   const placed = await Promise.all(
-    chunks.map((chunk) => layOutChunk(context, owner, deliveries, chunk, enqueuedAt)),
+    Array.from(families, ([counterId, family]) =>
+      layOutFamily(context, counterId, family, enqueuedAt),
+    ),
+  );
+  return placed.flat();
+}
+
+async function layOutFamily(
+  context: StoreContext,
+  counterId: string,
+  deliveries: readonly Delivery[],
+  enqueuedAt: number,
+): Promise<readonly Placed[]> {
+  const [first] = deliveries;
+  if (first === undefined) return [];
+  const owner: Log = { ...first.to, entityId: counterId };
+  const placed = await Promise.all(
+    cut(deliveries).map((chunk) => layOutChunk(context, owner, deliveries, chunk, enqueuedAt)),
   );
   return placed.flat();
 }

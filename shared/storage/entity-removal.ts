@@ -45,6 +45,8 @@ export interface Grave {
   /** Epoch ms. */
   readonly removedAt: number;
   readonly entity: Entity;
+  /** Over how many partitions its messages are spread. */
+  readonly partitions: number;
   /** Set where only this generation of this sub-queue was purged. */
   readonly subQueue?: SubQueue;
   readonly generation?: number;

@@ -2,7 +2,7 @@ import type { EntityStore, ListPage } from '../broker/ports.ts';
 import { BrokerError, entityNotFound } from '../domain/broker-error.ts';
 import type { RandomSource } from '../domain/clock.ts';
 import type { EntityDescription } from '../domain/descriptions.ts';
-import type { Entity } from '../domain/entity.ts';
+import { type Entity, partitionsOf } from '../domain/entity.ts';
 import type { SubQueue } from '../domain/entity-path.ts';
 import type { Document, DocumentTable, DocumentWrite } from './documents.ts';
 import type { ItemKey } from './dynamo.ts';
@@ -160,7 +160,8 @@ export class DynamoEntityStore implements EntityStore {
     };
     const name = `${entity.id}.${subQueue}.${generation}`;
     const { table, namespace } = this.#settings;
-    const more = { removedAt: now, entity, subQueue, generation };
+    const partitions = partitionsOf(entity);
+    const more = { removedAt: now, entity, partitions, subQueue, generation };
     const grave = graveOf(table.name, namespace, { name, ...more });
     return await this.#replace(entity, changed, [grave]);
   }
@@ -227,7 +228,12 @@ export class DynamoEntityStore implements EntityStore {
     const written = table.transact([
       removalOf(table.name, place.key, entity.id, idleSince),
       ...heads.map((head) => headRemovalOf(messagesTable, head, idleSince)),
-      graveOf(table.name, namespace, { name: entity.id, removedAt: now, entity }),
+      graveOf(table.name, namespace, {
+        name: entity.id,
+        removedAt: now,
+        entity,
+        partitions: heads.length,
+      }),
     ]);
     const refused = await written.finally(() => this.forget(entity.key));
     return refused.length === 0;

@@ -24,7 +24,7 @@ export async function publish(
   context: StoreContext,
   { owner, deliveries, enqueuedAt, instead: replaced }: Publication,
 ): Promise<void> {
-  const placed = await layOut(context, owner, deliveries, enqueuedAt);
+  const placed = await layOut(context, deliveries, enqueuedAt);
   const place = replaced?.place as BatchPlace | undefined;
   const instead = place === undefined ? [] : removalsOf(context, place);
   const items = placed.map(({ to, block }) => toBlockItem(to, block));
@@ -133,9 +133,12 @@ async function carryOut(context: StoreContext, plan: Item, doneBefore: number): 
   await Promise.all([table.delete(key), table.delete(keyOfPlan(plan))]);
 }
 
-/** Goes on with intents of a topic that were left half done. */
-export async function resumePublications(context: StoreContext, owner: Log): Promise<void> {
-  const until = context.clock.now() - PATIENCE_MS;
+/** Goes on with what was begun until an instant, epoch ms, and left half done. */
+export async function resumePublications(
+  context: StoreContext,
+  owner: Log,
+  until = context.clock.now() - PATIENCE_MS,
+): Promise<void> {
   const { items } = await context.table.query({
     KeyConditionExpression: 'pk = :log AND sk BETWEEN :from AND :to',
     ExpressionAttributeValues: {

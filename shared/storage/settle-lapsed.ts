@@ -1,4 +1,5 @@
 import { type Block, type BlockRules, expiryOf, slotOf, surveyBlock } from '../domain/block.ts';
+import { isOfEpoch } from '../domain/lock-token.ts';
 import type { Log } from '../domain/log.ts';
 import type { LogPolicy } from '../domain/log-policy.ts';
 import { readBlocks } from './blocks.ts';
@@ -46,5 +47,6 @@ function outlasted(block: Block, number: number, rules: BlockRules): boolean {
   const expiresAt = expiryOf(block, slot, rules);
   if (slot.tag === undefined || slot.heldUntil === undefined || expiresAt === undefined)
     return false;
-  return slot.heldUntil >= expiresAt;
+  // A lock that a change of the entity ended may have ended before.
+  return isOfEpoch(slot.tag, rules.epoch) && slot.heldUntil >= expiresAt;
 }

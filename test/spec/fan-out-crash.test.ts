@@ -12,6 +12,7 @@ import {
   subscription,
 } from '../support/topic-entities.ts';
 import { type CuttingClient, cuttingClient } from '../support/topic-faults.ts';
+import { TopicItems } from '../support/topic-items.ts';
 import { instant } from './queue.ts';
 
 const COUNT = 120;
@@ -67,6 +68,14 @@ async function requireOnce(
   );
 }
 
+/** What a send was about to do, and what its subscriptions shared, is gone in the end. */
+async function requireNothingLeft(t: TestContext, broker: TestBroker): Promise<void> {
+  const items = new TopicItems(broker);
+  t.after(() => items.close());
+  await broker.units(async () => {});
+  assert.deepEqual(await items.ofEntity(await items.idOf('t')), { bodies: 0, all: 1 });
+}
+
 for (const done of [1, 2]) {
   test(`a send cut off after ${done} of ${TRANSACTIONS} transactions is finished by the sweep, once for each subscription`, async (t) => {
     const scene = await start(t);
@@ -85,6 +94,7 @@ for (const done of [1, 2]) {
       await broker.sweep();
     }
     await requireOnce(broker, PATHS, body);
+    await requireNothingLeft(t, broker);
   });
 }
 

@@ -15,6 +15,7 @@ import {
   set,
   subscription,
 } from '../support/topic-entities.ts';
+import { TopicItems } from '../support/topic-items.ts';
 import { bodies, instant, numbers } from './queue.ts';
 
 const names = (count: number) => Array.from({ length: count }, (_, i) => subscription(`s${i}`));
@@ -54,6 +55,10 @@ test('150 subscriptions, more than a transaction holds, get each message once an
   broker.clock.advance({ minutes: 2 });
   await broker.sweep();
   await eachOf(names(150), async (path) => assert.deepEqual(await counts(broker, path), {}));
+  const items = new TopicItems(broker);
+  t.after(() => items.close());
+  const { all } = await items.ofEntity(await items.idOf('t'));
+  assert.equal(all, 1, 'the topic has its counter and nothing else');
 });
 
 test('a message scheduled for 150 subscriptions comes to each of them once', async (t) => {

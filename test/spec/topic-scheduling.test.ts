@@ -158,12 +158,16 @@ test('#55 #A9 a scheduled message’s time to live counts from when it is due', 
   assert.equal(await broker.peekLock(S), undefined);
 });
 
-test('#65 scheduled for the past means now', async (t) => {
-  const broker = await start(t);
-  const past = { ScheduledEnqueueTimeUtc: instant({ seconds: -1 }) };
-  expectStatus(await broker.send('t', 'x', past), 201);
-  assert.deepEqual(await drainBodies(broker, S), ['x']);
-});
+for (const seconds of [-1, 0]) {
+  test(`#65 scheduled for ${seconds} s from now means now: nothing waits at the topic`, async (t) => {
+    const broker = await start(t);
+    const at = { ScheduledEnqueueTimeUtc: instant({ seconds }) };
+    expectStatus(await broker.send('t', 'x', at), 201);
+    assert.deepEqual(await counts(broker, 't'), { Subscription: 1 });
+    assert.deepEqual(await counts(broker, S), { Message: 1, Active: 1 });
+    assert.deepEqual(await drainBodies(broker, S), ['x']);
+  });
+}
 
 test('a scheduled message with a large body comes to each subscription whole', async (t) => {
   const broker = await start(t);

@@ -1,16 +1,15 @@
 import type { WriteRequest } from '@aws-sdk/client-dynamodb';
 import type { Block } from '../../domain/block.ts';
 import type { SubQueue } from '../../domain/entity-path.ts';
-import { LIMITS } from '../../domain/limits.ts';
 import type { Log } from '../../domain/log.ts';
 import { fromBlockItem } from '../block-item.ts';
 import { keyOf } from '../blocks.ts';
-import type { Document } from '../documents.ts';
 import { type Item, type ItemKey, keyItem } from '../dynamo.ts';
 import { gravesOf, rulesOf, subscriptionsOf } from '../entity-keys.ts';
 import type { Grave } from '../entity-removal.ts';
-import { logKey, payloadCollection } from '../keys.ts';
+import { headKey, logKey, payloadCollection } from '../keys.ts';
 import { deletePayload, payloadKeys } from '../payloads.ts';
+import { resumePublications } from '../publish.ts';
 import type { StoreContext } from '../store-context.ts';
 import type { SweepParts } from './sweep.ts';
 
@@ -55,17 +54,18 @@ async function clearGrave(parts: SweepParts, grave: Grave, limit: number): Promi
       deleteAll(context, items.map(keyOfItem)),
     );
   }
-  const isTopic = grave.entity.description.kind === 'topic';
+  const { entity } = grave;
+  if (entity.parentId !== undefined) {
+    await clearRules(parts, entity.parentId, `${entity.id}/`);
+  }
+  const isTopic = entity.description.kind === 'topic';
   return isTopic ? cleared + (await buryChildren(parts, grave, limit - cleared)) : cleared;
 }
 
 /** The logs that belong to what was removed. */
-function logsOf({ entity, subQueue, generation }: Grave): Log[] {
-  const partitions = Array.from({ length: LIMITS.partitions }, (_, partition) => partition);
-  // A subscription does not say whether its topic is partitioned; looking costs little.
-  const isWhole =
-    'enablePartitioning' in entity.description && !entity.description.enablePartitioning;
-  return partitions.slice(0, isWhole ? 1 : undefined).flatMap((partition) => {
+function logsOf({ entity, partitions: count, subQueue, generation }: Grave): Log[] {
+  const partitions = Array.from({ length: count }, (_, partition) => partition);
+  return partitions.flatMap((partition) => {
     const { id, key, parentId = id } = entity;
     const base = { entityId: id, counterId: parentId, entityKey: key, partition };
     if (subQueue !== undefined && generation !== undefined) {
@@ -81,6 +81,8 @@ function logsOf({ entity, subQueue, generation }: Grave): Log[] {
 
 async function clearLog({ context }: SweepParts, log: Log, limit: number): Promise<number> {
   const { table } = context;
+  // What was under way into other entities is theirs already.
+  await resumePublications(context, log, context.clock.now());
   return await clearCollection(context, logKey(log), limit, async (items) => {
     const blocks = items.filter((item) => item['p'] !== undefined).map(fromBlockItem);
     const isShared = ({ payload }: Block) => payload.sharedIn !== undefined;
@@ -131,24 +133,35 @@ function keyOfItem(item: Item): ItemKey {
   return { pk: item['pk']?.S ?? '', sk: item['sk']?.S ?? '' };
 }
 
+async function clearRules(
+  { documents, namespace }: SweepParts,
+  topicId: string,
+  prefix?: string,
+): Promise<number> {
+  let cleared = 0;
+  for await (const document of documents.allSoon(rulesOf(namespace, topicId), prefix)) {
+    await documents.delete({ pk: String(document['pk']), sk: String(document['sk']) });
+    cleared++;
+  }
+  return cleared;
+}
+
 /** A topic's subscriptions and rules go with it; each subscription leaves messages of its own. */
 async function buryChildren(parts: SweepParts, grave: Grave, limit: number): Promise<number> {
-  const { documents, namespace } = parts;
+  const { context, documents, namespace, clock } = parts;
   let done = 0;
-  const deleteAll = async (collection: string, before: (document: Document) => Promise<void>) => {
-    for await (const document of documents.allSoon(collection)) {
-      if (done >= limit) return;
-      await before(document);
-      await documents.delete({ pk: String(document['pk']), sk: String(document['sk']) });
-      done++;
-    }
-  };
-  await deleteAll(subscriptionsOf(namespace, grave.entity.id), async (document) => {
-    const { pk: _, sk: __, ...entity } = document;
+  for await (const document of documents.allSoon(subscriptionsOf(namespace, grave.entity.id))) {
+    if (done >= limit) return done;
+    const { pk, sk, ...entity } = document;
     const id = String(entity['id']);
+    const { partitions } = grave;
     // First the grave, then the subscription: a crash in between only buries it twice.
-    await documents.put({ pk: gravesOf(namespace), sk: id, removedAt: parts.clock.now(), entity });
-  });
-  await deleteAll(rulesOf(namespace, grave.entity.id), async () => {});
-  return done;
+    const child = { removedAt: clock.now(), entity, partitions };
+    await documents.put({ pk: gravesOf(namespace), sk: id, ...child });
+    const heads = Array.from({ length: partitions }, (_, partition) => headKey(id, partition));
+    await deleteAll(context, heads);
+    await documents.delete({ pk: String(pk), sk: String(sk) });
+    done++;
+  }
+  return done + (await clearRules(parts, grave.entity.id));
 }
