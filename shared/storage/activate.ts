@@ -178,7 +178,8 @@ async function activateTogether(
     context.signal(logKey(log));
     return true;
   }
-  for (const { reference, parts } of pieces) {
+  // Unless an earlier try of this very transaction was carried out after all.
+  for (const { reference, parts } of outcome.isRepeated ? [] : pieces) {
     const place = { reference, parts: parts.length, offset: 0, bytes: 0 };
     context.background(() => deletePayload(table, log, place));
   }

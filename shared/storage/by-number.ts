@@ -6,6 +6,7 @@ import { isHeld, type Slot } from '../domain/slot.ts';
 import { activateDue } from './activate.ts';
 import { asSeen, blockDelete, blockUpdate } from './block-writes.ts';
 import { keyOf } from './blocks.ts';
+import { decided } from './failures.ts';
 import { type Found, findByNumber } from './find-by-number.ts';
 import { logKey } from './keys.ts';
 import { moveOut } from './move.ts';
@@ -35,7 +36,7 @@ export async function breakLock(
       keyOf(log, block),
       blockUpdate([{ ...asSeen(block, slot), effect: { kind: 'set', slot: unlocked(before) } }]),
     );
-    return written.done;
+    return decided(written);
   });
 }
 
@@ -63,7 +64,7 @@ export async function reactivate(
         overlay: { properties: {} },
       },
     ]);
-    return moved.done;
+    return decided(moved);
   });
 }
 
@@ -88,7 +89,7 @@ export async function deadLetterByNumber(
         overlay: overlayOf(action),
       },
     ]);
-    return moved.done;
+    return decided(moved);
   });
 }
 
@@ -106,11 +107,12 @@ export async function removeByNumber(
     const seen = asSeen(block, slot);
     if (block.slots.size > 1) {
       const removal = blockUpdate([{ ...seen, effect: { kind: 'remove' } }]);
-      return (await table.update(keyOf(log, block), removal)).done;
+      return decided(await table.update(keyOf(log, block), removal));
     }
     const written = await table.delete(keyOf(log, block), blockDelete([seen]));
-    if (written.done) context.background(() => deletePayload(table, log, block.payload));
-    return written.done;
+    if (!decided(written)) return false;
+    context.background(() => deletePayload(table, log, block.payload));
+    return true;
   });
 }
 

@@ -2,6 +2,7 @@ import type { Block } from '../domain/block.ts';
 import { BrokerError } from '../domain/broker-error.ts';
 import type { Log } from '../domain/log.ts';
 import { removalOf } from './block-removal.ts';
+import { decided } from './failures.ts';
 import { findByNumber } from './find-by-number.ts';
 import { deletePayload } from './payloads.ts';
 import type { StoreContext } from './store-context.ts';
@@ -22,7 +23,7 @@ export async function cancelScheduled(
     const outcome = await context.table.transact(
       cancellations.map(({ block, slots }) => removalOf(context, log, block, slots)),
     );
-    if (!outcome.done) continue;
+    if (!decided(outcome)) continue;
     for (const { block, slots } of cancellations) {
       if (slots.length < block.slots.size) continue;
       context.background(() => deletePayload(context.table, log, block.payload));

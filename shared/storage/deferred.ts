@@ -8,6 +8,7 @@ import { fromBlockItem } from './block-item.ts';
 import { asSeen, blockDelete, blockUpdate } from './block-writes.ts';
 import { keyOf } from './blocks.ts';
 import { keyItem } from './dynamo.ts';
+import { decided } from './failures.ts';
 import { deletePayload, loadMessages } from './payloads.ts';
 import { messageSeen, tokenOf } from './seen.ts';
 import type { StoreContext } from './store-context.ts';
@@ -45,7 +46,7 @@ export async function receiveDeferred(
       };
     }),
   );
-  if (!outcome.done) throw notLocked();
+  if (!decided(outcome)) throw notLocked();
   return blocks.map((block) => {
     if (!isLocking) context.background(() => deletePayload(table, log, block.payload));
     const slot = slotOf(block, 0);

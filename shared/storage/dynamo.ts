@@ -42,7 +42,12 @@ export type Written =
 /** A transaction either happened, or names the items whose conditions failed, by position. */
 export type Transacted =
   | { readonly done: true }
-  | { readonly done: false; readonly refused: ReadonlyMap<number, Item | undefined> };
+  | {
+      readonly done: false;
+      readonly refused: ReadonlyMap<number, Item | undefined>;
+      /** An earlier try may have been carried out, its answer lost. */
+      readonly isRepeated: boolean;
+    };
 
 type Update = Omit<UpdateItemCommandInput, 'TableName' | 'Key'>;
 type Put = Omit<PutItemCommandInput, 'TableName' | 'Item'>;
@@ -228,7 +233,8 @@ export class Table {
       } catch (error) {
         if (!(error instanceof TransactionCanceledException)) throw error;
         const refused = refusedItems(error);
-        if (refused.size > 0) return { done: false, refused };
+        const isRepeated = (error.$metadata.attempts ?? 1) > 1;
+        if (refused.size > 0) return { done: false, refused, isRepeated };
         if (!hasConflict(error)) throw toBrokerError(error);
       }
     }

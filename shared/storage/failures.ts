@@ -36,11 +36,7 @@ export function toBrokerError(error: unknown): BrokerError {
     });
   }
   if (TIMED_OUT.has(name) || isConnectionFailure(error) || isServerFault(error)) {
-    return new BrokerError(
-      'ServiceTimeout',
-      'The operation did not complete in time; whether it took effect is not known.',
-      { cause: error, subCode: '50400' },
-    );
+    return unknownOutcome(error);
   }
   throw error;
 }
@@ -55,4 +51,25 @@ function isConnectionFailure(error: unknown): boolean {
 function isServerFault(error: unknown): boolean {
   const metadata = (error as { $metadata?: { httpStatusCode?: number } } | undefined)?.$metadata;
   return (metadata?.httpStatusCode ?? 0) >= 500;
+}
+
+/** What took effect, or not, in a write whose answer was lost. */
+export function unknownOutcome(cause?: unknown): BrokerError {
+  return new BrokerError(
+    'ServiceTimeout',
+    'The operation did not complete in time; whether it took effect is not known.',
+    { cause, subCode: '50400' },
+  );
+}
+
+/**
+ * Whether a conditional write was carried out. Where an earlier try of it may have been, without being
+ * heard of, a failed condition says nothing: throws ServiceTimeout.
+ */
+export function decided(outcome: {
+  readonly done: boolean;
+  readonly isRepeated?: boolean;
+}): boolean {
+  if (!outcome.done && outcome.isRepeated === true) throw unknownOutcome();
+  return outcome.done;
 }

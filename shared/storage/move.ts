@@ -70,7 +70,7 @@ export async function moveOut(
     mayTakePayload && only !== undefined
       ? [transferred(block, only)]
       : await copied(context, log, block, departures);
-  if (arrivals === undefined) return { done: false, refused: new Map() };
+  if (arrivals === undefined) return { done: false, refused: new Map(), isRepeated: false };
   const source: TransactWriteItem = isWhole
     ? { Delete: { ...target(context, log, block), ...blockDelete(leaving) } }
     : { Update: { ...target(context, log, block), ...removeUpdate(leaving) } };
@@ -88,7 +88,7 @@ export async function moveOut(
     }
     if (isWhole && !mayTakePayload)
       context.background(() => deletePayload(table, log, block.payload));
-  } else if (!mayTakePayload) {
+  } else if (!mayTakePayload && !outcome.isRepeated) {
     for (const { to, arrived } of arrivals) {
       context.background(() => deletePayload(table, to, arrived.payload));
     }

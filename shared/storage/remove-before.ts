@@ -4,6 +4,7 @@ import type { Log } from '../domain/log.ts';
 import type { LogPolicy } from '../domain/log-policy.ts';
 import { removalOf } from './block-removal.ts';
 import { readBlocks } from './blocks.ts';
+import { decided } from './failures.ts';
 import { FIRST_BLOCK } from './keys.ts';
 import { deletePayload } from './payloads.ts';
 import type { StoreContext } from './store-context.ts';
@@ -35,8 +36,8 @@ export async function removeBefore(
       const survey = surveyBlock(block, policy.rules, context.clock.now());
       const slots = survey.free.slice(0, maxMessages - removed);
       if (slots.length === 0) continue;
-      const { done } = await context.table.transact([removalOf(context, log, block, slots)]);
-      if (!done) continue;
+      const outcome = await context.table.transact([removalOf(context, log, block, slots)]);
+      if (!decided(outcome)) continue;
       removed += slots.length;
       if (slots.length < block.slots.size) continue;
       context.background(() => deletePayload(context.table, log, block.payload));

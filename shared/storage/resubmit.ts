@@ -7,6 +7,7 @@ import { payloadName } from './append.ts';
 import { toBlockItem } from './block-item.ts';
 import { removalOf } from './block-removal.ts';
 import { keyOf, readBlocks } from './blocks.ts';
+import { decided } from './failures.ts';
 import { takeNumbers } from './head.ts';
 import { FIRST_BLOCK, logKey } from './keys.ts';
 import { inARow, packBlocks } from './pack-blocks.ts';
@@ -73,7 +74,7 @@ async function resubmitSlots(
     return { Put: { TableName: table.name, Item: toBlockItem(to, arrival) } };
   });
   const outcome = await table.transact([removalOf(context, from, block, slots), ...arrivals]);
-  if (!outcome.done) {
+  if (!decided(outcome)) {
     for (const { reference, parts } of pieces) {
       const place = { reference, parts: parts.length, offset: 0, bytes: 0 };
       context.background(() => deletePayload(table, to, place));

@@ -9,6 +9,7 @@ import { holdsLock, type Slot } from '../domain/slot.ts';
 import { fromBlockItem } from './block-item.ts';
 import { blockUpdate, type SlotCondition } from './block-writes.ts';
 import { keyOf } from './blocks.ts';
+import { decided } from './failures.ts';
 import { logKey } from './keys.ts';
 import { type Departure, mergeOverlays, moveOut } from './move.ts';
 import type { Overlay } from './payloads.ts';
@@ -86,7 +87,7 @@ async function moveHeld(
     when: { kind: 'locked', tag: token.tag, now } as const,
   }));
   const outcome = await moveOut(context, log, block, departures, removals);
-  return outcome.done;
+  return decided(outcome);
 }
 
 /** What is given back with its deliveries used up, or too late, is not handed out again. */
@@ -131,7 +132,7 @@ async function changeInPlace(
     keyOf(log, block),
     overlay === undefined ? update : withOverlay(update, overlay),
   );
-  return written.done;
+  return decided(written);
 }
 
 function withOverlay(update: ReturnType<typeof blockUpdate>, overlay: Uint8Array) {

@@ -9,6 +9,7 @@ import { fromBlockItem } from './block-item.ts';
 import { blockDelete, blockUpdate, type SlotChange, type SlotEffect } from './block-writes.ts';
 import { deleteEmptyBlock, keyOf } from './blocks.ts';
 import type { Written } from './dynamo.ts';
+import { unknownOutcome } from './failures.ts';
 import { logKey } from './keys.ts';
 import { deletePayload } from './payloads.ts';
 import { isMove, settleByMoving } from './settle-moves.ts';
@@ -121,14 +122,6 @@ async function settleInPlace(
 
 function mayBeCarriedOut({ token, action }: BlockSettlement, block: Block | undefined): boolean {
   return action.kind === 'complete' && !block?.slots.has(token.slot);
-}
-
-function unknownOutcome(): BrokerError {
-  return new BrokerError(
-    'ServiceTimeout',
-    'The operation did not complete in time; whether it took effect is not known.',
-    { subCode: '50400' },
-  );
 }
 
 function completesAll(group: readonly BlockSettlement[], liveSlots: number): boolean {
