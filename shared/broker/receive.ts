@@ -1,3 +1,4 @@
+import { BrokerError } from '../domain/broker-error.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { logOf } from '../domain/log.ts';
@@ -44,12 +45,24 @@ export async function receive(
     }
     // What was found expired or used up on the way may have to go on from the dead-letter queue.
     if (entity.description.forwardDeadLetteredMessagesTo !== undefined) {
-      await forwardPending(parts, entity);
+      await unlessItLoses(messages, () => forwardPending(parts, entity));
     }
     if (messages.length > 0 || arrival === undefined) {
       arrival?.cancel();
       return messages;
     }
     await arrival.done;
+  }
+}
+
+/** What fails behind messages that were handed out must not lose them; the sweep does it again. */
+async function unlessItLoses(
+  messages: readonly ReceivedMessage[],
+  work: () => Promise<void>,
+): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (messages.length === 0 || !(error instanceof BrokerError)) throw error;
   }
 }

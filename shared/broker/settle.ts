@@ -34,8 +34,17 @@ export async function settle(
       return refusals.map((refusal) => (refusal === undefined ? {} : { refusal }));
     },
   );
-  if (mayDeadLetter(entity, settlements)) await forwardPending(parts, entity);
+  // The settlements are done, whatever becomes of the forwarding now; the sweep does it again.
+  if (mayDeadLetter(entity, settlements)) await tryForwardPending(parts, entity);
   return outcomes;
+}
+
+async function tryForwardPending(parts: BrokerParts, entity: Receivable): Promise<void> {
+  try {
+    await forwardPending(parts, entity);
+  } catch (error) {
+    if (!(error instanceof BrokerError)) throw error;
+  }
 }
 
 /** Whether a settlement may have left dead letters that the entity forwards. */

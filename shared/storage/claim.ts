@@ -47,7 +47,7 @@ export async function claim(
       lockedUntil === undefined
         ? await removeAll(receive, found.targets)
         : await lockAll(receive, found.targets, lockedUntil);
-    await tidy(context, log, request, found.leftovers);
+    await tidyBehind(receive, found.leftovers, claims.messages.length > 0);
     if (claims.lost.length > 0) {
       context.fronts.forget(logKey(log));
       found.remember(claims.lost);
@@ -59,6 +59,33 @@ export async function claim(
   } finally {
     for (const target of found.targets) target.release();
   }
+}
+
+/**
+ * Takes from each target. What fails for one must not lose what was taken from the others: it is
+ * thrown only where nothing was got at all.
+ */
+async function eachOf(
+  targets: readonly Target[],
+  takeFrom: (target: Target) => Promise<Claimed | undefined>,
+): Promise<readonly (Claimed | undefined)[]> {
+  const outcomes = await Promise.all(targets.map((target) => outcomeOf(takeFrom(target))));
+  const taken = outcomes.map((outcome) => ('value' in outcome ? outcome.value : undefined));
+  const failure = outcomes.find((outcome) => 'error' in outcome);
+  if (failure !== undefined && taken.every((one) => one === undefined)) throw failure.error;
+  return taken;
+}
+
+/** Tidies; a failure is thrown only where there is nothing to hand out that it would lose. */
+async function tidyBehind(
+  { context, log, request }: Receive,
+  leftovers: Scan['leftovers'],
+  hasMessages: boolean,
+): Promise<void> {
+  const outcome = await outcomeOf(tidy(context, log, request, leftovers));
+  if (!('error' in outcome)) return;
+  if (!hasMessages) throw outcome.error;
+  context.background(() => Promise.reject(outcome.error));
 }
 
 /** Scans the log, after scheduled messages that have come due were put into it. */
@@ -118,10 +145,8 @@ async function lockAll(
 ): Promise<Claims> {
   const { context, log, request, now } = receive;
   const tag = lockTag(request.rules.epoch, context.random.bytes(TAG_BYTES - 1));
-  const taken = await Promise.all(
-    targets.map((target) =>
-      take(receive, target, (slot) => claimed(slot, tag, lockedUntil, request.rules), tag),
-    ),
+  const taken = await eachOf(targets, (target) =>
+    take(receive, target, (slot) => claimed(slot, tag, lockedUntil, request.rules), tag),
   );
   const claims = taken.filter((claim) => claim !== undefined);
   noteLastDeliveries(receive, claims, lockedUntil);
@@ -169,10 +194,8 @@ async function removeAll(receive: Receive, targets: readonly Target[]): Promise<
     targets.map(({ block }) => block),
   );
   // Where the body is gone, somebody else has had the message meanwhile.
-  const taken = await Promise.all(
-    targets.map((target) =>
-      loaded.has(target.block) ? take(receive, target, undefined) : undefined,
-    ),
+  const taken = await eachOf(targets, async (target) =>
+    loaded.has(target.block) ? await take(receive, target, undefined) : undefined,
   );
   context.gauge.left(log);
   const messages = taken.flatMap((claim) =>

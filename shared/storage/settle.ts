@@ -103,7 +103,12 @@ async function settleInPlace(
     const written = await write(context, log, pending, isLast, now);
     if (written.done) {
       context.gauge.left(log);
-      await afterwards(context, log, pending, isLast, written, policy);
+      try {
+        await afterwards(context, log, pending, isLast, written, policy);
+      } catch (error) {
+        // The settlement is done; what is left to tidy is found by the next receiver.
+        context.background(() => Promise.reject(error));
+      }
       return pending;
     }
     const block = written.old && fromBlockItem(written.old);
