@@ -105,8 +105,9 @@ async function find(
     scan(context, log, request, now),
   ]);
   if ('error' in activation) {
-    // What the scan chose must not stay reserved.
+    // What the scan chose must not stay reserved, nor be passed over.
     for (const target of found.targets) target.release();
+    context.fronts.forget(logKey(log));
     throw activation.error;
   }
   if (!activation.value || found.targets.length > 0) return found;
