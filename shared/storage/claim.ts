@@ -9,6 +9,7 @@ import { blockDelete, blockUpdate, type SlotChange } from './block-writes.ts';
 import { keyOf } from './blocks.ts';
 import type { Written } from './dynamo.ts';
 import { logKey } from './keys.ts';
+import { outcomeOf } from './outcome-of.ts';
 import { deletePayload, loadMessages } from './payloads.ts';
 import { type Scan, type ScanRequest, scan, type Target } from './scan.ts';
 import { messageSeen, tokenOf } from './seen.ts';
@@ -112,16 +113,6 @@ async function find(
   }
   if (!activation.value || found.targets.length > 0) return found;
   return await scan(context, log, request, now);
-}
-
-async function outcomeOf<Value>(
-  work: Promise<Value>,
-): Promise<{ readonly value: Value } | { readonly error: unknown }> {
-  try {
-    return { value: await work };
-  } catch (error) {
-    return { error };
-  }
 }
 
 interface Receive {

@@ -19,6 +19,7 @@ import {
   type UpdateItemCommandInput,
   type WriteRequest,
 } from '@aws-sdk/client-dynamodb';
+import { chunks } from './chunks.ts';
 import { toBrokerError } from './failures.ts';
 import type { UnitMeter } from './unit-meter.ts';
 
@@ -291,13 +292,4 @@ export async function pauseBeforeRetry(tries: number, triesMax: number): Promise
   }
   const ms = Math.random() * 5 * 2 ** tries;
   await new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-/** Splits a list into runs of at most `size`. */
-export function chunks<T>(list: readonly T[], size: number): T[][] {
-  const runs: T[][] = [];
-  for (let start = 0; start < list.length; start += size) {
-    runs.push(list.slice(start, start + size));
-  }
-  return runs;
 }
