@@ -1,5 +1,9 @@
 import { Agent } from 'node:http';
-import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import {
+  DynamoDBClient,
+  type DynamoDBClientConfig,
+  ListTablesCommand,
+} from '@aws-sdk/client-dynamodb';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 
 /** More than requests ever run at once against one engine, so that none waits for a socket. */
@@ -25,11 +29,19 @@ const MADE_UP_IDENTITY = {
   },
 } satisfies DynamoDBClientConfig;
 
+export interface DynamoClientOptions {
+  /** Whether the engine answers a transaction before it is committed (see Engine). */
+  readonly commitsLate?: boolean;
+}
+
 /**
  * A client for the engine at an endpoint. Its credentials are made up, unless `DYNAMODB_ENDPOINT`
  * and AWS credentials are both in the environment: then the engine may be one that checks them.
  */
-export function createDynamoClient(endpoint: string): DynamoDBClient {
+export function createDynamoClient(
+  endpoint: string,
+  { commitsLate = false }: DynamoClientOptions = {},
+): DynamoDBClient {
   // Meant for those who deploy; whoever runs the local server has chosen their Node.
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
   const client = new DynamoDBClient({
@@ -44,7 +56,26 @@ export function createDynamoClient(endpoint: string): DynamoDBClient {
   });
   // It walks through every request and answer to tell a logger that nobody has set.
   client.middlewareStack.remove('loggerMiddleware');
+  if (commitsLate) awaitCommits(client);
   return client;
+}
+
+/**
+ * Asks such an engine something more before a transaction counts as done. It works in one line, so
+ * whatever it answers afterwards it answers after the commit.
+ */
+function awaitCommits(client: DynamoDBClient): void {
+  client.middlewareStack.add(
+    (next, { commandName }) =>
+      async (args) => {
+        const result = await next(args);
+        if (commandName === 'TransactWriteItemsCommand') {
+          await client.send(new ListTablesCommand({ Limit: 1 }));
+        }
+        return result;
+      },
+    { step: 'initialize', name: 'awaitCommits' },
+  );
 }
 
 function identity(env: NodeJS.ProcessEnv) {

@@ -12,6 +12,8 @@ export interface Recipe {
   /** As users are told, for instance `DynamoDB Local (Java 17)`. */
   readonly name: string;
   readonly command: string;
+  /** Whether a transaction is answered before it is in the file. */
+  readonly commitsLate: boolean;
   /** Without a directory the data lives in memory. */
   arguments(port: number, dataDirectory: string | undefined): readonly string[];
 }
@@ -46,6 +48,7 @@ function dynamoDbLocal(): Recipe | { readonly missing: string } {
   return {
     name: `DynamoDB Local (Java ${java.major})`,
     command: java.command,
+    commitsLate: true,
     arguments: (port, dataDirectory) => [
       ...JVM_FLAGS,
       `-Djava.library.path=${join(library, 'DynamoDBLocal_lib')}`,
@@ -75,6 +78,7 @@ function dynoxide(): Recipe | { readonly missing: string } {
     return {
       name: 'dynoxide',
       command,
+      commitsLate: false,
       arguments: (port, dataDirectory) => [
         ...['--port', String(port)],
         ...(dataDirectory === undefined

@@ -23,6 +23,11 @@ export interface Engine {
   readonly name: string;
   /** Whether it was started here, so that nobody else works on its data. */
   readonly startedHere: boolean;
+  /**
+   * Whether it answers a transaction when the commit is in line, not done: killed at that moment, it
+   * loses what it acknowledged. So does DynamoDB Local where it writes to a file.
+   */
+  readonly commitsLate: boolean;
   /** Resolves with the reason should the engine end without having been asked to. */
   readonly failed: Promise<string>;
   /** Ends the engine if it was started here. Resolves once it is gone. */
@@ -51,6 +56,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
   return answering(engine, {
     endpoint: `http://${HOST}:${port}`,
     name: `${recipe.name}, ${directory ? `data in ${directory}` : 'in memory'}`,
+    commitsLate: recipe.commitsLate && directory !== undefined,
   });
 }
 
@@ -65,6 +71,7 @@ function engineElsewhere(endpoint: string, { kind, dataDirectory }: EngineOption
     endpoint,
     name: `the one at ${endpoint}`,
     startedHere: false,
+    commitsLate: false,
     failed: new Promise(() => {}),
     stop: async () => {},
   };
@@ -123,7 +130,7 @@ async function freePort(): Promise<number> {
 
 async function answering(
   process: GuardedProcess,
-  { endpoint, name }: Pick<Engine, 'endpoint' | 'name'>,
+  known: Pick<Engine, 'endpoint' | 'name' | 'commitsLate'>,
 ): Promise<Engine> {
   let ended: string | undefined;
   let stopping = false;
@@ -136,7 +143,7 @@ async function answering(
     await process.stop();
   };
   const deadline = Date.now() + START_MS_MAX;
-  while (!(await answers(endpoint))) {
+  while (!(await answers(known.endpoint))) {
     if (ended !== undefined) throw new StartupError(`The engine did not start: ${ended}`);
     if (Date.now() > deadline) {
       await stop();
@@ -144,7 +151,7 @@ async function answering(
     }
     await delay(POLL_MS);
   }
-  return { endpoint, name, startedHere: true, failed, stop };
+  return { ...known, startedHere: true, failed, stop };
 }
 
 /** Any answer will do: an engine that can refuse an unsigned request can serve a signed one. */

@@ -33,7 +33,7 @@ export async function serveNamespace(
   engine: Engine,
   { host, port, tier, say, reportError }: NamespaceOptions,
 ): Promise<LocalNamespace> {
-  const client = createDynamoClient(engine.endpoint);
+  const client = createDynamoClient(engine.endpoint, engine);
   await ensureTables(client, LOCAL_TABLES);
   say(`Tables are ready: ${Object.values(LOCAL_TABLES).join(', ')}`);
 
