@@ -1,5 +1,5 @@
 import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
@@ -15,6 +15,7 @@ import { StartupError } from './startup-error.ts';
 const HOST = '127.0.0.1';
 const START_MS_MAX = 60_000;
 const POLL_MS = 20;
+const TRIES_MAX = 3;
 
 /** A running engine that speaks the DynamoDB API. */
 export interface Engine {
@@ -51,13 +52,20 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
   const directory = options.dataDirectory && resolve(options.dataDirectory);
   if (directory) requireWritable(directory);
   const recipe = chooseRecipe(options.kind ?? process.env['DYNABUS_ENGINE'], directory);
-  const port = await freePort();
-  const engine = startGuarded(recipe.command, recipe.arguments(port, directory), directory);
-  return answering(engine, {
-    endpoint: `http://${HOST}:${port}`,
-    name: `${recipe.name}, ${directory ? `data in ${directory}` : 'in memory'}`,
-    commitsLate: recipe.commitsLate && directory !== undefined,
-  });
+  for (let tries = 1; ; tries++) {
+    const port = await freePort();
+    const engine = startGuarded(recipe.command, recipe.arguments(port, directory), directory);
+    try {
+      return await answering(engine, {
+        endpoint: `http://${HOST}:${port}`,
+        name: `${recipe.name}, ${directory ? `data in ${directory}` : 'in memory'}`,
+        commitsLate: recipe.commitsLate && directory !== undefined,
+      });
+    } catch (error) {
+      // Between our look at the port and the engine's, somebody else may have taken it.
+      if (tries === TRIES_MAX || (await isFree(port))) throw error;
+    }
+  }
 }
 
 function engineElsewhere(endpoint: string, { kind, dataDirectory }: EngineOptions): Engine {
@@ -118,14 +126,29 @@ function requireWritable(directory: string): void {
 }
 
 async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(0, HOST, resolve);
-  });
+  const server = await listenOn(0);
   const address = server.address();
   await new Promise((resolve) => server.close(resolve));
   if (address === null || typeof address === 'string') throw new Error('A TCP server has a port.');
   return address.port;
+}
+
+async function isFree(port: number): Promise<boolean> {
+  try {
+    const server = await listenOn(port);
+    await new Promise((resolve) => server.close(resolve));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function listenOn(port: number): Promise<Server> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(port, HOST, resolve);
+  });
+  return server;
 }
 
 async function answering(
@@ -154,12 +177,15 @@ async function answering(
   return { ...known, startedHere: true, failed, stop };
 }
 
-/** Any answer will do: an engine that can refuse an unsigned request can serve a signed one. */
+/**
+ * A refusal will do: an engine that can refuse an unsigned request can serve a signed one. What
+ * others might answer on this port bears no request id.
+ */
 async function answers(endpoint: string): Promise<boolean> {
   try {
     const response = await fetch(endpoint, { signal: AbortSignal.timeout(1000) });
     await response.arrayBuffer();
-    return true;
+    return response.headers.has('x-amzn-requestid');
   } catch {
     return false;
   }

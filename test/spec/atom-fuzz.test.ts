@@ -10,12 +10,15 @@ import { expectStatus, type TestBroker } from '../support/test-broker.ts';
 /**
  * Spoilt requests over HTTP, against the real stores: each is answered within a second, by a 4xx with
  * an error body that changes nothing, or soundly where it still makes sense. `FUZZ_SEED` repeats a
- * run; fast-check shrinks and prints what failed.
+ * run, `FUZZ_RUNS` searches longer; fast-check shrinks and prints what failed.
  */
 
-const RUNS = 2000;
+const RUNS = Number(process.env['FUZZ_RUNS'] || 1000);
 const SEED = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31));
-const MS_MAX = 1000;
+/** Of this process, server and all: what else runs on the machine must not fail a test. */
+const PROCESSOR_MS_MAX = 1000;
+/** To look at everything costs several times what a spoilt request does. */
+const REFUSALS_PER_LOOK = 10;
 
 const QUEUE = entry(
   'QueueDescription',
@@ -99,9 +102,10 @@ async function ask(
   path: string,
   options: { readonly body?: string; readonly headers?: Readonly<Record<string, string>> },
 ): Promise<Answer> {
-  const startedAt = performance.now();
+  const before = process.cpuUsage();
   const answer = await broker.request(method, path, options);
-  assert.ok(performance.now() - startedAt < MS_MAX, 'answered within a second');
+  const { user, system } = process.cpuUsage(before);
+  assert.ok((user + system) / 1000 < PROCESSOR_MS_MAX, 'answered within a second');
   return answer;
 }
 
@@ -165,13 +169,15 @@ test(`${RUNS} spoilt paths are refused and change nothing, unless they still mak
         assert.ok(answer.status >= 400 && answer.status < 500, `${method} ${sent}: ${answer.text}`);
         assert.match(answer.headers.get('x-dynabus-error') ?? '', /^\w+$/);
         assert.match(answer.text, /"trackingId":"|TrackingId:/);
-        if (method !== 'GET')
-          assert.deepEqual(await picture(broker), before, 'nothing has changed');
         refused++;
+        if (refused % REFUSALS_PER_LOOK === 0) {
+          assert.deepEqual(await picture(broker), before, 'nothing has changed');
+        }
       },
     ),
     { numRuns: RUNS, seed: SEED },
   );
+  assert.deepEqual(await picture(broker), before, 'nothing has changed');
   t.diagnostic(`${refused} of ${RUNS} were refused`);
   assert.ok(refused > RUNS / 4);
 });
