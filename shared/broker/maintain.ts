@@ -35,7 +35,7 @@ export async function resubmit(
   return await parts.messages.resubmit(
     logOf(entity, path.subQueue, 0),
     logOf(entity, 'main', 0),
-    maxMessages,
+    { maxMessages, timeToLiveMsMax: policyOf(entity, 'main', 0).rules.defaultTimeToLiveMs },
     policyOf(entity, path.subQueue, 0),
   );
 }

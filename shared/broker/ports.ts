@@ -201,7 +201,13 @@ export interface MessageStore {
    * Sends up to `maxMessages` dead letters that nobody holds to the main queue again, each in one
    * transaction, so that it never is in both or neither. Returns how many.
    */
-  resubmit(log: Log, to: Log, maxMessages: number, policy: LogPolicy): Promise<number>;
+  resubmit(log: Log, to: Log, request: ResubmitRequest, policy: LogPolicy): Promise<number>;
+}
+
+export interface ResubmitRequest {
+  readonly maxMessages: number;
+  /** What the main queue lowers the messages' own to; absent = nothing. */
+  readonly timeToLiveMsMax: number | undefined;
 }
 
 /** A subscription and the rules that decide what it gets. */

@@ -7,6 +7,7 @@ import type {
   PeekRequest,
   Publication,
   RemoveBeforeRequest,
+  ResubmitRequest,
   RoomRequest,
   TokenSettlement,
 } from '../broker/ports.ts';
@@ -125,7 +126,7 @@ export class DynamoMessageStore implements MessageStore {
     return removeBefore(this.#context, log, request, policy);
   }
 
-  resubmit(log: Log, to: Log, maxMessages: number, policy: LogPolicy) {
-    return resubmit(this.#context, log, to, maxMessages, policy);
+  resubmit(log: Log, to: Log, request: ResubmitRequest, policy: LogPolicy) {
+    return resubmit(this.#context, log, to, request, policy);
   }
 }

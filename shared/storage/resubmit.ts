@@ -1,8 +1,9 @@
 import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
+import type { ResubmitRequest } from '../broker/ports.ts';
 import { type Block, surveyBlock } from '../domain/block.ts';
 import type { Log } from '../domain/log.ts';
 import type { LogPolicy } from '../domain/log-policy.ts';
-import type { Message } from '../domain/message.ts';
+import { lowerTimeToLive, type Message } from '../domain/message.ts';
 import { payloadName } from './append.ts';
 import { toBlockItem } from './block-item.ts';
 import { removalOf } from './block-removal.ts';
@@ -25,7 +26,7 @@ export async function resubmit(
   context: StoreContext,
   from: Log,
   to: Log,
-  maxMessages: number,
+  { maxMessages, timeToLiveMsMax }: ResubmitRequest,
   policy: LogPolicy,
 ): Promise<number> {
   let moved = 0;
@@ -39,7 +40,8 @@ export async function resubmit(
     for (const block of page.blocks) {
       const { free } = surveyBlock(block, policy.rules, context.clock.now());
       const slots = free.slice(0, maxMessages - moved);
-      if (slots.length > 0) moved += await resubmitSlots(context, from, to, block, slots);
+      const taken = { block, slots, timeToLiveMsMax };
+      if (slots.length > 0) moved += await resubmitSlots(context, from, to, taken);
       if (moved >= maxMessages) break;
     }
     start = page.next;
@@ -47,19 +49,23 @@ export async function resubmit(
   return moved;
 }
 
+interface Taken extends Pick<ResubmitRequest, 'timeToLiveMsMax'> {
+  readonly block: Block;
+  readonly slots: readonly number[];
+}
+
 /** Returns how many went: all of them, or none where somebody got at the block in between. */
 async function resubmitSlots(
   context: StoreContext,
   from: Log,
   to: Log,
-  block: Block,
-  slots: readonly number[],
+  { block, slots, timeToLiveMsMax }: Taken,
 ): Promise<number> {
   const { table, random, clock } = context;
   const now = clock.now();
   const loaded = await loadMessages(table, from, [block]);
   if (!loaded.has(block)) return 0;
-  const messages = slots.map((slot) => asNew(loaded.at(block, slot)));
+  const messages = slots.map((slot) => asNew(loaded.at(block, slot), timeToLiveMsMax));
   const packed = packBlocks(to, inARow(messages), now, () => payloadName(random));
   const pieces = packed.flatMap(({ payload: { reference }, parts }) =>
     reference === undefined ? [] : [{ reference, parts }],
@@ -89,12 +95,12 @@ async function resubmitSlots(
   return slots.length;
 }
 
-function asNew(message: Message): Message {
+function asNew(message: Message, timeToLiveMsMax: number | undefined): Message {
   const { deadLetterSource: _, ...rest } = message;
   const {
     DeadLetterReason: __,
     DeadLetterErrorDescription: ___,
     ...properties
   } = message.properties;
-  return { ...rest, properties };
+  return lowerTimeToLive({ ...rest, properties }, timeToLiveMsMax);
 }

@@ -68,6 +68,18 @@ test('a time to live begins anew when a dead letter is resubmitted', async (t) =
   assert.equal(message?.body, 'a');
 });
 
+test('a time to live above the default of the queue is lowered when a dead letter is resubmitted', async (t) => {
+  const broker = await startQueue(t);
+  await sendTogether(broker, [{ Body: 'a', BrokerProperties: { TimeToLive: 600 } }]);
+  await lockAndSettle(broker, 'deadLetter');
+  await broker.updateQueue('q', { DefaultMessageTimeToLive: 'PT30S' });
+
+  assert.equal(await broker.resubmit(DEAD), 1);
+
+  const [message] = await broker.peek('q');
+  assert.equal(message?.broker.TimeToLive, 30);
+});
+
 test('only dead letters can be resubmitted', async (t) => {
   const broker = await startQueue(t, {}, 'a');
   expectStatus(await broker.post('q', '$resubmit', {}), 400);
