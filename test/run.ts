@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startEngine } from '../local/engine.ts';
 import { StartupError } from '../local/startup-error.ts';
+import { bundleTests } from './bundle.ts';
 
 /**
  * `npm test`: all tests over one engine, in one invocation of the test runner, so that one tally
@@ -28,11 +29,11 @@ async function main(filters: readonly string[]): Promise<number> {
     return 1;
   }
   try {
-    const engine = await startEngine();
+    const [engine, bundles] = await Promise.all([startEngine(), bundleTests(ROOT, files)]);
     const seconds = (performance.now() / 1000).toFixed(1);
     console.log(`${files.length} test files; engine ready after ${seconds} s: ${engine.name}`);
     try {
-      return await runTests(files, engine.endpoint);
+      return await runTests(bundles, engine.endpoint);
     } finally {
       await engine.stop();
     }
@@ -54,7 +55,6 @@ async function runTests(files: readonly string[], endpoint: string): Promise<num
   const runner = spawn(
     process.execPath,
     [
-      ...['--import', 'tsx'],
       '--test',
       // Both are the defaults of some version of Node. Where a program reads, the tally must be last,
       // and `spec` puts the failures after it.

@@ -47,11 +47,12 @@ export class SizeGauge {
     return reading !== undefined && this.#monotonicNow() - reading.measuredAt < FULL_MS;
   }
 
-  /** Something left a log: who was told that it is full may ask again. */
-  left(log: Log): void {
-    const reading = this.#readings.get(keyOf(log));
+  /** Something left a log: who was told that it, or the topic above it, is full may ask again. */
+  left({ counterId, partition }: Log): void {
+    const key = keyOf({ entityId: counterId, partition });
+    const reading = this.#readings.get(key);
     if (reading === undefined) return;
-    this.#readings.set(keyOf(log), { ...reading, measuredAt: Number.NEGATIVE_INFINITY });
+    this.#readings.set(key, { ...reading, measuredAt: Number.NEGATIVE_INFINITY });
   }
 
   /** Notes a measurement that began when `bytesIn` had come in. */
@@ -62,6 +63,6 @@ export class SizeGauge {
   }
 }
 
-function keyOf({ entityId, partition }: Log): string {
+function keyOf({ entityId, partition }: Pick<Log, 'entityId' | 'partition'>): string {
   return `${entityId}.${partition}`;
 }
