@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import { createServer, type Server as NetServer } from 'node:net';
+import type { Readable } from 'node:stream';
 import { createAdaptorServer } from '@hono/node-server';
 import { StartupError } from './startup-error.ts';
 
@@ -35,7 +36,11 @@ export interface LocalServer {
 /** Serves an app on node:http. Throws StartupError where the address cannot be had. */
 export async function startServer({ app, host, port }: ServerOptions): Promise<LocalServer> {
   const server = createAdaptorServer({
-    fetch: (request, bindings) => app.fetch(request, bindings),
+    fetch: async (request, bindings) => {
+      const response = await app.fetch(request, bindings);
+      discardRest(bindings.incoming);
+      return response;
+    },
     serverOptions: { keepAliveTimeout: KEEP_ALIVE_MS },
   }) as Server;
   await listen(server, host, port);
@@ -56,6 +61,16 @@ export async function requireFreePort(host: string, port: number): Promise<void>
   const probe = createServer();
   await listen(probe, host, port);
   await new Promise((resolve) => probe.close(resolve));
+}
+
+/**
+ * Lets go what an app refused without having read it all. Left to the adapter it would stop the
+ * connection for a moment and then break it, under the next request of a client that did no wrong.
+ */
+function discardRest(incoming: Readable): void {
+  if (incoming.readableEnded) return;
+  incoming.removeAllListeners('data');
+  incoming.resume();
 }
 
 function listen(server: NetServer, host: string, port: number): Promise<void> {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { Agent, request } from 'node:http';
 import { test } from 'node:test';
 import { startServer } from '../../local/server.ts';
 
@@ -13,6 +14,32 @@ test('a large body arrives and returns unchanged', async (t) => {
   const response = await fetch(server.url, { method: 'POST', body });
 
   assert.deepEqual(new Uint8Array(await response.arrayBuffer()), body);
+});
+
+test('a connection serves on after a body that was not read to its end', async (t) => {
+  const app = {
+    fetch: async ({ body }: Request) => {
+      for await (const _ of body ?? []) return new Response('enough');
+      return new Response('nothing');
+    },
+  };
+  const server = await startServer({ app, host: '127.0.0.1', port: 0 });
+  t.after(() => server.close());
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  t.after(() => agent.destroy());
+  const post = (body: Buffer) =>
+    new Promise<{ text: string; isReused: boolean }>((resolve, reject) => {
+      const options = { method: 'POST', agent };
+      const sent = request(server.url, options, async (response) => {
+        const text = Buffer.concat(await response.toArray()).toString();
+        resolve({ text, isReused: sent.reusedSocket });
+      });
+      sent.on('error', reject).end(body);
+    });
+
+  assert.deepEqual(await post(Buffer.alloc(1024 * 1024)), { text: 'enough', isReused: false });
+
+  assert.deepEqual(await post(Buffer.alloc(1)), { text: 'enough', isReused: true });
 });
 
 test('closing lets the request under way finish and waits for no idle connection', async () => {

@@ -139,7 +139,7 @@ test(`${RUNS} spoilt bodies are refused and change nothing, unless they still ma
         before.set(path, text);
       },
     ),
-    { numRuns: RUNS, seed: SEED },
+    { numRuns: RUNS, seed: SEED, includeErrorInReport: true },
   );
   t.diagnostic(`${refused} of ${RUNS} were refused`);
   assert.ok(refused > RUNS / 2);
@@ -175,7 +175,7 @@ test(`${RUNS} spoilt paths are refused and change nothing, unless they still mak
         }
       },
     ),
-    { numRuns: RUNS, seed: SEED },
+    { numRuns: RUNS, seed: SEED, includeErrorInReport: true },
   );
   assert.deepEqual(await picture(broker), before, 'nothing has changed');
   t.diagnostic(`${refused} of ${RUNS} were refused`);

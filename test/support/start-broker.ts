@@ -11,7 +11,11 @@ import { ManualClock } from './manual-clock.ts';
 import { TestBroker } from './test-broker.ts';
 
 export const ROOT_KEY = 'SAS_KEY_VALUE';
-export const TABLES = { entities: 'test-entities', messages: 'test-messages' } as const;
+/** Of this process alone: some tests look through all that is there. */
+export const TABLES = {
+  entities: `test-${process.pid}-entities`,
+  messages: `test-${process.pid}-messages`,
+} as const;
 
 export interface StartOptions {
   /** Makes the run repeatable. */
