@@ -36,7 +36,7 @@ export function compose(settings: ComposeSettings): Composition {
     clock,
     random,
     namespace: { name: namespace, tier: settings.tier ?? 'Standard' },
-    forwardPending: parts.forwardPending,
+    sendOn: parts.sendOn,
   });
   const app = runtimeApp(
     parts,

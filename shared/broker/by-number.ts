@@ -13,7 +13,7 @@ import {
 } from './addressed.ts';
 import type { DeferredOptions, OperatorAction, ReceivedMessage } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
-import { forwardDue } from './forward-pending.ts';
+import { forwardDue, sendOn } from './forward-pending.ts';
 import { requireAction } from './settle.ts';
 
 /** What is done to messages named by their sequence numbers. */
@@ -74,6 +74,7 @@ export async function operate(
       isKnown && (await operateOne(parts, entity, path, operation, partition, sequence)),
     );
   }
+  await sendOn(parts, entity);
   return outcomes;
 }
 

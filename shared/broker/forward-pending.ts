@@ -1,10 +1,11 @@
-import type { Entity } from '../domain/entity.ts';
+import { BrokerError } from '../domain/broker-error.ts';
+import { type Entity, forwards } from '../domain/entity.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
 import { logOf } from '../domain/log.ts';
 import { policyOf, type Receivable } from '../domain/log-policy.ts';
 import type { BrokerParts } from './broker-parts.ts';
 import type { Copy, StoredBatch } from './ports.ts';
-import { forward, route } from './route.ts';
+import { forward, route, withSource } from './route.ts';
 
 /**
  * Sends on what waits in an entity: scheduled messages of a topic that have come due, messages that
@@ -26,14 +27,26 @@ export async function forwardPending(parts: BrokerParts, entity: Entity): Promis
     await parts.messages.forwardAll(log, policyOf(source, 'main', 0), send);
   }
   if (forwardDeadLetteredMessagesTo !== undefined) {
-    const withSource = ({ sequence, message }: Copy): Copy => ({
-      sequence,
-      message: { ...message, deadLetterSource: entity.name },
-    });
     const log = logOf(entity, 'deadLetter', 0);
     const policy = policyOf(source, 'deadLetter', 0);
-    const send = sendingOn(parts, entity, forwardDeadLetteredMessagesTo, withSource);
+    const send = sendingOn(parts, entity, forwardDeadLetteredMessagesTo, (copy) =>
+      withSource(copy, entity),
+    );
     await parts.messages.forwardAll(log, policy, send);
+  }
+}
+
+/**
+ * Sends on what an operation left in an entity that forwards. The operation is done, whatever becomes
+ * of this: what fails is left to the sweep.
+ */
+export async function sendOn(parts: BrokerParts, entity: Entity): Promise<void> {
+  if (!forwards(entity)) return;
+  try {
+    await forwardPending(parts, entity);
+  } catch (error) {
+    if (!(error instanceof BrokerError)) throw error;
+    parts.messages.leaveToSweep(logOf(entity, 'main', 0));
   }
 }
 

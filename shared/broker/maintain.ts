@@ -4,6 +4,7 @@ import { logOf } from '../domain/log.ts';
 import { policyOf } from '../domain/log-policy.ts';
 import { findReceivable, requireSendable } from './addressed.ts';
 import type { BrokerParts } from './broker-parts.ts';
+import { sendOn } from './forward-pending.ts';
 
 /** What is done to many messages at once. */
 
@@ -32,12 +33,14 @@ export async function resubmit(
   }
   const entity = await findReceivable(parts, path);
   requireSendable(entity);
-  return await parts.messages.resubmit(
+  const resubmitted = await parts.messages.resubmit(
     logOf(entity, path.subQueue, 0),
     logOf(entity, 'main', 0),
     { maxMessages, timeToLiveMsMax: policyOf(entity, 'main', 0).rules.defaultTimeToLiveMs },
     policyOf(entity, path.subQueue, 0),
   );
+  await sendOn(parts, entity);
+  return resubmitted;
 }
 
 /** Others may purge or change the entity at the same time; they are soon done. */

@@ -109,9 +109,9 @@ export class Management {
     requireMatch(ifMatch, entityTag(current));
     const description = this.#describe(settings, current.description);
     await this.#requireForwarding(at, description);
-    const { entities, clock, forwardPending } = this.#parts;
+    const { entities, clock, sendOn } = this.#parts;
     const updated = await entities.update(current, description, clock.now());
-    if (forwards(description)) await forwardPending(updated);
+    await sendOn(updated);
     return updated;
   }
 
@@ -257,10 +257,4 @@ function managedPath(path: string, kind?: EntityDescription['kind']): EntityPath
     throw badValue(`The path '${at.name}' is not that of a ${kind}.`);
   }
   return at;
-}
-
-function forwards(description: EntityDescription): boolean {
-  if (description.kind === 'topic') return false;
-  const { forwardTo, forwardDeadLetteredMessagesTo } = description;
-  return forwardTo !== undefined || forwardDeadLetteredMessagesTo !== undefined;
 }

@@ -156,6 +156,8 @@ export interface MessageStore {
   forwardDue(log: Log, forward: Forward): Promise<boolean>;
   /** Sends on what can be had from a log that forwards. True = there was something. */
   forwardAll(log: Log, policy: LogPolicy, forward: Forward): Promise<boolean>;
+  /** Has the sweep send on what waits in an entity that forwards. */
+  leaveToSweep(log: Log): void;
   /** Hands out what can be had now, in order. */
   claim(log: Log, request: ClaimRequest): Promise<readonly ReceivedMessage[]>;
   /** Settles each message whose lock is live; for each a refusal, or nothing once settled. In order. */

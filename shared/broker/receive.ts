@@ -1,4 +1,3 @@
-import { BrokerError } from '../domain/broker-error.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { logOf } from '../domain/log.ts';
@@ -6,7 +5,7 @@ import { policyOf } from '../domain/log-policy.ts';
 import { findReceivable, requireNotForwarding, requireReceivable } from './addressed.ts';
 import type { ReceivedMessage, ReceiveOptions } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
-import { forwardPending, forwardTopicDue } from './forward-pending.ts';
+import { forwardTopicDue, sendOn } from './forward-pending.ts';
 import type { ClaimRequest } from './ports.ts';
 import { settleLapsed } from './settle-lapsed.ts';
 
@@ -45,24 +44,12 @@ export async function receive(
     }
     // What was found expired or used up on the way may have to go on from the dead-letter queue.
     if (entity.description.forwardDeadLetteredMessagesTo !== undefined) {
-      await unlessItLoses(messages, () => forwardPending(parts, entity));
+      await sendOn(parts, entity);
     }
     if (messages.length > 0 || arrival === undefined) {
       arrival?.cancel();
       return messages;
     }
     await arrival.done;
-  }
-}
-
-/** What fails behind messages that were handed out must not lose them; the sweep does it again. */
-async function unlessItLoses(
-  messages: readonly ReceivedMessage[],
-  work: () => Promise<void>,
-): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    if (messages.length === 0 || !(error instanceof BrokerError)) throw error;
   }
 }

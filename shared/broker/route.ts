@@ -80,11 +80,11 @@ async function routeTopic(
         entity,
         copies.map((copy) => numbered(copy, first)),
       )),
-      ...deadLettered(
+      ...(await bury(
+        parts,
         entity,
-        'deadLetter',
         failures.map((failure) => numbered(failure, first)),
-      ),
+      )),
     ]),
   );
   return deliveries.flat();
@@ -116,8 +116,27 @@ async function arrive(
             ...(defaultTimeToLiveMs === undefined ? {} : { timeToLiveMsMax: defaultTimeToLiveMs }),
           },
         ]),
-    ...deadLettered(entity, 'deadLetter', refused),
+    ...(await bury(parts, entity, refused)),
   ];
+}
+
+/** What becomes of dead letters: they stay in the dead-letter queue, or are forwarded. */
+async function bury(
+  parts: BrokerParts,
+  entity: Entity<QueueDescription | SubscriptionDescription>,
+  copies: readonly Copy[],
+): Promise<readonly Delivery[]> {
+  const { forwardDeadLetteredMessagesTo: destination } = entity.description;
+  if (destination === undefined || copies.length === 0) {
+    return deadLettered(entity, 'deadLetter', copies);
+  }
+  const dead = copies.map((copy) => withSource(copy, entity));
+  return await forward(parts, entity, destination, dead);
+}
+
+/** A dead letter that leaves its entity says where it comes from. */
+export function withSource({ sequence, message }: Copy, { name }: Entity): Copy {
+  return { sequence, message: { ...message, deadLetterSource: name } };
 }
 
 /**

@@ -10,7 +10,7 @@ import { requirePropertiesFit } from '../domain/property-limits.ts';
 import { findReceivable } from './addressed.ts';
 import type { RenewalOutcome, Settlement, SettlementAction, SettlementOutcome } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
-import { forwardPending } from './forward-pending.ts';
+import { sendOn } from './forward-pending.ts';
 
 /** Settles messages, each on its own; see `Broker.settle`. */
 export async function settle(
@@ -34,17 +34,8 @@ export async function settle(
       return refusals.map((refusal) => (refusal === undefined ? {} : { refusal }));
     },
   );
-  // The settlements are done, whatever becomes of the forwarding now; the sweep does it again.
-  if (mayDeadLetter(entity, settlements)) await tryForwardPending(parts, entity);
+  if (mayDeadLetter(entity, settlements)) await sendOn(parts, entity);
   return outcomes;
-}
-
-async function tryForwardPending(parts: BrokerParts, entity: Receivable): Promise<void> {
-  try {
-    await forwardPending(parts, entity);
-  } catch (error) {
-    if (!(error instanceof BrokerError)) throw error;
-  }
 }
 
 /** Whether a settlement may have left dead letters that the entity forwards. */

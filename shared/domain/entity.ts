@@ -38,6 +38,13 @@ export function isOfKind<Kind extends EntityDescription['kind']>(
   return entity.description.kind === kind;
 }
 
+/** Whether an entity sends on what comes to it, or what is dead-lettered in it (semantics §7). */
+export function forwards({ description }: Pick<Entity, 'description'>): boolean {
+  if (description.kind === 'topic') return false;
+  const { forwardTo, forwardDeadLetteredMessagesTo } = description;
+  return forwardTo !== undefined || forwardDeadLetteredMessagesTo !== undefined;
+}
+
 /** How many partitions an entity's messages are spread over; chosen at creation (semantics §8). */
 export function partitionsOf({ description }: Entity): number {
   return 'enablePartitioning' in description && description.enablePartitioning

@@ -78,6 +78,11 @@ export class DynamoMessageStore implements MessageStore {
     return forwardAll(this.#context, log, policy, forward);
   }
 
+  leaveToSweep(log: Log) {
+    const { background, clock, noteWork } = this.#context;
+    background(() => noteWork(log, clock.now()));
+  }
+
   claim(log: Log, request: ClaimRequest) {
     return claim(this.#context, log, request);
   }

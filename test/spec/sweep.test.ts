@@ -139,6 +139,22 @@ test('an idle namespace of a hundred queues costs a sweep at most 50 read units 
   }
 });
 
+test('a hundred queues that forward cost an idle sweep no more than others', async (t) => {
+  const broker = await startBroker(t);
+  expectStatus(await broker.createQueue('end'), 201);
+  const names = Array.from({ length: 100 }, (_, i) => `queue-${i}`);
+  const settings = { ForwardTo: 'end', ForwardDeadLetteredMessagesTo: 'end' };
+  await Promise.all(
+    names.map(async (name) => expectStatus(await broker.createQueue(name, settings), 201)),
+  );
+  for (let i = 0; i < 60; i++) {
+    broker.clock.advance({ minutes: 1 });
+    const { read, write } = await broker.units(() => broker.sweep());
+    assert.ok(read <= 50, `${read} read units`);
+    assert.equal(write, 0);
+  }
+});
+
 test('a hundred queues that hold messages nobody fetches cost a sweep no more, once it passed', async (t) => {
   const broker = await startBroker(t);
   const names = Array.from({ length: 100 }, (_, i) => `queue-${i}`);

@@ -1,5 +1,5 @@
 import { type AttributeValue, type DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
-import { minuteOf } from '../../shared/storage/sweep/clear-orphans.ts';
+import { minuteOf } from '../../shared/storage/sweep/turns.ts';
 import { engineClient, TABLES } from './start-broker.ts';
 import type { TestBroker } from './test-broker.ts';
 

@@ -6,30 +6,20 @@ import { logKey, payloadCollection } from '../keys.ts';
 import type { SweepParts } from './sweep.ts';
 
 const MINUTE = 60_000;
-const MINUTES_OF_DAY = 24 * 60;
 /** What is younger may belong to a send that is still under way. */
 const MIN_AGE_MS = 60 * MINUTE;
 /** One look takes at most this many payload items; the rest has its turn another day. */
 const ITEMS_MAX = 2000;
 
 /**
- * Deletes payload items that no block names: what a crash between two writes leaves behind. Each
- * entity has its minute of the day. An item is deleted only if two looks, a day apart, found no
- * block that names it, since a message may be on its way from one store to another during a look.
+ * Deletes payload items that no block names: what a crash between two writes leaves behind. An item
+ * is deleted only if two looks, a day apart, found no block that names it, since a message may be on
+ * its way from one store to another during a look.
  */
 export async function clearOrphans(parts: SweepParts, entity: Entity): Promise<void> {
-  const minute = Math.floor(parts.clock.now() / MINUTE) % MINUTES_OF_DAY;
-  if (minuteOf(entity) !== minute) return;
   for (let partition = 0; partition < partitionsOf(entity); partition++) {
     await clearPartition(parts, entity, partition);
   }
-}
-
-/** Spreads entities over the day. */
-export function minuteOf(entity: Pick<Entity, 'id'>): number {
-  let hash = 0;
-  for (const letter of entity.id) hash = (hash * 31 + letter.charCodeAt(0)) % MINUTES_OF_DAY;
-  return hash;
 }
 
 async function clearPartition(parts: SweepParts, entity: Entity, partition: number): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../domain/clock.ts';
-import type { Entity } from '../../domain/entity.ts';
+import { type Entity, forwards } from '../../domain/entity.ts';
 import type { Log } from '../../domain/log.ts';
 import { policyOf } from '../../domain/log-policy.ts';
 import { activateDue } from '../activate.ts';
@@ -13,6 +13,7 @@ import type { StoreContext } from '../store-context.ts';
 import { clearGraves } from './clear-graves.ts';
 import { clearOrphans } from './clear-orphans.ts';
 import { removeIdle } from './remove-idle.ts';
+import { isInTurn, MINUTES_OF_DAY, MINUTES_OF_HOUR } from './turns.ts';
 
 /** What a sweep works with. */
 export interface SweepParts {
@@ -60,14 +61,11 @@ export async function sweep(parts: SweepParts): Promise<void> {
 
 async function visit(parts: SweepParts, entity: Entity): Promise<void> {
   if (await removeIdle(parts, entity)) return;
-  if (forwards(entity)) await parts.forwardPending(entity);
-  await clearOrphans(parts, entity);
-}
-
-function forwards({ description }: Entity): boolean {
-  if (description.kind === 'topic') return false;
-  const { forwardTo, forwardDeadLetteredMessagesTo } = description;
-  return forwardTo !== undefined || forwardDeadLetteredMessagesTo !== undefined;
+  // What is sent on is sent on at once, or stands in the agenda; this finds what a crash left.
+  if (forwards(entity) && isInTurn(parts, entity, MINUTES_OF_HOUR)) {
+    await parts.forwardPending(entity);
+  }
+  if (isInTurn(parts, entity, MINUTES_OF_DAY)) await clearOrphans(parts, entity);
 }
 
 async function settleLapsedOf({ context }: SweepParts, entity: Entity, log: Log): Promise<void> {
