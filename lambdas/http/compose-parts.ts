@@ -2,7 +2,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { BrokerParts } from '../../shared/broker/broker-parts.ts';
 import { createBroker } from '../../shared/broker/create-broker.ts';
-import { forwardPending, sendOn } from '../../shared/broker/forward-pending.ts';
+import { beginForwarding, forwardPending } from '../../shared/broker/forward-pending.ts';
 import type { Subscribed } from '../../shared/broker/ports.ts';
 import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
 import type { Tier } from '../../shared/domain/description-tier.ts';
@@ -57,8 +57,8 @@ export interface ComposedParts extends HttpParts {
   readonly counts: DynamoCounts;
   /** Sends on what waits in an entity that forwards, or in a topic. */
   readonly forwardPending: (entity: Entity) => Promise<void>;
-  /** The same, but what fails is left to the sweep. */
-  readonly sendOn: (entity: Entity) => Promise<void>;
+  /** The same for one that may have begun to forward just now. */
+  readonly beginForwarding: (entity: Entity) => Promise<void>;
 }
 
 /** How long an entity may be used after it was read, ms. */
@@ -90,7 +90,7 @@ export function composeParts(settings: ComposeSettings): ComposedParts {
     broker: createBroker(brokerParts),
     store: entities,
     forwardPending: (entity) => forwardPending(brokerParts, entity),
-    sendOn: (entity) => sendOn(brokerParts, entity),
+    beginForwarding: (entity) => beginForwarding(brokerParts, entity),
     namespaceKeys: rootKeys(settings.rootKey),
     clock,
     random,

@@ -36,7 +36,7 @@ export function compose(settings: ComposeSettings): Composition {
     clock,
     random,
     namespace: { name: namespace, tier: settings.tier ?? 'Standard' },
-    sendOn: parts.sendOn,
+    beginForwarding: parts.beginForwarding,
   });
   const app = runtimeApp(
     parts,

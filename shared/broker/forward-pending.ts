@@ -50,6 +50,16 @@ export async function sendOn(parts: BrokerParts, entity: Entity): Promise<void> 
   }
 }
 
+/**
+ * Sends on what lies in an entity that has just begun to forward. There may be more of it than this
+ * process lives for: the sweep goes on.
+ */
+export async function beginForwarding(parts: BrokerParts, entity: Entity): Promise<void> {
+  if (!forwards(entity)) return;
+  parts.messages.leaveToSweep(logOf(entity, 'main', 0));
+  await sendOn(parts, entity);
+}
+
 /** The scheduled messages of a topic meet its rules as they come due. */
 export async function forwardDue(parts: BrokerParts, topic: Entity): Promise<boolean> {
   const owner = logOf(topic, 'main', 0);

@@ -90,7 +90,7 @@ export interface ManagementParts {
   /** Whose tier bounds what may be said of entities; without one that is Standard, which bounds nothing. */
   readonly namespace?: TieredNamespace;
   /** Sends on what already waits in an entity that has begun to forward. */
-  readonly sendOn: (entity: Entity) => Promise<void>;
+  readonly beginForwarding: (entity: Entity) => Promise<void>;
 }
 
 /** One page of a list, and whether there is another behind it. */

@@ -109,9 +109,9 @@ export class Management {
     requireMatch(ifMatch, entityTag(current));
     const description = this.#describe(settings, current.description);
     await this.#requireForwarding(at, description);
-    const { entities, clock, sendOn } = this.#parts;
+    const { entities, clock, beginForwarding } = this.#parts;
     const updated = await entities.update(current, description, clock.now());
-    await sendOn(updated);
+    await beginForwarding(updated);
     return updated;
   }
 

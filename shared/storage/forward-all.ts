@@ -11,6 +11,7 @@ import type { StoreContext } from './store-context.ts';
 const PAGE_BLOCKS = 20;
 /** One call forwards at most this many pages; the sweep goes on. */
 const PAGES_MAX = 200;
+const REST_AFTER_MS = 60_000;
 
 /**
  * Sends on what lies in a log that forwards: messages that were there before it did, and dead
@@ -40,6 +41,7 @@ export async function forwardAll(
     }
     start = page.next;
   }
+  if (start !== undefined) await context.noteWork(log, context.clock.now() + REST_AFTER_MS);
   return hasMoved;
 }
 

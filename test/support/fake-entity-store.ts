@@ -220,7 +220,7 @@ export function fakeManageParts(root: { readonly keyName: string; readonly key: 
       counts,
       clock,
       random,
-      sendOn: () => Promise.resolve(),
+      beginForwarding: () => Promise.resolve(),
     }),
     broker: NO_BROKER,
     namespace: 'testns',

@@ -110,7 +110,7 @@ test('Premium takes messages of 1 MB where nothing else is said; subscriptions s
 test('management holds its namespace to the tier, on updates too', async () => {
   const management = new Management({
     ...fakeManageParts({ keyName: 'root', key: 'k' }),
-    sendOn: () => Promise.resolve(),
+    beginForwarding: () => Promise.resolve(),
     namespace: { name: 'ns', tier: 'Basic' },
   });
   assert.equal(management.tier, 'Basic');

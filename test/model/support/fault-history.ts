@@ -26,6 +26,10 @@ export class FaultHistory {
   readonly #random: LoadRandom;
   readonly #faults: FaultClient;
   readonly #settings: QueueSettings;
+  /** How many resubmissions began, and ended. */
+  #resubmits = 0;
+  /** Who was cancelled, as often as it was tried: two at once need not both find it. */
+  readonly #cancelled: string[] = [];
 
   constructor(
     client: QueueClient,
@@ -162,6 +166,7 @@ export class FaultHistory {
     // From here on somebody else may get it.
     if (delivery.message.lock === delivery) delivery.message.lock = undefined;
     const attempts = ++delivery.attempts;
+    const resubmits = this.#resubmits;
     const properties = this.#random.chance(0.3) && action !== 'complete' ? { mark: 1 } : undefined;
     const request = { lockToken: delivery.token, outcome: action, properties };
     const before = this.#faults.lostAnswers;
@@ -178,6 +183,8 @@ export class FaultHistory {
     // Whose answer was lost cannot be told from whose lock was used up or lost before.
     const isInDoubt = wasLost && (outcome === 'refused' || !isCertain);
     this.#bring(delivery, action, isInDoubt ? 'unknown' : outcome);
+    // What it dead-lettered may have been sent again before its answer came.
+    if (this.#resubmits > resubmits) this.book.mayHaveGone('dead', 'active');
   }
 
   #bring(delivery: KnownDelivery, action: Action, knowledge: Knowledge): void {
@@ -220,12 +227,14 @@ export class FaultHistory {
     const isCertain = message.spots.size === 1;
     // From here on somebody else may find it gone.
     message.spots.add('gone');
+    this.#cancelled.push(message.id);
     const before = this.#faults.lostAnswers;
     const { knowledge } = await this.#ask(`cancel ${message.id}`, () =>
       this.#client.call('main', 'cancelScheduled', { sequenceNumbers: [message.sequence] }),
     );
     const wasLost = this.#faults.lostAnswers > before;
-    const isWronged = isCertain && knowledge === 'refused' && !wasLost;
+    const isAlone = this.#cancelled.filter((id) => id === message.id).length === 1;
+    const isWronged = isCertain && isAlone && knowledge === 'refused' && !wasLost;
     assert.ok(!isWronged, `${message.id} could not be cancelled`);
     this.book.brought(message, 'gone', knowledge === 'refused' && wasLost ? 'unknown' : knowledge);
   }
@@ -233,7 +242,10 @@ export class FaultHistory {
   async #resubmit(): Promise<void> {
     // Which ones go is not told.
     this.book.mayHaveGone('dead', 'active');
+    this.#resubmits += 1;
     await this.#ask('resubmit', () => this.#client.call('dead', 'resubmit', { maxMessages: 5 }));
+    this.#resubmits += 1;
+    this.book.mayHaveGone('dead', 'active');
   }
 
   async #purge(): Promise<void> {
