@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { Answer } from '../support/api-client.ts';
 import { startBroker } from '../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../support/test-broker.ts';
 import {
@@ -11,6 +10,7 @@ import {
   subscription,
   transfersOf,
 } from '../support/topic-entities.ts';
+import { requireRefusal } from './refusal.ts';
 
 const FORWARDS = ['ForwardTo', 'ForwardDeadLetteredMessagesTo'] as const;
 
@@ -21,12 +21,6 @@ async function start(t: TestContext): Promise<TestBroker> {
   await createTopic(broker);
   await createSubscription(broker, subscription('s'));
   return broker;
-}
-
-function requireRefusal(answer: Answer, status: number, sentence: RegExp): void {
-  assert.equal(answer.status, status, answer.text);
-  assert.match(answer.text, sentence);
-  assert.match(answer.text, /trackingId/i);
 }
 
 const MISSING = /SubCode=40400.*The auto forwarding destination entity doesn't exist\./;

@@ -40,13 +40,13 @@ export function testRefusals(rows: readonly Row[]): void {
       };
       const path = typeof row.path === 'string' ? row.path : row.path(scene);
       const options = typeof row.options === 'function' ? row.options(scene) : row.options;
-      requireRefusal(await broker.request(row.method, path, options), row);
+      requireRow(await broker.request(row.method, path, options), row);
       await requireNothingLost(scene);
     });
   }
 }
 
-function requireRefusal(answer: Answer, { status, code, sentence }: Row): void {
+function requireRow(answer: Answer, { status, code, sentence }: Row): void {
   assert.equal(answer.status, status, answer.text);
   assert.equal(answer.headers.get('x-dynabus-error'), code);
   assert.equal(answer.headers.get('x-dynabus-retryable'), 'false');
@@ -97,4 +97,11 @@ async function requireNothingLost({ broker, held, stranger }: Scene): Promise<vo
   for (const path of ['q/$deadletterqueue', 'other']) {
     assert.deepEqual(await broker.receiveAndDeleteMany(path, 100), []);
   }
+}
+
+/** A request was refused with a status and with a sentence by which it can be tracked. */
+export function requireRefusal(answer: Answer, status: number, sentence: RegExp): void {
+  assert.equal(answer.status, status, answer.text);
+  assert.match(answer.text, sentence);
+  assert.match(answer.text, /trackingId/i);
 }
