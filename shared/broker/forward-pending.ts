@@ -24,7 +24,8 @@ export async function forwardPending(parts: BrokerParts, entity: Entity): Promis
     const send = sendingOn(parts, entity, forwardTo, (copy) => copy);
     const log = logOf(entity, 'main', 0);
     await parts.messages.forwardDue(log, send);
-    await parts.messages.forwardAll(log, policyOf(source, 'main', 0), send);
+    const isMore = await parts.messages.forwardAll(log, policyOf(source, 'main', 0), send);
+    if (isMore) parts.messages.leaveToSweep(log);
   }
   if (forwardDeadLetteredMessagesTo !== undefined) {
     const log = logOf(entity, 'deadLetter', 0);
@@ -32,7 +33,8 @@ export async function forwardPending(parts: BrokerParts, entity: Entity): Promis
     const send = sendingOn(parts, entity, forwardDeadLetteredMessagesTo, (copy) =>
       withSource(copy, entity),
     );
-    await parts.messages.forwardAll(log, policy, send);
+    const isMore = await parts.messages.forwardAll(log, policy, send);
+    if (isMore) parts.messages.leaveToSweep(logOf(entity, 'main', 0));
   }
 }
 

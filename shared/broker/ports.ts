@@ -154,9 +154,9 @@ export interface MessageStore {
   activateDue(log: Log): Promise<boolean>;
   /** Sends on the scheduled messages of a topic that have come due. True = there were some. */
   forwardDue(log: Log, forward: Forward): Promise<boolean>;
-  /** Sends on what can be had from a log that forwards. True = there was something. */
+  /** Sends on what can be had from a log that forwards. True = there is more than one call sends on. */
   forwardAll(log: Log, policy: LogPolicy, forward: Forward): Promise<boolean>;
-  /** Has the sweep send on what waits in an entity that forwards. */
+  /** Has the sweep send on what waits in an entity that forwards, in a minute; given its main log. */
   leaveToSweep(log: Log): void;
   /** Hands out what can be had now, in order. */
   claim(log: Log, request: ClaimRequest): Promise<readonly ReceivedMessage[]>;

@@ -11,12 +11,11 @@ import type { StoreContext } from './store-context.ts';
 const PAGE_BLOCKS = 20;
 /** One call forwards at most this many pages; the sweep goes on. */
 const PAGES_MAX = 200;
-const REST_AFTER_MS = 60_000;
 
 /**
  * Sends on what lies in a log that forwards: messages that were there before it did, and dead
  * letters of an entity that forwards those. Each block goes in one transaction with what it becomes,
- * so that no message is ever in both places or in neither. Tells whether anything went.
+ * so that no message is ever in both places or in neither. True = there is more than one call sends on.
  */
 export async function forwardAll(
   context: StoreContext,
@@ -24,7 +23,6 @@ export async function forwardAll(
   policy: LogPolicy,
   forward: Forward,
 ): Promise<boolean> {
-  let hasMoved = false;
   let start: string | undefined = FIRST_BLOCK;
   for (let pages = 0; start !== undefined && pages < PAGES_MAX; pages++) {
     const page = await readBlocks(context, log, {
@@ -37,21 +35,18 @@ export async function forwardAll(
       if (free.length === 0) continue;
       const place = { log, taken: [{ block, slots: free }] };
       const batch = await readBatch(context, place, block.enqueuedAt);
-      if (batch !== undefined) hasMoved = (await tryForward(forward, batch)) || hasMoved;
+      if (batch !== undefined) await tryForward(forward, batch);
     }
     start = page.next;
   }
-  if (start !== undefined) await context.noteWork(log, context.clock.now() + REST_AFTER_MS);
-  return hasMoved;
+  return start !== undefined;
 }
 
-/** False = a receiver, or another forwarder, got at the block first. */
-async function tryForward(forward: Forward, batch: Parameters<Forward>[0]): Promise<boolean> {
+/** Where a receiver, or another forwarder, got at the block first, it is theirs. */
+async function tryForward(forward: Forward, batch: Parameters<Forward>[0]): Promise<void> {
   try {
     await forward(batch);
-    return true;
   } catch (error) {
     if (!(error instanceof BrokerError) || error.code !== 'ConflictInProgress') throw error;
-    return false;
   }
 }

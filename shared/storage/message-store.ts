@@ -35,6 +35,9 @@ import { renew, settle } from './settle.ts';
 import { settleLapsed } from './settle-lapsed.ts';
 import type { StoreContext } from './store-context.ts';
 
+/** Not sooner: the sweep that leaves something has to strike off the entry it works on. */
+const LEFT_FOR_MS = 60_000;
+
 /** Messages in DynamoDB, by blocks and slots. */
 export class DynamoMessageStore implements MessageStore {
   readonly #context: StoreContext;
@@ -80,7 +83,7 @@ export class DynamoMessageStore implements MessageStore {
 
   leaveToSweep(log: Log) {
     const { background, clock, noteWork } = this.#context;
-    background(() => noteWork(log, clock.now()));
+    background(() => noteWork(log, clock.now() + LEFT_FOR_MS));
   }
 
   claim(log: Log, request: ClaimRequest) {
