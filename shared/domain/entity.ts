@@ -1,6 +1,5 @@
 import type { EntityDescription } from './descriptions.ts';
 import type { SubQueue } from './entity-path.ts';
-import { LIMITS } from './limits.ts';
 
 /** An entity as the broker keeps it: what was said of it, and who it is. */
 export interface Entity<Description extends EntityDescription = EntityDescription> {
@@ -27,6 +26,8 @@ export interface Entity<Description extends EntityDescription = EntityDescriptio
    * absent before the first.
    */
   readonly accessedAt?: number;
+  /** Over how many partitions its messages are spread, from its creation on; absent = one. */
+  readonly partitions?: number;
   readonly description: Description;
 }
 
@@ -45,9 +46,12 @@ export function forwards({ description }: Pick<Entity, 'description'>): boolean 
   return forwardTo !== undefined || forwardDeadLetteredMessagesTo !== undefined;
 }
 
-/** How many partitions an entity's messages are spread over; chosen at creation (semantics §8). */
-export function partitionsOf({ description }: Entity): number {
-  return 'enablePartitioning' in description && description.enablePartitioning
-    ? LIMITS.partitions
-    : 1;
+/** How many partitions an entity's messages are spread over; a subscription's as many as its topic's. */
+export function partitionsOf({ partitions = 1 }: Pick<Entity, 'partitions'>): number {
+  return partitions;
+}
+
+/** The numbers of an entity's partitions, in order. */
+export function partitionNumbers(entity: Pick<Entity, 'partitions'>): readonly number[] {
+  return Array.from({ length: partitionsOf(entity) }, (_, partition) => partition);
 }

@@ -1,17 +1,27 @@
-import { type Entity, partitionsOf } from '../domain/entity.ts';
+import type { EntityDescription } from '../domain/descriptions.ts';
+import { type Entity, partitionNumbers } from '../domain/entity.ts';
+import { LIMITS } from '../domain/limits.ts';
 import type { Document } from './documents.ts';
 import type { ItemKey } from './dynamo.ts';
 import { headKey } from './keys.ts';
 
-/** The heads of an entity's partitions; a subscription has as many as its topic. */
-export function headKeys(entity: Entity, topic: Entity | undefined): readonly ItemKey[] {
-  return Array.from({ length: partitionsOf(topic ?? entity) }, (_, partition) =>
-    headKey(entity.id, partition),
-  );
+/** The heads of an entity's partitions. */
+export function headKeys(entity: Entity): readonly ItemKey[] {
+  return partitionNumbers(entity).map((partition) => headKey(entity.id, partition));
 }
 
 /** An entity as its document holds it. */
 export function fromDocument(document: Document): Entity {
   const { pk: _, sk: __, ...entity } = document;
   return entity as unknown as Entity;
+}
+
+/** How many partitions a new entity gets: a subscription as many as its topic. */
+export function partitionsOfNew(
+  description: EntityDescription,
+  topic: Entity | undefined,
+): Pick<Entity, 'partitions'> {
+  if (topic?.partitions !== undefined) return { partitions: topic.partitions };
+  const isPartitioned = 'enablePartitioning' in description && description.enablePartitioning;
+  return isPartitioned ? { partitions: LIMITS.partitions } : {};
 }

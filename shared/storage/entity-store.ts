@@ -6,7 +6,7 @@ import { type Entity, partitionsOf } from '../domain/entity.ts';
 import type { SubQueue } from '../domain/entity-path.ts';
 import type { Document, DocumentTable, DocumentWrite } from './documents.ts';
 import type { ItemKey } from './dynamo.ts';
-import { fromDocument, headKeys } from './entity-document.ts';
+import { fromDocument, headKeys, partitionsOfNew } from './entity-document.ts';
 import {
   splitSubscriptionKey,
   subscriptionsOf,
@@ -90,6 +90,7 @@ export class DynamoEntityStore implements EntityStore {
       generations: { main: 0, deadLetter: 0, transferDeadLetter: 0 },
       createdAt: now,
       updatedAt: now,
+      ...partitionsOfNew(description, place.topic),
       description,
     };
     const refused = await table.transact([
@@ -100,7 +101,7 @@ export class DynamoEntityStore implements EntityStore {
           ConditionExpression: 'attribute_not_exists(pk)',
         },
       },
-      ...this.#heads(entity, place.topic),
+      ...this.#heads(entity),
       ...this.#topicMustExist(place.topic),
       ...more(entity),
     ]);
@@ -125,8 +126,8 @@ export class DynamoEntityStore implements EntityStore {
     ];
   }
 
-  #heads(entity: Entity, topic: Entity | undefined): DocumentWrite[] {
-    return headKeys(entity, topic).map((key) => ({
+  #heads(entity: Entity): DocumentWrite[] {
+    return headKeys(entity).map((key) => ({
       Put: {
         TableName: this.#settings.messagesTable,
         Item: { ...key, n: 0 },
@@ -160,8 +161,7 @@ export class DynamoEntityStore implements EntityStore {
     };
     const name = `${entity.id}.${subQueue}.${generation}`;
     const { table, namespace } = this.#settings;
-    const partitions = partitionsOf(entity);
-    const more = { removedAt: now, entity, partitions, subQueue, generation };
+    const more = { removedAt: now, entity, partitions: partitionsOf(entity), subQueue, generation };
     const grave = graveOf(table.name, namespace, { name, ...more });
     return await this.#replace(entity, changed, [grave]);
   }
@@ -224,7 +224,7 @@ export class DynamoEntityStore implements EntityStore {
     const { table, messagesTable, namespace } = this.#settings;
     const place = await this.#placeOf(entity.key, false);
     if (place === undefined) return false;
-    const heads = headKeys(entity, place.topic);
+    const heads = headKeys(entity);
     const written = table.transact([
       removalOf(table.name, place.key, entity.id, idleSince),
       ...heads.map((head) => headRemovalOf(messagesTable, head, idleSince)),
