@@ -79,7 +79,7 @@ const lockHeaders: Part = {
     `http://localhost:5300/orders/messages/1/${lockToken}`,
   ),
 };
-const nothingCame = answer('Nothing came in time.', undefined, {
+export const nothingCame = answer('Nothing came in time.', undefined, {
   'Retry-After': header('0 where the wait was shorter than was asked for: ask again.', '0'),
 });
 const settledAndReceived = json('SettledAndReceived', {
@@ -87,14 +87,16 @@ const settledAndReceived = json('SettledAndReceived', {
   messages: [{ ...message, BrokerProperties: locked }],
 });
 
-const ANY: readonly RefusalStatus[] = [400, 401, 403, 410, 500, 501, 503, 504];
+export const ANY: readonly RefusalStatus[] = [400, 401, 403, 410, 500, 501, 503, 504];
 const NAMING_MESSAGES: readonly RefusalStatus[] = [...ANY, 404];
 
 const settleOne = (description: string, headers?: Part): OperationDetails => ({
+  parameters: ['sessionId'],
   answers: { 200: answer(description, undefined, headers) },
   refusals: NAMING_MESSAGES,
 });
 const operate: OperationDetails = {
+  parameters: ['sessionId'],
   body: requestBody(numbers),
   answers: { 200: outcomes },
   refusals: ANY,
@@ -110,7 +112,7 @@ export const MESSAGE_OPERATIONS = {
   },
   peekLock: {
     description: 'A body settles earlier messages first; the answer is then always 200.',
-    parameters: ['timeout', 'maxMessages'],
+    parameters: ['timeout', 'maxMessages', 'sessionId', 'sessionLock'],
     body: requestBody(settlements, false),
     answers: {
       200: answer('What became of the settlements, and what was received.', settledAndReceived),
@@ -121,7 +123,7 @@ export const MESSAGE_OPERATIONS = {
   },
   receiveAndDelete: {
     description: 'A body settles earlier messages first.',
-    parameters: ['timeout', 'maxMessages'],
+    parameters: ['timeout', 'maxMessages', 'sessionId', 'sessionLock'],
     body: requestBody(settlements, false),
     answers: {
       200: answer(
@@ -134,6 +136,7 @@ export const MESSAGE_OPERATIONS = {
     refusals: ANY,
   },
   settle: {
+    parameters: ['sessionId'],
     body: requestBody(settlements),
     answers: {
       200: answer(
@@ -183,11 +186,12 @@ export const MESSAGE_OPERATIONS = {
     refusals: NAMING_MESSAGES,
   },
   peek: {
-    parameters: ['fromSequenceNumber', 'peekMessages'],
+    parameters: ['fromSequenceNumber', 'peekMessages', 'sessionId'],
     answers: { 200: answer('The messages, in order.', received(broker)) },
     refusals: ANY,
   },
   receiveDeferred: {
+    parameters: ['sessionId', 'sessionLock'],
     body: requestBody(
       json(
         'Deferred',
@@ -215,6 +219,7 @@ export const MESSAGE_OPERATIONS = {
     ),
   },
   delete: {
+    parameters: ['sessionId'],
     body: requestBody(
       json(
         'Delete',

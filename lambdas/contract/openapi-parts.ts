@@ -61,13 +61,23 @@ const path = (name: string, example: string, description: string): Part => ({
   schema: { type: 'string' },
   example,
 });
-const query = (name: string, schema: Schema, example: number, description: string): Part => ({
+const query = (
+  name: string,
+  schema: Schema,
+  example: number | string,
+  description: string,
+): Part => ({
   name,
   in: 'query',
   description,
   schema,
   example,
 });
+
+/** A session lock as examples have it. */
+export const EXAMPLE_SESSION_LOCK = '00000000-0000-4000-8000-00000000005e';
+
+const text = { type: 'string' } as const;
 
 /** Every parameter of the contract. */
 export const PARAMETERS = {
@@ -104,6 +114,31 @@ export const PARAMETERS = {
     { type: 'integer', minimum: 1, default: LIMITS.peekMessages },
     10,
     `Up to so many messages, and never more than ${LIMITS.peekMessages}.`,
+  ),
+  sessionId: query(
+    'sessionId',
+    text,
+    'customer-7',
+    'The session, where the entity requires sessions. Any text, the empty one too.',
+  ),
+  sessionLock: query(
+    'sessionLock',
+    { ...text, format: 'uuid' },
+    EXAMPLE_SESSION_LOCK,
+    'The lock on the session, as accepting it returned it.',
+  ),
+  sessionsSkip: query('skip', { ...whole, default: 0 }, 0, 'How many sessions to leave out.'),
+  sessionsTop: query(
+    'top',
+    { type: 'integer', minimum: 1, maximum: 1000, default: 100 },
+    10,
+    'How many sessions to show.',
+  ),
+  updatedAfter: query(
+    'updatedAfter',
+    text,
+    '2033-11-06T08:49:37Z',
+    'Show sessions whose state was set after this instant, instead of those with messages.',
   ),
   skip: query('$skip', { ...whole, default: 0 }, 0, 'How many of the list to leave out.'),
   top: query(

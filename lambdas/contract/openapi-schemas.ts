@@ -219,6 +219,16 @@ export const SCHEMAS = {
   },
   Resubmit: strict({ maxMessages: { type: 'integer', minimum: 1, maximum: 1000 } }, []),
   Purge: strict({}, []),
+  SessionLock: {
+    type: 'object',
+    properties: { sessionId: text, sessionLock: text, lockedUntilUtc: text },
+    required: ['sessionId', 'sessionLock', 'lockedUntilUtc'],
+  },
+  Sessions: {
+    type: 'object',
+    properties: { sessionIds: { type: 'array', items: text } },
+    required: ['sessionIds'],
+  },
   Outcomes: {
     type: 'object',
     properties: {

@@ -16,6 +16,7 @@ import { Table } from '../../shared/storage/dynamo.ts';
 import { DynamoEntityStore } from '../../shared/storage/entity-store.ts';
 import { Fronts } from '../../shared/storage/front-memory.ts';
 import { DynamoMessageStore } from '../../shared/storage/message-store.ts';
+import { DynamoSessionStore } from '../../shared/storage/sessions/session-store.ts';
 import { Signals } from '../../shared/storage/signals.ts';
 import { SizeGauge } from '../../shared/storage/size-gauge.ts';
 import type { StoreContext } from '../../shared/storage/store-context.ts';
@@ -49,6 +50,7 @@ export interface ComposeSettings {
 export interface ComposedParts extends HttpParts {
   readonly context: StoreContext;
   readonly store: DynamoEntityStore;
+  readonly sessions: DynamoSessionStore;
   readonly documents: DocumentTable;
   readonly background: BackgroundWork;
   readonly signals: Signals;
@@ -152,6 +154,7 @@ function composeStores(settings: ComposeSettings) {
     context,
     counts,
     documents,
+    sessions: new DynamoSessionStore(context),
     signals,
   };
 }

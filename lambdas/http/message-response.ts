@@ -5,6 +5,7 @@ import { printBrokerProperties } from './broker-properties.ts';
 import { escapeNonAscii, fitsHeader } from './header-text.ts';
 import { printPropertyHeaders } from './property-headers.ts';
 import { printProperties } from './property-json.ts';
+import { sessionIdOf } from './session-query.ts';
 
 /** What the service says of a message whose sender named no content type (semantics §12.3). */
 const DEFAULT_CONTENT_TYPE = 'application/atom+xml;type=entry;charset=utf-8';
@@ -46,5 +47,9 @@ function lockAddress(
   // Behind a gateway that ends TLS the request comes as plain HTTP.
   const forwarded = c.req.header('x-forwarded-proto');
   const scheme = forwarded === 'https' || forwarded === 'http' ? `${forwarded}:` : protocol;
-  return `${scheme}//${host}/${pathOf(key, subQueue)}/messages/${sequenceNumber}/${lockToken}`;
+  const address = `${scheme}//${host}/${pathOf(key, subQueue)}/messages/${sequenceNumber}/${lockToken}`;
+  const sessionId = sessionIdOf(c);
+  return sessionId === undefined
+    ? address
+    : `${address}?sessionId=${encodeURIComponent(sessionId)}`;
 }

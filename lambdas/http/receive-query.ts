@@ -21,6 +21,11 @@ export function parseWait(timeout: string | undefined, waitMsMax: number): Wait 
   return { ms: Math.min(asked, waitMsMax), shortened: asked > waitMsMax };
 }
 
+/** Where we waited less than was asked for, the client goes on waiting by asking again. */
+export function retryHeaders({ shortened }: Wait): Record<string, string> {
+  return shortened ? { 'Retry-After': '0' } : {};
+}
+
 /** Reads `maxMessages`; absent where one message is wanted in the form of headers. Throws ArgumentError. */
 export function parseMaxMessages(maxMessages: string | undefined): number | undefined {
   if (maxMessages === undefined) return undefined;

@@ -1,4 +1,5 @@
 import { MANAGEMENT_ROUTES } from './management-routes.ts';
+import { SESSION_ROUTES } from './session-routes.ts';
 
 /**
  * Every operation the service offers over HTTP, as data: the apps, the deployment and the contract
@@ -185,6 +186,9 @@ export const ROUTES = [
     kind: 'extension',
     summary: 'Empties a queue, or its dead-letter queue, at once.',
   },
+
+  // Sessions: `sessionId` and `sessionLock` stand in the query, here and on the paths above.
+  ...SESSION_ROUTES,
 
   // The service itself.
   {

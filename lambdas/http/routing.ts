@@ -11,8 +11,8 @@ import { withoutFinalSlashes } from './url-path.ts';
 /** Serves one operation on the entity that the path names; the caller has the right to it. */
 export type EntityHandler = (c: Context, path: EntityPath) => Response | Promise<Response>;
 
-/** What follows an entity on the paths of its messages, with the slash before it. */
-const MESSAGES_TAIL = /(?<=.)\/messages(?:\/[^/]*){0,2}$/i;
+/** What follows an entity on the paths of its messages and sessions, with the slash before it. */
+const TAIL = /(?<=.)\/(?:messages(?:\/[^/]*){0,2}|sessions\/\$[^/]+)$/i;
 
 /**
  * An app with all that the routes of messages share: paths that match without regard to case
@@ -32,7 +32,7 @@ export function createApp(parts: HttpParts): Hono {
 function routedPath(request: Request): string {
   const { pathname } = new URL(request.url);
   const path = withoutFinalSlashes(pathname);
-  return path === '' ? '/' : path.replace(MESSAGES_TAIL, (tail) => tail.toLowerCase());
+  return path === '' ? '/' : path.replace(TAIL, (tail) => tail.toLowerCase());
 }
 
 /** Serves an operation of the table: with the path read and the token checked for its right. */
@@ -61,7 +61,7 @@ export function honoPath(template: string): string {
 }
 
 /** The end of a path that can be no entity's: `…/messages/head`, `…/messages/$purge`, `/$health`. */
-const RESERVED_END = /(?<=.)\/messages\/(?:head|\$[^/]+)$|^\/\$[^/]+$/i;
+const RESERVED_END = /(?<=.)\/(?:messages\/(?:head|\$[^/]+)|sessions\/\$[^/]+)$|^\/\$[^/]+$/i;
 
 const reservedEnd = (path: string): string | undefined =>
   RESERVED_END.exec(path)?.[0].toLowerCase();

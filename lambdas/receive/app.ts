@@ -1,16 +1,24 @@
 import type { Context, Hono } from 'hono';
-import type { ReceivedMessage, Settlement } from '../../shared/broker/broker.ts';
+import type { ReceivedMessage, SessionHandle, Settlement } from '../../shared/broker/broker.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { EntityPath } from '../../shared/domain/entity-path.ts';
 import { BATCH_CONTENT_TYPE, printBatch } from '../http/batch-format.ts';
 import { createTrackingId, showError } from '../http/error-response.ts';
 import { messageResponse } from '../http/message-response.ts';
 import type { HttpParts } from '../http/parts.ts';
-import { parseMaxMessages, parsePeek, parseWait, type Wait } from '../http/receive-query.ts';
+import {
+  parseMaxMessages,
+  parsePeek,
+  parseWait,
+  retryHeaders,
+  type Wait,
+} from '../http/receive-query.ts';
 import { readBody } from '../http/request-body.ts';
 import { createApp, serve } from '../http/routing.ts';
 import { parseDeferred } from '../http/sequence-numbers.ts';
+import { sessionIdOf, sessionOf } from '../http/session-query.ts';
 import { parseSettlements, printSettlements } from '../http/settlements.ts';
+import { serveSessions } from './session-routes.ts';
 
 interface ReceiveRequest {
   readonly mode: 'peekLock' | 'receiveAndDelete';
@@ -18,6 +26,7 @@ interface ReceiveRequest {
   readonly wait: Wait;
   /** Absent where one message is wanted in the form of headers. */
   readonly maxMessages: number | undefined;
+  readonly session?: SessionHandle;
 }
 
 /**
@@ -29,14 +38,19 @@ export function receiveRoutes(parts: HttpParts): Hono {
   serve(app, parts, 'peekLock', (c, path) => receive(c, parts, path, 'peekLock'));
   serve(app, parts, 'receiveAndDelete', (c, path) => receive(c, parts, path, 'receiveAndDelete'));
   serve(app, parts, 'receiveDeferred', async (c, path) => {
-    const options = parseDeferred(await readBody(c.req.raw));
+    const options = { ...parseDeferred(await readBody(c.req.raw)), ...sessionOf(c) };
     const messages = await parts.broker.receiveDeferred(path, options);
     return batchAnswer(c, printBatch(messages), statusOf(options.mode));
   });
   serve(app, parts, 'peek', async (c, path) => {
-    const options = parsePeek(c.req.query('fromSequenceNumber'), c.req.query('maxMessages'));
+    const sessionId = sessionIdOf(c);
+    const options = {
+      ...parsePeek(c.req.query('fromSequenceNumber'), c.req.query('maxMessages')),
+      ...(sessionId === undefined ? {} : { sessionId }),
+    };
     return batchAnswer(c, printBatch(await parts.broker.peek(path, options), 'peeked'), 200);
   });
+  serveSessions(app, parts);
   return app;
 }
 
@@ -48,7 +62,7 @@ async function receive(
 ): Promise<Response> {
   const wait = parseWait(c.req.query('timeout'), parts.receiveWaitMsMax);
   const maxMessages = parseMaxMessages(c.req.query('maxMessages'));
-  const request: ReceiveRequest = { mode, path, wait, maxMessages };
+  const request: ReceiveRequest = { mode, path, wait, maxMessages, ...sessionOf(c) };
   const body = await readBody(c.req.raw);
   return body.length === 0
     ? receiveOnly(c, parts, request)
@@ -84,7 +98,8 @@ async function settleAndReceive(
   request: ReceiveRequest,
   settlements: readonly Settlement[],
 ): Promise<Response> {
-  const outcomes = await parts.broker.settle(request.path, settlements);
+  const sessionId = request.session?.sessionId;
+  const outcomes = await parts.broker.settle(request.path, settlements, sessionId);
   const settled = `"settlements":${printSettlements(outcomes, parts.random)}`;
   const headers = { 'Content-Type': 'application/json' };
   try {
@@ -100,12 +115,12 @@ async function settleAndReceive(
 
 function messagesFor(
   { broker }: HttpParts,
-  { path, mode, maxMessages = 1, wait }: ReceiveRequest,
+  { path, mode, maxMessages = 1, wait, session }: ReceiveRequest,
 ): Promise<readonly ReceivedMessage[]> {
-  return broker.receive(path, { mode, maxMessages, waitMs: wait.ms });
-}
-
-/** Where we waited less than was asked for, the client goes on waiting by asking again. */
-function retryHeaders({ shortened }: Wait): Record<string, string> {
-  return shortened ? { 'Retry-After': '0' } : {};
+  return broker.receive(path, {
+    mode,
+    maxMessages,
+    waitMs: wait.ms,
+    ...(session === undefined ? {} : { session }),
+  });
 }

@@ -8,6 +8,7 @@ import { jsonAnswer } from '../http/json-answer.ts';
 import type { HttpParts } from '../http/parts.ts';
 import { readBody } from '../http/request-body.ts';
 import { createApp, serve } from '../http/routing.ts';
+import { sessionIdOf } from '../http/session-query.ts';
 import {
   parseRenewals,
   parseSettlements,
@@ -36,7 +37,8 @@ export function settleRoutes(parts: HttpParts): Hono {
   });
 
   serve(app, parts, 'settle', async (c, path) => {
-    const outcomes = await broker.settle(path, parseSettlements(await readBody(c.req.raw)));
+    const settlements = parseSettlements(await readBody(c.req.raw));
+    const outcomes = await broker.settle(path, settlements, sessionIdOf(c));
     return jsonAnswer(c, `{"settlements":${printSettlements(outcomes, random)}}`);
   });
   serve(app, parts, 'renewLocks', async (c, path) => {
@@ -54,7 +56,11 @@ async function settleOne(
   path: EntityPath,
   action: SettlementAction,
 ): Promise<Response> {
-  const [outcome] = await broker.settle(path, [{ lockToken: lockTokenOf(c), action }]);
+  const [outcome] = await broker.settle(
+    path,
+    [{ lockToken: lockTokenOf(c), action }],
+    sessionIdOf(c),
+  );
   assert(outcome !== undefined, 'every settlement has an outcome');
   if (outcome.refusal !== undefined) throw outcome.refusal;
   return c.body(null, 200);

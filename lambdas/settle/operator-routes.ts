@@ -13,6 +13,7 @@ import type { HttpParts } from '../http/parts.ts';
 import { readBody } from '../http/request-body.ts';
 import { serve } from '../http/routing.ts';
 import { parseSequenceNumbers } from '../http/sequence-numbers.ts';
+import { sessionIdOf } from '../http/session-query.ts';
 
 /** Adds what an operator does to messages without receiving them: to single ones, and to many. */
 export function serveOperator(app: Hono, parts: HttpParts): void {
@@ -23,7 +24,7 @@ export function serveOperator(app: Hono, parts: HttpParts): void {
     action: OperatorAction,
     numbers: readonly bigint[],
   ): Promise<Response> => {
-    const done = await broker.operate(path, action, numbers);
+    const done = await broker.operate(path, action, numbers, sessionIdOf(c));
     return jsonAnswer(c, printOutcomes(numbers, done));
   };
 
@@ -42,7 +43,12 @@ export function serveOperator(app: Hono, parts: HttpParts): void {
       return operate(c, path, { kind: 'delete' }, request.sequenceNumbers);
     }
     const { maxMessages, enqueuedBefore: before } = request;
-    const deleted = await broker.deleteMessages(path, { maxMessages, before });
+    const sessionId = sessionIdOf(c);
+    const deleted = await broker.deleteMessages(path, {
+      maxMessages,
+      before,
+      ...(sessionId === undefined ? {} : { sessionId }),
+    });
     return jsonAnswer(c, JSON.stringify({ deleted }));
   });
   serve(app, parts, 'resubmit', async (c, path) => {

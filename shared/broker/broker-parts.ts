@@ -6,12 +6,14 @@ import type {
   MessageStore,
   SubscriptionCatalog,
 } from './ports.ts';
+import type { SessionStore } from './session-ports.ts';
 
 /** What the operations of the broker are built from. */
 export interface BrokerParts {
   readonly entities: EntityStore;
   readonly subscriptions: SubscriptionCatalog;
   readonly messages: MessageStore;
+  readonly sessions: SessionStore;
   readonly arrivals: Arrivals;
   readonly activity: Activity;
   readonly clock: Clock;

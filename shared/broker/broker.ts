@@ -28,10 +28,37 @@ export interface Broker {
   settle(
     path: EntityPath,
     settlements: readonly Settlement[],
+    sessionId?: string,
   ): Promise<readonly SettlementOutcome[]>;
 
   /** Starts each lock anew from now. Outcomes as for `settle`. */
   renewLocks(path: EntityPath, lockTokens: readonly string[]): Promise<readonly RenewalOutcome[]>;
+
+  /**
+   * Locks a session: the named one, or the one that has waited longest with messages to hand out,
+   * waiting for one if asked to; undefined when the wait is over. Throws SessionCannotBeLocked,
+   * InvalidOperation, MessagingEntityNotFound, MessagingEntityDisabled, ServiceBusy.
+   */
+  acceptSession(path: EntityPath, options: AcceptOptions): Promise<SessionLock | undefined>;
+
+  /** Starts the lock of a session, and so those of its messages, anew. Throws SessionLockLost. */
+  renewSession(path: EntityPath, session: SessionHandle): Promise<SessionLock>;
+
+  /** Gives a session back at once. What was not settled counts as no delivery. Throws SessionLockLost. */
+  releaseSession(path: EntityPath, session: SessionHandle): Promise<void>;
+
+  /** The state of a session; undefined where none was set. Throws SessionLockLost. */
+  sessionState(path: EntityPath, session: SessionHandle): Promise<Uint8Array | undefined>;
+
+  /** Sets the state, or clears it. Throws SessionLockLost, ArgumentError where it is too large. */
+  setSessionState(
+    path: EntityPath,
+    session: SessionHandle,
+    state: Uint8Array | undefined,
+  ): Promise<void>;
+
+  /** Ids of sessions with active messages, or of those whose state was set after an instant. */
+  listSessions(path: EntityPath, options: ListSessionsOptions): Promise<readonly string[]>;
 
   /**
    * Removes scheduled messages before they come due, all or none. Throws MessageNotFound,
@@ -54,13 +81,11 @@ export interface Broker {
     path: EntityPath,
     operation: OperatorAction,
     sequenceNumbers: readonly bigint[],
+    sessionId?: string,
   ): Promise<readonly boolean[]>;
 
   /** Removes active messages enqueued before an instant that nobody holds; returns how many. */
-  deleteMessages(
-    path: EntityPath,
-    options: { readonly maxMessages: number; readonly before: number },
-  ): Promise<number>;
+  deleteMessages(path: EntityPath, options: DeleteOptions): Promise<number>;
 
   /**
    * Sends messages of a dead-letter queue to its main queue again, as new ones; returns how many.
@@ -72,7 +97,41 @@ export interface Broker {
   purge(path: EntityPath): Promise<void>;
 }
 
+export interface DeleteOptions {
+  readonly maxMessages: number;
+  /** Epoch ms. */
+  readonly before: number;
+  readonly sessionId?: string;
+}
+
+/** A session and the lock on it, GUID text. */
+export interface SessionHandle {
+  readonly sessionId: string;
+  readonly lockToken: string;
+}
+
+export interface SessionLock extends SessionHandle {
+  /** Epoch ms. */
+  readonly lockedUntil: number;
+}
+
+export interface AcceptOptions {
+  /** Absent = the next one that can be had. */
+  readonly sessionId?: string;
+  /** How long to wait for a session that can be had, ms. Who names one does not wait. */
+  readonly waitMs: number;
+}
+
+export interface ListSessionsOptions {
+  readonly skip: number;
+  readonly top: number;
+  /** Epoch ms; absent = sessions with active messages. */
+  readonly updatedAfter?: number;
+}
+
 export interface PeekOptions {
+  /** Needed where messages lie by session; the lock is not. */
+  readonly sessionId?: string;
   /** The lowest sequence number to show; absent = from the front. */
   readonly fromSequenceNumber?: bigint;
   readonly maxMessages: number;
@@ -81,6 +140,7 @@ export interface PeekOptions {
 export interface DeferredOptions {
   readonly mode: 'peekLock' | 'receiveAndDelete';
   readonly sequenceNumbers: readonly bigint[];
+  readonly session?: SessionHandle;
 }
 
 /**
@@ -105,6 +165,8 @@ export interface ReceiveOptions {
   readonly maxMessages: number;
   /** How long to wait for a first message, ms; 0 = answer at once. */
   readonly waitMs: number;
+  /** Needed where messages lie by session. */
+  readonly session?: SessionHandle;
 }
 
 /** Under a lock after a peek-lock; without one after receive-and-delete. */

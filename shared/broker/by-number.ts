@@ -4,7 +4,7 @@ import { type Entity, isOfKind, partitionsOf } from '../domain/entity.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { type Log, logOf } from '../domain/log.ts';
-import { policyOf, type Receivable } from '../domain/log-policy.ts';
+import { type LogPolicy, policyOf, type Receivable } from '../domain/log-policy.ts';
 import {
   findEntity,
   findReceivable,
@@ -14,7 +14,8 @@ import {
 import type { DeferredOptions, OperatorAction, ReceivedMessage } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
 import { forwardDue, sendOn } from './forward-pending.ts';
-import { requireAction } from './settle.ts';
+import { heldSession, requireSessionFits, sessionLog, sessionPolicy } from './in-session.ts';
+import { requireAction } from './settlement-rules.ts';
 
 /** What is done to messages named by their sequence numbers. */
 
@@ -22,14 +23,17 @@ import { requireAction } from './settle.ts';
 export async function receiveDeferred(
   parts: BrokerParts,
   path: EntityPath,
-  { mode, sequenceNumbers }: DeferredOptions,
+  { mode, sequenceNumbers, session }: DeferredOptions,
 ): Promise<readonly ReceivedMessage[]> {
   const entity = await findReceivable(parts, path);
   requireReceivable(entity);
   requireNotForwarding(entity, path.subQueue);
+  requireSessionFits(entity, path, session?.sessionId);
   const { log, sequences } = inOnePartition(entity, path, sequenceNumbers);
-  return await parts.messages.receiveDeferred(log, {
-    ...policyOf(entity, path.subQueue, log.partition),
+  const held = session && (await heldSession(parts, entity, path, session));
+  if (held !== undefined && held.log.partition !== log.partition) throw notInSession();
+  return await parts.messages.receiveDeferred(held?.log ?? log, {
+    ...(held?.policy ?? policyOf(entity, path.subQueue, log.partition)),
     mode,
     lockMs: entity.description.lockMs,
     sequences,
@@ -61,17 +65,20 @@ export async function operate(
   path: EntityPath,
   operation: OperatorAction,
   sequenceNumbers: readonly bigint[],
+  sessionId?: string,
 ): Promise<readonly boolean[]> {
   requireNumbers(sequenceNumbers);
   if (operation.kind === 'deadLetter') requireAction(path, operation);
   const entity = await findReceivable(parts, path);
+  requireSessionFits(entity, path, sessionId);
   const outcomes: boolean[] = [];
   // One after the other: several messages of one block would only get in each other's way.
   for (const number of sequenceNumbers) {
     const { partition, sequence } = splitSequenceNumber(number);
     const isKnown = partition < partitionsOf(entity);
     outcomes.push(
-      isKnown && (await operateOne(parts, entity, path, operation, partition, sequence)),
+      isKnown &&
+        (await operateOne(parts, entity, path, operation, { partition, sequence, sessionId })),
     );
   }
   await sendOn(parts, entity);
@@ -83,12 +90,10 @@ async function operateOne(
   entity: Receivable,
   path: EntityPath,
   operation: OperatorAction,
-  partition: number,
-  sequence: bigint,
+  { partition, sequence, sessionId }: MessagePlace,
 ): Promise<boolean> {
   const { messages } = parts;
-  const log = logOf(entity, path.subQueue, partition);
-  const policy = policyOf(entity, path.subQueue, partition);
+  const { log, policy } = await logAt(parts, entity, path, partition, sessionId);
   switch (operation.kind) {
     case 'breakLock':
       return await messages.breakLock(log, sequence, policy);
@@ -99,6 +104,31 @@ async function operateOne(
     case 'deadLetter':
       return await messages.deadLetter(log, sequence, operation, policy);
   }
+}
+
+interface MessagePlace {
+  readonly partition: number;
+  readonly sequence: bigint;
+  readonly sessionId: string | undefined;
+}
+
+async function logAt(
+  parts: BrokerParts,
+  entity: Receivable,
+  path: EntityPath,
+  partition: number,
+  sessionId: string | undefined,
+): Promise<{ readonly log: Log; readonly policy: LogPolicy }> {
+  if (sessionId === undefined) {
+    const log = logOf(entity, path.subQueue, partition);
+    return { log, policy: policyOf(entity, path.subQueue, partition) };
+  }
+  const log = { ...sessionLog(entity, sessionId), partition };
+  return { log, policy: sessionPolicy(entity, log, await parts.sessions.rulesOf(log)) };
+}
+
+function notInSession(): BrokerError {
+  return new BrokerError('MessageNotFound', 'The session has no such message.');
 }
 
 /** Where numbers lie that are to be handled all or none: in one partition (semantics §4.4). */

@@ -5,6 +5,14 @@ import { deleteMessages, purge, resubmit } from './maintain.ts';
 import { peek } from './peek.ts';
 import { receive } from './receive.ts';
 import { send } from './send.ts';
+import {
+  acceptSession,
+  listSessions,
+  releaseSession,
+  renewSession,
+  sessionState,
+  setSessionState,
+} from './sessions.ts';
 import { renewLocks, settle } from './settle.ts';
 
 /** Puts the broker together from its parts. */
@@ -12,12 +20,19 @@ export function createBroker(parts: BrokerParts): Broker {
   return {
     send: (path, messages) => send(parts, path, messages),
     receive: (path, options) => receive(parts, path, options),
-    settle: (path, settlements) => settle(parts, path, settlements),
+    settle: (path, settlements, sessionId) => settle(parts, path, settlements, sessionId),
     renewLocks: (path, lockTokens) => renewLocks(parts, path, lockTokens),
     cancelScheduled: (path, numbers) => cancelScheduled(parts, path, numbers),
     peek: (path, options) => peek(parts, path, options),
     receiveDeferred: (path, options) => receiveDeferred(parts, path, options),
-    operate: (path, operation, numbers) => operate(parts, path, operation, numbers),
+    acceptSession: (path, options) => acceptSession(parts, path, options),
+    renewSession: (path, session) => renewSession(parts, path, session),
+    releaseSession: (path, session) => releaseSession(parts, path, session),
+    sessionState: (path, session) => sessionState(parts, path, session),
+    setSessionState: (path, session, state) => setSessionState(parts, path, session, state),
+    listSessions: (path, options) => listSessions(parts, path, options),
+    operate: (path, operation, numbers, sessionId) =>
+      operate(parts, path, operation, numbers, sessionId),
     deleteMessages: (path, options) => deleteMessages(parts, path, options),
     resubmit: (path, maxMessages) => resubmit(parts, path, maxMessages),
     purge: (path) => purge(parts, path),

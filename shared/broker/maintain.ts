@@ -3,8 +3,10 @@ import type { EntityPath } from '../domain/entity-path.ts';
 import { logOf } from '../domain/log.ts';
 import { policyOf } from '../domain/log-policy.ts';
 import { findReceivable, requireSendable } from './addressed.ts';
+import type { DeleteOptions } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
 import { sendOn } from './forward-pending.ts';
+import { requireSessionFits, sessionLog, sessionPolicy } from './in-session.ts';
 
 /** What is done to many messages at once. */
 
@@ -12,9 +14,15 @@ import { sendOn } from './forward-pending.ts';
 export async function deleteMessages(
   parts: BrokerParts,
   path: EntityPath,
-  request: { readonly maxMessages: number; readonly before: number },
+  { sessionId, ...request }: DeleteOptions,
 ): Promise<number> {
   const entity = await findReceivable(parts, path);
+  requireSessionFits(entity, path, sessionId);
+  if (sessionId !== undefined) {
+    const log = sessionLog(entity, sessionId);
+    const rules = await parts.sessions.rulesOf(log);
+    return await parts.messages.removeBefore(log, request, sessionPolicy(entity, log, rules));
+  }
   const policy = policyOf(entity, path.subQueue, 0);
   return await parts.messages.removeBefore(logOf(entity, path.subQueue, 0), request, policy);
 }

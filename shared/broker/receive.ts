@@ -6,6 +6,7 @@ import { findReceivable, requireNotForwarding, requireReceivable } from './addre
 import type { ReceivedMessage, ReceiveOptions } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
 import { forwardTopicDue, sendOn } from './forward-pending.ts';
+import { receiveInSession, requireSessionFits } from './in-session.ts';
 import type { ClaimRequest } from './ports.ts';
 import { settleLapsed } from './settle-lapsed.ts';
 
@@ -18,6 +19,8 @@ export async function receive(
   path: EntityPath,
   options: ReceiveOptions,
 ): Promise<readonly ReceivedMessage[]> {
+  const { session } = options;
+  if (session !== undefined) return await receiveInSession(parts, path, options, session);
   const deadline = parts.monotonicNow() + options.waitMs;
   let lookAgainAt = 0;
   for (;;) {
@@ -25,6 +28,7 @@ export async function receive(
     const entity = await findReceivable(parts, path);
     requireReceivable(entity);
     requireNotForwarding(entity, path.subQueue);
+    requireSessionFits(entity, path, undefined);
     const log = logOf(entity, path.subQueue, 0);
     const left = parts.arrivals.isClosing ? 0 : deadline - parts.monotonicNow();
     const arrival = left > 0 ? parts.arrivals.wait([log], left) : undefined;

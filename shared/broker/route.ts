@@ -14,7 +14,7 @@ import type {
 import { type Entity, isOfKind } from '../domain/entity.ts';
 import { parseEntityPath } from '../domain/entity-path.ts';
 import { LIMITS, MEGABYTE } from '../domain/limits.ts';
-import { logOf } from '../domain/log.ts';
+import { inSession, type Log, logOf } from '../domain/log.ts';
 import { lowerTimeToLive, type Message } from '../domain/message.ts';
 import { headerSize, messageSize } from '../domain/outgoing-rules.ts';
 import { text } from '../domain/property-value.ts';
@@ -109,15 +109,23 @@ async function arrive(
   return [
     ...(kept.length === 0
       ? []
-      : [
-          {
-            to: logOf(entity, 'main', 0),
-            copies: kept,
-            ...(defaultTimeToLiveMs === undefined ? {} : { timeToLiveMsMax: defaultTimeToLiveMs }),
-          },
-        ]),
+      : bySession(logOf(entity, 'main', 0), kept).map((delivery) => ({
+          ...delivery,
+          ...(defaultTimeToLiveMs === undefined ? {} : { timeToLiveMsMax: defaultTimeToLiveMs }),
+        }))),
     ...(await bury(parts, entity, refused)),
   ];
+}
+
+/** Where messages lie by session, each session is a log of its own. */
+function bySession(log: Log, copies: readonly Copy[]): readonly Delivery[] {
+  if (log.sessions === undefined) return [{ to: log, copies }];
+  const sessions = new Map<string, Copy[]>();
+  for (const copy of copies) {
+    const { sessionId = '' } = copy.message;
+    sessions.set(sessionId, [...(sessions.get(sessionId) ?? []), copy]);
+  }
+  return Array.from(sessions, ([id, ofSession]) => ({ to: inSession(log, id), copies: ofSession }));
 }
 
 /** What becomes of dead letters: they stay in the dead-letter queue, or are forwarded. */

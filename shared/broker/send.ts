@@ -7,7 +7,11 @@ import type { EntityPath } from '../domain/entity-path.ts';
 import { MEGABYTE } from '../domain/limits.ts';
 import { logOf } from '../domain/log.ts';
 import { lowerTimeToLive, type Message, type OutgoingMessage } from '../domain/message.ts';
-import { messageSize, requireSendableMessages } from '../domain/outgoing-rules.ts';
+import {
+  messageSize,
+  requireSendableMessages,
+  requireSessionIds,
+} from '../domain/outgoing-rules.ts';
 import { findEntity, requireSendable } from './addressed.ts';
 import type { SentMessage } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
@@ -58,7 +62,7 @@ async function sendTo(
   requireSendable(entity);
   if (description.kind === 'subscription') throw notASender();
   if (description.kind === 'queue' && description.requiresSession) {
-    throw new BrokerError('NotSupported', 'Queues that require sessions do not take messages yet.');
+    requireSessionIds(outgoing);
   }
   requireSendableMessages(outgoing, description);
   const messages = withIdentity(parts.random, outgoing).map((message) =>

@@ -1,3 +1,4 @@
+import { requiresSession } from '../domain/entity.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
 import { logOf } from '../domain/log.ts';
 import { policyOf, type Receivable } from '../domain/log-policy.ts';
@@ -14,5 +15,8 @@ export async function settleLapsed(
 ): Promise<boolean> {
   if (path.subQueue !== 'deadLetter') return false;
   const main = logOf(entity, 'main', 0);
-  return await parts.messages.settleLapsed(main, policyOf(entity, 'main', main.partition));
+  const policy = policyOf(entity, 'main', main.partition);
+  return requiresSession(entity)
+    ? await parts.sessions.settleLapsed(main, policy)
+    : await parts.messages.settleLapsed(main, policy);
 }

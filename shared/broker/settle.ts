@@ -2,23 +2,26 @@ import { assert } from '../domain/assert.ts';
 import { BrokerError, lockLost } from '../domain/broker-error.ts';
 import { partitionsOf } from '../domain/entity.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
-import { LIMITS } from '../domain/limits.ts';
 import { isOfEpoch, type LockToken, parseLockToken } from '../domain/lock-token.ts';
 import { logOf } from '../domain/log.ts';
 import { policyOf, type Receivable } from '../domain/log-policy.ts';
-import { requirePropertiesFit } from '../domain/property-limits.ts';
 import { findReceivable } from './addressed.ts';
-import type { RenewalOutcome, Settlement, SettlementAction, SettlementOutcome } from './broker.ts';
+import type { RenewalOutcome, Settlement, SettlementOutcome } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
 import { sendOn } from './forward-pending.ts';
+import { requireSessionFits, settleInSession } from './in-session.ts';
+import { mayDeadLetter, requireAction } from './settlement-rules.ts';
 
 /** Settles messages, each on its own; see `Broker.settle`. */
 export async function settle(
   parts: BrokerParts,
   path: EntityPath,
   settlements: readonly Settlement[],
+  sessionId?: string,
 ): Promise<readonly SettlementOutcome[]> {
+  if (sessionId !== undefined) return await settleInSession(parts, path, settlements, sessionId);
   const entity = await findReceivable(parts, path);
+  requireSessionFits(entity, path, undefined);
   const outcomes = await perPartition(
     settlements,
     ({ lockToken, action }) => {
@@ -38,14 +41,6 @@ export async function settle(
   return outcomes;
 }
 
-/** Whether a settlement may have left dead letters that the entity forwards. */
-function mayDeadLetter({ description }: Receivable, settlements: readonly Settlement[]): boolean {
-  if (description.forwardDeadLetteredMessagesTo === undefined) return false;
-  return settlements.some(
-    ({ action }) => action.kind === 'deadLetter' || action.kind === 'abandon',
-  );
-}
-
 /** Starts locks anew; see `Broker.renewLocks`. */
 export async function renewLocks(
   parts: BrokerParts,
@@ -53,6 +48,7 @@ export async function renewLocks(
   lockTokens: readonly string[],
 ): Promise<readonly RenewalOutcome[]> {
   const entity = await findReceivable(parts, path);
+  requireSessionFits(entity, path, undefined);
   return await perPartition(
     lockTokens.map((lockToken) => ({ lockToken })),
     ({ lockToken }) => readToken(entity, lockToken),
@@ -121,31 +117,4 @@ function readToken(entity: Receivable, lockToken: string): LockToken {
     throw lockLost();
   }
   return token;
-}
-
-/** Refuses a settlement that no message of the path may get. Throws ArgumentError, InvalidOperation. */
-export function requireAction(path: EntityPath, action: SettlementAction): void {
-  if (action.kind === 'complete') return;
-  if (action.kind === 'deadLetter') {
-    if (path.subQueue !== 'main') {
-      throw new BrokerError(
-        'InvalidOperation',
-        'A message of a dead-letter queue cannot be dead-lettered again.',
-      );
-    }
-    requireLength('DeadLetterReason', action.reason);
-    requireLength('DeadLetterErrorDescription', action.description);
-  }
-  if (action.kind === 'abandon' && action.delayMs !== undefined && !(action.delayMs >= 0)) {
-    throw new BrokerError('ArgumentError', 'The delay of an abandon must not be negative.');
-  }
-  if (action.properties !== undefined) requirePropertiesFit(action.properties);
-}
-
-function requireLength(name: string, value: string | undefined): void {
-  if (value === undefined || value.length <= LIMITS.deadLetterTextLength) return;
-  throw new BrokerError(
-    'ArgumentError',
-    `${name} is ${value.length} characters long; the limit is ${LIMITS.deadLetterTextLength}.`,
-  );
 }

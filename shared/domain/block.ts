@@ -16,6 +16,8 @@ export interface Block {
   readonly expiresAt?: number;
   readonly slots: ReadonlyMap<number, Slot>;
   readonly payload: PayloadPlace;
+  /** Of scheduled messages: the session into which they go once they are due, where there is one. */
+  readonly sessionId?: string;
 }
 
 /** Where the messages of a block lie: in the block itself, in payload items, or in both. */

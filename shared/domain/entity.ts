@@ -46,6 +46,11 @@ export function forwards({ description }: Pick<Entity, 'description'>): boolean 
   return forwardTo !== undefined || forwardDeadLetteredMessagesTo !== undefined;
 }
 
+/** Whether an entity keeps its messages by session (semantics §4.6). */
+export function requiresSession({ description }: Pick<Entity, 'description'>): boolean {
+  return description.kind !== 'topic' && description.requiresSession;
+}
+
 /** How many partitions an entity's messages are spread over; a subscription's as many as its topic's. */
 export function partitionsOf({ partitions = 1 }: Pick<Entity, 'partitions'>): number {
   return partitions;

@@ -43,6 +43,7 @@ export const LIMITS = {
   settlements: 1000,
   peekMessages: 250,
   peekBytes: 256 * KB,
+  sessionStateBytes: 256 * KB,
   forwardHops: 4,
   transactionMessages: 100,
   partitions: 16,

@@ -1,4 +1,4 @@
-import type { Entity } from './entity.ts';
+import { type Entity, requiresSession } from './entity.ts';
 import type { SubQueue } from './entity-path.ts';
 
 /** One ordered run of blocks: a sub-queue of a partition of an entity, since its last purge. */
@@ -11,6 +11,13 @@ export interface Log {
   readonly partition: number;
   readonly subQueue: SubQueue;
   readonly generation: number;
+  /**
+   * Set where messages lie by session, that is in the main queue of an entity that requires sessions:
+   * the epoch by which their locks are judged.
+   */
+  readonly sessions?: { readonly epoch: number };
+  /** The messages of this session only; absent = what all sessions share, such as scheduled messages. */
+  readonly sessionId?: string;
 }
 
 /** The log that a sub-queue of an entity has in a partition now. */
@@ -22,5 +29,18 @@ export function logOf(entity: Entity, subQueue: SubQueue, partition: number): Lo
     partition,
     subQueue,
     generation: entity.generations[subQueue],
+    ...(subQueue === 'main' && requiresSession(entity)
+      ? { sessions: { epoch: entity.epoch } }
+      : {}),
   };
+}
+
+/** The part of a log that holds the messages of one session. */
+export function inSession(log: Log, sessionId: string): Log {
+  return { ...log, sessionId };
+}
+
+/** The log that a session is part of. */
+export function withoutSession({ sessionId: _, ...log }: Log): Log {
+  return log;
 }

@@ -33,6 +33,16 @@ export function requireSendableMessages(
   if (total > batchBytesMax) throw tooLarge('batch', total, batchBytesMax);
 }
 
+/** Refuses messages without a session where there must be one (semantics §3.2). Throws InvalidOperation. */
+export function requireSessionIds(messages: readonly OutgoingMessage[]): void {
+  if (messages.every(({ sessionId }) => sessionId !== undefined)) return;
+  throw new BrokerError(
+    'InvalidOperation',
+    'The SessionId was not set on a message, and it cannot be sent to the entity. Entities that have session support enabled can only receive messages that have the SessionId set to a valid value.',
+    BAD,
+  );
+}
+
 const BAD = { subCode: '40000' } as const;
 
 function tooLarge(what: string, size: number, limit: number): BrokerError {

@@ -1,4 +1,5 @@
 import { isOfEpoch } from './lock-token.ts';
+import { isUnder, type SessionRules, wasGivenBack } from './session.ts';
 
 /**
  * What a block knows of one of its messages. A slot that is absent is a message that is gone.
@@ -24,7 +25,12 @@ export interface SlotRules {
   /** A dead-letter queue counts no deliveries, knows no expiry and no end of patience (semantics §6.1). */
   readonly isDeadLetter: boolean;
   readonly maxDeliveryCount: number;
+  /** Set where messages lie by session: its lock then decides for them, not their own. */
+  readonly session?: SessionRules;
 }
+
+/** What tells whether a lock is live. */
+export type LockRules = Pick<SlotRules, 'epoch' | 'session'>;
 
 /** What a receiver may do with a slot at an instant. */
 export type Availability =
@@ -46,24 +52,41 @@ export function availability(
   rules: SlotRules,
   now: number,
 ): Availability {
-  if (isHeld(slot, rules.epoch, now)) return { kind: 'held', until: slot.heldUntil ?? now };
+  if (isHeld(slot, rules, now)) return { kind: 'held', until: slot.heldUntil ?? now };
   if (rules.isDeadLetter) return { kind: 'free' };
-  if (slot.deliveries >= rules.maxDeliveryCount) return { kind: 'exhausted' };
+  if (deliveriesOf(slot, rules) >= rules.maxDeliveryCount) return { kind: 'exhausted' };
   if (expiresAt !== undefined && expiresAt <= now) return { kind: 'expired' };
   return { kind: 'free' };
 }
 
 /** Whether a lock or a delay keeps the message back now. */
-export function isHeld(slot: Slot, epoch: number, now: number): boolean {
+export function isHeld(slot: Slot, { epoch, session }: LockRules, now: number): boolean {
+  if (session !== undefined) {
+    return slot.tag !== undefined && session.holder !== undefined
+      ? isUnder(slot.tag, session.holder.tenure)
+      : false;
+  }
   if (slot.heldUntil === undefined || slot.heldUntil <= now) return false;
   return slot.tag === undefined || isOfEpoch(slot.tag, epoch);
+}
+
+/** Deliveries counted so far. One that ended because its session was given back is not among them. */
+export function deliveriesOf({ deliveries, tag }: Slot, { session }: LockRules): number {
+  return session !== undefined && wasGivenBack(tag, session) ? deliveries - 1 : deliveries;
+}
+
+/** The slot with no lock on it: what is kept when its message goes elsewhere. */
+export function unlocked(slot: Slot, rules: LockRules): Slot {
+  const { expiresAt } = slot;
+  const deliveries = deliveriesOf(slot, rules);
+  return expiresAt === undefined ? { deliveries } : { deliveries, expiresAt };
 }
 
 /** The slot under a new lock. The delivery is counted here, except in a dead-letter queue. */
 export function claimed(slot: Slot, tag: Uint8Array, until: number, rules: SlotRules): Slot {
   return {
     ...slot,
-    deliveries: slot.deliveries + (rules.isDeadLetter ? 0 : 1),
+    deliveries: deliveriesOf(slot, rules) + (rules.isDeadLetter ? 0 : 1),
     heldUntil: until,
     tag,
   };
@@ -74,17 +97,18 @@ export function claimed(slot: Slot, tag: Uint8Array, until: number, rules: SlotR
  * In a dead-letter queue none is ever added (semantics §2.3).
  */
 export function failedDeliveries(slot: Slot, rules: SlotRules, now: number): number {
-  const underWay = !rules.isDeadLetter && slot.tag !== undefined && isHeld(slot, rules.epoch, now);
-  return underWay ? slot.deliveries - 1 : slot.deliveries;
+  const underWay = !rules.isDeadLetter && slot.tag !== undefined && isHeld(slot, rules, now);
+  const deliveries = deliveriesOf(slot, rules);
+  return underWay ? deliveries - 1 : deliveries;
 }
 
 /** Whether a token's lock is live on this slot: the same tag, not run out, of this epoch. */
 export function holdsLock(
   slot: Slot | undefined,
   tag: Uint8Array,
-  epoch: number,
+  rules: LockRules,
   now: number,
 ): slot is Slot {
-  if (slot?.tag === undefined || !isHeld(slot, epoch, now)) return false;
+  if (slot?.tag === undefined || !isHeld(slot, rules, now)) return false;
   return slot.tag.every((byte, i) => byte === tag[i]);
 }

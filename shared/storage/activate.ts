@@ -1,14 +1,13 @@
-import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
 import type { Forward } from '../broker/ports.ts';
 import type { Block } from '../domain/block.ts';
 import { BrokerError } from '../domain/broker-error.ts';
-import type { Log } from '../domain/log.ts';
+import { inSession, type Log } from '../domain/log.ts';
 import type { Message } from '../domain/message.ts';
 import { payloadName } from './append.ts';
 import { readBatch } from './batch-place.ts';
 import { fromBlockItem, toBlockItem } from './block-item.ts';
 import { removalOf } from './block-removal.ts';
-import { keyOf } from './blocks.ts';
+import { announce, keyOf } from './blocks.ts';
 import { chunks } from './chunks.ts';
 import { type Due, fromDueItem } from './due-times.ts';
 import { keyItem } from './dynamo.ts';
@@ -16,10 +15,11 @@ import { raiseNextDue, readHead, takeNumbers } from './head.ts';
 import { dueSortKey, logKey } from './keys.ts';
 import { inARow, type PackedBlock, packBlocks } from './pack-blocks.ts';
 import { deletePayload, loadMessages, putPayload } from './payloads.ts';
+import { announceWaiting, listingItems } from './sessions/listings.ts';
 import type { StoreContext } from './store-context.ts';
 
-/** A transaction takes this many due blocks and what they become. */
-const BLOCKS_PER_TRANSACTION = 45;
+/** A transaction takes this many due blocks, what they become, and the listings of their sessions. */
+const BLOCKS_PER_TRANSACTION = 33;
 /** One round reads this many due times. */
 const DUES_PER_ROUND = 45;
 /** What one call activates at most; the next one goes on. */
@@ -165,18 +165,22 @@ async function activateTogether(
     takeNumbers(table, log, { count, bytes: 0, now }),
     putPayload(table, log, pieces, now),
   ]);
-  const arrivals = packed.map(({ parts: _, offset, ...rest }): TransactWriteItem => {
+  const arrivals = packed.map(({ to, parts: _, offset, ...rest }) => {
     const sequence = first + BigInt(offset);
     const arrival: Block = { store: 'live', sequence, enqueuedAt: dueAt, ...rest };
-    return { Put: { TableName: table.name, Item: toBlockItem(log, arrival) } };
+    return { to, arrival };
   });
+  const logs = arrivals.map(({ to }) => to);
   const outcome = await table.transact([
     ...blocks.map((block) => removalOf(context, log, block, [...block.slots.keys()])),
-    ...arrivals,
+    ...arrivals.map(({ to, arrival }) => ({
+      Put: { TableName: table.name, Item: toBlockItem(to, arrival) },
+    })),
+    ...listingItems(context, logs, now).map((Item) => ({ Put: { TableName: table.name, Item } })),
   ]);
   if (outcome.done) {
-    context.fronts.noteBlock(logKey(log), keyOf(log, { store: 'live', sequence: first }).sk);
-    context.signal(logKey(log));
+    for (const { to, arrival } of arrivals) announce(context, to, arrival);
+    announceWaiting(context, logs);
     return true;
   }
   // Unless an earlier try of this very transaction was carried out after all.
@@ -196,20 +200,26 @@ async function packAnew(
   log: Log,
   blocks: readonly Block[],
   dueAt: number,
-): Promise<{ readonly packed: readonly PackedBlock[]; readonly count: number }> {
+): Promise<{ readonly packed: readonly Bound[]; readonly count: number }> {
   const small = blocks.filter(isSmall);
   const loaded = await loadMessages(context.table, log, small);
-  const packed: PackedBlock[] = [];
+  const packed: Bound[] = [];
   let count = 0;
   let row: Message[] = [];
+  let to = log;
   const packRow = () => {
     if (row.length === 0) return;
     const start = count - row.length;
-    const anew = packBlocks(log, inARow(row), dueAt, () => payloadName(context.random));
-    packed.push(...anew.map((block) => ({ ...block, offset: start + block.offset })));
+    const anew = packBlocks(to, inARow(row), dueAt, () => payloadName(context.random));
+    packed.push(...anew.map((block) => ({ to, ...block, offset: start + block.offset })));
     row = [];
   };
-  for (const block of blocks) {
+  for (const block of bySession(blocks)) {
+    const { sessionId } = block;
+    if (sessionId !== to.sessionId) {
+      packRow();
+      to = sessionId === undefined ? log : inSession(log, sessionId);
+    }
     if (isSmall(block)) {
       const messages = slotsOf(block).map((slot) => loaded.at(block, slot));
       row.push(...messages);
@@ -219,11 +229,28 @@ async function packAnew(
     packRow();
     const { slots, expiresAt, payload } = block;
     const expiry = expiresAt === undefined ? {} : { expiresAt };
-    packed.push({ offset: count, slots, payload, parts: [], ...expiry });
+    packed.push({ to, offset: count, slots, payload, parts: [], ...expiry });
     count += spanOf(block);
   }
   packRow();
   return { packed, count };
+}
+
+/** A block that knows where it goes. */
+interface Bound extends PackedBlock {
+  readonly to: Log;
+}
+
+/** Blocks of one session one after the other, in their order; nothing changes where there are none. */
+function bySession(blocks: readonly Block[]): readonly Block[] {
+  const sessions = new Map<string | undefined, Block[]>();
+  for (const block of blocks) {
+    const { sessionId } = block;
+    const others = sessions.get(sessionId);
+    if (others === undefined) sessions.set(sessionId, [block]);
+    else others.push(block);
+  }
+  return [...sessions.values()].flat();
 }
 
 /** A block whose messages lie in it; they are cheap to pack anew. */

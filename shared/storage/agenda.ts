@@ -1,6 +1,7 @@
 import type { Log } from '../domain/log.ts';
 import type { DocumentTable } from './documents.ts';
 import { agendaOf } from './entity-keys.ts';
+import { sessionPrefix } from './keys.ts';
 
 /** Something the sweep will have to do for a log. */
 export interface AgendaEntry {
@@ -58,5 +59,6 @@ function instantKey(instant: number): string {
 }
 
 function sortKeyOf({ log, dueAt }: AgendaEntry): string {
-  return `${instantKey(dueAt)}/${log.entityId}.${log.partition}.${log.generation}`;
+  const { entityId, partition, generation } = log;
+  return `${instantKey(dueAt)}/${entityId}.${partition}.${generation}${sessionPrefix(log)}`;
 }

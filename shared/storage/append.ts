@@ -4,12 +4,13 @@ import type { RandomSource } from '../domain/clock.ts';
 import type { Log } from '../domain/log.ts';
 import type { Message } from '../domain/message.ts';
 import { toBlockItem } from './block-item.ts';
+import { announce } from './blocks.ts';
 import { noteDue, toDueItem } from './due-times.ts';
 import { type Item, type Table, TRANSACTION_ITEMS_MAX } from './dynamo.ts';
 import { takeNumbers } from './head.ts';
-import { blockSortKey, logKey } from './keys.ts';
-import { type Numbered, packBlocks } from './pack-blocks.ts';
 import { putPayload } from './payloads.ts';
+import { packRuns, type Run, toRuns } from './runs.ts';
+import { enlist, readSessions } from './sessions/listings.ts';
 import type { StoreContext } from './store-context.ts';
 
 /**
@@ -29,58 +30,57 @@ export async function append(
   now: number,
 ): Promise<readonly bigint[]> {
   const { table, random } = context;
-  const runs = runsByDueTime(messages, now);
-  const packed = runs.flatMap(({ dueAt, messages: run }) =>
-    packBlocks(log, run, dueAt ?? now, () => payloadName(random)).map((block) => ({
-      dueAt,
-      ...block,
-    })),
-  );
+  const { runs, offsets } = toRuns(log, messages, now);
+  const packed = packRuns(runs, now, () => payloadName(random));
   const pieces = packed.flatMap(({ payload: { reference }, parts }) =>
     reference === undefined ? [] : [{ reference, parts }],
   );
   const dueAt = earliest(runs);
   requireOneTransaction(packed.length + runs.filter((run) => run.dueAt !== undefined).length);
   const bytes = packed.reduce((sum, { payload }) => sum + payload.bytes, 0);
-  const [{ first, bytesIn }] = await Promise.all([
+  const sessions = sessionsOf(runs);
+  const [{ first, bytesIn }, , , before] = await Promise.all([
     takeNumbers(table, log, { count: messages.length, bytes, now }),
     putPayload(table, log, pieces, now),
     // Noted before, so that a crash leaves nothing that never comes due, and again afterwards, since
     // an activation in between may have found nothing yet.
     dueAt === undefined ? undefined : noteDue(context, log, dueAt),
+    readSessions(table, sessions),
   ]);
 
   context.gauge.note(log, bytesIn);
-  const blocks = packed.map(({ dueAt: due, parts: _, offset, ...rest }): Block => {
-    const store = due === undefined ? 'live' : 'scheduled';
-    return { store, sequence: first + BigInt(offset), enqueuedAt: due ?? now, ...rest };
+  const placed = packed.map(({ to, dueAt: due, parts: _, offset, ...rest }) => {
+    const sequence = first + BigInt(offset);
+    const live: Block = { store: 'live', sequence, enqueuedAt: now, ...rest };
+    if (due === undefined) return { to, block: live };
+    const { sessionId } = to;
+    const session = sessionId === undefined ? {} : { sessionId };
+    const block: Block = { ...live, store: 'scheduled', enqueuedAt: due, ...session };
+    return { to: log, block };
   });
   await putAll(table, [
-    ...blocks.map((block) => toBlockItem(log, block)),
-    ...dueItems(log, blocks),
+    ...placed.map(({ to, block }) => toBlockItem(to, block)),
+    ...dueItems(
+      log,
+      placed.map(({ block }) => block),
+    ),
   ]);
-  await afterwards(context, log, first, runs);
-  return messages.map((_, offset) => first + BigInt(offset));
-}
-
-/** Messages that come due together. */
-interface Run {
-  readonly dueAt: number | undefined;
-  readonly messages: readonly Numbered[];
-}
-
-/** A block holds messages of one due time; what is due already is sent now. */
-function runsByDueTime(messages: readonly Message[], now: number): readonly Run[] {
-  const runs = new Map<number | undefined, Numbered[]>();
-  for (const [offset, message] of messages.entries()) {
-    const { scheduledEnqueueAt } = message;
-    const isLater = scheduledEnqueueAt !== undefined && scheduledEnqueueAt > now;
-    const dueAt = isLater ? scheduledEnqueueAt : undefined;
-    const run = runs.get(dueAt);
-    if (run === undefined) runs.set(dueAt, [{ offset, message }]);
-    else run.push({ offset, message });
+  if (dueAt !== undefined) await noteDue(context, log, dueAt);
+  const told = new Set<Log>();
+  for (const { to, block } of placed) {
+    // Another sender may have overtaken this one; its block may be remembered as the end.
+    if (block.store === 'live' && !told.has(to)) announce(context, to, block);
+    told.add(to);
   }
-  return Array.from(runs, ([dueAt, run]) => ({ dueAt, messages: run }));
+  if (sessions.length > 0) await enlist(context, sessions, before);
+  return offsets.map((offset) => first + BigInt(offset));
+}
+
+/** The sessions into which messages go at once. */
+function sessionsOf(runs: readonly Run[]): readonly Log[] {
+  return runs.flatMap(({ to, dueAt }) =>
+    to.sessionId === undefined || dueAt !== undefined ? [] : [to],
+  );
 }
 
 /** One item for each due time, which names the scheduled blocks that then come due. */
@@ -122,20 +122,6 @@ async function putAll(table: Table, items: readonly Item[]): Promise<void> {
     return;
   }
   await table.transact(items.map((Item) => ({ Put: { TableName: table.name, Item } })));
-}
-
-async function afterwards(
-  context: StoreContext,
-  log: Log,
-  first: bigint,
-  runs: readonly Run[],
-): Promise<void> {
-  const dueAt = earliest(runs);
-  if (dueAt !== undefined) await noteDue(context, log, dueAt);
-  if (runs.every((run) => run.dueAt !== undefined)) return;
-  // Another sender may have overtaken this one; its block may be remembered as the end.
-  context.fronts.noteBlock(logKey(log), blockSortKey('live', first));
-  context.signal(logKey(log));
 }
 
 const NAME_BYTES = 9;

@@ -4,7 +4,7 @@ import type { Block } from '../domain/block.ts';
 import type { Log } from '../domain/log.ts';
 import type { Slot } from '../domain/slot.ts';
 import type { Item } from './dynamo.ts';
-import { blockSortKey, logKey, parseBlockSortKey } from './keys.ts';
+import { blockSortKey, logKey, parseBlockSortKey, sessionPrefix } from './keys.ts';
 
 /**
  * A block as an item. Names are short, because the item is charged by the byte:
@@ -12,7 +12,7 @@ import { blockSortKey, logKey, parseBlockSortKey } from './keys.ts';
  *     q  enqueued at      x  expires at       s  slots
  *     d  payload bytes    p  payload name     k  payload parts   o  payload offset
  *     z  decoded bytes    v  overlay          w  topic that keeps a shared payload
- *     i  number of the sharer
+ *     i  number of the sharer   y  session of scheduled messages
  *
  * and in a slot: t  lock tag   u  held until   c  deliveries   x  expires at. A slot is named by
  * one letter, since there are many.
@@ -60,11 +60,12 @@ export function toBlockItem(log: Log, block: Block): Item {
   );
   return {
     pk: { S: logKey(log) },
-    sk: { S: blockSortKey(block.store, block.sequence) },
+    sk: { S: sessionPrefix(log) + blockSortKey(block.store, block.sequence) },
     q: number(block.enqueuedAt),
     s: { M: slots },
     z: number(payload.bytes),
     ...(block.expiresAt === undefined ? {} : { x: number(block.expiresAt) }),
+    ...(block.sessionId === undefined ? {} : { y: { S: block.sessionId } }),
     ...(payload.inline === undefined ? {} : { d: { B: payload.inline } }),
     ...(payload.reference === undefined ? {} : { p: { S: payload.reference } }),
     // The topic alone: its payloads lie in the partition in which the block lies.
@@ -97,6 +98,7 @@ export function fromBlockItem(item: Item): Block {
     sequence,
     enqueuedAt: Number(item['q']?.N),
     ...(item['x']?.N === undefined ? {} : { expiresAt: Number(item['x'].N) }),
+    ...(item['y']?.S === undefined ? {} : { sessionId: item['y'].S }),
     slots,
     payload: {
       ...(item['d']?.B === undefined ? {} : { inline: item['d'].B }),

@@ -1,6 +1,6 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { type Block, slotOf } from '../domain/block.ts';
-import type { Slot } from '../domain/slot.ts';
+import type { LockRules, Slot } from '../domain/slot.ts';
 import { slotName, slotValue } from './block-item.ts';
 
 /**
@@ -12,8 +12,13 @@ import { slotName, slotValue } from './block-item.ts';
 export type SlotCondition =
   /** The slot is exactly as it was seen. */
   | { readonly kind: 'unchanged'; readonly slot: Slot }
-  /** Its lock is this one, and has not run out. */
-  | { readonly kind: 'locked'; readonly tag: Uint8Array; readonly now: number };
+  /** Its lock is this one, and has not run out; absent `now` = whether it has, its session tells. */
+  | { readonly kind: 'locked'; readonly tag: Uint8Array; readonly now?: number };
+
+/** The condition that the lock with this tag is live on a message. */
+export function underLock(tag: Uint8Array, { session }: LockRules, now: number): SlotCondition {
+  return session === undefined ? { kind: 'locked', tag, now } : { kind: 'locked', tag };
+}
 
 /** The condition that a message of a block is still as this image of the block shows it. */
 export function asSeen(block: Block, number: number): { number: number; when: SlotCondition } {
@@ -111,6 +116,7 @@ function condition(
       return `${path} = ${values.of(slotValue(when.slot))}`;
     case 'locked': {
       const sameHolder = `${path}.${names.of('t')} = ${values.of({ B: when.tag })}`;
+      if (when.now === undefined) return sameHolder;
       // A lock that ran out is lost even if nobody has taken the message since.
       const stillLocked = `${path}.${names.of('u')} > ${values.number(when.now)}`;
       return `${sameHolder} AND ${stillLocked}`;

@@ -2,13 +2,29 @@ import type { Block } from '../domain/block.ts';
 import type { Log } from '../domain/log.ts';
 import { fromBlockItem } from './block-item.ts';
 import type { ItemKey, Table } from './dynamo.ts';
-import { blockSortKey, LAST_BLOCK, logKey } from './keys.ts';
+import { blockSortKey, LAST_BLOCK, logKey, logName, sessionPrefix } from './keys.ts';
 import { deletePayload } from './payloads.ts';
 import type { StoreContext } from './store-context.ts';
 
 /** The key of a block in its log. */
 export function keyOf(log: Log, block: Pick<Block, 'store' | 'sequence'>): ItemKey {
-  return { pk: logKey(log), sk: blockSortKey(block.store, block.sequence) };
+  return { pk: logKey(log), sk: sessionPrefix(log) + blockSortKey(block.store, block.sequence) };
+}
+
+/** Tells receivers of this process that a block has come into a log. */
+export function announce(
+  context: StoreContext,
+  log: Log,
+  { store, sequence }: Pick<Block, 'store' | 'sequence'>,
+): void {
+  context.fronts.noteBlock(logName(log), blockSortKey(store, sequence));
+  context.signal(logName(log));
+}
+
+/** Tells receivers of this process that something in a log can be had again. */
+export function announceReturn(context: StoreContext, log: Log): void {
+  context.fronts.forget(logName(log));
+  context.signal(logName(log));
 }
 
 /** Deletes a block in which nothing is left, and then its payload. */
@@ -31,18 +47,22 @@ async function deleteIfEmpty(table: Table, key: ItemKey): Promise<boolean> {
   return written.done;
 }
 
-/** Blocks of a log in order, and where to go on; `next` is absent at the end. */
+/**
+ * Blocks of a log in order, and where to go on; `next` is absent at the end. Sort keys are those within
+ * the log, without the prefix of its session.
+ */
 export async function readBlocks(
   context: Pick<StoreContext, 'table'>,
   log: Log,
   page: { from: string; to?: string; limit: number; consistent: boolean },
 ): Promise<{ blocks: readonly Block[]; next: string | undefined }> {
+  const prefix = sessionPrefix(log);
   const { items, lastKey } = await context.table.query({
     KeyConditionExpression: 'pk = :log AND sk BETWEEN :from AND :to',
     ExpressionAttributeValues: {
       ':log': { S: logKey(log) },
-      ':from': { S: page.from },
-      ':to': { S: page.to ?? LAST_BLOCK },
+      ':from': { S: prefix + page.from },
+      ':to': { S: prefix + (page.to ?? LAST_BLOCK) },
     },
     ConsistentRead: page.consistent,
     Limit: page.limit,
@@ -50,7 +70,7 @@ export async function readBlocks(
   const last = lastKey?.['sk']?.S;
   return {
     blocks: items.map(fromBlockItem),
-    next: last === undefined ? undefined : `${last}${JUST_AFTER}`,
+    next: last === undefined ? undefined : `${last.slice(prefix.length)}${JUST_AFTER}`,
   };
 }
 

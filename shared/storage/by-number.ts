@@ -1,16 +1,16 @@
 import type { DeadLetterAction } from '../broker/broker.ts';
 import { type Block, type BlockRules, expiryOf, slotOf } from '../domain/block.ts';
-import type { Log } from '../domain/log.ts';
+import { type Log, withoutSession } from '../domain/log.ts';
 import type { LogPolicy } from '../domain/log-policy.ts';
-import { isHeld, type Slot } from '../domain/slot.ts';
+import { isHeld, unlocked } from '../domain/slot.ts';
 import { activateDue } from './activate.ts';
 import { asSeen, blockDelete, blockUpdate } from './block-writes.ts';
-import { keyOf } from './blocks.ts';
+import { announceReturn, keyOf } from './blocks.ts';
 import { decided } from './failures.ts';
 import { type Found, findByNumber } from './find-by-number.ts';
-import { logKey } from './keys.ts';
 import { moveOut } from './move.ts';
 import { deletePayload } from './payloads.ts';
+import { enlist } from './sessions/listings.ts';
 import { overlayOf } from './settle-moves.ts';
 import type { StoreContext } from './store-context.ts';
 
@@ -31,10 +31,12 @@ export async function breakLock(
   return await onMessage(context, log, sequence, ['live', 'deferred'], async ({ block, slot }) => {
     const before = slotOf(block, slot);
     const isLocked = before.tag !== undefined;
-    if (!isLocked || !isHeld(before, policy.rules.epoch, context.clock.now())) return false;
+    if (!isLocked || !isHeld(before, policy.rules, context.clock.now())) return false;
     const written = await context.table.update(
       keyOf(log, block),
-      blockUpdate([{ ...asSeen(block, slot), effect: { kind: 'set', slot: unlocked(before) } }]),
+      blockUpdate([
+        { ...asSeen(block, slot), effect: { kind: 'set', slot: unlocked(before, policy.rules) } },
+      ]),
     );
     return decided(written);
   });
@@ -51,11 +53,11 @@ export async function reactivate(
     const before = slotOf(block, slot);
     const { rules } = policy;
     const now = context.clock.now();
-    if (isHeld(before, rules.epoch, now) || isExpired(block, slot, rules, now)) return false;
+    if (isHeld(before, rules, now) || isExpired(block, slot, rules, now)) return false;
     // Whoever makes it active means it to be delivered, at least once more.
     const deliveriesMax = rules.isDeadLetter ? before.deliveries : rules.maxDeliveryCount - 1;
-    const deliveries = Math.min(before.deliveries, deliveriesMax);
-    const after = { ...unlocked(before), deliveries };
+    const kept = unlocked(before, rules);
+    const after = { ...kept, deliveries: Math.min(kept.deliveries, deliveriesMax) };
     const moved = await moveOut(context, log, block, [
       {
         slots: [{ ...asSeen(block, slot), after }],
@@ -79,11 +81,11 @@ export async function deadLetterByNumber(
   return await onMessage(context, log, sequence, ['live', 'deferred'], async ({ block, slot }) => {
     const before = slotOf(block, slot);
     const now = context.clock.now();
-    if (isHeld(before, policy.rules.epoch, now)) return false;
+    if (isHeld(before, policy.rules, now)) return false;
     if (isExpired(block, slot, policy.rules, now)) return false;
     const moved = await moveOut(context, log, block, [
       {
-        slots: [{ ...asSeen(block, slot), after: unlocked(before) }],
+        slots: [{ ...asSeen(block, slot), after: unlocked(before, policy.rules) }],
         to: policy.deadLetterLog,
         store: 'live',
         overlay: overlayOf(action),
@@ -103,7 +105,7 @@ export async function removeByNumber(
   const { table, clock } = context;
   const stores = ['live', 'deferred', 'scheduled'] as const;
   return await onMessage(context, log, sequence, stores, async ({ block, slot }) => {
-    if (isHeld(slotOf(block, slot), policy.rules.epoch, clock.now())) return false;
+    if (isHeld(slotOf(block, slot), policy.rules, clock.now())) return false;
     const seen = asSeen(block, slot);
     if (block.slots.size > 1) {
       const removal = blockUpdate([{ ...seen, effect: { kind: 'remove' } }]);
@@ -124,7 +126,7 @@ async function onMessage(
   stores: readonly ('live' | 'deferred' | 'scheduled')[],
   change: Change,
 ): Promise<boolean> {
-  await activateDue(context, log, context.clock.now());
+  await activateDue(context, withoutSession(log), context.clock.now());
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const places = await Promise.all(
       stores.map((store) => findByNumber(context, log, store, sequence)),
@@ -132,8 +134,8 @@ async function onMessage(
     const found = places.find((place) => place !== undefined);
     if (found === undefined) return false;
     if (await change(found)) {
-      context.fronts.forget(logKey(log));
-      context.signal(logKey(log));
+      announceReturn(context, log);
+      await enlist(context, [log]);
       return true;
     }
   }
@@ -144,8 +146,4 @@ async function onMessage(
 function isExpired(block: Block, slot: number, rules: BlockRules, now: number): boolean {
   const expiresAt = rules.isDeadLetter ? undefined : expiryOf(block, slotOf(block, slot), rules);
   return expiresAt !== undefined && expiresAt <= now;
-}
-
-function unlocked({ deliveries, expiresAt }: Slot): Slot {
-  return { deliveries, ...(expiresAt === undefined ? {} : { expiresAt }) };
 }

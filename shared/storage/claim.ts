@@ -1,28 +1,16 @@
 import type { ClaimRequest, ReceivedMessage } from '../broker/ports.ts';
-import { type Block, slotOf, surveyBlock } from '../domain/block.ts';
-import { lockTag, TAG_BYTES } from '../domain/lock-token.ts';
-import type { Log } from '../domain/log.ts';
-import { claimed, failedDeliveries, type Slot } from '../domain/slot.ts';
+import { slotOf } from '../domain/block.ts';
+import { type Log, withoutSession } from '../domain/log.ts';
+import { claimed, failedDeliveries } from '../domain/slot.ts';
 import { activateDue } from './activate.ts';
-import { fromBlockItem } from './block-item.ts';
-import { blockDelete, blockUpdate, type SlotChange } from './block-writes.ts';
-import { keyOf } from './blocks.ts';
-import type { Written } from './dynamo.ts';
-import { logKey } from './keys.ts';
+import { type Claimed, eachOf, newTag, type Receive, take } from './claim-blocks.ts';
+import { blockSortKey, logKey, logName } from './keys.ts';
 import { outcomeOf } from './outcome-of.ts';
-import { deletePayload, loadMessages } from './payloads.ts';
+import { loadMessages } from './payloads.ts';
 import { type Scan, type ScanRequest, scan, type Target } from './scan.ts';
 import { messageSeen, tokenOf } from './seen.ts';
 import type { StoreContext } from './store-context.ts';
 import { tidy } from './tidy.ts';
-
-/** How often a receive looks again at a block whose slots somebody else took meanwhile. */
-const TRIES_MAX = 3;
-
-interface Claimed {
-  readonly block: Block;
-  readonly slots: readonly number[];
-}
 
 /**
  * Hands out messages of a log: one query from its front, one conditional write for each block, one
@@ -35,7 +23,8 @@ export async function claim(
   request: ClaimRequest,
 ): Promise<readonly ReceivedMessage[]> {
   const now = context.clock.now();
-  const lockedUntil = request.mode === 'peekLock' ? now + request.lockMs : undefined;
+  const lockEnd = request.rules.session?.holder?.lockedUntil ?? now + request.lockMs;
+  const lockedUntil = request.mode === 'peekLock' ? lockEnd : undefined;
   const found = await find(
     context,
     log,
@@ -50,31 +39,16 @@ export async function claim(
         : await lockAll(receive, found.targets, lockedUntil);
     await tidyBehind(receive, found.leftovers, claims.messages.length > 0);
     if (claims.lost.length > 0) {
-      context.fronts.forget(logKey(log));
+      context.fronts.forget(logName(log));
       found.remember(claims.lost);
     }
     return claims.messages;
   } catch (error) {
-    context.fronts.forget(logKey(log));
+    context.fronts.forget(logName(log));
     throw error;
   } finally {
     for (const target of found.targets) target.release();
   }
-}
-
-/**
- * Takes from each target. What fails for one must not lose what was taken from the others: it is
- * thrown only where nothing was got at all.
- */
-async function eachOf(
-  targets: readonly Target[],
-  takeFrom: (target: Target) => Promise<Claimed | undefined>,
-): Promise<readonly (Claimed | undefined)[]> {
-  const outcomes = await Promise.all(targets.map((target) => outcomeOf(takeFrom(target))));
-  const taken = outcomes.map((outcome) => ('value' in outcome ? outcome.value : undefined));
-  const failure = outcomes.find((outcome) => 'error' in outcome);
-  if (failure !== undefined && taken.every((one) => one === undefined)) throw failure.error;
-  return taken;
 }
 
 /** Tidies; a failure is thrown only where there is nothing to hand out that it would lose. */
@@ -96,31 +70,24 @@ async function find(
   request: ScanRequest,
   now: number,
 ): Promise<Scan> {
-  if (context.dueTimes.isDue(logKey(log), now) !== 'unknown') {
-    await activateDue(context, log, now);
+  const whole = withoutSession(log);
+  if (context.dueTimes.isDue(logKey(whole), now) !== 'unknown') {
+    await activateDue(context, whole, now);
     return await scan(context, log, request, now);
   }
   // Mostly nothing is due: do not wait to hear it.
   const [activation, found] = await Promise.all([
-    outcomeOf(activateDue(context, log, now)),
+    outcomeOf(activateDue(context, whole, now)),
     scan(context, log, request, now),
   ]);
   if ('error' in activation) {
     // What the scan chose must not stay reserved, nor be passed over.
     for (const target of found.targets) target.release();
-    context.fronts.forget(logKey(log));
+    context.fronts.forget(logName(log));
     throw activation.error;
   }
   if (!activation.value || found.targets.length > 0) return found;
   return await scan(context, log, request, now);
-}
-
-interface Receive {
-  readonly context: StoreContext;
-  readonly log: Log;
-  readonly request: ClaimRequest;
-  readonly now: number;
-  readonly lockedUntil: number | undefined;
 }
 
 interface Claims {
@@ -136,8 +103,8 @@ async function lockAll(
   lockedUntil: number,
 ): Promise<Claims> {
   const { context, log, request, now } = receive;
-  const tag = lockTag(request.rules.epoch, context.random.bytes(TAG_BYTES - 1));
-  const taken = await eachOf(targets, (target) =>
+  const tag = newTag(context, request.rules);
+  const taken = await eachOf(receive, targets, (target) =>
     take(receive, target, (slot) => claimed(slot, tag, lockedUntil, request.rules), tag),
   );
   const claims = taken.filter((claim) => claim !== undefined);
@@ -158,7 +125,7 @@ async function lockAll(
       };
     }),
   );
-  return { messages: messages.sort(bySequenceNumber), lost: lostOf(log, targets, taken) };
+  return { messages: messages.sort(bySequenceNumber), lost: lostOf(targets, taken) };
 }
 
 /**
@@ -186,7 +153,7 @@ async function removeAll(receive: Receive, targets: readonly Target[]): Promise<
     targets.map(({ block }) => block),
   );
   // Where the body is gone, somebody else has had the message meanwhile.
-  const taken = await eachOf(targets, async (target) =>
+  const taken = await eachOf(receive, targets, async (target) =>
     loaded.has(target.block) ? await take(receive, target, undefined) : undefined,
   );
   context.gauge.left(log);
@@ -198,95 +165,15 @@ async function removeAll(receive: Receive, targets: readonly Target[]): Promise<
           failedDeliveries: slotOf(claim.block, number).deliveries,
         })),
   );
-  return { messages: messages.sort(bySequenceNumber), lost: lostOf(log, targets, taken) };
+  return { messages: messages.sort(bySequenceNumber), lost: lostOf(targets, taken) };
 }
 
 function bySequenceNumber(a: ReceivedMessage, b: ReceivedMessage): number {
   return a.sequenceNumber < b.sequenceNumber ? -1 : 1;
 }
 
-function lostOf(
-  log: Log,
-  targets: readonly Target[],
-  taken: readonly (Claimed | undefined)[],
-): string[] {
+function lostOf(targets: readonly Target[], taken: readonly (Claimed | undefined)[]): string[] {
   return targets.flatMap(({ block, slots }, i) =>
-    taken[i]?.slots.length === slots.length ? [] : [keyOf(log, block).sk],
+    taken[i]?.slots.length === slots.length ? [] : [blockSortKey(block.store, block.sequence)],
   );
-}
-
-/**
- * Changes the chosen slots of one block, each on the condition that it is as it was seen. Where
- * somebody was faster, the failed write brings the block as it is now, and what is still free in it
- * is chosen anew, at random places so that losers do not meet again.
- */
-async function take(
-  receive: Receive,
-  target: Target,
-  change: ((slot: Slot) => Slot) | undefined,
-  tag?: Uint8Array,
-): Promise<Claimed | undefined> {
-  const { context, log, request, now } = receive;
-  let { block } = target;
-  let slots = target.slots;
-  for (let tries = 0; tries < TRIES_MAX && slots.length > 0; tries++) {
-    const written = await write(context, log, block, slots, change);
-    if (written.done)
-      return change === undefined ? { block, slots } : changed(block, slots, change);
-    if (written.old === undefined) return undefined;
-    block = { ...fromBlockItem(written.old), payload: block.payload };
-    // The answer to an earlier try of this very write was lost: the locks are ours.
-    const ours = tag === undefined ? [] : slotsWithTag(block, tag);
-    if (ours.length > 0) return { block, slots: ours };
-    const free = surveyBlock(block, request.rules, now).free;
-    slots = pickAtRandom(context, free, target.slots.length);
-  }
-  return undefined;
-}
-
-async function write(
-  context: StoreContext,
-  log: Log,
-  block: Block,
-  slots: readonly number[],
-  change: ((slot: Slot) => Slot) | undefined,
-): Promise<Written> {
-  const { table } = context;
-  const changes = slots.map((number): SlotChange => {
-    const slot = slotOf(block, number);
-    const effect = change === undefined ? REMOVE : ({ kind: 'set', slot: change(slot) } as const);
-    return { number, when: { kind: 'unchanged', slot }, effect };
-  });
-  if (change !== undefined || slots.length < block.slots.size) {
-    return await table.update(keyOf(log, block), blockUpdate(changes));
-  }
-  const written = await table.delete(keyOf(log, block), blockDelete(changes));
-  if (written.done) context.background(() => deletePayload(table, log, block.payload));
-  return written;
-}
-
-const REMOVE = { kind: 'remove' } as const;
-
-function changed(block: Block, slots: readonly number[], change: (slot: Slot) => Slot): Claimed {
-  const after = new Map(block.slots);
-  for (const number of slots) after.set(number, change(slotOf(block, number)));
-  return { block: { ...block, slots: after }, slots };
-}
-
-function slotsWithTag(block: Block, tag: Uint8Array): number[] {
-  return Array.from(block.slots)
-    .filter(([, slot]) => slot.tag?.every((byte, i) => byte === tag[i]))
-    .map(([number]) => number)
-    .sort((a, b) => a - b);
-}
-
-function pickAtRandom(
-  context: StoreContext,
-  free: readonly number[],
-  count: number,
-): readonly number[] {
-  if (free.length <= count) return free;
-  const [byte] = context.random.bytes(1);
-  const start = (byte ?? 0) % (free.length - count + 1);
-  return free.slice(start, start + count);
 }

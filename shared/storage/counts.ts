@@ -5,12 +5,14 @@ import { type Entity, partitionsOf } from '../domain/entity.ts';
 import type { SubQueue } from '../domain/entity-path.ts';
 import { logOf } from '../domain/log.ts';
 import { policyOf } from '../domain/log-policy.ts';
+import { type SessionRules, UNHELD } from '../domain/session.ts';
 import { fromBlockItem } from './block-item.ts';
 import type { DocumentTable } from './documents.ts';
 import type { Item, Table } from './dynamo.ts';
 import { rulesOf, subscriptionsOf, TOP_LEVEL_PREFIX } from './entity-keys.ts';
 import type { DynamoEntityStore } from './entity-store.ts';
-import { headKey, logKey } from './keys.ts';
+import { headKey, logKey, sessionOf } from './keys.ts';
+import { rulesOfAll } from './sessions/list.ts';
 
 /** Counts by reading what is there: exact, and paid for only by those who ask. */
 export class DynamoCounts implements EntityCounts {
@@ -84,23 +86,29 @@ export class DynamoCounts implements EntityCounts {
   }
 
   async #ofLog(entity: Entity, subQueue: SubQueue, partition: number): Promise<Tally> {
-    const collection = logKey(logOf(entity, subQueue, partition));
     const { description } = entity;
     const rules =
       description.kind === 'topic'
         ? undefined
         : policyOf({ ...entity, description }, subQueue, partition).rules;
     const now = this.#clock.now();
+    const log = logOf(entity, subQueue, partition);
+    const sessions =
+      log.sessions === undefined
+        ? undefined
+        : await rulesOfAll({ table: this.#messages, clock: this.#clock }, log);
     let tally = NOTHING;
     let start: Item | undefined;
     do {
       const page = await this.#messages.query({
         KeyConditionExpression: 'pk = :log',
-        ExpressionAttributeValues: { ':log': { S: collection } },
+        ExpressionAttributeValues: { ':log': { S: logKey(log) } },
         ...(start === undefined ? {} : { ExclusiveStartKey: start }),
         ConsistentRead: true,
       });
-      tally = page.items.map((item) => tallyOf(item, rules, now)).reduce(add, tally);
+      tally = page.items
+        .map((item) => tallyOf(item, rules && inSessionOf(item, rules, sessions), now))
+        .reduce(add, tally);
       start = page.lastKey;
     } while (start !== undefined);
     return tally;
@@ -172,6 +180,17 @@ function add(a: Tally, b: Tally): Tally {
     scheduled: a.scheduled + b.scheduled,
     bytes: a.bytes + b.bytes,
   };
+}
+
+/** The rules for a block; where messages lie by session, those of its session. */
+function inSessionOf(
+  item: Item,
+  rules: BlockRules,
+  sessions: ReadonlyMap<string, SessionRules> | undefined,
+): BlockRules {
+  const sessionId = sessionOf(item['sk']?.S ?? '');
+  if (sessions === undefined || sessionId === undefined) return rules;
+  return { ...rules, session: sessions.get(sessionId) ?? UNHELD };
 }
 
 /**

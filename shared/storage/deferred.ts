@@ -1,12 +1,12 @@
 import type { DeferredRequest, ReceivedMessage } from '../broker/ports.ts';
 import { type Block, slotOf, surveyBlock } from '../domain/block.ts';
 import { BrokerError } from '../domain/broker-error.ts';
-import { lockTag, TAG_BYTES } from '../domain/lock-token.ts';
 import type { Log } from '../domain/log.ts';
 import { claimed, failedDeliveries } from '../domain/slot.ts';
 import { fromBlockItem } from './block-item.ts';
 import { asSeen, blockDelete, blockUpdate } from './block-writes.ts';
 import { keyOf } from './blocks.ts';
+import { newTag } from './claim-blocks.ts';
 import { keyItem } from './dynamo.ts';
 import { decided } from './failures.ts';
 import { deletePayload, loadMessages } from './payloads.ts';
@@ -33,8 +33,8 @@ export async function receiveDeferred(
   const loaded = await loadMessages(table, log, blocks);
   if (!blocks.every((block) => loaded.has(block))) throw notLocked();
   const isLocking = request.mode === 'peekLock';
-  const tag = lockTag(request.rules.epoch, context.random.bytes(TAG_BYTES - 1));
-  const lockedUntil = now + request.lockMs;
+  const tag = newTag(context, request.rules);
+  const lockedUntil = request.rules.session?.holder?.lockedUntil ?? now + request.lockMs;
   const outcome = await table.transact(
     blocks.map((block) => {
       const seen = asSeen(block, 0);

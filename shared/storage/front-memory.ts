@@ -1,3 +1,5 @@
+import type { LockRules } from '../domain/slot.ts';
+
 /**
  * What this process remembers of the front of a log: "nothing can be had before here until then",
  * so that receivers do not pay for what lies in front of the message they can have (design §3,
@@ -8,8 +10,8 @@
 export interface FrontMemory {
   /** Sort key from which blocks are worth reading. */
   readonly from: string;
-  /** The epoch of the entity; locks of an older one hold nothing back. */
-  readonly epoch: number;
+  /** For whom it holds: the epoch of the entity and, where there is one, the holder of the session. */
+  readonly holds: string;
   /** Epoch ms at which something before `from` may come free. */
   readonly until: number;
   /** Monotonic ms of the last complete look. */
@@ -18,8 +20,14 @@ export interface FrontMemory {
   readonly cursor?: string;
 }
 
+/** Whose locks hold messages back: those of an older epoch, or of an earlier holder, do not. */
+export function holdsOf({ epoch, session }: LockRules): string {
+  const tenure = session?.holder?.tenure ?? new Uint8Array();
+  return `${epoch}.${Buffer.from(tenure).toString('hex')}`;
+}
+
 /** How far a log is closed, seen from its front. */
-export type Closed = Pick<FrontMemory, 'from' | 'until' | 'epoch'>;
+export type Closed = Pick<FrontMemory, 'from' | 'until' | 'holds'>;
 
 const FRESH_MS = 1500;
 const LOGS_MAX = 10_000;
@@ -36,10 +44,10 @@ export class Fronts {
   }
 
   /** What is remembered of a log and still holds. */
-  recall(log: string, now: number, epoch: number): FrontMemory | undefined {
+  recall(log: string, now: number, holds: string): FrontMemory | undefined {
     const memory = this.#memories.get(log);
     if (memory === undefined) return undefined;
-    if (now < memory.until && memory.epoch === epoch) return memory;
+    if (now < memory.until && memory.holds === holds) return memory;
     this.#memories.delete(log);
     return undefined;
   }
@@ -50,9 +58,9 @@ export class Fronts {
   }
 
   /** Remembers after a complete look from the first block on. */
-  remember(log: string, { from, until, epoch }: Closed): void {
+  remember(log: string, { from, until, holds }: Closed): void {
     if (this.#memories.size >= LOGS_MAX) this.#memories.clear();
-    this.#memories.set(log, { from, until, epoch, lookedAt: this.#monotonicNow() });
+    this.#memories.set(log, { from, until, holds, lookedAt: this.#monotonicNow() });
   }
 
   /** Moves an existing memory on; its age stays, since what lies before was not looked at again. */

@@ -95,7 +95,7 @@ export class DynamoMessageStore implements MessageStore {
   }
 
   renew(log: Log, tokens: readonly LockToken[], lockMs: number, rules: BlockRules) {
-    return renew(this.#context, log, tokens, lockMs, rules.epoch);
+    return renew(this.#context, log, tokens, lockMs, rules);
   }
 
   settleLapsed(log: Log, policy: LogPolicy) {

@@ -8,7 +8,7 @@ import type { Slot } from '../domain/slot.ts';
 import { payloadName } from './append.ts';
 import { toBlockItem } from './block-item.ts';
 import { blockDelete, blockUpdate, type SlotCondition } from './block-writes.ts';
-import { keyOf } from './blocks.ts';
+import { announce, keyOf } from './blocks.ts';
 import { keyItem, type Transacted } from './dynamo.ts';
 import { payloadCollection } from './keys.ts';
 import { encodeMessages, packProperties } from './message-codec.ts';
@@ -81,11 +81,7 @@ export async function moveOut(
     })),
   ]);
   if (outcome.done) {
-    for (const { to, arrived } of arrivals) {
-      const { pk, sk } = keyOf(to, arrived);
-      context.fronts.noteBlock(pk, sk);
-      context.signal(pk);
-    }
+    for (const { to, arrived } of arrivals) announce(context, to, arrived);
     if (isWhole && !mayTakePayload)
       context.background(() => deletePayload(table, log, block.payload));
   } else if (!mayTakePayload && !outcome.isRepeated) {

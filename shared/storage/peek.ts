@@ -1,7 +1,7 @@
 import type { PeekRequest } from '../broker/ports.ts';
 import { type Block, ownExpiryOf, sequenceNumberOf, slotOf } from '../domain/block.ts';
 import type { BlockStore } from '../domain/lock-token.ts';
-import type { Log } from '../domain/log.ts';
+import { type Log, withoutSession } from '../domain/log.ts';
 import type { MessageState, StoredMessage } from '../domain/message.ts';
 import { failedDeliveries } from '../domain/slot.ts';
 import { activateDue } from './activate.ts';
@@ -32,12 +32,14 @@ export async function peek(
   request: PeekRequest,
 ): Promise<readonly StoredMessage[]> {
   const now = context.clock.now();
-  await activateDue(context, log, now);
+  const whole = withoutSession(log);
+  await activateDue(context, whole, now);
   const { from, maxMessages, maxBytes, rules } = request;
-  const stores: readonly BlockStore[] = ['live', 'deferred', 'scheduled'];
-  const found = await Promise.all(
-    stores.map((store) => placesFrom(context, log, store, from, maxMessages)),
-  );
+  const found = await Promise.all([
+    placesFrom(context, log, 'live', from, maxMessages),
+    placesFrom(context, log, 'deferred', from, maxMessages),
+    placesFrom(context, whole, 'scheduled', from, maxMessages, log.sessionId),
+  ]);
   const places = found.flat().sort(bySequence).slice(0, maxMessages);
   const loaded = await loadMessages(context.table, log, [...new Set(places.map((p) => p.block))]);
 
@@ -70,13 +72,14 @@ const STATES = {
   scheduled: 'Scheduled',
 } as const satisfies Record<BlockStore, MessageState>;
 
-/** The first `count` messages of a store from a number on. */
+/** The first `count` messages of a store from a number on; of one session where messages share it. */
 async function placesFrom(
   context: StoreContext,
   log: Log,
   store: BlockStore,
   from: bigint,
   count: number,
+  sessionId?: string,
 ): Promise<readonly Place[]> {
   const places: Place[] = [];
   // The block that holds the number may have begun before it.
@@ -89,7 +92,11 @@ async function placesFrom(
       limit: Math.min(count + 1, PAGE_BLOCKS_MAX),
       consistent: true,
     });
-    places.push(...page.blocks.flatMap(placesIn).filter(({ sequence }) => sequence >= from));
+    const blocks =
+      sessionId === undefined
+        ? page.blocks
+        : page.blocks.filter((block) => block.sessionId === sessionId);
+    places.push(...blocks.flatMap(placesIn).filter(({ sequence }) => sequence >= from));
     start = page.next;
     const last = page.blocks.at(-1)?.sequence;
     // A block that comes later may hold lower numbers than the last one's highest, not than its first.

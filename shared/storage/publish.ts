@@ -7,12 +7,13 @@ import type { Log } from '../domain/log.ts';
 import { putNew } from './append.ts';
 import { type BatchPlace, letGo, removalsOf } from './batch-place.ts';
 import { toBlockItem } from './block-item.ts';
-import { keyOf } from './blocks.ts';
+import { announce } from './blocks.ts';
 import { chunks } from './chunks.ts';
-import { layOut, type Placed } from './deliver.ts';
+import { layOut } from './deliver.ts';
 import { type Item, type ItemKey, keyItem, TRANSACTION_ITEMS_MAX } from './dynamo.ts';
 import { ITEM_BYTES_MAX } from './item-size.ts';
 import { intentSortKey, logKey } from './keys.ts';
+import { announceWaiting, enlist, listingItems } from './sessions/listings.ts';
 import type { StoreContext } from './store-context.ts';
 
 /**
@@ -29,28 +30,29 @@ export async function publish(
   const place = replaced?.place as BatchPlace | undefined;
   const instead = place === undefined ? [] : removalsOf(context, place);
   const items = placed.map(({ to, block }) => toBlockItem(to, block));
+  const logs = placed.map(({ to }) => to);
+  const listings = listingItems(context, logs, context.clock.now());
   const [only] = items;
   if (items.length + instead.length === 0) return;
   if (only !== undefined && items.length === 1 && instead.length === 0) {
     await putNew(context.table, only);
-  } else if (items.length + instead.length <= TRANSACTION_ITEMS_MAX) {
-    const outcome = await context.table.transact([...instead, ...putsOf(context, items)]);
+    await enlist(context, logs);
+  } else if (items.length + instead.length + listings.length <= TRANSACTION_ITEMS_MAX) {
+    const outcome = await context.table.transact([
+      ...instead,
+      ...putsOf(context, [...items, ...listings]),
+    ]);
     if (!outcome.done) throw superseded();
   } else {
-    await publishInSteps(context, owner, items, instead);
+    await publishInSteps(context, owner, [...items, ...listings], instead);
   }
   for (const { to, block } of placed) announce(context, to, block);
+  announceWaiting(context, logs);
   if (place !== undefined) letGo(context, place);
 }
 
 function superseded(): BrokerError {
   return new BrokerError('ConflictInProgress', 'Somebody else has done this meanwhile.');
-}
-
-function announce(context: StoreContext, to: Log, block: Placed['block']): void {
-  const { pk, sk } = keyOf(to, block);
-  context.fronts.noteBlock(pk, sk);
-  context.signal(pk);
 }
 
 function putsOf(context: StoreContext, items: readonly Item[]): TransactWriteItem[] {

@@ -1,4 +1,3 @@
-import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
 import type { ResubmitRequest } from '../broker/ports.ts';
 import { type Block, surveyBlock } from '../domain/block.ts';
 import type { Log } from '../domain/log.ts';
@@ -7,12 +6,13 @@ import { lowerTimeToLive, type Message } from '../domain/message.ts';
 import { payloadName } from './append.ts';
 import { toBlockItem } from './block-item.ts';
 import { removalOf } from './block-removal.ts';
-import { keyOf, readBlocks } from './blocks.ts';
+import { announce, readBlocks } from './blocks.ts';
 import { decided } from './failures.ts';
 import { takeNumbers } from './head.ts';
-import { FIRST_BLOCK, logKey } from './keys.ts';
-import { inARow, packBlocks } from './pack-blocks.ts';
+import { FIRST_BLOCK } from './keys.ts';
 import { deletePayload, loadMessages, putPayload } from './payloads.ts';
+import { packRuns, toRuns } from './runs.ts';
+import { announceWaiting, listingItems } from './sessions/listings.ts';
 import type { StoreContext } from './store-context.ts';
 
 const PAGE_BLOCKS = 50;
@@ -59,14 +59,19 @@ async function resubmitSlots(
   context: StoreContext,
   from: Log,
   to: Log,
-  { block, slots, timeToLiveMsMax }: Taken,
+  { block, slots: free, timeToLiveMsMax }: Taken,
 ): Promise<number> {
   const { table, random, clock } = context;
   const now = clock.now();
   const loaded = await loadMessages(table, from, [block]);
   if (!loaded.has(block)) return 0;
+  // What came here for want of a session has none to go back to.
+  const slots = free.filter(
+    (slot) => to.sessions === undefined || hasSession(loaded.at(block, slot)),
+  );
+  if (slots.length === 0) return 0;
   const messages = slots.map((slot) => asNew(loaded.at(block, slot), timeToLiveMsMax));
-  const packed = packBlocks(to, inARow(messages), now, () => payloadName(random));
+  const packed = packRuns(toRuns(to, messages, now).runs, now, () => payloadName(random));
   const pieces = packed.flatMap(({ payload: { reference }, parts }) =>
     reference === undefined ? [] : [{ reference, parts }],
   );
@@ -74,12 +79,19 @@ async function resubmitSlots(
     takeNumbers(table, to, { count: messages.length, bytes: 0, now }),
     putPayload(table, to, pieces, now),
   ]);
-  const arrivals = packed.map(({ parts: _, offset, ...rest }): TransactWriteItem => {
+  const arrivals = packed.map(({ to: log, dueAt: _, parts: __, offset, ...rest }) => {
     const sequence = first + BigInt(offset);
     const arrival: Block = { store: 'live', sequence, enqueuedAt: now, ...rest };
-    return { Put: { TableName: table.name, Item: toBlockItem(to, arrival) } };
+    return { log, arrival };
   });
-  const outcome = await table.transact([removalOf(context, from, block, slots), ...arrivals]);
+  const logs = arrivals.map(({ log }) => log);
+  const items = arrivals.map(({ log, arrival }) => toBlockItem(log, arrival));
+  const outcome = await table.transact([
+    removalOf(context, from, block, slots),
+    ...[...items, ...listingItems(context, logs, now)].map((Item) => ({
+      Put: { TableName: table.name, Item },
+    })),
+  ]);
   if (!decided(outcome)) {
     for (const { reference, parts } of pieces) {
       const place = { reference, parts: parts.length, offset: 0, bytes: 0 };
@@ -90,9 +102,13 @@ async function resubmitSlots(
   if (slots.length === block.slots.size) {
     context.background(() => deletePayload(table, from, block.payload));
   }
-  context.fronts.noteBlock(logKey(to), keyOf(to, { store: 'live', sequence: first }).sk);
-  context.signal(logKey(to));
+  for (const { log, arrival } of arrivals) announce(context, log, arrival);
+  announceWaiting(context, logs);
   return slots.length;
+}
+
+function hasSession({ sessionId }: Message): boolean {
+  return sessionId !== undefined;
 }
 
 function asNew(message: Message, timeToLiveMsMax: number | undefined): Message {

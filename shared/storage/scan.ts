@@ -1,7 +1,8 @@
 import { type Block, type BlockRules, type BlockSurvey, surveyBlock } from '../domain/block.ts';
 import type { Log } from '../domain/log.ts';
 import { JUST_AFTER, readBlocks } from './blocks.ts';
-import { blockSortKey, FIRST_BLOCK, logKey } from './keys.ts';
+import { holdsOf } from './front-memory.ts';
+import { blockSortKey, FIRST_BLOCK, logName } from './keys.ts';
 import type { StoreContext } from './store-context.ts';
 
 /** Messages that a receive has chosen in one block. Its reservation lasts until `release`. */
@@ -52,8 +53,8 @@ export async function scan(
   now: number,
 ): Promise<Scan> {
   const { fronts } = context;
-  const name = logKey(log);
-  const memory = fronts.recall(name, now, request.rules.epoch);
+  const name = logName(log);
+  const memory = fronts.recall(name, now, holdsOf(request.rules));
   if (memory === undefined) return await walk(context, log, request, now, FIRST_BLOCK);
 
   const isFresh = fronts.isFresh(memory);
@@ -78,7 +79,7 @@ async function walk(
 ): Promise<Scan> {
   const choice = new Choice(context, log, request, now);
   let start: string | undefined = from;
-  const done = context.fronts.beginScan(logKey(log));
+  const done = context.fronts.beginScan(logName(log));
   let limit = firstPage(request.maxMessages, done.others);
   try {
     while (start !== undefined && choice.wantsMore) {
@@ -110,8 +111,8 @@ async function lookAgain(
   now: number,
 ): Promise<void> {
   const { fronts } = context;
-  const name = logKey(log);
-  const memory = fronts.recall(name, now, rules.epoch);
+  const name = logName(log);
+  const memory = fronts.recall(name, now, holdsOf(rules));
   if (memory === undefined) return;
   const { blocks, next } = await readBlocks(context, log, {
     from: memory.cursor ?? FIRST_BLOCK,
@@ -153,7 +154,7 @@ class Choice {
 
   constructor(context: StoreContext, log: Log, request: ScanRequest, now: number) {
     this.#context = context;
-    this.#name = logKey(log);
+    this.#name = logName(log);
     this.#request = request;
     this.#now = now;
   }
@@ -181,12 +182,12 @@ class Choice {
     });
     const over = this.#offers.filter(isOver);
     const closed = this.#closed(taken);
-    const { epoch } = this.#request.rules;
+    const holds = holdsOf(this.#request.rules);
     const remember = (lost: readonly string[]) => {
       if (closed === undefined) return;
       const front = [closed.from, ...lost].sort()[0] ?? closed.from;
-      const memory = fronts.recall(this.#name, this.#now, epoch);
-      const now = { from: front, until: closed.until, epoch };
+      const memory = fronts.recall(this.#name, this.#now, holds);
+      const now = { from: front, until: closed.until, holds };
       if (from === FIRST_BLOCK) fronts.remember(this.#name, now);
       else if (memory !== undefined) fronts.advance(this.#name, memory, now);
     };

@@ -7,10 +7,9 @@ import type { LogPolicy } from '../domain/log-policy.ts';
 import { type Properties, text } from '../domain/property-value.ts';
 import { holdsLock, type Slot } from '../domain/slot.ts';
 import { fromBlockItem } from './block-item.ts';
-import { blockUpdate, type SlotCondition } from './block-writes.ts';
-import { keyOf } from './blocks.ts';
+import { blockUpdate, underLock } from './block-writes.ts';
+import { announceReturn, keyOf } from './blocks.ts';
 import { decided } from './failures.ts';
-import { logKey } from './keys.ts';
 import { type Departure, mergeOverlays, moveOut } from './move.ts';
 import type { Overlay } from './payloads.ts';
 import type { BlockSettlement } from './settle.ts';
@@ -45,13 +44,12 @@ export async function settleByMoving(
     if (item === undefined) return [];
     const block = fromBlockItem(item);
     const held = group.filter(({ token }) =>
-      holdsLock(block.slots.get(token.slot), token.tag, policy.rules.epoch, now),
+      holdsLock(block.slots.get(token.slot), token.tag, policy.rules, now),
     );
     if (held.length === 0) return [];
     const isDone = await moveHeld(context, log, block, held, policy, now);
     if (isDone) {
-      context.fronts.forget(logKey(log));
-      context.signal(logKey(log));
+      announceReturn(context, log);
       return held;
     }
   }
@@ -73,7 +71,7 @@ async function moveHeld(
     staysInPlace(block, only.action) &&
     fateOf(block, only, policy, now) === undefined
   ) {
-    return await changeInPlace(context, log, block, only, now);
+    return await changeInPlace(context, log, block, only, policy, now);
   }
   const isDropped = (one: BlockSettlement) =>
     fateOf(block, one, policy, now) === 'expired' && policy.expired === 'drop';
@@ -84,7 +82,7 @@ async function moveHeld(
   );
   const removals = held.filter(isDropped).map(({ token }) => ({
     number: token.slot,
-    when: { kind: 'locked', tag: token.tag, now } as const,
+    when: underLock(token.tag, policy.rules, now),
   }));
   const outcome = await moveOut(context, log, block, departures, removals);
   return decided(outcome);
@@ -116,13 +114,14 @@ async function changeInPlace(
   log: Log,
   block: Block,
   { token, action }: BlockSettlement,
+  policy: LogPolicy,
   now: number,
 ): Promise<boolean> {
   const delayMs = action.kind === 'abandon' ? action.delayMs : undefined;
   const update = blockUpdate([
     {
       number: token.slot,
-      when: { kind: 'locked', tag: token.tag, now },
+      when: underLock(token.tag, policy.rules, now),
       effect:
         delayMs === undefined ? { kind: 'release' } : { kind: 'release', heldUntil: now + delayMs },
     },
@@ -159,7 +158,7 @@ function departureOf(
   const { token, action } = settlement;
   const { deliveries, expiresAt } = slotOf(block, token.slot);
   const kept = expiresAt === undefined ? {} : { expiresAt };
-  const when: SlotCondition = { kind: 'locked', tag: token.tag, now };
+  const when = underLock(token.tag, policy.rules, now);
   const leaving = (after: Slot) => [{ number: token.slot, when, after }];
   const overlay = overlayOf(action);
   const fate = fateOf(block, settlement, policy, now);

@@ -4,13 +4,18 @@ import { BrokerError, lockLost } from '../domain/broker-error.ts';
 import type { LockToken } from '../domain/lock-token.ts';
 import type { Log } from '../domain/log.ts';
 import type { LogPolicy } from '../domain/log-policy.ts';
-import { holdsLock } from '../domain/slot.ts';
+import { deliveriesOf, holdsLock, type LockRules } from '../domain/slot.ts';
 import { fromBlockItem } from './block-item.ts';
-import { blockDelete, blockUpdate, type SlotChange, type SlotEffect } from './block-writes.ts';
-import { deleteEmptyBlock, keyOf } from './blocks.ts';
+import {
+  blockDelete,
+  blockUpdate,
+  type SlotChange,
+  type SlotEffect,
+  underLock,
+} from './block-writes.ts';
+import { announceReturn, deleteEmptyBlock, keyOf } from './blocks.ts';
 import type { Written } from './dynamo.ts';
 import { unknownOutcome } from './failures.ts';
-import { logKey } from './keys.ts';
 import { deletePayload } from './payloads.ts';
 import { isMove, settleByMoving } from './settle-moves.ts';
 import type { StoreContext } from './store-context.ts';
@@ -100,7 +105,7 @@ async function settleInPlace(
   let pending = group;
   let isLast = completesAll(group, Math.min(...group.map(({ token }) => token.liveSlots)));
   for (let tries = 0; tries < TRIES_MAX && pending.length > 0; tries++) {
-    const written = await write(context, log, pending, isLast, now);
+    const written = await write(context, log, pending, isLast, policy.rules, now);
     if (written.done) {
       context.gauge.left(log);
       try {
@@ -117,7 +122,7 @@ async function settleInPlace(
       throw unknownOutcome();
     if (block === undefined) return [];
     pending = pending.filter(({ token }) =>
-      holdsLock(block.slots.get(token.slot), token.tag, policy.rules.epoch, now),
+      holdsLock(block.slots.get(token.slot), token.tag, policy.rules, now),
     );
     isLast = completesAll(pending, block.slots.size);
   }
@@ -138,13 +143,14 @@ async function write(
   log: Log,
   group: readonly BlockSettlement[],
   isLast: boolean,
+  rules: LockRules,
   now: number,
 ): Promise<Written> {
   const key = keyOfTokens(log, group);
   const changes = group.map(
     ({ token, action }): SlotChange => ({
       number: token.slot,
-      when: { kind: 'locked', tag: token.tag, now },
+      when: underLock(token.tag, rules, now),
       effect: effectOf(action, now),
     }),
   );
@@ -187,8 +193,7 @@ async function afterwards(
     .filter(({ action }) => action.kind === 'abandon')
     .map(({ token }) => token.slot);
   if (released.length === 0) return;
-  context.fronts.forget(logKey(log));
-  context.signal(logKey(log));
+  announceReturn(context, log);
   await tidyReleased(context, log, block, released, policy);
 }
 
@@ -202,7 +207,8 @@ async function tidyReleased(
 ): Promise<void> {
   const { rules } = policy;
   if (rules.isDeadLetter || block.store === 'deferred') return;
-  const isExhausted = (n: number) => slotOf(block, n).deliveries >= rules.maxDeliveryCount;
+  const isExhausted = (n: number) =>
+    deliveriesOf(slotOf(block, n), rules) >= rules.maxDeliveryCount;
   const now = context.clock.now();
   const exhausted = released.filter(isExhausted);
   const expired = released.filter((n) => {
@@ -219,7 +225,7 @@ export async function renew(
   log: Log,
   tokens: readonly LockToken[],
   lockMs: number,
-  epoch: number,
+  rules: LockRules,
 ): Promise<readonly (number | BrokerError)[]> {
   const now = context.clock.now();
   const until = now + lockMs;
@@ -227,7 +233,7 @@ export async function renew(
   const asSettlements = tokens.map((token) => ({ token, action: { kind: 'complete' } as const }));
   for (const groups of roundsByBlock(asSettlements)) {
     await Promise.all(
-      groups.map((group) => renewGroup(context, log, group, { until, now, epoch, renewed })),
+      groups.map((group) => renewGroup(context, log, group, { until, now, rules, renewed })),
     );
   }
   return tokens.map((_, place) => (renewed.has(place) ? until : lockLost()));
@@ -237,15 +243,15 @@ async function renewGroup(
   context: StoreContext,
   log: Log,
   group: readonly BlockSettlement[],
-  renewal: { until: number; now: number; epoch: number; renewed: Set<number> },
+  renewal: { until: number; now: number; rules: LockRules; renewed: Set<number> },
 ): Promise<void> {
-  const { until, now, epoch, renewed } = renewal;
+  const { until, now, rules, renewed } = renewal;
   let pending = group;
   for (let tries = 0; tries < TRIES_MAX && pending.length > 0; tries++) {
     const changes = pending.map(
       ({ token }): SlotChange => ({
         number: token.slot,
-        when: { kind: 'locked', tag: token.tag, now },
+        when: underLock(token.tag, rules, now),
         effect: { kind: 'extend', until },
       }),
     );
@@ -256,7 +262,7 @@ async function renewGroup(
     }
     const block = written.old && fromBlockItem(written.old);
     pending = pending.filter(({ token }) =>
-      holdsLock(block?.slots.get(token.slot), token.tag, epoch, now),
+      holdsLock(block?.slots.get(token.slot), token.tag, rules, now),
     );
   }
 }

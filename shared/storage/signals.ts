@@ -1,6 +1,6 @@
 import type { Arrival, Arrivals } from '../broker/ports.ts';
 import type { Log } from '../domain/log.ts';
-import { logKey } from './keys.ts';
+import { logName } from './keys.ts';
 
 /**
  * Wakes receivers of this process when something comes into the log they wait on. What other
@@ -39,7 +39,7 @@ export class Signals implements Arrivals {
   }
 
   wait(logs: readonly Log[], ms: number): Arrival {
-    const keys = logs.map(logKey);
+    const keys = logs.map(logName);
     let wake = () => {};
     const done = new Promise<void>((resolve) => {
       wake = resolve;

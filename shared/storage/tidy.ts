@@ -7,7 +7,7 @@ import {
 import type { Log } from '../domain/log.ts';
 import type { LogPolicy } from '../domain/log-policy.ts';
 import { text } from '../domain/property-value.ts';
-import type { Slot } from '../domain/slot.ts';
+import { unlocked } from '../domain/slot.ts';
 import { asSeen, blockDelete, blockUpdate, type SlotCondition } from './block-writes.ts';
 import { deleteEmptyBlock, keyOf } from './blocks.ts';
 import { type Departure, moveOut } from './move.ts';
@@ -42,13 +42,11 @@ async function tidyBlock(
   const departures: Departure[] = [];
   if (survey.exhausted.length > 0) {
     const reason = maxDeliveryExceeded(policy.rules.maxDeliveryCount);
-    departures.push(toDeadLetters(block, survey.exhausted, policy.deadLetterLog, reason));
+    departures.push(toDeadLetters(block, survey.exhausted, policy, reason));
   }
   const isDropped = policy.expired === 'drop';
   if (survey.expired.length > 0 && !isDropped) {
-    departures.push(
-      toDeadLetters(block, survey.expired, policy.deadLetterLog, TIME_TO_LIVE_EXPIRED),
-    );
+    departures.push(toDeadLetters(block, survey.expired, policy, TIME_TO_LIVE_EXPIRED));
   }
   const dropped = isDropped ? survey.expired.map((number) => asSeen(block, number)) : [];
   if (departures.length > 0) await moveOut(context, log, block, departures, dropped);
@@ -59,11 +57,14 @@ async function tidyBlock(
 export function toDeadLetters(
   block: Block,
   numbers: readonly number[],
-  to: Log,
+  { rules, deadLetterLog: to }: LogPolicy,
   { reason, description }: DeadLetterReason,
 ): Departure {
   return {
-    slots: numbers.map((number) => ({ ...asSeen(block, number), after: unlocked(block, number) })),
+    slots: numbers.map((number) => ({
+      ...asSeen(block, number),
+      after: unlocked(slotOf(block, number), rules),
+    })),
     to,
     store: 'live',
     overlay: {
@@ -73,11 +74,6 @@ export function toDeadLetters(
       },
     },
   };
-}
-
-function unlocked(block: Block, number: number): Slot {
-  const { deliveries, expiresAt } = slotOf(block, number);
-  return { deliveries, ...(expiresAt === undefined ? {} : { expiresAt }) };
 }
 
 async function drop(

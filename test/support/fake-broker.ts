@@ -1,22 +1,29 @@
 import type {
+  AcceptOptions,
   Broker,
   DeferredOptions,
+  ListSessionsOptions,
   OperatorAction,
   PeekOptions,
   ReceivedMessage,
   ReceiveOptions,
   RenewalOutcome,
   SentMessage,
+  SessionHandle,
+  SessionLock,
   Settlement,
   SettlementOutcome,
 } from '../../shared/broker/broker.ts';
 import { BrokerError, entityNotFound, lockLost } from '../../shared/domain/broker-error.ts';
 import { type EntityPath, pathOf } from '../../shared/domain/entity-path.ts';
 import type { LockedMessage, OutgoingMessage, StoredMessage } from '../../shared/domain/message.ts';
+import { sessionCannotBeLocked, sessionLockLost } from '../../shared/domain/session.ts';
 
 /** Noon of a day in 2026, the time at which everything in the fake happens. */
 export const FAKE_NOW = Date.UTC(2026, 0, 15, 12);
 const LOCK_MS = 60_000;
+/** The lock on every session of the fake. */
+export const SESSION_LOCK = '00000000-0000-4000-8000-00000000005e';
 
 /**
  * A broker of plain lists, for tests of a transport: entities exist by being named, messages come
@@ -32,6 +39,7 @@ export class FakeBroker implements Broker {
   readonly failures: Partial<Record<keyof Broker, unknown>> = {};
   readonly #waiting = new Map<string, LockedMessage[]>();
   readonly #locked = new Map<string, LockedMessage>();
+  readonly #states = new Map<string, Uint8Array>();
   #lastNumber = 0n;
 
   constructor(entities: readonly string[]) {
@@ -108,6 +116,51 @@ export class FakeBroker implements Broker {
         ? { lockToken, lockedUntil: FAKE_NOW + 2 * LOCK_MS }
         : { lockToken, refusal: lockLost() },
     );
+  }
+
+  /** A session named `held` is somebody else's, and there is no other to wait for. */
+  async acceptSession(path: EntityPath, options: AcceptOptions): Promise<SessionLock | undefined> {
+    this.#note('acceptSession', options);
+    this.#of(path);
+    const { sessionId } = options;
+    if (sessionId === 'held') throw sessionCannotBeLocked(sessionId);
+    return sessionId === undefined ? undefined : locked({ sessionId, lockToken: SESSION_LOCK });
+  }
+
+  async renewSession(path: EntityPath, session: SessionHandle): Promise<SessionLock> {
+    this.#inSession('renewSession', path, session);
+    return locked(session);
+  }
+
+  async releaseSession(path: EntityPath, session: SessionHandle): Promise<void> {
+    this.#inSession('releaseSession', path, session);
+  }
+
+  async sessionState(path: EntityPath, session: SessionHandle): Promise<Uint8Array | undefined> {
+    this.#inSession('sessionState', path, session);
+    return this.#states.get(session.sessionId);
+  }
+
+  async setSessionState(
+    path: EntityPath,
+    session: SessionHandle,
+    state: Uint8Array | undefined,
+  ): Promise<void> {
+    this.#inSession('setSessionState', path, session);
+    if (state === undefined) this.#states.delete(session.sessionId);
+    else this.#states.set(session.sessionId, state);
+  }
+
+  async listSessions(path: EntityPath, options: ListSessionsOptions): Promise<readonly string[]> {
+    this.#note('listSessions', options);
+    this.#of(path);
+    return [...this.#states.keys()].slice(options.skip, options.skip + options.top);
+  }
+
+  #inSession(call: keyof Broker, path: EntityPath, session: SessionHandle): void {
+    this.#note(call, session);
+    this.#of(path);
+    if (session.lockToken !== SESSION_LOCK) throw sessionLockLost();
   }
 
   async cancelScheduled(path: EntityPath, sequenceNumbers: readonly bigint[]): Promise<void> {
@@ -214,6 +267,10 @@ export class FakeBroker implements Broker {
     delete this.failures[call];
     if (failure !== undefined) throw failure;
   }
+}
+
+function locked(session: SessionHandle): SessionLock {
+  return { ...session, lockedUntil: FAKE_NOW + LOCK_MS };
 }
 
 function withoutLock({ lockToken, lockedUntil, ...stored }: LockedMessage): StoredMessage {

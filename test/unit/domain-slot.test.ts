@@ -113,7 +113,7 @@ test('a lock is lost to the holder at the instant at which others may have the m
     [NOW + 30, false],
     [NOW + 31, false],
   ] as const) {
-    assert.equal(holdsLock(slot, TAG, RULES.epoch, now), isLive);
+    assert.equal(holdsLock(slot, TAG, RULES, now), isLive);
     assert.equal(availability(slot, undefined, RULES, now).kind === 'free', !isLive);
   }
 });
@@ -135,11 +135,11 @@ test('the delivery under way is not among the failed ones', () => {
 });
 
 test('nobody holds the lock of a message that is gone, free or merely delayed', () => {
-  assert.equal(holdsLock(undefined, TAG, 3, NOW), false);
-  assert.equal(holdsLock({ deliveries: 1 }, TAG, 3, NOW), false);
-  assert.equal(holdsLock({ deliveries: 1, heldUntil: NOW + 1 }, TAG, 3, NOW), false);
+  assert.equal(holdsLock(undefined, TAG, { epoch: 3 }, NOW), false);
+  assert.equal(holdsLock({ deliveries: 1 }, TAG, { epoch: 3 }, NOW), false);
+  assert.equal(holdsLock({ deliveries: 1, heldUntil: NOW + 1 }, TAG, { epoch: 3 }, NOW), false);
   assert.equal(
-    holdsLock({ deliveries: 1, heldUntil: NOW + 1, tag: TAG }, tagOf(3, 2), 3, NOW),
+    holdsLock({ deliveries: 1, heldUntil: NOW + 1, tag: TAG }, tagOf(3, 2), { epoch: 3 }, NOW),
     false,
   );
 });
@@ -173,7 +173,7 @@ const slot: fc.Arbitrary<Slot> = fc
 test('a message is never free to others while somebody holds its lock', () => {
   fc.assert(
     fc.property(slot, tag, rules, instant, (one, token, of, now) => {
-      const isTheirs = holdsLock(one, token, of.epoch, now);
+      const isTheirs = holdsLock(one, token, of, now);
       const { kind } = availability(one, one.expiresAt, of, now);
       assert.ok(!isTheirs || kind === 'held');
     }),
@@ -187,11 +187,11 @@ test('of any number of claims one after another at one instant only the first su
       const first = tagOf(of.epoch, 7);
       const after = claimed(one, first, now + lockMs, of);
       assert.deepEqual(availability(after, undefined, of, now), held(now + lockMs));
-      assert.ok(holdsLock(after, first, of.epoch, now));
-      assert.equal(holdsLock(after, tagOf(of.epoch, 8), of.epoch, now), false);
-      assert.ok(holdsLock(after, first, of.epoch, now + lockMs - 1));
-      assert.equal(holdsLock(after, first, of.epoch, now + lockMs), false);
-      assert.equal(holdsLock(after, first, of.epoch + 1, now), false);
+      assert.ok(holdsLock(after, first, of, now));
+      assert.equal(holdsLock(after, tagOf(of.epoch, 8), of, now), false);
+      assert.ok(holdsLock(after, first, of, now + lockMs - 1));
+      assert.equal(holdsLock(after, first, of, now + lockMs), false);
+      assert.equal(holdsLock(after, first, { epoch: of.epoch + 1 }, now), false);
     }),
   );
 });
@@ -216,8 +216,8 @@ test('a message is delivered exactly as often as its queue allows', () => {
 test('time alone ends every hold', () => {
   fc.assert(
     fc.property(slot, rules, (one, of) => {
-      assert.equal(isHeld(one, of.epoch, Number.MAX_SAFE_INTEGER), false);
-      assert.equal(isHeld({ deliveries: one.deliveries }, of.epoch, 0), false);
+      assert.equal(isHeld(one, of, Number.MAX_SAFE_INTEGER), false);
+      assert.equal(isHeld({ deliveries: one.deliveries }, of, 0), false);
     }),
   );
 });

@@ -212,7 +212,9 @@ function model(before: ReadonlyMap<number, Slot>, changes: readonly SlotChange[]
       now !== undefined &&
       (when.kind === 'unchanged'
         ? same(now, when.slot)
-        : now.tag !== undefined && same(now.tag, when.tag) && isHeld(now, 1, when.now));
+        : now.tag !== undefined &&
+          same(now.tag, when.tag) &&
+          isHeld(now, { epoch: 1 }, when.now ?? 0));
     if (!holds) return undefined;
     const { heldUntil, tag, ...rest } = now;
     if (effect.kind === 'remove') after.delete(number);

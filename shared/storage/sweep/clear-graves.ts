@@ -3,11 +3,16 @@ import type { Block } from '../../domain/block.ts';
 import type { SubQueue } from '../../domain/entity-path.ts';
 import type { Log } from '../../domain/log.ts';
 import { fromBlockItem } from '../block-item.ts';
-import { keyOf } from '../blocks.ts';
 import { type Item, type ItemKey, keyItem } from '../dynamo.ts';
 import { gravesOf, rulesOf, subscriptionsOf } from '../entity-keys.ts';
 import type { Grave } from '../entity-removal.ts';
-import { headKey, logKey, payloadCollection } from '../keys.ts';
+import {
+  headKey,
+  listingCollection,
+  logKey,
+  payloadCollection,
+  sessionsCollection,
+} from '../keys.ts';
 import { deletePayload, payloadKeys } from '../payloads.ts';
 import { resumePublications } from '../publish.ts';
 import type { StoreContext } from '../store-context.ts';
@@ -39,20 +44,19 @@ export async function clearGraves(parts: SweepParts): Promise<void> {
 }
 
 async function clearGrave(parts: SweepParts, grave: Grave, limit: number): Promise<number> {
-  const { context } = parts;
   let cleared = 0;
   const logs = logsOf(grave);
   for (const log of logs) {
     if (cleared >= limit) return cleared;
     cleared += await clearLog(parts, log, limit - cleared);
+    if (log.subQueue === 'main') cleared += await clearAll(parts, listingCollection(log), limit);
   }
   if (grave.subQueue !== undefined) return cleared;
   // Of a whole entity all payloads go, also those that no block names any more.
-  for (const collection of new Set(logs.map(payloadCollection))) {
+  const collections = logs.flatMap((log) => [payloadCollection(log), sessionsCollection(log)]);
+  for (const collection of new Set(collections)) {
     if (cleared >= limit) return cleared;
-    cleared += await clearCollection(context, collection, limit - cleared, (items) =>
-      deleteAll(context, items.map(keyOfItem)),
-    );
+    cleared += await clearAll(parts, collection, limit - cleared);
   }
   const { entity } = grave;
   if (entity.parentId !== undefined) {
@@ -84,7 +88,9 @@ async function clearLog({ context }: SweepParts, log: Log, limit: number): Promi
   // What was under way into other entities is theirs already.
   await resumePublications(context, log, context.clock.now());
   return await clearCollection(context, logKey(log), limit, async (items) => {
-    const blocks = items.filter((item) => item['p'] !== undefined).map(fromBlockItem);
+    const blocks = items
+      .filter((item) => item['p'] !== undefined)
+      .map((item) => ({ key: keyOfItem(item), ...fromBlockItem(item) }));
     const isShared = ({ payload }: Block) => payload.sharedIn !== undefined;
     const own = blocks.filter((block) => !isShared(block));
     await deleteAll(context, [
@@ -92,13 +98,19 @@ async function clearLog({ context }: SweepParts, log: Log, limit: number): Promi
       ...own.flatMap(({ payload }) => payloadKeys(log, payload)),
     ]);
     // Who shares a payload lets go of it once: only who really deleted the block may do so.
-    for (const block of blocks.filter(isShared)) {
-      const written = await table.delete(keyOf(log, block), { ReturnValues: 'ALL_OLD' });
+    for (const { key, payload } of blocks.filter(isShared)) {
+      const written = await table.delete(key, { ReturnValues: 'ALL_OLD' });
       if (written.done && written.item !== undefined) {
-        await deletePayload(table, log, block.payload);
+        await deletePayload(table, log, payload);
       }
     }
   });
+}
+
+function clearAll({ context }: SweepParts, collection: string, limit: number): Promise<number> {
+  return clearCollection(context, collection, limit, (items) =>
+    deleteAll(context, items.map(keyOfItem)),
+  );
 }
 
 /** Reads a collection page by page and clears each page; returns how many items there were. */

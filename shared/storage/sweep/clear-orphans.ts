@@ -1,10 +1,12 @@
 import { type Entity, partitionsOf } from '../../domain/entity.ts';
+import type { SubQueue } from '../../domain/entity-path.ts';
 import { logOf } from '../../domain/log.ts';
 import type { Item, ItemKey } from '../dynamo.ts';
 import { orphansOf } from '../entity-keys.ts';
-import { logKey, payloadCollection } from '../keys.ts';
+import { logKey, payloadCollection, sessionsCollection } from '../keys.ts';
 import type { SweepParts } from './sweep.ts';
 
+const SUB_QUEUES = ['main', 'deadLetter', 'transferDeadLetter'] as const satisfies SubQueue[];
 const MINUTE = 60_000;
 /** What is younger may belong to a send that is still under way. */
 const MIN_AGE_MS = 60 * MINUTE;
@@ -62,8 +64,9 @@ async function namedPayloads(
 ): Promise<ReadonlySet<string>> {
   const named = new Set<string>();
   for await (const holder of holdersOf(store, entity)) {
-    for (const subQueue of ['main', 'deadLetter', 'transferDeadLetter'] as const) {
-      const collection = logKey(logOf(holder, subQueue, partition));
+    const logs = SUB_QUEUES.map((subQueue) => logOf(holder, subQueue, partition));
+    const states = logs.slice(0, 1).map(sessionsCollection);
+    for (const collection of [...logs.map(logKey), ...states]) {
       for await (const item of itemsOf(context, collection, 'p')) {
         const reference = item['p']?.S;
         if (reference !== undefined) named.add(reference);

@@ -1,6 +1,6 @@
 import type { Clock } from '../../domain/clock.ts';
 import { type Entity, forwards } from '../../domain/entity.ts';
-import type { Log } from '../../domain/log.ts';
+import { inSession, type Log, logOf } from '../../domain/log.ts';
 import { policyOf } from '../../domain/log-policy.ts';
 import { activateDue } from '../activate.ts';
 import type { DynamoActivity } from '../activity.ts';
@@ -8,6 +8,7 @@ import type { Agenda, AgendaEntry } from '../agenda.ts';
 import type { DocumentTable } from '../documents.ts';
 import type { DynamoEntityStore } from '../entity-store.ts';
 import { resumePublications } from '../publish.ts';
+import type { DynamoSessionStore } from '../sessions/session-store.ts';
 import { settleLapsed } from '../settle-lapsed.ts';
 import type { StoreContext } from '../store-context.ts';
 import { clearGraves } from './clear-graves.ts';
@@ -19,6 +20,7 @@ import { isInTurn, MINUTES_OF_DAY, MINUTES_OF_HOUR } from './turns.ts';
 export interface SweepParts {
   readonly context: StoreContext;
   readonly store: DynamoEntityStore;
+  readonly sessions: DynamoSessionStore;
   readonly documents: DocumentTable;
   readonly namespace: string;
   readonly agenda: Agenda;
@@ -68,22 +70,33 @@ async function visit(parts: SweepParts, entity: Entity): Promise<void> {
   if (isInTurn(parts, entity, MINUTES_OF_DAY)) await clearOrphans(parts, entity);
 }
 
-async function settleLapsedOf({ context }: SweepParts, entity: Entity, log: Log): Promise<void> {
+async function settleLapsedOf(parts: SweepParts, entity: Entity, log: Log): Promise<void> {
+  const { context, sessions } = parts;
   const { description } = entity;
   if (description.kind === 'topic') return;
   const policy = policyOf({ ...entity, description }, log.subQueue, log.partition);
-  await settleLapsed(context, log, policy);
+  if (log.sessionId === undefined) {
+    await settleLapsed(context, log, policy);
+    return;
+  }
+  const { holder } = await sessions.rulesOf(log);
+  // Renewed since: look again when it ends.
+  if (holder !== undefined) await context.noteWork(log, holder.lockedUntil);
+  else await sessions.settleLapsedIn(log, policy);
 }
 
 async function workOff(parts: SweepParts, entry: AgendaEntry): Promise<void> {
   const { agenda, clock, context, store } = parts;
-  const { log } = entry;
-  const entity = await store.read(log.entityKey);
-  if (entity?.id === log.entityId && entity.generations.main === log.generation) {
+  const { entityId, entityKey, partition, generation, sessionId } = entry.log;
+  const entity = await store.read(entityKey);
+  if (entity?.id === entityId && entity.generations.main === generation) {
+    // Made anew: the entity may have been changed since.
+    const whole = logOf(entity, 'main', partition);
+    const log = sessionId === undefined ? whole : inSession(whole, sessionId);
     // What this process knows of due times may be older than the entry.
-    context.dueTimes.forget(log);
-    await resumePublications(context, log);
-    if (entity.description.kind !== 'topic') await activateDue(context, log, clock.now());
+    context.dueTimes.forget(whole);
+    await resumePublications(context, whole);
+    if (entity.description.kind !== 'topic') await activateDue(context, whole, clock.now());
     await settleLapsedOf(parts, entity, log);
     await parts.forwardPending(entity);
   }

@@ -1,0 +1,161 @@
+import { BrokerError } from '../domain/broker-error.ts';
+import { type Entity, partitionsOf, requiresSession } from '../domain/entity.ts';
+import type { EntityPath } from '../domain/entity-path.ts';
+import { LIMITS } from '../domain/limits.ts';
+import { parseLockToken } from '../domain/lock-token.ts';
+import { inSession, type Log, logOf } from '../domain/log.ts';
+import { type LogPolicy, policyOf, type Receivable } from '../domain/log-policy.ts';
+import { partitionOfKey } from '../domain/partition.ts';
+import {
+  isUnder,
+  noSessionsHere,
+  parseSessionToken,
+  type SessionRules,
+  sessionLockLost,
+  sessionRequired,
+} from '../domain/session.ts';
+import { findReceivable, requireReceivable } from './addressed.ts';
+import type {
+  ReceivedMessage,
+  ReceiveOptions,
+  SessionHandle,
+  Settlement,
+  SettlementOutcome,
+} from './broker.ts';
+import type { BrokerParts } from './broker-parts.ts';
+import { forwardTopicDue, sendOn } from './forward-pending.ts';
+import { mayDeadLetter, requireAction } from './settlement-rules.ts';
+
+/** What is done to messages inside a session. */
+
+/** Refuses a session where there are none, and none where there must be one. Throws InvalidOperation. */
+export function requireSessionFits(
+  entity: Entity,
+  path: EntityPath,
+  sessionId: string | undefined,
+): void {
+  const isBySession = path.subQueue === 'main' && requiresSession(entity);
+  if (isBySession && sessionId === undefined) throw sessionRequired();
+  if (!isBySession && sessionId !== undefined) throw noSessionsHere();
+  if (sessionId !== undefined && sessionId.length > LIMITS.idLength) {
+    throw new BrokerError(
+      'ArgumentError',
+      `SessionId is ${sessionId.length} characters long; the limit is ${LIMITS.idLength}.`,
+      { subCode: '40000' },
+    );
+  }
+}
+
+/** The log that holds a session's messages. */
+export function sessionLog(entity: Entity, sessionId: string): Log {
+  const partition = partitionOfKey(sessionId, partitionsOf(entity));
+  return inSession(logOf(entity, 'main', partition), sessionId);
+}
+
+/** What holds for a session's messages. */
+export function sessionPolicy(entity: Receivable, log: Log, session: SessionRules): LogPolicy {
+  const policy = policyOf(entity, 'main', log.partition);
+  return { ...policy, rules: { ...policy.rules, session } };
+}
+
+/** The session that a handle names, for who holds it. Throws InvalidOperation, SessionLockLost. */
+export async function heldSession(
+  parts: BrokerParts,
+  entity: Receivable,
+  path: EntityPath,
+  { sessionId, lockToken }: SessionHandle,
+): Promise<{ readonly log: Log; readonly policy: LogPolicy }> {
+  requireSessionFits(entity, path, sessionId);
+  const log = sessionLog(entity, sessionId);
+  const rules = await parts.sessions.held(log, parseSessionToken(lockToken));
+  return { log, policy: sessionPolicy(entity, log, rules) };
+}
+
+/** Hands out messages of a session in their strict order, waiting for a first one if asked to. */
+export async function receiveInSession(
+  parts: BrokerParts,
+  path: EntityPath,
+  options: ReceiveOptions,
+  session: SessionHandle,
+): Promise<readonly ReceivedMessage[]> {
+  const deadline = parts.monotonicNow() + options.waitMs;
+  for (;;) {
+    const entity = await findReceivable(parts, path);
+    requireReceivable(entity);
+    requireSessionFits(entity, path, session.sessionId);
+    const left = parts.arrivals.isClosing ? 0 : deadline - parts.monotonicNow();
+    const waitedOn = sessionLog(entity, session.sessionId);
+    const arrival = left > 0 ? parts.arrivals.wait([waitedOn], left) : undefined;
+    await forwardTopicDue(parts, path);
+    const { log, policy } = await heldSession(parts, entity, path, session);
+    const messages = await parts.messages.claim(log, {
+      ...policy,
+      mode: options.mode,
+      maxMessages: options.maxMessages,
+      maxBytes: LIMITS.receiveBytes,
+      lockMs: entity.description.lockMs,
+    });
+    if (entity.description.forwardDeadLetteredMessagesTo !== undefined) await sendOn(parts, entity);
+    if (messages.length > 0 || arrival === undefined) {
+      arrival?.cancel();
+      return messages;
+    }
+    await arrival.done;
+  }
+}
+
+/**
+ * Settles messages of a session. The tag of a message's lock tells under which lock of the session it
+ * was received: one look at the session says whether that is live (semantics §4.6).
+ */
+export async function settleInSession(
+  parts: BrokerParts,
+  path: EntityPath,
+  settlements: readonly Settlement[],
+  sessionId: string,
+): Promise<readonly SettlementOutcome[]> {
+  const entity = await findReceivable(parts, path);
+  requireSessionFits(entity, path, sessionId);
+  const log = sessionLog(entity, sessionId);
+  const rules = await parts.sessions.rulesOf(log);
+  const outcomes: SettlementOutcome[] = [];
+  const admitted = settlements.flatMap(({ lockToken, action }, place) => {
+    try {
+      requireAction(path, action);
+      if (action.kind === 'abandon' && action.delayMs !== undefined) throw noDelay();
+      const token = parseLockToken(lockToken);
+      const tenure = rules.holder?.tenure;
+      if (tenure === undefined || !isUnder(token.tag, tenure)) throw sessionLockLost();
+      return [{ place, settlement: { token, action } }];
+    } catch (error) {
+      if (!(error instanceof BrokerError)) throw error;
+      outcomes[place] = { lockToken, refusal: inSessionWords(error) };
+      return [];
+    }
+  });
+  const refusals = await parts.messages.settle(
+    log,
+    admitted.map(({ settlement }) => settlement),
+    sessionPolicy(entity, log, rules),
+  );
+  for (const [i, { place }] of admitted.entries()) {
+    const refusal = refusals[i];
+    const lockToken = settlements[place]?.lockToken ?? '';
+    outcomes[place] =
+      refusal === undefined ? { lockToken } : { lockToken, refusal: inSessionWords(refusal) };
+  }
+  if (mayDeadLetter(entity, settlements)) await sendOn(parts, entity);
+  return outcomes;
+}
+
+/** Inside a session a lost lock is the session's (semantics §4.2). */
+function inSessionWords(refusal: BrokerError): BrokerError {
+  return refusal.code === 'MessageLockLost' ? sessionLockLost() : refusal;
+}
+
+function noDelay(): BrokerError {
+  return new BrokerError(
+    'InvalidOperation',
+    'A message of a session cannot be set aside for a time: its order is strict. Defer it, or give the session back.',
+  );
+}

@@ -1,0 +1,171 @@
+import { BrokerError } from '../domain/broker-error.ts';
+import { partitionNumbers } from '../domain/entity.ts';
+import type { EntityPath } from '../domain/entity-path.ts';
+import { LIMITS } from '../domain/limits.ts';
+import { logOf } from '../domain/log.ts';
+import { policyOf, type Receivable } from '../domain/log-policy.ts';
+import {
+  formatSessionToken,
+  noSessionsHere,
+  parseSessionToken,
+  sessionCannotBeLocked,
+} from '../domain/session.ts';
+import { findReceivable, requireReceivable } from './addressed.ts';
+import type { AcceptOptions, ListSessionsOptions, SessionHandle, SessionLock } from './broker.ts';
+import type { BrokerParts } from './broker-parts.ts';
+import { forwardTopicDue } from './forward-pending.ts';
+import { requireSessionFits, sessionLog } from './in-session.ts';
+import type { AcceptedSession } from './session-ports.ts';
+
+/** Sessions: their locks, their states, and which there are (semantics §4.6–4.8). */
+
+/** Locks a session; see `Broker.acceptSession`. */
+export async function acceptSession(
+  parts: BrokerParts,
+  path: EntityPath,
+  { sessionId, waitMs }: AcceptOptions,
+): Promise<SessionLock | undefined> {
+  if (sessionId === undefined) return await acceptNext(parts, path, waitMs);
+  const entity = await findReceivable(parts, path);
+  requireReceivable(entity);
+  requireSessionFits(entity, path, sessionId);
+  const { lockMs } = entity.description;
+  const accepted = await parts.sessions.accept(sessionLog(entity, sessionId), lockMs);
+  if (accepted === undefined) throw sessionCannotBeLocked(sessionId);
+  return shown(accepted);
+}
+
+async function acceptNext(
+  parts: BrokerParts,
+  path: EntityPath,
+  waitMs: number,
+): Promise<SessionLock | undefined> {
+  const deadline = parts.monotonicNow() + waitMs;
+  for (;;) {
+    // Asked again after each wait: the entity may have been changed, disabled or deleted meanwhile.
+    const entity = await findReceivable(parts, path);
+    requireReceivable(entity);
+    requireSessions(entity, path);
+    const partitions = partitionNumbers(entity);
+    const logs = partitions.map((partition) => logOf(entity, 'main', partition));
+    const left = parts.arrivals.isClosing ? 0 : deadline - parts.monotonicNow();
+    const arrival = left > 0 ? parts.arrivals.wait(logs, left) : undefined;
+    await forwardTopicDue(parts, path);
+    const accepted = await acceptInAny(parts, entity);
+    if (accepted !== undefined || arrival === undefined) {
+      arrival?.cancel();
+      return accepted && shown(accepted);
+    }
+    await arrival.done;
+  }
+}
+
+/** Asks one partition after the other, from anywhere on, so that none is the favourite. */
+async function acceptInAny(
+  parts: BrokerParts,
+  entity: Receivable,
+): Promise<AcceptedSession | undefined> {
+  const partitions = partitionNumbers(entity);
+  const [byte = 0] = partitions.length > 1 ? parts.random.bytes(1) : [];
+  const start = byte % partitions.length;
+  for (const partition of [...partitions.slice(start), ...partitions.slice(0, start)]) {
+    const log = logOf(entity, 'main', partition);
+    await parts.messages.activateDue(log);
+    const accepted = await parts.sessions.acceptNext(log, {
+      policy: policyOf(entity, 'main', partition),
+      lockMs: entity.description.lockMs,
+      // Without a change there are no locks that one ended.
+      ...(entity.epoch === 1 ? {} : { brokenUntil: entity.updatedAt + LIMITS.lockMsMax }),
+    });
+    if (accepted !== undefined) return accepted;
+  }
+  return undefined;
+}
+
+function requireSessions(entity: Receivable, path: EntityPath): void {
+  if (path.subQueue !== 'main' || !entity.description.requiresSession) throw noSessionsHere();
+}
+
+function shown({ sessionId, token, lockedUntil }: AcceptedSession): SessionLock {
+  return { sessionId, lockToken: formatSessionToken(token), lockedUntil };
+}
+
+/** Starts the lock of a session anew; see `Broker.renewSession`. */
+export async function renewSession(
+  parts: BrokerParts,
+  path: EntityPath,
+  session: SessionHandle,
+): Promise<SessionLock> {
+  const { entity, log, token } = await named(parts, path, session);
+  const lockedUntil = await parts.sessions.renew(log, token, entity.description.lockMs);
+  return { ...session, lockedUntil };
+}
+
+/** Gives a session back; see `Broker.releaseSession`. */
+export async function releaseSession(
+  parts: BrokerParts,
+  path: EntityPath,
+  session: SessionHandle,
+): Promise<void> {
+  const { log, token } = await named(parts, path, session);
+  await parts.sessions.release(log, token);
+}
+
+/** Reads the state of a session; see `Broker.sessionState`. */
+export async function sessionState(
+  parts: BrokerParts,
+  path: EntityPath,
+  session: SessionHandle,
+): Promise<Uint8Array | undefined> {
+  const { log, token } = await named(parts, path, session);
+  return await parts.sessions.state(log, token);
+}
+
+/** Sets or clears the state of a session; see `Broker.setSessionState`. */
+export async function setSessionState(
+  parts: BrokerParts,
+  path: EntityPath,
+  session: SessionHandle,
+  state: Uint8Array | undefined,
+): Promise<void> {
+  if (state !== undefined && state.byteLength > LIMITS.sessionStateBytes) {
+    throw new BrokerError(
+      'ArgumentError',
+      `The session state is ${state.byteLength} bytes long; the limit is ${LIMITS.sessionStateBytes}.`,
+      { subCode: '40000' },
+    );
+  }
+  const { log, token } = await named(parts, path, session);
+  await parts.sessions.setState(log, token, state);
+}
+
+async function named(parts: BrokerParts, path: EntityPath, session: SessionHandle) {
+  const entity = await findReceivable(parts, path);
+  requireSessionFits(entity, path, session.sessionId);
+  const log = sessionLog(entity, session.sessionId);
+  return { entity, log, token: parseSessionToken(session.lockToken) };
+}
+
+/** Which sessions there are; see `Broker.listSessions`. */
+export async function listSessions(
+  parts: BrokerParts,
+  path: EntityPath,
+  { skip, top, updatedAfter }: ListSessionsOptions,
+): Promise<readonly string[]> {
+  const entity = await findReceivable(parts, path);
+  requireSessions(entity, path);
+  const found: string[] = [];
+  for (const partition of partitionNumbers(entity)) {
+    const log = logOf(entity, 'main', partition);
+    await parts.messages.activateDue(log);
+    const page = {
+      skip: 0,
+      top: skip + top - found.length,
+      ...(updatedAfter === undefined ? {} : { updatedAfter }),
+    };
+    const policy = policyOf(entity, 'main', partition);
+    found.push(...(await parts.sessions.list(log, page, policy)));
+    if (found.length >= skip + top) break;
+  }
+  return found.slice(skip, skip + top);
+}

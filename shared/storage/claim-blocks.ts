@@ -1,0 +1,153 @@
+import type { ClaimRequest } from '../broker/ports.ts';
+import { type Block, slotOf, surveyBlock } from '../domain/block.ts';
+import { lockTag, TAG_BYTES } from '../domain/lock-token.ts';
+import type { Log } from '../domain/log.ts';
+import { tagUnder } from '../domain/session.ts';
+import type { LockRules, Slot } from '../domain/slot.ts';
+import { fromBlockItem } from './block-item.ts';
+import { blockDelete, blockUpdate, type SlotChange } from './block-writes.ts';
+import { keyOf } from './blocks.ts';
+import type { Written } from './dynamo.ts';
+import { outcomeOf } from './outcome-of.ts';
+import { deletePayload } from './payloads.ts';
+import type { Target } from './scan.ts';
+import type { StoreContext } from './store-context.ts';
+
+/** How often a receive looks again at a block whose slots somebody else took meanwhile. */
+const TRIES_MAX = 3;
+
+/** What was got of a block. */
+export interface Claimed {
+  readonly block: Block;
+  readonly slots: readonly number[];
+}
+
+/** A receive under way. */
+export interface Receive {
+  readonly context: StoreContext;
+  readonly log: Log;
+  readonly request: ClaimRequest;
+  readonly now: number;
+  readonly lockedUntil: number | undefined;
+}
+
+/**
+ * Takes from each target. What fails for one must not lose what was taken from the others: it is
+ * thrown only where nothing was got at all.
+ */
+export async function eachOf(
+  { request: { rules } }: Receive,
+  targets: readonly Target[],
+  takeFrom: (target: Target) => Promise<Claimed | undefined>,
+): Promise<readonly (Claimed | undefined)[]> {
+  if (rules.session !== undefined) return await oneAfterAnother(targets, takeFrom);
+  const outcomes = await Promise.all(targets.map((target) => outcomeOf(takeFrom(target))));
+  const taken = outcomes.map((outcome) => ('value' in outcome ? outcome.value : undefined));
+  const failure = outcomes.find((outcome) => 'error' in outcome);
+  if (failure !== undefined && taken.every((one) => one === undefined)) throw failure.error;
+  return taken;
+}
+
+/** In a session nothing is handed out before what stands in front of it (semantics §4.6). */
+async function oneAfterAnother(
+  targets: readonly Target[],
+  takeFrom: (target: Target) => Promise<Claimed | undefined>,
+): Promise<readonly (Claimed | undefined)[]> {
+  const taken: (Claimed | undefined)[] = [];
+  for (const target of targets) {
+    const outcome = await outcomeOf(takeFrom(target));
+    if ('error' in outcome) {
+      if (taken.length === 0) throw outcome.error;
+      break;
+    }
+    taken.push(outcome.value);
+    if (outcome.value?.slots.length !== target.slots.length) break;
+  }
+  return taken;
+}
+
+/** A tag that nobody has had; in a session it begins as those of all messages of its holder. */
+export function newTag({ random }: StoreContext, { epoch, session }: LockRules): Uint8Array {
+  const bytes = random.bytes(TAG_BYTES - 1);
+  const holder = session?.holder;
+  return holder === undefined ? lockTag(epoch, bytes) : tagUnder(holder.tenure, bytes);
+}
+
+/**
+ * Changes the chosen slots of one block, each on the condition that it is as it was seen. Where
+ * somebody was faster, the failed write brings the block as it is now, and what is still free in it
+ * is chosen anew, at random places so that losers do not meet again.
+ */
+export async function take(
+  receive: Receive,
+  target: Target,
+  change: ((slot: Slot) => Slot) | undefined,
+  tag?: Uint8Array,
+): Promise<Claimed | undefined> {
+  const { context, log, request, now } = receive;
+  let { block } = target;
+  let slots = target.slots;
+  for (let tries = 0; tries < TRIES_MAX && slots.length > 0; tries++) {
+    const written = await write(context, log, block, slots, change);
+    if (written.done)
+      return change === undefined ? { block, slots } : changed(block, slots, change);
+    if (written.old === undefined) return undefined;
+    block = { ...fromBlockItem(written.old), payload: block.payload };
+    // The answer to an earlier try of this very write was lost: the locks are ours.
+    const ours = tag === undefined ? [] : slotsWithTag(block, tag);
+    if (ours.length > 0) return { block, slots: ours };
+    const free = surveyBlock(block, request.rules, now).free;
+    slots =
+      request.rules.session === undefined
+        ? pickAtRandom(context, free, target.slots.length)
+        : free.slice(0, target.slots.length);
+  }
+  return undefined;
+}
+
+async function write(
+  context: StoreContext,
+  log: Log,
+  block: Block,
+  slots: readonly number[],
+  change: ((slot: Slot) => Slot) | undefined,
+): Promise<Written> {
+  const { table } = context;
+  const changes = slots.map((number): SlotChange => {
+    const slot = slotOf(block, number);
+    const effect = change === undefined ? REMOVE : ({ kind: 'set', slot: change(slot) } as const);
+    return { number, when: { kind: 'unchanged', slot }, effect };
+  });
+  if (change !== undefined || slots.length < block.slots.size) {
+    return await table.update(keyOf(log, block), blockUpdate(changes));
+  }
+  const written = await table.delete(keyOf(log, block), blockDelete(changes));
+  if (written.done) context.background(() => deletePayload(table, log, block.payload));
+  return written;
+}
+
+const REMOVE = { kind: 'remove' } as const;
+
+function changed(block: Block, slots: readonly number[], change: (slot: Slot) => Slot): Claimed {
+  const after = new Map(block.slots);
+  for (const number of slots) after.set(number, change(slotOf(block, number)));
+  return { block: { ...block, slots: after }, slots };
+}
+
+function slotsWithTag(block: Block, tag: Uint8Array): number[] {
+  return Array.from(block.slots)
+    .filter(([, slot]) => slot.tag?.every((byte, i) => byte === tag[i]))
+    .map(([number]) => number)
+    .sort((a, b) => a - b);
+}
+
+function pickAtRandom(
+  context: StoreContext,
+  free: readonly number[],
+  count: number,
+): readonly number[] {
+  if (free.length <= count) return free;
+  const [byte] = context.random.bytes(1);
+  const start = (byte ?? 0) % (free.length - count + 1);
+  return free.slice(start, start + count);
+}

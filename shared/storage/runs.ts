@@ -1,0 +1,65 @@
+import { inSession, type Log } from '../domain/log.ts';
+import type { Message } from '../domain/message.ts';
+import { sessionPrefix } from './keys.ts';
+import { type Numbered, type PackedBlock, packBlocks } from './pack-blocks.ts';
+
+/** Messages that come due together and, where they lie by session, belong to one. */
+export interface Run {
+  readonly to: Log;
+  readonly dueAt: number | undefined;
+  readonly messages: readonly Numbered[];
+}
+
+/**
+ * A block holds messages of one due time and one session; what is due already is sent now. Messages are
+ * numbered as they come or, where they lie by session, session by session: blocks stay full then, and
+ * the order that counts is the one within a session.
+ */
+export function toRuns(
+  log: Log,
+  messages: readonly Message[],
+  now: number,
+): { readonly runs: readonly Run[]; readonly offsets: readonly number[] } {
+  const places = new Map<string, { dueAt: number | undefined; to: Log; indexes: number[] }>();
+  for (const [index, { scheduledEnqueueAt, sessionId = '' }] of messages.entries()) {
+    const isLater = scheduledEnqueueAt !== undefined && scheduledEnqueueAt > now;
+    const dueAt = isLater ? scheduledEnqueueAt : undefined;
+    const to = log.sessions === undefined ? log : inSession(log, sessionId);
+    const key = `${dueAt}${sessionPrefix(to)}`;
+    const place = places.get(key);
+    if (place === undefined) places.set(key, { dueAt, to, indexes: [index] });
+    else place.indexes.push(index);
+  }
+  const offsets = messages.map((_, index) => index);
+  const inOrder = [...places.values()];
+  if (log.sessions !== undefined) {
+    for (const [offset, index] of inOrder.flatMap(({ indexes }) => indexes).entries()) {
+      offsets[index] = offset;
+    }
+  }
+  const runs = inOrder.map(({ indexes, ...place }) => ({
+    ...place,
+    messages: indexes.flatMap((index) => {
+      const message = messages[index];
+      return message === undefined ? [] : [{ offset: offsets[index] ?? index, message }];
+    }),
+  }));
+  return { runs, offsets };
+}
+
+/** A block that has no number yet, and where it goes. */
+export interface PackedRun extends PackedBlock {
+  readonly to: Log;
+  readonly dueAt: number | undefined;
+}
+
+/** Cuts runs into blocks. `reference` names the payload of each block anew. */
+export function packRuns(
+  runs: readonly Run[],
+  now: number,
+  reference: () => string,
+): readonly PackedRun[] {
+  return runs.flatMap(({ to, dueAt, messages }) =>
+    packBlocks(to, messages, dueAt ?? now, reference).map((block) => ({ to, dueAt, ...block })),
+  );
+}

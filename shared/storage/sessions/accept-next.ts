@@ -1,0 +1,202 @@
+import type { AcceptedSession, AcceptNextRequest } from '../../broker/session-ports.ts';
+import { surveyBlock } from '../../domain/block.ts';
+import { inSession, type Log } from '../../domain/log.ts';
+import type { LogPolicy } from '../../domain/log-policy.ts';
+import { readBlocks } from '../blocks.ts';
+import { FIRST_BLOCK, FIRST_LISTING, logName, sessionKey } from '../keys.ts';
+import type { StoreContext } from '../store-context.ts';
+import { tidy } from '../tidy.ts';
+import {
+  isListed,
+  type Listing,
+  newLockListing,
+  putLockListing,
+  readListings,
+  strikeOff,
+} from './listings.ts';
+import { isBare, lockSession } from './lock.ts';
+import {
+  liveLock,
+  readSession,
+  rulesFrom,
+  type Session,
+  type SessionLock,
+} from './session-item.ts';
+
+const PAGE_LISTINGS = 25;
+const PAGE_BLOCKS = 4;
+/** How many sessions are looked at at once: mostly the first is the one. */
+const LOOKS = [1, 4, 20];
+
+/**
+ * Locks the session that has waited longest: one query for the first listings, one look at a session,
+ * three small writes. Listings without need that stand in front are struck off on the way.
+ */
+export async function acceptNext(
+  context: StoreContext,
+  partition: Log,
+  request: AcceptNextRequest,
+  accepting: Set<string>,
+): Promise<AcceptedSession | undefined> {
+  const now = context.clock.now();
+  const walk = { context, partition, request, accepting };
+  const found = await walkListings(walk, now);
+  const { brokenUntil = now } = request;
+  // Locks that a change of the entity ended are listed for the ends they would have had.
+  return found ?? (brokenUntil > now ? await walkListings(walk, brokenUntil) : undefined);
+}
+
+interface Walk {
+  readonly context: StoreContext;
+  readonly partition: Log;
+  readonly request: AcceptNextRequest;
+  /** Sessions that this process is accepting; others pass them by rather than lose a race. */
+  readonly accepting: Set<string>;
+}
+
+async function walkListings(walk: Walk, dueBy: number): Promise<AcceptedSession | undefined> {
+  const { context, partition } = walk;
+  let from: string | undefined = FIRST_LISTING;
+  let looks = 0;
+  while (from !== undefined) {
+    const page = await readListings(context, partition, { from, dueBy, limit: PAGE_LISTINGS });
+    let at = 0;
+    while (at < page.listings.length) {
+      const count = LOOKS[Math.min(looks++, LOOKS.length - 1)] ?? 1;
+      const some = page.listings.slice(at, at + count);
+      at += count;
+      const accepted = await considerAll(walk, some);
+      if (accepted !== undefined) return accepted;
+    }
+    from = page.next;
+  }
+  return undefined;
+}
+
+/** Looks at sessions at once, and takes the first that can be had. */
+async function considerAll(
+  walk: Walk,
+  listings: readonly Listing[],
+): Promise<AcceptedSession | undefined> {
+  const considered = await Promise.all(listings.map((listing) => consider(walk, listing)));
+  for (const [i, isWaiting] of considered.entries()) {
+    const listing = listings[i];
+    if (!isWaiting || listing === undefined) continue;
+    const accepted = await take(walk, listing);
+    if (accepted !== undefined) return accepted;
+  }
+  return undefined;
+}
+
+async function take(
+  { context, partition, request, accepting }: Walk,
+  listing: Listing,
+): Promise<AcceptedSession | undefined> {
+  const session = inSession(partition, listing.sessionId);
+  const name = logName(session);
+  if (accepting.has(name)) return undefined;
+  accepting.add(name);
+  try {
+    const accepted = await lockSession(context, session, request.lockMs);
+    // Whoever was faster deals with the listing.
+    if (accepted !== undefined) await strikeOff(context, listing);
+    return accepted;
+  } finally {
+    accepting.delete(name);
+  }
+}
+
+/** Whether a listed session can be had; a listing without need is struck off. */
+async function consider(walk: Walk, listing: Listing): Promise<boolean> {
+  const { context, partition, request, accepting } = walk;
+  const session = inSession(partition, listing.sessionId);
+  if (accepting.has(logName(session))) return false;
+  const [known, front] = await Promise.all([
+    readSession(context.table, session),
+    readBlocks(context, session, { from: FIRST_BLOCK, limit: PAGE_BLOCKS, consistent: true }),
+  ]);
+  const now = context.clock.now();
+  const lock = liveLock(known, session, now);
+  if (lock !== undefined) {
+    await putAside(context, session, listing, lock, now);
+    return false;
+  }
+  const { policy } = request;
+  const rules = { ...policy.rules, session: rulesFrom(known, session, now) };
+  if (await hasMessages(context, session, { ...policy, rules }, front)) return true;
+  await leave(context, session, listing, known);
+  return false;
+}
+
+/** The listing of a session that somebody holds: the one for the end of the lock is enough. */
+async function putAside(
+  context: StoreContext,
+  session: Log,
+  listing: Listing,
+  lock: SessionLock,
+  now: number,
+): Promise<void> {
+  const isOfLock = listing.key.sk === lock.listing && lock.generation === session.generation;
+  if (!isOfLock) {
+    if (isListed({ released: [], lock }, session, now)) await strikeOff(context, listing);
+    return;
+  }
+  // It came due, but the lock was renewed meanwhile. Not due: somebody looked ahead.
+  if (listing.dueAt > now) return;
+  const { table } = context;
+  const later = newLockListing(context, session, lock.lockedUntil);
+  await putLockListing(context, session, later);
+  const moved = await table.update(sessionKey(session), {
+    UpdateExpression: 'SET e = :later',
+    ConditionExpression: 'k = :token AND e = :listing',
+    ExpressionAttributeValues: {
+      ':later': { S: later },
+      ':token': { B: lock.token },
+      ':listing': { S: lock.listing },
+    },
+  });
+  if (moved.done) await strikeOff(context, listing);
+}
+
+/**
+ * Whether a session that nobody holds has a message to hand out. What is expired or used up on the way
+ * is put where it belongs.
+ */
+async function hasMessages(
+  context: StoreContext,
+  session: Log,
+  policy: LogPolicy,
+  front: Awaited<ReturnType<typeof readBlocks>>,
+): Promise<boolean> {
+  for (let page = front; ; ) {
+    const surveys = page.blocks.map((block) => ({
+      block,
+      survey: surveyBlock(block, policy.rules, context.clock.now()),
+    }));
+    if (surveys.some(({ survey }) => survey.free.length > 0)) return true;
+    await tidy(context, session, policy, surveys);
+    const { next: from } = page;
+    if (from === undefined) return false;
+    page = await readBlocks(context, session, { from, limit: PAGE_BLOCKS, consistent: true });
+  }
+}
+
+/** Leaves a session that has nothing to hand out, and forgets it where nothing else is known of it. */
+async function leave(
+  context: StoreContext,
+  session: Log,
+  listing: Listing,
+  known: Session,
+): Promise<void> {
+  await strikeOff(context, listing);
+  if (known.state !== undefined || !(await isBare(context, session))) return;
+  if (known.lock === undefined && known.released.length === 0) return;
+  const token = known.lock?.token;
+  await context.table.delete(sessionKey(session), {
+    ConditionExpression:
+      token === undefined
+        ? 'attribute_not_exists(k) AND attribute_not_exists(w)'
+        : 'k = :token AND attribute_not_exists(w)',
+    ...(token === undefined ? {} : { ExpressionAttributeValues: { ':token': { B: token } } }),
+  });
+}

@@ -1,0 +1,130 @@
+import type { SessionPage } from '../../broker/session-ports.ts';
+import { surveyBlock } from '../../domain/block.ts';
+import { inSession, type Log } from '../../domain/log.ts';
+import type { LogPolicy } from '../../domain/log-policy.ts';
+import type { SessionRules } from '../../domain/session.ts';
+import { fromBlockItem } from '../block-item.ts';
+import { JUST_AFTER } from '../blocks.ts';
+import type { Item, Table } from '../dynamo.ts';
+import { AFTER_ALL_STORES, logKey, sessionOf, sessionPrefix, sessionsCollection } from '../keys.ts';
+import type { StoreContext } from '../store-context.ts';
+import { parseSession, rulesFrom } from './session-item.ts';
+
+const PAGE_ITEMS = 200;
+/** Sort keys of sessions begin with a slash; this sorts after all of them. */
+const FIRST_SESSION = '/';
+const AFTER_SESSIONS = '0';
+
+/** Ids of sessions in the order of their keys (semantics §4.8); see `SessionStore.list`. */
+export async function listSessions(
+  context: StoreContext,
+  partition: Log,
+  page: SessionPage,
+  policy: LogPolicy,
+): Promise<readonly string[]> {
+  const { updatedAfter, skip, top } = page;
+  const sessions =
+    updatedAfter === undefined
+      ? withMessages(context, partition, policy)
+      : withState(context, partition, updatedAfter);
+  const found: string[] = [];
+  let passed = 0;
+  for await (const session of sessions) {
+    if (passed++ < skip) continue;
+    found.push(session);
+    if (found.length >= top) break;
+  }
+  return found;
+}
+
+async function* withState(
+  context: StoreContext,
+  partition: Log,
+  updatedAfter: number,
+): AsyncGenerator<string> {
+  for await (const item of itemsOf(context, sessionsCollection(partition))) {
+    const { state } = parseSession(item);
+    if (state !== undefined && state.setAt > updatedAfter) yield sessionOf(keyOf(item)) ?? '';
+  }
+}
+
+/** The rest of a session's messages is skipped once one of them was found. */
+async function* withMessages(
+  { table, clock }: StoreContext,
+  partition: Log,
+  policy: LogPolicy,
+): AsyncGenerator<string> {
+  let from: string | undefined = FIRST_SESSION;
+  let found: string | undefined;
+  while (from !== undefined) {
+    const page = await pageOf(table, logKey(partition), from);
+    for (const item of page.items) {
+      const session = sessionOf(keyOf(item));
+      if (session === undefined || session === found) continue;
+      const block = fromBlockItem(item);
+      const isOpen = block.store === 'live' || block.store === 'returned';
+      const { free } = surveyBlock(block, unlocked(policy), clock.now());
+      if (!isOpen || free.length === 0) continue;
+      found = session;
+      yield session;
+    }
+    const next: string | undefined = page.next;
+    const isRest = next !== undefined && sessionOf(next) === found;
+    from = isRest ? `${sessionPrefix(inSession(partition, found ?? ''))}${AFTER_ALL_STORES}` : next;
+  }
+}
+
+/** Messages that somebody holds are active as well. */
+function unlocked({ rules }: LogPolicy) {
+  return { ...rules, session: { released: [] } };
+}
+
+function keyOf(item: Item): string {
+  return item['sk']?.S ?? '';
+}
+
+/** What holds for the messages of each session of a partition that anything is known of. */
+export async function rulesOfAll(
+  context: Pick<StoreContext, 'table' | 'clock'>,
+  partition: Log,
+): Promise<ReadonlyMap<string, SessionRules>> {
+  const now = context.clock.now();
+  const rules = new Map<string, SessionRules>();
+  for await (const item of itemsOf(context, sessionsCollection(partition))) {
+    rules.set(sessionOf(keyOf(item)) ?? '', rulesFrom(parseSession(item), partition, now));
+  }
+  return rules;
+}
+
+async function* itemsOf(
+  { table }: Pick<StoreContext, 'table'>,
+  collection: string,
+): AsyncGenerator<Item> {
+  let from: string | undefined = FIRST_SESSION;
+  while (from !== undefined) {
+    const page: Page = await pageOf(table, collection, from);
+    yield* page.items;
+    from = page.next;
+  }
+}
+
+interface Page {
+  readonly items: readonly Item[];
+  /** The sort key from which to go on. */
+  readonly next: string | undefined;
+}
+
+async function pageOf(table: Table, collection: string, from: string): Promise<Page> {
+  const { items, lastKey } = await table.query({
+    KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
+    ExpressionAttributeValues: {
+      ':pk': { S: collection },
+      ':from': { S: from },
+      ':to': { S: AFTER_SESSIONS },
+    },
+    ConsistentRead: true,
+    Limit: PAGE_ITEMS,
+  });
+  const last = lastKey?.['sk']?.S;
+  return { items, next: last === undefined ? undefined : `${last}${JUST_AFTER}` };
+}

@@ -1,0 +1,183 @@
+import type { AcceptedSession } from '../../broker/session-ports.ts';
+import type { Log } from '../../domain/log.ts';
+import {
+  RELEASED_MAX,
+  SESSION_TOKEN_BYTES,
+  type SessionRules,
+  sessionLockLost,
+  sessionToken,
+  tenureOf,
+} from '../../domain/session.ts';
+import { readBlocks } from '../blocks.ts';
+import type { Written } from '../dynamo.ts';
+import { decided } from '../failures.ts';
+import { AFTER_ALL_STORES, FIRST_BLOCK, logName, sessionKey } from '../keys.ts';
+import type { StoreContext } from '../store-context.ts';
+import { deleteLockListing, enlist, newLockListing, putLockListing } from './listings.ts';
+import {
+  liveLock,
+  parseSession,
+  readSession,
+  rulesFrom,
+  type Session,
+  whileHeld,
+} from './session-item.ts';
+
+/** Taking, renewing and giving back the lock of one session. */
+
+/**
+ * Locks a session that nobody holds, by one conditional write; before it, the session is listed for the
+ * end of the lock, so that a holder who vanishes leaves nothing that nobody finds. Undefined = somebody
+ * was faster.
+ */
+export async function lockSession(
+  context: StoreContext,
+  session: Log,
+  lockMs: number,
+): Promise<AcceptedSession | undefined> {
+  const { table, clock, random } = context;
+  const now = clock.now();
+  const epoch = session.sessions?.epoch ?? 0;
+  const token = sessionToken(epoch, random.bytes(SESSION_TOKEN_BYTES));
+  const lockedUntil = now + lockMs;
+  const listing = newLockListing(context, session, lockedUntil);
+  const { generation, sessionId = '' } = session;
+  await putLockListing(context, session, listing);
+  const written = await table.update(sessionKey(session), {
+    UpdateExpression: 'SET k = :token, u = :until, o = :epoch, e = :listing, g = :generation',
+    ConditionExpression: 'attribute_not_exists(u) OR u <= :now OR o <> :epoch',
+    ExpressionAttributeValues: {
+      ':token': { B: token },
+      ':until': { N: String(lockedUntil) },
+      ':now': { N: String(now) },
+      ':epoch': { N: String(epoch) },
+      ':listing': { S: listing },
+      ':generation': { N: String(generation) },
+    },
+  });
+  if (written.done || isOurs(written, token)) return { sessionId, token, lockedUntil };
+  context.background(() => deleteLockListing(context, session, { listing, generation }));
+  return undefined;
+}
+
+/** Whether an earlier try of the same write, whose answer was lost, has locked the session. */
+function isOurs(written: Extract<Written, { done: false }>, token: Uint8Array): boolean {
+  const lock = written.old && parseSession(written.old).lock;
+  return lock !== undefined && isSame(lock.token, token);
+}
+
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  return a.byteLength === b.byteLength && a.every((byte, i) => byte === b[i]);
+}
+
+/** Locks a session by its id. Undefined = somebody holds it. */
+export async function accept(
+  context: StoreContext,
+  session: Log,
+  lockMs: number,
+): Promise<AcceptedSession | undefined> {
+  const known = await readSession(context.table, session);
+  if (liveLock(known, session, context.clock.now()) !== undefined) return undefined;
+  return await lockSession(context, session, lockMs);
+}
+
+/** What is known of a session, for who holds it. Throws SessionLockLost. */
+export async function readHeld(
+  { table, clock }: StoreContext,
+  session: Log,
+  token: Uint8Array,
+): Promise<Session> {
+  const known = await readSession(table, session);
+  const lock = liveLock(known, session, clock.now());
+  if (lock === undefined || !isSame(lock.token, token)) throw sessionLockLost();
+  return known;
+}
+
+/** What holds for the messages of a session, for who holds it. Throws SessionLockLost. */
+export async function held(
+  context: StoreContext,
+  session: Log,
+  token: Uint8Array,
+): Promise<SessionRules> {
+  const known = await readHeld(context, session, token);
+  return rulesFrom(known, session, context.clock.now());
+}
+
+/** Starts the lock anew; returns its end. Throws SessionLockLost. */
+export async function renewSession(
+  { table, clock }: StoreContext,
+  session: Log,
+  token: Uint8Array,
+  lockMs: number,
+): Promise<number> {
+  const now = clock.now();
+  const until = now + lockMs;
+  const { condition, values } = whileHeld(token, session, now);
+  const written = await table.update(sessionKey(session), {
+    UpdateExpression: 'SET u = :until',
+    ConditionExpression: condition,
+    ExpressionAttributeValues: { ...values, ':until': { N: String(until) } },
+  });
+  if (!written.done) throw sessionLockLost();
+  return until;
+}
+
+/**
+ * Gives a session back. First it is let go, then looked at: a sender looks in the opposite order, so one
+ * of the two lists what came in between. Throws SessionLockLost.
+ */
+export async function release(
+  context: StoreContext,
+  session: Log,
+  token: Uint8Array,
+): Promise<void> {
+  const known = await readHeld(context, session, token);
+  const { lock } = known;
+  if (!decided(await letGo(context, session, known, token))) throw sessionLockLost();
+  const { blocks } = await readBlocks(context, session, {
+    from: FIRST_BLOCK,
+    limit: 1,
+    consistent: true,
+  });
+  if (blocks.length > 0) await enlist(context, [session], new Map([[logName(session), UNKNOWN]]));
+  if (lock !== undefined) {
+    context.background(() => deleteLockListing(context, session, lock));
+  }
+}
+
+/** Held by nobody, as far as is known: list it without another look. */
+const UNKNOWN: Session = { released: [] };
+
+async function letGo(
+  context: StoreContext,
+  session: Log,
+  known: Session,
+  token: Uint8Array,
+): Promise<Written> {
+  const { table, clock } = context;
+  const { condition, values } = whileHeld(token, session, clock.now());
+  if (known.state === undefined && (await isBare(context, session))) {
+    const deleted = await table.delete(sessionKey(session), {
+      ConditionExpression: `${condition} AND attribute_not_exists(w)`,
+      ExpressionAttributeValues: values,
+    });
+    if (deleted.done || deleted.isRepeated) return deleted;
+  }
+  const released = [...known.released, tenureOf(token)].slice(-RELEASED_MAX);
+  return await table.update(sessionKey(session), {
+    UpdateExpression: 'SET r = :released REMOVE k, u, o, e, g',
+    ConditionExpression: condition,
+    ExpressionAttributeValues: { ...values, ':released': { B: Buffer.concat(released) } },
+  });
+}
+
+/** Whether a session has no messages at all, in whatever state. */
+export async function isBare(context: StoreContext, session: Log): Promise<boolean> {
+  const { blocks } = await readBlocks(context, session, {
+    from: FIRST_BLOCK,
+    to: AFTER_ALL_STORES,
+    limit: 1,
+    consistent: true,
+  });
+  return blocks.length === 0;
+}

@@ -1,0 +1,89 @@
+import type {
+  AcceptedSession,
+  AcceptNextRequest,
+  SessionPage,
+  SessionStore,
+} from '../../broker/session-ports.ts';
+import { inSession, type Log } from '../../domain/log.ts';
+import type { LogPolicy } from '../../domain/log-policy.ts';
+import type { SessionRules } from '../../domain/session.ts';
+import { FIRST_LISTING } from '../keys.ts';
+import { settleLapsed } from '../settle-lapsed.ts';
+import type { StoreContext } from '../store-context.ts';
+import { acceptNext } from './accept-next.ts';
+import { listSessions } from './list.ts';
+import { readListings } from './listings.ts';
+import { accept, held, release, renewSession } from './lock.ts';
+import { readSession, rulesFrom } from './session-item.ts';
+import { setState, state } from './state.ts';
+
+/** Before a dead-letter queue is read, so many sessions whose locks have ended are looked at. */
+const LAPSED_MAX = 50;
+
+/** Sessions in DynamoDB. */
+export class DynamoSessionStore implements SessionStore {
+  readonly #context: StoreContext;
+  readonly #accepting = new Set<string>();
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+  }
+
+  accept(session: Log, lockMs: number): Promise<AcceptedSession | undefined> {
+    return accept(this.#context, session, lockMs);
+  }
+
+  acceptNext(partition: Log, request: AcceptNextRequest): Promise<AcceptedSession | undefined> {
+    return acceptNext(this.#context, partition, request, this.#accepting);
+  }
+
+  async rulesOf(session: Log): Promise<SessionRules> {
+    const { table, clock } = this.#context;
+    return rulesFrom(await readSession(table, session), session, clock.now());
+  }
+
+  held(session: Log, token: Uint8Array): Promise<SessionRules> {
+    return held(this.#context, session, token);
+  }
+
+  renew(session: Log, token: Uint8Array, lockMs: number): Promise<number> {
+    return renewSession(this.#context, session, token, lockMs);
+  }
+
+  release(session: Log, token: Uint8Array): Promise<void> {
+    return release(this.#context, session, token);
+  }
+
+  state(session: Log, token: Uint8Array): Promise<Uint8Array | undefined> {
+    return state(this.#context, session, token);
+  }
+
+  setState(session: Log, token: Uint8Array, bytes: Uint8Array | undefined): Promise<void> {
+    return setState(this.#context, session, token, bytes);
+  }
+
+  list(partition: Log, page: SessionPage, policy: LogPolicy): Promise<readonly string[]> {
+    return listSessions(this.#context, partition, page, policy);
+  }
+
+  async settleLapsed(partition: Log, policy: LogPolicy): Promise<boolean> {
+    const { listings } = await readListings(this.#context, partition, {
+      from: FIRST_LISTING,
+      dueBy: this.#context.clock.now(),
+      limit: LAPSED_MAX,
+    });
+    // Only the listing for the end of a lock tells of one that has ended; it has no stamp.
+    const ended = listings.filter(({ stamp }) => stamp === undefined);
+    const sessions = new Set(ended.map(({ sessionId }) => sessionId));
+    const outcomes = await Promise.all(
+      Array.from(sessions, (id) => this.settleLapsedIn(inSession(partition, id), policy)),
+    );
+    return outcomes.includes(true);
+  }
+
+  /** Dead-letters what ran out in one session while nobody looked. */
+  async settleLapsedIn(session: Log, policy: LogPolicy): Promise<boolean> {
+    const rules = { ...policy.rules, session: await this.rulesOf(session) };
+    return await settleLapsed(this.#context, session, { ...policy, rules });
+  }
+}
