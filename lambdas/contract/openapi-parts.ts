@@ -127,6 +127,20 @@ export const PARAMETERS = {
     EXAMPLE_SESSION_LOCK,
     'The lock on the session, as accepting it returned it.',
   ),
+  /** Where there is nothing to do without them. */
+  heldSession: {
+    ...query('sessionId', text, 'customer-7', 'The session. Any text, the empty one too.'),
+    required: true,
+  },
+  heldSessionLock: {
+    ...query(
+      'sessionLock',
+      { ...text, format: 'uuid' },
+      EXAMPLE_SESSION_LOCK,
+      'The lock on the session, as accepting it returned it.',
+    ),
+    required: true,
+  },
   sessionsSkip: query('skip', { ...whole, default: 0 }, 0, 'How many sessions to leave out.'),
   sessionsTop: query(
     'top',

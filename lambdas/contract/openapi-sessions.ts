@@ -16,7 +16,7 @@ const lock = json('SessionLock', {
   lockedUntilUtc: 'Thu, 15 Jan 2026 12:01:00 GMT',
 });
 const state = content('application/octet-stream', {}, ['{"step":3}']);
-const parameters = ['sessionId', 'sessionLock'] as const;
+const parameters = ['heldSession', 'heldSessionLock'] as const;
 
 /** By the names of the route table. */
 export const SESSION_OPERATIONS = {

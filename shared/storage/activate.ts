@@ -18,8 +18,10 @@ import { deletePayload, loadMessages, putPayload } from './payloads.ts';
 import { announceWaiting, listingItems } from './sessions/listings.ts';
 import type { StoreContext } from './store-context.ts';
 
-/** A transaction takes this many due blocks, what they become, and the listings of their sessions. */
-const BLOCKS_PER_TRANSACTION = 33;
+/** A transaction takes this many due blocks and what they become. */
+const BLOCKS_PER_TRANSACTION = 45;
+/** The same with the listings of their sessions. */
+const SESSION_BLOCKS_PER_TRANSACTION = 33;
 /** One round reads this many due times. */
 const DUES_PER_ROUND = 45;
 /** What one call activates at most; the next one goes on. */
@@ -131,7 +133,9 @@ async function activateRound(
     const items = await context.table.getMany(keys, { consistent: true });
     const blocks = items.map(fromBlockItem).sort((a, b) => (a.sequence < b.sequence ? -1 : 1));
     let isDone = true;
-    for (const some of chunks(blocks, BLOCKS_PER_TRANSACTION)) {
+    const most =
+      log.sessions === undefined ? BLOCKS_PER_TRANSACTION : SESSION_BLOCKS_PER_TRANSACTION;
+    for (const some of chunks(blocks, most)) {
       isDone = (await activate(some, dueAt)) && isDone;
     }
     // Where somebody cancelled in between, the next round finds what is left.

@@ -130,12 +130,22 @@ function requireExamples(content: Content): void {
   }
 }
 
-/** What stands in a path where the contract names it so; by the examples of its parameters. */
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required?: boolean;
+  readonly example: string;
+}
+
+/** Where the contract says an operation is to be called; by the examples of its parameters. */
 function addressOf({ path, parameters }: Described, entity: string): string {
-  const examples = parameters.map((one) => resolved<{ name: string; example: string }>(one));
-  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+  const examples = parameters.map((one) => resolved<Parameter>(one));
+  const address = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
     name === 'entity' ? entity : String(examples.find((one) => one.name === name)?.example),
   );
+  const query = examples.filter((one) => one.in === 'query' && one.required === true);
+  if (query.length === 0) return address;
+  return `${address}?${query.map(({ name, example }) => `${name}=${example}`).join('&')}`;
 }
 
 /** Where each of the four kinds of descriptions goes in the examples. */

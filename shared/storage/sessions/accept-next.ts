@@ -73,6 +73,22 @@ async function walkListings(walk: Walk, dueBy: number): Promise<AcceptedSession 
   return undefined;
 }
 
+/** Strikes off the listings without need that have come due: where nobody asks for the next session. */
+export async function tidyListings(
+  context: StoreContext,
+  partition: Log,
+  policy: LogPolicy,
+): Promise<void> {
+  const walk = { context, partition, request: { policy, lockMs: 0 }, accepting: new Set<string>() };
+  const dueBy = context.clock.now();
+  let from: string | undefined = FIRST_LISTING;
+  while (from !== undefined) {
+    const page = await readListings(context, partition, { from, dueBy, limit: PAGE_LISTINGS });
+    await Promise.all(page.listings.map((listing) => consider(walk, listing)));
+    from = page.next;
+  }
+}
+
 /** Looks at sessions at once, and takes the first that can be had. */
 async function considerAll(
   walk: Walk,

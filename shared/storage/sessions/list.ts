@@ -6,8 +6,9 @@ import type { SessionRules } from '../../domain/session.ts';
 import { fromBlockItem } from '../block-item.ts';
 import { JUST_AFTER } from '../blocks.ts';
 import type { Item, Table } from '../dynamo.ts';
-import { AFTER_ALL_STORES, logKey, sessionOf, sessionPrefix, sessionsCollection } from '../keys.ts';
+import { AFTER_ALL_STORES, FIRST_LISTING, logKey, sessionOf, sessionPrefix, sessionsCollection } from '../keys.ts';
 import type { StoreContext } from '../store-context.ts';
+import { enlist, readListings } from './listings.ts';
 import { parseSession, rulesFrom } from './session-item.ts';
 
 const PAGE_ITEMS = 200;
@@ -73,6 +74,31 @@ async function* withMessages(
     from = isRest ? `${sessionPrefix(inSession(partition, found ?? ''))}${AFTER_ALL_STORES}` : next;
   }
 }
+
+/**
+ * Lists sessions that have messages but no listing: what a send leaves behind that was cut off between
+ * the two.
+ */
+export async function relist(
+  context: StoreContext,
+  partition: Log,
+  policy: LogPolicy,
+): Promise<void> {
+  const listed = new Set<string>();
+  const all = { dueBy: FAR_AWAY, limit: PAGE_ITEMS };
+  let from: string | undefined = FIRST_LISTING;
+  while (from !== undefined) {
+    const page = await readListings(context, partition, { ...all, from });
+    for (const { sessionId } of page.listings) listed.add(sessionId);
+    from = page.next;
+  }
+  for await (const sessionId of withMessages(context, partition, policy)) {
+    if (!listed.has(sessionId)) await enlist(context, [inSession(partition, sessionId)]);
+  }
+}
+
+/** Epoch ms; no lock lasts so long. */
+const FAR_AWAY = 0xffff_ffff_ffff;
 
 /** Messages that somebody holds are active as well. */
 function unlocked({ rules }: LogPolicy) {

@@ -1,5 +1,6 @@
 import { type Log, withoutSession } from '../../domain/log.ts';
 import { type Item, type ItemKey, keyItem, type Table } from '../dynamo.ts';
+import { unknownOutcome } from '../failures.ts';
 import {
   listingCollection,
   listingInstant,
@@ -158,36 +159,42 @@ export async function readSessions(
 }
 
 /**
- * Lists those of some logs that are sessions, after messages were stored in them. `before` holds what was known of them a moment
- * ago: where somebody held a session then, it is looked at again, since the holder may have found it
- * empty and given it back just before the message came.
+ * Lists those of some logs that are sessions, after messages were stored in them. `before` holds what
+ * was known of them a moment ago: where somebody held a session then, it is looked at again, since the
+ * holder may have found it empty and given it back just before the message came. Throws ServiceTimeout:
+ * the messages are there, but may not be found before they are sent once more, or until the sweep.
  */
 export async function enlist(
   context: StoreContext,
   logs: readonly Log[],
   before: ReadonlyMap<string, Session> = new Map(),
 ): Promise<void> {
-  const { table, clock } = context;
-  const now = clock.now();
   const sessions = logs.filter(isSession);
-  const waiting = await Promise.all(
-    sessions.map(async (session) => {
-      const known = before.get(logName(session));
-      if (known !== undefined && !isListed(known, session, now)) return [session];
-      return isListed(await readSession(table, session), session, now) ? [] : [session];
-    }),
-  );
-  await Promise.all(
-    waiting.flat().map(async (session) => {
-      await table.update(waitingKey(session, now), {
-        // Counted, too: a write repeated after its answer was lost must not bring an old stamp back.
-        UpdateExpression: 'SET x = :stamp ADD c :one',
-        ExpressionAttributeValues: {
-          ':stamp': { B: context.random.bytes(STAMP_BYTES) },
-          ':one': { N: '1' },
-        },
-      });
-    }),
-  );
+  try {
+    await Promise.all(
+      sessions.map((session) => enlistOne(context, session, before.get(logName(session)))),
+    );
+  } catch (error) {
+    throw unknownOutcome(error);
+  }
   announceWaiting(context, sessions);
+}
+
+async function enlistOne(
+  context: StoreContext,
+  session: Log,
+  before: Session | undefined,
+): Promise<void> {
+  const { table, clock, random } = context;
+  const now = clock.now();
+  const mayBeListed = before === undefined || isListed(before, session, now);
+  if (mayBeListed && isListed(await readSession(table, session), session, now)) return;
+  await table.update(waitingKey(session, now), {
+    // Counted, too: a write repeated after its answer was lost must not bring an old stamp back.
+    UpdateExpression: 'SET x = :stamp ADD c :one',
+    ExpressionAttributeValues: {
+      ':stamp': { B: random.bytes(STAMP_BYTES) },
+      ':one': { N: '1' },
+    },
+  });
 }

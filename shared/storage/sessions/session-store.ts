@@ -10,8 +10,8 @@ import type { SessionRules } from '../../domain/session.ts';
 import { FIRST_LISTING } from '../keys.ts';
 import { settleLapsed } from '../settle-lapsed.ts';
 import type { StoreContext } from '../store-context.ts';
-import { acceptNext } from './accept-next.ts';
-import { listSessions } from './list.ts';
+import { acceptNext, tidyListings } from './accept-next.ts';
+import { listSessions, relist } from './list.ts';
 import { readListings } from './listings.ts';
 import { accept, held, release, renewSession } from './lock.ts';
 import { readSession, rulesFrom } from './session-item.ts';
@@ -79,6 +79,12 @@ export class DynamoSessionStore implements SessionStore {
       Array.from(sessions, (id) => this.settleLapsedIn(inSession(partition, id), policy)),
     );
     return outcomes.includes(true);
+  }
+
+  /** What the sweep does for a partition once in a while. */
+  async care(partition: Log, policy: LogPolicy): Promise<void> {
+    await tidyListings(this.#context, partition, policy);
+    await relist(this.#context, partition, policy);
   }
 
   /** Dead-letters what ran out in one session while nobody looked. */

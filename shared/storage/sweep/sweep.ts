@@ -1,5 +1,5 @@
 import type { Clock } from '../../domain/clock.ts';
-import { type Entity, forwards } from '../../domain/entity.ts';
+import { type Entity, forwards, partitionNumbers } from '../../domain/entity.ts';
 import { inSession, type Log, logOf } from '../../domain/log.ts';
 import { policyOf } from '../../domain/log-policy.ts';
 import { activateDue } from '../activate.ts';
@@ -67,7 +67,18 @@ async function visit(parts: SweepParts, entity: Entity): Promise<void> {
   if (forwards(entity) && isInTurn(parts, entity, MINUTES_OF_HOUR)) {
     await parts.forwardPending(entity);
   }
-  if (isInTurn(parts, entity, MINUTES_OF_DAY)) await clearOrphans(parts, entity);
+  if (!isInTurn(parts, entity, MINUTES_OF_DAY)) return;
+  await clearOrphans(parts, entity);
+  await careForSessions(parts, entity);
+}
+
+async function careForSessions({ sessions }: SweepParts, entity: Entity): Promise<void> {
+  const { description } = entity;
+  if (description.kind === 'topic' || !description.requiresSession) return;
+  for (const partition of partitionNumbers(entity)) {
+    const policy = policyOf({ ...entity, description }, 'main', partition);
+    await sessions.care(logOf(entity, 'main', partition), policy);
+  }
 }
 
 async function settleLapsedOf(parts: SweepParts, entity: Entity, log: Log): Promise<void> {
