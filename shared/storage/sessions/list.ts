@@ -6,7 +6,14 @@ import type { SessionRules } from '../../domain/session.ts';
 import { fromBlockItem } from '../block-item.ts';
 import { JUST_AFTER } from '../blocks.ts';
 import type { Item, Table } from '../dynamo.ts';
-import { AFTER_ALL_STORES, FIRST_LISTING, logKey, sessionOf, sessionPrefix, sessionsCollection } from '../keys.ts';
+import {
+  AFTER_ALL_STORES,
+  FIRST_LISTING,
+  logKey,
+  sessionOf,
+  sessionPrefix,
+  sessionsCollection,
+} from '../keys.ts';
 import type { StoreContext } from '../store-context.ts';
 import { enlist, readListings } from './listings.ts';
 import { parseSession, rulesFrom } from './session-item.ts';
