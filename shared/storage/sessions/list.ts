@@ -116,17 +116,26 @@ function keyOf(item: Item): string {
   return item['sk']?.S ?? '';
 }
 
-/** What holds for the messages of each session of a partition that anything is known of. */
-export async function rulesOfAll(
+/** What is known of all sessions of a partition: whose messages are held, and what states take. */
+export interface SessionsSeen {
+  readonly rules: ReadonlyMap<string, SessionRules>;
+  readonly stateBytes: number;
+}
+
+/** Looks at all sessions of a partition of which anything is known. */
+export async function seeSessions(
   context: Pick<StoreContext, 'table' | 'clock'>,
   partition: Log,
-): Promise<ReadonlyMap<string, SessionRules>> {
+): Promise<SessionsSeen> {
   const now = context.clock.now();
   const rules = new Map<string, SessionRules>();
+  let stateBytes = 0;
   for await (const item of itemsOf(context, sessionsCollection(partition))) {
-    rules.set(sessionOf(keyOf(item)) ?? '', rulesFrom(parseSession(item), partition, now));
+    const session = parseSession(item);
+    rules.set(sessionOf(keyOf(item)) ?? '', rulesFrom(session, partition, now));
+    stateBytes += session.state?.bytes ?? 0;
   }
-  return rules;
+  return { rules, stateBytes };
 }
 
 async function* itemsOf(

@@ -10,7 +10,7 @@ import { sessionKey } from '../keys.ts';
  *     k  token of the lock     u  locked until      o  epoch of the lock
  *     e  its listing           g  generation in which that lies
  *     r  tenures that were given back, one after the other
- *     w  state set at          d  state             p  state's payload
+ *     w  state set at          d  state             p  state's payload   z  its bytes
  */
 export interface Session {
   readonly lock?: SessionLock;
@@ -33,6 +33,7 @@ export interface SessionLock {
 export interface StatePlace {
   /** Epoch ms. */
   readonly setAt: number;
+  readonly bytes: number;
   readonly inline?: Uint8Array;
   readonly reference?: string;
 }
@@ -75,6 +76,7 @@ function parseState(item: Item): StatePlace | undefined {
   const reference = item['p']?.S;
   return {
     setAt: Number(setAt),
+    bytes: Number(item['z']?.N ?? 0),
     ...(inline === undefined ? {} : { inline }),
     ...(reference === undefined ? {} : { reference }),
   };
