@@ -1,10 +1,12 @@
 import type { Clock, RandomSource } from '../domain/clock.ts';
+import type { PartitionTurns } from './partition-turns.ts';
 import type {
   Activity,
   Arrivals,
   EntityStore,
   MessageStore,
   SubscriptionCatalog,
+  Whereabouts,
 } from './ports.ts';
 
 /** What the operations of the broker are built from. */
@@ -13,6 +15,8 @@ export interface BrokerParts {
   readonly subscriptions: SubscriptionCatalog;
   readonly messages: MessageStore;
   readonly arrivals: Arrivals;
+  readonly whereabouts: Whereabouts;
+  readonly turns: PartitionTurns;
   readonly activity: Activity;
   readonly clock: Clock;
   readonly random: RandomSource;

@@ -50,7 +50,7 @@ export async function cancelScheduled(
   parts.activity.used(entity);
   const { log, sequences } = inOnePartition(entity, path, sequenceNumbers);
   // What is due already can be cancelled no more.
-  if (isOfKind(entity, 'topic')) await forwardDue(parts, entity);
+  if (isOfKind(entity, 'topic')) await forwardDue(parts, entity, log.partition);
   else await parts.messages.activateDue(log);
   await parts.messages.cancelScheduled(log, sequences);
 }
@@ -66,15 +66,17 @@ export async function operate(
   if (operation.kind === 'deadLetter') requireAction(path, operation);
   const entity = await findReceivable(parts, path);
   const outcomes: boolean[] = [];
+  const touched = new Set<number>();
   // One after the other: several messages of one block would only get in each other's way.
   for (const number of sequenceNumbers) {
     const { partition, sequence } = splitSequenceNumber(number);
     const isKnown = partition < partitionsOf(entity);
+    if (isKnown) touched.add(partition);
     outcomes.push(
       isKnown && (await operateOne(parts, entity, path, operation, partition, sequence)),
     );
   }
-  await sendOn(parts, entity);
+  await sendOn(parts, entity, [...touched]);
   return outcomes;
 }
 

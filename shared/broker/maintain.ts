@@ -1,4 +1,5 @@
 import { BrokerError } from '../domain/broker-error.ts';
+import { partitionNumbers, partitionsOf } from '../domain/entity.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
 import { logOf } from '../domain/log.ts';
 import { policyOf } from '../domain/log-policy.ts';
@@ -15,6 +16,12 @@ export async function deleteMessages(
   request: { readonly maxMessages: number; readonly before: number },
 ): Promise<number> {
   const entity = await findReceivable(parts, path);
+  if (partitionsOf(entity) > 1) {
+    throw new BrokerError(
+      'InvalidOperation',
+      `Batch delete is not supported for an entity with partitioning enabled; '${path.name}' is one.`,
+    );
+  }
   const policy = policyOf(entity, path.subQueue, 0);
   return await parts.messages.removeBefore(logOf(entity, path.subQueue, 0), request, policy);
 }
@@ -33,13 +40,20 @@ export async function resubmit(
   }
   const entity = await findReceivable(parts, path);
   requireSendable(entity);
-  const resubmitted = await parts.messages.resubmit(
-    logOf(entity, path.subQueue, 0),
-    logOf(entity, 'main', 0),
-    { maxMessages, timeToLiveMsMax: policyOf(entity, 'main', 0).rules.defaultTimeToLiveMs },
-    policyOf(entity, path.subQueue, 0),
-  );
-  await sendOn(parts, entity);
+  const partitions = partitionNumbers(entity);
+  let resubmitted = 0;
+  // Each message comes back in the partition it was in, where its key belongs.
+  for (const partition of partitions) {
+    if (resubmitted >= maxMessages) break;
+    const { rules } = policyOf(entity, 'main', partition);
+    resubmitted += await parts.messages.resubmit(
+      logOf(entity, path.subQueue, partition),
+      logOf(entity, 'main', partition),
+      { maxMessages: maxMessages - resubmitted, timeToLiveMsMax: rules.defaultTimeToLiveMs },
+      policyOf(entity, path.subQueue, partition),
+    );
+  }
+  await sendOn(parts, entity, partitions);
   return resubmitted;
 }
 

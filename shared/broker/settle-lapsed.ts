@@ -1,3 +1,4 @@
+import { partitionNumbers } from '../domain/entity.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
 import { logOf } from '../domain/log.ts';
 import { policyOf, type Receivable } from '../domain/log-policy.ts';
@@ -13,6 +14,15 @@ export async function settleLapsed(
   path: EntityPath,
 ): Promise<boolean> {
   if (path.subQueue !== 'deadLetter') return false;
-  const main = logOf(entity, 'main', 0);
-  return await parts.messages.settleLapsed(main, policyOf(entity, 'main', main.partition));
+  const settled = await Promise.allSettled(
+    partitionNumbers(entity).map((partition) =>
+      parts.messages.settleLapsed(
+        logOf(entity, 'main', partition),
+        policyOf(entity, 'main', partition),
+      ),
+    ),
+  );
+  if (settled.some((one) => one.status === 'fulfilled' && one.value)) return true;
+  for (const one of settled) if (one.status === 'rejected') throw one.reason;
+  return false;
 }

@@ -19,6 +19,7 @@ export async function settle(
   settlements: readonly Settlement[],
 ): Promise<readonly SettlementOutcome[]> {
   const entity = await findReceivable(parts, path);
+  const touched = new Set<number>();
   const outcomes = await perPartition(
     settlements,
     ({ lockToken, action }) => {
@@ -26,6 +27,7 @@ export async function settle(
       return readToken(entity, lockToken);
     },
     async (partition, admitted) => {
+      touched.add(partition);
       const refusals = await parts.messages.settle(
         logOf(entity, path.subQueue, partition),
         admitted.map(({ token, item: { action } }) => ({ token, action })),
@@ -34,7 +36,7 @@ export async function settle(
       return refusals.map((refusal) => (refusal === undefined ? {} : { refusal }));
     },
   );
-  if (mayDeadLetter(entity, settlements)) await sendOn(parts, entity);
+  if (mayDeadLetter(entity, settlements)) await sendOn(parts, entity, [...touched]);
   return outcomes;
 }
 

@@ -6,6 +6,7 @@ import type { Message } from '../domain/message.ts';
 import { toBlockItem } from './block-item.ts';
 import { noteDue, toDueItem } from './due-times.ts';
 import { type Item, type Table, TRANSACTION_ITEMS_MAX } from './dynamo.ts';
+import { beforeStoring } from './failures.ts';
 import { takeNumbers } from './head.ts';
 import { blockSortKey, logKey } from './keys.ts';
 import { type Numbered, packBlocks } from './pack-blocks.ts';
@@ -42,13 +43,15 @@ export async function append(
   const dueAt = earliest(runs);
   requireOneTransaction(packed.length + runs.filter((run) => run.dueAt !== undefined).length);
   const bytes = packed.reduce((sum, { payload }) => sum + payload.bytes, 0);
-  const [{ first, bytesIn }] = await Promise.all([
-    takeNumbers(table, log, { count: messages.length, bytes, now }),
-    putPayload(table, log, pieces, now),
-    // Noted before, so that a crash leaves nothing that never comes due, and again afterwards, since
-    // an activation in between may have found nothing yet.
-    dueAt === undefined ? undefined : noteDue(context, log, dueAt),
-  ]);
+  const [{ first, bytesIn }] = await beforeStoring(
+    Promise.all([
+      takeNumbers(table, log, { count: messages.length, bytes, now }),
+      putPayload(table, log, pieces, now),
+      // Noted before, so that a crash leaves nothing that never comes due, and again afterwards,
+      // since an activation in between may have found nothing yet.
+      dueAt === undefined ? undefined : noteDue(context, log, dueAt),
+    ]),
+  );
 
   context.gauge.note(log, bytesIn);
   const blocks = packed.map(({ dueAt: due, parts: _, offset, ...rest }): Block => {

@@ -4,6 +4,7 @@ import { lockTag, TAG_BYTES } from '../domain/lock-token.ts';
 import type { Log } from '../domain/log.ts';
 import { claimed, failedDeliveries, type Slot } from '../domain/slot.ts';
 import { activateDue } from './activate.ts';
+import { allowedOf, countOf, passedOver } from './allowed.ts';
 import { fromBlockItem } from './block-item.ts';
 import { blockDelete, blockUpdate, type SlotChange } from './block-writes.ts';
 import { keyOf } from './blocks.ts';
@@ -43,21 +44,27 @@ export async function claim(
     now,
   );
   const receive = { context, log, request, now, lockedUntil };
+  const allowed = allowedOf(found.targets, request.allowance);
+  const asked = countOf(allowed);
+  let got = 0;
   try {
     const claims =
       lockedUntil === undefined
-        ? await removeAll(receive, found.targets)
-        : await lockAll(receive, found.targets, lockedUntil);
-    await tidyBehind(receive, found.leftovers, claims.messages.length > 0);
-    if (claims.lost.length > 0) {
+        ? await removeAll(receive, allowed)
+        : await lockAll(receive, allowed, lockedUntil);
+    got = claims.messages.length;
+    await tidyBehind(receive, found.leftovers, got > 0);
+    const left = [...claims.lost, ...passedOver(log, found.targets, allowed)];
+    if (left.length > 0) {
       context.fronts.forget(logKey(log));
-      found.remember(claims.lost);
+      found.remember(left);
     }
     return claims.messages;
   } catch (error) {
     context.fronts.forget(logKey(log));
     throw error;
   } finally {
+    request.allowance?.giveBack(asked - got);
     for (const target of found.targets) target.release();
   }
 }
