@@ -100,16 +100,26 @@ async function perPartition<Item extends { readonly lockToken: string }, Outcome
       outcomes[place] = { refusal: error };
     }
   }
+  const failures: BrokerError[] = [];
   await Promise.all(
     Array.from(groups, async ([partition, admitted]) => {
-      const done = await work(partition, admitted);
-      for (const [i, { place }] of admitted.entries()) {
-        const outcome = done[i];
-        assert(outcome !== undefined, 'every item has an outcome');
-        outcomes[place] = outcome;
+      try {
+        const done = await work(partition, admitted);
+        for (const [i, { place }] of admitted.entries()) {
+          const outcome = done[i];
+          assert(outcome !== undefined, 'every item has an outcome');
+          outcomes[place] = outcome;
+        }
+      } catch (error) {
+        if (!(error instanceof BrokerError)) throw error;
+        failures.push(error);
+        for (const { place } of admitted) outcomes[place] = { refusal: error };
       }
     }),
   );
+  // What a partition refuses must not hide what the others did; where all refuse, so does the call.
+  const [failure] = failures;
+  if (failure !== undefined && failures.length === groups.size) throw failure;
   return items.map(({ lockToken }, place) => ({ lockToken, ...(outcomes[place] as Outcome) }));
 }
 
