@@ -1,10 +1,12 @@
 import type { Clock, RandomSource } from '../domain/clock.ts';
+import type { PartitionTurns } from './partition-turns.ts';
 import type {
   Activity,
   Arrivals,
   EntityStore,
   MessageStore,
   SubscriptionCatalog,
+  Whereabouts,
 } from './ports.ts';
 import type { SessionStore } from './session-ports.ts';
 
@@ -15,6 +17,8 @@ export interface BrokerParts {
   readonly messages: MessageStore;
   readonly sessions: SessionStore;
   readonly arrivals: Arrivals;
+  readonly whereabouts: Whereabouts;
+  readonly turns: PartitionTurns;
   readonly activity: Activity;
   readonly clock: Clock;
   readonly random: RandomSource;

@@ -86,7 +86,7 @@ export async function receiveInSession(
     const left = parts.arrivals.isClosing ? 0 : deadline - parts.monotonicNow();
     const waitedOn = sessionLog(entity, session.sessionId);
     const arrival = left > 0 ? parts.arrivals.wait([waitedOn], left) : undefined;
-    await forwardTopicDue(parts, path);
+    await forwardTopicDue(parts, path, waitedOn.partition);
     const { log, policy } = await heldSession(parts, entity, path, session);
     const messages = await parts.messages.claim(log, {
       ...policy,
@@ -95,7 +95,8 @@ export async function receiveInSession(
       maxBytes: LIMITS.receiveBytes,
       lockMs: entity.description.lockMs,
     });
-    if (entity.description.forwardDeadLetteredMessagesTo !== undefined) await sendOn(parts, entity);
+    if (entity.description.forwardDeadLetteredMessagesTo !== undefined)
+      await sendOn(parts, entity, [log.partition]);
     if (messages.length > 0 || arrival === undefined) {
       arrival?.cancel();
       return messages;
@@ -144,7 +145,7 @@ export async function settleInSession(
     outcomes[place] =
       refusal === undefined ? { lockToken } : { lockToken, refusal: inSessionWords(refusal) };
   }
-  if (mayDeadLetter(entity, settlements)) await sendOn(parts, entity);
+  if (mayDeadLetter(entity, settlements)) await sendOn(parts, entity, [log.partition]);
   return outcomes;
 }
 

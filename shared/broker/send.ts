@@ -1,8 +1,9 @@
+import { sequenceNumberOf } from '../domain/block.ts';
 import { BrokerError, entityNotFound } from '../domain/broker-error.ts';
 import type { RandomSource } from '../domain/clock.ts';
 import { totalMegabytes } from '../domain/description-rules.ts';
 import type { IngressSettings } from '../domain/descriptions.ts';
-import type { Entity } from '../domain/entity.ts';
+import { type Entity, partitionsOf } from '../domain/entity.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
 import { MEGABYTE } from '../domain/limits.ts';
 import { logOf } from '../domain/log.ts';
@@ -12,9 +13,11 @@ import {
   requireSendableMessages,
   requireSessionIds,
 } from '../domain/outgoing-rules.ts';
+import { sharedPartitionKey } from '../domain/partition.ts';
 import { findEntity, requireSendable } from './addressed.ts';
 import type { SentMessage } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
+import { type Placement, placeFor, storeAt } from './placement.ts';
 import { route } from './route.ts';
 
 /** Sends one message or a batch; see `Broker.send`. */
@@ -65,23 +68,29 @@ async function sendTo(
     requireSessionIds(outgoing);
   }
   requireSendableMessages(outgoing, description);
+  // Asked before identities are given: a MessageId that the sender did not choose is no key.
+  const key = partitionsOf(entity) > 1 ? sharedPartitionKey(outgoing, description) : undefined;
   const messages = withIdentity(parts.random, outgoing).map((message) =>
     lowerTimeToLive(message, description.defaultTimeToLiveMs),
   );
   await requireRoom(parts, entity, description, messages);
+  const place = placeFor(parts, entity, key);
   const staysHere = description.kind === 'queue' && description.forwardTo === undefined;
   return staysHere
-    ? await store(parts, entity, messages)
-    : await distribute(parts, entity, messages);
+    ? await store(parts, entity, place, messages)
+    : await distribute(parts, entity, place, messages);
 }
 
 async function store(
   parts: BrokerParts,
   entity: Entity,
+  place: Placement,
   messages: readonly Message[],
 ): Promise<readonly SentMessage[]> {
-  const numbers = await parts.messages.append(logOf(entity, 'main', 0), messages);
-  return messages.map(({ messageId }, i) => ({ messageId, ...numbered(numbers[i]) }));
+  return await storeAt(parts, entity, place, async (partition) => {
+    const numbers = await parts.messages.append(logOf(entity, 'main', partition), messages);
+    return messages.map(({ messageId }, i) => ({ messageId, ...numbered(partition, numbers[i]) }));
+  });
 }
 
 /**
@@ -91,17 +100,20 @@ async function store(
 async function distribute(
   parts: BrokerParts,
   entity: Entity,
+  place: Placement,
   messages: readonly Message[],
 ): Promise<readonly SentMessage[]> {
   const now = parts.clock.now();
   const isLater = ({ scheduledEnqueueAt = 0 }: Message) => scheduledEnqueueAt > now;
   const later = messages.filter(isLater);
-  const scheduled = later.length === 0 ? [] : await store(parts, entity, later);
+  const scheduled = later.length === 0 ? [] : await store(parts, entity, place, later);
   const atOnce = messages.filter((message) => !isLater(message));
   if (atOnce.length > 0) {
-    const deliveries = await route(parts, entity, atOnce, 'sent');
-    const owner = logOf(entity, 'main', 0);
-    await parts.messages.publish({ owner, deliveries, enqueuedAt: now });
+    await storeAt(parts, entity, place, async (partition) => {
+      const deliveries = await route(parts, entity, atOnce, 'sent', partition);
+      const owner = logOf(entity, 'main', partition);
+      await parts.messages.publish({ owner, deliveries, enqueuedAt: now });
+    });
   }
   let next = 0;
   return messages.map((message) => {
@@ -110,8 +122,8 @@ async function distribute(
   });
 }
 
-function numbered(sequenceNumber: bigint | undefined) {
-  return sequenceNumber === undefined ? {} : { sequenceNumber };
+function numbered(partition: number, sequence: bigint | undefined) {
+  return sequence === undefined ? {} : { sequenceNumber: sequenceNumberOf(partition, sequence) };
 }
 
 /** Refuses what would make the entity larger than it may be. Throws QuotaExceeded. */

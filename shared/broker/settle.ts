@@ -22,6 +22,7 @@ export async function settle(
   if (sessionId !== undefined) return await settleInSession(parts, path, settlements, sessionId);
   const entity = await findReceivable(parts, path);
   requireSessionFits(entity, path, undefined);
+  const touched = new Set<number>();
   const outcomes = await perPartition(
     settlements,
     ({ lockToken, action }) => {
@@ -29,6 +30,7 @@ export async function settle(
       return readToken(entity, lockToken);
     },
     async (partition, admitted) => {
+      touched.add(partition);
       const refusals = await parts.messages.settle(
         logOf(entity, path.subQueue, partition),
         admitted.map(({ token, item: { action } }) => ({ token, action })),
@@ -37,7 +39,7 @@ export async function settle(
       return refusals.map((refusal) => (refusal === undefined ? {} : { refusal }));
     },
   );
-  if (mayDeadLetter(entity, settlements)) await sendOn(parts, entity);
+  if (mayDeadLetter(entity, settlements)) await sendOn(parts, entity, [...touched]);
   return outcomes;
 }
 
@@ -94,16 +96,26 @@ async function perPartition<Item extends { readonly lockToken: string }, Outcome
       outcomes[place] = { refusal: error };
     }
   }
+  const failures: BrokerError[] = [];
   await Promise.all(
     Array.from(groups, async ([partition, admitted]) => {
-      const done = await work(partition, admitted);
-      for (const [i, { place }] of admitted.entries()) {
-        const outcome = done[i];
-        assert(outcome !== undefined, 'every item has an outcome');
-        outcomes[place] = outcome;
+      try {
+        const done = await work(partition, admitted);
+        for (const [i, { place }] of admitted.entries()) {
+          const outcome = done[i];
+          assert(outcome !== undefined, 'every item has an outcome');
+          outcomes[place] = outcome;
+        }
+      } catch (error) {
+        if (!(error instanceof BrokerError)) throw error;
+        failures.push(error);
+        for (const { place } of admitted) outcomes[place] = { refusal: error };
       }
     }),
   );
+  // What a partition refuses must not hide what the others did; where all refuse, so does the call.
+  const [failure] = failures;
+  if (failure !== undefined && failures.length === groups.size) throw failure;
   return items.map(({ lockToken }, place) => ({ lockToken, ...(outcomes[place] as Outcome) }));
 }
 

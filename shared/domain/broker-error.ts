@@ -54,6 +54,18 @@ export class BrokerError extends Error {
   }
 }
 
+/**
+ * A refusal that came before anything was stored, which is certain: what was to be stored may be
+ * stored elsewhere without lying in two places.
+ */
+export class NothingStored extends BrokerError {
+  constructor(refusal: BrokerError) {
+    const { code, message, subCode } = refusal;
+    super(code, message, { cause: refusal, ...(subCode === undefined ? {} : { subCode }) });
+    this.name = 'NothingStored';
+  }
+}
+
 /** The sentence for a lock that has run out, was broken, or never was (semantics §4.2). */
 export const LOCK_LOST_TEXT =
   'The lock supplied is invalid. Either the lock expired, or the message has already been removed from the queue. For more information please see https://aka.ms/ServiceBusExceptions .';

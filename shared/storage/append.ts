@@ -7,6 +7,7 @@ import { toBlockItem } from './block-item.ts';
 import { announce } from './blocks.ts';
 import { noteDue, toDueItem } from './due-times.ts';
 import { type Item, type Table, TRANSACTION_ITEMS_MAX } from './dynamo.ts';
+import { beforeStoring } from './failures.ts';
 import { takeNumbers } from './head.ts';
 import { putPayload } from './payloads.ts';
 import { packRuns, type Run, toRuns } from './runs.ts';
@@ -39,14 +40,16 @@ export async function append(
   requireOneTransaction(packed.length + runs.filter((run) => run.dueAt !== undefined).length);
   const bytes = packed.reduce((sum, { payload }) => sum + payload.bytes, 0);
   const sessions = sessionsOf(runs);
-  const [{ first, bytesIn }, , , before] = await Promise.all([
-    takeNumbers(table, log, { count: messages.length, bytes, now }),
-    putPayload(table, log, pieces, now),
-    // Noted before, so that a crash leaves nothing that never comes due, and again afterwards, since
-    // an activation in between may have found nothing yet.
-    dueAt === undefined ? undefined : noteDue(context, log, dueAt),
-    readSessions(table, sessions),
-  ]);
+  const [{ first, bytesIn }, , , before] = await beforeStoring(
+    Promise.all([
+      takeNumbers(table, log, { count: messages.length, bytes, now }),
+      putPayload(table, log, pieces, now),
+      // Noted before, so that a crash leaves nothing that never comes due, and again afterwards,
+      // since an activation in between may have found nothing yet.
+      dueAt === undefined ? undefined : noteDue(context, log, dueAt),
+      readSessions(table, sessions),
+    ]),
+  );
 
   context.gauge.note(log, bytesIn);
   const placed = packed.map(({ to, dueAt: due, parts: _, offset, ...rest }) => {

@@ -23,6 +23,7 @@ import { breakLock, deadLetterByNumber, reactivate, removeByNumber } from './by-
 import { cancelScheduled } from './cancel-scheduled.ts';
 import { claim } from './claim.ts';
 import { receiveDeferred } from './deferred.ts';
+import { beforeStoring } from './failures.ts';
 import { forwardAll } from './forward-all.ts';
 import { takeNumbers } from './head.ts';
 import { hasRoom } from './measure-size.ts';
@@ -60,7 +61,7 @@ export class DynamoMessageStore implements MessageStore {
   async takeNumbers(log: Log, messages: readonly Message[], count: number): Promise<bigint> {
     const { table, clock, gauge } = this.#context;
     const bytes = messages.reduce((sum, message) => sum + sizeOf(message), 0);
-    const taken = await takeNumbers(table, log, { count, bytes, now: clock.now() });
+    const taken = await beforeStoring(takeNumbers(table, log, { count, bytes, now: clock.now() }));
     gauge.note(log, taken.bytesIn);
     return taken.first;
   }

@@ -11,6 +11,7 @@ import { announce } from './blocks.ts';
 import { chunks } from './chunks.ts';
 import { layOut } from './deliver.ts';
 import { type Item, type ItemKey, keyItem, TRANSACTION_ITEMS_MAX } from './dynamo.ts';
+import { beforeStoring } from './failures.ts';
 import { ITEM_BYTES_MAX } from './item-size.ts';
 import { intentSortKey, logKey } from './keys.ts';
 import { announceWaiting, enlist, listingItems } from './sessions/listings.ts';
@@ -26,7 +27,7 @@ export async function publish(
   context: StoreContext,
   { owner, deliveries, enqueuedAt, instead: replaced }: Publication,
 ): Promise<void> {
-  const placed = await layOut(context, deliveries, enqueuedAt);
+  const placed = await beforeStoring(layOut(context, deliveries, enqueuedAt));
   const place = replaced?.place as BatchPlace | undefined;
   const instead = place === undefined ? [] : removalsOf(context, place);
   const items = placed.map(({ to, block }) => toBlockItem(to, block));
