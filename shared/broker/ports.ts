@@ -111,7 +111,27 @@ export interface Publication {
   readonly enqueuedAt: number;
   /** Where the messages lie until now; they are removed there in the same transaction. */
   readonly instead?: StoredBatch;
+  /** As `storeOnce` gave it. */
+  readonly guard?: unknown;
 }
+
+/** Messages that an entity perhaps knows already. */
+export interface OnceRequest {
+  readonly entityId: string;
+  /** How long it knows them again, ms. */
+  readonly windowMs: number;
+  /** What each message is known by, all different; nothing = it cannot come twice. */
+  readonly keys: readonly (string | undefined)[];
+}
+
+/**
+ * Stores the messages at these places, in their order, and returns their numbers. What it is given is
+ * the store's own note, and must be part of the write.
+ */
+export type StoreChosen = (
+  places: readonly number[],
+  guard: unknown,
+) => Promise<readonly (bigint | undefined)[]>;
 
 /** Messages that lie somewhere and are to go elsewhere. */
 export interface StoredBatch {
@@ -145,7 +165,13 @@ export interface MessageStore {
    * Stores messages at the end of a log, or among its scheduled ones, all or none, and returns their
    * sequence numbers, which are gapless. Throws MessagingEntityNotFound.
    */
-  append(log: Log, messages: readonly Message[]): Promise<readonly bigint[]>;
+  append(log: Log, messages: readonly Message[], guard?: unknown): Promise<readonly bigint[]>;
+  /**
+   * Has those messages stored that do not come a second time, and remembers them in the same write.
+   * Calls `store` anew where somebody else was faster. Returns the number of each message, where it
+   * is known; of a duplicate that of its original.
+   */
+  storeOnce(request: OnceRequest, store: StoreChosen): Promise<readonly (bigint | undefined)[]>;
   /** Takes numbers from a partition's counter; returns the first. Throws MessagingEntityNotFound. */
   takeNumbers(log: Log, messages: readonly Message[], count: number): Promise<bigint>;
   /** Writes messages into several logs: into all of them, even if it is cut off half-way. */

@@ -11,6 +11,7 @@ import { messageSize, requireSendableMessages } from '../domain/outgoing-rules.t
 import { findEntity, requireSendable } from './addressed.ts';
 import type { SentMessage } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
+import { type Detection, detectionOf, storeOnce, withoutRepetitions } from './detection.ts';
 import { route } from './route.ts';
 
 /** Sends one message or a batch; see `Broker.send`. */
@@ -66,17 +67,22 @@ async function sendTo(
   );
   await requireRoom(parts, entity, description, messages);
   const staysHere = description.kind === 'queue' && description.forwardTo === undefined;
-  return staysHere
-    ? await store(parts, entity, messages)
-    : await distribute(parts, entity, messages);
+  const detection = detectionOf(entity, description, outgoing, messages);
+  return await withoutRepetitions(detection, messages, (once) =>
+    staysHere ? store(parts, entity, once, detection) : distribute(parts, entity, once, detection),
+  );
 }
 
 async function store(
   parts: BrokerParts,
   entity: Entity,
   messages: readonly Message[],
+  detection: Detection | undefined,
 ): Promise<readonly SentMessage[]> {
-  const numbers = await parts.messages.append(logOf(entity, 'main', 0), messages);
+  const log = logOf(entity, 'main', 0);
+  const numbers = await storeOnce(parts, detection, messages, (fresh, guard) =>
+    parts.messages.append(log, fresh, guard),
+  );
   return messages.map(({ messageId }, i) => ({ messageId, ...numbered(numbers[i]) }));
 }
 
@@ -88,16 +94,20 @@ async function distribute(
   parts: BrokerParts,
   entity: Entity,
   messages: readonly Message[],
+  detection: Detection | undefined,
 ): Promise<readonly SentMessage[]> {
   const now = parts.clock.now();
   const isLater = ({ scheduledEnqueueAt = 0 }: Message) => scheduledEnqueueAt > now;
   const later = messages.filter(isLater);
-  const scheduled = later.length === 0 ? [] : await store(parts, entity, later);
+  const scheduled = later.length === 0 ? [] : await store(parts, entity, later, detection);
   const atOnce = messages.filter((message) => !isLater(message));
   if (atOnce.length > 0) {
-    const deliveries = await route(parts, entity, atOnce, 'sent');
     const owner = logOf(entity, 'main', 0);
-    await parts.messages.publish({ owner, deliveries, enqueuedAt: now });
+    await storeOnce(parts, detection, atOnce, async (fresh, guard) => {
+      const deliveries = await route(parts, entity, fresh, 'sent');
+      await parts.messages.publish({ owner, deliveries, enqueuedAt: now, guard });
+      return [];
+    });
   }
   let next = 0;
   return messages.map((message) => {

@@ -1,4 +1,4 @@
-import type { Block } from '../domain/block.ts';
+import { type Block, sequenceNumberOf } from '../domain/block.ts';
 import { BrokerError } from '../domain/broker-error.ts';
 import type { RandomSource } from '../domain/clock.ts';
 import type { Log } from '../domain/log.ts';
@@ -6,6 +6,7 @@ import type { Message } from '../domain/message.ts';
 import { toBlockItem } from './block-item.ts';
 import { noteDue, toDueItem } from './due-times.ts';
 import { type Item, type Table, TRANSACTION_ITEMS_MAX } from './dynamo.ts';
+import { type Guard, transactUnder } from './guard.ts';
 import { takeNumbers } from './head.ts';
 import { blockSortKey, logKey } from './keys.ts';
 import { type Numbered, packBlocks } from './pack-blocks.ts';
@@ -17,7 +18,8 @@ import type { StoreContext } from './store-context.ts';
  * round trips. First the numbers are taken and, at the same time, payload items are written under
  * names of their own; then the blocks go in, in one write or one transaction. So a send is stored
  * whole or not at all, and what a crash leaves behind is a gap in the numbers or payload items that
- * no block names. Returns the numbers, in the order of the messages.
+ * no block names. Returns the numbers, in the order of the messages. A guard goes in with the blocks,
+ * or nothing does.
  *
  * Throws MessagingEntityNotFound where the entity is gone, ArgumentError, ServiceBusy,
  * ServiceTimeout.
@@ -27,6 +29,7 @@ export async function append(
   log: Log,
   messages: readonly Message[],
   now: number,
+  guard?: Guard,
 ): Promise<readonly bigint[]> {
   const { table, random } = context;
   const runs = runsByDueTime(messages, now);
@@ -40,7 +43,8 @@ export async function append(
     reference === undefined ? [] : [{ reference, parts }],
   );
   const dueAt = earliest(runs);
-  requireOneTransaction(packed.length + runs.filter((run) => run.dueAt !== undefined).length);
+  const dues = runs.filter((run) => run.dueAt !== undefined).length;
+  requireOneTransaction(packed.length + dues + (guard === undefined ? 0 : 1));
   const bytes = packed.reduce((sum, { payload }) => sum + payload.bytes, 0);
   const [{ first, bytesIn }] = await Promise.all([
     takeNumbers(table, log, { count: messages.length, bytes, now }),
@@ -55,10 +59,8 @@ export async function append(
     const store = due === undefined ? 'live' : 'scheduled';
     return { store, sequence: first + BigInt(offset), enqueuedAt: due ?? now, ...rest };
   });
-  await putAll(table, [
-    ...blocks.map((block) => toBlockItem(log, block)),
-    ...dueItems(log, blocks),
-  ]);
+  const items = [...blocks.map((block) => toBlockItem(log, block)), ...dueItems(log, blocks)];
+  await putAll(table, items, guard, sequenceNumberOf(log.partition, first));
   await afterwards(context, log, first, runs);
   return messages.map((_, offset) => first + BigInt(offset));
 }
@@ -115,13 +117,19 @@ export async function putNew(table: Table, item: Item): Promise<void> {
   await table.put(item, { ConditionExpression: 'attribute_not_exists(pk)' });
 }
 
-async function putAll(table: Table, items: readonly Item[]): Promise<void> {
+async function putAll(
+  table: Table,
+  items: readonly Item[],
+  guard: Guard | undefined,
+  first: bigint,
+): Promise<void> {
   const [only] = items;
-  if (only !== undefined && items.length === 1) {
+  if (only !== undefined && items.length === 1 && guard === undefined) {
     await putNew(table, only);
     return;
   }
-  await table.transact(items.map((Item) => ({ Put: { TableName: table.name, Item } })));
+  const puts = items.map((Item) => ({ Put: { TableName: table.name, Item } }));
+  await transactUnder(table, guard, first, puts);
 }
 
 async function afterwards(

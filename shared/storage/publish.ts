@@ -11,6 +11,7 @@ import { keyOf } from './blocks.ts';
 import { chunks } from './chunks.ts';
 import { layOut, type Placed } from './deliver.ts';
 import { type Item, type ItemKey, keyItem, TRANSACTION_ITEMS_MAX } from './dynamo.ts';
+import { type Guard, transactUnder } from './guard.ts';
 import { ITEM_BYTES_MAX } from './item-size.ts';
 import { intentSortKey, logKey } from './keys.ts';
 import type { StoreContext } from './store-context.ts';
@@ -23,21 +24,23 @@ import type { StoreContext } from './store-context.ts';
  */
 export async function publish(
   context: StoreContext,
-  { owner, deliveries, enqueuedAt, instead: replaced }: Publication,
+  { owner, deliveries, enqueuedAt, instead: replaced, guard: note }: Publication,
 ): Promise<void> {
   const placed = await layOut(context, deliveries, enqueuedAt);
   const place = replaced?.place as BatchPlace | undefined;
   const instead = place === undefined ? [] : removalsOf(context, place);
   const items = placed.map(({ to, block }) => toBlockItem(to, block));
+  const guard = note as Guard | undefined;
   const [only] = items;
-  if (items.length + instead.length === 0) return;
-  if (only !== undefined && items.length === 1 && instead.length === 0) {
+  const conditions = instead.length + (guard === undefined ? 0 : 1);
+  if (items.length + conditions === 0) return;
+  if (only !== undefined && items.length === 1 && conditions === 0) {
     await putNew(context.table, only);
-  } else if (items.length + instead.length <= TRANSACTION_ITEMS_MAX) {
-    const outcome = await context.table.transact([...instead, ...putsOf(context, items)]);
-    if (!outcome.done) throw superseded();
+  } else if (items.length + conditions <= TRANSACTION_ITEMS_MAX) {
+    const writes = [...instead, ...putsOf(context, items)];
+    if (!(await transactUnder(context.table, guard, undefined, writes))) throw superseded();
   } else {
-    await publishInSteps(context, owner, items, instead);
+    await publishInSteps(context, owner, items, { instead, guard });
   }
   for (const { to, block } of placed) announce(context, to, block);
   if (place !== undefined) letGo(context, place);
@@ -66,7 +69,7 @@ async function publishInSteps(
   context: StoreContext,
   owner: Log,
   items: readonly Item[],
-  instead: readonly TransactWriteItem[],
+  conditions: { readonly instead: readonly TransactWriteItem[]; readonly guard: Guard | undefined },
 ): Promise<void> {
   const now = context.clock.now();
   const name = Buffer.from(context.random.bytes(9)).toString('base64url');
@@ -84,10 +87,12 @@ async function publishInSteps(
   };
   await context.noteWork(owner, now + PATIENCE_MS);
   await context.table.put(plan);
-  // The plan counts from here on: together with what it replaces.
+  // The plan counts from here on: together with what it replaces, or with its guard. One that a guard
+  // refused is the sweep's to delete.
   const progress: Item = { ...keyItem(progressKey(plan)), g: { N: '0' } };
-  const outcome = await context.table.transact([...instead, ...putsOf(context, [progress])]);
-  if (!outcome.done) {
+  const { instead, guard } = conditions;
+  const writes = [...instead, ...putsOf(context, [progress])];
+  if (!(await transactUnder(context.table, guard, undefined, writes))) {
     await context.table.delete(keyOfPlan(plan));
     throw superseded();
   }

@@ -1,0 +1,251 @@
+import type { OnceRequest, StoreChosen } from '../broker/ports.ts';
+import { assert } from '../domain/assert.ts';
+import { payloadName } from './append.ts';
+import {
+  type DuplicateRecord,
+  fromRecordItem,
+  fromVerdictItem,
+  numberAt,
+  placesAsBits,
+  toRecordItem,
+  toVerdictItem,
+  type Verdict,
+} from './duplicate-items.ts';
+import { CONFLICT_TRIES_MAX, type Item, pauseBeforeRetry } from './dynamo.ts';
+import { type Guard, GuardRefused } from './guard.ts';
+import { duplicateKey, verdictKey } from './keys.ts';
+import type { StoreContext } from './store-context.ts';
+
+/**
+ * Has messages stored that do not come a second time. A single one goes in together with its record.
+ * The records of a batch are made before, each by a write of its own, and count only once the batch
+ * is stored: its verdict goes in with the messages. Whoever meets the record of a batch without a
+ * verdict waits a moment and then gives the batch up, by a verdict of its own, after which that
+ * batch can never be stored; its sender begins anew. So nothing that a crash leaves behind makes a
+ * message a duplicate that is not there, and nothing is stored twice.
+ */
+export async function storeOnce(
+  context: StoreContext,
+  request: OnceRequest,
+  store: StoreChosen,
+): Promise<readonly (bigint | undefined)[]> {
+  for (let tries = 0; ; tries++) {
+    await pauseBeforeRetry(tries, CONFLICT_TRIES_MAX);
+    try {
+      return await new Attempt(context, request).carryOut(store);
+    } catch (error) {
+      if (!(error instanceof GuardRefused)) throw error;
+    }
+  }
+}
+
+/** What a record says of a message that comes now. */
+type Standing =
+  /** Nothing stands in its way, unless the record of a batch that was given up. */
+  | { readonly kind: 'new'; readonly givenUp?: string }
+  | { readonly kind: 'known'; readonly number: bigint | undefined };
+
+interface Keyed {
+  readonly place: number;
+  readonly key: string;
+}
+
+/** So many records of a batch are made at a time. */
+const WIDTH = 50;
+/** How often one looks for a verdict before one gives a batch up; of two that met, one is more patient. */
+const LOOKS = { atHigher: 2, atLower: 5 };
+
+/** One attempt, under a name of its own that nobody else has. */
+class Attempt {
+  readonly #context: StoreContext;
+  readonly #request: OnceRequest;
+  readonly #name: string;
+  readonly #now: number;
+  readonly #verdicts = new Map<string, Promise<Verdict>>();
+
+  constructor(context: StoreContext, request: OnceRequest) {
+    this.#context = context;
+    this.#request = request;
+    this.#name = payloadName(context.random);
+    this.#now = context.clock.now();
+  }
+
+  async carryOut(store: StoreChosen): Promise<readonly (bigint | undefined)[]> {
+    const { keys } = this.#request;
+    const keyed = keys.flatMap((key, place) => (key === undefined ? [] : [{ place, key }]));
+    const [only] = keyed;
+    if (only !== undefined && keyed.length === 1) return await this.#storeOne(only, store);
+    const originals = await this.#reserve(keyed);
+    const isAnyNew = originals.size < keyed.length;
+    return await this.#store(
+      store,
+      originals,
+      isAnyNew ? this.#verdictGuard(originals) : undefined,
+    );
+  }
+
+  async #storeOne(keyed: Keyed, store: StoreChosen): Promise<readonly (bigint | undefined)[]> {
+    const { entityId } = this.#request;
+    const key = duplicateKey(entityId, keyed.key);
+    const item = await this.#context.table.get(key, { consistent: true });
+    const standing = await this.#standing(item);
+    const guard = standing.kind === 'new' ? this.#recordGuard(keyed, standing.givenUp) : undefined;
+    const originals = new Map(
+      standing.kind === 'known' ? [[keyed.place, standing.number] as const] : [],
+    );
+    return await this.#store(store, originals, guard);
+  }
+
+  /** Stores what has no original; `originals` are the numbers of these, by place. */
+  async #store(
+    store: StoreChosen,
+    originals: ReadonlyMap<number, bigint | undefined>,
+    guard: Guard | undefined,
+  ): Promise<readonly (bigint | undefined)[]> {
+    const places = [...this.#request.keys.keys()].filter((place) => !originals.has(place));
+    const stored = places.length === 0 ? [] : await store(places, guard);
+    const numbers = new Map(places.map((place, i) => [place, stored[i]]));
+    return this.#request.keys.map((_, place) => numbers.get(place) ?? originals.get(place));
+  }
+
+  /** Makes a record for each message that has none; returns the numbers of the others' originals. */
+  async #reserve(keyed: readonly Keyed[]): Promise<ReadonlyMap<number, bigint | undefined>> {
+    const originals = new Map<number, bigint | undefined>();
+    await inParallel(keyed, WIDTH, async (one) => {
+      const standing = await this.#reserveOne(one);
+      if (standing.kind === 'known') originals.set(one.place, standing.number);
+    });
+    return originals;
+  }
+
+  async #reserveOne({ place, key }: Keyed): Promise<Standing> {
+    const { entityId } = this.#request;
+    const record = { until: this.#until, name: this.#name, place };
+    const item = toRecordItem(entityId, key, record);
+    let givenUp: string | undefined;
+    // Each time round, somebody else has written this very record in between.
+    for (let tries = 0; tries < CONFLICT_TRIES_MAX; tries++) {
+      const written = await this.#context.table.put(item, this.#unlessKnown(givenUp));
+      if (written.done || this.#isOwn(written.old)) return { kind: 'new' };
+      const standing = await this.#standing(written.old);
+      if (standing.kind === 'known') return standing;
+      givenUp = standing.givenUp;
+    }
+    throw new GuardRefused('Others write the same record all the time.');
+  }
+
+  async #standing(item: Item | undefined): Promise<Standing> {
+    const record = item && fromRecordItem(item);
+    if (record === undefined || record.until <= this.#now) return { kind: 'new' };
+    const { place, name, number } = record;
+    if (place === undefined) return { kind: 'known', number };
+    const verdict = await this.#verdictOn(name);
+    return verdict.isStored
+      ? { kind: 'known', number: numberAt(verdict, place) }
+      : { kind: 'new', givenUp: name };
+  }
+
+  /** What became of a batch; each is asked about once. */
+  #verdictOn(name: string): Promise<Verdict> {
+    const known = this.#verdicts.get(name) ?? this.#findVerdict(name);
+    this.#verdicts.set(name, known);
+    return known;
+  }
+
+  async #findVerdict(name: string): Promise<Verdict> {
+    const { table } = this.#context;
+    const { entityId } = this.#request;
+    const looks = name < this.#name ? LOOKS.atLower : LOOKS.atHigher;
+    for (let look = 0; look < looks; look++) {
+      await pauseBeforeRetry(look, looks);
+      const item = await table.get(verdictKey(entityId, name), { consistent: true });
+      if (item !== undefined) return fromVerdictItem(item);
+    }
+    const givenUp: Verdict = { isStored: false };
+    const item = toVerdictItem(entityId, name, givenUp, this.#until);
+    const written = await table.put(item, { ConditionExpression: 'attribute_not_exists(pk)' });
+    if (written.done) return givenUp;
+    assert(written.old !== undefined, 'a verdict stands in the way of another');
+    return fromVerdictItem(written.old);
+  }
+
+  /** The record of a single message, which counts at once. */
+  #recordGuard({ place, key }: Keyed, givenUp: string | undefined): Guard {
+    const { entityId } = this.#request;
+    return {
+      put: (first) => {
+        const number = first === undefined ? undefined : first + BigInt(place);
+        const record: DuplicateRecord = { until: this.#until, name: this.#name, number };
+        return {
+          TableName: this.#context.table.name,
+          Item: toRecordItem(entityId, key, record),
+          ...this.#unlessKnown(givenUp),
+          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+        };
+      },
+      isOwn: (old) => this.#isOwn(old),
+    };
+  }
+
+  /** The verdict by which the records of this attempt count. */
+  #verdictGuard(originals: ReadonlyMap<number, unknown>): Guard {
+    const { entityId } = this.#request;
+    const dropped = placesAsBits([...originals.keys()]);
+    return {
+      put: (first) => ({
+        TableName: this.#context.table.name,
+        Item: toVerdictItem(entityId, this.#name, { isStored: true, first, dropped }, this.#until),
+        ConditionExpression: 'attribute_not_exists(pk)',
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      }),
+      // Nobody else says that it was stored.
+      isOwn: (old) => old !== undefined && fromVerdictItem(old).isStored,
+    };
+  }
+
+  get #until(): number {
+    return this.#now + this.#request.windowMs;
+  }
+
+  #isOwn(item: Item | undefined): boolean {
+    return item !== undefined && fromRecordItem(item).name === this.#name;
+  }
+
+  /** A record may be made where there is none that counts. */
+  #unlessKnown(givenUp: string | undefined) {
+    const isFree = 'attribute_not_exists(pk) OR x <= :now';
+    const isGivenUp = givenUp === undefined ? '' : ' OR n = :givenUp';
+    return {
+      ConditionExpression: isFree + isGivenUp,
+      ExpressionAttributeValues: {
+        ':now': { N: String(this.#now) },
+        ...(givenUp === undefined ? {} : { ':givenUp': { S: givenUp } }),
+      },
+    };
+  }
+}
+
+/** Works through a list, so many at a time; ends when nothing is under way any more. */
+async function inParallel<T>(
+  list: readonly T[],
+  width: number,
+  work: (entry: T) => Promise<void>,
+): Promise<void> {
+  const rest = list.values();
+  let isFailed = false;
+  const worker = async () => {
+    for (const entry of rest) {
+      if (isFailed) return;
+      try {
+        await work(entry);
+      } catch (error) {
+        isFailed = true;
+        throw error;
+      }
+    }
+  };
+  const outcomes = await Promise.allSettled(Array.from({ length: width }, worker));
+  for (const outcome of outcomes) {
+    if (outcome.status === 'rejected') throw outcome.reason;
+  }
+}
