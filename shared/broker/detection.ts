@@ -1,13 +1,14 @@
 import type { IngressSettings } from '../domain/descriptions.ts';
 import { duplicateKeyOf, firstPlaces } from '../domain/duplicates.ts';
 import type { Entity } from '../domain/entity.ts';
+import { type Log, logOf } from '../domain/log.ts';
 import type { Message, OutgoingMessage } from '../domain/message.ts';
 import type { SentMessage } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
 
 /** How an entity knows the messages of one send again (semantics §3.5). */
 export interface Detection {
-  readonly entityId: string;
+  readonly log: Log;
   readonly windowMs: number;
   readonly keys: ReadonlyMap<Message, string>;
 }
@@ -27,7 +28,8 @@ export function detectionOf(
     if (key !== undefined) keys.set(message, key);
   }
   if (keys.size === 0) return undefined;
-  return { entityId: entity.id, windowMs: settings.duplicateDetectionMs, keys };
+  const log = logOf(entity, 'main', 0);
+  return { log, windowMs: settings.duplicateDetectionMs, keys };
 }
 
 /** Sends what a batch does not repeat of itself; the others are answered like the first of their kind. */
@@ -63,9 +65,12 @@ export async function storeOnce(
   store: Store,
 ): Promise<readonly (bigint | undefined)[]> {
   if (detection === undefined) return await store(messages, undefined);
-  const { entityId, windowMs } = detection;
-  const keys = messages.map((message) => detection.keys.get(message));
-  return await parts.messages.storeOnce({ entityId, windowMs, keys }, (places, guard) => {
+  const { log, windowMs, keys } = detection;
+  const candidates = messages.map((message) => ({
+    key: keys.get(message),
+    scheduledEnqueueAt: message.scheduledEnqueueAt,
+  }));
+  return await parts.messages.storeOnce({ log, windowMs, candidates }, (places, guard) => {
     const chosen = new Set(places);
     return store(
       messages.filter((_, place) => chosen.has(place)),

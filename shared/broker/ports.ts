@@ -117,11 +117,18 @@ export interface Publication {
 
 /** Messages that an entity perhaps knows already. */
 export interface OnceRequest {
-  readonly entityId: string;
-  /** How long it knows them again, ms. */
+  /** Where those of them wait that were scheduled, in whatever partition. */
+  readonly log: Log;
+  /** How long the entity knows them again, ms. */
   readonly windowMs: number;
-  /** What each message is known by, all different; nothing = it cannot come twice. */
-  readonly keys: readonly (string | undefined)[];
+  readonly candidates: readonly Candidate[];
+}
+
+export interface Candidate {
+  /** What the message is known by; all are different. Absent = it cannot come twice. */
+  readonly key: string | undefined;
+  /** Epoch ms, as its sender said it. */
+  readonly scheduledEnqueueAt: number | undefined;
 }
 
 /**

@@ -8,6 +8,7 @@ import { GARBAGE_AFTER } from './table-schema.ts';
  *
  *     record    x  until when it counts     n  name of the send it was made by
  *               q  number of the message    i  place in its batch
+ *                                           c  size of the batch
  *     verdict   q  number of the first message of a batch that was stored
  *               d  the places of its duplicates, which have none: a bit each
  *               a  the batch was given up and can never be stored
@@ -19,17 +20,18 @@ export interface DuplicateRecord {
   readonly until: number;
   readonly name: string;
   readonly number?: bigint | undefined;
-  readonly place?: number;
+  /** Only of a record that was made before its message was stored. */
+  readonly batch?: { readonly place: number; readonly size: number };
 }
 
 export function toRecordItem(entityId: string, key: string, record: DuplicateRecord): Item {
-  const { until, name, number, place } = record;
+  const { until, name, number, batch } = record;
   return {
     ...keyItem(duplicateKey(entityId, key)),
     x: { N: String(until) },
     n: { S: name },
     ...(number === undefined ? {} : { q: { N: String(number) } }),
-    ...(place === undefined ? {} : { i: { N: String(place) } }),
+    ...(batch === undefined ? {} : { i: { N: String(batch.place) }, c: { N: String(batch.size) } }),
     ...garbageAfter(until),
   };
 }
@@ -39,7 +41,9 @@ export function fromRecordItem(item: Item): DuplicateRecord {
     until: Number(item['x']?.N),
     name: item['n']?.S ?? '',
     ...(item['q']?.N === undefined ? {} : { number: BigInt(item['q'].N) }),
-    ...(item['i']?.N === undefined ? {} : { place: Number(item['i'].N) }),
+    ...(item['i']?.N === undefined
+      ? {}
+      : { batch: { place: Number(item['i'].N), size: Number(item['c']?.N) } }),
   };
 }
 

@@ -1,6 +1,8 @@
 import type { OnceRequest, StoreChosen } from '../broker/ports.ts';
 import { assert } from '../domain/assert.ts';
+import { splitSequenceNumber } from '../domain/block.ts';
 import { payloadName } from './append.ts';
+import { noteDue } from './due-times.ts';
 import {
   type DuplicateRecord,
   fromRecordItem,
@@ -13,6 +15,7 @@ import {
 } from './duplicate-items.ts';
 import { CONFLICT_TRIES_MAX, type Item, pauseBeforeRetry } from './dynamo.ts';
 import { type Guard, GuardRefused } from './guard.ts';
+import { inParallel } from './in-parallel.ts';
 import { duplicateKey, verdictKey } from './keys.ts';
 import type { StoreContext } from './store-context.ts';
 
@@ -29,10 +32,11 @@ export async function storeOnce(
   request: OnceRequest,
   store: StoreChosen,
 ): Promise<readonly (bigint | undefined)[]> {
+  const sender = payloadName(context.random);
   for (let tries = 0; ; tries++) {
     await pauseBeforeRetry(tries, CONFLICT_TRIES_MAX);
     try {
-      return await new Attempt(context, request).carryOut(store);
+      return await new Attempt(context, request, `${sender}.${tries}`).carryOut(store);
     } catch (error) {
       if (!(error instanceof GuardRefused)) throw error;
     }
@@ -52,31 +56,44 @@ interface Keyed {
 
 /** So many records of a batch are made at a time. */
 const WIDTH = 50;
-/** How often one looks for a verdict before one gives a batch up; of two that met, one is more patient. */
-const LOOKS = { atHigher: 2, atLower: 5 };
 
-/** One attempt, under a name of its own that nobody else has. */
+/**
+ * How often one looks for the verdict on a batch before one gives it up; the pauses double. Of two
+ * batches that met, the one with the lower name hardly waits, in this attempt and the next, so that they
+ * do not give each other up for ever. Everybody else leaves a batch the time it needs.
+ */
+function looksFor(size: number, isBefore: boolean): number {
+  if (isBefore) return LOOKS.hurried;
+  return LOOKS.usual + Math.max(0, Math.ceil(Math.log2(size / USUAL_BATCH)));
+}
+
+const LOOKS = { hurried: 2, usual: 5 };
+const USUAL_BATCH = 100;
+
+/** One attempt, under a name that nobody else has. */
 class Attempt {
   readonly #context: StoreContext;
   readonly #request: OnceRequest;
   readonly #name: string;
+  readonly #keyed: readonly Keyed[];
   readonly #now: number;
   readonly #verdicts = new Map<string, Promise<Verdict>>();
 
-  constructor(context: StoreContext, request: OnceRequest) {
+  constructor(context: StoreContext, request: OnceRequest, name: string) {
     this.#context = context;
     this.#request = request;
-    this.#name = payloadName(context.random);
+    this.#name = name;
+    this.#keyed = request.candidates.flatMap(({ key }, place) =>
+      key === undefined ? [] : [{ place, key }],
+    );
     this.#now = context.clock.now();
   }
 
   async carryOut(store: StoreChosen): Promise<readonly (bigint | undefined)[]> {
-    const { keys } = this.#request;
-    const keyed = keys.flatMap((key, place) => (key === undefined ? [] : [{ place, key }]));
-    const [only] = keyed;
-    if (only !== undefined && keyed.length === 1) return await this.#storeOne(only, store);
-    const originals = await this.#reserve(keyed);
-    const isAnyNew = originals.size < keyed.length;
+    const [only] = this.#keyed;
+    if (only !== undefined && !this.#isBatch) return await this.#storeOne(only, store);
+    const originals = await this.#reserve();
+    const isAnyNew = originals.size < this.#keyed.length;
     return await this.#store(
       store,
       originals,
@@ -85,7 +102,7 @@ class Attempt {
   }
 
   async #storeOne(keyed: Keyed, store: StoreChosen): Promise<readonly (bigint | undefined)[]> {
-    const { entityId } = this.#request;
+    const { entityId } = this.#request.log;
     const key = duplicateKey(entityId, keyed.key);
     const item = await this.#context.table.get(key, { consistent: true });
     const standing = await this.#standing(item);
@@ -102,16 +119,38 @@ class Attempt {
     originals: ReadonlyMap<number, bigint | undefined>,
     guard: Guard | undefined,
   ): Promise<readonly (bigint | undefined)[]> {
-    const places = [...this.#request.keys.keys()].filter((place) => !originals.has(place));
+    const { candidates } = this.#request;
+    const places = [...candidates.keys()].filter((place) => !originals.has(place));
     const stored = places.length === 0 ? [] : await store(places, guard);
+    await this.#noteDueAgain(originals);
     const numbers = new Map(places.map((place, i) => [place, stored[i]]));
-    return this.#request.keys.map((_, place) => numbers.get(place) ?? originals.get(place));
+    return candidates.map((_, place) => numbers.get(place) ?? originals.get(place));
+  }
+
+  /**
+   * Who scheduled the original may have ended before it noted the due time for the second time, which
+   * `append` does for a reason; its sender takes our answer for that one's.
+   */
+  async #noteDueAgain(originals: ReadonlyMap<number, bigint | undefined>): Promise<void> {
+    const dues = new Map<number, number>();
+    for (const [place, number] of originals) {
+      const dueAt = this.#request.candidates[place]?.scheduledEnqueueAt;
+      if (dueAt === undefined || number === undefined) continue;
+      const { partition } = splitSequenceNumber(number);
+      dues.set(partition, Math.min(dueAt, dues.get(partition) ?? dueAt));
+    }
+    const { log } = this.#request;
+    await Promise.all(
+      Array.from(dues, ([partition, dueAt]) =>
+        noteDue(this.#context, { ...log, partition }, dueAt),
+      ),
+    );
   }
 
   /** Makes a record for each message that has none; returns the numbers of the others' originals. */
-  async #reserve(keyed: readonly Keyed[]): Promise<ReadonlyMap<number, bigint | undefined>> {
+  async #reserve(): Promise<ReadonlyMap<number, bigint | undefined>> {
     const originals = new Map<number, bigint | undefined>();
-    await inParallel(keyed, WIDTH, async (one) => {
+    await inParallel(this.#keyed, WIDTH, async (one) => {
       const standing = await this.#reserveOne(one);
       if (standing.kind === 'known') originals.set(one.place, standing.number);
     });
@@ -119,8 +158,9 @@ class Attempt {
   }
 
   async #reserveOne({ place, key }: Keyed): Promise<Standing> {
-    const { entityId } = this.#request;
-    const record = { until: this.#until, name: this.#name, place };
+    const { entityId } = this.#request.log;
+    const batch = { place, size: this.#keyed.length };
+    const record = { until: this.#until, name: this.#name, batch };
     const item = toRecordItem(entityId, key, record);
     let givenUp: string | undefined;
     // Each time round, somebody else has written this very record in between.
@@ -137,25 +177,25 @@ class Attempt {
   async #standing(item: Item | undefined): Promise<Standing> {
     const record = item && fromRecordItem(item);
     if (record === undefined || record.until <= this.#now) return { kind: 'new' };
-    const { place, name, number } = record;
-    if (place === undefined) return { kind: 'known', number };
-    const verdict = await this.#verdictOn(name);
+    const { batch, name, number } = record;
+    if (batch === undefined) return { kind: 'known', number };
+    const verdict = await this.#verdictOn(name, batch.size);
     return verdict.isStored
-      ? { kind: 'known', number: numberAt(verdict, place) }
+      ? { kind: 'known', number: numberAt(verdict, batch.place) }
       : { kind: 'new', givenUp: name };
   }
 
-  /** What became of a batch; each is asked about once. */
-  #verdictOn(name: string): Promise<Verdict> {
-    const known = this.#verdicts.get(name) ?? this.#findVerdict(name);
+  /** What becomes of a batch; each is asked about once. */
+  #verdictOn(name: string, size: number): Promise<Verdict> {
+    const known = this.#verdicts.get(name) ?? this.#findVerdict(name, size);
     this.#verdicts.set(name, known);
     return known;
   }
 
-  async #findVerdict(name: string): Promise<Verdict> {
+  async #findVerdict(name: string, size: number): Promise<Verdict> {
     const { table } = this.#context;
-    const { entityId } = this.#request;
-    const looks = name < this.#name ? LOOKS.atLower : LOOKS.atHigher;
+    const { entityId } = this.#request.log;
+    const looks = looksFor(size, this.#isBatch && this.#name < name);
     for (let look = 0; look < looks; look++) {
       await pauseBeforeRetry(look, looks);
       const item = await table.get(verdictKey(entityId, name), { consistent: true });
@@ -171,7 +211,7 @@ class Attempt {
 
   /** The record of a single message, which counts at once. */
   #recordGuard({ place, key }: Keyed, givenUp: string | undefined): Guard {
-    const { entityId } = this.#request;
+    const { entityId } = this.#request.log;
     return {
       put: (first) => {
         const number = first === undefined ? undefined : first + BigInt(place);
@@ -189,7 +229,7 @@ class Attempt {
 
   /** The verdict by which the records of this attempt count. */
   #verdictGuard(originals: ReadonlyMap<number, unknown>): Guard {
-    const { entityId } = this.#request;
+    const { entityId } = this.#request.log;
     const dropped = placesAsBits([...originals.keys()]);
     return {
       put: (first) => ({
@@ -201,6 +241,11 @@ class Attempt {
       // Nobody else says that it was stored.
       isOwn: (old) => old !== undefined && fromVerdictItem(old).isStored,
     };
+  }
+
+  /** A single one has no records that others wait for, so it can wait for theirs. */
+  get #isBatch(): boolean {
+    return this.#keyed.length > 1;
   }
 
   get #until(): number {
@@ -222,30 +267,5 @@ class Attempt {
         ...(givenUp === undefined ? {} : { ':givenUp': { S: givenUp } }),
       },
     };
-  }
-}
-
-/** Works through a list, so many at a time; ends when nothing is under way any more. */
-async function inParallel<T>(
-  list: readonly T[],
-  width: number,
-  work: (entry: T) => Promise<void>,
-): Promise<void> {
-  const rest = list.values();
-  let isFailed = false;
-  const worker = async () => {
-    for (const entry of rest) {
-      if (isFailed) return;
-      try {
-        await work(entry);
-      } catch (error) {
-        isFailed = true;
-        throw error;
-      }
-    }
-  };
-  const outcomes = await Promise.allSettled(Array.from({ length: width }, worker));
-  for (const outcome of outcomes) {
-    if (outcome.status === 'rejected') throw outcome.reason;
   }
 }

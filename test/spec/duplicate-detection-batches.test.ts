@@ -71,7 +71,7 @@ test('messages without an id of their sender’s are never duplicates', async (t
 
 test('ids are compared letter by letter', async (t) => {
   const broker = await startDetecting(t);
-  const ids = ['m', 'M', ' m', 'm ', 'm/x', 'm%2Fx', '', 'é', 'e\u0301', '1', '1:m', ':m'];
+  const ids = ['m', 'M', ' m', 'm ', 'm/x', 'm%2Fx', 'é', 'e\u0301', '1', '1:m', ':m'];
   for (const id of ids) await sendBatch(broker, [withId(id, id)]);
   await sendBatch(
     broker,
