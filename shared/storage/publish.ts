@@ -136,7 +136,10 @@ async function carryOut(context: StoreContext, plan: Item, doneBefore: number): 
     if (current === undefined) return;
     done = Number(current['g']?.N ?? 0);
   }
-  await Promise.all([table.delete(key), table.delete(keyOfPlan(plan))]);
+  // As a batch, for which the right to send suffices.
+  await table.writeMany(
+    [key, keyOfPlan(plan)].map((gone) => ({ DeleteRequest: { Key: keyItem(gone) } })),
+  );
 }
 
 /** Goes on with what was begun until an instant, epoch ms, and left half done. */
