@@ -1,15 +1,17 @@
 import type { Put, TransactWriteItem } from '@aws-sdk/client-dynamodb';
-import type { Item, Table } from './dynamo.ts';
+import type { Table } from './dynamo.ts';
 
-/** Decides whether messages may be stored: a write that is part of their transaction. */
-export interface Guard {
-  /** `first` is the number of the first message; absent where the sender is not to know it. */
-  put(first: bigint | undefined): Put;
-  /** Whether what stands in the way of this write is the write itself, whose answer was lost. */
-  isOwn(old: Item | undefined): boolean;
-}
+/**
+ * Decides whether messages may be stored: a write that is part of their transaction. `first` is the
+ * number of the first message; absent where the sender is not to know it.
+ */
+export type Guard = (first: bigint | undefined) => Put;
 
-/** Nothing was stored: what is a duplicate has to be decided anew. */
+/**
+ * What is a duplicate has to be decided anew. Nothing was stored, unless by an earlier try of the same
+ * transaction, whose answer was lost: then that
+ * is found, and so nothing that was written for it may be deleted.
+ */
 export class GuardRefused extends Error {}
 
 /**
@@ -23,9 +25,8 @@ export async function transactUnder(
   writes: readonly TransactWriteItem[],
 ): Promise<boolean> {
   if (guard === undefined) return (await table.transact(writes)).done;
-  const outcome = await table.transact([{ Put: guard.put(first) }, ...writes]);
+  const outcome = await table.transact([{ Put: guard(first) }, ...writes]);
   if (outcome.done) return true;
   if (!outcome.refused.has(0)) return false;
-  if (guard.isOwn(outcome.refused.get(0))) return true;
   throw new GuardRefused('Somebody else has decided about the same messages.');
 }

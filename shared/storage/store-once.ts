@@ -212,18 +212,14 @@ class Attempt {
   /** The record of a single message, which counts at once. */
   #recordGuard({ place, key }: Keyed, givenUp: string | undefined): Guard {
     const { entityId } = this.#request.log;
-    return {
-      put: (first) => {
-        const number = first === undefined ? undefined : first + BigInt(place);
-        const record: DuplicateRecord = { until: this.#until, name: this.#name, number };
-        return {
-          TableName: this.#context.table.name,
-          Item: toRecordItem(entityId, key, record),
-          ...this.#unlessKnown(givenUp),
-          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-        };
-      },
-      isOwn: (old) => this.#isOwn(old),
+    return (first) => {
+      const number = first === undefined ? undefined : first + BigInt(place);
+      const record: DuplicateRecord = { until: this.#until, name: this.#name, number };
+      return {
+        TableName: this.#context.table.name,
+        Item: toRecordItem(entityId, key, record),
+        ...this.#unlessKnown(givenUp),
+      };
     };
   }
 
@@ -231,16 +227,11 @@ class Attempt {
   #verdictGuard(originals: ReadonlyMap<number, unknown>): Guard {
     const { entityId } = this.#request.log;
     const dropped = placesAsBits([...originals.keys()]);
-    return {
-      put: (first) => ({
-        TableName: this.#context.table.name,
-        Item: toVerdictItem(entityId, this.#name, { isStored: true, first, dropped }, this.#until),
-        ConditionExpression: 'attribute_not_exists(pk)',
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-      }),
-      // Nobody else says that it was stored.
-      isOwn: (old) => old !== undefined && fromVerdictItem(old).isStored,
-    };
+    return (first) => ({
+      TableName: this.#context.table.name,
+      Item: toVerdictItem(entityId, this.#name, { isStored: true, first, dropped }, this.#until),
+      ConditionExpression: 'attribute_not_exists(pk)',
+    });
   }
 
   /** A single one has no records that others wait for, so it can wait for theirs. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type LastWrite, mortalClient } from '../support/mortal-client.ts';
+import { type LastWrite, mortalClient, repeatingClient } from '../support/mortal-client.ts';
 import { startBroker } from '../support/start-broker.ts';
 import { type BatchMessage, expectStatus, type TestBroker } from '../support/test-broker.ts';
 import {
@@ -97,6 +97,37 @@ for (const one of CASES) {
     });
   }
 }
+
+for (const one of CASES) {
+  test(`${one.what}, each write of it is repeated, since its answer was lost: one of each`, async (t) => {
+    const client = repeatingClient();
+    t.after(() => client.destroy());
+    const beside = await startBroker(t);
+    const broker = await startBroker(t, { beside, client });
+    expectStatus(await beside.createQueue('q', DETECTING), 201);
+    for (const batch of [one.before, one.batch, one.again]) await trySend(broker, 'q', batch);
+    beside.clock.advance({ seconds: 60 });
+    const ids = [one.before, one.batch, one.again].flatMap(IDS);
+    assert.deepEqual([...(await drainBodies(beside, 'q'))].sort(), [...new Set(ids)].sort());
+  });
+}
+
+test('a message whose transaction is repeated is scheduled under the number that is answered', async (t) => {
+  const client = repeatingClient();
+  t.after(() => client.destroy());
+  const beside = await startBroker(t);
+  const broker = await startBroker(t, { beside, client });
+  expectStatus(await beside.createQueue('q', DETECTING), 201);
+  const batches = [[message('a', LATER)], [message('b', LATER), message('c', LATER)]];
+  for (const batch of batches) {
+    const numbers = await broker.schedule('q', batch);
+    const shown = await beside.peek('q', { from: numbers[0] ?? 0 });
+    assert.deepEqual(
+      shown.map(({ body, broker: { SequenceNumber } }) => [body, SequenceNumber]),
+      batch.map(({ Body }, i) => [Body, numbers[i]]),
+    );
+  }
+});
 
 for (const [what, count, batch] of [
   ['a message to two subscriptions', 2, [message('a')]],

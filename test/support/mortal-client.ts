@@ -29,7 +29,7 @@ export function mortalClient(): MortalClient {
       async (args) => {
         if (end === undefined) return await next(args);
         if (writes >= end.at) throw died();
-        if (!/^(?:Put|Update|Delete|BatchWrite|TransactWrite)/.test(commandName)) {
+        if (!WRITES.test(commandName)) {
           return await next(args);
         }
         writes++;
@@ -54,6 +54,25 @@ export function mortalClient(): MortalClient {
     },
   };
 }
+
+/**
+ * A client that hears of each write only the second time: the first answer is lost. Unlike the
+ * repetitions of the SDK, these look like new requests to the database.
+ */
+export function repeatingClient(): DynamoDBClient {
+  const client = engineClient();
+  client.middlewareStack.add(
+    (next, { commandName = '' }) =>
+      async (args) => {
+        if (WRITES.test(commandName)) await Promise.allSettled([next(args)]);
+        return await next(args);
+      },
+    { step: 'initialize', name: 'repeating' },
+  );
+  return client;
+}
+
+const WRITES = /^(?:Put|Update|Delete|BatchWrite|TransactWrite)/;
 
 function died(): InternalServerError {
   return new InternalServerError({ message: 'The process died.', $metadata: {} });
