@@ -9,6 +9,7 @@ import type { LogPolicy } from '../domain/log-policy.ts';
 import type { LockedMessage, Message, StoredMessage } from '../domain/message.ts';
 import type { Rule } from '../filters/rule.ts';
 import type { DeadLetterAction, SettlementAction } from './broker.ts';
+import type { OnceRequest, StoreChosen } from './duplicate-ports.ts';
 
 /** Keeps what is known of entities. Paths are lower-case keys as of `parseEntityPath`. */
 export interface EntityStore {
@@ -127,6 +128,8 @@ export interface Publication {
   readonly enqueuedAt: number;
   /** Where the messages lie until now; they are removed there in the same transaction. */
   readonly instead?: StoredBatch;
+  /** As `storeOnce` gave it. */
+  readonly guard?: unknown;
 }
 
 /** Messages that lie somewhere and are to go elsewhere. */
@@ -162,7 +165,13 @@ export interface MessageStore {
    * sequence numbers without the partition, which are gapless. Throws MessagingEntityNotFound, and
    * NothingStored where that is certain.
    */
-  append(log: Log, messages: readonly Message[]): Promise<readonly bigint[]>;
+  append(log: Log, messages: readonly Message[], guard?: unknown): Promise<readonly bigint[]>;
+  /**
+   * Has those messages stored that do not come a second time, and remembers them in the same write.
+   * Calls `store` anew where somebody else was faster. Returns the number of each message, where it
+   * is known; of a duplicate that of its original.
+   */
+  storeOnce(request: OnceRequest, store: StoreChosen): Promise<readonly (bigint | undefined)[]>;
   /**
    * Takes numbers from a partition's counter; returns the first. Throws MessagingEntityNotFound,
    * NothingStored.

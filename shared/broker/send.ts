@@ -17,6 +17,7 @@ import { sharedPartitionKey } from '../domain/partition.ts';
 import { findEntity, requireSendable } from './addressed.ts';
 import type { SentMessage } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
+import { type Detection, detectionOf, storeOnce, withoutRepetitions } from './detection.ts';
 import { type Placement, placeFor, storeAt } from './placement.ts';
 import { route } from './route.ts';
 
@@ -76,9 +77,12 @@ async function sendTo(
   await requireRoom(parts, entity, description, messages);
   const place = placeFor(parts, entity, key);
   const staysHere = description.kind === 'queue' && description.forwardTo === undefined;
-  return staysHere
-    ? await store(parts, entity, place, messages)
-    : await distribute(parts, entity, place, messages);
+  const detection = detectionOf(entity, description, outgoing, messages);
+  return await withoutRepetitions(detection, messages, (once) =>
+    staysHere
+      ? store(parts, entity, place, once, detection)
+      : distribute(parts, entity, place, once, detection),
+  );
 }
 
 async function store(
@@ -86,11 +90,16 @@ async function store(
   entity: Entity,
   place: Placement,
   messages: readonly Message[],
+  detection: Detection | undefined,
 ): Promise<readonly SentMessage[]> {
-  return await storeAt(parts, entity, place, async (partition) => {
-    const numbers = await parts.messages.append(logOf(entity, 'main', partition), messages);
-    return messages.map(({ messageId }, i) => ({ messageId, ...numbered(partition, numbers[i]) }));
-  });
+  const numbers = await storeOnce(parts, detection, messages, (fresh, guard) =>
+    storeAt(parts, entity, place, async (partition) => {
+      const log = logOf(entity, 'main', partition);
+      const sequences = await parts.messages.append(log, fresh, guard);
+      return sequences.map((sequence) => sequenceNumberOf(partition, sequence));
+    }),
+  );
+  return messages.map(({ messageId }, i) => ({ messageId, ...numbered(numbers[i]) }));
 }
 
 /**
@@ -102,17 +111,21 @@ async function distribute(
   entity: Entity,
   place: Placement,
   messages: readonly Message[],
+  detection: Detection | undefined,
 ): Promise<readonly SentMessage[]> {
   const now = parts.clock.now();
   const isLater = ({ scheduledEnqueueAt = 0 }: Message) => scheduledEnqueueAt > now;
   const later = messages.filter(isLater);
-  const scheduled = later.length === 0 ? [] : await store(parts, entity, place, later);
+  const scheduled = later.length === 0 ? [] : await store(parts, entity, place, later, detection);
   const atOnce = messages.filter((message) => !isLater(message));
   if (atOnce.length > 0) {
-    await storeAt(parts, entity, place, async (partition) => {
-      const deliveries = await route(parts, entity, atOnce, 'sent', partition);
-      const owner = logOf(entity, 'main', partition);
-      await parts.messages.publish({ owner, deliveries, enqueuedAt: now });
+    await storeOnce(parts, detection, atOnce, async (fresh, guard) => {
+      await storeAt(parts, entity, place, async (partition) => {
+        const deliveries = await route(parts, entity, fresh, 'sent', partition);
+        const owner = logOf(entity, 'main', partition);
+        await parts.messages.publish({ owner, deliveries, enqueuedAt: now, guard });
+      });
+      return [];
     });
   }
   let next = 0;
@@ -122,8 +135,8 @@ async function distribute(
   });
 }
 
-function numbered(partition: number, sequence: bigint | undefined) {
-  return sequence === undefined ? {} : { sequenceNumber: sequenceNumberOf(partition, sequence) };
+function numbered(sequenceNumber: bigint | undefined) {
+  return sequenceNumber === undefined ? {} : { sequenceNumber };
 }
 
 /** Refuses what would make the entity larger than it may be. Throws QuotaExceeded. */

@@ -1,4 +1,4 @@
-import type { Block } from '../domain/block.ts';
+import { type Block, sequenceNumberOf } from '../domain/block.ts';
 import { BrokerError } from '../domain/broker-error.ts';
 import type { RandomSource } from '../domain/clock.ts';
 import type { Log } from '../domain/log.ts';
@@ -8,6 +8,7 @@ import { announce } from './blocks.ts';
 import { noteDue, toDueItem } from './due-times.ts';
 import { type Item, type Table, TRANSACTION_ITEMS_MAX } from './dynamo.ts';
 import { beforeStoring } from './failures.ts';
+import { type Guard, transactUnder } from './guard.ts';
 import { takeNumbers } from './head.ts';
 import { putPayload } from './payloads.ts';
 import { packRuns, type Run, toRuns } from './runs.ts';
@@ -19,7 +20,8 @@ import type { StoreContext } from './store-context.ts';
  * round trips. First the numbers are taken and, at the same time, payload items are written under
  * names of their own; then the blocks go in, in one write or one transaction. So a send is stored
  * whole or not at all, and what a crash leaves behind is a gap in the numbers or payload items that
- * no block names. Returns the numbers, in the order of the messages.
+ * no block names. Returns the numbers, in the order of the messages. A guard goes in with the blocks,
+ * or nothing does.
  *
  * Throws MessagingEntityNotFound where the entity is gone, ArgumentError, ServiceBusy,
  * ServiceTimeout.
@@ -29,15 +31,17 @@ export async function append(
   log: Log,
   messages: readonly Message[],
   now: number,
+  guard?: Guard,
 ): Promise<readonly bigint[]> {
   const { table, random } = context;
-  const { runs, offsets } = toRuns(log, messages, now);
+  const { runs, offsets } = toRuns(log, messages, now, guard !== undefined);
   const packed = packRuns(runs, now, () => payloadName(random));
   const pieces = packed.flatMap(({ payload: { reference }, parts }) =>
     reference === undefined ? [] : [{ reference, parts }],
   );
   const dueAt = earliest(runs);
-  requireOneTransaction(packed.length + runs.filter((run) => run.dueAt !== undefined).length);
+  const dues = runs.filter((run) => run.dueAt !== undefined).length;
+  requireOneTransaction(packed.length + dues + (guard === undefined ? 0 : 1));
   const bytes = packed.reduce((sum, { payload }) => sum + payload.bytes, 0);
   const sessions = sessionsOf(runs);
   const [{ first, bytesIn }, , , before] = await beforeStoring(
@@ -61,13 +65,14 @@ export async function append(
     const block: Block = { ...live, store: 'scheduled', enqueuedAt: due, ...session };
     return { to: log, block };
   });
-  await putAll(table, [
+  const items = [
     ...placed.map(({ to, block }) => toBlockItem(to, block)),
     ...dueItems(
       log,
       placed.map(({ block }) => block),
     ),
-  ]);
+  ];
+  await putAll(table, items, guard, sequenceNumberOf(log.partition, first));
   if (dueAt !== undefined) await noteDue(context, log, dueAt);
   const told = new Set<Log>();
   for (const { to, block } of placed) {
@@ -118,13 +123,19 @@ export async function putNew(table: Table, item: Item): Promise<void> {
   await table.put(item, { ConditionExpression: 'attribute_not_exists(pk)' });
 }
 
-async function putAll(table: Table, items: readonly Item[]): Promise<void> {
+async function putAll(
+  table: Table,
+  items: readonly Item[],
+  guard: Guard | undefined,
+  first: bigint,
+): Promise<void> {
   const [only] = items;
-  if (only !== undefined && items.length === 1) {
+  if (only !== undefined && items.length === 1 && guard === undefined) {
     await putNew(table, only);
     return;
   }
-  await table.transact(items.map((Item) => ({ Put: { TableName: table.name, Item } })));
+  const puts = items.map((Item) => ({ Put: { TableName: table.name, Item } }));
+  await transactUnder(table, guard, first, puts);
 }
 
 const NAME_BYTES = 9;

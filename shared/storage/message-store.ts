@@ -4,11 +4,13 @@ import type {
   DeferredRequest,
   Forward,
   MessageStore,
+  OnceRequest,
   PeekRequest,
   Publication,
   RemoveBeforeRequest,
   ResubmitRequest,
   RoomRequest,
+  StoreChosen,
   TokenSettlement,
 } from '../broker/ports.ts';
 import type { BlockRules } from '../domain/block.ts';
@@ -25,6 +27,7 @@ import { claim } from './claim.ts';
 import { receiveDeferred } from './deferred.ts';
 import { beforeStoring } from './failures.ts';
 import { forwardAll } from './forward-all.ts';
+import type { Guard } from './guard.ts';
 import { takeNumbers } from './head.ts';
 import { hasRoom } from './measure-size.ts';
 import { sizeOf } from './pack-blocks.ts';
@@ -35,6 +38,7 @@ import { resubmit } from './resubmit.ts';
 import { renew, settle } from './settle.ts';
 import { settleLapsed } from './settle-lapsed.ts';
 import type { StoreContext } from './store-context.ts';
+import { storeOnce } from './store-once.ts';
 
 /** Not sooner: the sweep that leaves something has to strike off the entry it works on. */
 const LEFT_FOR_MS = 60_000;
@@ -54,8 +58,12 @@ export class DynamoMessageStore implements MessageStore {
     return hasRoom(this.#context, entity, request, () => this.#measure(entity));
   }
 
-  append(log: Log, messages: readonly Message[]) {
-    return append(this.#context, log, messages, this.#context.clock.now());
+  append(log: Log, messages: readonly Message[], guard?: Guard) {
+    return append(this.#context, log, messages, this.#context.clock.now(), guard);
+  }
+
+  storeOnce(request: OnceRequest, store: StoreChosen) {
+    return storeOnce(this.#context, request, store);
   }
 
   async takeNumbers(log: Log, messages: readonly Message[], count: number): Promise<bigint> {

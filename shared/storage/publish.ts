@@ -12,6 +12,7 @@ import { chunks } from './chunks.ts';
 import { layOut } from './deliver.ts';
 import { type Item, type ItemKey, keyItem, TRANSACTION_ITEMS_MAX } from './dynamo.ts';
 import { beforeStoring } from './failures.ts';
+import { type Guard, transactUnder } from './guard.ts';
 import { ITEM_BYTES_MAX } from './item-size.ts';
 import { intentSortKey, logKey } from './keys.ts';
 import { announceWaiting, enlist, listingItems } from './sessions/listings.ts';
@@ -25,7 +26,7 @@ import type { StoreContext } from './store-context.ts';
  */
 export async function publish(
   context: StoreContext,
-  { owner, deliveries, enqueuedAt, instead: replaced }: Publication,
+  { owner, deliveries, enqueuedAt, instead: replaced, guard: note }: Publication,
 ): Promise<void> {
   const placed = await beforeStoring(layOut(context, deliveries, enqueuedAt));
   const place = replaced?.place as BatchPlace | undefined;
@@ -33,19 +34,18 @@ export async function publish(
   const items = placed.map(({ to, block }) => toBlockItem(to, block));
   const logs = placed.map(({ to }) => to);
   const listings = listingItems(context, logs, context.clock.now());
+  const guard = note as Guard | undefined;
   const [only] = items;
-  if (items.length + instead.length === 0) return;
-  if (only !== undefined && items.length === 1 && instead.length === 0) {
+  const conditions = instead.length + (guard === undefined ? 0 : 1);
+  if (items.length + conditions === 0) return;
+  if (only !== undefined && items.length === 1 && conditions === 0) {
     await putNew(context.table, only);
     await enlist(context, logs);
-  } else if (items.length + instead.length + listings.length <= TRANSACTION_ITEMS_MAX) {
-    const outcome = await context.table.transact([
-      ...instead,
-      ...putsOf(context, [...items, ...listings]),
-    ]);
-    if (!outcome.done) throw superseded();
+  } else if (items.length + conditions + listings.length <= TRANSACTION_ITEMS_MAX) {
+    const writes = [...instead, ...putsOf(context, [...items, ...listings])];
+    if (!(await transactUnder(context.table, guard, undefined, writes))) throw superseded();
   } else {
-    await publishInSteps(context, owner, [...items, ...listings], instead);
+    await publishInSteps(context, owner, [...items, ...listings], { instead, guard });
   }
   for (const { to, block } of placed) announce(context, to, block);
   announceWaiting(context, logs);
@@ -69,7 +69,7 @@ async function publishInSteps(
   context: StoreContext,
   owner: Log,
   items: readonly Item[],
-  instead: readonly TransactWriteItem[],
+  conditions: { readonly instead: readonly TransactWriteItem[]; readonly guard: Guard | undefined },
 ): Promise<void> {
   const now = context.clock.now();
   const name = Buffer.from(context.random.bytes(9)).toString('base64url');
@@ -87,10 +87,12 @@ async function publishInSteps(
   };
   await context.noteWork(owner, now + PATIENCE_MS);
   await context.table.put(plan);
-  // The plan counts from here on: together with what it replaces.
+  // The plan counts from here on: together with what it replaces, or with its guard. One that a guard
+  // refused is the sweep's to delete.
   const progress: Item = { ...keyItem(progressKey(plan)), g: { N: '0' } };
-  const outcome = await context.table.transact([...instead, ...putsOf(context, [progress])]);
-  if (!outcome.done) {
+  const { instead, guard } = conditions;
+  const writes = [...instead, ...putsOf(context, [progress])];
+  if (!(await transactUnder(context.table, guard, undefined, writes))) {
     await context.table.delete(keyOfPlan(plan));
     throw superseded();
   }
@@ -134,7 +136,10 @@ async function carryOut(context: StoreContext, plan: Item, doneBefore: number): 
     if (current === undefined) return;
     done = Number(current['g']?.N ?? 0);
   }
-  await Promise.all([table.delete(key), table.delete(keyOfPlan(plan))]);
+  // As a batch, for which the right to send suffices.
+  await table.writeMany(
+    [key, keyOfPlan(plan)].map((gone) => ({ DeleteRequest: { Key: keyItem(gone) } })),
+  );
 }
 
 /** Goes on with what was begun until an instant, epoch ms, and left half done. */

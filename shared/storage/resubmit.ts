@@ -71,7 +71,7 @@ async function resubmitSlots(
   );
   if (slots.length === 0) return 0;
   const messages = slots.map((slot) => asNew(loaded.at(block, slot), timeToLiveMsMax));
-  const packed = packRuns(toRuns(to, messages, now).runs, now, () => payloadName(random));
+  const packed = packRuns(toRuns(to, messages, now, false).runs, now, () => payloadName(random));
   const pieces = packed.flatMap(({ payload: { reference }, parts }) =>
     reference === undefined ? [] : [{ reference, parts }],
   );

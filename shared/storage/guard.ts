@@ -1,0 +1,32 @@
+import type { Put, TransactWriteItem } from '@aws-sdk/client-dynamodb';
+import type { Table } from './dynamo.ts';
+
+/**
+ * Decides whether messages may be stored: a write that is part of their transaction. `first` is the
+ * number of the first message; absent where the sender is not to know it.
+ */
+export type Guard = (first: bigint | undefined) => Put;
+
+/**
+ * What is a duplicate has to be decided anew. Nothing was stored, unless by an earlier try of the same
+ * transaction, whose answer was lost: then that
+ * is found, and so nothing that was written for it may be deleted.
+ */
+export class GuardRefused extends Error {}
+
+/**
+ * Writes in one transaction, under a guard if there is one. False = some other condition did not hold.
+ * Throws GuardRefused.
+ */
+export async function transactUnder(
+  table: Table,
+  guard: Guard | undefined,
+  first: bigint | undefined,
+  writes: readonly TransactWriteItem[],
+): Promise<boolean> {
+  if (guard === undefined) return (await table.transact(writes)).done;
+  const outcome = await table.transact([{ Put: guard(first) }, ...writes]);
+  if (outcome.done) return true;
+  if (!outcome.refused.has(0)) return false;
+  throw new GuardRefused('Somebody else has decided about the same messages.');
+}
