@@ -9,8 +9,8 @@ export type Guard = (first: bigint | undefined) => Put;
 
 /**
  * What is a duplicate has to be decided anew. Nothing was stored, unless by an earlier try of the same
- * transaction, whose answer was lost: then that
- * is found, and so nothing that was written for it may be deleted.
+ * transaction, whose answer was lost: then that one is found, and nothing that was written for it may
+ * be deleted.
  */
 export class GuardRefused extends Error {}
 
