@@ -11,6 +11,8 @@ import { SharedAllowance } from './shared-allowance.ts';
 
 /** So many partitions are asked side by side. */
 const AT_ONCE = 4;
+/** Whoever is woken more often than this looks only where something came in. */
+const SOME_EVERY_MS = 250;
 
 /** Which partitions a look asks besides those where this process believes that there is something. */
 export type Breadth = 'all' | 'some';
@@ -25,8 +27,9 @@ export class Gathering {
   readonly #path: EntityPath;
   readonly #options: ReceiveOptions;
   readonly #asked = new Set<number>();
-  /** Where the next look that asks only some goes on. */
+  /** Where the next look that asks only some goes on, and when the last one was, monotonic ms. */
   #next: number;
+  #someAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: BrokerParts, path: EntityPath, options: ReceiveOptions) {
     this.#parts = parts;
@@ -53,12 +56,14 @@ export class Gathering {
     const overdue = others.filter((partition) => this.#isOverdue(entity, partition)).slice(0, 1);
     if (likely.length > 0) await this.#ask(look, [...likely.slice(0, 1), ...overdue]);
     await this.#askOn(look, likely.slice(1), () => look.allowance.left > 0);
-    const rest = breadth === 'all' ? others : this.#someOf(others);
+    const left = others.filter((partition) => !this.#asked.has(partition));
+    const rest = breadth === 'all' ? left : this.#someOf(left, partitionsOf(entity));
     const isInVain = () => look.found.length === 0;
     await this.#askOn(look, rest, isInVain);
     // Where the one that was let go first lost its message to somebody else.
-    for (const partition of [...look.passedOver])
+    for (const partition of [...look.passedOver]) {
       if (isInVain()) await this.#ask(look, [partition]);
+    }
     const [failure] = look.failures;
     if (isInVain() && failure !== undefined) throw failure.error;
     return look.found;
@@ -86,12 +91,14 @@ export class Gathering {
     return this.#parts.whereabouts.isOverdue(logOf(entity, this.#path.subQueue, partition));
   }
 
-  /** The next few in turn: all have been asked after a bounded number of looks. */
-  #someOf(partitions: readonly number[]): readonly number[] {
-    const sorted = [...partitions].sort((a, b) => a - b);
-    const start = this.#next % Math.max(1, sorted.length);
-    this.#next += AT_ONCE;
-    return [...sorted, ...sorted].slice(start, start + Math.min(AT_ONCE, sorted.length));
+  /** Of these, the next few of all that there are: each has its turn after so many looks. */
+  #someOf(partitions: readonly number[], count: number): readonly number[] {
+    const now = this.#parts.monotonicNow();
+    if (now - this.#someAt < SOME_EVERY_MS) return [];
+    this.#someAt = now;
+    const first = this.#next % count;
+    this.#next = first + AT_ONCE;
+    return partitions.filter((partition) => (partition + count - first) % count < AT_ONCE);
   }
 
   async #askOn(look: Look, partitions: readonly number[], goesOn: () => boolean): Promise<void> {

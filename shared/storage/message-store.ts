@@ -1,16 +1,15 @@
 import type { DeadLetterAction } from '../broker/broker.ts';
+import type { OnceRequest, StoreChosen } from '../broker/duplicate-ports.ts';
 import type {
   ClaimRequest,
   DeferredRequest,
   Forward,
   MessageStore,
-  OnceRequest,
   PeekRequest,
   Publication,
   RemoveBeforeRequest,
   ResubmitRequest,
   RoomRequest,
-  StoreChosen,
   TokenSettlement,
 } from '../broker/ports.ts';
 import type { BlockRules } from '../domain/block.ts';
