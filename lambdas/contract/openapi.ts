@@ -9,6 +9,7 @@ import {
   refusal,
 } from './openapi-parts.ts';
 import { SCHEMAS } from './openapi-schemas.ts';
+import { TRANSACTION_OPERATIONS } from './openapi-transactions.ts';
 
 /**
  * The contract of all operations, OpenAPI 3.1: the route table, and what `openapi-*.ts` say of each
@@ -38,6 +39,7 @@ export function openApiDocument(): Part {
 
 const DETAILS: Readonly<Record<RouteName, OperationDetails>> = {
   ...MESSAGE_OPERATIONS,
+  ...TRANSACTION_OPERATIONS,
   ...SERVICE_OPERATIONS,
   ...MANAGEMENT_OPERATIONS,
 };

@@ -81,6 +81,7 @@ export function composeParts(settings: ComposeSettings): ComposedParts {
     ...stores,
     messages: new DynamoMessageStore(context, (entity) => counts.sizeOf(entity)),
     arrivals: stores.signals,
+    namespace: { name: namespace, tier: settings.tier ?? 'Standard' },
     clock,
     random,
     monotonicNow,
@@ -127,6 +128,7 @@ function composeStores(settings: ComposeSettings) {
   const background = new BackgroundWork(reportFault);
   const later = (work: () => Promise<void>) => background.add(work);
   const context: StoreContext = {
+    namespace,
     table: new Table(client, tables.messages, meter),
     clock,
     random,

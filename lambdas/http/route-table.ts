@@ -186,6 +186,17 @@ export const ROUTES = [
     summary: 'Empties a queue, or its dead-letter queue, at once.',
   },
 
+  // Several operations at once.
+  {
+    name: 'transact',
+    method: 'POST',
+    path: '/$transactions',
+    function: 'manage',
+    rights: ['Send', 'Listen'],
+    kind: 'extension',
+    summary: 'Sends to any entities and settles messages of one, all or nothing.',
+  },
+
   // The service itself.
   {
     name: 'health',

@@ -1,4 +1,5 @@
 import type { Clock, RandomSource } from '../domain/clock.ts';
+import type { TieredNamespace } from '../domain/description-tier.ts';
 import type {
   Activity,
   Arrivals,
@@ -14,6 +15,7 @@ export interface BrokerParts {
   readonly messages: MessageStore;
   readonly arrivals: Arrivals;
   readonly activity: Activity;
+  readonly namespace: TieredNamespace;
   readonly clock: Clock;
   readonly random: RandomSource;
   /** Milliseconds that only ever go on, for waits; not the clock that users may move. */

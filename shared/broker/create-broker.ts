@@ -6,6 +6,7 @@ import { peek } from './peek.ts';
 import { receive } from './receive.ts';
 import { send } from './send.ts';
 import { renewLocks, settle } from './settle.ts';
+import { transact } from './transact.ts';
 
 /** Puts the broker together from its parts. */
 export function createBroker(parts: BrokerParts): Broker {
@@ -14,6 +15,7 @@ export function createBroker(parts: BrokerParts): Broker {
     receive: (path, options) => receive(parts, path, options),
     settle: (path, settlements) => settle(parts, path, settlements),
     renewLocks: (path, lockTokens) => renewLocks(parts, path, lockTokens),
+    transact: (transaction) => transact(parts, transaction),
     cancelScheduled: (path, numbers) => cancelScheduled(parts, path, numbers),
     peek: (path, options) => peek(parts, path, options),
     receiveDeferred: (path, options) => receiveDeferred(parts, path, options),

@@ -33,7 +33,8 @@ export async function send(
   }
 }
 
-function requireSendPath(path: EntityPath): void {
+/** Refuses a path to which nothing can be sent. Throws InvalidOperation. */
+export function requireSendPath(path: EntityPath): void {
   if (path.subQueue !== 'main') {
     throw new BrokerError(
       'InvalidOperation',
@@ -54,6 +55,18 @@ async function sendTo(
   entity: Entity,
   outgoing: readonly OutgoingMessage[],
 ): Promise<readonly SentMessage[]> {
+  const messages = await admit(parts, entity, outgoing);
+  return staysHere(entity)
+    ? await store(parts, entity, messages)
+    : await distribute(parts, entity, messages);
+}
+
+/** Messages as an entity takes them from a sender; what it does not take is refused as `send` says. */
+export async function admit(
+  parts: BrokerParts,
+  entity: Entity,
+  outgoing: readonly OutgoingMessage[],
+): Promise<readonly Message[]> {
   const { description } = entity;
   requireSendable(entity);
   if (description.kind === 'subscription') throw notASender();
@@ -65,10 +78,12 @@ async function sendTo(
     lowerTimeToLive(message, description.defaultTimeToLiveMs),
   );
   await requireRoom(parts, entity, description, messages);
-  const staysHere = description.kind === 'queue' && description.forwardTo === undefined;
-  return staysHere
-    ? await store(parts, entity, messages)
-    : await distribute(parts, entity, messages);
+  return messages;
+}
+
+/** Whether what is sent to an entity is stored in it; otherwise it goes on at once. */
+export function staysHere({ description }: Entity): boolean {
+  return description.kind === 'queue' && description.forwardTo === undefined;
 }
 
 async function store(

@@ -34,16 +34,18 @@ export async function settle(
       return refusals.map((refusal) => (refusal === undefined ? {} : { refusal }));
     },
   );
-  if (mayDeadLetter(entity, settlements)) await sendOn(parts, entity);
+  const actions = settlements.map(({ action }) => action);
+  if (mayDeadLetter(entity, actions)) await sendOn(parts, entity);
   return outcomes;
 }
 
 /** Whether a settlement may have left dead letters that the entity forwards. */
-function mayDeadLetter({ description }: Receivable, settlements: readonly Settlement[]): boolean {
+export function mayDeadLetter(
+  { description }: Receivable,
+  actions: readonly SettlementAction[],
+): boolean {
   if (description.forwardDeadLetteredMessagesTo === undefined) return false;
-  return settlements.some(
-    ({ action }) => action.kind === 'deadLetter' || action.kind === 'abandon',
-  );
+  return actions.some(({ kind }) => kind === 'deadLetter' || kind === 'abandon');
 }
 
 /** Starts locks anew; see `Broker.renewLocks`. */
@@ -115,7 +117,7 @@ async function perPartition<Item extends { readonly lockToken: string }, Outcome
  * Reads a token. One of an earlier epoch was taken before a property of the entity changed, which
  * ended its lock (semantics §4.2).
  */
-function readToken(entity: Receivable, lockToken: string): LockToken {
+export function readToken(entity: Receivable, lockToken: string): LockToken {
   const token = parseLockToken(lockToken);
   if (!isOfEpoch(token.tag, entity.epoch) || token.partition >= partitionsOf(entity)) {
     throw lockLost();

@@ -87,6 +87,12 @@ function basicTimeToLive({ defaultTimeToLiveMs: ms = Infinity }: Said, { name }:
   );
 }
 
+/** Throws ArgumentError where the tier has no transactions (semantics §9). */
+export function requireTransactions(namespace: TieredNamespace): void {
+  if (namespace.tier !== 'Basic') return;
+  throw refusal("Transactions can't be used", namespace, ['Standard', 'Premium']);
+}
+
 function withinPremium<S extends Said>(said: S, namespace: TieredNamespace, act: Act): S {
   if (act === 'creating' && said.enablePartitioning) {
     const what = cannotBeSet('enablePartitioning', KIND_WORDS[said.kind], act);

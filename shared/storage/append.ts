@@ -5,11 +5,12 @@ import type { Log } from '../domain/log.ts';
 import type { Message } from '../domain/message.ts';
 import { toBlockItem } from './block-item.ts';
 import { noteDue, toDueItem } from './due-times.ts';
-import { type Item, type Table, TRANSACTION_ITEMS_MAX } from './dynamo.ts';
+import { type Item, TRANSACTION_ITEMS_MAX } from './dynamo.ts';
 import { takeNumbers } from './head.ts';
 import { blockSortKey, logKey } from './keys.ts';
 import { type Numbered, packBlocks } from './pack-blocks.ts';
-import { putPayload } from './payloads.ts';
+import { deletePayload, putPayload } from './payloads.ts';
+import { carryOut, fitsTransaction, type Plan, putsOf } from './plan.ts';
 import type { StoreContext } from './store-context.ts';
 
 /**
@@ -28,6 +29,28 @@ export async function append(
   messages: readonly Message[],
   now: number,
 ): Promise<readonly bigint[]> {
+  const plan = await planAppend(context, log, messages, now, requireOneTransaction);
+  await carryOut(context.table, plan);
+  await plan.noteDueAgain();
+  return plan.numbers;
+}
+
+/** What is to be written for messages whose numbers are taken, and whose payloads are stored. */
+export interface AppendPlan extends Plan {
+  /** In the order of the messages. */
+  readonly numbers: readonly bigint[];
+  /** To be called once the messages are in. */
+  readonly noteDueAgain: () => Promise<void>;
+}
+
+/** `requireFit` refuses what is more pieces than can go in together, before anything is written. */
+export async function planAppend(
+  context: StoreContext,
+  log: Log,
+  messages: readonly Message[],
+  now: number,
+  requireFit: (pieces: number) => void,
+): Promise<AppendPlan> {
   const { table, random } = context;
   const runs = runsByDueTime(messages, now);
   const packed = runs.flatMap(({ dueAt, messages: run }) =>
@@ -40,7 +63,7 @@ export async function append(
     reference === undefined ? [] : [{ reference, parts }],
   );
   const dueAt = earliest(runs);
-  requireOneTransaction(packed.length + runs.filter((run) => run.dueAt !== undefined).length);
+  requireFit(packed.length + runs.filter((run) => run.dueAt !== undefined).length);
   const bytes = packed.reduce((sum, { payload }) => sum + payload.bytes, 0);
   const [{ first, bytesIn }] = await Promise.all([
     takeNumbers(table, log, { count: messages.length, bytes, now }),
@@ -55,12 +78,27 @@ export async function append(
     const store = due === undefined ? 'live' : 'scheduled';
     return { store, sequence: first + BigInt(offset), enqueuedAt: due ?? now, ...rest };
   });
-  await putAll(table, [
-    ...blocks.map((block) => toBlockItem(log, block)),
-    ...dueItems(log, blocks),
-  ]);
-  await afterwards(context, log, first, runs);
-  return messages.map((_, offset) => first + BigInt(offset));
+  return {
+    items: putsOf(table, [
+      ...blocks.map((block) => toBlockItem(log, block)),
+      ...dueItems(log, blocks),
+    ]),
+    numbers: messages.map((_, offset) => first + BigInt(offset)),
+    noteDueAgain: async () => {
+      if (dueAt !== undefined) await noteDue(context, log, dueAt);
+    },
+    done: () => {
+      if (runs.every((run) => run.dueAt !== undefined)) return;
+      // Another sender may have overtaken this one; its block may be remembered as the end.
+      context.fronts.noteBlock(logKey(log), blockSortKey('live', first));
+      context.signal(logKey(log));
+    },
+    refused: () => {
+      for (const { payload } of packed) {
+        context.background(() => deletePayload(table, log, payload));
+      }
+    },
+  };
 }
 
 /** Messages that come due together. */
@@ -99,43 +137,12 @@ function earliest(runs: readonly Run[]): number | undefined {
 }
 
 function requireOneTransaction(pieces: number): void {
-  if (pieces <= TRANSACTION_ITEMS_MAX) return;
+  if (fitsTransaction(pieces)) return;
   throw new BrokerError(
     'ArgumentError',
     `The batch takes ${pieces} pieces to store as one; the limit is ${TRANSACTION_ITEMS_MAX}. Send fewer messages, or fewer scheduled enqueue times, in one batch.`,
     { subCode: '40000' },
   );
-}
-
-/**
- * Writes an item under a key that nobody else uses. A repeated try, after a lost answer, must not undo
- * what receivers have done to it since.
- */
-export async function putNew(table: Table, item: Item): Promise<void> {
-  await table.put(item, { ConditionExpression: 'attribute_not_exists(pk)' });
-}
-
-async function putAll(table: Table, items: readonly Item[]): Promise<void> {
-  const [only] = items;
-  if (only !== undefined && items.length === 1) {
-    await putNew(table, only);
-    return;
-  }
-  await table.transact(items.map((Item) => ({ Put: { TableName: table.name, Item } })));
-}
-
-async function afterwards(
-  context: StoreContext,
-  log: Log,
-  first: bigint,
-  runs: readonly Run[],
-): Promise<void> {
-  const dueAt = earliest(runs);
-  if (dueAt !== undefined) await noteDue(context, log, dueAt);
-  if (runs.every((run) => run.dueAt !== undefined)) return;
-  // Another sender may have overtaken this one; its block may be remembered as the end.
-  context.fronts.noteBlock(logKey(log), blockSortKey('live', first));
-  context.signal(logKey(log));
 }
 
 const NAME_BYTES = 9;

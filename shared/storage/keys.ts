@@ -14,6 +14,7 @@ import type { ItemKey } from './dynamo.ts';
  *                                         s<sequence>            scheduled messages
  *                                         u<due><sequence>       when they come due
  *                                         v<instant><name>       sends to many logs, half done
+ *     <namespace>.y<id>                   y        what a transaction of that id came to
  *
  * `<log>` is m (main), d (dead-letter) or t (transfer dead-letter). `<sequence>` is 12 hex digits.
  */
@@ -89,6 +90,11 @@ export function parseDueSortKey(sortKey: string): { dueAt: number; sequence: big
 /** An intent to write into many logs; such keys sort by time. */
 export function intentSortKey(instant: number, name: string): string {
   return `v${hex(BigInt(instant))}${name}`;
+}
+
+/** What a transaction came to; every one has a collection of its own, so that none waits for another. */
+export function transactionKey(namespace: string, id: string): ItemKey {
+  return { pk: `${namespace}.y${id}`, sk: 'y' };
 }
 
 function hex(value: bigint): string {

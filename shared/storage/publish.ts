@@ -1,10 +1,9 @@
 import { brotliCompressSync, brotliDecompressSync } from 'node:zlib';
 import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
 import { pack, unpack } from 'msgpackr';
-import type { Publication } from '../broker/ports.ts';
+import type { Delivery, Publication } from '../broker/ports.ts';
 import { BrokerError } from '../domain/broker-error.ts';
 import type { Log } from '../domain/log.ts';
-import { putNew } from './append.ts';
 import { type BatchPlace, letGo, removalsOf } from './batch-place.ts';
 import { toBlockItem } from './block-item.ts';
 import { keyOf } from './blocks.ts';
@@ -13,6 +12,8 @@ import { layOut, type Placed } from './deliver.ts';
 import { type Item, type ItemKey, keyItem, TRANSACTION_ITEMS_MAX } from './dynamo.ts';
 import { ITEM_BYTES_MAX } from './item-size.ts';
 import { intentSortKey, logKey } from './keys.ts';
+import { deletePayload } from './payloads.ts';
+import { fitsTransaction, type Plan, putsOf, writeTogether } from './plan.ts';
 import type { StoreContext } from './store-context.ts';
 
 /**
@@ -25,36 +26,53 @@ export async function publish(
   context: StoreContext,
   { owner, deliveries, enqueuedAt, instead: replaced }: Publication,
 ): Promise<void> {
+  const { table } = context;
   const placed = await layOut(context, deliveries, enqueuedAt);
   const place = replaced?.place as BatchPlace | undefined;
   const instead = place === undefined ? [] : removalsOf(context, place);
   const items = placed.map(({ to, block }) => toBlockItem(to, block));
-  const [only] = items;
-  if (items.length + instead.length === 0) return;
-  if (only !== undefined && items.length === 1 && instead.length === 0) {
-    await putNew(context.table, only);
-  } else if (items.length + instead.length <= TRANSACTION_ITEMS_MAX) {
-    const outcome = await context.table.transact([...instead, ...putsOf(context, items)]);
+  if (fitsTransaction(items.length + instead.length)) {
+    const outcome = await writeTogether(table, [...instead, ...putsOf(table, items)]);
     if (!outcome.done) throw superseded();
   } else {
     await publishInSteps(context, owner, items, instead);
   }
-  for (const { to, block } of placed) announce(context, to, block);
+  announce(context, placed);
   if (place !== undefined) letGo(context, place);
+}
+
+/** How messages come into many logs as a part of something larger; their payloads are stored. */
+export async function planDeliveries(
+  context: StoreContext,
+  deliveries: readonly Delivery[],
+  enqueuedAt: number,
+): Promise<Plan> {
+  const { table } = context;
+  const placed = await layOut(context, deliveries, enqueuedAt);
+  return {
+    items: putsOf(
+      table,
+      placed.map(({ to, block }) => toBlockItem(to, block)),
+    ),
+    done: () => announce(context, placed),
+    refused: () => {
+      for (const { to, block } of placed) {
+        context.background(() => deletePayload(table, to, block.payload));
+      }
+    },
+  };
 }
 
 function superseded(): BrokerError {
   return new BrokerError('ConflictInProgress', 'Somebody else has done this meanwhile.');
 }
 
-function announce(context: StoreContext, to: Log, block: Placed['block']): void {
-  const { pk, sk } = keyOf(to, block);
-  context.fronts.noteBlock(pk, sk);
-  context.signal(pk);
-}
-
-function putsOf(context: StoreContext, items: readonly Item[]): TransactWriteItem[] {
-  return items.map((Item) => ({ Put: { TableName: context.table.name, Item } }));
+function announce(context: StoreContext, placed: readonly Placed[]): void {
+  for (const { to, block } of placed) {
+    const { pk, sk } = keyOf(to, block);
+    context.fronts.noteBlock(pk, sk);
+    context.signal(pk);
+  }
 }
 
 /** One place in each transaction is the intent's. */
@@ -86,7 +104,7 @@ async function publishInSteps(
   await context.table.put(plan);
   // The plan counts from here on: together with what it replaces.
   const progress: Item = { ...keyItem(progressKey(plan)), g: { N: '0' } };
-  const outcome = await context.table.transact([...instead, ...putsOf(context, [progress])]);
+  const outcome = await context.table.transact([...instead, ...putsOf(context.table, [progress])]);
   if (!outcome.done) {
     await context.table.delete(keyOfPlan(plan));
     throw superseded();
@@ -121,7 +139,7 @@ async function carryOut(context: StoreContext, plan: Item, doneBefore: number): 
       ConditionExpression: 'g = :done',
       ExpressionAttributeValues: { ':done': { N: String(done) }, ':next': { N: String(done + 1) } },
     };
-    const outcome = await table.transact([{ Update: step }, ...putsOf(context, steps[done] ?? [])]);
+    const outcome = await table.transact([{ Update: step }, ...putsOf(table, steps[done] ?? [])]);
     if (outcome.done) {
       done++;
       continue;

@@ -1,6 +1,7 @@
 import type {
   Broker,
   DeferredOptions,
+  OperationOutcome,
   OperatorAction,
   PeekOptions,
   ReceivedMessage,
@@ -9,6 +10,7 @@ import type {
   SentMessage,
   Settlement,
   SettlementOutcome,
+  Transaction,
 } from '../../shared/broker/broker.ts';
 import { BrokerError, entityNotFound, lockLost } from '../../shared/domain/broker-error.ts';
 import { type EntityPath, pathOf } from '../../shared/domain/entity-path.ts';
@@ -108,6 +110,27 @@ export class FakeBroker implements Broker {
         ? { lockToken, lockedUntil: FAKE_NOW + 2 * LOCK_MS }
         : { lockToken, refusal: lockLost() },
     );
+  }
+
+  /** One operation after the other; nothing is taken back. */
+  async transact({ operations, identity }: Transaction): Promise<readonly OperationOutcome[]> {
+    this.#note('transact', identity);
+    const outcomes = operations.map(async (operation): Promise<OperationOutcome> => {
+      const { kind, path } = operation;
+      if (kind === 'send') {
+        const sent = await this.send(path, operation.messages);
+        return { kind: 'sent', sequenceNumbers: sent.map(({ sequenceNumber: one }) => one) };
+      }
+      if (kind === 'renew') {
+        const [renewal] = await this.renewLocks(path, [operation.lockToken]);
+        if (renewal?.lockedUntil === undefined) throw lockLost();
+        return { kind: 'renewed', lockedUntil: renewal.lockedUntil };
+      }
+      const [settled] = await this.settle(path, [operation.settlement]);
+      if (settled?.refusal !== undefined) throw settled.refusal;
+      return { kind: 'settled' };
+    });
+    return await Promise.all(outcomes);
   }
 
   async cancelScheduled(path: EntityPath, sequenceNumbers: readonly bigint[]): Promise<void> {

@@ -1,0 +1,220 @@
+import type { OperationOutcome } from '../broker/broker.ts';
+import type {
+  StoredTransaction,
+  TransactedSends,
+  TransactedSettlement,
+  TransactedSettlements,
+} from '../broker/ports.ts';
+import type { Block } from '../domain/block.ts';
+import { BrokerError, lockLost } from '../domain/broker-error.ts';
+import type { LockToken } from '../domain/lock-token.ts';
+import { holdsLock } from '../domain/slot.ts';
+import { planAppend } from './append.ts';
+import { fromBlockItem } from './block-item.ts';
+import { keyOf } from './blocks.ts';
+import { TRANSACTION_ITEMS_MAX } from './dynamo.ts';
+import { unknownOutcome } from './failures.ts';
+import { fitsTransaction, type Plan, writeTogether } from './plan.ts';
+import { planDeliveries } from './publish.ts';
+import { planSettlements } from './settle-plan.ts';
+import type { StoreContext } from './store-context.ts';
+import { answerOf, keepOutcomes } from './transaction-record.ts';
+
+/** A block changes under a transaction only while others settle in it; they are soon done. */
+const TRIES_MAX = 10;
+
+/**
+ * Sends and settles, all or nothing, by one write of all that this takes. The blocks are read first:
+ * where a lock is lost, nothing else is begun. Then numbers are taken and payloads stored, and each
+ * block in which messages are settled becomes one part of the write, on the condition that their
+ * locks are live. Where others have changed a block meanwhile, it is read and planned anew.
+ */
+export async function transact(
+  context: StoreContext,
+  transaction: StoredTransaction,
+): Promise<readonly OperationOutcome[]> {
+  const { settling, identity } = transaction;
+  let groups = await readLocked(context, settling);
+  const sending = await planSends(context, await transaction.sends(), transaction.now);
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const attempt = await orGiveUp(sending.plans, () =>
+      planAttempt(context, transaction, sending, groups),
+    );
+    if (attempt !== undefined) {
+      const outcome = await writeTogether(context.table, attempt.items);
+      if (outcome.done) {
+        for (const plan of [...attempt.settlements, ...sending.plans]) plan.done();
+        await noteDueAgain(context, sending);
+        return attempt.outcomes;
+      }
+      if (outcome.isRepeated) throw unknownOutcome();
+      giveUp(attempt.settlements);
+      const answer = outcome.refused.get(RECORD_POSITION);
+      if (identity !== undefined && answer !== undefined) {
+        giveUp(sending.plans);
+        return answerOf(answer, identity);
+      }
+    }
+    groups = await orGiveUp(sending.plans, () => readLocked(context, settling));
+  }
+  giveUp(sending.plans);
+  throw new BrokerError(
+    'TransactionAborted',
+    'Others settle in the same blocks all the time; nothing was done. Try again.',
+  );
+}
+
+/** Settlements of one block, and the block as it was read. */
+interface Group {
+  readonly block: Block;
+  readonly settlements: readonly TransactedSettlement[];
+}
+
+/** Reads the blocks in which messages are settled. Throws MessageLockLost. */
+async function readLocked(
+  context: StoreContext,
+  settling: TransactedSettlements | undefined,
+): Promise<readonly Group[]> {
+  if (settling === undefined) return [];
+  const { log, policy, settlements } = settling;
+  const keys = new Map(settlements.map(({ token }) => [blockOf(token), keyOf(log, at(token))]));
+  const [only, ...others] = keys.values();
+  const items =
+    only !== undefined && others.length === 0
+      ? [await context.table.get(only, { consistent: true })]
+      : await context.table.getMany([...keys.values()], { consistent: true });
+  const now = context.clock.now();
+  const groups = new Map<string, { block: Block; settlements: TransactedSettlement[] }>();
+  for (const item of items) {
+    if (item === undefined) continue;
+    const block = fromBlockItem(item);
+    groups.set(`${block.store}.${block.sequence}`, { block, settlements: [] });
+  }
+  for (const settlement of settlements) {
+    const { token, place } = settlement;
+    const group = groups.get(blockOf(token));
+    const slot = group?.block.slots.get(token.slot);
+    if (!holdsLock(slot, token.tag, policy.rules.epoch, now)) throw lockLost().ofOperation(place);
+    group?.settlements.push(settlement);
+  }
+  return [...groups.values()];
+}
+
+function at({ store, block: sequence }: LockToken) {
+  return { store, sequence };
+}
+
+function blockOf({ store, block }: LockToken): string {
+  return `${store}.${block}`;
+}
+
+/** What is sent: its numbers are taken and its payloads stored. */
+interface Sending {
+  readonly plans: readonly Plan[];
+  readonly numbers: readonly (readonly bigint[])[];
+  readonly noteDueAgain: readonly (() => Promise<void>)[];
+}
+
+async function planSends(
+  context: StoreContext,
+  { appended, deliveries }: TransactedSends,
+  now: number,
+): Promise<Sending> {
+  const [appends, delivery] = await Promise.all([
+    Promise.all(
+      appended.map(({ log, messages }) => planAppend(context, log, messages, now, requireItems)),
+    ),
+    planDeliveries(context, deliveries, now),
+  ]);
+  return {
+    plans: [...appends, delivery],
+    numbers: appends.map(({ numbers }) => numbers),
+    noteDueAgain: appends.map((append) => append.noteDueAgain),
+  };
+}
+
+/** The transaction is done; what fails here is tried once more, behind the answer. */
+async function noteDueAgain(context: StoreContext, sending: Sending): Promise<void> {
+  await Promise.all(
+    sending.noteDueAgain.map(async (note) => {
+      try {
+        await note();
+      } catch {
+        context.background(note);
+      }
+    }),
+  );
+}
+
+interface Attempt {
+  readonly items: Parameters<typeof writeTogether>[1];
+  readonly settlements: readonly Plan[];
+  readonly outcomes: readonly OperationOutcome[];
+}
+
+/** Where the record of a transaction with an identity stands in its write. */
+const RECORD_POSITION = 0;
+
+/** Nothing where a block is gone. */
+async function planAttempt(
+  context: StoreContext,
+  { settling, identity, outcomes: outcomesOf }: StoredTransaction,
+  sending: Sending,
+  groups: readonly Group[],
+): Promise<Attempt | undefined> {
+  const now = context.clock.now();
+  const lockedUntil = now + (settling?.lockMs ?? 0);
+  const planned = await Promise.all(
+    groups.map(({ block, settlements }) =>
+      settling === undefined
+        ? undefined
+        : planSettlements(
+            context,
+            settling.log,
+            block,
+            settlements.map(({ token, action }) => ({
+              token,
+              action: action.kind === 'renew' ? { kind: 'renew', until: lockedUntil } : action,
+            })),
+            settling.policy,
+            now,
+          ),
+    ),
+  );
+  const settlements = planned.filter((plan) => plan !== undefined);
+  const outcomes = outcomesOf({ numbers: sending.numbers, lockedUntil });
+  const record = identity === undefined ? [] : [keepOutcomes(context, identity, outcomes)];
+  const items = [...record, ...[...settlements, ...sending.plans].flatMap((plan) => plan.items)];
+  const isWhole = settlements.length === planned.length;
+  return await orGiveUp(settlements, () => {
+    requireItems(items.length);
+    if (!isWhole) giveUp(settlements);
+    return isWhole ? { items, settlements, outcomes } : undefined;
+  });
+}
+
+function requireItems(items: number): void {
+  if (fitsTransaction(items)) return;
+  throw new BrokerError(
+    'InvalidOperation',
+    `The transaction takes ${items} writes; the limit is ${TRANSACTION_ITEMS_MAX}. Each block of messages that is sent to, or settled in, an entity is one, and each copy in a subscription: put less into one transaction.`,
+  );
+}
+
+/** Clears away what plans have stored that will never be carried out. */
+function giveUp(plans: readonly Plan[]): void {
+  for (const plan of plans) plan.refused();
+}
+
+/** Does work before the write: where that fails, what was stored for it is cleared away. */
+async function orGiveUp<Value>(
+  plans: readonly Plan[],
+  work: () => Value | Promise<Value>,
+): Promise<Value> {
+  try {
+    return await work();
+  } catch (error) {
+    giveUp(plans);
+    throw error;
+  }
+}
