@@ -88,6 +88,7 @@ async function findSettling(
   const [first] = asked;
   if (first === undefined) return undefined;
   const { path } = first.operation;
+  const entity = await inOperation(first.place, () => findReceivable(parts, path));
   const stranger = asked.find(
     ({ operation }) => operation.path.key !== path.key || operation.path.subQueue !== path.subQueue,
   );
@@ -98,7 +99,6 @@ async function findSettling(
       { operation: stranger.place },
     );
   }
-  const entity = await inOperation(first.place, () => findReceivable(parts, path));
   const settlements = await Promise.all(
     asked.map(({ operation, place }) =>
       inOperation(place, () => readSettlement(entity, operation, place)),
