@@ -3,7 +3,6 @@ import { Management } from '../../shared/broker/management.ts';
 import { DynamoRuleStore } from '../../shared/storage/rule-store.ts';
 import { contractRoutes } from '../contract/app.ts';
 import { manageRoutes } from '../manage/app.ts';
-import { transactionRoutes } from '../manage/transactions.ts';
 import { receiveRoutes } from '../receive/app.ts';
 import { sendRoutes } from '../send/app.ts';
 import { settleRoutes } from '../settle/app.ts';
@@ -44,7 +43,6 @@ export function compose(settings: ComposeSettings): Composition {
     sendRoutes(parts),
     receiveRoutes(parts),
     settleRoutes(parts),
-    transactionRoutes(parts),
     contractRoutes(),
     manageRoutes({ ...parts, management }),
   );

@@ -8,12 +8,8 @@ import type { Log } from '../domain/log.ts';
 import type { LogPolicy } from '../domain/log-policy.ts';
 import type { LockedMessage, Message, StoredMessage } from '../domain/message.ts';
 import type { Rule } from '../filters/rule.ts';
-import type {
-  DeadLetterAction,
-  OperationOutcome,
-  SettlementAction,
-  TransactionIdentity,
-} from './broker.ts';
+import type { DeadLetterAction, SettlementAction } from './broker.ts';
+import type { TransactionStore } from './transaction-ports.ts';
 
 /** Keeps what is known of entities. Paths are lower-case keys as of `parseEntityPath`. */
 export interface EntityStore {
@@ -136,55 +132,11 @@ export interface TokenSettlement {
   readonly action: SettlementAction;
 }
 
-/** A settlement in a transaction. */
-export interface TransactedSettlement {
-  /** Its place among the operations. */
-  readonly place: number;
-  readonly token: LockToken;
-  readonly action: SettlementAction | { readonly kind: 'renew' };
-}
-
-/** The settlements of a transaction: of messages of one log, each named once. */
-export interface TransactedSettlements {
-  readonly log: Log;
-  readonly policy: LogPolicy;
-  readonly lockMs: number;
-  readonly settlements: readonly TransactedSettlement[];
-}
-
-/** What a transaction sends. */
-export interface TransactedSends {
-  /** To the ends of logs, or among their scheduled messages. */
-  readonly appended: readonly { readonly log: Log; readonly messages: readonly Message[] }[];
-  /** Under numbers that are taken already. */
-  readonly deliveries: readonly Delivery[];
-}
-
-/** A transaction on its way into the store. */
-export interface StoredTransaction {
-  /** Epoch ms. */
-  readonly now: number;
-  readonly settling: TransactedSettlements | undefined;
-  /** Asked for once all locks have been seen to be live, since numbers are then taken. */
-  readonly sends: () => Promise<TransactedSends>;
-  readonly identity: TransactionIdentity | undefined;
-  /** What the operations come to. */
-  readonly outcomes: (facts: TransactionFacts) => readonly OperationOutcome[];
-}
-
-/** What is known once a transaction is written. */
-export interface TransactionFacts {
-  /** Of what was appended, in that order, without the partition. */
-  readonly numbers: readonly (readonly bigint[])[];
-  /** The end of the locks that were renewed, epoch ms. */
-  readonly lockedUntil: number;
-}
-
 /**
  * Keeps messages. Each method is carried out by conditional writes that decide; what is passed in
  * may be a few seconds old. All throw ServiceBusy and ServiceTimeout.
  */
-export interface MessageStore {
+export interface MessageStore extends TransactionStore {
   /** Whether an entity can take more, and how large it is now at most, in bytes. */
   hasRoom(
     entity: Entity,
@@ -215,21 +167,6 @@ export interface MessageStore {
     settlements: readonly TokenSettlement[],
     policy: LogPolicy,
   ): Promise<readonly (BrokerError | undefined)[]>;
-  /**
-   * Carries out a transaction: all of it or nothing. Throws MessageLockLost, TransactionAborted,
-   * InvalidOperation.
-   */
-  transact(transaction: StoredTransaction): Promise<readonly OperationOutcome[]>;
-  /** What a transaction came to that was carried out before; throws what it was refused for. */
-  recall(identity: TransactionIdentity): Promise<readonly OperationOutcome[] | undefined>;
-  /**
-   * The truth about a transaction that has just been refused: another attempt of it may have been
-   * carried out. A lost lock is kept as its answer, so that none that is still under way can be.
-   */
-  conclude(
-    identity: TransactionIdentity,
-    refusal: BrokerError,
-  ): Promise<readonly OperationOutcome[] | undefined>;
   /** Starts locks anew; for each the new end (epoch ms), or a refusal. In order. */
   renew(
     log: Log,

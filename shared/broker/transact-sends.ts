@@ -11,9 +11,9 @@ import { findEntity } from './addressed.ts';
 import type { OperationOutcome, TransactionOperation } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
 import { inOperation } from './in-operation.ts';
-import type { TransactedSends, TransactionFacts } from './ports.ts';
 import { route } from './route.ts';
 import { admit, requireSendPath, staysHere } from './send.ts';
+import type { TransactedSends, TransactionFacts } from './transaction-ports.ts';
 
 /** The entity through which a transaction sends to others. */
 export interface Via {

@@ -10,9 +10,10 @@ import type { OperationOutcome, Transaction, TransactionOperation } from './brok
 import type { BrokerParts } from './broker-parts.ts';
 import { sendOn } from './forward-pending.ts';
 import { inOperation } from './in-operation.ts';
-import type { TransactedSettlement, TransactedSettlements } from './ports.ts';
+
 import { mayDeadLetter, readToken, requireAction } from './settle.ts';
 import { outcomesOf, prepareSends, takeSends, type Via } from './transact-sends.ts';
+import type { TransactedSettlement, TransactedSettlements } from './transaction-ports.ts';
 
 /** Carries out operations, all or none; see `Broker.transact`. */
 export async function transact(

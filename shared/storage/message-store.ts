@@ -9,9 +9,9 @@ import type {
   RemoveBeforeRequest,
   ResubmitRequest,
   RoomRequest,
-  StoredTransaction,
   TokenSettlement,
 } from '../broker/ports.ts';
+import type { StoredTransaction } from '../broker/transaction-ports.ts';
 import type { BlockRules } from '../domain/block.ts';
 import type { BrokerError } from '../domain/broker-error.ts';
 import type { Entity } from '../domain/entity.ts';

@@ -4,7 +4,7 @@ import type {
   TransactedSends,
   TransactedSettlement,
   TransactedSettlements,
-} from '../broker/ports.ts';
+} from '../broker/transaction-ports.ts';
 import type { Block } from '../domain/block.ts';
 import { BrokerError, lockLost } from '../domain/broker-error.ts';
 import type { LockToken } from '../domain/lock-token.ts';
@@ -20,47 +20,45 @@ import { planSettlements } from './settle-plan.ts';
 import type { StoreContext } from './store-context.ts';
 import { answerOf, keepOutcomes } from './transaction-record.ts';
 
-/** A block changes under a transaction only while others settle in it; they are soon done. */
-const TRIES_MAX = 10;
-
 /**
  * Sends and settles, all or nothing, by one write of all that this takes. The blocks are read first:
  * where a lock is lost, nothing else is begun. Then numbers are taken and payloads stored, and each
  * block in which messages are settled becomes one part of the write, on the condition that their
- * locks are live. Where others have changed a block meanwhile, it is read and planned anew.
+ * locks are live. What others do in these blocks meanwhile does not stand in its way.
  */
 export async function transact(
   context: StoreContext,
   transaction: StoredTransaction,
 ): Promise<readonly OperationOutcome[]> {
   const { settling, identity } = transaction;
-  let groups = await readLocked(context, settling);
+  const groups = await readLocked(context, settling);
   const sending = await planSends(context, await transaction.sends(), transaction.now);
-  for (let tries = 0; tries < TRIES_MAX; tries++) {
-    const attempt = await orGiveUp(sending.plans, () =>
-      planAttempt(context, transaction, sending, groups),
-    );
-    if (attempt !== undefined) {
-      const outcome = await writeTogether(context.table, attempt.items);
-      if (outcome.done) {
-        for (const plan of [...attempt.settlements, ...sending.plans]) plan.done();
-        await noteDueAgain(context, sending);
-        return attempt.outcomes;
-      }
-      if (outcome.isRepeated) throw unknownOutcome();
-      giveUp(attempt.settlements);
-      const answer = outcome.refused.get(RECORD_POSITION);
-      if (identity !== undefined && answer !== undefined) {
-        giveUp(sending.plans);
-        return answerOf(answer, identity);
-      }
-    }
-    groups = await orGiveUp(sending.plans, () => readLocked(context, settling));
+  const attempt = await orGiveUp(sending.plans, () =>
+    planAttempt(context, transaction, sending, groups),
+  );
+  const plans = [...attempt.settlements, ...sending.plans];
+  const outcome = await writeTogether(context.table, attempt.items);
+  if (outcome.done) {
+    for (const plan of plans) plan.done();
+    await noteDueAgain(context, sending);
+    return attempt.outcomes;
   }
-  giveUp(sending.plans);
+  if (outcome.isRepeated) throw unknownOutcome();
+  giveUp(plans);
+  const answer = outcome.refused.get(RECORD_POSITION);
+  if (identity !== undefined && answer !== undefined) return answerOf(answer, identity);
+  return await refuse(context, settling);
+}
+
+/** Says which lock was lost after all. Throws MessageLockLost, or TransactionAborted if none was. */
+async function refuse(
+  context: StoreContext,
+  settling: TransactedSettlements | undefined,
+): Promise<never> {
+  await readLocked(context, settling);
   throw new BrokerError(
     'TransactionAborted',
-    'Others settle in the same blocks all the time; nothing was done. Try again.',
+    'Somebody else was at work on the same messages; nothing was done. Try again.',
   );
 }
 
@@ -155,13 +153,12 @@ interface Attempt {
 /** Where the record of a transaction with an identity stands in its write. */
 const RECORD_POSITION = 0;
 
-/** Nothing where a block is gone. */
 async function planAttempt(
   context: StoreContext,
   { settling, identity, outcomes: outcomesOf }: StoredTransaction,
   sending: Sending,
   groups: readonly Group[],
-): Promise<Attempt | undefined> {
+): Promise<Attempt> {
   const now = context.clock.now();
   const lockedUntil = now + (settling?.lockMs ?? 0);
   const planned = await Promise.all(
@@ -185,11 +182,11 @@ async function planAttempt(
   const outcomes = outcomesOf({ numbers: sending.numbers, lockedUntil });
   const record = identity === undefined ? [] : [keepOutcomes(context, identity, outcomes)];
   const items = [...record, ...[...settlements, ...sending.plans].flatMap((plan) => plan.items)];
-  const isWhole = settlements.length === planned.length;
-  return await orGiveUp(settlements, () => {
+  return await orGiveUp(settlements, async () => {
+    // Where a block is gone, and the payload of its messages with it, so are their locks.
+    if (settlements.length < planned.length) return await refuse(context, settling);
     requireItems(items.length);
-    if (!isWhole) giveUp(settlements);
-    return isWhole ? { items, settlements, outcomes } : undefined;
+    return { items, settlements, outcomes };
   });
 }
 

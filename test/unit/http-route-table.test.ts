@@ -6,7 +6,6 @@ import { runtimeApp } from '../../lambdas/http/app.ts';
 import { ROUTES, type Route } from '../../lambdas/http/route-table.ts';
 import { createSasToken } from '../../lambdas/http/sas-token.ts';
 import { manageRoutes } from '../../lambdas/manage/app.ts';
-import { transactionRoutes } from '../../lambdas/manage/transactions.ts';
 import { receiveRoutes } from '../../lambdas/receive/app.ts';
 import { sendRoutes } from '../../lambdas/send/app.ts';
 import { settleRoutes } from '../../lambdas/settle/app.ts';
@@ -46,9 +45,7 @@ function startAll(...rights: readonly AccessRight[]) {
     broker: new FakeBroker(['q']),
     namespaceKeys: { rules: async () => [rule('some', ...rights)] },
   };
-  const groups = [sendRoutes, receiveRoutes, settleRoutes, transactionRoutes].map((routes) =>
-    routes(parts),
-  );
+  const groups = [sendRoutes, receiveRoutes, settleRoutes].map((routes) => routes(parts));
   return runtimeApp(parts, ...groups, contractRoutes(), manageRoutes(parts));
 }
 

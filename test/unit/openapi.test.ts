@@ -7,7 +7,6 @@ import { openApiDocument } from '../../lambdas/contract/openapi.ts';
 import { runtimeApp } from '../../lambdas/http/app.ts';
 import { ROUTES, type Route } from '../../lambdas/http/route-table.ts';
 import { manageRoutes } from '../../lambdas/manage/app.ts';
-import { transactionRoutes } from '../../lambdas/manage/transactions.ts';
 import { receiveRoutes } from '../../lambdas/receive/app.ts';
 import { sendRoutes } from '../../lambdas/send/app.ts';
 import { settleRoutes } from '../../lambdas/settle/app.ts';
@@ -149,9 +148,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 /** Everything over stores in memory: a queue, a topic and a subscription, and two messages. */
 async function startWithAll({ path, method }: Described) {
   const parts = { ...fakeManageParts(ROOT), broker: new FakeBroker(['orders', DEAD]) };
-  const groups = [sendRoutes, receiveRoutes, settleRoutes, transactionRoutes].map((routes) =>
-    routes(parts),
-  );
+  const groups = [sendRoutes, receiveRoutes, settleRoutes].map((routes) => routes(parts));
   const app = runtimeApp(parts, ...groups, contractRoutes(), manageRoutes(parts));
   const call = async (verb: string, address: string, init: RequestInit = {}) =>
     app.request(`http://localhost:5300/${address}`, {
