@@ -49,7 +49,8 @@ export async function authorizeAt(
   rights: readonly AccessRight[],
 ): Promise<void> {
   if (request instanceof IamRequest) return;
-  const address = new URL(`/${path.name}`, request.url);
+  // Encoded as one segment, so that no name can be taken for a way to another one.
+  const address = new URL(`/${encodeURIComponent(path.name)}`, request.url);
   const asked = new Request(address, { headers: request.headers });
   await authorize(parts, asked, path, rights);
 }

@@ -7,6 +7,7 @@ import type {
 } from '../broker/transaction-ports.ts';
 import type { Block } from '../domain/block.ts';
 import { BrokerError, lockLost } from '../domain/broker-error.ts';
+import { MEGABYTE } from '../domain/limits.ts';
 import type { LockToken } from '../domain/lock-token.ts';
 import { holdsLock } from '../domain/slot.ts';
 import { planAppend } from './append.ts';
@@ -14,6 +15,7 @@ import { fromBlockItem } from './block-item.ts';
 import { keyOf } from './blocks.ts';
 import { TRANSACTION_ITEMS_MAX } from './dynamo.ts';
 import { unknownOutcome } from './failures.ts';
+import { itemSize } from './item-size.ts';
 import { fitsTransaction, type Plan, writeTogether } from './plan.ts';
 import { planDeliveries } from './publish.ts';
 import { planSettlements } from './settle-plan.ts';
@@ -186,6 +188,7 @@ async function planAttempt(
     // Where a block is gone, and the payload of its messages with it, so are their locks.
     if (settlements.length < planned.length) return await refuse(context, settling);
     requireItems(items.length);
+    requireBytes(items, groups);
     return { items, settlements, outcomes };
   });
 }
@@ -195,6 +198,26 @@ function requireItems(items: number): void {
   throw new BrokerError(
     'InvalidOperation',
     `The transaction takes ${items} writes; the limit is ${TRANSACTION_ITEMS_MAX}. Each block of messages that is sent to, or settled in, an entity is one, and each copy in a subscription: put less into one transaction.`,
+  );
+}
+
+/** The service takes 4 MB in one write, and counts what is there as well as what comes. */
+const BYTES_MAX = 3.5 * MEGABYTE;
+
+/** Blocks are small, unless many messages get large properties as they are settled. */
+function requireBytes(items: Attempt['items'], groups: readonly Group[]): void {
+  const coming = items.map(({ Put, Update }) =>
+    itemSize(Put?.Item ?? Update?.ExpressionAttributeValues ?? {}),
+  );
+  const there = groups.map(({ block: { payload } }) => {
+    const { inline, overlay } = payload;
+    return (inline?.byteLength ?? 0) + (overlay?.byteLength ?? 0);
+  });
+  const bytes = [...coming, ...there].reduce((sum, one) => sum + one, 0);
+  if (bytes <= BYTES_MAX) return;
+  throw new BrokerError(
+    'InvalidOperation',
+    `The transaction writes ${bytes} bytes beside the bodies of its messages; the limit is ${BYTES_MAX}. Settle fewer messages with large properties in one transaction.`,
   );
 }
 

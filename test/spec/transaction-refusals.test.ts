@@ -153,6 +153,22 @@ test('a body that cannot be read is refused in JSON, with a sentence', async (t)
   assert.ok(answer.status < 500, answer.text.slice(0, 300));
 });
 
+test('a transaction of more bytes than can be written at once is refused', async (t) => {
+  const broker = await startQueue(t);
+  for (let i = 0; i < 75; i++) expectStatus(await broker.send('q', `${i}`), 201);
+  const held = await broker.peekLockMany('q', 75);
+  const properties = { a: 'x'.repeat(30_000), b: 'y'.repeat(30_000) };
+  const operations = held.map((message) => settling('abandon', 'q', message, { properties }));
+  const refusal = await requireRefused(t, broker, operations, {
+    status: 400,
+    code: 'InvalidOperation',
+  });
+  assert.match(refusal.message, /bytes/);
+  await commit(broker, operations.slice(0, 50));
+  const [first] = await broker.peekLockMany('q', 1);
+  assert.deepEqual(first?.properties, properties);
+});
+
 test('an id may be any text of up to 128 characters', async (t) => {
   const broker = await startQueue(t);
   for (const id of [
