@@ -86,6 +86,7 @@ export function composeParts(settings: ComposeSettings): ComposedParts {
     messages: new DynamoMessageStore(context, (entity) => counts.sizeOf(entity)),
     arrivals: stores.signals,
     turns: new PartitionTurns(random, monotonicNow),
+    namespace: { name: namespace, tier: settings.tier ?? 'Standard' },
     clock,
     random,
     monotonicNow,
@@ -133,6 +134,7 @@ function composeStores(settings: ComposeSettings) {
   const background = new BackgroundWork(reportFault);
   const later = (work: () => Promise<void>) => background.add(work);
   const context: StoreContext = {
+    namespace,
     table: new Table(client, tables.messages, meter),
     clock,
     random,

@@ -45,12 +45,34 @@ export async function requireSasToken(
   if (rules.length === 0) {
     throw refusal('40103', 'InvalidSignature: The token has an invalid signature.');
   }
-  if (!rules.some((rule) => rights.some((right) => rule.rights.includes(right)))) {
-    throw new BrokerError(
-      'Unauthenticated',
-      `Unauthorized access. '${rights.join("' or '")}' claim(s) are required to perform this operation. Resource: '${resourceOf(request)}'.`,
-    );
-  }
+  requireRights(request, rules, rights);
+}
+
+function requireRights(
+  request: Request,
+  rules: readonly AuthorizationRule[],
+  rights: readonly AccessRight[],
+): void {
+  if (rules.some((rule) => rights.some((right) => rule.rights.includes(right)))) return;
+  throw new BrokerError(
+    'Unauthenticated',
+    `Unauthorized access. '${rights.join("' or '")}' claim(s) are required to perform this operation. Resource: '${resourceOf(request)}'.`,
+  );
+}
+
+/**
+ * Throws Unauthenticated unless the token of a request may be good for one of these rights on some
+ * entity: it is whole, has not expired, and if a rule of the namespace has signed it, that has one.
+ */
+export async function requireLikelyToken(
+  parts: AuthParts,
+  request: Request,
+  rights: readonly AccessRight[],
+): Promise<void> {
+  const token = parseSasToken(request.headers.get('authorization'));
+  requireNotExpired(token, parts.clock.now());
+  const rules = await signingRules(parts, token, undefined);
+  if (rules.length > 0) requireRights(request, rules, rights);
 }
 
 /** What a token is made of. */

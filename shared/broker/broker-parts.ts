@@ -1,4 +1,5 @@
 import type { Clock, RandomSource } from '../domain/clock.ts';
+import type { TieredNamespace } from '../domain/description-tier.ts';
 import type { PartitionTurns } from './partition-turns.ts';
 import type {
   Activity,
@@ -20,6 +21,7 @@ export interface BrokerParts {
   readonly whereabouts: Whereabouts;
   readonly turns: PartitionTurns;
   readonly activity: Activity;
+  readonly namespace: TieredNamespace;
   readonly clock: Clock;
   readonly random: RandomSource;
   /** Milliseconds that only ever go on, for waits; not the clock that users may move. */

@@ -24,7 +24,7 @@ import type {
 } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
 import { forwardTopicDue, sendOn } from './forward-pending.ts';
-import { mayDeadLetter, requireAction } from './settlement-rules.ts';
+import { mayDeadLetter, noDelayInSession, requireAction } from './settlement-rules.ts';
 
 /** What is done to messages inside a session. */
 
@@ -123,7 +123,7 @@ export async function settleInSession(
   const admitted = settlements.flatMap(({ lockToken, action }, place) => {
     try {
       requireAction(path, action);
-      if (action.kind === 'abandon' && action.delayMs !== undefined) throw noDelay();
+      if (action.kind === 'abandon' && action.delayMs !== undefined) throw noDelayInSession();
       const token = parseLockToken(lockToken);
       const tenure = rules.holder?.tenure;
       if (tenure === undefined || !isUnder(token.tag, tenure)) throw sessionLockLost();
@@ -145,18 +145,12 @@ export async function settleInSession(
     outcomes[place] =
       refusal === undefined ? { lockToken } : { lockToken, refusal: inSessionWords(refusal) };
   }
-  if (mayDeadLetter(entity, settlements)) await sendOn(parts, entity, [log.partition]);
+  const actions = settlements.map(({ action }) => action);
+  if (mayDeadLetter(entity, actions)) await sendOn(parts, entity, [log.partition]);
   return outcomes;
 }
 
 /** Inside a session a lost lock is the session's (semantics §4.2). */
 function inSessionWords(refusal: BrokerError): BrokerError {
   return refusal.code === 'MessageLockLost' ? sessionLockLost() : refusal;
-}
-
-function noDelay(): BrokerError {
-  return new BrokerError(
-    'InvalidOperation',
-    'A message of a session cannot be set aside for a time: its order is strict. Defer it, or give the session back.',
-  );
 }

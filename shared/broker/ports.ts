@@ -10,6 +10,7 @@ import type { LockedMessage, Message, StoredMessage } from '../domain/message.ts
 import type { Rule } from '../filters/rule.ts';
 import type { DeadLetterAction, SettlementAction } from './broker.ts';
 import type { OnceRequest, StoreChosen } from './duplicate-ports.ts';
+import type { TransactionStore } from './transaction-ports.ts';
 
 /** Keeps what is known of entities. Paths are lower-case keys as of `parseEntityPath`. */
 export interface EntityStore {
@@ -154,7 +155,7 @@ export interface TokenSettlement {
  * Keeps messages. Each method is carried out by conditional writes that decide; what is passed in
  * may be a few seconds old. All throw ServiceBusy and ServiceTimeout.
  */
-export interface MessageStore {
+export interface MessageStore extends TransactionStore {
   /** Whether an entity can take more, and how large it is now at most, in bytes. */
   hasRoom(
     entity: Entity,

@@ -41,7 +41,8 @@ export async function send(
   }
 }
 
-function requireSendPath(path: EntityPath): void {
+/** Refuses a path to which nothing can be sent. Throws InvalidOperation. */
+export function requireSendPath(path: EntityPath): void {
   if (path.subQueue !== 'main') {
     throw new BrokerError(
       'InvalidOperation',
@@ -62,27 +63,46 @@ async function sendTo(
   entity: Entity,
   outgoing: readonly OutgoingMessage[],
 ): Promise<readonly SentMessage[]> {
+  const { messages, detection, settings } = await admit(parts, entity, outgoing);
+  // By what the sender said: a MessageId that it did not choose is no key.
+  const key = partitionsOf(entity) > 1 ? sharedPartitionKey(outgoing, settings) : undefined;
+  const place = placeFor(parts, entity, key);
+  return await withoutRepetitions(detection, messages, (once) =>
+    staysHere(entity)
+      ? store(parts, entity, place, once, detection)
+      : distribute(parts, entity, place, once, detection),
+  );
+}
+
+/** What an entity takes from a sender. */
+export interface Admitted {
+  readonly messages: readonly Message[];
+  readonly settings: IngressSettings;
+  readonly detection: Detection | undefined;
+}
+
+/** Messages as an entity takes them from a sender; what it does not take is refused as `send` says. */
+export async function admit(
+  parts: BrokerParts,
+  entity: Entity,
+  outgoing: readonly OutgoingMessage[],
+): Promise<Admitted> {
   const { description } = entity;
   requireSendable(entity);
   if (description.kind === 'subscription') throw notASender();
-  if (description.kind === 'queue' && description.requiresSession) {
-    requireSessionIds(outgoing);
-  }
+  if (description.kind === 'queue' && description.requiresSession) requireSessionIds(outgoing);
   requireSendableMessages(outgoing, description);
-  // Asked before identities are given: a MessageId that the sender did not choose is no key.
-  const key = partitionsOf(entity) > 1 ? sharedPartitionKey(outgoing, description) : undefined;
   const messages = withIdentity(parts.random, outgoing).map((message) =>
     lowerTimeToLive(message, description.defaultTimeToLiveMs),
   );
   await requireRoom(parts, entity, description, messages);
-  const place = placeFor(parts, entity, key);
-  const staysHere = description.kind === 'queue' && description.forwardTo === undefined;
   const detection = detectionOf(entity, description, outgoing, messages);
-  return await withoutRepetitions(detection, messages, (once) =>
-    staysHere
-      ? store(parts, entity, place, once, detection)
-      : distribute(parts, entity, place, once, detection),
-  );
+  return { messages, settings: description, detection };
+}
+
+/** Whether what is sent to an entity is stored in it; otherwise it goes on at once. */
+export function staysHere({ description }: Entity): boolean {
+  return description.kind === 'queue' && description.forwardTo === undefined;
 }
 
 async function store(

@@ -39,7 +39,8 @@ export async function settle(
       return refusals.map((refusal) => (refusal === undefined ? {} : { refusal }));
     },
   );
-  if (mayDeadLetter(entity, settlements)) await sendOn(parts, entity, [...touched]);
+  const actions = settlements.map(({ action }) => action);
+  if (mayDeadLetter(entity, actions)) await sendOn(parts, entity, [...touched]);
   return outcomes;
 }
 
@@ -123,7 +124,7 @@ async function perPartition<Item extends { readonly lockToken: string }, Outcome
  * Reads a token. One of an earlier epoch was taken before a property of the entity changed, which
  * ended its lock (semantics §4.2).
  */
-function readToken(entity: Receivable, lockToken: string): LockToken {
+export function readToken(entity: Receivable, lockToken: string): LockToken {
   const token = parseLockToken(lockToken);
   if (!isOfEpoch(token.tag, entity.epoch) || token.partition >= partitionsOf(entity)) {
     throw lockLost();

@@ -89,6 +89,12 @@ function basicTimeToLive({ defaultTimeToLiveMs: ms = Infinity }: Said, { name }:
   );
 }
 
+/** Throws ArgumentError where the tier has no transactions (semantics §9). */
+export function requireTransactions(namespace: TieredNamespace): void {
+  if (namespace.tier !== 'Basic') return;
+  throw refusal("Transactions can't be used", namespace, ['Standard', 'Premium']);
+}
+
 /** Partitioned entities have two partitions here, and the size they are given is that of both. */
 function withinPremium<S extends Said>(said: S, act: Act): S {
   if (said.kind === 'subscription') return said;

@@ -1,5 +1,6 @@
 import type { Put, TransactWriteItem } from '@aws-sdk/client-dynamodb';
 import type { Table } from './dynamo.ts';
+import { writeTogether } from './plan.ts';
 
 /**
  * Decides whether messages may be stored: a write that is part of their transaction. `first` is the
@@ -12,7 +13,15 @@ export type Guard = (first: bigint | undefined) => Put;
  * transaction, whose answer was lost: then that one is found, and nothing that was written for it may
  * be deleted.
  */
-export class GuardRefused extends Error {}
+export class GuardRefused extends Error {
+  /** Whose refusal it is; absent = of whoever is at it. */
+  readonly guard: Guard | undefined;
+
+  constructor(guard?: Guard) {
+    super('Somebody else has decided about the same messages.');
+    this.guard = guard;
+  }
+}
 
 /**
  * Writes in one transaction, under a guard if there is one. False = some other condition did not hold.
@@ -24,9 +33,9 @@ export async function transactUnder(
   first: bigint | undefined,
   writes: readonly TransactWriteItem[],
 ): Promise<boolean> {
-  if (guard === undefined) return (await table.transact(writes)).done;
+  if (guard === undefined) return (await writeTogether(table, writes)).done;
   const outcome = await table.transact([{ Put: guard(first) }, ...writes]);
   if (outcome.done) return true;
   if (!outcome.refused.has(0)) return false;
-  throw new GuardRefused('Somebody else has decided about the same messages.');
+  throw new GuardRefused(guard);
 }

@@ -18,6 +18,7 @@ import type { ItemKey } from './dynamo.ts';
  *                                         v<instant><name>       sends to many logs, half done
  *     <entity>.x<key>                     x                      messages that are known again
  *     <entity>.y<name>                    y                      whether a batch of them was stored
+ *     <namespace>.z<id>                   z                      what a transaction of that id came to
  *
  * Where messages lie by session, `/<session>/` stands before the keys of its blocks.
  *
@@ -160,6 +161,11 @@ export function duplicateKey(entityId: string, key: string): ItemKey {
 /** What tells whether a batch of such messages was stored. */
 export function verdictKey(entityId: string, name: string): ItemKey {
   return { pk: `${entityId}.y${name}`, sk: 'y' };
+}
+
+/** What a transaction came to; every one has a collection of its own, so that none waits for another. */
+export function transactionKey(namespace: string, id: string): ItemKey {
+  return { pk: `${namespace}.z${id}`, sk: 'z' };
 }
 
 function hex(value: bigint): string {

@@ -1,4 +1,4 @@
-import type { DeadLetterAction } from '../broker/broker.ts';
+import type { DeadLetterAction, TransactionIdentity } from '../broker/broker.ts';
 import type { OnceRequest, StoreChosen } from '../broker/duplicate-ports.ts';
 import type {
   ClaimRequest,
@@ -12,7 +12,9 @@ import type {
   RoomRequest,
   TokenSettlement,
 } from '../broker/ports.ts';
+import type { StoredTransaction } from '../broker/transaction-ports.ts';
 import type { BlockRules } from '../domain/block.ts';
+import type { BrokerError } from '../domain/broker-error.ts';
 import type { Entity } from '../domain/entity.ts';
 import type { LockToken } from '../domain/lock-token.ts';
 import type { Log } from '../domain/log.ts';
@@ -38,6 +40,8 @@ import { renew, settle } from './settle.ts';
 import { settleLapsed } from './settle-lapsed.ts';
 import type { StoreContext } from './store-context.ts';
 import { storeOnce } from './store-once.ts';
+import { transact } from './transact.ts';
+import { conclude, recall } from './transaction-record.ts';
 
 /** Not sooner: the sweep that leaves something has to strike off the entry it works on. */
 const LEFT_FOR_MS = 60_000;
@@ -100,6 +104,18 @@ export class DynamoMessageStore implements MessageStore {
 
   settle(log: Log, settlements: readonly TokenSettlement[], policy: LogPolicy) {
     return settle(this.#context, log, settlements, policy);
+  }
+
+  transact(transaction: StoredTransaction) {
+    return transact(this.#context, transaction);
+  }
+
+  recall(identity: TransactionIdentity) {
+    return recall(this.#context, identity);
+  }
+
+  conclude(identity: TransactionIdentity, refusal: BrokerError) {
+    return conclude(this.#context, identity, refusal);
   }
 
   renew(log: Log, tokens: readonly LockToken[], lockMs: number, rules: BlockRules) {

@@ -37,10 +37,11 @@ export async function storeOnce(
   const sender = payloadName(context.random);
   for (let tries = 0; ; tries++) {
     await pauseBeforeRetry(tries, CONFLICT_TRIES_MAX);
+    const attempt = new Attempt(context, request, `${sender}.${tries}`);
     try {
-      return await new Attempt(context, request, `${sender}.${tries}`).carryOut(store);
+      return await attempt.carryOut(store);
     } catch (error) {
-      if (!(error instanceof GuardRefused)) throw error;
+      if (!(error instanceof GuardRefused) || !attempt.isAbout(error)) throw error;
     }
   }
 }
@@ -80,6 +81,7 @@ class Attempt {
   readonly #keyed: readonly Keyed[];
   readonly #now: number;
   readonly #verdicts = new Map<string, Promise<Verdict>>();
+  #guard: Guard | undefined;
 
   constructor(context: StoreContext, request: OnceRequest, name: string) {
     this.#context = context;
@@ -89,6 +91,11 @@ class Attempt {
       key === undefined ? [] : [{ place, key }],
     );
     this.#now = context.clock.now();
+  }
+
+  /** A write may stand under guards of several attempts; each begins anew where its own refused. */
+  isAbout({ guard }: GuardRefused): boolean {
+    return guard === undefined || guard === this.#guard;
   }
 
   async carryOut(store: StoreChosen): Promise<readonly (bigint | undefined)[]> {
@@ -122,6 +129,7 @@ class Attempt {
     guard: Guard | undefined,
   ): Promise<readonly (bigint | undefined)[]> {
     const { candidates } = this.#request;
+    this.#guard = guard;
     const places = [...candidates.keys()].filter((place) => !originals.has(place));
     const stored = places.length === 0 ? [] : await store(places, guard);
     await this.#noteDueAgain(originals);
@@ -188,7 +196,8 @@ class Attempt {
       if (standing.kind === 'known') return standing;
       givenUp = standing.givenUp;
     }
-    throw new GuardRefused('Others write the same record all the time.');
+    // Others write the same record all the time.
+    throw new GuardRefused();
   }
 
   async #standing(item: Item | undefined): Promise<Standing> {

@@ -1,4 +1,9 @@
-import { type DynamoDBClient, QueryCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import {
+  type AttributeValue,
+  type DynamoDBClient,
+  QueryCommand,
+  ScanCommand,
+} from '@aws-sdk/client-dynamodb';
 import { engineClient, TABLES } from './start-broker.ts';
 import type { TestBroker } from './test-broker.ts';
 
@@ -35,6 +40,24 @@ export class StoredItems {
     return await this.#count(TABLES.entities, `${this.#namespace}/`);
   }
 
+  /** All messages of the process's namespaces, item by item. */
+  async all(): Promise<readonly string[]> {
+    const items: string[] = [];
+    let start: Record<string, AttributeValue> | undefined;
+    do {
+      const page = await this.#client.send(
+        new ScanCommand({
+          TableName: TABLES.messages,
+          ConsistentRead: true,
+          ...(start === undefined ? {} : { ExclusiveStartKey: start }),
+        }),
+      );
+      items.push(...(page.Items ?? []).map((item) => JSON.stringify(item, sortedKeys)));
+      start = page.LastEvaluatedKey;
+    } while (start !== undefined);
+    return items.sort();
+  }
+
   async #count(table: string, prefix: string): Promise<number> {
     let count = 0;
     let start: Record<string, { S: string }> | undefined;
@@ -58,4 +81,9 @@ export class StoredItems {
   close(): void {
     this.#client.destroy();
   }
+}
+
+function sortedKeys(_: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

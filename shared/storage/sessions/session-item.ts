@@ -7,7 +7,7 @@ import { sessionKey } from '../keys.ts';
 /**
  * What is known of a session, as an item that exists while somebody holds it, or while it has a state:
  *
- *     k  token of the lock     u  locked until      o  epoch of the lock
+ *     k  token of the lock     u  locked until      o  epoch of the lock   t  its tenure
  *     e  its listing           g  generation in which that lies
  *     r  tenures that were given back, one after the other
  *     w  state set at          d  state             p  state's payload   z  its bytes
@@ -100,6 +100,12 @@ export function rulesFrom(session: Session, log: Log, now: number): SessionRules
   const { released } = session;
   if (lock === undefined) return { released };
   return { released, holder: { tenure: tenureOf(lock.token), lockedUntil: lock.lockedUntil } };
+}
+
+/** The condition that the lock with this tenure is live, with the values it needs. */
+export function whileInTenure(tenure: Uint8Array, log: Log, now: number) {
+  const { condition, values } = whileHeld(tenure, log, now);
+  return { condition: condition.replace('k = :token', 't = :token'), values };
 }
 
 /** The condition that a lock is live, with the values it needs. */
