@@ -1,9 +1,18 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { type CollectionLoad, CollectionUnits, secondsFor } from '../support/collection-units.ts';
 import { engineClient, startBroker } from '../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../support/test-broker.ts';
-import { createPartitioned, drain, fillEach, PARTITIONS, startPartitioned } from './partitioned.ts';
+import { createSubscription, createTopic, subscription } from '../support/topic-entities.ts';
+import {
+  createPartitioned,
+  drain,
+  fillEach,
+  PARTITIONED,
+  PARTITIONS,
+  startPartitioned,
+} from './partitioned.ts';
 import { having } from './queue.ts';
 
 /** A plain queue `q` and a partitioned one `p`, both used and known to the process. */
@@ -88,6 +97,26 @@ test('#P4 an idle wait costs a few partitions each time it looks', async (t) => 
   // Four partitions for each look at a plain queue; all of them first and last, twice where a
   // process remembers that something was there.
   assert.ok(partitioned.requests <= 4 * plain.requests + 4 * PARTITIONS);
+});
+
+test('#P4 #P11 what is forwarded to a partitioned topic lies once for all of its subscriptions', async (t) => {
+  const broker = await startBroker(t);
+  const writes: number[] = [];
+  for (const [topic, settings] of Object.entries({ plain: {}, partitioned: PARTITIONED })) {
+    await createTopic(broker, topic, settings);
+    for (const name of ['a', 'b', 'c']) await createSubscription(broker, subscription(name, topic));
+    expectStatus(await broker.createQueue(`to-${topic}`, { ForwardTo: topic }), 201);
+    const batch = Array.from({ length: 30 }, (_, i) => ({
+      Body: randomBytes(500).toString('base64'),
+      BrokerProperties: { PartitionKey: i % 2 === 0 ? 'a' : 'b' },
+    }));
+    const { write } = await broker.units(() => broker.sendBatch(`to-${topic}`, batch));
+    writes.push(write);
+  }
+  const [plain = 0, partitioned = 0] = writes;
+  t.diagnostic(`${plain}, ${partitioned}`);
+  // A counter more, a block for each subscription, a set of those who share; but no body again.
+  assert.ok(partitioned <= plain + 1 + 3 * 2 + 1 + 1, `${plain}, ${partitioned}`);
 });
 
 /** What a queue does with so many calls, counted by item collection. */
