@@ -43,7 +43,7 @@ test('#84 a session queue refuses a message without SessionId, alone and in a ba
   assert.equal((await broker.runtimeProperties('q')).total, 0);
 });
 
-test('#84 a topic takes a message without SessionId, and a session subscription dead-letters its copy', async (t) => {
+test('#40 #84 a topic takes a message without SessionId, and a session subscription dead-letters its copy', async (t) => {
   const scene = await startSessions(t, SUBSCRIPTION);
   const { broker } = scene;
   await createSubscription(broker, 't/subscriptions/plain', {});
