@@ -16,17 +16,27 @@ export class StoredItems {
     this.#namespace = namespace;
   }
 
-  /** The internal id of a queue. */
-  async idOf(queue: string): Promise<string> {
+  /** The internal id of a queue or topic. */
+  async idOf(name: string): Promise<string> {
+    return await this.#idIn(this.#namespace, name);
+  }
+
+  /** The internal id of a subscription. */
+  async idOfSubscription(topic: string, name: string): Promise<string> {
+    const topicId = await this.idOf(topic);
+    return await this.#idIn(`${this.#namespace}/s/${topicId}`, `${topic}/subscriptions/${name}`);
+  }
+
+  async #idIn(collection: string, key: string): Promise<string> {
     const { Items = [] } = await this.#client.send(
       new QueryCommand({
         TableName: TABLES.entities,
-        KeyConditionExpression: 'pk = :namespace',
-        ExpressionAttributeValues: { ':namespace': { S: this.#namespace } },
+        KeyConditionExpression: 'pk = :collection',
+        ExpressionAttributeValues: { ':collection': { S: collection } },
       }),
     );
-    const id = Items.find(({ key }) => key?.S === queue)?.['id']?.S;
-    if (id === undefined) throw new Error(`No queue ${queue} is stored.`);
+    const id = Items.find((item) => item['key']?.S === key)?.['id']?.S;
+    if (id === undefined) throw new Error(`No entity ${key} is stored: ${JSON.stringify(Items)}`);
     return id;
   }
 
