@@ -160,7 +160,6 @@ export async function listSessions(
 ): Promise<readonly string[]> {
   const entity = await findReceivable(parts, path);
   requireSessions(entity, path);
-  await forwardTopicDue(parts, path);
   const found: string[] = [];
   for (const partition of partitionNumbers(entity)) {
     const log = logOf(entity, 'main', partition);
