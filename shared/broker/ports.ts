@@ -162,11 +162,17 @@ export interface MessageStore extends TransactionStore {
     request: RoomRequest,
   ): Promise<{ readonly isRoom: boolean; readonly size: number }>;
   /**
-   * Stores messages at the end of a log, or among its scheduled ones, all or none, and returns their
+   * Stores messages at the end of a log, or among its scheduled ones where they are not due by `now`
+   * (epoch ms), all or none, and returns their
    * sequence numbers without the partition, which are gapless. Throws MessagingEntityNotFound, and
    * NothingStored where that is certain.
    */
-  append(log: Log, messages: readonly Message[], guard?: unknown): Promise<readonly bigint[]>;
+  append(
+    log: Log,
+    messages: readonly Message[],
+    now: number,
+    guard?: unknown,
+  ): Promise<readonly bigint[]>;
   /**
    * Has those messages stored that do not come a second time, and remembers them in the same write.
    * Calls `store` anew where somebody else was faster. Returns the number of each message, where it

@@ -67,11 +67,19 @@ async function sendTo(
   // By what the sender said: a MessageId that it did not choose is no key.
   const key = partitionsOf(entity) > 1 ? sharedPartitionKey(outgoing, settings) : undefined;
   const place = placeFor(parts, entity, key);
+  const sending = { entity, place, detection, now: parts.clock.now() };
   return await withoutRepetitions(detection, messages, (once) =>
-    staysHere(entity)
-      ? store(parts, entity, place, once, detection)
-      : distribute(parts, entity, place, once, detection),
+    staysHere(entity) ? store(parts, sending, once) : distribute(parts, sending, once),
   );
+}
+
+/** A send under way. */
+interface Sending {
+  readonly entity: Entity;
+  readonly place: Placement;
+  readonly detection: Detection | undefined;
+  /** Epoch ms: one instant decides what is scheduled, for all who ask. */
+  readonly now: number;
 }
 
 /** What an entity takes from a sender. */
@@ -107,15 +115,13 @@ export function staysHere({ description }: Entity): boolean {
 
 async function store(
   parts: BrokerParts,
-  entity: Entity,
-  place: Placement,
+  { entity, place, detection, now }: Sending,
   messages: readonly Message[],
-  detection: Detection | undefined,
 ): Promise<readonly SentMessage[]> {
   const numbers = await storeOnce(parts, detection, messages, (fresh, guard) =>
     storeAt(parts, entity, place, async (partition) => {
       const log = logOf(entity, 'main', partition);
-      const sequences = await parts.messages.append(log, fresh, guard);
+      const sequences = await parts.messages.append(log, fresh, now, guard);
       return sequences.map((sequence) => sequenceNumberOf(partition, sequence));
     }),
   );
@@ -128,15 +134,13 @@ async function store(
  */
 async function distribute(
   parts: BrokerParts,
-  entity: Entity,
-  place: Placement,
+  sending: Sending,
   messages: readonly Message[],
-  detection: Detection | undefined,
 ): Promise<readonly SentMessage[]> {
-  const now = parts.clock.now();
+  const { entity, place, detection, now } = sending;
   const isLater = ({ scheduledEnqueueAt = 0 }: Message) => scheduledEnqueueAt > now;
   const later = messages.filter(isLater);
-  const scheduled = later.length === 0 ? [] : await store(parts, entity, place, later, detection);
+  const scheduled = later.length === 0 ? [] : await store(parts, sending, later);
   const atOnce = messages.filter((message) => !isLater(message));
   if (atOnce.length > 0) {
     await storeOnce(parts, detection, atOnce, async (fresh, guard) => {

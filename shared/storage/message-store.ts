@@ -61,8 +61,8 @@ export class DynamoMessageStore implements MessageStore {
     return hasRoom(this.#context, entity, request, () => this.#measure(entity));
   }
 
-  append(log: Log, messages: readonly Message[], guard?: Guard) {
-    return append(this.#context, log, messages, this.#context.clock.now(), guard);
+  append(log: Log, messages: readonly Message[], now: number, guard?: Guard) {
+    return append(this.#context, log, messages, now, guard);
   }
 
   storeOnce(request: OnceRequest, store: StoreChosen) {
