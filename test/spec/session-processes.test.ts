@@ -84,6 +84,21 @@ test('#88 a lock that is held through one process is respected, renewed and give
   assert.deepEqual(await drain(await here.next()), ['2', '3']);
 });
 
+test('#91 what is abandoned through one process comes next through the other, at once', async (t) => {
+  const [here, there] = await startTwo(t);
+  await here.send('a', '1', '2', '3');
+  const session = await here.next();
+  const remote = through(there, session);
+  for (const options of [{}, { properties: { mark: 1 } }]) {
+    const message = await lockOne(session);
+    await settleAll(remote, [message], 'abandon', options);
+    const again = await lockOne(session);
+    assert.equal(again.body, '1');
+    await settleAll(session, [again], 'abandon');
+  }
+  assert.deepEqual(await drain(session), ['1', '2', '3']);
+});
+
 test('an accept that waits at one process gets what is sent, or given back, through the other', async (t) => {
   const [here, there] = await startTwo(t);
   const waiting = here.next(60);

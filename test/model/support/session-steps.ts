@@ -85,7 +85,7 @@ function step(
 const always = () => true;
 
 function send(sessions: readonly string[], isLarge: boolean, at: number): SessionStep {
-  return step(`send(${sessions})`, always, async (model, clients) => {
+  return step(`send(${sessions} at ${at})`, always, async (model, clients) => {
     const messages = sessions.map((session) => model.sending(session));
     const batch = messages.map(
       ({ id, session }): BatchMessage => ({
@@ -119,7 +119,7 @@ function take(
 }
 
 function accept(holder: number, session: string, at: number): SessionStep {
-  return step(`accept(${holder} ${session})`, always, async (model, clients) => {
+  return step(`accept(${holder} ${session} at ${at})`, always, async (model, clients) => {
     const answer = await acceptRaw(clients.at(at), clients.queue, session);
     if (model.isHeld(session)) {
       assert.equal(answer.status, 409, `${session} is held`);
@@ -132,7 +132,7 @@ function accept(holder: number, session: string, at: number): SessionStep {
 }
 
 function next(holder: number, at: number): SessionStep {
-  return step(`accept next(${holder})`, always, async (model, clients) => {
+  return step(`accept next(${holder} at ${at})`, always, async (model, clients) => {
     const waiting = model.waiting();
     const session = await acceptNext(clients.at(at), clients.queue);
     if (session === undefined) {
@@ -205,7 +205,7 @@ function enter(
 }
 
 function receive(holder: number, count: number, at: number): SessionStep {
-  return underLock(`receive ${count}`, holder, async (handle, isLive, model, clients) => {
+  return underLock(`receive ${count} at ${at}`, holder, async (handle, isLive, model, clients) => {
     const session = clients.session(handle.tenure, at);
     const path = `messages/head?timeout=0&maxMessages=${count}`;
     const answer = await session.request('POST', path);
@@ -218,7 +218,7 @@ function receive(holder: number, count: number, at: number): SessionStep {
 }
 
 function receiveDeferred(holder: number, drawn: readonly number[], at: number): SessionStep {
-  return underLock('receive deferred', holder, async (handle, isLive, model, clients) => {
+  return underLock(`receive deferred at ${at}`, holder, async (handle, isLive, model, clients) => {
     const { session } = handle.tenure;
     const expected = pickMany(model.of(session, 'deferred'), drawn);
     if (expected.length === 0) return 'nothing to name';
@@ -248,7 +248,7 @@ function settle(
   ways: readonly [Settling, ...Settling[]],
   at: number,
 ): SessionStep {
-  const name = `settle ${ways.map(({ outcome }) => outcome).join('+')}`;
+  const name = `settle ${ways.map(({ outcome }) => outcome).join('+')} at ${at}`;
   return underLock(name, holder, async (handle, isLive, model, clients) => {
     const chosen = pickMany(handle.deliveries, drawn);
     if (chosen.length === 0) return 'nothing to settle';
@@ -286,7 +286,7 @@ function carryOut(
 }
 
 function renew(holder: number, at: number): SessionStep {
-  return underLock('renew', holder, async ({ tenure }, isLive, model, clients) => {
+  return underLock(`renew at ${at}`, holder, async ({ tenure }, isLive, model, clients) => {
     const answer = await clients.session(tenure, at).request('POST', 'sessions/$renew');
     if (!isLive) return requireLost(answer);
     expectStatus(answer, 200);
@@ -296,7 +296,7 @@ function renew(holder: number, at: number): SessionStep {
 }
 
 function release(holder: number, at: number): SessionStep {
-  return underLock('release', holder, async ({ tenure }, isLive, model, clients) => {
+  return underLock(`release at ${at}`, holder, async ({ tenure }, isLive, model, clients) => {
     const answer = await clients.session(tenure, at).request('POST', 'sessions/$release');
     if (!isLive) return requireLost(answer);
     expectStatus(answer, 200);
@@ -308,7 +308,7 @@ function release(holder: number, at: number): SessionStep {
 
 function state(holder: number, change: string | undefined | 'read', at: number): SessionStep {
   return underLock(
-    `state ${change?.slice(0, 8)}`,
+    `state ${change?.slice(0, 8)} at ${at}`,
     holder,
     async (handle, isLive, model, clients) => {
       const { session } = handle.tenure;
