@@ -161,14 +161,9 @@ const ROWS: readonly Row[] = [
   listeningInSessions('acceptSession', async () => [
     `sessions/sessions/$accept?sessionId=s${sessions++}`,
   ]),
-  ...(['renew', 'release'] as const).map((verb) =>
-    listeningInSessions(`${verb}Session`, async (broker) => [
-      `sessions/sessions/$${verb}?${await hold(broker)}`,
-    ]),
-  ),
-  ...['getSessionState', 'setSessionState', 'clearSessionState'].map((operation) =>
-    listeningInSessions(operation, async (broker) => [
-      `sessions/sessions/$state?${await hold(broker)}`,
+  ...['renew', 'release', 'getState', 'setState', 'clearState'].map((what) =>
+    listeningInSessions(what.replace(/State|$/, 'Session$&'), async (broker) => [
+      `sessions/sessions/$${what.replace(/^.*State/, 'state')}?${await hold(broker)}`,
     ]),
   ),
   listeningInSessions('listSessions', 'sessions/sessions/$list'),

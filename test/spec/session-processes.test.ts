@@ -159,6 +159,26 @@ test('a receive whose session changes hands before it looks at the messages take
   await settleAll(holder, held);
 });
 
+test('a deferred message is not taken from the next holder by one whose lock has run out', async (t) => {
+  const [here, there, pauses] = await startTwo(t);
+  await here.send('a', '1');
+  const late = await there.next();
+  const deferred = await lockOne(late);
+  await settleAll(late, [deferred], 'defer');
+  const sequenceNumbers = [deferred.broker.SequenceNumber];
+  const pause = pauses.pauseNext(({ command }) => command === 'BatchGetItemCommand');
+  const body = JSON.stringify({ sequenceNumbers });
+  const receiving = late.request('POST', 'messages/$deferred', { body });
+  await pause.reached;
+  here.endLocks();
+  const holder = await here.accept('a');
+  const held = await holder.receiveDeferred(sequenceNumbers);
+  pause.goOn();
+  const { status } = await receiving;
+  assert.ok(status === 404 || status === 410, `the late receive is answered by ${status}`);
+  await settleAll(holder, held);
+});
+
 test('an accept that looked too early does not forget a session into which something came', async (t) => {
   const [here, there, pauses] = await startTwo(t);
   const holder = await here.accept('a');
