@@ -35,6 +35,10 @@ const DEAD = 'orders/$deadletterqueue';
 async function prepare(broker: TestBroker): Promise<void> {
   for (const [path, body] of [
     ['orders', QUEUE],
+    [
+      'sessions',
+      entry('QueueDescription', `<RequiresSession>true</RequiresSession>${rules('sessions')}`),
+    ],
     ['other', entry('QueueDescription', rules('other'))],
     ['events', TOPIC],
     [BILLING, SUBSCRIPTION],
@@ -60,6 +64,15 @@ async function defer(broker: TestBroker): Promise<number> {
   return SequenceNumber;
 }
 
+/** A session that is held, as the query that names it. */
+async function hold(broker: TestBroker): Promise<string> {
+  const id = `s${sessions++}`;
+  const { json } = await broker.request('POST', `sessions/sessions/$accept?sessionId=${id}`);
+  return `sessionId=${id}&sessionLock=${json<{ sessionLock: string }>().sessionLock}`;
+}
+
+let sessions = 0;
+
 async function schedule(broker: TestBroker): Promise<readonly number[]> {
   const later = { ScheduledEnqueueTimeUtc: '2033-11-06T08:49:37Z' };
   return await broker.schedule('orders', [{ Body: 'x', BrokerProperties: later }]);
@@ -72,7 +85,7 @@ interface Row {
   readonly operation: string;
   readonly ask: Ask;
   /** The entity whose rules count; none where only those of the namespace do. */
-  readonly scope: 'orders' | 'events' | undefined;
+  readonly scope: 'orders' | 'events' | 'sessions' | undefined;
   /** Empty = for everybody, even without a token. */
   readonly rights: readonly Right[];
 }
@@ -95,6 +108,7 @@ const json = (body: object): RequestOptions => ({ body: JSON.stringify(body) });
 
 const sending = rowsOf('orders', 'Send');
 const listening = rowsOf('orders', 'Listen');
+const listeningInSessions = rowsOf('sessions', 'Listen');
 const listeningToTopic = rowsOf('events', 'Listen');
 const managing = rowsOf('orders', 'Manage');
 const managingTopic = rowsOf('events', 'Manage');
@@ -154,6 +168,15 @@ const ROWS: readonly Row[] = [
     const { token: lockToken } = await lock(broker);
     return ['$transactions', json({ operations: [{ abandon: 'orders', lockToken }] })];
   }),
+  listeningInSessions('acceptSession', async () => [
+    `sessions/sessions/$accept?sessionId=s${sessions++}`,
+  ]),
+  ...['renew', 'release', 'getState', 'setState', 'clearState'].map((what) =>
+    listeningInSessions(what.replace(/State|$/, 'Session$&'), async (broker) => [
+      `sessions/sessions/$${what.replace(/^.*State/, 'state')}?${await hold(broker)}`,
+    ]),
+  ),
+  listeningInSessions('listSessions', 'sessions/sessions/$list'),
 
   open('health', '$health'),
   open('emulatorHealth', 'health'),

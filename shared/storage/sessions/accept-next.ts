@@ -137,11 +137,12 @@ async function consider(walk: Walk, listing: Listing): Promise<boolean> {
   const { context, partition, request, accepting } = walk;
   const session = inSession(partition, listing.sessionId);
   if (accepting.has(logName(session))) return false;
+  // Before both looks: a sender who relies on a lock that ended later has its message found.
+  const now = context.clock.now();
   const [known, front] = await Promise.all([
     readSession(context.table, session),
     readBlocks(context, session, { from: FIRST_BLOCK, limit: PAGE_BLOCKS, consistent: true }),
   ]);
-  const now = context.clock.now();
   const lock = liveLock(known, session, now);
   if (lock !== undefined) {
     await putAside(context, session, listing, lock, now);
