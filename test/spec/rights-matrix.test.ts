@@ -1,54 +1,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RequestOptions } from '../support/api-client.ts';
-import { entry, token } from '../support/atom-client.ts';
+import { token } from '../support/atom-client.ts';
 import { START } from '../support/manual-clock.ts';
 import { ROOT_KEY, startBroker } from '../support/start-broker.ts';
-import { expectStatus, type TestBroker } from '../support/test-broker.ts';
+import type { TestBroker } from '../support/test-broker.ts';
+import {
+  BILLING,
+  DEAD,
+  key,
+  LARGE,
+  prepare,
+  QUEUE,
+  RIGHTS,
+  type Right,
+  RULE,
+  SUBSCRIPTION,
+} from './rights-scene.ts';
 
 /**
  * Who may do what (semantics §14.2): every operation of the contract with every kind of token. The
  * rights stand here a second time on purpose; that no operation is missing is checked.
  */
-
-const RIGHTS = ['Send', 'Listen', 'Manage'] as const;
-type Right = (typeof RIGHTS)[number];
-
-const key = (rule: string, which: string): string => `${rule}${which}`.padEnd(44, 'A');
-
-/** One rule for each right, named after it; entities of another name have other keys. */
-const rules = (entity: string): string =>
-  `<AuthorizationRules>${RIGHTS.map(
-    (right) =>
-      `<AuthorizationRule i:type="SharedAccessAuthorizationRule"><Rights><AccessRights>${right}</AccessRights></Rights><KeyName>${right}</KeyName><PrimaryKey>${key(entity + right, '1')}</PrimaryKey><SecondaryKey>${key(entity + right, '2')}</SecondaryKey></AuthorizationRule>`,
-  ).join('')}</AuthorizationRules>`;
-
-const QUEUE = entry('QueueDescription', rules('orders'));
-const TOPIC = entry('TopicDescription', rules('events'));
-const SUBSCRIPTION = entry('SubscriptionDescription');
-const RULE = entry('RuleDescription', '<Filter i:type="TrueFilter"/>');
-const BILLING = 'events/Subscriptions/billing';
-const LARGE = `${BILLING}/Rules/large`;
-const DEAD = 'orders/$deadletterqueue';
-
-/** Everything that the operations meet: made once more where it is missing. */
-async function prepare(broker: TestBroker): Promise<void> {
-  for (const [path, body] of [
-    ['orders', QUEUE],
-    [
-      'sessions',
-      entry('QueueDescription', `<RequiresSession>true</RequiresSession>${rules('sessions')}`),
-    ],
-    ['other', entry('QueueDescription', rules('other'))],
-    ['events', TOPIC],
-    [BILLING, SUBSCRIPTION],
-    [LARGE, RULE],
-  ] as const) {
-    const { status, text } = await broker.request('PUT', path, { body });
-    assert.ok(status === 201 || status === 409, text);
-  }
-  expectStatus(await broker.sendBatch('orders', [{ Body: '1' }, { Body: '2' }]), 201);
-}
 
 async function lock(broker: TestBroker): Promise<{ token: string; path: string }> {
   const message = await broker.peekLock('orders');
