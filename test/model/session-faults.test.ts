@@ -16,7 +16,7 @@ import { Holder, type Process, Sender } from './support/session-workers.ts';
  */
 
 const SEED = seedOfRun();
-const RUNS = Number(process.env['DYNABUS_SESSION_FAULT_RUNS'] || 6);
+const RUNS = Number(process.env['DYNABUS_SESSION_FAULT_RUNS'] || 4);
 const ONLY = process.env['DYNABUS_FAULT_HISTORY'];
 const LOCK_SECONDS = 30;
 const SENDERS = 3;
