@@ -120,6 +120,28 @@ test('#14 an update through one process ends the locks of sessions held through 
   assert.deepEqual(counts(await heir.peekLockMany(5)), [2]);
 });
 
+for (const [moment, command, collection, times] of [
+  ['before it is stored', 'PutItemCommand', /\.0m0$/, 1],
+  // The first look is before it is stored, the second one afterwards.
+  ['before its sender looks again', 'GetItemCommand', /\.0k$/, 2],
+] as const) {
+  test(`a message is found whose session was given back empty ${moment}`, async (t) => {
+    const [here, there, pauses] = await startTwo(t);
+    const holder = await here.accept('a');
+    let left: number = times;
+    const pause = pauses.pauseNext((request) => {
+      const isMeant = request.command === command && collection.test(request.collection);
+      return isMeant && --left === 0;
+    });
+    const sending = there.send('a', '1');
+    await pause.reached;
+    await holder.release();
+    pause.goOn();
+    await sending;
+    assert.deepEqual(await drain(await here.nextIs('a')), ['1']);
+  });
+}
+
 test('a receive that is overtaken by the end of its lock takes nothing from the next holder', async (t) => {
   const [here, there, pauses] = await startTwo(t);
   await here.send('a', '1', '2');
