@@ -3,7 +3,15 @@ import { test } from 'node:test';
 import { startBroker } from '../support/start-broker.ts';
 import { expectStatus } from '../support/test-broker.ts';
 import { isoInstant } from './queue.ts';
-import { drain, inSession, lockOne, PLACES, settleAll, startSessions } from './session-scene.ts';
+import {
+  drain,
+  inSession,
+  lockOne,
+  PLACES,
+  QUEUE,
+  settleAll,
+  startSessions,
+} from './session-scene.ts';
 
 const LONG_AGO = '2025-01-01T00:00:00Z';
 
@@ -121,4 +129,13 @@ test('a refusal of a call about sessions is JSON, and names the entity it is abo
   const answer = await broker.request('POST', 'plain/sessions/$accept?sessionId=a');
   assert.equal(answer.status, 400);
   assert.equal(answer.json<{ error: { code: string } }>().error.code, 'InvalidOperation');
+});
+
+test('#94 #98 a session whose message was given back on its only delivery is listed', async (t) => {
+  const scene = await startSessions(t, QUEUE, { MaxDeliveryCount: '1' });
+  await scene.send('a', '1');
+  const session = await scene.accept('a');
+  await lockOne(session);
+  await session.release();
+  assert.deepEqual(await scene.list(), ['a']);
 });

@@ -2,7 +2,7 @@ import type { SessionPage } from '../../broker/session-ports.ts';
 import { type Block, surveyBlock } from '../../domain/block.ts';
 import { inSession, type Log } from '../../domain/log.ts';
 import type { LogPolicy } from '../../domain/log-policy.ts';
-import { isUnder, type SessionRules } from '../../domain/session.ts';
+import type { SessionRules } from '../../domain/session.ts';
 import { fromBlockItem } from '../block-item.ts';
 import { JUST_AFTER } from '../blocks.ts';
 import type { Item, Table } from '../dynamo.ts';
@@ -74,7 +74,8 @@ async function* withMessages(
       const isOpen = block.store === 'live' || block.store === 'returned';
       if (!isOpen) continue;
       const { free } = surveyBlock(block, unlocked(policy), clock.now());
-      if (free.length === 0 && !(await isHeld(context, partition, session, block))) continue;
+      if (free.length === 0 && !(await isActive(context, partition, session, policy, block)))
+        continue;
       found = session;
       yield session;
     }
@@ -109,17 +110,22 @@ export async function relist(
 /** Epoch ms; no lock lasts so long. */
 const FAR_AWAY = 0xffff_ffff_ffff;
 
-/** Whether a message is held that could not be handed out again: it is active until its lock ends. */
-async function isHeld(
+/**
+ * Whether a message on its last delivery is active: while somebody holds it, and where it was given
+ * back, which makes that no delivery.
+ */
+async function isActive(
   { table, clock }: StoreContext,
   partition: Log,
   sessionId: string,
-  { slots }: Block,
+  { rules }: LogPolicy,
+  block: Block,
 ): Promise<boolean> {
   const log = inSession(partition, sessionId);
-  const { holder } = rulesFrom(await readSession(table, log), log, clock.now());
-  if (holder === undefined) return false;
-  return [...slots.values()].some(({ tag }) => tag !== undefined && isUnder(tag, holder.tenure));
+  const now = clock.now();
+  const session = rulesFrom(await readSession(table, log), log, now);
+  const { free, nextFreeAt } = surveyBlock(block, { ...rules, session }, now);
+  return free.length > 0 || nextFreeAt !== undefined;
 }
 
 /** Messages that somebody holds are active as well. */
