@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { Gateway } from '../amqp/service/gateway.ts';
 import { compose } from '../lambdas/http/compose.ts';
 import { withClockRoutes } from './clock-routes.ts';
 import { createDynamoClient } from './dynamo-client.ts';
@@ -52,7 +53,8 @@ export async function serveNamespace(
   clock.onMove(() => composition.wake());
   const sweeping = startSweeping(() => composition.sweep(), SWEEP_EVERY_MS, reportError);
   const app = withClockRoutes(composition.app, clock, () => sweeping.now());
-  const server = await startServer({ app, host, port });
+  const gateway = new Gateway({ ...composition.parts, reportFault: reportError });
+  const server = await startServer({ app, gateway, host, port });
   say(`Listening on ${server.url}`);
 
   return {
@@ -60,6 +62,7 @@ export async function serveNamespace(
     stop: async () => {
       // First no new requests; then those that only wait are let go, and the rest finish.
       const closed = server.close();
+      await gateway.close();
       await sweeping.stop();
       await composition.close();
       await closed;

@@ -1,7 +1,10 @@
 import type { Server } from 'node:http';
-import { createServer, type Server as NetServer } from 'node:net';
+import { createServer, type Server as NetServer, type Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { createAdaptorServer } from '@hono/node-server';
+import type { Gateway } from '../amqp/service/gateway.ts';
+import { serveAmqp } from './amqp-socket.ts';
+import { serveByFirstBytes } from './protocols.ts';
 import { StartupError } from './startup-error.ts';
 
 /** Longer than clients and proxies keep an idle connection: they, not we, should be first to close. */
@@ -16,6 +19,8 @@ export interface WebApp {
 
 export interface ServerOptions {
   readonly app: WebApp;
+  /** Serves the clients that speak AMQP, on the same port; without it there is HTTP only. */
+  readonly gateway?: Gateway;
   readonly host: string;
   /** 0 = any free one. */
   readonly port: number;
@@ -33,8 +38,13 @@ export interface LocalServer {
   close(): Promise<void>;
 }
 
-/** Serves an app on node:http. Throws StartupError where the address cannot be had. */
-export async function startServer({ app, host, port }: ServerOptions): Promise<LocalServer> {
+/** Serves an app on node:http, and AMQP beside it. Throws StartupError where the address cannot be had. */
+export async function startServer({
+  app,
+  gateway,
+  host,
+  port,
+}: ServerOptions): Promise<LocalServer> {
   const server = createAdaptorServer({
     fetch: async (request, bindings) => {
       const response = await app.fetch(request, bindings);
@@ -43,6 +53,7 @@ export async function startServer({ app, host, port }: ServerOptions): Promise<L
     },
     serverOptions: { keepAliveTimeout: KEEP_ALIVE_MS },
   }) as Server;
+  if (gateway !== undefined) serveAmqpToo(server, gateway);
   await listen(server, host, port);
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('A TCP server has a port.');
@@ -61,6 +72,20 @@ export async function requireFreePort(host: string, port: number): Promise<void>
   const probe = createServer();
   await listen(probe, host, port);
   await new Promise((resolve) => probe.close(resolve));
+}
+
+/** Puts a look at the first bytes before the HTTP server's own reading. */
+function serveAmqpToo(server: Server, gateway: Gateway): void {
+  const serveHttp = server.listeners('connection');
+  server.removeAllListeners('connection');
+  server.on('connection', (socket: Socket) =>
+    serveByFirstBytes(socket, {
+      amqp: (accepted) => serveAmqp(gateway, accepted),
+      http: (accepted) => {
+        for (const serve of serveHttp) serve.call(server, accepted);
+      },
+    }),
+  );
 }
 
 /**

@@ -6,6 +6,7 @@ import { findReceivable, requireNotForwarding, requireReceivable } from './addre
 import type { ReceivedMessage, ReceiveOptions } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
 import { forwardTopicDue, sendOn } from './forward-pending.ts';
+import { arrivalOr } from './give-up.ts';
 import { receiveInSession, requireSessionFits } from './in-session.ts';
 import type { ClaimRequest } from './ports.ts';
 import { settleLapsed } from './settle-lapsed.ts';
@@ -24,6 +25,7 @@ export async function receive(
   const deadline = parts.monotonicNow() + options.waitMs;
   let lookAgainAt = 0;
   for (;;) {
+    if (options.signal?.aborted) return [];
     // Asked again after each wait: the entity may have been changed, disabled or deleted meanwhile.
     const entity = await findReceivable(parts, path);
     requireReceivable(entity);
@@ -54,6 +56,6 @@ export async function receive(
       arrival?.cancel();
       return messages;
     }
-    await arrival.done;
+    await arrivalOr(options.signal, arrival);
   }
 }

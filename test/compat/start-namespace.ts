@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { Gateway } from '../../amqp/service/gateway.ts';
 import { compose } from '../../lambdas/http/compose.ts';
+import { reportFault } from '../../lambdas/http/report-fault.ts';
 import { startServer } from '../../local/server.ts';
 import { ensureTables } from '../../local/tables.ts';
 import { engineClient, ROOT_KEY, TABLES } from '../support/start-broker.ts';
@@ -25,11 +27,13 @@ export async function startNamespace(): Promise<TestNamespace> {
     soleProcess: true,
     receiveWaitMsMax: 0,
   });
-  const server = await startServer({ app: composition.app, host: '127.0.0.1', port: 0 });
+  const gateway = new Gateway({ ...composition.parts, reportFault });
+  const server = await startServer({ app: composition.app, gateway, host: '127.0.0.1', port: 0 });
   return {
     connectionString: `Endpoint=sb://localhost:${server.port};SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=${ROOT_KEY};UseDevelopmentEmulator=true;`,
     stop: async () => {
       const closed = server.close();
+      await gateway.close();
       await composition.close();
       await closed;
       client.destroy();

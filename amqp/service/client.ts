@@ -1,0 +1,166 @@
+import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
+import { LIMITS } from '../../shared/domain/limits.ts';
+import type { Connection } from '../endpoint/connection.ts';
+import type { ConnectionHandler } from '../endpoint/handlers.ts';
+import type { IncomingDelivery, IncomingLink } from '../endpoint/incoming-link.ts';
+import type { OutgoingLink } from '../endpoint/outgoing-link.ts';
+import { readPlain } from '../endpoint/sasl.ts';
+import { answer } from '../management/answer.ts';
+import { ACCEPTED } from '../wire/states.ts';
+import { DecodeError } from '../wire/wire-error.ts';
+import { type Node, nodeOf } from './address.ts';
+import { Authorization } from './authorization.ts';
+import { answerClaim } from './claims.ts';
+import { tell } from './conditions.ts';
+import type { ClientContext } from './context.ts';
+import type { GatewayParts } from './parts.ts';
+import { Publisher } from './publisher.ts';
+import { openReceiver } from './receiving.ts';
+import { Replies } from './replies.ts';
+import { type Request, readRequest } from './request.ts';
+import { SessionHolders } from './session-holders.ts';
+
+const REQUEST_BYTES_MAX = 2 * LIMITS.batchBytes;
+/** What a message may be larger than its body and properties: the encoding takes some bytes too. */
+const ENCODING_BYTES = 64 * 1024;
+const MECHANISMS = ['MSSBCBS', 'ANONYMOUS', 'PLAIN'];
+
+/** One connected client: leads each link to what it asks for. */
+export class Client implements ConnectionHandler {
+  readonly mechanisms = MECHANISMS;
+  readonly #context: ClientContext;
+  readonly #replies = new Replies();
+  readonly #onClosed: () => void;
+
+  constructor(
+    parts: GatewayParts,
+    connection: Connection,
+    background: ClientContext['background'],
+    onClosed: () => void,
+  ) {
+    this.#context = {
+      parts,
+      authorization: new Authorization(parts),
+      sessions: new SessionHolders(),
+      backlog: () => connection.backlog,
+      background,
+    };
+    this.#onClosed = onClosed;
+  }
+
+  async authenticate(mechanism: string, response: Uint8Array): Promise<boolean> {
+    // Without a proof at the start, every link needs a token first.
+    if (mechanism === 'ANONYMOUS' || mechanism === 'MSSBCBS') return true;
+    const plain = mechanism === 'PLAIN' ? readPlain(response) : undefined;
+    if (plain === undefined) return false;
+    return await this.#context.authorization.offerKey(plain.user, plain.password);
+  }
+
+  opened(hostname: string | undefined): void {
+    this.#context.authorization.opened(hostname ?? 'localhost');
+  }
+
+  incoming(link: IncomingLink): void {
+    this.#open(link, async (node) => {
+      switch (node.kind) {
+        case 'claims':
+          return this.#serve(link, (request) => {
+            const { parts, authorization } = this.#context;
+            return answerClaim(parts, authorization, request);
+          });
+        case 'management':
+          return this.#serve(link, (request) => answer(this.#context, node, request));
+        case 'entity':
+          return await this.#openSender(link, node);
+        case 'coordinator':
+          throw noTransactions();
+      }
+    });
+  }
+
+  outgoing(link: OutgoingLink): void {
+    this.#open(link, async (node) => {
+      switch (node.kind) {
+        case 'claims':
+        case 'management':
+          this.#replies.add(link);
+          return;
+        case 'entity':
+          await openReceiver(this.#context, link, node);
+          return;
+        case 'coordinator':
+          throw noTransactions();
+      }
+    });
+  }
+
+  closed(): void {
+    this.#onClosed();
+  }
+
+  /** Finds out where a link leads and opens it, or refuses it with what is thrown. */
+  #open(link: IncomingLink | OutgoingLink, open: (node: Node) => Promise<void>): void {
+    const { role, source, target } = link.asked;
+    this.#context.background(async () => {
+      try {
+        await open(nodeOf(role === 'sender' ? target : source));
+      } catch (error) {
+        link.refuse(tell(this.#context.parts, error, link.name));
+      }
+    });
+  }
+
+  async #openSender(
+    link: IncomingLink,
+    node: Extract<Node, { readonly kind: 'entity' }>,
+  ): Promise<void> {
+    const { parts, authorization } = this.#context;
+    const { path, pathname } = node;
+    await authorization.require(pathname, path, ['Send']);
+    const entity = await parts.entities.find(path.key);
+    if (entity === undefined) throw entityNotFound(path.name);
+    if (path.subQueue !== 'main' || entity.description.kind === 'subscription') {
+      throw new BrokerError(
+        'InvalidOperation',
+        'Cannot create a message sender for a subscription.',
+      );
+    }
+    const messageBytes = entity.description.maxMessageSizeInKilobytes * 1024;
+    const publisher = new Publisher(this.#context, link, node);
+    link.onDelivery(
+      (delivery) => publisher.take(delivery),
+      Math.max(messageBytes, LIMITS.batchBytes) + ENCODING_BYTES,
+    );
+    link.accept({ maxMessageSize: BigInt(messageBytes) });
+    link.start();
+  }
+
+  /** Answers requests one after the other, as a client expects that asks for order. */
+  #serve(link: IncomingLink, answerTo: (request: Request) => Promise<Buffer>): void {
+    link.onDelivery((delivery) => {
+      this.#context.background(() => this.#respond(link, delivery, answerTo));
+    }, REQUEST_BYTES_MAX);
+    link.accept();
+    link.start();
+  }
+
+  async #respond(
+    link: IncomingLink,
+    delivery: IncomingDelivery,
+    answerTo: (request: Request) => Promise<Buffer>,
+  ): Promise<void> {
+    try {
+      const request = readRequest(delivery.payload);
+      link.settle([delivery], ACCEPTED);
+      this.#replies.send(request.replyTo, await answerTo(request));
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      const { condition, description } = tell(this.#context.parts, error, link.name);
+      link.settle([delivery], { kind: 'rejected', error: { condition, description } });
+    }
+  }
+}
+
+function noTransactions(): BrokerError {
+  return new BrokerError('NotSupported', 'Transactions are not supported over AMQP.');
+}
