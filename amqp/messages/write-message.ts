@@ -5,6 +5,7 @@ import {
   int,
   long,
   mapOf,
+  numberOf,
   str,
   symbol,
   timestamp,
@@ -21,6 +22,8 @@ import { writeSections } from './sections.ts';
 const STATES = { Active: 0, Deferred: 1, Scheduled: 2 } as const;
 /** The header has 32 bits for a time to live. */
 const HEADER_TTL_MAX = 0xffff_ffff;
+/** The last instant that .NET knows, epoch ms. */
+const TIME_MAX = 253_402_300_799_999;
 
 /** Encodes a message as a receiver or a browser gets it (semantics §2.1, §15.5). */
 export function writeMessage(stored: ReceivedMessage): Buffer {
@@ -73,7 +76,7 @@ function annotations(stored: ReceivedMessage, kept: KeptParts): AmqpValue {
 }
 
 function properties(stored: ReceivedMessage, kept: KeptParts): AmqpValue {
-  const { message, expiresAt } = stored;
+  const { message } = stored;
   const fields: (AmqpValue | undefined)[] = [...kept.properties];
   fields[PROPERTY.messageId] = idOf(message.messageId, fields[PROPERTY.messageId]);
   fields[PROPERTY.to] = maybe(str, message.to);
@@ -81,10 +84,23 @@ function properties(stored: ReceivedMessage, kept: KeptParts): AmqpValue {
   fields[PROPERTY.replyTo] = maybe(str, message.replyTo);
   fields[PROPERTY.correlationId] = idOf(message.correlationId, fields[PROPERTY.correlationId]);
   fields[PROPERTY.contentType] = maybe(symbol, message.contentType);
-  fields[PROPERTY.absoluteExpiryTime] = maybe(timestamp, expiresAt);
+  setLife(fields, stored);
   fields[PROPERTY.groupId] = maybe(str, message.sessionId);
   fields[PROPERTY.replyToGroupId] = maybe(str, message.replyToSessionId);
   return trimmed(Array.from(fields));
+}
+
+/** Clients take the time between the two instants for the time to live, so they must fit it. */
+function setLife(
+  fields: (AmqpValue | undefined)[],
+  { message, enqueuedAt, timeToLiveMs }: ReceivedMessage,
+): void {
+  if (timeToLiveMs === undefined) return;
+  // A message that was scheduled began to live when it came due.
+  const said = message.scheduledEnqueueAt === undefined ? fields[PROPERTY.creationTime] : undefined;
+  const createdAt = numberOf(said) ?? enqueuedAt;
+  fields[PROPERTY.creationTime] = timestamp(createdAt);
+  fields[PROPERTY.absoluteExpiryTime] = timestamp(Math.min(createdAt + timeToLiveMs, TIME_MAX));
 }
 
 /** The id in its own type, unless a rule's action has set another since. */

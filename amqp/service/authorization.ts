@@ -1,5 +1,5 @@
 import { createSasToken, requireSasTokenFor } from '../../lambdas/http/sas-token.ts';
-import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
 import type { AccessRight } from '../../shared/domain/descriptions.ts';
 import { type EntityPath, parseEntityPath } from '../../shared/domain/entity-path.ts';
 import { addressPath, withoutNode } from './address.ts';
@@ -51,10 +51,17 @@ export class Authorization {
     return true;
   }
 
-  /** Takes a token for an address. Throws Unauthenticated where it is good for nothing there. */
+  /**
+   * Takes a token for an address. Throws Unauthenticated where it is good for nothing there, and
+   * MessagingEntityNotFound: clients expect to hear of it here already.
+   */
   async bring(address: string, token: string): Promise<void> {
     const pathname = addressPath(address);
-    await this.#check(token, this.#host, pathname, entityAt(pathname), ANY_RIGHT);
+    const path = entityAt(pathname);
+    await this.#check(token, this.#host, pathname, path, ANY_RIGHT);
+    if (path !== undefined && (await this.#parts.entities.find(path.key)) === undefined) {
+      throw entityNotFound(path.name);
+    }
     this.#tokens.delete(address);
     this.#tokens.set(address, token);
     const [oldest] = this.#tokens.keys();

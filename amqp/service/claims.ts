@@ -1,5 +1,6 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { int, str, symbol, textOf } from '../wire/value.ts';
+import { addressPath } from './address.ts';
 import type { Authorization } from './authorization.ts';
 import { tell } from './conditions.ts';
 import type { GatewayParts } from './parts.ts';
@@ -22,7 +23,7 @@ export async function answerClaim(
       'status-description': str('Accepted'),
     });
   } catch (error) {
-    const { condition, description, status } = tell(parts, error, address);
+    const { condition, description, status } = tell(parts, error, addressPath(address));
     return writeReply(request, {
       'status-code': int(status),
       'status-description': str(description),

@@ -8,7 +8,7 @@ import { readPlain } from '../endpoint/sasl.ts';
 import { answer } from '../management/answer.ts';
 import { ACCEPTED } from '../wire/states.ts';
 import { DecodeError } from '../wire/wire-error.ts';
-import { type Node, nodeOf } from './address.ts';
+import { addressOf, addressPath, type Node, nodeOf } from './address.ts';
 import { Authorization } from './authorization.ts';
 import { answerClaim } from './claims.ts';
 import { tell } from './conditions.ts';
@@ -101,11 +101,13 @@ export class Client implements ConnectionHandler {
   /** Finds out where a link leads and opens it, or refuses it with what is thrown. */
   #open(link: IncomingLink | OutgoingLink, open: (node: Node) => Promise<void>): void {
     const { role, source, target } = link.asked;
+    const terminus = role === 'sender' ? target : source;
     this.#context.background(async () => {
       try {
-        await open(nodeOf(role === 'sender' ? target : source));
+        await open(nodeOf(terminus));
       } catch (error) {
-        link.refuse(tell(this.#context.parts, error, link.name));
+        const address = addressPath(addressOf(terminus) ?? '');
+        link.refuse(tell(this.#context.parts, error, address));
       }
     });
   }

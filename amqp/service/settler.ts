@@ -10,6 +10,7 @@ import type { ClientContext } from './context.ts';
 
 /** Settlements that go to the broker in one call. */
 const GROUP_MAX = 1000;
+const REJECTED: Outcome = { kind: 'rejected' };
 const DEAD_LETTER = 'com.microsoft:dead-letter';
 
 interface Pending {
@@ -61,7 +62,7 @@ export class Settler {
       const outcomes = await broker.settle(this.#path, settlements, this.#sessionId);
       const states = group.map(({ state }, i) => {
         const refusal = outcomes[i]?.refusal;
-        return refusal === undefined ? state : this.#rejected(refusal);
+        return refusal === undefined ? confirmed(state) : this.#rejected(refusal);
       });
       this.#answer(group, states);
     } catch (error) {
@@ -95,6 +96,11 @@ export class Settler {
 
 function isOutcome(state: DeliveryState): state is Outcome {
   return ['accepted', 'released', 'rejected', 'modified'].includes(state.kind);
+}
+
+/** The outcome as we say it back. An error in it would be one of ours. */
+function confirmed(state: Outcome): Outcome {
+  return state.kind === 'rejected' ? REJECTED : state;
 }
 
 function isSame(one: Outcome, other: Outcome | undefined): boolean {
