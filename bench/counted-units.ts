@@ -58,9 +58,16 @@ interface Served {
   readonly answered: Units;
 }
 
-/** Starts the namespace in this process, over the engine at an endpoint. */
-export async function startCounting(endpoint: string): Promise<CountingNamespace> {
+/**
+ * Starts the namespace in this process, over the engine at an endpoint; `watch` may look at what the
+ * client of the engine does.
+ */
+export async function startCounting(
+  endpoint: string,
+  watch?: (client: DynamoDBClient) => void,
+): Promise<CountingNamespace> {
   const client = createDynamoClient(endpoint);
+  watch?.(client);
   await ensureTables(client, TABLES);
   let distanceMs: number = ENGINE_DISTANCE_MS.none;
   keepDistance(client, () => distanceMs);

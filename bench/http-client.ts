@@ -63,6 +63,12 @@ export class BenchClient {
     await this.#create(name, 'QueueDescription', `${LONG_LOCKS}${limit}`);
   }
 
+  /** The same, with partitions. */
+  async createPartitionedQueue(name: string): Promise<void> {
+    const settings = `${LONG_LOCKS}<EnablePartitioning>true</EnablePartitioning>`;
+    await this.#create(name, 'QueueDescription', settings);
+  }
+
   /** Creates a topic that does not fill up during any measurement. */
   async createTopic(name: string): Promise<void> {
     const room = '<MaxSizeInMegabytes>5120</MaxSizeInMegabytes>';

@@ -7,6 +7,8 @@ import { StartupError } from '../local/startup-error.ts';
 import { type BodySet, corpusBodies, standardBodies, topicBodies } from './bodies.ts';
 import { type CountingNamespace, startCounting } from './counted-units.ts';
 import { measureFilters } from './filter-speed.ts';
+import { printScale } from './partition-report.ts';
+import { measureScale, type ScaleRow } from './partition-scale.ts';
 import { countQueue } from './queue-units.ts';
 import { printReport, printRow, type Row } from './report.ts';
 import { type ServerOptions, type ServerProcess, startServerProcess } from './throughput.ts';
@@ -25,11 +27,12 @@ import {
 const USAGE = `Usage: npm run bench -- [options]
 
 Prints units, requests, round trips, dollars and messages a second for each operation,
-batch size and kind of body, the same for topics, and evaluations of filters a second,
-and writes them to bench/RESULTS.md.
+batch size and kind of body, the same for topics, what partitions add, and evaluations
+of filters a second, and writes them to bench/RESULTS.md.
 
   --quick         small bodies, at most 100 subscriptions and short measurements only;
                   RESULTS.md is left as it is
+  --partitions    what partitions add, and nothing else; RESULTS.md is left as it is
   --corpus FILE   measures real bodies as well, one JSON document a line
   --engine NAME   dynamodb-local or dynoxide; without it the first that can run here
   --cpu-prof DIR  leaves a processor profile of the server there
@@ -68,6 +71,7 @@ function parseOptions() {
   return parseArgs({
     options: {
       quick: { type: 'boolean', default: false },
+      partitions: { type: 'boolean', default: false },
       corpus: { type: 'string' },
       engine: { type: 'string' },
       'cpu-prof': { type: 'string' },
@@ -82,6 +86,10 @@ async function run(options: ReturnType<typeof parseOptions>): Promise<void> {
     return;
   }
   const { quick, engine, corpus } = options;
+  if (options.partitions) {
+    await printPartitions(engine);
+    return;
+  }
   const [load = 0] = loadavg();
   const standard = standardBodies();
   const sets = [
@@ -102,11 +110,21 @@ async function run(options: ReturnType<typeof parseOptions>): Promise<void> {
     load,
     options: process.argv.slice(2).map(withoutDirectory),
     ...measured,
+    scale: counted.scale,
     filters,
   });
   if (quick) return;
   writeFileSync(RESULTS, report);
   console.log(`\nWritten to ${RESULTS}`);
+}
+
+async function printPartitions(kind: string | undefined): Promise<void> {
+  const engine = await startEngine({ kind });
+  try {
+    console.log(printScale(await measureScale(engine.endpoint)));
+  } finally {
+    await engine.stop();
+  }
 }
 
 /** The report is for other machines, too. */
@@ -126,6 +144,7 @@ interface CountedTopicRow extends Omit<TopicRow, 'rate' | 'batch'> {
 interface Counted {
   readonly rows: readonly CountedRow[];
   readonly topics: readonly CountedTopicRow[];
+  readonly scale: readonly ScaleRow[];
 }
 
 /** Counts units in this process, alone with an engine of its own. */
@@ -147,7 +166,9 @@ async function countAll(
     const topics: CountedTopicRow[] = [];
     for (const size of sizes) topics.push(...(await countTopics(counting, size)));
     await counting.stop();
-    return { rows, topics, engineName: engine.name };
+    console.log('Counting units by item collection');
+    const scale = await measureScale(engine.endpoint);
+    return { rows, topics, scale, engineName: engine.name };
   } finally {
     await engine.stop();
   }

@@ -2,6 +2,8 @@ import { availableParallelism, cpus, totalmem } from 'node:os';
 import { type Costs, OPERATIONS, type OperationCost } from './counted-units.ts';
 import type { FilterRate } from './filter-speed.ts';
 import { type Cells, rounded, short, table } from './markdown.ts';
+import { printScale } from './partition-report.ts';
+import type { ScaleRow } from './partition-scale.ts';
 import {
   dollarsPerMillion,
   durationDollarsPerMillion,
@@ -27,6 +29,7 @@ export interface Report {
   readonly options: readonly string[];
   readonly rows: readonly Row[];
   readonly topics: readonly TopicRow[];
+  readonly scale: readonly ScaleRow[];
   readonly filters: readonly FilterRate[];
 }
 
@@ -42,7 +45,7 @@ const EXAMPLE = { ms: 10, megabytes: 512 };
 
 /** The whole report as Markdown. */
 export function printReport(report: Report): string {
-  const { engine, load, options, rows, topics, filters } = report;
+  const { engine, load, options, rows, topics, scale, filters } = report;
   return `# Results of the benchmark
 
 Written by \`${['npm run bench', ...(options.length > 0 ? ['--', ...options] : [])].join(' ')}\`; do not edit.
@@ -74,6 +77,7 @@ them on these cores. Single messages by calls in the style of the REST API.
 ${table(RATE_TITLES, rows.map(rateLine))}
 
 ${printTopics(topics)}
+${printScale(scale)}
 ${printFilters(filters)}`;
 }
 

@@ -174,7 +174,7 @@ export const MESSAGE_OPERATIONS = {
     ),
     answers: {
       201: answer(
-        'The number of each message; null for one that was not stored.',
+        'The number of each message, of a duplicate that of its original; null where it was sent on at once.',
         json('Scheduled', { sequenceNumbers: [5] }),
       ),
     },

@@ -1,4 +1,5 @@
 import { LIMITS } from '../../shared/domain/limits.ts';
+import { TRANSACTION_SCHEMAS } from './openapi-transaction-schemas.ts';
 
 /**
  * The JSON of requests and answers as JSON Schema. Written by hand, not derived from what reads the
@@ -253,6 +254,7 @@ export const SCHEMAS = {
     properties: { resubmitted: { type: 'integer', minimum: 0 } },
     required: ['resubmitted'],
   },
+  ...TRANSACTION_SCHEMAS,
   Health: {
     type: 'object',
     properties: { status: { const: 'healthy' }, message: text },
@@ -274,7 +276,14 @@ export const SCHEMAS = {
       error: {
         allOf: [
           ref('ShownError'),
-          { type: 'object', properties: { timestamp: text }, required: ['timestamp'] },
+          {
+            type: 'object',
+            properties: {
+              timestamp: text,
+              operation: { type: 'integer', minimum: 0, description: 'Of a transaction: which.' },
+            },
+            required: ['timestamp'],
+          },
         ],
       },
     },

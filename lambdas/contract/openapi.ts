@@ -10,6 +10,7 @@ import {
 } from './openapi-parts.ts';
 import { SCHEMAS } from './openapi-schemas.ts';
 import { SESSION_OPERATIONS } from './openapi-sessions.ts';
+import { TRANSACTION_OPERATIONS } from './openapi-transactions.ts';
 
 /**
  * The contract of all operations, OpenAPI 3.1: the route table, and what `openapi-*.ts` say of each
@@ -40,6 +41,7 @@ export function openApiDocument(): Part {
 const DETAILS: Readonly<Record<RouteName, OperationDetails>> = {
   ...MESSAGE_OPERATIONS,
   ...SESSION_OPERATIONS,
+  ...TRANSACTION_OPERATIONS,
   ...SERVICE_OPERATIONS,
   ...MANAGEMENT_OPERATIONS,
 };

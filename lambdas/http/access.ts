@@ -1,7 +1,7 @@
 import type { AccessRight } from '../../shared/domain/descriptions.ts';
 import type { EntityPath } from '../../shared/domain/entity-path.ts';
 import type { HttpParts } from './parts.ts';
-import { requireSasToken } from './sas-token.ts';
+import { requireLikelyToken, requireSasToken } from './sas-token.ts';
 
 /**
  * A request that API Gateway let through because IAM allows its caller this method on this path.
@@ -23,4 +23,34 @@ export async function authorize(
 ): Promise<void> {
   if (rights.length === 0 || request instanceof IamRequest) return;
   await requireSasToken(parts, request, path, rights);
+}
+
+/**
+ * Turns away who can have none of these rights on any entity, before the body is read that says which
+ * entities it is about. Throws Unauthenticated.
+ */
+export async function authorizeLikely(
+  parts: Pick<HttpParts, 'entities' | 'namespaceKeys' | 'clock'>,
+  request: Request,
+  rights: readonly AccessRight[],
+): Promise<void> {
+  if (!(request instanceof IamRequest)) await requireLikelyToken(parts, request, rights);
+}
+
+/**
+ * Lets a request through to an entity that its body names: as `authorize`, had it been addressed to
+ * that entity. IAM was only asked about the address of the request, and no second question can be put
+ * to it. Throws Unauthenticated.
+ */
+export async function authorizeAt(
+  parts: Pick<HttpParts, 'entities' | 'namespaceKeys' | 'clock'>,
+  request: Request,
+  path: EntityPath,
+  rights: readonly AccessRight[],
+): Promise<void> {
+  if (request instanceof IamRequest) return;
+  // Encoded as one segment, so that no name can be taken for a way to another one.
+  const address = new URL(`/${encodeURIComponent(path.name)}`, request.url);
+  const asked = new Request(address, { headers: request.headers });
+  await authorize(parts, asked, path, rights);
 }

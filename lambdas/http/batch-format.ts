@@ -24,7 +24,11 @@ export function isBatchContentType(contentType: string | null): boolean {
 
 /** Reads a batch. One message that is not valid refuses them all. Throws ArgumentError, InvalidOperation. */
 export function parseBatch(bytes: Uint8Array): readonly OutgoingMessage[] {
-  const json = parseExactJson(bytes, 'The batch');
+  return readBatch(parseExactJson(bytes, 'The batch'));
+}
+
+/** Reads a batch from JSON, as parsed by `parseExactJson`. Throws ArgumentError, InvalidOperation. */
+export function readBatch(json: unknown): readonly OutgoingMessage[] {
   if (!Array.isArray(json)) throw invalid('The batch must be a JSON array of messages.');
   if (json.length === 0) throw invalid('The batch holds no message.');
   if (json.length > LIMITS.batchMessages) {

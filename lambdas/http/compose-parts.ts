@@ -3,6 +3,7 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { BrokerParts } from '../../shared/broker/broker-parts.ts';
 import { createBroker } from '../../shared/broker/create-broker.ts';
 import { beginForwarding, forwardPending } from '../../shared/broker/forward-pending.ts';
+import { PartitionTurns } from '../../shared/broker/partition-turns.ts';
 import type { Subscribed } from '../../shared/broker/ports.ts';
 import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
 import type { Tier } from '../../shared/domain/description-tier.ts';
@@ -24,6 +25,7 @@ import { DynamoSubscriptionCatalog } from '../../shared/storage/subscription-cat
 import type { TableNames } from '../../shared/storage/table-schema.ts';
 import { TimedCache } from '../../shared/storage/timed-cache.ts';
 import type { UnitMeter } from '../../shared/storage/unit-meter.ts';
+import { KnownWhereabouts } from '../../shared/storage/whereabouts.ts';
 import { BackgroundWork } from './background-work.ts';
 import type { HttpParts, NamespaceKeys } from './parts.ts';
 import { reportFault } from './report-fault.ts';
@@ -57,8 +59,8 @@ export interface ComposedParts extends HttpParts {
   readonly agenda: Agenda;
   readonly activity: DynamoActivity;
   readonly counts: DynamoCounts;
-  /** Sends on what waits in an entity that forwards, or in a topic. */
-  readonly forwardPending: (entity: Entity) => Promise<void>;
+  /** Sends on what waits in some partitions of an entity that forwards, or of a topic. */
+  readonly forwardPending: (entity: Entity, partitions: readonly number[]) => Promise<void>;
   /** The same for one that may have begun to forward just now. */
   readonly beginForwarding: (entity: Entity) => Promise<void>;
 }
@@ -83,6 +85,8 @@ export function composeParts(settings: ComposeSettings): ComposedParts {
     ...stores,
     messages: new DynamoMessageStore(context, (entity) => counts.sizeOf(entity)),
     arrivals: stores.signals,
+    turns: new PartitionTurns(random, monotonicNow),
+    namespace: { name: namespace, tier: settings.tier ?? 'Standard' },
     clock,
     random,
     monotonicNow,
@@ -91,7 +95,7 @@ export function composeParts(settings: ComposeSettings): ComposedParts {
     ...stores,
     broker: createBroker(brokerParts),
     store: entities,
-    forwardPending: (entity) => forwardPending(brokerParts, entity),
+    forwardPending: (entity, partitions) => forwardPending(brokerParts, entity, partitions),
     beginForwarding: (entity) => beginForwarding(brokerParts, entity),
     namespaceKeys: rootKeys(settings.rootKey),
     clock,
@@ -126,9 +130,11 @@ function composeStores(settings: ComposeSettings) {
   });
   const agenda = new Agenda(documents, namespace);
   const signals = new Signals(POLL_MS);
+  const whereabouts = new KnownWhereabouts(monotonicNow);
   const background = new BackgroundWork(reportFault);
   const later = (work: () => Promise<void>) => background.add(work);
   const context: StoreContext = {
+    namespace,
     table: new Table(client, tables.messages, meter),
     clock,
     random,
@@ -136,7 +142,10 @@ function composeStores(settings: ComposeSettings) {
     gauge: new SizeGauge(monotonicNow),
     dueTimes: new DueTimes(soleProcess ? Number.POSITIVE_INFINITY : DUE_KNOWN_MS, monotonicNow),
     background: later,
-    signal: (log) => signals.signal(log),
+    signal: (log) => {
+      whereabouts.arrived(log);
+      signals.signal(log);
+    },
     noteWork: (log, dueAt) => agenda.note(log, dueAt),
   };
   const touch = (entity: Entity, now: number) => entities.touch(entity, now);
@@ -156,6 +165,7 @@ function composeStores(settings: ComposeSettings) {
     documents,
     sessions: new DynamoSessionStore(context),
     signals,
+    whereabouts,
   };
 }
 

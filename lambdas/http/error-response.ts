@@ -58,6 +58,8 @@ interface Failure {
   readonly sentence: string;
   readonly subCode?: string | undefined;
   readonly retryable: boolean;
+  /** Of a transaction: which operation was the reason. */
+  readonly operation?: number | undefined;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -127,9 +129,16 @@ function failureOf(error: unknown, surface: Surface): Failure {
       retryable: false,
     };
   }
-  const { code, message, subCode, retryable } = error;
-  const headers = headersOf(code);
-  return { status: STATUS[surface][code], code, sentence: message, subCode, retryable, headers };
+  const { code, message, subCode, retryable, operation } = error;
+  return {
+    status: STATUS[surface][code],
+    code,
+    sentence: message,
+    subCode,
+    retryable,
+    operation,
+    headers: headersOf(code),
+  };
 }
 
 function headersOf(code: BrokerErrorCode): Readonly<Record<string, string>> {
@@ -172,9 +181,10 @@ function isSubCodeOf(status: number, subCode: string): boolean {
 }
 
 function jsonBody(failure: Failure, trackingId: string, timestamp: string): string {
-  const { code, retryable } = failure;
+  const { code, retryable, operation } = failure;
   const message = detailOf(failure);
-  return JSON.stringify({ error: { code, message, trackingId, retryable, timestamp } });
+  // What is undefined is left out.
+  return JSON.stringify({ error: { code, message, operation, trackingId, retryable, timestamp } });
 }
 
 function xmlBody(status: number, detail: string): string {
@@ -192,6 +202,7 @@ function escapeXml(text: string): string {
 function wantsJson(c: Context): boolean {
   const { path } = c.req;
   if (/\/\$[^/]+$/.test(path) && path.includes('/messages/')) return true;
+  if (/^\/\$transactions\/?$/i.test(path)) return true;
   if (c.req.method === 'GET' && /.\/messages$/.test(path)) return true;
   if (path.endsWith('/messages/head')) {
     const type = c.req.header('content-type');

@@ -20,15 +20,19 @@ export function parseOptionalRequest<Schema extends z.ZodMiniType>(
   return body.length === 0 ? checkRequest(schema, {}) : parseRequest(schema, body);
 }
 
-/** Holds JSON, as parsed by `parseExactJson`, against a schema. Throws ArgumentError. */
+/**
+ * Holds JSON, as parsed by `parseExactJson`, against a schema. `at` is its place in the body, where it
+ * is not all of it. Throws ArgumentError.
+ */
 export function checkRequest<Schema extends z.ZodMiniType>(
   schema: Schema,
   json: unknown,
+  at?: string,
 ): z.infer<Schema> {
   const parsed = z.safeParse(schema, json);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  throw new BrokerError('ArgumentError', issue ? sentenceOf(issue) : 'The body is not valid.', {
+  throw new BrokerError('ArgumentError', issue ? sentenceOf(issue, at) : 'The body is not valid.', {
     subCode: '40000',
   });
 }
@@ -39,8 +43,9 @@ export function countUpTo(max: number) {
 }
 
 /** zod/mini carries no sentences of its own, which is what makes it small. */
-function sentenceOf(issue: z.core.$ZodIssue): string {
-  const place = issue.path.length === 0 ? 'The body' : placeOf(issue.path);
+function sentenceOf(issue: z.core.$ZodIssue, at?: string): string {
+  const path = [...(at === undefined ? [] : [at]), ...issue.path];
+  const place = path.length === 0 ? 'The body' : placeOf(path);
   switch (issue.code) {
     case 'invalid_type':
       return `${place} must be ${kindOf(issue.expected)}.`;

@@ -190,6 +190,17 @@ export const ROUTES = [
   // Sessions: `sessionId` and `sessionLock` stand in the query, here and on the paths above.
   ...SESSION_ROUTES,
 
+  // Several operations at once.
+  {
+    name: 'transact',
+    method: 'POST',
+    path: '/$transactions',
+    function: 'manage',
+    rights: ['Send', 'Listen'],
+    kind: 'extension',
+    summary: 'Sends to any entities and settles messages of one, all or nothing.',
+  },
+
   // The service itself.
   {
     name: 'health',

@@ -47,10 +47,8 @@ export async function requireSasToken(
   path: EntityPath | undefined,
   rights: readonly AccessRight[],
 ): Promise<void> {
-  const { host: ownHost, pathname } = new URL(request.url);
-  // The header is the client's word; behind a gateway the address is the gateway's, so it counts too.
-  const resource = { host: request.headers.get('host') ?? ownHost, ownHost, pathname };
-  await requireSasTokenFor(parts, request.headers.get('authorization'), resource, path, rights);
+  const text = request.headers.get('authorization');
+  await requireSasTokenFor(parts, text, resourceOf(request), path, rights);
 }
 
 /** The same for a token that came without a request. */
@@ -68,12 +66,34 @@ export async function requireSasTokenFor(
   if (rules.length === 0) {
     throw refusal('40103', 'InvalidSignature: The token has an invalid signature.');
   }
-  if (!rules.some((rule) => rights.some((right) => rule.rights.includes(right)))) {
-    throw new BrokerError(
-      'Unauthenticated',
-      `Unauthorized access. '${rights.join("' or '")}' claim(s) are required to perform this operation. Resource: '${textOf(resource)}'.`,
-    );
-  }
+  requireRights(textOf(resource), rules, rights);
+}
+
+function requireRights(
+  resource: string,
+  rules: readonly AuthorizationRule[],
+  rights: readonly AccessRight[],
+): void {
+  if (rules.some((rule) => rights.some((right) => rule.rights.includes(right)))) return;
+  throw new BrokerError(
+    'Unauthenticated',
+    `Unauthorized access. '${rights.join("' or '")}' claim(s) are required to perform this operation. Resource: '${resource}'.`,
+  );
+}
+
+/**
+ * Throws Unauthenticated unless the token of a request may be good for one of these rights on some
+ * entity: it is whole, has not expired, and if a rule of the namespace has signed it, that has one.
+ */
+export async function requireLikelyToken(
+  parts: AuthParts,
+  request: Request,
+  rights: readonly AccessRight[],
+): Promise<void> {
+  const token = parseSasToken(request.headers.get('authorization'));
+  requireNotExpired(token, parts.clock.now());
+  const rules = await signingRules(parts, token, undefined);
+  if (rules.length > 0) requireRights(textOf(resourceOf(request)), rules, rights);
 }
 
 /** What a token is made of. */
@@ -223,6 +243,12 @@ function signed(rule: AuthorizationRule, token: SasToken): boolean {
       timingSafeEqual(expected, token.signature)
     );
   });
+}
+
+function resourceOf(request: Request): Resource {
+  const { host: ownHost, pathname } = new URL(request.url);
+  // The header is the client's word; behind a gateway the address is the gateway's, so it counts too.
+  return { host: request.headers.get('host') ?? ownHost, ownHost, pathname };
 }
 
 const textOf = ({ ownHost, pathname }: Resource): string =>

@@ -11,7 +11,7 @@ import { httpDate } from './date-text.ts';
 import { changedProperties, deadLetterAction, deadLetterFields } from './dead-letter-fields.ts';
 import { createTrackingId, showError } from './error-response.ts';
 import { plainNumber } from './exact-json.ts';
-import { parseRequest } from './json-request.ts';
+import { checkRequest, parseRequest } from './json-request.ts';
 
 /** The JSON of calls that settle or renew many messages, each with its own outcome (design §4). */
 
@@ -50,10 +50,16 @@ const renewalsRequest = z.strictObject({
 
 /** Reads `{"settlements":[…]}`. Throws ArgumentError. */
 export function parseSettlements(body: Uint8Array): readonly Settlement[] {
-  return parseRequest(settlementsRequest, body).settlements.map((item) => ({
-    lockToken: item.lockToken,
-    action: actionOf(item),
-  }));
+  return parseRequest(settlementsRequest, body).settlements.map(toSettlement);
+}
+
+/** Reads one settlement out of other JSON, in which it stands at that place. Throws ArgumentError. */
+export function readSettlement(json: unknown, at: string): Settlement {
+  return toSettlement(checkRequest(settlement, json, at));
+}
+
+function toSettlement(item: z.infer<typeof settlement>): Settlement {
+  return { lockToken: item.lockToken, action: actionOf(item) };
 }
 
 function actionOf(item: z.infer<typeof settlement>): SettlementAction {

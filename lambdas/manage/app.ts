@@ -20,6 +20,7 @@ import { readRule } from './atom-read-rule.ts';
 import { readQueue, readSubscription, readTopic } from './atom-read-settings.ts';
 import { readBody, readIfMatch, readPageRange } from './atom-request.ts';
 import { authorizeForwarding, authorizeTo } from './atom-rights.ts';
+import { transactionRoutes } from './transactions.ts';
 
 /** What the management routes are built from. */
 export type ManageParts = HttpParts & { readonly management: Management };
@@ -34,6 +35,8 @@ export type ManageParts = HttpParts & { readonly management: Management };
 export function manageRoutes(parts: ManageParts): Hono {
   const app = new Hono();
   app.onError(errorHandler(parts, 'management'));
+  // Of no entity, and so no function's of messages.
+  app.route('/', transactionRoutes(parts));
   app.get('*', (c) => show(parts, c.req.raw));
   app.put('*', (c) => put(parts, c.req.raw));
   app.delete('*', (c) => remove(parts, c.req.raw));

@@ -1,10 +1,13 @@
 import type { Clock, RandomSource } from '../domain/clock.ts';
+import type { TieredNamespace } from '../domain/description-tier.ts';
+import type { PartitionTurns } from './partition-turns.ts';
 import type {
   Activity,
   Arrivals,
   EntityStore,
   MessageStore,
   SubscriptionCatalog,
+  Whereabouts,
 } from './ports.ts';
 import type { SessionStore } from './session-ports.ts';
 
@@ -15,7 +18,10 @@ export interface BrokerParts {
   readonly messages: MessageStore;
   readonly sessions: SessionStore;
   readonly arrivals: Arrivals;
+  readonly whereabouts: Whereabouts;
+  readonly turns: PartitionTurns;
   readonly activity: Activity;
+  readonly namespace: TieredNamespace;
   readonly clock: Clock;
   readonly random: RandomSource;
   /** Milliseconds that only ever go on, for waits; not the clock that users may move. */

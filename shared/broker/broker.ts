@@ -61,6 +61,13 @@ export interface Broker {
   listSessions(path: EntityPath, options: ListSessionsOptions): Promise<readonly string[]>;
 
   /**
+   * Carries out operations, all or none: sends to any entities, and settlements of messages of one.
+   * Returns what each came to, in order; the refusal says of which operation it is, where that is
+   * known. Throws as `send`; MessageLockLost; TransactionAborted where others interfere.
+   */
+  transact(transaction: Transaction): Promise<readonly OperationOutcome[]>;
+
+  /**
    * Removes scheduled messages before they come due, all or none. Throws MessageNotFound,
    * MessagingEntityNotFound, InvalidOperation.
    */
@@ -200,6 +207,45 @@ export interface SettlementOutcome {
   /** Absent = settled. */
   readonly refusal?: BrokerError;
 }
+
+export interface Transaction {
+  readonly operations: readonly TransactionOperation[];
+  readonly identity?: TransactionIdentity;
+}
+
+/** By which a transaction is carried out once, however often it is asked for. */
+export interface TransactionIdentity {
+  readonly id: string;
+  /** Equal for equal transactions: under one id there is only one. */
+  readonly fingerprint: string;
+}
+
+export type TransactionOperation =
+  | {
+      readonly kind: 'send';
+      readonly path: EntityPath;
+      readonly messages: readonly OutgoingMessage[];
+    }
+  | {
+      readonly kind: 'settle';
+      readonly path: EntityPath;
+      readonly settlement: Settlement;
+      /** Needed where messages lie by session. */
+      readonly sessionId?: string;
+    }
+  | {
+      readonly kind: 'renew';
+      readonly path: EntityPath;
+      readonly lockToken: string;
+      readonly sessionId?: string;
+    };
+
+export type OperationOutcome =
+  /** Nothing where a message was not stored under a number the sender may know. */
+  | { readonly kind: 'sent'; readonly sequenceNumbers: readonly (bigint | undefined)[] }
+  | { readonly kind: 'settled' }
+  /** Epoch ms. */
+  | { readonly kind: 'renewed'; readonly lockedUntil: number };
 
 export interface RenewalOutcome {
   readonly lockToken: string;

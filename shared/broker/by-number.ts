@@ -54,7 +54,7 @@ export async function cancelScheduled(
   parts.activity.used(entity);
   const { log, sequences } = inOnePartition(entity, path, sequenceNumbers);
   // What is due already can be cancelled no more.
-  if (isOfKind(entity, 'topic')) await forwardDue(parts, entity);
+  if (isOfKind(entity, 'topic')) await forwardDue(parts, entity, log.partition);
   else await parts.messages.activateDue(log);
   await parts.messages.cancelScheduled(log, sequences);
 }
@@ -72,16 +72,18 @@ export async function operate(
   const entity = await findReceivable(parts, path);
   requireSessionFits(entity, path, sessionId);
   const outcomes: boolean[] = [];
+  const touched = new Set<number>();
   // One after the other: several messages of one block would only get in each other's way.
   for (const number of sequenceNumbers) {
     const { partition, sequence } = splitSequenceNumber(number);
     const isKnown = partition < partitionsOf(entity);
+    if (isKnown) touched.add(partition);
     outcomes.push(
       isKnown &&
         (await operateOne(parts, entity, path, operation, { partition, sequence, sessionId })),
     );
   }
-  await sendOn(parts, entity);
+  await sendOn(parts, entity, [...touched]);
   return outcomes;
 }
 

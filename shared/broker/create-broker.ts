@@ -14,6 +14,7 @@ import {
   setSessionState,
 } from './sessions.ts';
 import { renewLocks, settle } from './settle.ts';
+import { transact } from './transact.ts';
 
 /** Puts the broker together from its parts. */
 export function createBroker(parts: BrokerParts): Broker {
@@ -22,6 +23,7 @@ export function createBroker(parts: BrokerParts): Broker {
     receive: (path, options) => receive(parts, path, options),
     settle: (path, settlements, sessionId) => settle(parts, path, settlements, sessionId),
     renewLocks: (path, lockTokens) => renewLocks(parts, path, lockTokens),
+    transact: (transaction) => transact(parts, transaction),
     cancelScheduled: (path, numbers) => cancelScheduled(parts, path, numbers),
     peek: (path, options) => peek(parts, path, options),
     receiveDeferred: (path, options) => receiveDeferred(parts, path, options),

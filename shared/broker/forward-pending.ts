@@ -1,7 +1,7 @@
 import { BrokerError } from '../domain/broker-error.ts';
-import { type Entity, forwards } from '../domain/entity.ts';
+import { type Entity, forwards, partitionNumbers } from '../domain/entity.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
-import { logOf } from '../domain/log.ts';
+import { type Log, logOf } from '../domain/log.ts';
 import { policyOf, type Receivable } from '../domain/log-policy.ts';
 import type { BrokerParts } from './broker-parts.ts';
 import type { Copy, StoredBatch } from './ports.ts';
@@ -12,29 +12,50 @@ import { forward, route, withSource } from './route.ts';
  * were there before an entity forwarded, and dead letters of one that forwards those. Each batch goes
  * in one transaction with what it becomes (semantics §7).
  */
-export async function forwardPending(parts: BrokerParts, entity: Entity): Promise<void> {
+export async function forwardPending(
+  parts: BrokerParts,
+  entity: Entity,
+  partitions: readonly number[],
+): Promise<void> {
+  const failures: unknown[] = [];
+  for (const partition of partitions) {
+    // What fails in one partition must not keep the others waiting.
+    try {
+      await forwardPendingIn(parts, entity, partition);
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
+async function forwardPendingIn(
+  parts: BrokerParts,
+  entity: Entity,
+  partition: number,
+): Promise<void> {
   const { description } = entity;
   if (description.kind === 'topic') {
-    await forwardDue(parts, entity);
+    await forwardDue(parts, entity, partition);
     return;
   }
   const { forwardTo, forwardDeadLetteredMessagesTo } = description;
   const source: Receivable = { ...entity, description };
+  const main = logOf(entity, 'main', partition);
   if (forwardTo !== undefined) {
-    const send = sendingOn(parts, entity, forwardTo, (copy) => copy);
-    const log = logOf(entity, 'main', 0);
-    await parts.messages.forwardDue(log, send);
-    const isMore = await parts.messages.forwardAll(log, policyOf(source, 'main', 0), send);
-    if (isMore) parts.messages.leaveToSweep(log);
+    const send = sendingOn(parts, main, entity, forwardTo, (copy) => copy);
+    await parts.messages.forwardDue(main, send);
+    const isMore = await parts.messages.forwardAll(main, policyOf(source, 'main', partition), send);
+    if (isMore) parts.messages.leaveToSweep(main);
   }
   if (forwardDeadLetteredMessagesTo !== undefined) {
-    const log = logOf(entity, 'deadLetter', 0);
-    const policy = policyOf(source, 'deadLetter', 0);
-    const send = sendingOn(parts, entity, forwardDeadLetteredMessagesTo, (copy) =>
+    const log = logOf(entity, 'deadLetter', partition);
+    const policy = policyOf(source, 'deadLetter', partition);
+    const send = sendingOn(parts, main, entity, forwardDeadLetteredMessagesTo, (copy) =>
       withSource(copy, entity),
     );
     const isMore = await parts.messages.forwardAll(log, policy, send);
-    if (isMore) parts.messages.leaveToSweep(logOf(entity, 'main', 0));
+    if (isMore) parts.messages.leaveToSweep(main);
   }
 }
 
@@ -42,13 +63,19 @@ export async function forwardPending(parts: BrokerParts, entity: Entity): Promis
  * Sends on what an operation left in an entity that forwards. The operation is done, whatever becomes
  * of this: what fails is left to the sweep.
  */
-export async function sendOn(parts: BrokerParts, entity: Entity): Promise<void> {
+export async function sendOn(
+  parts: BrokerParts,
+  entity: Entity,
+  partitions: readonly number[],
+): Promise<void> {
   if (!forwards(entity)) return;
-  try {
-    await forwardPending(parts, entity);
-  } catch (error) {
-    if (!(error instanceof BrokerError)) throw error;
-    parts.messages.leaveToSweep(logOf(entity, 'main', 0));
+  for (const partition of partitions) {
+    try {
+      await forwardPending(parts, entity, [partition]);
+    } catch (error) {
+      if (!(error instanceof BrokerError)) throw error;
+      parts.messages.leaveToSweep(logOf(entity, 'main', partition));
+    }
   }
 }
 
@@ -58,16 +85,23 @@ export async function sendOn(parts: BrokerParts, entity: Entity): Promise<void> 
  */
 export async function beginForwarding(parts: BrokerParts, entity: Entity): Promise<void> {
   if (!forwards(entity)) return;
-  parts.messages.leaveToSweep(logOf(entity, 'main', 0));
-  await sendOn(parts, entity);
+  const partitions = partitionNumbers(entity);
+  for (const partition of partitions) {
+    parts.messages.leaveToSweep(logOf(entity, 'main', partition));
+  }
+  await sendOn(parts, entity, partitions);
 }
 
-/** The scheduled messages of a topic meet its rules as they come due. */
-export async function forwardDue(parts: BrokerParts, topic: Entity): Promise<boolean> {
-  const owner = logOf(topic, 'main', 0);
+/** The scheduled messages of a topic meet its rules as they come due, and stay in their partition. */
+export async function forwardDue(
+  parts: BrokerParts,
+  topic: Entity,
+  partition: number,
+): Promise<boolean> {
+  const owner = logOf(topic, 'main', partition);
   return await parts.messages.forwardDue(owner, async (batch) => {
     const messages = batch.copies.map(({ message }) => message);
-    const deliveries = await route(parts, topic, messages, 'forwarded');
+    const deliveries = await route(parts, topic, messages, 'forwarded', partition);
     const { enqueuedAt } = batch;
     await parts.messages.publish({ owner, deliveries, enqueuedAt, instead: batch });
   });
@@ -75,24 +109,26 @@ export async function forwardDue(parts: BrokerParts, topic: Entity): Promise<boo
 
 function sendingOn(
   parts: BrokerParts,
+  owner: Log,
   source: Entity,
   destination: string,
   change: (copy: Copy) => Copy,
 ): (batch: StoredBatch) => Promise<void> {
   return async (batch) => {
-    const deliveries = await forward(parts, source, destination, batch.copies.map(change));
-    await parts.messages.publish({
-      owner: logOf(source, 'main', 0),
-      deliveries,
-      enqueuedAt: parts.clock.now(),
-      instead: batch,
-    });
+    const copies = batch.copies.map(change);
+    const deliveries = await forward(parts, source, destination, copies, owner.partition);
+    const enqueuedAt = parts.clock.now();
+    await parts.messages.publish({ owner, deliveries, enqueuedAt, instead: batch });
   };
 }
 
 /** A subscription gets its topic's scheduled messages when they come due. */
-export async function forwardTopicDue(parts: BrokerParts, path: EntityPath): Promise<void> {
+export async function forwardTopicDue(
+  parts: BrokerParts,
+  path: EntityPath,
+  partition: number,
+): Promise<void> {
   if (path.subscription === undefined) return;
   const topic = await parts.entities.find(path.subscription.topic.toLowerCase());
-  if (topic !== undefined) await forwardDue(parts, topic);
+  if (topic !== undefined) await forwardDue(parts, topic, partition);
 }

@@ -25,7 +25,7 @@ import type {
 import type { BrokerParts } from './broker-parts.ts';
 import { forwardTopicDue, sendOn } from './forward-pending.ts';
 import { arrivalOr } from './give-up.ts';
-import { mayDeadLetter, requireAction } from './settlement-rules.ts';
+import { mayDeadLetter, noDelayInSession, requireAction } from './settlement-rules.ts';
 
 /** What is done to messages inside a session. */
 
@@ -88,7 +88,7 @@ export async function receiveInSession(
     const left = parts.arrivals.isClosing ? 0 : deadline - parts.monotonicNow();
     const waitedOn = sessionLog(entity, session.sessionId);
     const arrival = left > 0 ? parts.arrivals.wait([waitedOn], left) : undefined;
-    await forwardTopicDue(parts, path);
+    await forwardTopicDue(parts, path, waitedOn.partition);
     const { log, policy } = await heldSession(parts, entity, path, session);
     const messages = await parts.messages.claim(log, {
       ...policy,
@@ -97,7 +97,8 @@ export async function receiveInSession(
       maxBytes: LIMITS.receiveBytes,
       lockMs: entity.description.lockMs,
     });
-    if (entity.description.forwardDeadLetteredMessagesTo !== undefined) await sendOn(parts, entity);
+    if (entity.description.forwardDeadLetteredMessagesTo !== undefined)
+      await sendOn(parts, entity, [log.partition]);
     if (messages.length > 0 || arrival === undefined) {
       arrival?.cancel();
       return messages;
@@ -124,7 +125,7 @@ export async function settleInSession(
   const admitted = settlements.flatMap(({ lockToken, action }, place) => {
     try {
       requireAction(path, action);
-      if (action.kind === 'abandon' && action.delayMs !== undefined) throw noDelay();
+      if (action.kind === 'abandon' && action.delayMs !== undefined) throw noDelayInSession();
       const token = parseLockToken(lockToken);
       const tenure = rules.holder?.tenure;
       if (tenure === undefined || !isUnder(token.tag, tenure)) throw sessionLockLost();
@@ -146,18 +147,12 @@ export async function settleInSession(
     outcomes[place] =
       refusal === undefined ? { lockToken } : { lockToken, refusal: inSessionWords(refusal) };
   }
-  if (mayDeadLetter(entity, settlements)) await sendOn(parts, entity);
+  const actions = settlements.map(({ action }) => action);
+  if (mayDeadLetter(entity, actions)) await sendOn(parts, entity, [log.partition]);
   return outcomes;
 }
 
 /** Inside a session a lost lock is the session's (semantics §4.2). */
 function inSessionWords(refusal: BrokerError): BrokerError {
   return refusal.code === 'MessageLockLost' ? sessionLockLost() : refusal;
-}
-
-function noDelay(): BrokerError {
-  return new BrokerError(
-    'InvalidOperation',
-    'A message of a session cannot be set aside for a time: its order is strict. Defer it, or give the session back.',
-  );
 }

@@ -1,4 +1,5 @@
 import { BrokerError } from '../domain/broker-error.ts';
+import { partitionNumbers, partitionsOf } from '../domain/entity.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
 import { logOf } from '../domain/log.ts';
 import { policyOf } from '../domain/log-policy.ts';
@@ -18,6 +19,12 @@ export async function deleteMessages(
 ): Promise<number> {
   const entity = await findReceivable(parts, path);
   requireSessionFits(entity, path, sessionId);
+  if (partitionsOf(entity) > 1) {
+    throw new BrokerError(
+      'InvalidOperation',
+      `Batch delete is not supported for an entity with partitioning enabled; '${path.name}' is one.`,
+    );
+  }
   if (sessionId !== undefined) {
     const log = sessionLog(entity, sessionId);
     const rules = await parts.sessions.rulesOf(log);
@@ -41,13 +48,20 @@ export async function resubmit(
   }
   const entity = await findReceivable(parts, path);
   requireSendable(entity);
-  const resubmitted = await parts.messages.resubmit(
-    logOf(entity, path.subQueue, 0),
-    logOf(entity, 'main', 0),
-    { maxMessages, timeToLiveMsMax: policyOf(entity, 'main', 0).rules.defaultTimeToLiveMs },
-    policyOf(entity, path.subQueue, 0),
-  );
-  await sendOn(parts, entity);
+  const partitions = partitionNumbers(entity);
+  let resubmitted = 0;
+  // Each message comes back in the partition it was in, where its key belongs.
+  for (const partition of partitions) {
+    if (resubmitted >= maxMessages) break;
+    const { rules } = policyOf(entity, 'main', partition);
+    resubmitted += await parts.messages.resubmit(
+      logOf(entity, path.subQueue, partition),
+      logOf(entity, 'main', partition),
+      { maxMessages: maxMessages - resubmitted, timeToLiveMsMax: rules.defaultTimeToLiveMs },
+      policyOf(entity, path.subQueue, partition),
+    );
+  }
+  await sendOn(parts, entity, partitions);
   return resubmitted;
 }
 

@@ -95,7 +95,9 @@ export class Management {
     requireReachable(at);
     await this.#requireFree(at);
     const { entities, counts, clock } = this.#parts;
-    await requireRoomInNamespace(counts, description.enablePartitioning);
+    // Premium limits their number by its resources alone (semantics §8-22).
+    const isCounted = description.enablePartitioning && this.tier !== 'Premium';
+    await requireRoomInNamespace(counts, isCounted);
     return entities.create(at.key, at.name, description, clock.now());
   }
 

@@ -1,15 +1,20 @@
 import { sequenceNumberOf, splitSequenceNumber } from '../domain/block.ts';
+import { partitionNumbers } from '../domain/entity.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { logOf } from '../domain/log.ts';
 import { policyOf, type Receivable } from '../domain/log-policy.ts';
 import type { StoredMessage } from '../domain/message.ts';
+import { messageSize } from '../domain/outgoing-rules.ts';
 import { findReceivable } from './addressed.ts';
 import type { PeekOptions } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
 import { forwardTopicDue } from './forward-pending.ts';
 import { requireSessionFits, sessionLog, sessionPolicy } from './in-session.ts';
 import { settleLapsed } from './settle-lapsed.ts';
+
+/** So many partitions are asked side by side. */
+const AT_ONCE = 4;
 
 /** Shows messages without touching them; see `Broker.peek`. */
 export async function peek(
@@ -21,16 +26,37 @@ export async function peek(
   const entity = await findReceivable(parts, path);
   requireSessionFits(entity, path, sessionId);
   if (sessionId !== undefined) return await peekSession(parts, entity, path, sessionId, options);
-  const { partition, sequence } = splitSequenceNumber(fromSequenceNumber);
-  if (partition > 0) return [];
-  await forwardTopicDue(parts, path);
+  const from = splitSequenceNumber(fromSequenceNumber);
   await settleLapsed(parts, entity, path);
-  return await parts.messages.peek(logOf(entity, path.subQueue, partition), {
-    from: sequence,
-    maxMessages: Math.min(maxMessages, LIMITS.peekMessages),
-    maxBytes: LIMITS.peekBytes,
-    rules: policyOf(entity, path.subQueue, partition).rules,
-  });
+  const max = Math.min(maxMessages, LIMITS.peekMessages);
+  const shown: StoredMessage[] = [];
+  let bytesLeft: number = LIMITS.peekBytes;
+  // In order of the numbers, of which the partition is the top, so that whoever goes on after the
+  // last one misses nothing. The first one mostly has enough; further ones are mostly empty.
+  let partitions = partitionNumbers(entity).slice(from.partition);
+  for (let atOnce = 1; partitions.length > 0; atOnce = AT_ONCE) {
+    const request = { maxMessages: max - shown.length, maxBytes: bytesLeft };
+    const pages = await Promise.all(
+      partitions.slice(0, atOnce).map(async (partition) => {
+        await forwardTopicDue(parts, path, partition);
+        return await parts.messages.peek(logOf(entity, path.subQueue, partition), {
+          ...request,
+          from: partition === from.partition ? from.sequence : 0n,
+          rules: policyOf(entity, path.subQueue, partition).rules,
+        });
+      }),
+    );
+    for (const { messages, isCut } of pages) {
+      for (const message of messages) {
+        bytesLeft -= messageSize(message.message);
+        if (shown.length === max || (shown.length > 0 && bytesLeft < 0)) return shown;
+        shown.push(message);
+      }
+      if (isCut) return shown;
+    }
+    partitions = partitions.slice(atOnce);
+  }
+  return shown;
 }
 
 async function peekSession(
@@ -40,16 +66,17 @@ async function peekSession(
   sessionId: string,
   { fromSequenceNumber, maxMessages }: PeekOptions,
 ): Promise<readonly StoredMessage[]> {
-  await forwardTopicDue(parts, path);
   const log = sessionLog(entity, sessionId);
+  await forwardTopicDue(parts, path, log.partition);
   const from = splitSequenceNumber(fromSequenceNumber ?? sequenceNumberOf(log.partition, 0n));
   // The numbers of other partitions are all lower, or all higher.
   if (from.partition > log.partition) return [];
   const { rules } = sessionPolicy(entity, log, await parts.sessions.rulesOf(log));
-  return await parts.messages.peek(log, {
+  const { messages } = await parts.messages.peek(log, {
     from: from.partition < log.partition ? 0n : from.sequence,
     maxMessages: Math.min(maxMessages, LIMITS.peekMessages),
     maxBytes: LIMITS.peekBytes,
     rules,
   });
+  return messages;
 }

@@ -9,6 +9,8 @@ import type { LogPolicy } from '../domain/log-policy.ts';
 import type { LockedMessage, Message, StoredMessage } from '../domain/message.ts';
 import type { Rule } from '../filters/rule.ts';
 import type { DeadLetterAction, SettlementAction } from './broker.ts';
+import type { OnceRequest, StoreChosen } from './duplicate-ports.ts';
+import type { TransactionStore } from './transaction-ports.ts';
 
 /** Keeps what is known of entities. Paths are lower-case keys as of `parseEntityPath`. */
 export interface EntityStore {
@@ -57,6 +59,16 @@ export interface ClaimRequest extends LogPolicy {
   /** Bodies of more than this are not handed out in one answer, except a single one. */
   readonly maxBytes: number;
   readonly lockMs: number;
+  /** What this claim and others at the same time may take together; absent = it is alone. */
+  readonly allowance?: Allowance;
+}
+
+/** What claims of several logs may take together, so that all of them are not more than one. */
+export interface Allowance {
+  /** Asks for some messages of a block of so many bytes; returns how many of them may be taken. */
+  take(messages: number, bytes: number): number;
+  /** What was allowed and not got after all. */
+  giveBack(messages: number): void;
 }
 
 export interface RoomRequest {
@@ -71,6 +83,12 @@ export interface PeekRequest {
   readonly maxMessages: number;
   readonly maxBytes: number;
   readonly rules: BlockRules;
+}
+
+export interface Peeked {
+  readonly messages: readonly StoredMessage[];
+  /** Whether the log has more that the answer had no room for. */
+  readonly isCut: boolean;
 }
 
 export interface RemoveBeforeRequest {
@@ -111,6 +129,8 @@ export interface Publication {
   readonly enqueuedAt: number;
   /** Where the messages lie until now; they are removed there in the same transaction. */
   readonly instead?: StoredBatch;
+  /** As `storeOnce` gave it. */
+  readonly guard?: unknown;
 }
 
 /** Messages that lie somewhere and are to go elsewhere. */
@@ -135,20 +155,39 @@ export interface TokenSettlement {
  * Keeps messages. Each method is carried out by conditional writes that decide; what is passed in
  * may be a few seconds old. All throw ServiceBusy and ServiceTimeout.
  */
-export interface MessageStore {
+export interface MessageStore extends TransactionStore {
   /** Whether an entity can take more, and how large it is now at most, in bytes. */
   hasRoom(
     entity: Entity,
     request: RoomRequest,
   ): Promise<{ readonly isRoom: boolean; readonly size: number }>;
   /**
-   * Stores messages at the end of a log, or among its scheduled ones, all or none, and returns their
-   * sequence numbers, which are gapless. Throws MessagingEntityNotFound.
+   * Stores messages at the end of a log, or among its scheduled ones where they are not due by `now`
+   * (epoch ms), all or none, and returns their
+   * sequence numbers without the partition, which are gapless. Throws MessagingEntityNotFound, and
+   * NothingStored where that is certain.
    */
-  append(log: Log, messages: readonly Message[]): Promise<readonly bigint[]>;
-  /** Takes numbers from a partition's counter; returns the first. Throws MessagingEntityNotFound. */
+  append(
+    log: Log,
+    messages: readonly Message[],
+    now: number,
+    guard?: unknown,
+  ): Promise<readonly bigint[]>;
+  /**
+   * Has those messages stored that do not come a second time, and remembers them in the same write.
+   * Calls `store` anew where somebody else was faster. Returns the number of each message, where it
+   * is known; of a duplicate that of its original.
+   */
+  storeOnce(request: OnceRequest, store: StoreChosen): Promise<readonly (bigint | undefined)[]>;
+  /**
+   * Takes numbers from a partition's counter; returns the first. Throws MessagingEntityNotFound,
+   * NothingStored.
+   */
   takeNumbers(log: Log, messages: readonly Message[], count: number): Promise<bigint>;
-  /** Writes messages into several logs: into all of them, even if it is cut off half-way. */
+  /**
+   * Writes messages into several logs: into all of them, even if it is cut off half-way. Throws
+   * NothingStored where that is certain.
+   */
   publish(publication: Publication): Promise<void>;
   /** Makes scheduled messages of a queue that have come due receivable. True = there were some. */
   activateDue(log: Log): Promise<boolean>;
@@ -179,7 +218,7 @@ export interface MessageStore {
    */
   settleLapsed(log: Log, policy: LogPolicy): Promise<boolean>;
   /** Shows messages in order of their numbers without touching them. */
-  peek(log: Log, request: PeekRequest): Promise<readonly StoredMessage[]>;
+  peek(log: Log, request: PeekRequest): Promise<Peeked>;
   /** Hands out deferred messages, all or none. Throws MessageNotFound. */
   receiveDeferred(log: Log, request: DeferredRequest): Promise<readonly ReceivedMessage[]>;
   /** Removes messages that are not due yet, all or none. Throws MessageNotFound. */
@@ -227,6 +266,16 @@ export interface SubscriptionCatalog {
 export interface Activity {
   /** Somebody received, settled or peeked. Costs nothing but now and then, and never waits. */
   used(entity: Entity): void;
+}
+
+/** What this process saw of where messages are; hints only, for those who have a choice of logs. */
+export interface Whereabouts {
+  /** Whether something came into the log, or was found there, and no look since was in vain. */
+  isLikely(log: Log): boolean;
+  /** Whether nobody has looked into the log for a while. */
+  isOverdue(log: Log): boolean;
+  /** Notes a look into the log, and whether there seems to be more. */
+  looked(log: Log, isLikely: boolean): void;
 }
 
 /** Lets a receive wait for messages without asking the database all the time. */

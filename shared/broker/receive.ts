@@ -1,14 +1,13 @@
+import { partitionNumbers } from '../domain/entity.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
-import { LIMITS } from '../domain/limits.ts';
 import { logOf } from '../domain/log.ts';
-import { policyOf } from '../domain/log-policy.ts';
 import { findReceivable, requireNotForwarding, requireReceivable } from './addressed.ts';
 import type { ReceivedMessage, ReceiveOptions } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
-import { forwardTopicDue, sendOn } from './forward-pending.ts';
+import { sendOn } from './forward-pending.ts';
+import { Gathering } from './gather.ts';
 import { arrivalOr } from './give-up.ts';
 import { receiveInSession, requireSessionFits } from './in-session.ts';
-import type { ClaimRequest } from './ports.ts';
 import { settleLapsed } from './settle-lapsed.ts';
 
 /** While a receive waits on a dead-letter queue, the main queue is looked at this often. */
@@ -23,34 +22,29 @@ export async function receive(
   const { session } = options;
   if (session !== undefined) return await receiveInSession(parts, path, options, session);
   const deadline = parts.monotonicNow() + options.waitMs;
+  const gathering = new Gathering(parts, path, options);
   let lookAgainAt = 0;
-  for (;;) {
+  for (let looks = 0; ; looks++) {
     if (options.signal?.aborted) return [];
     // Asked again after each wait: the entity may have been changed, disabled or deleted meanwhile.
     const entity = await findReceivable(parts, path);
     requireReceivable(entity);
     requireNotForwarding(entity, path.subQueue);
     requireSessionFits(entity, path, undefined);
-    const log = logOf(entity, path.subQueue, 0);
+    const logs = partitionNumbers(entity).map((number) => logOf(entity, path.subQueue, number));
     const left = parts.arrivals.isClosing ? 0 : deadline - parts.monotonicNow();
-    const arrival = left > 0 ? parts.arrivals.wait([log], left) : undefined;
-    const request: ClaimRequest = {
-      ...policyOf(entity, path.subQueue, log.partition),
-      mode: options.mode,
-      maxMessages: options.maxMessages,
-      maxBytes: LIMITS.receiveBytes,
-      lockMs: entity.description.lockMs,
-    };
-    await forwardTopicDue(parts, path);
-    let messages = await parts.messages.claim(log, request);
+    const arrival = left > 0 ? parts.arrivals.wait(logs, left) : undefined;
+    // Everywhere at first and before going away with nothing; in between some take turns.
+    const breadth = looks === 0 || arrival === undefined ? 'all' : 'some';
+    let messages = await gathering.look(entity, breadth);
     const isTimeToLook = parts.monotonicNow() >= lookAgainAt;
     if (messages.length === 0 && isTimeToLook) lookAgainAt = parts.monotonicNow() + LOOK_EVERY_MS;
     if (messages.length === 0 && isTimeToLook && (await settleLapsed(parts, entity, path))) {
-      messages = await parts.messages.claim(log, request);
+      messages = await gathering.look(entity, 'all');
     }
     // What was found expired or used up on the way may have to go on from the dead-letter queue.
     if (entity.description.forwardDeadLetteredMessagesTo !== undefined) {
-      await sendOn(parts, entity);
+      await sendOn(parts, entity, gathering.asked);
     }
     if (messages.length > 0 || arrival === undefined) {
       arrival?.cancel();

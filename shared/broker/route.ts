@@ -1,3 +1,4 @@
+import { sequenceNumberOf } from '../domain/block.ts';
 import { BrokerError } from '../domain/broker-error.ts';
 import {
   type DeadLetterReason,
@@ -11,16 +12,18 @@ import type {
   SubscriptionDescription,
   TopicDescription,
 } from '../domain/descriptions.ts';
-import { type Entity, isOfKind } from '../domain/entity.ts';
+import { type Entity, isOfKind, partitionsOf } from '../domain/entity.ts';
 import { parseEntityPath } from '../domain/entity-path.ts';
 import { LIMITS, MEGABYTE } from '../domain/limits.ts';
 import { inSession, type Log, logOf } from '../domain/log.ts';
 import { lowerTimeToLive, type Message } from '../domain/message.ts';
 import { headerSize, messageSize } from '../domain/outgoing-rules.ts';
+import { partitionOfKey } from '../domain/partition.ts';
 import { text } from '../domain/property-value.ts';
 import { isSendable } from './addressed.ts';
 import type { BrokerParts } from './broker-parts.ts';
 import { matchSubscriptions } from './match-subscriptions.ts';
+import { placesFor, storeAt } from './placement.ts';
 import type { Copy, Delivery } from './ports.ts';
 
 /** Whether somebody waits for the answer to a send, or messages come from elsewhere. */
@@ -28,16 +31,18 @@ type Arrival = 'sent' | 'forwarded';
 
 /**
  * Where messages go. Forwards are followed at the send already, so that nothing is stored on the way;
- * each entity on the way gives the message a number of its own (semantics §7).
+ * each entity on the way gives the message a number of its own (semantics §7), in a partition of its
+ * own. What becomes of messages in the entity itself and in its subscriptions lies in `partition`.
  */
 export async function route(
   parts: BrokerParts,
   entity: Entity,
   messages: readonly Message[],
   how: Arrival,
+  partition: number,
 ): Promise<readonly Delivery[]> {
-  if (isOfKind(entity, 'topic')) return await routeTopic(parts, entity, messages, how);
-  if (isOfKind(entity, 'queue')) return await routeQueue(parts, entity, messages);
+  if (isOfKind(entity, 'topic')) return await routeTopic(parts, entity, messages, how, partition);
+  if (isOfKind(entity, 'queue')) return await routeQueue(parts, entity, messages, partition);
   throw new BrokerError(
     'InvalidOperation',
     'Messages reach a subscription through its topic only.',
@@ -48,11 +53,12 @@ async function routeQueue(
   parts: BrokerParts,
   queue: Entity<QueueDescription>,
   messages: readonly Message[],
+  partition: number,
 ): Promise<readonly Delivery[]> {
-  const log = logOf(queue, 'main', 0);
+  const log = logOf(queue, 'main', partition);
   const first = await parts.messages.takeNumbers(log, messages, messages.length);
   const copies = messages.map((message, i) => ({ sequence: first + BigInt(i), message }));
-  return await arrive(parts, queue, copies);
+  return await arrive(parts, queue, copies, partition);
 }
 
 async function routeTopic(
@@ -60,6 +66,7 @@ async function routeTopic(
   topic: Entity<TopicDescription>,
   arriving: readonly Message[],
   how: Arrival,
+  partition: number,
 ): Promise<readonly Delivery[]> {
   const { defaultTimeToLiveMs, filteringMessagesBeforePublishing } = topic.description;
   const messages = arriving.map((message) => lowerTimeToLive(message, defaultTimeToLiveMs));
@@ -71,7 +78,7 @@ async function routeTopic(
       `No subscription of the topic '${topic.name}' matches the message.`,
     );
   }
-  const log = logOf(topic, 'main', 0);
+  const log = logOf(topic, 'main', partition);
   const first = await parts.messages.takeNumbers(log, messages, matched.numbers);
   const deliveries = await Promise.all(
     matched.subscriptions.map(async ({ entity, copies, failures }) => [
@@ -79,11 +86,13 @@ async function routeTopic(
         parts,
         entity,
         copies.map((copy) => numbered(copy, first)),
+        partition,
       )),
       ...(await bury(
         parts,
         entity,
         failures.map((failure) => numbered(failure, first)),
+        partition,
       )),
     ]),
   );
@@ -99,33 +108,55 @@ async function arrive(
   parts: BrokerParts,
   entity: Entity<QueueDescription | SubscriptionDescription>,
   copies: readonly Copy[],
+  partition: number,
 ): Promise<readonly Delivery[]> {
   if (copies.length === 0) return [];
   const { forwardTo, requiresSession, defaultTimeToLiveMs } = entity.description;
-  if (forwardTo !== undefined) return await forward(parts, entity, forwardTo, copies);
+  if (forwardTo !== undefined) {
+    return await forward(parts, entity, forwardTo, copies, partition);
+  }
   const isRefused = ({ message }: Copy) => requiresSession && message.sessionId === undefined;
   const kept = copies.filter((copy) => !isRefused(copy));
   const refused = copies.filter(isRefused).map((copy) => withReason(copy, SESSION_ID_IS_NULL));
   return [
     ...(kept.length === 0
       ? []
-      : bySession(logOf(entity, 'main', 0), kept).map((delivery) => ({
-          ...delivery,
-          ...(defaultTimeToLiveMs === undefined ? {} : { timeToLiveMsMax: defaultTimeToLiveMs }),
-        }))),
-    ...(await bury(parts, entity, refused)),
+      : (await bySession(parts, logOf(entity, 'main', partition), kept, entity)).map(
+          (delivery) => ({
+            ...delivery,
+            ...(defaultTimeToLiveMs === undefined ? {} : { timeToLiveMsMax: defaultTimeToLiveMs }),
+          }),
+        )),
+    ...(await bury(parts, entity, refused, partition)),
   ];
 }
 
-/** Where messages lie by session, each session is a log of its own. */
-function bySession(log: Log, copies: readonly Copy[]): readonly Delivery[] {
+/** Where messages lie by session, each session is a log of its own, in the partition of its id. */
+async function bySession(
+  parts: BrokerParts,
+  log: Log,
+  copies: readonly Copy[],
+  entity: Entity,
+): Promise<readonly Delivery[]> {
   if (log.sessions === undefined) return [{ to: log, copies }];
   const sessions = new Map<string, Copy[]>();
   for (const copy of copies) {
     const { sessionId = '' } = copy.message;
     sessions.set(sessionId, [...(sessions.get(sessionId) ?? []), copy]);
   }
-  return Array.from(sessions, ([id, ofSession]) => ({ to: inSession(log, id), copies: ofSession }));
+  return await Promise.all(
+    Array.from(sessions, async ([id, ofSession]) => {
+      const to = inSession({ ...log, partition: partitionOfKey(id, partitionsOf(entity)) }, id);
+      if (to.partition === log.partition) return { to, copies: ofSession };
+      // A rule's action gave it another session, and numbers are those of a partition.
+      const messages = ofSession.map(({ message }) => message);
+      const first = await parts.messages.takeNumbers(to, messages, messages.length);
+      return {
+        to,
+        copies: messages.map((message, i) => ({ sequence: first + BigInt(i), message })),
+      };
+    }),
+  );
 }
 
 /** What becomes of dead letters: they stay in the dead-letter queue, or are forwarded. */
@@ -133,13 +164,14 @@ async function bury(
   parts: BrokerParts,
   entity: Entity<QueueDescription | SubscriptionDescription>,
   copies: readonly Copy[],
+  partition: number,
 ): Promise<readonly Delivery[]> {
   const { forwardDeadLetteredMessagesTo: destination } = entity.description;
   if (destination === undefined || copies.length === 0) {
-    return deadLettered(entity, 'deadLetter', copies);
+    return deadLettered(logOf(entity, 'deadLetter', partition), copies);
   }
   const dead = copies.map((copy) => withSource(copy, entity));
-  return await forward(parts, entity, destination, dead);
+  return await forward(parts, entity, destination, dead, partition);
 }
 
 /** A dead letter that leaves its entity says where it comes from. */
@@ -150,12 +182,14 @@ export function withSource({ sequence, message }: Copy, { name }: Entity): Copy 
 /**
  * Sends messages on to another entity. Where that cannot be, they go to the transfer dead-letter
  * queue of the entity they were to leave (semantics §6.5; the seed decides contradiction X1).
+ * `partition` is where they were to stay in that entity.
  */
 export async function forward(
   parts: BrokerParts,
   source: Entity,
   destination: string,
   copies: readonly Copy[],
+  partition: number,
 ): Promise<readonly Delivery[]> {
   const target = await parts.entities.find(parseEntityPath(destination).key);
   const obstacle =
@@ -164,21 +198,34 @@ export async function forward(
   const onward: Message[] = [];
   for (const copy of copies) {
     const reason = obstacle ?? obstacleFor(copy.message);
-    if (reason === undefined) onward.push(sentOn(copy));
+    if (reason === undefined) onward.push(sentOn(copy, partition));
     else lost.push(withReason(copy, reason));
   }
-  const arrived =
-    onward.length === 0 || target === undefined
-      ? []
-      : await route(parts, target, onward, 'forwarded');
-  return [...arrived, ...deadLettered(source, 'transferDeadLetter', lost)];
+  const arrived = target === undefined ? [] : await enter(parts, target, onward);
+  return [...arrived, ...deadLettered(logOf(source, 'transferDeadLetter', partition), lost)];
+}
+
+/** Messages that come from elsewhere: their own keys say to which partition each goes (semantics §7). */
+async function enter(
+  parts: BrokerParts,
+  target: Entity,
+  messages: readonly Message[],
+): Promise<readonly Delivery[]> {
+  const arrived = await Promise.all(
+    placesFor(parts, target, messages).map(({ place, messages: together }) =>
+      storeAt(parts, target, place, (partition) =>
+        route(parts, target, together, 'forwarded', partition),
+      ),
+    ),
+  );
+  return arrived.flat();
 }
 
 /** The first entity's number stays with the message; the count of hops ends loops. */
-function sentOn({ sequence, message }: Copy): Message {
+function sentOn({ sequence, message }: Copy, partition: number): Message {
   return {
     ...message,
-    enqueuedSequenceNumber: message.enqueuedSequenceNumber ?? sequence,
+    enqueuedSequenceNumber: message.enqueuedSequenceNumber ?? sequenceNumberOf(partition, sequence),
     hops: (message.hops ?? 0) + 1,
   };
 }
@@ -228,10 +275,6 @@ function withReason({ sequence, message }: Copy, { reason, description }: DeadLe
   return { sequence, message: { ...message, properties } };
 }
 
-function deadLettered(
-  entity: Entity,
-  subQueue: 'deadLetter' | 'transferDeadLetter',
-  copies: readonly Copy[],
-): readonly Delivery[] {
-  return copies.length === 0 ? [] : [{ to: logOf(entity, subQueue, 0), copies }];
+function deadLettered(to: Log, copies: readonly Copy[]): readonly Delivery[] {
+  return copies.length === 0 ? [] : [{ to, copies }];
 }

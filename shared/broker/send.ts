@@ -1,8 +1,9 @@
+import { sequenceNumberOf } from '../domain/block.ts';
 import { BrokerError, entityNotFound } from '../domain/broker-error.ts';
 import type { RandomSource } from '../domain/clock.ts';
 import { totalMegabytes } from '../domain/description-rules.ts';
 import type { IngressSettings } from '../domain/descriptions.ts';
-import type { Entity } from '../domain/entity.ts';
+import { type Entity, partitionsOf } from '../domain/entity.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
 import { MEGABYTE } from '../domain/limits.ts';
 import { logOf } from '../domain/log.ts';
@@ -12,9 +13,12 @@ import {
   requireSendableMessages,
   requireSessionIds,
 } from '../domain/outgoing-rules.ts';
+import { sharedPartitionKey } from '../domain/partition.ts';
 import { findEntity, requireSendable } from './addressed.ts';
 import type { SentMessage } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
+import { type Detection, detectionOf, storeOnce, withoutRepetitions } from './detection.ts';
+import { type Placement, placeFor, storeAt } from './placement.ts';
 import { route } from './route.ts';
 
 /** Sends one message or a batch; see `Broker.send`. */
@@ -37,7 +41,8 @@ export async function send(
   }
 }
 
-function requireSendPath(path: EntityPath): void {
+/** Refuses a path to which nothing can be sent. Throws InvalidOperation. */
+export function requireSendPath(path: EntityPath): void {
   if (path.subQueue !== 'main') {
     throw new BrokerError(
       'InvalidOperation',
@@ -58,29 +63,68 @@ async function sendTo(
   entity: Entity,
   outgoing: readonly OutgoingMessage[],
 ): Promise<readonly SentMessage[]> {
+  const { messages, detection, settings } = await admit(parts, entity, outgoing);
+  // By what the sender said: a MessageId that it did not choose is no key.
+  const key = partitionsOf(entity) > 1 ? sharedPartitionKey(outgoing, settings) : undefined;
+  const place = placeFor(parts, entity, key);
+  const sending = { entity, place, detection, now: parts.clock.now() };
+  return await withoutRepetitions(detection, messages, (once) =>
+    staysHere(entity) ? store(parts, sending, once) : distribute(parts, sending, once),
+  );
+}
+
+/** A send under way. */
+interface Sending {
+  readonly entity: Entity;
+  readonly place: Placement;
+  readonly detection: Detection | undefined;
+  /** Epoch ms: one instant decides what is scheduled, for all who ask. */
+  readonly now: number;
+}
+
+/** What an entity takes from a sender. */
+export interface Admitted {
+  readonly messages: readonly Message[];
+  readonly settings: IngressSettings;
+  readonly detection: Detection | undefined;
+}
+
+/** Messages as an entity takes them from a sender; what it does not take is refused as `send` says. */
+export async function admit(
+  parts: BrokerParts,
+  entity: Entity,
+  outgoing: readonly OutgoingMessage[],
+): Promise<Admitted> {
   const { description } = entity;
   requireSendable(entity);
   if (description.kind === 'subscription') throw notASender();
-  if (description.kind === 'queue' && description.requiresSession) {
-    requireSessionIds(outgoing);
-  }
+  if (description.kind === 'queue' && description.requiresSession) requireSessionIds(outgoing);
   requireSendableMessages(outgoing, description);
   const messages = withIdentity(parts.random, outgoing).map((message) =>
     lowerTimeToLive(message, description.defaultTimeToLiveMs),
   );
   await requireRoom(parts, entity, description, messages);
-  const staysHere = description.kind === 'queue' && description.forwardTo === undefined;
-  return staysHere
-    ? await store(parts, entity, messages)
-    : await distribute(parts, entity, messages);
+  const detection = detectionOf(entity, description, outgoing, messages);
+  return { messages, settings: description, detection };
+}
+
+/** Whether what is sent to an entity is stored in it; otherwise it goes on at once. */
+export function staysHere({ description }: Entity): boolean {
+  return description.kind === 'queue' && description.forwardTo === undefined;
 }
 
 async function store(
   parts: BrokerParts,
-  entity: Entity,
+  { entity, place, detection, now }: Sending,
   messages: readonly Message[],
 ): Promise<readonly SentMessage[]> {
-  const numbers = await parts.messages.append(logOf(entity, 'main', 0), messages);
+  const numbers = await storeOnce(parts, detection, messages, (fresh, guard) =>
+    storeAt(parts, entity, place, async (partition) => {
+      const log = logOf(entity, 'main', partition);
+      const sequences = await parts.messages.append(log, fresh, now, guard);
+      return sequences.map((sequence) => sequenceNumberOf(partition, sequence));
+    }),
+  );
   return messages.map(({ messageId }, i) => ({ messageId, ...numbered(numbers[i]) }));
 }
 
@@ -90,18 +134,23 @@ async function store(
  */
 async function distribute(
   parts: BrokerParts,
-  entity: Entity,
+  sending: Sending,
   messages: readonly Message[],
 ): Promise<readonly SentMessage[]> {
-  const now = parts.clock.now();
+  const { entity, place, detection, now } = sending;
   const isLater = ({ scheduledEnqueueAt = 0 }: Message) => scheduledEnqueueAt > now;
   const later = messages.filter(isLater);
-  const scheduled = later.length === 0 ? [] : await store(parts, entity, later);
+  const scheduled = later.length === 0 ? [] : await store(parts, sending, later);
   const atOnce = messages.filter((message) => !isLater(message));
   if (atOnce.length > 0) {
-    const deliveries = await route(parts, entity, atOnce, 'sent');
-    const owner = logOf(entity, 'main', 0);
-    await parts.messages.publish({ owner, deliveries, enqueuedAt: now });
+    await storeOnce(parts, detection, atOnce, async (fresh, guard) => {
+      await storeAt(parts, entity, place, async (partition) => {
+        const deliveries = await route(parts, entity, fresh, 'sent', partition);
+        const owner = logOf(entity, 'main', partition);
+        await parts.messages.publish({ owner, deliveries, enqueuedAt: now, guard });
+      });
+      return [];
+    });
   }
   let next = 0;
   return messages.map((message) => {

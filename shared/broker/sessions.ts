@@ -2,7 +2,7 @@ import { BrokerError } from '../domain/broker-error.ts';
 import { partitionNumbers } from '../domain/entity.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
 import { LIMITS } from '../domain/limits.ts';
-import { logOf } from '../domain/log.ts';
+import { type Log, logOf } from '../domain/log.ts';
 import { policyOf, type Receivable } from '../domain/log-policy.ts';
 import {
   formatSessionToken,
@@ -53,8 +53,7 @@ async function acceptNext(
     const logs = partitions.map((partition) => logOf(entity, 'main', partition));
     const left = parts.arrivals.isClosing ? 0 : deadline - parts.monotonicNow();
     const arrival = left > 0 ? parts.arrivals.wait(logs, left) : undefined;
-    await forwardTopicDue(parts, path);
-    const accepted = await acceptInAny(parts, entity);
+    const accepted = await acceptInAny(parts, entity, path);
     if (accepted !== undefined || arrival === undefined) {
       arrival?.cancel();
       return accepted && shown(accepted);
@@ -67,13 +66,14 @@ async function acceptNext(
 async function acceptInAny(
   parts: BrokerParts,
   entity: Receivable,
+  path: EntityPath,
 ): Promise<AcceptedSession | undefined> {
   const partitions = partitionNumbers(entity);
   const [byte = 0] = partitions.length > 1 ? parts.random.bytes(1) : [];
   const start = byte % partitions.length;
   for (const partition of [...partitions.slice(start), ...partitions.slice(0, start)]) {
     const log = logOf(entity, 'main', partition);
-    await parts.messages.activateDue(log);
+    await comeDue(parts, path, log);
     const accepted = await parts.sessions.acceptNext(log, {
       policy: policyOf(entity, 'main', partition),
       lockMs: entity.description.lockMs,
@@ -83,6 +83,12 @@ async function acceptInAny(
     if (accepted !== undefined) return accepted;
   }
   return undefined;
+}
+
+/** What was scheduled and has come due can be had. */
+async function comeDue(parts: BrokerParts, path: EntityPath, log: Log): Promise<void> {
+  await forwardTopicDue(parts, path, log.partition);
+  await parts.messages.activateDue(log);
 }
 
 function requireSessions(entity: Receivable, path: EntityPath): void {
@@ -160,7 +166,7 @@ export async function listSessions(
   const found: string[] = [];
   for (const partition of partitionNumbers(entity)) {
     const log = logOf(entity, 'main', partition);
-    await parts.messages.activateDue(log);
+    await comeDue(parts, path, log);
     const page = {
       skip: 0,
       top: skip + top - found.length,

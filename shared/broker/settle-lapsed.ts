@@ -1,4 +1,4 @@
-import { requiresSession } from '../domain/entity.ts';
+import { partitionNumbers, requiresSession } from '../domain/entity.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
 import { logOf } from '../domain/log.ts';
 import { policyOf, type Receivable } from '../domain/log-policy.ts';
@@ -14,9 +14,13 @@ export async function settleLapsed(
   path: EntityPath,
 ): Promise<boolean> {
   if (path.subQueue !== 'deadLetter') return false;
-  const main = logOf(entity, 'main', 0);
-  const policy = policyOf(entity, 'main', main.partition);
-  return requiresSession(entity)
-    ? await parts.sessions.settleLapsed(main, policy)
-    : await parts.messages.settleLapsed(main, policy);
+  const store = requiresSession(entity) ? parts.sessions : parts.messages;
+  const settled = await Promise.allSettled(
+    partitionNumbers(entity).map((partition) =>
+      store.settleLapsed(logOf(entity, 'main', partition), policyOf(entity, 'main', partition)),
+    ),
+  );
+  if (settled.some((one) => one.status === 'fulfilled' && one.value)) return true;
+  for (const one of settled) if (one.status === 'rejected') throw one.reason;
+  return false;
 }

@@ -22,6 +22,7 @@ export async function settle(
   if (sessionId !== undefined) return await settleInSession(parts, path, settlements, sessionId);
   const entity = await findReceivable(parts, path);
   requireSessionFits(entity, path, undefined);
+  const touched = new Set<number>();
   const outcomes = await perPartition(
     settlements,
     ({ lockToken, action }) => {
@@ -29,6 +30,7 @@ export async function settle(
       return readToken(entity, lockToken);
     },
     async (partition, admitted) => {
+      touched.add(partition);
       const refusals = await parts.messages.settle(
         logOf(entity, path.subQueue, partition),
         admitted.map(({ token, item: { action } }) => ({ token, action })),
@@ -37,7 +39,8 @@ export async function settle(
       return refusals.map((refusal) => (refusal === undefined ? {} : { refusal }));
     },
   );
-  if (mayDeadLetter(entity, settlements)) await sendOn(parts, entity);
+  const actions = settlements.map(({ action }) => action);
+  if (mayDeadLetter(entity, actions)) await sendOn(parts, entity, [...touched]);
   return outcomes;
 }
 
@@ -94,16 +97,26 @@ async function perPartition<Item extends { readonly lockToken: string }, Outcome
       outcomes[place] = { refusal: error };
     }
   }
+  const failures: BrokerError[] = [];
   await Promise.all(
     Array.from(groups, async ([partition, admitted]) => {
-      const done = await work(partition, admitted);
-      for (const [i, { place }] of admitted.entries()) {
-        const outcome = done[i];
-        assert(outcome !== undefined, 'every item has an outcome');
-        outcomes[place] = outcome;
+      try {
+        const done = await work(partition, admitted);
+        for (const [i, { place }] of admitted.entries()) {
+          const outcome = done[i];
+          assert(outcome !== undefined, 'every item has an outcome');
+          outcomes[place] = outcome;
+        }
+      } catch (error) {
+        if (!(error instanceof BrokerError)) throw error;
+        failures.push(error);
+        for (const { place } of admitted) outcomes[place] = { refusal: error };
       }
     }),
   );
+  // What a partition refuses must not hide what the others did; where all refuse, so does the call.
+  const [failure] = failures;
+  if (failure !== undefined && failures.length === groups.size) throw failure;
   return items.map(({ lockToken }, place) => ({ lockToken, ...(outcomes[place] as Outcome) }));
 }
 
@@ -111,7 +124,7 @@ async function perPartition<Item extends { readonly lockToken: string }, Outcome
  * Reads a token. One of an earlier epoch was taken before a property of the entity changed, which
  * ended its lock (semantics §4.2).
  */
-function readToken(entity: Receivable, lockToken: string): LockToken {
+export function readToken(entity: Receivable, lockToken: string): LockToken {
   const token = parseLockToken(lockToken);
   if (!isOfEpoch(token.tag, entity.epoch) || token.partition >= partitionsOf(entity)) {
     throw lockLost();

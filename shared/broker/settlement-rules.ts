@@ -3,17 +3,15 @@ import type { EntityPath } from '../domain/entity-path.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { Receivable } from '../domain/log-policy.ts';
 import { requirePropertiesFit } from '../domain/property-limits.ts';
-import type { Settlement, SettlementAction } from './broker.ts';
+import type { SettlementAction } from './broker.ts';
 
 /** Whether a settlement may have left dead letters that the entity forwards. */
 export function mayDeadLetter(
   { description }: Receivable,
-  settlements: readonly Settlement[],
+  actions: readonly SettlementAction[],
 ): boolean {
   if (description.forwardDeadLetteredMessagesTo === undefined) return false;
-  return settlements.some(
-    ({ action }) => action.kind === 'deadLetter' || action.kind === 'abandon',
-  );
+  return actions.some(({ kind }) => kind === 'deadLetter' || kind === 'abandon');
 }
 
 /** Refuses a settlement that no message of the path may get. Throws ArgumentError, InvalidOperation. */
@@ -40,5 +38,13 @@ function requireLength(name: string, value: string | undefined): void {
   throw new BrokerError(
     'ArgumentError',
     `${name} is ${value.length} characters long; the limit is ${LIMITS.deadLetterTextLength}.`,
+  );
+}
+
+/** The refusal to set a message of a session aside for a time. */
+export function noDelayInSession(): BrokerError {
+  return new BrokerError(
+    'InvalidOperation',
+    'A message of a session cannot be set aside for a time: its order is strict. Defer it, or give the session back.',
   );
 }

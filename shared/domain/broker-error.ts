@@ -29,6 +29,7 @@ const RETRYABLE: ReadonlySet<BrokerErrorCode> = new Set([
   'ServiceBusy',
   'ServiceTimeout',
   'ConflictInProgress',
+  'TransactionAborted',
 ]);
 
 /** A refusal: a code from the closed list and a sentence for the person who reads the log. */
@@ -36,21 +37,46 @@ export class BrokerError extends Error {
   readonly code: BrokerErrorCode;
   /** A finer code that the wire formats carry in front of the sentence, for instance `40000`. */
   readonly subCode: string | undefined;
+  /** Of a transaction: the place of the operation for which it was refused, where that is known. */
+  readonly operation: number | undefined;
 
   constructor(
     code: BrokerErrorCode,
     message: string,
-    options: { readonly cause?: unknown; readonly subCode?: string } = {},
+    options: {
+      readonly cause?: unknown;
+      readonly subCode?: string | undefined;
+      readonly operation?: number | undefined;
+    } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'BrokerError';
     this.code = code;
     this.subCode = options.subCode;
+    this.operation = options.operation;
+  }
+
+  /** The same refusal as one of an operation of a transaction. */
+  ofOperation(operation: number): BrokerError {
+    const { code, message, subCode } = this;
+    return new BrokerError(code, message, { cause: this, subCode, operation });
   }
 
   /** Whether a retry of the same request has any chance. */
   get retryable(): boolean {
     return RETRYABLE.has(this.code);
+  }
+}
+
+/**
+ * A refusal that came before anything was stored, which is certain: what was to be stored may be
+ * stored elsewhere without lying in two places.
+ */
+export class NothingStored extends BrokerError {
+  constructor(refusal: BrokerError) {
+    const { code, message, subCode } = refusal;
+    super(code, message, { cause: refusal, ...(subCode === undefined ? {} : { subCode }) });
+    this.name = 'NothingStored';
   }
 }
 

@@ -57,7 +57,7 @@ export function updateQueue(
   said: Said<QueueDescription>,
 ): QueueDescription {
   requireUnchanged('Queue', current, { ...QUEUE_DEFAULTS, ...said });
-  return newQueue(said);
+  return newQueue({ ...said, ...partitionsAsCreated(current) });
 }
 
 /** The topic that a client asks for. Throws ArgumentError. */
@@ -75,7 +75,7 @@ export function updateTopic(
   said: Said<TopicDescription>,
 ): TopicDescription {
   requireUnchanged('Topic', current, { ...TOPIC_DEFAULTS, ...said });
-  return newTopic(said);
+  return newTopic({ ...said, ...partitionsAsCreated(current) });
 }
 
 /** The subscription that a client asks for. Throws ArgumentError. */
@@ -95,12 +95,20 @@ export function updateSubscription(
   return newSubscription(said);
 }
 
+function partitionsAsCreated({ partitions }: IngressSettings): Pick<IngressSettings, 'partitions'> {
+  return partitions === undefined ? {} : { partitions };
+}
+
 /**
  * The size a client is shown. A partitioned entity has sixteen fragments of the size it was given,
- * and shows the sum (behaviour 138).
+ * and shows the sum (behaviour 138); in the Premium tier the size given is that of the whole.
  */
 export function totalMegabytes(settings: IngressSettings): number {
-  return settings.maxSizeInMegabytes * (settings.enablePartitioning ? LIMITS.partitions : 1);
+  return settings.maxSizeInMegabytes * (hasSizedFragments(settings) ? LIMITS.partitions : 1);
+}
+
+function hasSizedFragments(settings: Partial<IngressSettings>): boolean {
+  return settings.enablePartitioning === true && settings.partitions === undefined;
 }
 
 /**
@@ -113,7 +121,7 @@ function fragmentSize(
 ): { readonly maxSizeInMegabytes?: number } {
   const size = said.maxSizeInMegabytes;
   if (size === undefined) return {};
-  if (!said.enablePartitioning) {
+  if (!hasSizedFragments(said)) {
     requireOneOf('maxSizeInMegabytes', size, ENTITY_MEGABYTES);
     return { maxSizeInMegabytes: size };
   }

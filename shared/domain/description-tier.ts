@@ -1,5 +1,6 @@
 import { badValue, type KindWord, shown } from './description-checks.ts';
 import type { EntityDescription } from './descriptions.ts';
+import { LIMITS } from './limits.ts';
 
 /** The tiers of namespaces; here they differ in what may be said of entities (semantics §1.7). */
 export type Tier = 'Standard' | 'Basic' | 'Premium';
@@ -19,6 +20,7 @@ interface Said {
   readonly requiresSession?: boolean;
   readonly requiresDuplicateDetection?: boolean;
   readonly enablePartitioning?: boolean;
+  readonly partitions?: number;
   readonly defaultTimeToLiveMs?: number;
   readonly autoDeleteOnIdleMs?: number;
   readonly forwardTo?: string;
@@ -50,7 +52,7 @@ export function withinTier<S extends Said>(said: S, namespace: TieredNamespace, 
     case 'Basic':
       return withinBasic(said, namespace, act);
     case 'Premium':
-      return withinPremium(said, namespace, act);
+      return withinPremium(said, act);
   }
 }
 
@@ -87,13 +89,21 @@ function basicTimeToLive({ defaultTimeToLiveMs: ms = Infinity }: Said, { name }:
   );
 }
 
-function withinPremium<S extends Said>(said: S, namespace: TieredNamespace, act: Act): S {
-  if (act === 'creating' && said.enablePartitioning) {
-    const what = cannotBeSet('enablePartitioning', KIND_WORDS[said.kind], act);
-    throw refusal(what, namespace, ['Basic', 'Standard']);
-  }
+/** Throws ArgumentError where the tier has no transactions (semantics §9). */
+export function requireTransactions(namespace: TieredNamespace): void {
+  if (namespace.tier !== 'Basic') return;
+  throw refusal("Transactions can't be used", namespace, ['Standard', 'Premium']);
+}
+
+/** Partitioned entities have two partitions here, and the size they are given is that of both. */
+function withinPremium<S extends Said>(said: S, act: Act): S {
   if (said.kind === 'subscription') return said;
-  return { maxMessageSizeInKilobytes: PREMIUM_MESSAGE_KILOBYTES, ...said };
+  const isPartitioned = act === 'creating' && said.enablePartitioning === true;
+  return {
+    maxMessageSizeInKilobytes: PREMIUM_MESSAGE_KILOBYTES,
+    ...said,
+    ...(isPartitioned ? { partitions: LIMITS.partitionsPremium } : {}),
+  };
 }
 
 function cannotBeSet(property: string, word: KindWord, act: Act): string {

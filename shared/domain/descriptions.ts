@@ -45,6 +45,8 @@ export interface IngressSettings {
   readonly authorizationRules: readonly AuthorizationRule[];
   readonly supportOrdering: boolean;
   readonly enablePartitioning: boolean;
+  /** How many partitions a partitioned entity has, where the tier gives it other than the usual. */
+  readonly partitions?: number;
   readonly enableExpress: boolean;
   readonly isAnonymousAccessible: boolean;
   readonly maxMessageSizeInKilobytes: number;

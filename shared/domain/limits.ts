@@ -47,6 +47,7 @@ export const LIMITS = {
   forwardHops: 4,
   transactionMessages: 100,
   partitions: 16,
+  partitionsPremium: 2,
   authorizationRules: 12,
   entitiesPerNamespace: 10_000,
   partitionedEntitiesPerNamespace: 100,

@@ -1,4 +1,4 @@
-import type { Block } from '../domain/block.ts';
+import { type Block, sequenceNumberOf } from '../domain/block.ts';
 import { BrokerError } from '../domain/broker-error.ts';
 import type { RandomSource } from '../domain/clock.ts';
 import type { Log } from '../domain/log.ts';
@@ -6,9 +6,12 @@ import type { Message } from '../domain/message.ts';
 import { toBlockItem } from './block-item.ts';
 import { announce } from './blocks.ts';
 import { noteDue, toDueItem } from './due-times.ts';
-import { type Item, type Table, TRANSACTION_ITEMS_MAX } from './dynamo.ts';
+import { type Item, TRANSACTION_ITEMS_MAX } from './dynamo.ts';
+import { beforeStoring } from './failures.ts';
+import { type Guard, transactUnder } from './guard.ts';
 import { takeNumbers } from './head.ts';
-import { putPayload } from './payloads.ts';
+import { deletePayload, putPayload } from './payloads.ts';
+import { fitsTransaction, type Plan, putsOf } from './plan.ts';
 import { packRuns, type Run, toRuns } from './runs.ts';
 import { enlist, readSessions } from './sessions/listings.ts';
 import type { StoreContext } from './store-context.ts';
@@ -18,7 +21,8 @@ import type { StoreContext } from './store-context.ts';
  * round trips. First the numbers are taken and, at the same time, payload items are written under
  * names of their own; then the blocks go in, in one write or one transaction. So a send is stored
  * whole or not at all, and what a crash leaves behind is a gap in the numbers or payload items that
- * no block names. Returns the numbers, in the order of the messages.
+ * no block names. Where messages lie by session, those sessions are listed afterwards. Returns the
+ * numbers, in the order of the messages. A guard goes in with the blocks, or nothing does.
  *
  * Throws MessagingEntityNotFound where the entity is gone, ArgumentError, ServiceBusy,
  * ServiceTimeout.
@@ -28,25 +32,70 @@ export async function append(
   log: Log,
   messages: readonly Message[],
   now: number,
+  guard?: Guard,
 ): Promise<readonly bigint[]> {
+  const plan = await planAppend(context, log, messages, {
+    now,
+    inOrder: guard !== undefined,
+    requireFit: (pieces) => requireOneTransaction(pieces + (guard === undefined ? 0 : 1)),
+  });
+  const first = sequenceNumberOf(log.partition, plan.first);
+  await transactUnder(context.table, guard, first, plan.items);
+  plan.done();
+  await plan.noteDueAgain();
+  await plan.enlist();
+  return plan.numbers;
+}
+
+export interface AppendOptions {
+  /** Epoch ms. */
+  readonly now: number;
+  /** Whether somebody counts on numbers in the order of the messages. */
+  readonly inOrder: boolean;
+  /** Refuses what is more pieces than can go in together, before anything is written. */
+  readonly requireFit: (pieces: number) => void;
+}
+
+/** What is to be written for messages whose numbers are taken, and whose payloads are stored. */
+export interface AppendPlan extends Plan {
+  readonly first: bigint;
+  /** In the order of the messages. */
+  readonly numbers: readonly bigint[];
+  /** The sessions that get messages at once, each a log. */
+  readonly sessions: readonly Log[];
+  /** To be called once the messages are in. */
+  readonly noteDueAgain: () => Promise<void>;
+  /** Lists the sessions, once the messages are in and where that is no part of the same write. */
+  readonly enlist: () => Promise<void>;
+}
+
+/** Prepares to store messages: takes their numbers and writes their payloads. */
+export async function planAppend(
+  context: StoreContext,
+  log: Log,
+  messages: readonly Message[],
+  { now, inOrder, requireFit }: AppendOptions,
+): Promise<AppendPlan> {
   const { table, random } = context;
-  const { runs, offsets } = toRuns(log, messages, now);
+  const { runs, offsets } = toRuns(log, messages, now, inOrder);
   const packed = packRuns(runs, now, () => payloadName(random));
   const pieces = packed.flatMap(({ payload: { reference }, parts }) =>
     reference === undefined ? [] : [{ reference, parts }],
   );
   const dueAt = earliest(runs);
-  requireOneTransaction(packed.length + runs.filter((run) => run.dueAt !== undefined).length);
+  requireFit(packed.length + runs.filter((run) => run.dueAt !== undefined).length);
   const bytes = packed.reduce((sum, { payload }) => sum + payload.bytes, 0);
   const sessions = sessionsOf(runs);
-  const [{ first, bytesIn }, , , before] = await Promise.all([
-    takeNumbers(table, log, { count: messages.length, bytes, now }),
-    putPayload(table, log, pieces, now),
-    // Noted before, so that a crash leaves nothing that never comes due, and again afterwards, since
-    // an activation in between may have found nothing yet.
-    dueAt === undefined ? undefined : noteDue(context, log, dueAt),
-    readSessions(table, sessions),
-  ]);
+  const [{ first, bytesIn }, , , before] = await beforeStoring(
+    Promise.all([
+      takeNumbers(table, log, { count: messages.length, bytes, now }),
+      putPayload(table, log, pieces, now),
+      // Noted before, so that a crash leaves nothing that never comes due, and again afterwards,
+      // since an activation in between may have found nothing yet.
+      dueAt === undefined ? undefined : noteDue(context, log, dueAt),
+      readSessions(table, sessions),
+    ]),
+  );
 
   context.gauge.note(log, bytesIn);
   const placed = packed.map(({ to, dueAt: due, parts: _, offset, ...rest }) => {
@@ -58,22 +107,35 @@ export async function append(
     const block: Block = { ...live, store: 'scheduled', enqueuedAt: due, ...session };
     return { to: log, block };
   });
-  await putAll(table, [
-    ...placed.map(({ to, block }) => toBlockItem(to, block)),
-    ...dueItems(
-      log,
-      placed.map(({ block }) => block),
-    ),
-  ]);
-  if (dueAt !== undefined) await noteDue(context, log, dueAt);
-  const told = new Set<Log>();
-  for (const { to, block } of placed) {
-    // Another sender may have overtaken this one; its block may be remembered as the end.
-    if (block.store === 'live' && !told.has(to)) announce(context, to, block);
-    told.add(to);
-  }
-  if (sessions.length > 0) await enlist(context, sessions, before);
-  return offsets.map((offset) => first + BigInt(offset));
+  const blocks = placed.map(({ block }) => block);
+  return {
+    items: putsOf(table, [
+      ...placed.map(({ to, block }) => toBlockItem(to, block)),
+      ...dueItems(log, blocks),
+    ]),
+    first,
+    numbers: offsets.map((offset) => first + BigInt(offset)),
+    sessions,
+    noteDueAgain: async () => {
+      if (dueAt !== undefined) await noteDue(context, log, dueAt);
+    },
+    enlist: async () => {
+      if (sessions.length > 0) await enlist(context, sessions, before);
+    },
+    done: () => {
+      const told = new Set<Log>();
+      for (const { to, block } of placed) {
+        // Another sender may have overtaken this one; its block may be remembered as the end.
+        if (block.store === 'live' && !told.has(to)) announce(context, to, block);
+        told.add(to);
+      }
+    },
+    refused: () => {
+      for (const { payload } of packed) {
+        context.background(() => deletePayload(table, log, payload));
+      }
+    },
+  };
 }
 
 /** The sessions into which messages go at once. */
@@ -99,29 +161,12 @@ function earliest(runs: readonly Run[]): number | undefined {
 }
 
 function requireOneTransaction(pieces: number): void {
-  if (pieces <= TRANSACTION_ITEMS_MAX) return;
+  if (fitsTransaction(pieces)) return;
   throw new BrokerError(
     'ArgumentError',
-    `The batch takes ${pieces} pieces to store as one; the limit is ${TRANSACTION_ITEMS_MAX}. Send fewer messages, or fewer scheduled enqueue times, in one batch.`,
+    `The batch takes ${pieces} pieces to store as one; the limit is ${TRANSACTION_ITEMS_MAX}. Send fewer messages, or fewer sessions or scheduled enqueue times, in one batch.`,
     { subCode: '40000' },
   );
-}
-
-/**
- * Writes an item under a key that nobody else uses. A repeated try, after a lost answer, must not undo
- * what receivers have done to it since.
- */
-export async function putNew(table: Table, item: Item): Promise<void> {
-  await table.put(item, { ConditionExpression: 'attribute_not_exists(pk)' });
-}
-
-async function putAll(table: Table, items: readonly Item[]): Promise<void> {
-  const [only] = items;
-  if (only !== undefined && items.length === 1) {
-    await putNew(table, only);
-    return;
-  }
-  await table.transact(items.map((Item) => ({ Put: { TableName: table.name, Item } })));
 }
 
 const NAME_BYTES = 9;

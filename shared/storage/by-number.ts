@@ -11,7 +11,7 @@ import { type Found, findByNumber } from './find-by-number.ts';
 import { moveOut } from './move.ts';
 import { deletePayload } from './payloads.ts';
 import { enlist } from './sessions/listings.ts';
-import { overlayOf } from './settle-moves.ts';
+import { overlayOf } from './settle-plan.ts';
 import type { StoreContext } from './store-context.ts';
 
 /** What an operator does to one message, named by its sequence number rather than by a lock. */

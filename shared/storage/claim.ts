@@ -3,6 +3,7 @@ import { slotOf } from '../domain/block.ts';
 import { type Log, withoutSession } from '../domain/log.ts';
 import { claimed, failedDeliveries } from '../domain/slot.ts';
 import { activateDue } from './activate.ts';
+import { allowedOf, countOf, passedOver } from './allowed.ts';
 import { type Claimed, eachOf, newTag, type Receive, take } from './claim-blocks.ts';
 import { blockSortKey, logKey, logName } from './keys.ts';
 import { outcomeOf } from './outcome-of.ts';
@@ -32,21 +33,27 @@ export async function claim(
     now,
   );
   const receive = { context, log, request, now, lockedUntil };
+  const allowed = allowedOf(found.targets, request.allowance);
+  const asked = countOf(allowed);
+  let got = 0;
   try {
     const claims =
       lockedUntil === undefined
-        ? await removeAll(receive, found.targets)
-        : await lockAll(receive, found.targets, lockedUntil);
-    await tidyBehind(receive, found.leftovers, claims.messages.length > 0);
-    if (claims.lost.length > 0) {
+        ? await removeAll(receive, allowed)
+        : await lockAll(receive, allowed, lockedUntil);
+    got = claims.messages.length;
+    await tidyBehind(receive, found.leftovers, got > 0);
+    const left = [...claims.lost, ...passedOver(found.targets, allowed)];
+    if (left.length > 0) {
       context.fronts.forget(logName(log));
-      found.remember(claims.lost);
+      found.remember(left);
     }
     return claims.messages;
   } catch (error) {
     context.fronts.forget(logName(log));
     throw error;
   } finally {
+    request.allowance?.giveBack(asked - got);
     for (const target of found.targets) target.release();
   }
 }

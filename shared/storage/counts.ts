@@ -12,7 +12,7 @@ import type { Item, Table } from './dynamo.ts';
 import { rulesOf, subscriptionsOf, TOP_LEVEL_PREFIX } from './entity-keys.ts';
 import type { DynamoEntityStore } from './entity-store.ts';
 import { headKey, logKey, sessionOf } from './keys.ts';
-import { rulesOfAll } from './sessions/list.ts';
+import { seeSessions } from './sessions/list.ts';
 
 /** Counts by reading what is there: exact, and paid for only by those who ask. */
 export class DynamoCounts implements EntityCounts {
@@ -96,8 +96,8 @@ export class DynamoCounts implements EntityCounts {
     const sessions =
       log.sessions === undefined
         ? undefined
-        : await rulesOfAll({ table: this.#messages, clock: this.#clock }, log);
-    let tally = NOTHING;
+        : await seeSessions({ table: this.#messages, clock: this.#clock }, log);
+    let tally: Tally = { ...NOTHING, bytes: sessions?.stateBytes ?? 0 };
     let start: Item | undefined;
     do {
       const page = await this.#messages.query({
@@ -107,7 +107,7 @@ export class DynamoCounts implements EntityCounts {
         ConsistentRead: true,
       });
       tally = page.items
-        .map((item) => tallyOf(item, rules && inSessionOf(item, rules, sessions), now))
+        .map((item) => tallyOf(item, rules && inSessionOf(item, rules, sessions?.rules), now))
         .reduce(add, tally);
       start = page.lastKey;
     } while (start !== undefined);

@@ -6,7 +6,7 @@ import type { Message } from '../domain/message.ts';
 import { FRESH_SLOT, type Slot } from '../domain/slot.ts';
 import { payloadName } from './append.ts';
 import type { Item } from './dynamo.ts';
-import { payloadCollection } from './keys.ts';
+import { headKey, payloadCollection } from './keys.ts';
 import { encodeMessages } from './message-codec.ts';
 import { layPayload, SLOTS_PER_BLOCK, sizeOf } from './pack-blocks.ts';
 import { putPayload, sharersItem } from './payloads.ts';
@@ -39,26 +39,24 @@ export async function layOut(
 ): Promise<readonly Placed[]> {
   const families = new Map<string, Delivery[]>();
   for (const delivery of deliveries) {
-    const { counterId } = delivery.to;
-    families.set(counterId, [...(families.get(counterId) ?? []), delivery]);
+    // Each partition has numbers of its own.
+    const family = headKey(delivery.to.counterId, delivery.to.partition).pk;
+    families.set(family, [...(families.get(family) ?? []), delivery]);
   }
   const placed = await Promise.all(
-    Array.from(families, ([counterId, family]) =>
-      layOutFamily(context, counterId, family, enqueuedAt),
-    ),
+    Array.from(families.values(), (family) => layOutFamily(context, family, enqueuedAt)),
   );
   return placed.flat();
 }
 
 async function layOutFamily(
   context: StoreContext,
-  counterId: string,
   deliveries: readonly Delivery[],
   enqueuedAt: number,
 ): Promise<readonly Placed[]> {
   const [first] = deliveries;
   if (first === undefined) return [];
-  const owner: Log = { ...first.to, entityId: counterId };
+  const owner: Log = { ...first.to, entityId: first.to.counterId };
   const placed = await Promise.all(
     cut(deliveries).map((chunk) => layOutChunk(context, owner, deliveries, chunk, enqueuedAt)),
   );

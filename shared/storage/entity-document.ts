@@ -22,6 +22,6 @@ export function partitionsOfNew(
   topic: Entity | undefined,
 ): Pick<Entity, 'partitions'> {
   if (topic?.partitions !== undefined) return { partitions: topic.partitions };
-  const isPartitioned = 'enablePartitioning' in description && description.enablePartitioning;
-  return isPartitioned ? { partitions: LIMITS.partitions } : {};
+  if (description.kind === 'subscription' || !description.enablePartitioning) return {};
+  return { partitions: description.partitions ?? LIMITS.partitions };
 }

@@ -1,4 +1,4 @@
-import { BrokerError } from '../domain/broker-error.ts';
+import { BrokerError, NothingStored } from '../domain/broker-error.ts';
 
 const BUSY = new Set([
   'ProvisionedThroughputExceededException',
@@ -51,6 +51,15 @@ function isConnectionFailure(error: unknown): boolean {
 function isServerFault(error: unknown): boolean {
   const metadata = (error as { $metadata?: { httpStatusCode?: number } } | undefined)?.$metadata;
   return (metadata?.httpStatusCode ?? 0) >= 500;
+}
+
+/** Does what comes before anything counts as stored: where the database fails at it, that is certain. */
+export async function beforeStoring<Value>(work: Promise<Value>): Promise<Value> {
+  try {
+    return await work;
+  } catch (error) {
+    throw error instanceof BrokerError && error.retryable ? new NothingStored(error) : error;
+  }
 }
 
 /** What took effect, or not, in a write whose answer was lost. */

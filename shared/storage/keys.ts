@@ -16,6 +16,9 @@ import type { ItemKey } from './dynamo.ts';
  *                                         s<sequence>            scheduled messages
  *                                         u<due><sequence>       when they come due
  *                                         v<instant><name>       sends to many logs, half done
+ *     <entity>.x<key>                     x                      messages that are known again
+ *     <entity>.y<name>                    y                      whether a batch of them was stored
+ *     <namespace>.z<id>                   z                      what a transaction of that id came to
  *
  * Where messages lie by session, `/<session>/` stands before the keys of its blocks.
  *
@@ -148,6 +151,21 @@ export function parseDueSortKey(sortKey: string): { dueAt: number; sequence: big
 /** An intent to write into many logs; such keys sort by time. */
 export function intentSortKey(instant: number, name: string): string {
   return `v${hex(BigInt(instant))}${name}`;
+}
+
+/** What tells that a message came in; of no partition, since whoever sends must find it. */
+export function duplicateKey(entityId: string, key: string): ItemKey {
+  return { pk: `${entityId}.x${key}`, sk: 'x' };
+}
+
+/** What tells whether a batch of such messages was stored. */
+export function verdictKey(entityId: string, name: string): ItemKey {
+  return { pk: `${entityId}.y${name}`, sk: 'y' };
+}
+
+/** What a transaction came to; every one has a collection of its own, so that none waits for another. */
+export function transactionKey(namespace: string, id: string): ItemKey {
+  return { pk: `${namespace}.z${id}`, sk: 'z' };
 }
 
 function hex(value: bigint): string {

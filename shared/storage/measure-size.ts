@@ -6,7 +6,8 @@ import type { StoreContext } from './store-context.ts';
 /**
  * Whether an entity can still take `bytes` under its limit. Measures only when what came in since
  * the last measurement could have filled it, so the answer costs nothing as a rule, and is right
- * but for what other processes send at this moment.
+ * but for what other processes send at this moment. Of partitions this process never sent to it
+ * knows nothing: it measures as soon as those it knows could have filled their part.
  */
 export async function hasRoom(
   context: StoreContext,
@@ -19,8 +20,9 @@ export async function hasRoom(
     logOf(entity, 'main', partition),
   );
   const atMost = () => logs.reduce((sum, log) => sum + gauge.atMost(log), 0);
-  const [first] = logs;
-  if (atMost() + bytes > limit && first !== undefined && !gauge.isFresh(first)) {
+  const known = logs.filter((log) => gauge.knows(log)).length;
+  const partOfLimit = (limit * Math.max(1, known)) / logs.length;
+  if (atMost() + bytes > partOfLimit && !logs.every((log) => gauge.isFresh(log))) {
     const heads = await Promise.all(logs.map((log) => readHead(table, log)));
     const size = await measure();
     for (const [i, log] of logs.entries()) {

@@ -1,4 +1,5 @@
-import type { DeadLetterAction } from '../broker/broker.ts';
+import type { DeadLetterAction, TransactionIdentity } from '../broker/broker.ts';
+import type { OnceRequest, StoreChosen } from '../broker/duplicate-ports.ts';
 import type {
   ClaimRequest,
   DeferredRequest,
@@ -11,7 +12,9 @@ import type {
   RoomRequest,
   TokenSettlement,
 } from '../broker/ports.ts';
+import type { StoredTransaction } from '../broker/transaction-ports.ts';
 import type { BlockRules } from '../domain/block.ts';
+import type { BrokerError } from '../domain/broker-error.ts';
 import type { Entity } from '../domain/entity.ts';
 import type { LockToken } from '../domain/lock-token.ts';
 import type { Log } from '../domain/log.ts';
@@ -23,7 +26,9 @@ import { breakLock, deadLetterByNumber, reactivate, removeByNumber } from './by-
 import { cancelScheduled } from './cancel-scheduled.ts';
 import { claim } from './claim.ts';
 import { receiveDeferred } from './deferred.ts';
+import { beforeStoring } from './failures.ts';
 import { forwardAll } from './forward-all.ts';
+import type { Guard } from './guard.ts';
 import { takeNumbers } from './head.ts';
 import { hasRoom } from './measure-size.ts';
 import { sizeOf } from './pack-blocks.ts';
@@ -34,6 +39,9 @@ import { resubmit } from './resubmit.ts';
 import { renew, settle } from './settle.ts';
 import { settleLapsed } from './settle-lapsed.ts';
 import type { StoreContext } from './store-context.ts';
+import { storeOnce } from './store-once.ts';
+import { transact } from './transact.ts';
+import { conclude, recall } from './transaction-record.ts';
 
 /** Not sooner: the sweep that leaves something has to strike off the entry it works on. */
 const LEFT_FOR_MS = 60_000;
@@ -53,14 +61,18 @@ export class DynamoMessageStore implements MessageStore {
     return hasRoom(this.#context, entity, request, () => this.#measure(entity));
   }
 
-  append(log: Log, messages: readonly Message[]) {
-    return append(this.#context, log, messages, this.#context.clock.now());
+  append(log: Log, messages: readonly Message[], now: number, guard?: Guard) {
+    return append(this.#context, log, messages, now, guard);
+  }
+
+  storeOnce(request: OnceRequest, store: StoreChosen) {
+    return storeOnce(this.#context, request, store);
   }
 
   async takeNumbers(log: Log, messages: readonly Message[], count: number): Promise<bigint> {
     const { table, clock, gauge } = this.#context;
     const bytes = messages.reduce((sum, message) => sum + sizeOf(message), 0);
-    const taken = await takeNumbers(table, log, { count, bytes, now: clock.now() });
+    const taken = await beforeStoring(takeNumbers(table, log, { count, bytes, now: clock.now() }));
     gauge.note(log, taken.bytesIn);
     return taken.first;
   }
@@ -92,6 +104,18 @@ export class DynamoMessageStore implements MessageStore {
 
   settle(log: Log, settlements: readonly TokenSettlement[], policy: LogPolicy) {
     return settle(this.#context, log, settlements, policy);
+  }
+
+  transact(transaction: StoredTransaction) {
+    return transact(this.#context, transaction);
+  }
+
+  recall(identity: TransactionIdentity) {
+    return recall(this.#context, identity);
+  }
+
+  conclude(identity: TransactionIdentity, refusal: BrokerError) {
+    return conclude(this.#context, identity, refusal);
   }
 
   renew(log: Log, tokens: readonly LockToken[], lockMs: number, rules: BlockRules) {

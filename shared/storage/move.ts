@@ -7,7 +7,7 @@ import type { Message } from '../domain/message.ts';
 import type { Slot } from '../domain/slot.ts';
 import { payloadName } from './append.ts';
 import { toBlockItem } from './block-item.ts';
-import { blockDelete, blockUpdate, type SlotCondition } from './block-writes.ts';
+import { blockDelete, blockUpdate, type SlotChange, type SlotCondition } from './block-writes.ts';
 import { announce, keyOf } from './blocks.ts';
 import { keyItem, type Transacted } from './dynamo.ts';
 import { payloadCollection } from './keys.ts';
@@ -20,6 +20,7 @@ import {
   type Overlay,
   putPayload,
 } from './payloads.ts';
+import { carryOut, type Plan, putsOf } from './plan.ts';
 import type { StoreContext } from './store-context.ts';
 
 /** Messages that leave a block together for one new block. */
@@ -55,13 +56,31 @@ export async function moveOut(
   departures: readonly Departure[],
   removals: readonly Removal[] = [],
 ): Promise<Transacted> {
+  const changes = removals.map(removed);
+  const plan = await planMove(context, log, block, departures, changes);
+  if (plan === undefined) return { done: false, refused: new Map(), isRepeated: false };
+  return await carryOut(context.table, plan);
+}
+
+/**
+ * How messages leave a block, and how others of it are changed in the same write. Payloads of new
+ * blocks are written already. Nothing where the block is gone, and its payload with it.
+ */
+export async function planMove(
+  context: StoreContext,
+  log: Log,
+  block: Block,
+  departures: readonly Departure[],
+  changes: readonly SlotChange[],
+): Promise<Plan | undefined> {
   const { table } = context;
-  const leaving = [...departures.flatMap(({ slots }) => slots), ...removals];
+  const departing = departures.flatMap(({ slots }) => slots);
+  const leaving = [...departing, ...changes.filter(({ effect }) => effect.kind === 'remove')];
   const isWhole = leaving.length === block.slots.size;
   const [only] = departures;
   const mayTakePayload =
     isWhole &&
-    removals.length === 0 &&
+    departing.length === leaving.length &&
     departures.length === 1 &&
     only !== undefined &&
     payloadCollection(only.to) === payloadCollection(log);
@@ -70,29 +89,34 @@ export async function moveOut(
     mayTakePayload && only !== undefined
       ? [transferred(block, only)]
       : await copied(context, log, block, departures);
-  if (arrivals === undefined) return { done: false, refused: new Map(), isRepeated: false };
+  if (arrivals === undefined) return undefined;
   const source: TransactWriteItem = isWhole
-    ? { Delete: { ...target(context, log, block), ...blockDelete(leaving) } }
-    : { Update: { ...target(context, log, block), ...removeUpdate(leaving) } };
-  const outcome = await table.transact([
-    source,
-    ...arrivals.map(({ to, arrived }) => ({
-      Put: { TableName: table.name, Item: toBlockItem(to, arrived) },
-    })),
-  ]);
-  if (outcome.done) {
-    for (const { to, arrived } of arrivals) announce(context, to, arrived);
-    if (isWhole && !mayTakePayload)
-      context.background(() => deletePayload(table, log, block.payload));
-  } else if (!mayTakePayload && !outcome.isRepeated) {
-    for (const { to, arrived } of arrivals) {
-      context.background(() => deletePayload(table, to, arrived.payload));
-    }
-  }
-  return outcome;
+    ? { Delete: { ...targetOf(context, log, block), ...blockDelete(leaving) } }
+    : {
+        Update: {
+          ...targetOf(context, log, block),
+          ...blockUpdate([...departing.map(removed), ...changes]),
+        },
+      };
+  const arrived = arrivals.map((one) => toBlockItem(one.to, one.arrived));
+  return {
+    items: [source, ...putsOf(table, arrived)],
+    done: () => {
+      for (const one of arrivals) announce(context, one.to, one.arrived);
+      if (isWhole && !mayTakePayload)
+        context.background(() => deletePayload(table, log, block.payload));
+    },
+    refused: () => {
+      if (mayTakePayload) return;
+      for (const one of arrivals) {
+        context.background(() => deletePayload(table, one.to, one.arrived.payload));
+      }
+    },
+  };
 }
 
-function target(context: StoreContext, log: Log, block: Block) {
+/** Where a part of a transaction changes a block; it returns the block where it cannot. */
+export function targetOf(context: StoreContext, log: Log, block: Block) {
   return {
     TableName: context.table.name,
     Key: keyItem(keyOf(log, block)),
@@ -100,10 +124,8 @@ function target(context: StoreContext, log: Log, block: Block) {
   } as const;
 }
 
-function removeUpdate(leaving: readonly Removal[]) {
-  return blockUpdate(
-    leaving.map(({ number, when }) => ({ number, when, effect: { kind: 'remove' } })),
-  );
+function removed({ number, when }: Removal): SlotChange {
+  return { number, when, effect: { kind: 'remove' } };
 }
 
 interface Arrival {

@@ -1,4 +1,4 @@
-import type { PeekRequest } from '../broker/ports.ts';
+import type { Peeked, PeekRequest } from '../broker/ports.ts';
 import { type Block, ownExpiryOf, sequenceNumberOf, slotOf } from '../domain/block.ts';
 import type { BlockStore } from '../domain/lock-token.ts';
 import { type Log, withoutSession } from '../domain/log.ts';
@@ -26,11 +26,7 @@ const PAGE_BLOCKS_MAX = 100;
  * Shows messages in order of their numbers, whatever their state, without touching them: active and
  * locked ones, deferred and scheduled ones, and what has expired but was not cleared yet.
  */
-export async function peek(
-  context: StoreContext,
-  log: Log,
-  request: PeekRequest,
-): Promise<readonly StoredMessage[]> {
+export async function peek(context: StoreContext, log: Log, request: PeekRequest): Promise<Peeked> {
   const now = context.clock.now();
   const whole = withoutSession(log);
   await activateDue(context, whole, now);
@@ -49,7 +45,7 @@ export async function peek(
     if (!loaded.has(block)) continue;
     const content = loaded.at(block, slot);
     bytes += sizeOf(content);
-    if (shown.length > 0 && bytes > maxBytes) break;
+    if (shown.length > 0 && bytes > maxBytes) return { messages: shown, isCut: true };
     // Only a time to live of the message's own was computed as it was stored (semantics §5.1-10).
     const expiresAt = ownExpiryOf(block, slotOf(block, slot));
     shown.push({
@@ -62,7 +58,7 @@ export async function peek(
       ...(content.timeToLiveMs === undefined ? {} : { timeToLiveMs: content.timeToLiveMs }),
     });
   }
-  return shown;
+  return { messages: shown, isCut: places.length === maxMessages };
 }
 
 const STATES = {

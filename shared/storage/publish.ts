@@ -1,18 +1,21 @@
 import { brotliCompressSync, brotliDecompressSync } from 'node:zlib';
 import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
 import { pack, unpack } from 'msgpackr';
-import type { Publication } from '../broker/ports.ts';
+import type { Delivery, Publication } from '../broker/ports.ts';
 import { BrokerError } from '../domain/broker-error.ts';
 import type { Log } from '../domain/log.ts';
-import { putNew } from './append.ts';
 import { type BatchPlace, letGo, removalsOf } from './batch-place.ts';
 import { toBlockItem } from './block-item.ts';
-import { announce } from './blocks.ts';
+import { announce as announceBlock } from './blocks.ts';
 import { chunks } from './chunks.ts';
-import { layOut } from './deliver.ts';
+import { layOut, type Placed } from './deliver.ts';
 import { type Item, type ItemKey, keyItem, TRANSACTION_ITEMS_MAX } from './dynamo.ts';
+import { beforeStoring } from './failures.ts';
+import { type Guard, transactUnder } from './guard.ts';
 import { ITEM_BYTES_MAX } from './item-size.ts';
 import { intentSortKey, logKey } from './keys.ts';
+import { deletePayload } from './payloads.ts';
+import { fitsTransaction, type Plan, putsOf, writeTogether } from './plan.ts';
 import { announceWaiting, enlist, listingItems } from './sessions/listings.ts';
 import type { StoreContext } from './store-context.ts';
 
@@ -24,39 +27,63 @@ import type { StoreContext } from './store-context.ts';
  */
 export async function publish(
   context: StoreContext,
-  { owner, deliveries, enqueuedAt, instead: replaced }: Publication,
+  { owner, deliveries, enqueuedAt, instead: replaced, guard: note }: Publication,
 ): Promise<void> {
-  const placed = await layOut(context, deliveries, enqueuedAt);
+  const { table } = context;
+  const placed = await beforeStoring(layOut(context, deliveries, enqueuedAt));
   const place = replaced?.place as BatchPlace | undefined;
   const instead = place === undefined ? [] : removalsOf(context, place);
   const items = placed.map(({ to, block }) => toBlockItem(to, block));
   const logs = placed.map(({ to }) => to);
   const listings = listingItems(context, logs, context.clock.now());
-  const [only] = items;
-  if (items.length + instead.length === 0) return;
-  if (only !== undefined && items.length === 1 && instead.length === 0) {
-    await putNew(context.table, only);
+  const guard = note as Guard | undefined;
+  const conditions = instead.length + (guard === undefined ? 0 : 1);
+  if (items.length === 1 && conditions === 0) {
+    await writeTogether(table, putsOf(table, items));
     await enlist(context, logs);
-  } else if (items.length + instead.length + listings.length <= TRANSACTION_ITEMS_MAX) {
-    const outcome = await context.table.transact([
-      ...instead,
-      ...putsOf(context, [...items, ...listings]),
-    ]);
-    if (!outcome.done) throw superseded();
+  } else if (fitsTransaction(items.length + conditions + listings.length)) {
+    const writes = [...instead, ...putsOf(table, [...items, ...listings])];
+    if (!(await transactUnder(table, guard, undefined, writes))) throw superseded();
   } else {
-    await publishInSteps(context, owner, [...items, ...listings], instead);
+    await publishInSteps(context, owner, [...items, ...listings], { instead, guard });
   }
-  for (const { to, block } of placed) announce(context, to, block);
-  announceWaiting(context, logs);
+  announce(context, placed);
   if (place !== undefined) letGo(context, place);
+}
+
+/** How messages come into many logs as a part of something larger; their payloads are stored. */
+export async function planDeliveries(
+  context: StoreContext,
+  deliveries: readonly Delivery[],
+  enqueuedAt: number,
+): Promise<Plan> {
+  const { table } = context;
+  const placed = await layOut(context, deliveries, enqueuedAt);
+  const logs = placed.map(({ to }) => to);
+  return {
+    items: putsOf(table, [
+      ...placed.map(({ to, block }) => toBlockItem(to, block)),
+      ...listingItems(context, logs, context.clock.now()),
+    ]),
+    done: () => announce(context, placed),
+    refused: () => {
+      for (const { to, block } of placed) {
+        context.background(() => deletePayload(table, to, block.payload));
+      }
+    },
+  };
 }
 
 function superseded(): BrokerError {
   return new BrokerError('ConflictInProgress', 'Somebody else has done this meanwhile.');
 }
 
-function putsOf(context: StoreContext, items: readonly Item[]): TransactWriteItem[] {
-  return items.map((Item) => ({ Put: { TableName: context.table.name, Item } }));
+function announce(context: StoreContext, placed: readonly Placed[]): void {
+  for (const { to, block } of placed) announceBlock(context, to, block);
+  announceWaiting(
+    context,
+    placed.map(({ to }) => to),
+  );
 }
 
 /** One place in each transaction is the intent's. */
@@ -68,7 +95,7 @@ async function publishInSteps(
   context: StoreContext,
   owner: Log,
   items: readonly Item[],
-  instead: readonly TransactWriteItem[],
+  conditions: { readonly instead: readonly TransactWriteItem[]; readonly guard: Guard | undefined },
 ): Promise<void> {
   const now = context.clock.now();
   const name = Buffer.from(context.random.bytes(9)).toString('base64url');
@@ -86,10 +113,12 @@ async function publishInSteps(
   };
   await context.noteWork(owner, now + PATIENCE_MS);
   await context.table.put(plan);
-  // The plan counts from here on: together with what it replaces.
+  // The plan counts from here on: together with what it replaces, or with its guard. One that a guard
+  // refused is the sweep's to delete.
   const progress: Item = { ...keyItem(progressKey(plan)), g: { N: '0' } };
-  const outcome = await context.table.transact([...instead, ...putsOf(context, [progress])]);
-  if (!outcome.done) {
+  const { instead, guard } = conditions;
+  const writes = [...instead, ...putsOf(context.table, [progress])];
+  if (!(await transactUnder(context.table, guard, undefined, writes))) {
     await context.table.delete(keyOfPlan(plan));
     throw superseded();
   }
@@ -123,7 +152,7 @@ async function carryOut(context: StoreContext, plan: Item, doneBefore: number): 
       ConditionExpression: 'g = :done',
       ExpressionAttributeValues: { ':done': { N: String(done) }, ':next': { N: String(done + 1) } },
     };
-    const outcome = await table.transact([{ Update: step }, ...putsOf(context, steps[done] ?? [])]);
+    const outcome = await table.transact([{ Update: step }, ...putsOf(table, steps[done] ?? [])]);
     if (outcome.done) {
       done++;
       continue;
@@ -133,7 +162,10 @@ async function carryOut(context: StoreContext, plan: Item, doneBefore: number): 
     if (current === undefined) return;
     done = Number(current['g']?.N ?? 0);
   }
-  await Promise.all([table.delete(key), table.delete(keyOfPlan(plan))]);
+  // As a batch, for which the right to send suffices.
+  await table.writeMany(
+    [key, keyOfPlan(plan)].map((gone) => ({ DeleteRequest: { Key: keyItem(gone) } })),
+  );
 }
 
 /** Goes on with what was begun until an instant, epoch ms, and left half done. */

@@ -37,11 +37,14 @@ export async function resubmit(
       limit: PAGE_BLOCKS,
       consistent: true,
     });
-    for (const block of page.blocks) {
-      const { free } = surveyBlock(block, policy.rules, context.clock.now());
+    const now = context.clock.now();
+    const gone = new Map<Block, readonly number[]>();
+    for (const { block, slots: free } of inOrder(page.blocks, policy, now)) {
       const slots = free.slice(0, maxMessages - moved);
-      const taken = { block, slots, timeToLiveMsMax };
-      if (slots.length > 0) moved += await resubmitSlots(context, from, to, taken);
+      const left = without(block, gone.get(block) ?? []);
+      const went = await resubmitSlots(context, from, to, { block: left, slots, timeToLiveMsMax });
+      gone.set(block, [...(gone.get(block) ?? []), ...went]);
+      moved += went.length;
       if (moved >= maxMessages) break;
     }
     start = page.next;
@@ -49,29 +52,63 @@ export async function resubmit(
   return moved;
 }
 
+/**
+ * What can be had of blocks, in the order of its numbers: blocks overlap where messages of one came
+ * here at different times.
+ */
+function inOrder(
+  blocks: readonly Block[],
+  { rules }: LogPolicy,
+  now: number,
+): readonly { readonly block: Block; readonly slots: readonly number[] }[] {
+  const places = blocks
+    .flatMap((block) =>
+      surveyBlock(block, rules, now).free.map((slot) => ({
+        block,
+        slot,
+        sequence: block.sequence + BigInt(slot),
+      })),
+    )
+    .sort((a, b) => (a.sequence < b.sequence ? -1 : 1));
+  const runs: { block: Block; slots: number[] }[] = [];
+  for (const { block, slot } of places) {
+    const last = runs.at(-1);
+    if (last?.block === block) last.slots.push(slot);
+    else runs.push({ block, slots: [slot] });
+  }
+  return runs;
+}
+
+function without(block: Block, gone: readonly number[]): Block {
+  if (gone.length === 0) return block;
+  const slots = new Map(block.slots);
+  for (const slot of gone) slots.delete(slot);
+  return { ...block, slots };
+}
+
 interface Taken extends Pick<ResubmitRequest, 'timeToLiveMsMax'> {
   readonly block: Block;
   readonly slots: readonly number[];
 }
 
-/** Returns how many went: all of them, or none where somebody got at the block in between. */
+/** Returns which went: all of them, or none where somebody got at the block in between. */
 async function resubmitSlots(
   context: StoreContext,
   from: Log,
   to: Log,
   { block, slots: free, timeToLiveMsMax }: Taken,
-): Promise<number> {
+): Promise<readonly number[]> {
   const { table, random, clock } = context;
   const now = clock.now();
   const loaded = await loadMessages(table, from, [block]);
-  if (!loaded.has(block)) return 0;
+  if (!loaded.has(block)) return [];
   // What came here for want of a session has none to go back to.
   const slots = free.filter(
     (slot) => to.sessions === undefined || hasSession(loaded.at(block, slot)),
   );
-  if (slots.length === 0) return 0;
+  if (slots.length === 0) return [];
   const messages = slots.map((slot) => asNew(loaded.at(block, slot), timeToLiveMsMax));
-  const packed = packRuns(toRuns(to, messages, now).runs, now, () => payloadName(random));
+  const packed = packRuns(toRuns(to, messages, now, false).runs, now, () => payloadName(random));
   const pieces = packed.flatMap(({ payload: { reference }, parts }) =>
     reference === undefined ? [] : [{ reference, parts }],
   );
@@ -97,14 +134,14 @@ async function resubmitSlots(
       const place = { reference, parts: parts.length, offset: 0, bytes: 0 };
       context.background(() => deletePayload(table, to, place));
     }
-    return 0;
+    return [];
   }
   if (slots.length === block.slots.size) {
     context.background(() => deletePayload(table, from, block.payload));
   }
   for (const { log, arrival } of arrivals) announce(context, log, arrival);
   announceWaiting(context, logs);
-  return slots.length;
+  return slots;
 }
 
 function hasSession({ sessionId }: Message): boolean {

@@ -13,12 +13,13 @@ export interface Run {
 /**
  * A block holds messages of one due time and one session; what is due already is sent now. Messages are
  * numbered as they come or, where they lie by session, session by session: blocks stay full then, and
- * the order that counts is the one within a session.
+ * the order that counts is the one within a session. `inOrder`: somebody counts on the order of the batch.
  */
 export function toRuns(
   log: Log,
   messages: readonly Message[],
   now: number,
+  inOrder: boolean,
 ): { readonly runs: readonly Run[]; readonly offsets: readonly number[] } {
   const places = new Map<string, { dueAt: number | undefined; to: Log; indexes: number[] }>();
   for (const [index, { scheduledEnqueueAt, sessionId = '' }] of messages.entries()) {
@@ -31,13 +32,13 @@ export function toRuns(
     else place.indexes.push(index);
   }
   const offsets = messages.map((_, index) => index);
-  const inOrder = [...places.values()];
-  if (log.sessions !== undefined) {
-    for (const [offset, index] of inOrder.flatMap(({ indexes }) => indexes).entries()) {
+  const found = [...places.values()];
+  if (log.sessions !== undefined && !inOrder) {
+    for (const [offset, index] of found.flatMap(({ indexes }) => indexes).entries()) {
       offsets[index] = offset;
     }
   }
-  const runs = inOrder.map(({ indexes, ...place }) => ({
+  const runs = found.map(({ indexes, ...place }) => ({
     ...place,
     messages: indexes.flatMap((index) => {
       const message = messages[index];

@@ -41,6 +41,11 @@ export class SizeGauge {
     return reading.size + Math.max(0, bytesIn - reading.bytesIn);
   }
 
+  /** Whether this process was told how much ever came into a log. */
+  knows(log: Log): boolean {
+    return this.#bytesIn.has(keyOf(log));
+  }
+
   /** Whether a log was measured a moment ago. */
   isFresh(log: Log): boolean {
     const reading = this.#readings.get(keyOf(log));

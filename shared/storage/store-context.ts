@@ -8,6 +8,7 @@ import type { SizeGauge } from './size-gauge.ts';
 /** What the operations on messages are carried out with. */
 export interface StoreContext {
   readonly table: Table;
+  readonly namespace: string;
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly fronts: Fronts;

@@ -144,6 +144,17 @@ const ROWS: readonly Row[] = [
   managing('resubmit', `${DEAD}/messages/$resubmit`),
   managing('purge', 'orders/messages/$purge'),
 
+  sending('transact', '$transactions', {
+    operations: [{ send: 'orders', messages: [{ Body: 'x' }] }],
+  }),
+  rowsOf('events', 'Send')('transact', '$transactions', {
+    operations: [{ send: 'events', messages: [{ Body: 'x' }] }],
+  }),
+  listening('transact', async (broker) => {
+    const { token: lockToken } = await lock(broker);
+    return ['$transactions', json({ operations: [{ abandon: 'orders', lockToken }] })];
+  }),
+
   open('health', '$health'),
   open('emulatorHealth', 'health'),
   open('openApi', '$openapi.json'),

@@ -3,6 +3,7 @@ import type {
   Broker,
   DeferredOptions,
   ListSessionsOptions,
+  OperationOutcome,
   OperatorAction,
   PeekOptions,
   ReceivedMessage,
@@ -13,13 +14,14 @@ import type {
   SessionLock,
   Settlement,
   SettlementOutcome,
+  Transaction,
 } from '../../shared/broker/broker.ts';
 import { BrokerError, entityNotFound, lockLost } from '../../shared/domain/broker-error.ts';
 import { type EntityPath, pathOf } from '../../shared/domain/entity-path.ts';
 import type { LockedMessage, OutgoingMessage, StoredMessage } from '../../shared/domain/message.ts';
 import { sessionCannotBeLocked, sessionLockLost } from '../../shared/domain/session.ts';
 
-/** Noon of a day in 2026, the time at which everything in the fake happens. */
+/** When everything in the fake happens. */
 export const FAKE_NOW = Date.UTC(2026, 0, 15, 12);
 const LOCK_MS = 60_000;
 /** The lock on every session of the fake. */
@@ -31,8 +33,7 @@ export const SESSION_LOCK = '00000000-0000-4000-8000-00000000005e';
  */
 export class FakeBroker implements Broker {
   readonly received: { readonly path: EntityPath; readonly options: ReceiveOptions }[] = [];
-  readonly settled: { readonly path: EntityPath; readonly settlements: readonly Settlement[] }[] =
-    [];
+  readonly settled: { path: EntityPath; settlements: readonly Settlement[] }[] = [];
   /** The other calls that were made, with what followed their path. */
   readonly calls: (readonly [call: keyof Broker, ...options: unknown[]])[] = [];
   /** Thrown by the next call of that name. */
@@ -118,7 +119,7 @@ export class FakeBroker implements Broker {
     );
   }
 
-  /** A session named `held` is somebody else's, and there is no other to wait for. */
+  /** A session named `held` is somebody else's. */
   async acceptSession(path: EntityPath, options: AcceptOptions): Promise<SessionLock | undefined> {
     this.#note('acceptSession', options);
     this.#of(path);
@@ -161,6 +162,27 @@ export class FakeBroker implements Broker {
     this.#note(call, session);
     this.#of(path);
     if (session.lockToken !== SESSION_LOCK) throw sessionLockLost();
+  }
+
+  /** One operation after the other; nothing is taken back. */
+  async transact({ operations, identity }: Transaction): Promise<readonly OperationOutcome[]> {
+    this.#note('transact', identity);
+    const outcomes = operations.map(async (operation): Promise<OperationOutcome> => {
+      const { kind, path } = operation;
+      if (kind === 'send') {
+        const sent = await this.send(path, operation.messages);
+        return { kind: 'sent', sequenceNumbers: sent.map(({ sequenceNumber: one }) => one) };
+      }
+      if (kind === 'renew') {
+        const [renewal] = await this.renewLocks(path, [operation.lockToken]);
+        if (renewal?.lockedUntil === undefined) throw lockLost();
+        return { kind: 'renewed', lockedUntil: renewal.lockedUntil };
+      }
+      const [settled] = await this.settle(path, [operation.settlement]);
+      if (settled?.refusal !== undefined) throw settled.refusal;
+      return { kind: 'settled' };
+    });
+    return await Promise.all(outcomes);
   }
 
   async cancelScheduled(path: EntityPath, sequenceNumbers: readonly bigint[]): Promise<void> {

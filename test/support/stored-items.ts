@@ -1,4 +1,9 @@
-import { type DynamoDBClient, QueryCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import {
+  type AttributeValue,
+  type DynamoDBClient,
+  QueryCommand,
+  ScanCommand,
+} from '@aws-sdk/client-dynamodb';
 import { engineClient, TABLES } from './start-broker.ts';
 import type { TestBroker } from './test-broker.ts';
 
@@ -11,17 +16,27 @@ export class StoredItems {
     this.#namespace = namespace;
   }
 
-  /** The internal id of a queue. */
-  async idOf(queue: string): Promise<string> {
+  /** The internal id of a queue or topic. */
+  async idOf(name: string): Promise<string> {
+    return await this.#idIn(this.#namespace, name);
+  }
+
+  /** The internal id of a subscription. */
+  async idOfSubscription(topic: string, name: string): Promise<string> {
+    const topicId = await this.idOf(topic);
+    return await this.#idIn(`${this.#namespace}/s/${topicId}`, `${topic}/subscriptions/${name}`);
+  }
+
+  async #idIn(collection: string, key: string): Promise<string> {
     const { Items = [] } = await this.#client.send(
       new QueryCommand({
         TableName: TABLES.entities,
-        KeyConditionExpression: 'pk = :namespace',
-        ExpressionAttributeValues: { ':namespace': { S: this.#namespace } },
+        KeyConditionExpression: 'pk = :collection',
+        ExpressionAttributeValues: { ':collection': { S: collection } },
       }),
     );
-    const id = Items.find(({ key }) => key?.S === queue)?.['id']?.S;
-    if (id === undefined) throw new Error(`No queue ${queue} is stored.`);
+    const id = Items.find((item) => item['key']?.S === key)?.['id']?.S;
+    if (id === undefined) throw new Error(`No entity ${key} is stored: ${JSON.stringify(Items)}`);
     return id;
   }
 
@@ -33,6 +48,24 @@ export class StoredItems {
   /** What is kept of a namespace beside its entities: what the sweep has to do. */
   async ofSweep(): Promise<number> {
     return await this.#count(TABLES.entities, `${this.#namespace}/`);
+  }
+
+  /** All messages of the process's namespaces, item by item. */
+  async all(): Promise<readonly string[]> {
+    const items: string[] = [];
+    let start: Record<string, AttributeValue> | undefined;
+    do {
+      const page = await this.#client.send(
+        new ScanCommand({
+          TableName: TABLES.messages,
+          ConsistentRead: true,
+          ...(start === undefined ? {} : { ExclusiveStartKey: start }),
+        }),
+      );
+      items.push(...(page.Items ?? []).map((item) => JSON.stringify(item, sortedKeys)));
+      start = page.LastEvaluatedKey;
+    } while (start !== undefined);
+    return items.sort();
   }
 
   async #count(table: string, prefix: string): Promise<number> {
@@ -58,4 +91,9 @@ export class StoredItems {
   close(): void {
     this.#client.destroy();
   }
+}
+
+function sortedKeys(_: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -86,17 +86,11 @@ refuses(
   'updating',
   "The value 'P14DT1S' of the 'defaultMessageTimeToLive' property is above 'P14D', the maximum in the 'Basic' Tier, which the namespace 'ns' is using.",
 );
-refuses(
-  'Premium',
-  { kind: 'topic', enablePartitioning: true },
-  'creating',
-  "The property 'enablePartitioning' can't be set when creating a Topic because the namespace 'ns' is using the 'Premium' Tier. This operation is only supported in 'Basic' or 'Standard' tier.",
-);
 
 test('what was made before the namespace had its tier can still be changed', () => {
   const old: Said = { kind: 'queue', requiresSession: true, enablePartitioning: true };
   assert.equal(within('Basic', old, 'updating').requiresSession, true);
-  assert.equal(within('Premium', old, 'updating').enablePartitioning, true);
+  assert.equal(within('Premium', old, 'updating').partitions, undefined);
   assert.equal(within('Basic', { kind: 'topic' }, 'updating').defaultTimeToLiveMs, FORTNIGHT);
 });
 
@@ -105,6 +99,13 @@ test('Premium takes messages of 1 MB where nothing else is said; subscriptions s
   const said: Said = { kind: 'topic', maxMessageSizeInKilobytes: 2048 };
   assert.equal(within('Premium', said, 'updating').maxMessageSizeInKilobytes, 2048);
   assert.deepEqual(within('Premium', { kind: 'subscription' }), { kind: 'subscription' });
+});
+
+test('Premium gives a partitioned entity two partitions, from its creation on', () => {
+  for (const kind of ['queue', 'topic'] as const) {
+    assert.equal(within('Premium', { kind, enablePartitioning: true }).partitions, 2);
+    assert.equal(within('Premium', { kind }).partitions, undefined);
+  }
 });
 
 test('management holds its namespace to the tier, on updates too', async () => {

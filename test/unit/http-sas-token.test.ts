@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
-import { authorize, IamRequest } from '../../lambdas/http/access.ts';
+import { authorize, authorizeAt, authorizeLikely, IamRequest } from '../../lambdas/http/access.ts';
 import { createSasToken } from '../../lambdas/http/sas-token.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import {
@@ -228,5 +228,7 @@ test('what IAM has let through needs no token, and a token it carries does not c
   for (const headers of [{}, { authorization: 'SharedAccessSignature sr=nonsense' }]) {
     const request = new IamRequest('http://localhost/q', { headers });
     await authorize(parts, request, parseEntityPath('q'), ['Manage']);
+    await authorizeLikely(parts, request, ['Send']);
+    await authorizeAt(parts, request, parseEntityPath('q'), ['Send']);
   }
 });

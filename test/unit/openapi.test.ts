@@ -180,7 +180,7 @@ async function startWithAll({ path, method }: Described) {
       state: STATES.find(([verb]) => path.endsWith(verb))?.[1] ?? 'Active',
     });
   }
-  if (path.endsWith('{lockToken}')) await call('POST', 'orders/messages/head');
+  if (/\{lockToken\}$|transactions$/.test(path)) await call('POST', 'orders/messages/head');
   return call;
 }
 

@@ -1,5 +1,6 @@
 import type { AcceptedSession, AcceptNextRequest } from '../../broker/session-ports.ts';
 import { surveyBlock } from '../../domain/block.ts';
+import type { RandomSource } from '../../domain/clock.ts';
 import { inSession, type Log } from '../../domain/log.ts';
 import type { LogPolicy } from '../../domain/log-policy.ts';
 import { readBlocks } from '../blocks.ts';
@@ -60,13 +61,14 @@ async function walkListings(walk: Walk, dueBy: number): Promise<AcceptedSession 
   let looks = 0;
   while (from !== undefined) {
     const page = await readListings(context, partition, { from, dueBy, limit: PAGE_LISTINGS });
-    let at = 0;
-    while (at < page.listings.length) {
+    let rest = page.listings;
+    while (rest.length > 0) {
       const count = LOOKS[Math.min(looks++, LOOKS.length - 1)] ?? 1;
-      const some = page.listings.slice(at, at + count);
-      at += count;
-      const accepted = await considerAll(walk, some);
+      const { accepted, isRace } = await considerAll(walk, rest.slice(0, count));
       if (accepted !== undefined) return accepted;
+      rest = rest.slice(count);
+      // Others are at the same sessions: go on anywhere, so as not to meet them again and again.
+      if (isRace) rest = rotated(rest, context.random);
     }
     from = page.next;
   }
@@ -93,15 +95,23 @@ export async function tidyListings(
 async function considerAll(
   walk: Walk,
   listings: readonly Listing[],
-): Promise<AcceptedSession | undefined> {
+): Promise<{ readonly accepted: AcceptedSession | undefined; readonly isRace: boolean }> {
   const considered = await Promise.all(listings.map((listing) => consider(walk, listing)));
+  let isRace = false;
   for (const [i, isWaiting] of considered.entries()) {
     const listing = listings[i];
     if (!isWaiting || listing === undefined) continue;
     const accepted = await take(walk, listing);
-    if (accepted !== undefined) return accepted;
+    if (accepted !== undefined) return { accepted, isRace };
+    isRace = true;
   }
-  return undefined;
+  return { accepted: undefined, isRace };
+}
+
+function rotated(listings: readonly Listing[], random: RandomSource): readonly Listing[] {
+  const [byte = 0] = random.bytes(1);
+  const start = listings.length === 0 ? 0 : byte % listings.length;
+  return [...listings.slice(start), ...listings.slice(0, start)];
 }
 
 async function take(

@@ -1,8 +1,8 @@
 import type { SessionPage } from '../../broker/session-ports.ts';
-import { surveyBlock } from '../../domain/block.ts';
+import { type Block, surveyBlock } from '../../domain/block.ts';
 import { inSession, type Log } from '../../domain/log.ts';
 import type { LogPolicy } from '../../domain/log-policy.ts';
-import type { SessionRules } from '../../domain/session.ts';
+import { isUnder, type SessionRules } from '../../domain/session.ts';
 import { fromBlockItem } from '../block-item.ts';
 import { JUST_AFTER } from '../blocks.ts';
 import type { Item, Table } from '../dynamo.ts';
@@ -16,7 +16,7 @@ import {
 } from '../keys.ts';
 import type { StoreContext } from '../store-context.ts';
 import { enlist, readListings } from './listings.ts';
-import { parseSession, rulesFrom } from './session-item.ts';
+import { parseSession, readSession, rulesFrom } from './session-item.ts';
 
 const PAGE_ITEMS = 200;
 /** Sort keys of sessions begin with a slash; this sorts after all of them. */
@@ -58,10 +58,11 @@ async function* withState(
 
 /** The rest of a session's messages is skipped once one of them was found. */
 async function* withMessages(
-  { table, clock }: StoreContext,
+  context: StoreContext,
   partition: Log,
   policy: LogPolicy,
 ): AsyncGenerator<string> {
+  const { table, clock } = context;
   let from: string | undefined = FIRST_SESSION;
   let found: string | undefined;
   while (from !== undefined) {
@@ -71,8 +72,9 @@ async function* withMessages(
       if (session === undefined || session === found) continue;
       const block = fromBlockItem(item);
       const isOpen = block.store === 'live' || block.store === 'returned';
+      if (!isOpen) continue;
       const { free } = surveyBlock(block, unlocked(policy), clock.now());
-      if (!isOpen || free.length === 0) continue;
+      if (free.length === 0 && !(await isHeld(context, partition, session, block))) continue;
       found = session;
       yield session;
     }
@@ -107,6 +109,19 @@ export async function relist(
 /** Epoch ms; no lock lasts so long. */
 const FAR_AWAY = 0xffff_ffff_ffff;
 
+/** Whether a message is held that could not be handed out again: it is active until its lock ends. */
+async function isHeld(
+  { table, clock }: StoreContext,
+  partition: Log,
+  sessionId: string,
+  { slots }: Block,
+): Promise<boolean> {
+  const log = inSession(partition, sessionId);
+  const { holder } = rulesFrom(await readSession(table, log), log, clock.now());
+  if (holder === undefined) return false;
+  return [...slots.values()].some(({ tag }) => tag !== undefined && isUnder(tag, holder.tenure));
+}
+
 /** Messages that somebody holds are active as well. */
 function unlocked({ rules }: LogPolicy) {
   return { ...rules, session: { released: [] } };
@@ -116,17 +131,26 @@ function keyOf(item: Item): string {
   return item['sk']?.S ?? '';
 }
 
-/** What holds for the messages of each session of a partition that anything is known of. */
-export async function rulesOfAll(
+/** What is known of all sessions of a partition: whose messages are held, and what states take. */
+export interface SessionsSeen {
+  readonly rules: ReadonlyMap<string, SessionRules>;
+  readonly stateBytes: number;
+}
+
+/** Looks at all sessions of a partition of which anything is known. */
+export async function seeSessions(
   context: Pick<StoreContext, 'table' | 'clock'>,
   partition: Log,
-): Promise<ReadonlyMap<string, SessionRules>> {
+): Promise<SessionsSeen> {
   const now = context.clock.now();
   const rules = new Map<string, SessionRules>();
+  let stateBytes = 0;
   for await (const item of itemsOf(context, sessionsCollection(partition))) {
-    rules.set(sessionOf(keyOf(item)) ?? '', rulesFrom(parseSession(item), partition, now));
+    const session = parseSession(item);
+    rules.set(sessionOf(keyOf(item)) ?? '', rulesFrom(session, partition, now));
+    stateBytes += session.state?.bytes ?? 0;
   }
-  return rules;
+  return { rules, stateBytes };
 }
 
 async function* itemsOf(

@@ -44,10 +44,12 @@ export async function lockSession(
   const { generation, sessionId = '' } = session;
   await putLockListing(context, session, listing);
   const written = await table.update(sessionKey(session), {
-    UpdateExpression: 'SET k = :token, u = :until, o = :epoch, e = :listing, g = :generation',
+    UpdateExpression:
+      'SET k = :token, t = :tenure, u = :until, o = :epoch, e = :listing, g = :generation',
     ConditionExpression: 'attribute_not_exists(u) OR u <= :now OR o <> :epoch',
     ExpressionAttributeValues: {
       ':token': { B: token },
+      ':tenure': { B: tenureOf(token) },
       ':until': { N: String(lockedUntil) },
       ':now': { N: String(now) },
       ':epoch': { N: String(epoch) },
@@ -165,7 +167,7 @@ async function letGo(
   }
   const released = [...known.released, tenureOf(token)].slice(-RELEASED_MAX);
   return await table.update(sessionKey(session), {
-    UpdateExpression: 'SET r = :released REMOVE k, u, o, e, g',
+    UpdateExpression: 'SET r = :released REMOVE k, t, u, o, e, g',
     ConditionExpression: condition,
     ExpressionAttributeValues: { ...values, ':released': { B: Buffer.concat(released) } },
   });

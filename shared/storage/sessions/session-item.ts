@@ -7,10 +7,10 @@ import { sessionKey } from '../keys.ts';
 /**
  * What is known of a session, as an item that exists while somebody holds it, or while it has a state:
  *
- *     k  token of the lock     u  locked until      o  epoch of the lock
+ *     k  token of the lock     u  locked until      o  epoch of the lock   t  its tenure
  *     e  its listing           g  generation in which that lies
  *     r  tenures that were given back, one after the other
- *     w  state set at          d  state             p  state's payload
+ *     w  state set at          d  state             p  state's payload   z  its bytes
  */
 export interface Session {
   readonly lock?: SessionLock;
@@ -33,6 +33,7 @@ export interface SessionLock {
 export interface StatePlace {
   /** Epoch ms. */
   readonly setAt: number;
+  readonly bytes: number;
   readonly inline?: Uint8Array;
   readonly reference?: string;
 }
@@ -75,6 +76,7 @@ function parseState(item: Item): StatePlace | undefined {
   const reference = item['p']?.S;
   return {
     setAt: Number(setAt),
+    bytes: Number(item['z']?.N ?? 0),
     ...(inline === undefined ? {} : { inline }),
     ...(reference === undefined ? {} : { reference }),
   };
@@ -98,6 +100,12 @@ export function rulesFrom(session: Session, log: Log, now: number): SessionRules
   const { released } = session;
   if (lock === undefined) return { released };
   return { released, holder: { tenure: tenureOf(lock.token), lockedUntil: lock.lockedUntil } };
+}
+
+/** The condition that the lock with this tenure is live, with the values it needs. */
+export function whileInTenure(tenure: Uint8Array, log: Log, now: number) {
+  const { condition, values } = whileHeld(tenure, log, now);
+  return { condition: condition.replace('k = :token', 't = :token'), values };
 }
 
 /** The condition that a lock is live, with the values it needs. */

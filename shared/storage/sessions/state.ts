@@ -73,16 +73,17 @@ function change(
   values: ReturnType<typeof whileHeld>['values'],
 ) {
   if (bytes === undefined) {
-    return { UpdateExpression: 'REMOVE w, d, p', ExpressionAttributeValues: values };
+    return { UpdateExpression: 'REMOVE w, d, p, z', ExpressionAttributeValues: values };
   }
+  const set = { ...values, ':bytes': { N: String(bytes.byteLength) } };
   if (reference !== undefined) {
     return {
-      UpdateExpression: 'SET w = :now, p = :reference REMOVE d',
-      ExpressionAttributeValues: { ...values, ':reference': { S: reference } },
+      UpdateExpression: 'SET w = :now, z = :bytes, p = :reference REMOVE d',
+      ExpressionAttributeValues: { ...set, ':reference': { S: reference } },
     };
   }
   return {
-    UpdateExpression: 'SET w = :now, d = :state REMOVE p',
-    ExpressionAttributeValues: { ...values, ':state': { B: bytes } },
+    UpdateExpression: 'SET w = :now, z = :bytes, d = :state REMOVE p',
+    ExpressionAttributeValues: { ...set, ':state': { B: bytes } },
   };
 }

@@ -26,8 +26,8 @@ export interface SweepParts {
   readonly agenda: Agenda;
   readonly activity: DynamoActivity;
   readonly clock: Clock;
-  /** Sends on what waits in an entity that forwards, or in a topic. */
-  readonly forwardPending: (entity: Entity) => Promise<void>;
+  /** Sends on what waits in some partitions of an entity that forwards, or of a topic. */
+  readonly forwardPending: (entity: Entity, partitions: readonly number[]) => Promise<void>;
   /** Whether no other process serves this namespace, so that every use was seen here. */
   readonly soleProcess: boolean;
 }
@@ -65,7 +65,7 @@ async function visit(parts: SweepParts, entity: Entity): Promise<void> {
   if (await removeIdle(parts, entity)) return;
   // What is sent on is sent on at once, or stands in the agenda; this finds what a crash left.
   if (forwards(entity) && isInTurn(parts, entity, MINUTES_OF_HOUR)) {
-    await parts.forwardPending(entity);
+    await parts.forwardPending(entity, partitionNumbers(entity));
   }
   if (!isInTurn(parts, entity, MINUTES_OF_DAY)) return;
   await clearOrphans(parts, entity);
@@ -109,7 +109,7 @@ async function workOff(parts: SweepParts, entry: AgendaEntry): Promise<void> {
     await resumePublications(context, whole);
     if (entity.description.kind !== 'topic') await activateDue(context, whole, clock.now());
     await settleLapsedOf(parts, entity, log);
-    await parts.forwardPending(entity);
+    await parts.forwardPending(entity, [log.partition]);
   }
   await agenda.strike(entry);
 }

@@ -1,0 +1,29 @@
+import type { Allowance } from '../broker/ports.ts';
+import { blockSortKey } from './keys.ts';
+import type { Target } from './scan.ts';
+
+/** Of what a log has to offer, as much as the claims of other logs left of what all may take. */
+export function allowedOf(
+  targets: readonly Target[],
+  allowance: Allowance | undefined,
+): readonly Target[] {
+  if (allowance === undefined) return targets;
+  return targets.flatMap((target) => {
+    const count = allowance.take(target.slots.length, target.block.payload.bytes);
+    return count === 0 ? [] : [{ ...target, slots: target.slots.slice(0, count) }];
+  });
+}
+
+/** How many messages were chosen. */
+export function countOf(targets: readonly Target[]): number {
+  return targets.reduce((sum, { slots }) => sum + slots.length, 0);
+}
+
+/** Sort keys of blocks in which more was chosen than allowed. */
+export function passedOver(chosen: readonly Target[], allowed: readonly Target[]): string[] {
+  if (countOf(chosen) === countOf(allowed)) return [];
+  const taken = new Map(allowed.map(({ block, slots }) => [block, slots.length]));
+  return chosen.flatMap(({ block, slots }) =>
+    taken.get(block) === slots.length ? [] : [blockSortKey(block.store, block.sequence)],
+  );
+}

@@ -1,0 +1,83 @@
+import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
+import {
+  type Item,
+  type Table,
+  TRANSACTION_ITEMS_MAX,
+  type Transacted,
+  type Written,
+} from './dynamo.ts';
+
+/**
+ * Writes that go in together, all or none. Several plans can be carried out as one transaction; no two
+ * of them may concern the same item.
+ */
+export interface Plan {
+  readonly items: readonly TransactWriteItem[];
+  /** What follows once the writes are in. */
+  readonly done: () => void;
+  /** What is to be cleared away once it is certain that they never will be. */
+  readonly refused: () => void;
+}
+
+/** Carries out a plan, alone. */
+export async function carryOut(table: Table, plan: Plan): Promise<Transacted> {
+  const outcome = await writeTogether(table, plan.items);
+  if (outcome.done) plan.done();
+  else if (!outcome.isRepeated) plan.refused();
+  return outcome;
+}
+
+/** Writes items, all or none. A single one needs no transaction, which costs twice as much. */
+export async function writeTogether(
+  table: Table,
+  items: readonly TransactWriteItem[],
+): Promise<Transacted> {
+  const [only] = items;
+  if (only === undefined) return { done: true };
+  return items.length === 1 ? await writeAlone(table, only) : await table.transact(items);
+}
+
+async function writeAlone(table: Table, item: TransactWriteItem): Promise<Transacted> {
+  const { Put, Update, Delete } = item;
+  if (Put !== undefined) {
+    const { TableName: _, Item: put, ...condition } = Put;
+    if (condition.ConditionExpression !== undefined) {
+      return transacted(await table.put(put ?? {}, condition));
+    }
+    await putNew(table, put ?? {});
+    return { done: true };
+  }
+  if (Update !== undefined) {
+    const { TableName: _, Key, ...update } = Update;
+    return transacted(await table.update(keyOfItem(Key), update));
+  }
+  const { TableName: _, Key, ...condition } = Delete ?? {};
+  return transacted(await table.delete(keyOfItem(Key), condition));
+}
+
+function keyOfItem(key: Item | undefined) {
+  return { pk: key?.['pk']?.S ?? '', sk: key?.['sk']?.S ?? '' };
+}
+
+function transacted(written: Written): Transacted {
+  if (written.done) return { done: true };
+  return { done: false, refused: new Map([[0, written.old]]), isRepeated: written.isRepeated };
+}
+
+/**
+ * Writes an item under a key that nobody else uses. A repeated try, after a lost answer, must not undo
+ * what receivers have done to it since.
+ */
+export async function putNew(table: Table, item: Item): Promise<void> {
+  await table.put(item, { ConditionExpression: 'attribute_not_exists(pk)' });
+}
+
+/** Items that are new, as parts of a transaction. */
+export function putsOf(table: Table, items: readonly Item[]): TransactWriteItem[] {
+  return items.map((Item) => ({ Put: { TableName: table.name, Item } }));
+}
+
+/** Whether so many writes can be one transaction. */
+export function fitsTransaction(items: number): boolean {
+  return items <= TRANSACTION_ITEMS_MAX;
+}

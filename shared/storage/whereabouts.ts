@@ -1,0 +1,44 @@
+import type { Whereabouts } from '../broker/ports.ts';
+import type { Log } from '../domain/log.ts';
+import { logKey } from './keys.ts';
+
+const LOGS_MAX = 20_000;
+/** What other processes sent is looked for after so long, though there is enough elsewhere. */
+const OVERDUE_MS = 2000;
+
+/**
+ * Where this process saw messages come in or found some. A hint: it spares receivers from asking
+ * every partition of an entity each time.
+ */
+export class KnownWhereabouts implements Whereabouts {
+  readonly #likely = new Set<string>();
+  /** Monotonic ms. */
+  readonly #lookedAt = new Map<string, number>();
+  readonly #monotonicNow: () => number;
+
+  constructor(monotonicNow: () => number) {
+    this.#monotonicNow = monotonicNow;
+  }
+
+  /** Something came into the log with this key. */
+  arrived(log: string): void {
+    if (this.#likely.size >= LOGS_MAX) this.#likely.clear();
+    this.#likely.add(log);
+  }
+
+  isLikely(log: Log): boolean {
+    return this.#likely.has(logKey(log));
+  }
+
+  isOverdue(log: Log): boolean {
+    const lookedAt = this.#lookedAt.get(logKey(log)) ?? Number.NEGATIVE_INFINITY;
+    return this.#monotonicNow() - lookedAt >= OVERDUE_MS;
+  }
+
+  looked(log: Log, isLikely: boolean): void {
+    if (this.#lookedAt.size >= LOGS_MAX) this.#lookedAt.clear();
+    this.#lookedAt.set(logKey(log), this.#monotonicNow());
+    if (isLikely) this.arrived(logKey(log));
+    else this.#likely.delete(logKey(log));
+  }
+}

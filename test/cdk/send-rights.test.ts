@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { TABLE_RIGHTS } from '../../cdk/functions.ts';
+import { clientWithRights } from '../support/rights-client.ts';
+import { startBroker } from '../support/start-broker.ts';
+import { type BatchMessage, expectStatus, type TestBroker } from '../support/test-broker.ts';
+import {
+  createSubscriptions,
+  createTopic,
+  drainBodies,
+  subscription,
+} from '../support/topic-entities.ts';
+
+const DETECTING = { RequiresDuplicateDetection: 'true' };
+
+/** A namespace, and a process beside that may do what the function that sends may do. */
+async function startSender(t: TestContext) {
+  const broker = await startBroker(t);
+  const denied: string[] = [];
+  const client = clientWithRights(TABLE_RIGHTS.send, (what) => denied.push(what));
+  t.after(() => client.destroy());
+  const sender = await startBroker(t, { beside: broker, client });
+  return { broker, sender, denied };
+}
+
+const batchOf = (...ids: readonly string[]): readonly BatchMessage[] =>
+  ids.map((MessageId) => ({ Body: MessageId, BrokerProperties: { MessageId } }));
+
+async function sendAll(sender: TestBroker, path: string): Promise<void> {
+  for (const batch of [batchOf('a'), batchOf('b', 'c'), batchOf('c', 'd'), batchOf('a')]) {
+    expectStatus(await sender.sendBatch(path, batch), 201);
+  }
+}
+
+test('the rights of the function that sends are enough for queues that detect duplicates', async (t) => {
+  const { broker, sender, denied } = await startSender(t);
+  expectStatus(await broker.createQueue('q', DETECTING), 201);
+  await sendAll(sender, 'q');
+  assert.deepEqual(await drainBodies(broker, 'q'), ['a', 'b', 'c', 'd']);
+  assert.deepEqual(denied, []);
+});
+
+test('they are enough for topics with more than a hundred subscriptions', async (t) => {
+  const { broker, sender, denied } = await startSender(t);
+  await createTopic(broker, 't', DETECTING);
+  const paths = Array.from({ length: 120 }, (_, i) => subscription(`s${i}`));
+  await createSubscriptions(broker, paths);
+  await sendAll(sender, 't');
+  assert.deepEqual(await drainBodies(broker, subscription('s119')), ['a', 'b', 'c', 'd']);
+  assert.deepEqual(denied, []);
+});

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { type FaultRates, startFaults } from '../support/fault-client.ts';
+import { LoadRandom, seedOfRun } from '../support/load-random.ts';
+import { startBroker } from '../support/start-broker.ts';
+import { expectStatus, type TestBroker } from '../support/test-broker.ts';
+import { acceptNext } from '../support/test-session.ts';
+import { SessionBook } from './support/session-book.ts';
+import { Holder, type Process, Sender } from './support/session-workers.ts';
+
+/**
+ * Senders and holders of sessions at two processes at once, over a database that fails, while locks run
+ * out. Nobody may hold what another holds; and when all is over, each message that was acknowledged and
+ * not completed is found by accepting whatever session is next. `DYNABUS_SEED` repeats the choices,
+ * `DYNABUS_SESSION_FAULT_RUNS` searches longer.
+ */
+
+const SEED = seedOfRun();
+const RUNS = Number(process.env['DYNABUS_SESSION_FAULT_RUNS'] || 6);
+const ONLY = process.env['DYNABUS_FAULT_HISTORY'];
+const LOCK_SECONDS = 30;
+const SENDERS = 3;
+const HOLDERS = 8;
+const TURNS = 8;
+const COMPLAINTS_SHOWN = 20;
+
+const NONE: FaultRates = { requestLost: 0, answerLost: 0, throttled: 0, failed: 0, slow: 0 };
+const RATES: readonly [FaultRates, ...FaultRates[]] = [
+  { ...NONE, slow: 0.1 },
+  { requestLost: 0.01, answerLost: 0.02, throttled: 0.01, failed: 0.01, slow: 0.05 },
+  { requestLost: 0.05, answerLost: 0.1, throttled: 0.05, failed: 0.02, slow: 0.05 },
+  { ...NONE, answerLost: 0.3, failed: 0.1 },
+];
+
+test(`no session is held twice, and none with messages is forgotten, in ${RUNS} histories of failing processes (seed ${SEED})`, async (t) => {
+  const alone = await startBroker(t);
+  const processes = [await startFailing(t, alone), await startFailing(t, alone)] as const;
+  const tallies: Record<string, number> = {};
+  for (let number = 0; number < RUNS; number++) {
+    if (ONLY !== undefined && Number(ONLY) !== number) continue;
+    const book = await runHistory(alone, processes, number);
+    for (const [key, count] of Object.entries(book.tally)) {
+      tallies[key] = (tallies[key] ?? 0) + count;
+    }
+  }
+  t.diagnostic(JSON.stringify(tallies));
+  assert.ok((tallies['lost'] ?? 0) > 0, 'no lock was ever lost');
+  assert.ok((tallies['unknown'] ?? 0) > 0, 'no failure ever came out');
+});
+
+async function startFailing(t: TestContext, alone: TestBroker): Promise<Process> {
+  const faults = startFaults();
+  t.after(() => faults.client.destroy());
+  return { broker: await startBroker(t, { beside: alone, client: faults.client }), faults };
+}
+
+async function runHistory(
+  alone: TestBroker,
+  processes: readonly [Process, Process],
+  number: number,
+): Promise<SessionBook> {
+  const seed = `${SEED}:${number}`;
+  const queue = `q${number}`;
+  const settings = {
+    LockDuration: `PT${LOCK_SECONDS}S`,
+    RequiresSession: 'true',
+    MaxDeliveryCount: '1000',
+  };
+  expectStatus(await alone.createQueue(queue, settings), 201);
+  const random = new LoadRandom(seed);
+  const book = new SessionBook(alone.clock);
+  const rates = random.pick(RATES);
+  processes.forEach(({ faults }, i) => {
+    faults.start(`${seed}:${i}`, rates);
+  });
+  await work({ processes, queue, book, seed, clock: alone.clock });
+  for (const { faults, broker } of processes) {
+    faults.stop();
+    await broker.units(async () => {});
+  }
+  alone.clock.advance({ seconds: LOCK_SECONDS });
+  book.review(await drain(processes, queue));
+  assert.deepEqual(
+    book.complaints.slice(0, COMPLAINTS_SHOWN),
+    [],
+    `history ${number} of seed ${SEED}`,
+  );
+  return book;
+}
+
+interface Scene {
+  readonly processes: readonly [Process, Process];
+  readonly queue: string;
+  readonly book: SessionBook;
+  readonly seed: string;
+  readonly clock: TestBroker['clock'];
+}
+
+/** Everybody at once; whoever has sessions of its own to send to keeps their order. */
+async function work({ processes, queue, book, seed, clock }: Scene): Promise<void> {
+  const sessionsOf = (sender: number) => ['', 'x', '/'].map((name) => `${sender}${name}`);
+  const all = Array.from({ length: SENDERS }, (_, sender) => sessionsOf(sender)).flat();
+  const workerOf = <T>(
+    kind: new (process: Process, queue: string, book: SessionBook, random: LoadRandom) => T,
+    number: number,
+  ) => {
+    const place = processes[number % 2 === 0 ? 0 : 1];
+    return new kind(place, queue, book, new LoadRandom(`${seed}:${kind.name}:${number}`));
+  };
+  const time = new LoadRandom(`${seed}:time`);
+  await Promise.all([
+    ...Array.from({ length: SENDERS }, async (_, number) => {
+      const sender = workerOf(Sender, number);
+      for (let turn = 0; turn < TURNS; turn++) await sender.turn(sessionsOf(number));
+    }),
+    ...Array.from({ length: HOLDERS }, async (_, number) => {
+      const holder = workerOf(Holder, number);
+      for (let turn = 0; turn < TURNS; turn++) {
+        await holder.turn(all);
+        if (time.chance(0.1)) {
+          clock.advance({ seconds: time.pick([1, 1, 5, LOCK_SECONDS - 1, LOCK_SECONDS]) });
+        }
+      }
+    }),
+  ]);
+}
+
+/** Ids of all messages that accepting the next session brings, until there is none. */
+async function drain([here, there]: readonly [Process, Process], queue: string): Promise<string[]> {
+  const found: string[] = [];
+  for (let turn = 0; ; turn++) {
+    const { broker } = turn % 2 === 0 ? here : there;
+    const session = await acceptNext(broker, queue);
+    if (session === undefined) return found;
+    const messages = await session.peekLockMany(1000);
+    const numbers = messages.map(({ broker: b }) => b.SequenceNumber);
+    assert.deepEqual(
+      numbers,
+      [...numbers].sort((a, b) => a - b),
+    );
+    found.push(...messages.map(({ broker: b }) => b.MessageId));
+    assert.ok(messages.length > 0, `session ${session.id} was handed out with nothing in it`);
+    const outcomes = await session.settle(
+      messages.map(({ broker: b }) => ({ lockToken: b.LockToken, outcome: 'complete' })),
+    );
+    assert.ok(outcomes.every(({ settled }) => settled));
+    await session.release();
+  }
+}

@@ -1,0 +1,77 @@
+import { type TestContext, test } from 'node:test';
+import fc from 'fast-check';
+import { seedOfRun } from '../support/load-random.ts';
+import { startBroker } from '../support/start-broker.ts';
+import { expectStatus, type TestBroker } from '../support/test-broker.ts';
+import { checkSessionsAfterwards } from './support/session-aftermath.ts';
+import { HOLDERS, SESSIONS, SessionModel } from './support/session-model.ts';
+import { SessionClients, type SessionStep, sessionSteps } from './support/session-steps.ts';
+
+/**
+ * Sessions that change hands, through two processes, against a tiny model: in each the order is
+ * strict, nobody holds one beside another, counts are exact, and no state is lost. `DYNABUS_SEED`,
+ * `DYNABUS_MODEL_PATH` and `DYNABUS_MODEL_REPLAY` repeat a run or a failure, as in
+ * lifecycle.test.ts; `DYNABUS_SESSION_RUNS` searches longer.
+ */
+
+const SEED = seedOfRun();
+const RUNS = Number(process.env['DYNABUS_SESSION_RUNS'] || 45);
+const PATH = process.env['DYNABUS_MODEL_PATH'];
+const REPLAY = process.env['DYNABUS_MODEL_REPLAY'];
+/** Each has a namespace, and so a clock, of its own. */
+const SHARDS = 3;
+const STEPS_MAX = 60;
+
+test(`${HOLDERS} holders of ${SESSIONS} sessions see what the model says, in ${RUNS} histories (seed ${SEED})`, {
+  concurrency: true,
+}, async (t) => {
+  const shards = Array.from({ length: SHARDS }, (_, shard) =>
+    t.test(`shard ${shard} of seed ${SEED}`, (shardTest) => searchForFault(shardTest, shard)),
+  );
+  await Promise.all(shards);
+});
+
+async function searchForFault(t: TestContext, shard: number): Promise<void> {
+  const alone = await startBroker(t);
+  const brokers = [
+    await startBroker(t, { beside: alone }),
+    await startBroker(t, { beside: alone }),
+  ];
+  const commands = fc.commands(sessionSteps, {
+    maxCommands: STEPS_MAX,
+    size: 'max',
+    ...(REPLAY === undefined ? {} : { replayPath: REPLAY }),
+  });
+  let queues = 0;
+  const patience = fc.constantFrom(1, 2, 4, 1000);
+  const property = fc.asyncProperty(patience, commands, (maxDeliveryCount, steps) =>
+    runHistory(brokers, `q${queues++}`, maxDeliveryCount, steps),
+  );
+  await fc.assert(property, {
+    seed: (Number.parseInt(SEED, 16) | 0) + shard,
+    numRuns: Math.ceil(RUNS / SHARDS),
+    includeErrorInReport: true,
+    ...(PATH === undefined ? {} : { path: PATH }),
+  });
+}
+
+/** One history on a queue of its own, to its very end. */
+async function runHistory(
+  brokers: readonly TestBroker[],
+  queue: string,
+  maxDeliveryCount: number,
+  steps: Iterable<SessionStep>,
+): Promise<void> {
+  const clients = new SessionClients(brokers, queue);
+  const model = new SessionModel(maxDeliveryCount, clients.at(0).clock.now());
+  try {
+    const settings = clients.settings(maxDeliveryCount);
+    expectStatus(await clients.at(0).createQueue(queue, settings), 201);
+    await fc.asyncModelRun(() => ({ model, real: clients }), steps);
+    await checkSessionsAfterwards(model, clients);
+  } catch (error) {
+    const fault = error instanceof Error ? error.message : String(error);
+    const history = [`${maxDeliveryCount} deliveries`, ...model.history].join('\n  ');
+    throw new Error(`${fault}\n  after\n  ${history}`, { cause: error });
+  }
+}

@@ -1,0 +1,409 @@
+import assert from 'node:assert/strict';
+import fc, { type AsyncCommand } from 'fast-check';
+import {
+  type BatchMessage,
+  expectStatus,
+  fromWire,
+  type Received,
+  type SettlementRequest,
+  type TestBroker,
+} from '../../support/test-broker.ts';
+import {
+  acceptNext,
+  acceptRaw,
+  listSessions,
+  type SessionLockAnswer,
+  TestSession,
+} from '../../support/test-session.ts';
+import {
+  type Delivery,
+  type Handle,
+  HOLDERS,
+  LOCK_MS,
+  type ModelMessage,
+  SESSIONS,
+  type SessionModel,
+  type Tenure,
+} from './session-model.ts';
+import { pick, pickMany } from './step.ts';
+
+/** A queue that requires sessions, through two processes that tell each other nothing. */
+export class SessionClients {
+  readonly brokers: readonly TestBroker[];
+  readonly queue: string;
+  readonly #locks = new Map<Tenure, SessionLockAnswer>();
+
+  constructor(brokers: readonly TestBroker[], queue: string) {
+    this.brokers = brokers;
+    this.queue = queue;
+  }
+
+  /** One of the processes, whatever number was drawn. */
+  at(drawn: number): TestBroker {
+    return pick(this.brokers, drawn);
+  }
+
+  enter(tenure: Tenure, lock: SessionLockAnswer): void {
+    this.#locks.set(tenure, lock);
+  }
+
+  /** The session under a lock, through one of the processes. */
+  session(tenure: Tenure, drawn: number): TestSession {
+    const lock = this.#locks.get(tenure);
+    if (lock === undefined) throw new Error('A tenure has a lock.');
+    return new TestSession(this.at(drawn), this.queue, lock);
+  }
+
+  settings(maxDeliveryCount: number): Record<string, string> {
+    return {
+      LockDuration: `PT${LOCK_MS / 1000}S`,
+      RequiresSession: 'true',
+      MaxDeliveryCount: `${maxDeliveryCount}`,
+    };
+  }
+}
+
+export type SessionStep = AsyncCommand<SessionModel, SessionClients>;
+
+function step(
+  name: string,
+  check: (model: SessionModel) => boolean,
+  run: (model: SessionModel, clients: SessionClients) => Promise<string | undefined>,
+): SessionStep {
+  return {
+    check,
+    run: async (model, clients) => {
+      const place = model.history.push(`${name} …`) - 1;
+      model.now = clients.at(0).clock.now();
+      const outcome = await run(model, clients);
+      model.history[place] = outcome === undefined ? name : `${name}: ${outcome}`;
+    },
+    toString: () => name,
+  };
+}
+
+const always = () => true;
+
+function send(sessions: readonly string[], isLarge: boolean, at: number): SessionStep {
+  return step(`send(${sessions})`, always, async (model, clients) => {
+    const messages = sessions.map((session) => model.sending(session));
+    const batch = messages.map(
+      ({ id, session }): BatchMessage => ({
+        Body: isLarge ? id.padEnd(3000, id) : id,
+        BrokerProperties: { MessageId: id, SessionId: session },
+      }),
+    );
+    const [only] = batch;
+    const answer =
+      batch.length === 1 && only !== undefined
+        ? await clients.at(at).send(clients.queue, only.Body, { ...only.BrokerProperties })
+        : await clients.at(at).sendBatch(clients.queue, batch);
+    expectStatus(answer, 201);
+    model.messages.push(...messages);
+    return messages.map(({ id }) => id).join(' ');
+  });
+}
+
+function take(
+  model: SessionModel,
+  clients: SessionClients,
+  holder: number,
+  lock: SessionLockAnswer,
+): void {
+  // What the holder had before it uses no more: its lock runs out, unless it is back in time.
+  const tenure = model.accepted(lock.sessionId);
+  const lockedUntil = new Date(Math.floor(tenure.until / 1000) * 1000).toUTCString();
+  assert.equal(lock.lockedUntilUtc, lockedUntil);
+  clients.enter(tenure, lock);
+  model.handles[holder] = { tenure, deliveries: [] };
+}
+
+function accept(holder: number, session: string, at: number): SessionStep {
+  return step(`accept(${holder} ${session})`, always, async (model, clients) => {
+    const answer = await acceptRaw(clients.at(at), clients.queue, session);
+    if (model.isHeld(session)) {
+      assert.equal(answer.status, 409, `${session} is held`);
+      return 'held';
+    }
+    expectStatus(answer, 201);
+    take(model, clients, holder, answer.json());
+    return undefined;
+  });
+}
+
+function next(holder: number, at: number): SessionStep {
+  return step(`accept next(${holder})`, always, async (model, clients) => {
+    const waiting = model.waiting();
+    const session = await acceptNext(clients.at(at), clients.queue);
+    if (session === undefined) {
+      assert.deepEqual(waiting, [], 'a session waits, and is not found');
+      return 'none';
+    }
+    const { id, lock, lockedUntilUtc } = session;
+    assert.ok(waiting.includes(id), `${id} is held, or has nothing`);
+    take(model, clients, holder, { sessionId: id, sessionLock: lock, lockedUntilUtc });
+    return id;
+  });
+}
+
+/** Does something under a lock that a holder has, or believes to have. */
+function underLock(
+  name: string,
+  holder: number,
+  run: (
+    handle: Handle,
+    isLive: boolean,
+    model: SessionModel,
+    clients: SessionClients,
+  ) => Promise<string | undefined>,
+): SessionStep {
+  return step(
+    `${name}(${holder})`,
+    (model) => model.handles[holder] !== undefined,
+    async (model, clients) => {
+      const handle = model.handles[holder];
+      assert.ok(handle);
+      const isLive = model.isLive(handle.tenure);
+      const outcome = await run(handle, isLive, model, clients);
+      return `${handle.tenure.session}${isLive ? '' : ' (lost)'} ${outcome ?? ''}`;
+    },
+  );
+}
+
+function requireLost(answer: { readonly status: number; readonly headers: Headers }): 'lost' {
+  assert.equal(answer.status, 410);
+  assert.equal(answer.headers.get('x-dynabus-error'), 'SessionLockLost');
+  return 'lost';
+}
+
+/** Messages came as the model has them. */
+function enter(
+  model: SessionModel,
+  handle: Handle,
+  received: readonly Received[],
+  expected: readonly ModelMessage[],
+): string {
+  assert.deepEqual(
+    received.map(({ broker }) => [broker.MessageId, broker.DeliveryCount, broker['SessionId']]),
+    expected.map(({ id, failed, session }) => [id, failed + 1, session]),
+  );
+  for (const [i, message] of expected.entries()) {
+    const { body, broker } = received[i] ?? assert.fail();
+    assert.ok(body.startsWith(message.id));
+    assert.ok(message.number === undefined || message.number === broker.SequenceNumber);
+    message.number = broker.SequenceNumber;
+    message.under = handle.tenure;
+    handle.deliveries.push({ message, lockToken: broker.LockToken, under: handle.tenure });
+  }
+  const numbers = model.of(handle.tenure.session, 'active').flatMap(({ number }) => number ?? []);
+  assert.deepEqual(
+    numbers,
+    [...numbers].sort((a, b) => a - b),
+    'numbers follow the order of sends',
+  );
+  return expected.map(({ id }) => id).join(' ');
+}
+
+function receive(holder: number, count: number, at: number): SessionStep {
+  return underLock(`receive ${count}`, holder, async (handle, isLive, model, clients) => {
+    const session = clients.session(handle.tenure, at);
+    const path = `messages/head?timeout=0&maxMessages=${count}`;
+    const answer = await session.request('POST', path);
+    if (!isLive) return requireLost(answer);
+    const received =
+      answer.status === 204 ? [] : answer.json<Parameters<typeof fromWire>[0][]>().map(fromWire);
+    const expected = model.free(handle.tenure.session).slice(0, count);
+    return enter(model, handle, received, expected);
+  });
+}
+
+function receiveDeferred(holder: number, drawn: readonly number[], at: number): SessionStep {
+  return underLock('receive deferred', holder, async (handle, isLive, model, clients) => {
+    const { session } = handle.tenure;
+    const expected = pickMany(model.of(session, 'deferred'), drawn);
+    if (expected.length === 0) return 'nothing to name';
+    const body = JSON.stringify({ sequenceNumbers: expected.map(({ number }) => number) });
+    const request = clients.session(handle.tenure, at);
+    const answer = await request.request('POST', 'messages/$deferred', { body });
+    if (!isLive) return requireLost(answer);
+    if (expected.some(({ under }) => under !== undefined)) {
+      assert.equal(answer.status, 404);
+      return 'held already';
+    }
+    expectStatus(answer, 201);
+    const received = answer.json<Parameters<typeof fromWire>[0][]>().map(fromWire);
+    return enter(model, handle, received, expected);
+  });
+}
+
+interface Settling {
+  readonly outcome: SettlementRequest['outcome'];
+  readonly hasProperties: boolean;
+}
+
+/** Settles some of what a holder has, each in a way of its own, in one call. */
+function settle(
+  holder: number,
+  drawn: readonly number[],
+  ways: readonly [Settling, ...Settling[]],
+  at: number,
+): SessionStep {
+  const name = `settle ${ways.map(({ outcome }) => outcome).join('+')}`;
+  return underLock(name, holder, async (handle, isLive, model, clients) => {
+    const chosen = pickMany(handle.deliveries, drawn);
+    if (chosen.length === 0) return 'nothing to settle';
+    const settlements = chosen.map(({ lockToken }, i): SettlementRequest => {
+      const { outcome, hasProperties } = pick(ways, i);
+      const isChange = hasProperties && outcome !== 'complete';
+      return { lockToken, outcome, ...(isChange ? { properties: { i } } : {}) };
+    });
+    const outcomes = await clients.session(handle.tenure, at).settle(settlements);
+    for (const [i, delivery] of chosen.entries()) {
+      const code = outcomes[i]?.error?.code;
+      if (!isLive) {
+        assert.equal(code, 'SessionLockLost', delivery.message.id);
+        continue;
+      }
+      assert.equal(code, undefined, `${delivery.message.id} ${outcomes[i]?.error?.message}`);
+      carryOut(model, delivery, pick(ways, i).outcome);
+      handle.deliveries.splice(handle.deliveries.indexOf(delivery), 1);
+    }
+    return chosen.map(({ message }) => message.id).join(' ');
+  });
+}
+
+function carryOut(
+  model: SessionModel,
+  { message }: Delivery,
+  outcome: SettlementRequest['outcome'],
+): void {
+  delete message.under;
+  if (outcome === 'complete') model.remove(message);
+  if (outcome === 'abandon' || outcome === 'defer') message.failed++;
+  if (outcome === 'defer') message.state = 'deferred';
+  if (outcome === 'deadLetter') message.state = 'dead';
+  model.catchUp();
+}
+
+function renew(holder: number, at: number): SessionStep {
+  return underLock('renew', holder, async ({ tenure }, isLive, model, clients) => {
+    const answer = await clients.session(tenure, at).request('POST', 'sessions/$renew');
+    if (!isLive) return requireLost(answer);
+    expectStatus(answer, 200);
+    tenure.until = model.now + LOCK_MS;
+    return undefined;
+  });
+}
+
+function release(holder: number, at: number): SessionStep {
+  return underLock('release', holder, async ({ tenure }, isLive, model, clients) => {
+    const answer = await clients.session(tenure, at).request('POST', 'sessions/$release');
+    if (!isLive) return requireLost(answer);
+    expectStatus(answer, 200);
+    tenure.end = 'released';
+    model.catchUp();
+    return undefined;
+  });
+}
+
+function state(holder: number, change: string | undefined | 'read', at: number): SessionStep {
+  return underLock(
+    `state ${change?.slice(0, 8)}`,
+    holder,
+    async (handle, isLive, model, clients) => {
+      const { session } = handle.tenure;
+      const here = clients.session(handle.tenure, at);
+      const before = await here.request('GET', 'sessions/$state');
+      if (!isLive) {
+        requireLost(before);
+        return requireLost(await here.request('PUT', 'sessions/$state', { body: 'late' }));
+      }
+      assert.equal(before.status === 204 ? undefined : before.text, model.states.get(session));
+      if (change === 'read') return undefined;
+      if (change === undefined) {
+        await here.clearState();
+        model.states.delete(session);
+      } else {
+        await here.setState(change);
+        model.states.set(session, change);
+      }
+      return undefined;
+    },
+  );
+}
+
+function passTime(ms: number): SessionStep {
+  return step(`+${ms} ms`, always, async (model, clients) => {
+    clients.at(0).clock.advance({ ms });
+    model.now += ms;
+    model.catchUp();
+    return undefined;
+  });
+}
+
+function update(at: number): SessionStep {
+  return step('update', always, async (model, clients) => {
+    const settings = clients.settings(model.maxDeliveryCount);
+    expectStatus(await clients.at(at).updateQueue(clients.queue, settings), 200);
+    model.breakLocks();
+    model.catchUp();
+    return undefined;
+  });
+}
+
+function list(at: number): SessionStep {
+  return step('list', always, async (model, clients) => {
+    const broker = clients.at(at);
+    const withMessages = await listSessions(broker, clients.queue, { top: 1000 });
+    assert.deepEqual([...withMessages].sort(), model.listed());
+    const query = { top: 1000, updatedAfter: '2025-01-01T00:00:00Z' };
+    const withState = await listSessions(broker, clients.queue, query);
+    assert.deepEqual([...withState].sort(), [...model.states.keys()].sort());
+    return undefined;
+  });
+}
+
+/** Few sessions are used much, so that they change hands within one history. */
+const session = fc
+  .oneof({ weight: 3, arbitrary: fc.nat({ max: 2 }) }, fc.nat({ max: SESSIONS - 1 }))
+  .map((number) => (number === 0 ? '' : `s/${number}`));
+const holder = fc.oneof({ weight: 2, arbitrary: fc.nat({ max: 2 }) }, fc.nat({ max: HOLDERS - 1 }));
+const at = fc.nat({ max: 1 });
+const drawn = fc.array(fc.nat({ max: 11 }), { minLength: 1, maxLength: 4 });
+const way: fc.Arbitrary<Settling> = fc.record({
+  outcome: fc.constantFrom('complete', 'complete', 'abandon', 'defer', 'deadLetter'),
+  hasProperties: fc.boolean(),
+});
+const ways = fc
+  .tuple(way, fc.array(way, { maxLength: 2 }))
+  .map(([first, rest]): [Settling, ...Settling[]] => [first, ...rest]);
+const count = fc.constantFrom(1, 1, 2, 3, 30);
+const span = fc.constantFrom(1, 1000, 1000, 5000, LOCK_MS - 1, LOCK_MS, LOCK_MS + 1, 2 * LOCK_MS);
+const change = fc.constantFrom('read' as const, 'read', 'small', 'x'.repeat(2000), '', undefined);
+
+const STEPS: readonly (readonly [number, fc.Arbitrary<SessionStep>])[] = [
+  [
+    16,
+    fc
+      .tuple(fc.array(session, { minLength: 1, maxLength: 6 }), fc.boolean(), at)
+      .map(([...options]) => send(...options)),
+  ],
+  [8, fc.tuple(fc.tuple(session), fc.boolean(), at).map(([...options]) => send(...options))],
+  [12, fc.tuple(holder, session, at).map(([...options]) => accept(...options))],
+  [18, fc.tuple(holder, at).map(([...options]) => next(...options))],
+  [24, fc.tuple(holder, count, at).map(([...options]) => receive(...options))],
+  [8, fc.tuple(holder, drawn, at).map(([...options]) => receiveDeferred(...options))],
+  [24, fc.tuple(holder, drawn, ways, at).map(([...options]) => settle(...options))],
+  [6, fc.tuple(holder, at).map(([...options]) => renew(...options))],
+  [8, fc.tuple(holder, at).map(([...options]) => release(...options))],
+  [8, fc.tuple(holder, change, at).map(([...options]) => state(...options))],
+  [10, span.map(passTime)],
+  // It takes seconds, since processes forget what they knew of the queue.
+  [1, at.map(update)],
+  [2, at.map(list)],
+];
+
+/** Steps as often as they stand there. */
+export const sessionSteps = STEPS.flatMap(([weight, arbitrary]) =>
+  Array.from({ length: weight }, () => arbitrary),
+);
