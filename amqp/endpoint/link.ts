@@ -33,7 +33,7 @@ export abstract class Link {
   readonly asked: Attach;
   protected readonly host: LinkHost;
   #state: State = 'asked';
-  #onEnd: () => void = () => {};
+  #onEnd: () => void | Promise<void> = () => {};
 
   constructor(asked: Attach, host: LinkHost) {
     this.asked = asked;
@@ -53,8 +53,11 @@ export abstract class Link {
     return this.#state === 'asked';
   }
 
-  /** Called once, when the link is of no more use, whoever ended it. */
-  onEnd(listener: () => void): void {
+  /**
+   * Called once, when the link is of no more use, whoever ended it. A peer that ended it hears back
+   * when the promise is settled.
+   */
+  onEnd(listener: () => void | Promise<void>): void {
     this.#onEnd = listener;
   }
 
@@ -84,23 +87,26 @@ export abstract class Link {
     if (this.#state !== 'open') return;
     this.#state = 'detached';
     this.#sendDetach(error);
-    this.#onEnd();
+    void this.#onEnd();
   }
 
   /** The peer ended the link, or answers that we did. */
   detachedByPeer(): void {
     const before = this.#state;
     this.#state = 'ended';
-    this.host.forget(this.asked.handle);
-    if (before === 'open') this.#sendDetach();
-    if (before === 'open' || before === 'asked') this.#onEnd();
+    const answer = () => {
+      this.host.forget(this.asked.handle);
+      if (before === 'open') this.#sendDetach();
+    };
+    if (before === 'detached' || before === 'ended') answer();
+    else void Promise.resolve(this.#onEnd()).finally(answer);
   }
 
   /** The session or connection is gone. */
   lost(): void {
     const before = this.#state;
     this.#state = 'ended';
-    if (before === 'open' || before === 'asked') this.#onEnd();
+    if (before === 'open' || before === 'asked') void this.#onEnd();
   }
 
   #sendDetach(error?: ErrorInfo): void {

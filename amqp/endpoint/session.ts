@@ -50,6 +50,7 @@ export class Session implements SendingHost {
   #nextOutgoingId = 0;
   #remoteWindow: number;
   #nextDeliveryId = 0;
+  #isLost = false;
 
   constructor(channel: number, begin: Begin, host: SessionHost) {
     this.#channel = channel;
@@ -71,7 +72,7 @@ export class Session implements SendingHost {
   }
 
   send(performative: Performative, payload?: Uint8Array): void {
-    this.#host.send(this.#channel, performative, payload);
+    if (!this.#isLost) this.#host.send(this.#channel, performative, payload);
   }
 
   /** What the peer says. Throws AmqpError where it may not say so. */
@@ -99,6 +100,7 @@ export class Session implements SendingHost {
 
   /** The session or its connection is gone. */
   lost(): void {
+    this.#isLost = true;
     this.#waiting.length = 0;
     this.#unsettled.clear();
     for (const link of this.#links.values()) link.lost();

@@ -113,18 +113,29 @@ async function openSession(
     stopWatch();
     deliverer.stop();
     sessions.remove(node.path, held);
-    context.background(() => giveBack(context, node, held.lock));
+    return giveBack(context, node, held.lock);
   });
   link.accept(acceptance(link, lock));
 }
 
-/** A lock that was lost is nothing to give back. */
-async function giveBack({ parts }: ClientContext, node: EntityNode, lock: SessionLock) {
-  try {
-    await parts.broker.releaseSession(node.path, lock);
-  } catch (error) {
-    if (!(error instanceof BrokerError)) throw error;
-  }
+/** Who ended the link hears back once the session is free: the next one may be accepted at once. */
+function giveBack(
+  { parts, background }: ClientContext,
+  node: EntityNode,
+  lock: SessionLock,
+): Promise<void> {
+  return new Promise((resolve) => {
+    background(async () => {
+      try {
+        await parts.broker.releaseSession(node.path, lock);
+      } catch (error) {
+        // A lock that was lost is nothing to give back.
+        if (!(error instanceof BrokerError)) throw error;
+      } finally {
+        resolve();
+      }
+    });
+  });
 }
 
 /** Ends the link when the lock on its session has run out (semantics §4.6). Returns how to stop. */

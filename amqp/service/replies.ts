@@ -14,7 +14,9 @@ export class Replies {
   add(link: OutgoingLink): void {
     const reply = new ReplyLink(link);
     this.#links.add(reply);
-    link.onEnd(() => this.#links.delete(reply));
+    link.onEnd(() => {
+      this.#links.delete(reply);
+    });
     link.accept();
   }
 
