@@ -10,6 +10,7 @@ import { engineClient, ROOT_KEY, TABLES } from '../support/start-broker.ts';
 export interface TestNamespace {
   /** As the official clients take it, with the root key. */
   readonly connectionString: string;
+  readonly port: number;
   stop(): Promise<void>;
 }
 
@@ -30,6 +31,7 @@ export async function startNamespace(): Promise<TestNamespace> {
   const gateway = new Gateway({ ...composition.parts, reportFault });
   const server = await startServer({ app: composition.app, gateway, host: '127.0.0.1', port: 0 });
   return {
+    port: server.port,
     connectionString: `Endpoint=sb://localhost:${server.port};SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=${ROOT_KEY};UseDevelopmentEmulator=true;`,
     stop: async () => {
       const closed = server.close();
