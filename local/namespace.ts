@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Gateway } from '../amqp/service/gateway.ts';
 import { compose } from '../lambdas/http/compose.ts';
+import { obtainCertificate } from './certificate.ts';
 import { withClockRoutes } from './clock-routes.ts';
 import { createDynamoClient } from './dynamo-client.ts';
 import type { Engine } from './engine.ts';
@@ -23,7 +24,7 @@ export interface LocalNamespace {
   stop(): Promise<void>;
 }
 
-export interface NamespaceOptions extends Pick<Options, 'host' | 'port' | 'tier'> {
+export interface NamespaceOptions extends Pick<Options, 'host' | 'port' | 'tier' | 'certificate'> {
   /** Told what is being done, a line a step. */
   readonly say: (step: string) => void;
   readonly reportError: (error: unknown) => void;
@@ -32,7 +33,7 @@ export interface NamespaceOptions extends Pick<Options, 'host' | 'port' | 'tier'
 /** Serves a namespace whose data an engine keeps. Throws StartupError. */
 export async function serveNamespace(
   engine: Engine,
-  { host, port, tier, say, reportError }: NamespaceOptions,
+  { host, port, tier, certificate: file, say, reportError }: NamespaceOptions,
 ): Promise<LocalNamespace> {
   const client = createDynamoClient(engine.endpoint, engine);
   await ensureTables(client, LOCAL_TABLES);
@@ -54,7 +55,15 @@ export async function serveNamespace(
   const sweeping = startSweeping(() => composition.sweep(), SWEEP_EVERY_MS, reportError);
   const app = withClockRoutes(composition.app, clock, () => sweeping.now());
   const gateway = new Gateway({ ...composition.parts, reportFault: reportError });
-  const server = await startServer({ app, gateway, host, port });
+  // Made at once where it is kept, so that clients can be given it before they connect.
+  const kept = file === undefined ? undefined : obtainCertificate(file, Date.now());
+  const server = await startServer({
+    app,
+    gateway,
+    ...(kept === undefined ? {} : { certificate: () => kept }),
+    host,
+    port,
+  });
   say(`Listening on ${server.url}`);
 
   return {

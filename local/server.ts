@@ -4,7 +4,9 @@ import type { Readable } from 'node:stream';
 import { createAdaptorServer } from '@hono/node-server';
 import type { Gateway } from '../amqp/service/gateway.ts';
 import { serveAmqp } from './amqp-socket.ts';
-import { serveByFirstBytes } from './protocols.ts';
+import { serveWebSockets } from './amqp-websocket.ts';
+import { type Certificate, obtainCertificate } from './certificate.ts';
+import { Protocols } from './protocols.ts';
 import { StartupError } from './startup-error.ts';
 
 /** Longer than clients and proxies keep an idle connection: they, not we, should be first to close. */
@@ -21,6 +23,8 @@ export interface ServerOptions {
   readonly app: WebApp;
   /** Serves the clients that speak AMQP, on the same port; without it there is HTTP only. */
   readonly gateway?: Gateway;
+  /** What TLS clients are shown; made for the occasion where nothing is said. */
+  readonly certificate?: () => Certificate;
   readonly host: string;
   /** 0 = any free one. */
   readonly port: number;
@@ -42,6 +46,7 @@ export interface LocalServer {
 export async function startServer({
   app,
   gateway,
+  certificate = () => obtainCertificate(undefined, Date.now()),
   host,
   port,
 }: ServerOptions): Promise<LocalServer> {
@@ -53,7 +58,7 @@ export async function startServer({
     },
     serverOptions: { keepAliveTimeout: KEEP_ALIVE_MS },
   }) as Server;
-  if (gateway !== undefined) serveAmqpToo(server, gateway);
+  if (gateway !== undefined) serveAmqpToo(server, gateway, certificate);
   await listen(server, host, port);
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('A TCP server has a port.');
@@ -75,17 +80,22 @@ export async function requireFreePort(host: string, port: number): Promise<void>
 }
 
 /** Puts a look at the first bytes before the HTTP server's own reading. */
-function serveAmqpToo(server: Server, gateway: Gateway): void {
+function serveAmqpToo(
+  server: Server,
+  gateway: Gateway,
+  certificate: NonNullable<ServerOptions['certificate']>,
+): void {
   const serveHttp = server.listeners('connection');
   server.removeAllListeners('connection');
-  server.on('connection', (socket: Socket) =>
-    serveByFirstBytes(socket, {
-      amqp: (accepted) => serveAmqp(gateway, accepted),
-      http: (accepted) => {
-        for (const serve of serveHttp) serve.call(server, accepted);
-      },
-    }),
-  );
+  const protocols = new Protocols({
+    amqp: (socket) => serveAmqp(gateway, socket),
+    http: (socket) => {
+      for (const serve of serveHttp) serve.call(server, socket);
+    },
+    certificate,
+  });
+  server.on('connection', (socket: Socket) => protocols.serve(socket));
+  serveWebSockets(server, gateway);
 }
 
 /**

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Gateway } from '../../amqp/service/gateway.ts';
 import { compose } from '../../lambdas/http/compose.ts';
 import { reportFault } from '../../lambdas/http/report-fault.ts';
-import { startServer } from '../../local/server.ts';
+import { type ServerOptions, startServer } from '../../local/server.ts';
 import { ensureTables } from '../../local/tables.ts';
 import { engineClient, ROOT_KEY, TABLES } from '../support/start-broker.ts';
 
@@ -15,7 +15,9 @@ export interface TestNamespace {
 }
 
 /** Starts one. The only place that knows what the clients are tried against. */
-export async function startNamespace(): Promise<TestNamespace> {
+export async function startNamespace(
+  options: Pick<ServerOptions, 'certificate'> = {},
+): Promise<TestNamespace> {
   const client = engineClient();
   await ensureTables(client, TABLES);
   const composition = compose({
@@ -29,7 +31,13 @@ export async function startNamespace(): Promise<TestNamespace> {
     receiveWaitMsMax: 0,
   });
   const gateway = new Gateway({ ...composition.parts, reportFault });
-  const server = await startServer({ app: composition.app, gateway, host: '127.0.0.1', port: 0 });
+  const server = await startServer({
+    app: composition.app,
+    gateway,
+    host: '127.0.0.1',
+    port: 0,
+    ...options,
+  });
   return {
     port: server.port,
     connectionString: `Endpoint=sb://localhost:${server.port};SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=${ROOT_KEY};UseDevelopmentEmulator=true;`,
