@@ -10,6 +10,7 @@ import type { Options } from './options.ts';
 import { startServer } from './server.ts';
 import { startSweeping } from './sweeping.ts';
 import { ensureTables, LOCAL_TABLES } from './tables.ts';
+import { listenOnUsualPorts } from './usual-ports.ts';
 import { ROOT_KEY } from './welcome.ts';
 
 const NAMESPACE = 'dynabus';
@@ -64,12 +65,16 @@ export async function serveNamespace(
     host,
     port,
   });
-  say(`Listening on ${server.url}`);
+  // Who asked for any port at all has no wish for these.
+  const usual = port === 0 ? undefined : await listenOnUsualPorts(host, server.serve);
+  const also = usual?.ports.length ? `, for AMQP on ${usual.ports.join(' and ')} too` : '';
+  say(`Listening on ${server.url}${also}`);
 
   return {
     url: server.url,
     stop: async () => {
       // First no new requests; then those that only wait are let go, and the rest finish.
+      usual?.close();
       const closed = server.close();
       await gateway.close();
       await sweeping.stop();

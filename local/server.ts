@@ -35,6 +35,8 @@ export interface LocalServer {
   /** Where a client on this machine reaches it, without a slash at the end. */
   readonly url: string;
   readonly port: number;
+  /** Serves a connection that came in elsewhere. */
+  serve(socket: Socket): void;
   /**
    * Stops accepting, closes idle connections and lets requests finish, for five seconds at most.
    * Resolves once all connections are closed.
@@ -65,6 +67,9 @@ export async function startServer({
   return {
     url: `http://${nameOf(host)}:${address.port}`,
     port: address.port,
+    serve: (socket) => {
+      server.emit('connection', socket);
+    },
     close: () => close(server),
   };
 }
