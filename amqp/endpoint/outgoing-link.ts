@@ -13,6 +13,8 @@ export interface OutgoingDelivery {
 export interface SendingHost extends LinkHost {
   /** Sends a message once the peer's window lets it; the id of the delivery comes back. */
   transfer(link: OutgoingLink, message: OutgoingMessage): number;
+  /** Both sides have settled a delivery. */
+  settled(id: number): void;
   /** Does something after the messages that wait for the window. */
   afterTransfers(work: () => void): void;
 }
@@ -70,10 +72,17 @@ export class OutgoingLink extends Link {
 
   /** Answers dispositions: we have settled too. */
   settle(deliveries: readonly OutgoingDelivery[], state: DeliveryState): void {
+    for (const { id } of deliveries) this.#sending.settled(id);
     if (!this.isOpen) return;
     for (const { first, last } of runs(deliveries)) {
       this.host.send({ kind: 'disposition', role: 'sender', first, last, settled: true, state });
     }
+  }
+
+  /** Tells how a delivery stands, which is not its end. */
+  note({ id: first }: OutgoingDelivery, state: DeliveryState): void {
+    if (!this.isOpen) return;
+    this.host.send({ kind: 'disposition', role: 'sender', first, settled: false, state });
   }
 
   /** Gives the credit back, once all that was to be sent is sent. */

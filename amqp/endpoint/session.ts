@@ -138,6 +138,10 @@ export class Session implements SendingHost {
     return id;
   }
 
+  settled(id: number): void {
+    this.#unsettled.delete(id);
+  }
+
   afterTransfers(work: () => void): void {
     this.#waiting.push(() => {
       work();
@@ -232,7 +236,8 @@ export class Session implements SendingHost {
     for (const delivery of this.#unsettledIn(first, last)) {
       // A state that is no end asks for nothing; a message settled without one is given up.
       if (!settled && (state === undefined || state.kind === 'other')) continue;
-      this.#unsettled.delete(delivery.id);
+      // In a transaction the outcome is not the last word, unless the peer says so.
+      if (settled || state?.kind !== 'transactional') this.#unsettled.delete(delivery.id);
       delivery.link.disposed(delivery, state);
     }
   }

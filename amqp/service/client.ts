@@ -1,4 +1,5 @@
 import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
+import { parseEntityPath } from '../../shared/domain/entity-path.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import type { Connection } from '../endpoint/connection.ts';
 import type { ConnectionHandler } from '../endpoint/handlers.ts';
@@ -7,23 +8,29 @@ import type { OutgoingLink } from '../endpoint/outgoing-link.ts';
 import { readPlain } from '../endpoint/sasl.ts';
 import { answer } from '../management/answer.ts';
 import { ACCEPTED } from '../wire/states.ts';
+import { fieldsOf, textOf } from '../wire/value.ts';
 import { DecodeError } from '../wire/wire-error.ts';
 import { addressOf, addressPath, type Node, nodeOf } from './address.ts';
 import { Authorization } from './authorization.ts';
 import { answerClaim } from './claims.ts';
 import { tell } from './conditions.ts';
 import type { ClientContext } from './context.ts';
+import { openCoordinator } from './coordinator.ts';
 import type { GatewayParts } from './parts.ts';
 import { Publisher } from './publisher.ts';
 import { openReceiver } from './receiving.ts';
 import { Replies } from './replies.ts';
 import { type Request, readRequest } from './request.ts';
 import { SessionHolders } from './session-holders.ts';
+import { Transactions } from './transactions.ts';
 
 const REQUEST_BYTES_MAX = 2 * LIMITS.batchBytes;
 /** What a message may be larger than its body and properties: the encoding takes some bytes too. */
 const ENCODING_BYTES = 64 * 1024;
+const DESTINATION = 'com.microsoft:transfer-destination-address';
 const MECHANISMS = ['MSSBCBS', 'ANONYMOUS', 'PLAIN'];
+
+type EntityNode = Extract<Node, { readonly kind: 'entity' }>;
 
 /** One connected client: leads each link to what it asks for. */
 export class Client implements ConnectionHandler {
@@ -42,6 +49,7 @@ export class Client implements ConnectionHandler {
       parts,
       authorization: new Authorization(parts),
       sessions: new SessionHolders(),
+      transactions: new Transactions(parts),
       backlog: () => connection.backlog,
       background,
     };
@@ -73,7 +81,8 @@ export class Client implements ConnectionHandler {
         case 'entity':
           return await this.#openSender(link, node);
         case 'coordinator':
-          throw noTransactions();
+          openCoordinator(this.#context, link);
+          return;
       }
     });
   }
@@ -89,7 +98,7 @@ export class Client implements ConnectionHandler {
           await openReceiver(this.#context, link, node);
           return;
         case 'coordinator':
-          throw noTransactions();
+          throw new BrokerError('NotSupported', 'Nothing is received from a coordinator.');
       }
     });
   }
@@ -112,12 +121,9 @@ export class Client implements ConnectionHandler {
     });
   }
 
-  async #openSender(
-    link: IncomingLink,
-    node: Extract<Node, { readonly kind: 'entity' }>,
-  ): Promise<void> {
+  async #openSender(link: IncomingLink, node: EntityNode): Promise<void> {
     const { parts, authorization } = this.#context;
-    const { path, pathname } = node;
+    const { path, pathname } = await this.#destination(link, node);
     await authorization.require(pathname, path, ['Send']);
     const entity = await parts.entities.find(path.key);
     if (entity === undefined) throw entityNotFound(path.name);
@@ -128,13 +134,25 @@ export class Client implements ConnectionHandler {
       );
     }
     const messageBytes = entity.description.maxMessageSizeInKilobytes * 1024;
-    const publisher = new Publisher(this.#context, link, node);
+    const publisher = new Publisher(this.#context, link, { path, pathname });
     link.onDelivery(
       (delivery) => publisher.take(delivery),
       Math.max(messageBytes, LIMITS.batchBytes) + ENCODING_BYTES,
     );
     link.accept({ maxMessageSize: BigInt(messageBytes) });
     link.start();
+  }
+
+  /**
+   * Where messages of a link go: a link to one entity may name another, to which they go via the
+   * first (semantics §9.1). It takes the right to send to both.
+   */
+  async #destination(link: IncomingLink, node: EntityNode): Promise<Omit<EntityNode, 'kind'>> {
+    const address = textOf(fieldsOf(link.asked.properties).get(DESTINATION));
+    if (address === undefined) return node;
+    await this.#context.authorization.require(node.pathname, node.path, ['Send']);
+    const pathname = addressPath(address);
+    return { pathname, path: parseEntityPath(pathname) };
   }
 
   /** Answers requests one after the other, as a client expects that asks for order. */
@@ -161,8 +179,4 @@ export class Client implements ConnectionHandler {
       link.settle([delivery], { kind: 'rejected', error: { condition, description } });
     }
   }
-}
-
-function noTransactions(): BrokerError {
-  return new BrokerError('NotSupported', 'Transactions are not supported over AMQP.');
 }

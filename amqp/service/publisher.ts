@@ -83,7 +83,10 @@ export class Publisher {
         this.#refuse([delivery], error);
       }
     }
-    for (const one of await this.#mayShare(read)) await this.#send(one);
+    const isEnlisted = ({ delivery: { state } }: Read) => state?.kind === 'transactional';
+    for (const one of read.filter(isEnlisted)) await this.#enlist(one);
+    const others = read.filter((one) => !isEnlisted(one));
+    for (const one of await this.#mayShare(others)) await this.#send(one);
   }
 
   /** In an entity with partitions a batch goes to one of them, by its key: no two keys share one. */
@@ -105,6 +108,20 @@ export class Publisher {
       const isOfOne = error instanceof BrokerError && OF_ONE.has(error.code);
       if (group.length === 1 || !isOfOne) this.#refuse(deliveries, error);
       else for (const one of group) await this.#send([one]);
+    }
+  }
+
+  /** Messages of a transaction are stored when it is discharged; until then they are only noted. */
+  async #enlist({ delivery, messages }: Read): Promise<void> {
+    const { authorization, transactions } = this.#context;
+    const transaction =
+      delivery.state?.kind === 'transactional' ? delivery.state.transaction : new Uint8Array();
+    try {
+      await authorization.require(this.#pathname, this.#path, ['Send']);
+      transactions.add(transaction, { kind: 'send', path: this.#path, messages });
+      this.#settle([delivery], { kind: 'transactional', transaction, outcome: ACCEPTED });
+    } catch (error) {
+      this.#refuse([delivery], error);
     }
   }
 

@@ -40,11 +40,33 @@ export class Settler {
 
   take(delivery: OutgoingDelivery, state: DeliveryState | undefined): void {
     // Settled without an outcome: the peer has forgotten the message, its lock will run out.
+    if (state?.kind === 'transactional') this.#enlist(delivery, state);
     if (state === undefined || !isOutcome(state)) return;
     this.#pending.push({ delivery, state, action: actionOf(state) });
     if (this.#isRunning) return;
     this.#isRunning = true;
     setImmediate(() => this.#context.background(() => this.#run()));
+  }
+
+  /** A settlement of a transaction is carried out when that is discharged; the lock stays until then. */
+  #enlist(
+    delivery: OutgoingDelivery,
+    { transaction, outcome }: Extract<DeliveryState, { readonly kind: 'transactional' }>,
+  ): void {
+    if (outcome === undefined) return;
+    const settlement = { lockToken: lockTokenOf(delivery.tag), action: actionOf(outcome) };
+    const path = this.#path;
+    const sessionId = this.#sessionId === undefined ? {} : { sessionId: this.#sessionId };
+    const said = confirmed(outcome);
+    try {
+      const operation = { kind: 'settle', path, settlement, ...sessionId } as const;
+      this.#context.transactions.add(transaction, operation, () => {
+        this.#link.settle([delivery], said);
+      });
+      this.#link.note(delivery, { kind: 'transactional', transaction, outcome: said });
+    } catch (error) {
+      this.#link.note(delivery, this.#rejected(error));
+    }
   }
 
   async #run(): Promise<void> {

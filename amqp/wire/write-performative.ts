@@ -59,6 +59,8 @@ function listOf(one: Performative): readonly (AmqpValue | undefined)[] {
         maybe(uint, one.messageFormat),
         maybe(bool, one.settled),
         maybe(bool, one.more),
+        undefined,
+        maybe(writeDeliveryState, one.state),
       ];
     case 'disposition':
       return [

@@ -2,14 +2,14 @@ import { connect, type Socket } from 'node:net';
 import { Fields } from '../../amqp/wire/fields.ts';
 import { encodeFrame, FrameReader, protocolHeader } from '../../amqp/wire/frames.ts';
 import { type Performative, readPerformative } from '../../amqp/wire/performatives.ts';
-import { codeOf } from '../../amqp/wire/value.ts';
+import { binary, codeOf, described, list, symbol } from '../../amqp/wire/value.ts';
 import { writePerformative } from '../../amqp/wire/write-performative.ts';
 
 const SASL_OUTCOME = 0x44n;
 
 /** What came from the server: a performative, or the end of the connection. */
 export type Said =
-  | Performative
+  | (Performative & { readonly payload?: Uint8Array })
   | { readonly kind: 'outcome'; readonly code: number | undefined }
   | { readonly kind: 'ended' };
 
@@ -19,12 +19,12 @@ export class RawAmqp {
   readonly #reader = new FrameReader(10_000_000);
   readonly #heard: Said[] = [];
   #wake = () => {};
-  readonly #layer: 'amqp' | 'sasl';
+  readonly #layers: ('amqp' | 'sasl')[];
   #isHeaderThere = false;
 
-  /** One that only speaks of security hears only of that. */
-  constructor(port: number, layer: 'amqp' | 'sasl' = 'amqp') {
-    this.#layer = layer;
+  /** The layers are heard one after the other. */
+  constructor(port: number, ...layers: ('amqp' | 'sasl')[]) {
+    this.#layers = layers.length === 0 ? ['amqp'] : layers;
     this.#socket = connect(port, '127.0.0.1');
     this.#socket.on('data', (bytes) => this.#take(bytes));
     this.#socket.on('error', () => {});
@@ -39,6 +39,18 @@ export class RawAmqp {
     const client = new RawAmqp(port);
     client.write(protocolHeader('amqp'));
     client.say({ kind: 'open', containerId: 'raw', hostname: 'localhost' });
+    return client;
+  }
+
+  /** Connects with a name and key, opens, and begins a session. */
+  static authenticated(port: number, user: string, password: string): RawAmqp {
+    const client = new RawAmqp(port, 'sasl', 'amqp');
+    client.write(protocolHeader('sasl'));
+    const init = list([symbol('PLAIN'), binary(Buffer.from(`\0${user}\0${password}`))]);
+    client.write(encodeFrame('sasl', 0, described(0x41n, init)));
+    client.write(protocolHeader('amqp'));
+    client.say({ kind: 'open', containerId: 'raw', hostname: 'localhost' });
+    client.begin();
     return client;
   }
 
@@ -79,15 +91,18 @@ export class RawAmqp {
 
   #take(bytes: Uint8Array): void {
     this.#reader.push(bytes);
-    this.#isHeaderThere ||= this.#reader.protocolHeader() !== undefined;
-    if (!this.#isHeaderThere) return;
     for (;;) {
-      const frame = this.#reader.frame(this.#layer);
+      this.#isHeaderThere ||= this.#reader.protocolHeader() !== undefined;
+      const [layer = 'amqp'] = this.#layers;
+      const frame = this.#isHeaderThere ? this.#reader.frame(layer) : undefined;
       if (frame === undefined) break;
       if (frame.performative === undefined) continue;
-      if (this.#layer === 'amqp') this.#heard.push(readPerformative(frame.performative));
+      if (layer === 'amqp')
+        this.#heard.push({ ...readPerformative(frame.performative), payload: frame.payload });
       else if (codeOf(frame.performative) === SASL_OUTCOME) {
         this.#heard.push({ kind: 'outcome', code: new Fields(frame.performative).number(0) });
+        this.#layers.shift();
+        this.#isHeaderThere = this.#layers.length === 0;
       }
     }
     this.#wake();
