@@ -5,6 +5,9 @@ import { LIMITS } from '../../shared/domain/limits.ts';
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const text = { type: 'string' } as const;
 const lockToken = { lockToken: text };
+const session = {
+  sessionId: { ...text, description: 'The session, where the entity requires sessions.' },
+};
 const properties = { properties: ref('Properties') };
 const deadLetterText = { type: 'string', maxLength: LIMITS.deadLetterTextLength };
 const entity = { type: 'string', minLength: 1, description: 'The path of an entity.' } as const;
@@ -27,18 +30,20 @@ export const TRANSACTION_SCHEMAS = {
   Operation: {
     oneOf: [
       operation('send', { messages: ref('Batch') }),
-      operation('complete', lockToken),
+      operation('complete', lockToken, session),
       operation('abandon', lockToken, {
+        ...session,
         ...properties,
         delaySeconds: { type: 'number', minimum: 0, maximum: 31_536_000 },
       }),
-      operation('defer', lockToken, properties),
+      operation('defer', lockToken, { ...session, ...properties }),
       operation('deadLetter', lockToken, {
+        ...session,
         ...properties,
         deadLetterReason: deadLetterText,
         deadLetterErrorDescription: deadLetterText,
       }),
-      operation('renew', lockToken),
+      operation('renew', lockToken, session),
     ],
   },
   Transaction: {

@@ -60,14 +60,23 @@ export function availability(
 }
 
 /** Whether a lock or a delay keeps the message back now. */
-export function isHeld(slot: Slot, { epoch, session }: LockRules, now: number): boolean {
-  if (session !== undefined) {
-    return slot.tag !== undefined && session.holder !== undefined
-      ? isUnder(slot.tag, session.holder.tenure)
-      : false;
-  }
+export function isHeld(slot: Slot, rules: LockRules, now: number): boolean {
+  const { epoch, session } = rules;
+  if (session !== undefined) return isHeldInSession(slot, rules);
   if (slot.heldUntil === undefined || slot.heldUntil <= now) return false;
   return slot.tag === undefined || isOfEpoch(slot.tag, epoch);
+}
+
+/**
+ * In a session its holder holds what it received. What was locked for longer than the holder's own lock
+ * lasts belongs to a later one: whoever looks has lost the session and does not know it yet.
+ */
+function isHeldInSession({ tag, heldUntil }: Slot, { epoch, session }: LockRules): boolean {
+  const holder = session?.holder;
+  if (tag === undefined || session === undefined || holder === undefined) return false;
+  if (isUnder(tag, holder.tenure)) return true;
+  const isLater = heldUntil !== undefined && heldUntil >= holder.lockedUntil;
+  return isLater && isOfEpoch(tag, epoch) && !wasGivenBack(tag, session);
 }
 
 /** Deliveries counted so far. One that ended because its session was given back is not among them. */

@@ -87,7 +87,11 @@ export async function take(
   const { context, log, request, now } = receive;
   let { block } = target;
   let slots = target.slots;
+  const { session } = request.rules;
   for (let tries = 0; tries < TRIES_MAX && slots.length > 0; tries++) {
+    // Whoever has the session by now has these messages too.
+    if (session?.holder !== undefined && session.holder.lockedUntil <= context.clock.now())
+      return undefined;
     const written = await write(context, log, block, slots, change);
     if (written.done)
       return change === undefined ? { block, slots } : changed(block, slots, change);
@@ -98,7 +102,7 @@ export async function take(
     if (ours.length > 0) return { block, slots: ours };
     const free = surveyBlock(block, request.rules, now).free;
     slots =
-      request.rules.session === undefined
+      session === undefined
         ? pickAtRandom(context, free, target.slots.length)
         : free.slice(0, target.slots.length);
   }

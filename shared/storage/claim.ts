@@ -121,7 +121,9 @@ async function lockAll(
     log,
     claims.map(({ block }) => block),
   );
-  const messages = claims.flatMap(({ block, slots }) =>
+  // Where a body is gone, this process was held up so long that others have had the message since.
+  const live = claims.filter(({ block }) => loaded.has(block));
+  const messages = live.flatMap(({ block, slots }) =>
     slots.map((number) => {
       const slot = slotOf(block, number);
       return {

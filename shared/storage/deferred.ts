@@ -2,6 +2,7 @@ import type { DeferredRequest, ReceivedMessage } from '../broker/ports.ts';
 import { type Block, slotOf, surveyBlock } from '../domain/block.ts';
 import { BrokerError } from '../domain/broker-error.ts';
 import type { Log } from '../domain/log.ts';
+import { sessionLockLost } from '../domain/session.ts';
 import { claimed, failedDeliveries } from '../domain/slot.ts';
 import { fromBlockItem } from './block-item.ts';
 import { asSeen, blockDelete, blockUpdate } from './block-writes.ts';
@@ -34,7 +35,10 @@ export async function receiveDeferred(
   if (!blocks.every((block) => loaded.has(block))) throw notLocked();
   const isLocking = request.mode === 'peekLock';
   const tag = newTag(context, request.rules);
-  const lockedUntil = request.rules.session?.holder?.lockedUntil ?? now + request.lockMs;
+  const holder = request.rules.session?.holder;
+  // Whoever has the session by now has these messages too.
+  if (holder !== undefined && holder.lockedUntil <= context.clock.now()) throw sessionLockLost();
+  const lockedUntil = holder?.lockedUntil ?? now + request.lockMs;
   const outcome = await table.transact(
     blocks.map((block) => {
       const seen = asSeen(block, 0);

@@ -54,7 +54,9 @@ export async function scan(
 ): Promise<Scan> {
   const { fronts } = context;
   const name = logName(log);
-  const memory = fronts.recall(name, now, holdsOf(request.rules));
+  // In a session the order is strict: what another process put back in front must not be passed over.
+  const isStrict = request.rules.session !== undefined;
+  const memory = isStrict ? undefined : fronts.recall(name, now, holdsOf(request.rules));
   if (memory === undefined) return await walk(context, log, request, now, FIRST_BLOCK);
 
   const isFresh = fronts.isFresh(memory);

@@ -4,8 +4,9 @@ import { seedOfRun } from '../support/load-random.ts';
 import { startBroker } from '../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../support/test-broker.ts';
 import { checkSessionsAfterwards } from './support/session-aftermath.ts';
+import { sessionSteps } from './support/session-arbitraries.ts';
+import { SessionClients, type SessionStep } from './support/session-clients.ts';
 import { HOLDERS, SESSIONS, SessionModel } from './support/session-model.ts';
-import { SessionClients, type SessionStep, sessionSteps } from './support/session-steps.ts';
 
 /**
  * Sessions that change hands, through two processes, against a tiny model: in each the order is
@@ -15,7 +16,7 @@ import { SessionClients, type SessionStep, sessionSteps } from './support/sessio
  */
 
 const SEED = seedOfRun();
-const RUNS = Number(process.env['DYNABUS_SESSION_RUNS'] || 45);
+const RUNS = Number(process.env['DYNABUS_SESSION_RUNS'] || 30);
 const PATH = process.env['DYNABUS_MODEL_PATH'];
 const REPLAY = process.env['DYNABUS_MODEL_REPLAY'];
 /** Each has a namespace, and so a clock, of its own. */

@@ -1,50 +1,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RequestOptions } from '../support/api-client.ts';
-import { entry, token } from '../support/atom-client.ts';
+import { token } from '../support/atom-client.ts';
 import { START } from '../support/manual-clock.ts';
 import { ROOT_KEY, startBroker } from '../support/start-broker.ts';
-import { expectStatus, type TestBroker } from '../support/test-broker.ts';
+import type { TestBroker } from '../support/test-broker.ts';
+import {
+  BILLING,
+  DEAD,
+  key,
+  LARGE,
+  prepare,
+  QUEUE,
+  RIGHTS,
+  type Right,
+  RULE,
+  SUBSCRIPTION,
+} from './rights-scene.ts';
 
 /**
  * Who may do what (semantics §14.2): every operation of the contract with every kind of token. The
  * rights stand here a second time on purpose; that no operation is missing is checked.
  */
-
-const RIGHTS = ['Send', 'Listen', 'Manage'] as const;
-type Right = (typeof RIGHTS)[number];
-
-const key = (rule: string, which: string): string => `${rule}${which}`.padEnd(44, 'A');
-
-/** One rule for each right, named after it; entities of another name have other keys. */
-const rules = (entity: string): string =>
-  `<AuthorizationRules>${RIGHTS.map(
-    (right) =>
-      `<AuthorizationRule i:type="SharedAccessAuthorizationRule"><Rights><AccessRights>${right}</AccessRights></Rights><KeyName>${right}</KeyName><PrimaryKey>${key(entity + right, '1')}</PrimaryKey><SecondaryKey>${key(entity + right, '2')}</SecondaryKey></AuthorizationRule>`,
-  ).join('')}</AuthorizationRules>`;
-
-const QUEUE = entry('QueueDescription', rules('orders'));
-const TOPIC = entry('TopicDescription', rules('events'));
-const SUBSCRIPTION = entry('SubscriptionDescription');
-const RULE = entry('RuleDescription', '<Filter i:type="TrueFilter"/>');
-const BILLING = 'events/Subscriptions/billing';
-const LARGE = `${BILLING}/Rules/large`;
-const DEAD = 'orders/$deadletterqueue';
-
-/** Everything that the operations meet: made once more where it is missing. */
-async function prepare(broker: TestBroker): Promise<void> {
-  for (const [path, body] of [
-    ['orders', QUEUE],
-    ['other', entry('QueueDescription', rules('other'))],
-    ['events', TOPIC],
-    [BILLING, SUBSCRIPTION],
-    [LARGE, RULE],
-  ] as const) {
-    const { status, text } = await broker.request('PUT', path, { body });
-    assert.ok(status === 201 || status === 409, text);
-  }
-  expectStatus(await broker.sendBatch('orders', [{ Body: '1' }, { Body: '2' }]), 201);
-}
 
 async function lock(broker: TestBroker): Promise<{ token: string; path: string }> {
   const message = await broker.peekLock('orders');
@@ -60,6 +37,15 @@ async function defer(broker: TestBroker): Promise<number> {
   return SequenceNumber;
 }
 
+/** A session that is held, as the query that names it. */
+async function hold(broker: TestBroker): Promise<string> {
+  const id = `s${sessions++}`;
+  const { json } = await broker.request('POST', `sessions/sessions/$accept?sessionId=${id}`);
+  return `sessionId=${id}&sessionLock=${json<{ sessionLock: string }>().sessionLock}`;
+}
+
+let sessions = 0;
+
 async function schedule(broker: TestBroker): Promise<readonly number[]> {
   const later = { ScheduledEnqueueTimeUtc: '2033-11-06T08:49:37Z' };
   return await broker.schedule('orders', [{ Body: 'x', BrokerProperties: later }]);
@@ -72,7 +58,7 @@ interface Row {
   readonly operation: string;
   readonly ask: Ask;
   /** The entity whose rules count; none where only those of the namespace do. */
-  readonly scope: 'orders' | 'events' | undefined;
+  readonly scope: 'orders' | 'events' | 'sessions' | undefined;
   /** Empty = for everybody, even without a token. */
   readonly rights: readonly Right[];
 }
@@ -95,6 +81,7 @@ const json = (body: object): RequestOptions => ({ body: JSON.stringify(body) });
 
 const sending = rowsOf('orders', 'Send');
 const listening = rowsOf('orders', 'Listen');
+const listeningInSessions = rowsOf('sessions', 'Listen');
 const listeningToTopic = rowsOf('events', 'Listen');
 const managing = rowsOf('orders', 'Manage');
 const managingTopic = rowsOf('events', 'Manage');
@@ -154,6 +141,15 @@ const ROWS: readonly Row[] = [
     const { token: lockToken } = await lock(broker);
     return ['$transactions', json({ operations: [{ abandon: 'orders', lockToken }] })];
   }),
+  listeningInSessions('acceptSession', async () => [
+    `sessions/sessions/$accept?sessionId=s${sessions++}`,
+  ]),
+  ...['renew', 'release', 'getState', 'setState', 'clearState'].map((what) =>
+    listeningInSessions(what.replace(/State|$/, 'Session$&'), async (broker) => [
+      `sessions/sessions/$${what.replace(/^.*State/, 'state')}?${await hold(broker)}`,
+    ]),
+  ),
+  listeningInSessions('listSessions', 'sessions/sessions/$list'),
 
   open('health', '$health'),
   open('emulatorHealth', 'health'),

@@ -84,6 +84,21 @@ test('#88 a lock that is held through one process is respected, renewed and give
   assert.deepEqual(await drain(await here.next()), ['2', '3']);
 });
 
+test('#91 what is abandoned through one process comes next through the other, at once', async (t) => {
+  const [here, there] = await startTwo(t);
+  await here.send('a', '1', '2', '3');
+  const session = await here.next();
+  const remote = through(there, session);
+  for (const options of [{}, { properties: { mark: 1 } }]) {
+    const message = await lockOne(session);
+    await settleAll(remote, [message], 'abandon', options);
+    const again = await lockOne(session);
+    assert.equal(again.body, '1');
+    await settleAll(session, [again], 'abandon');
+  }
+  assert.deepEqual(await drain(session), ['1', '2', '3']);
+});
+
 test('an accept that waits at one process gets what is sent, or given back, through the other', async (t) => {
   const [here, there] = await startTwo(t);
   const waiting = here.next(60);
@@ -104,6 +119,28 @@ test('#14 an update through one process ends the locks of sessions held through 
   const heir = await there.nextIs('a');
   assert.deepEqual(counts(await heir.peekLockMany(5)), [2]);
 });
+
+for (const [moment, command, collection, times] of [
+  ['before it is stored', 'PutItemCommand', /\.0m0$/, 1],
+  // The first look is before it is stored, the second one afterwards.
+  ['before its sender looks again', 'GetItemCommand', /\.0k$/, 2],
+] as const) {
+  test(`a message is found whose session was given back empty ${moment}`, async (t) => {
+    const [here, there, pauses] = await startTwo(t);
+    const holder = await here.accept('a');
+    let left: number = times;
+    const pause = pauses.pauseNext((request) => {
+      const isMeant = request.command === command && collection.test(request.collection);
+      return isMeant && --left === 0;
+    });
+    const sending = there.send('a', '1');
+    await pause.reached;
+    await holder.release();
+    pause.goOn();
+    await sending;
+    assert.deepEqual(await drain(await here.nextIs('a')), ['1']);
+  });
+}
 
 test('a receive that is overtaken by the end of its lock takes nothing from the next holder', async (t) => {
   const [here, there, pauses] = await startTwo(t);
@@ -141,6 +178,26 @@ test('a receive whose session changes hands before it looks at the messages take
   pause.goOn();
   const { status } = await receiving;
   assert.ok(status === 204 || status === 410, `the late receive is answered by ${status}`);
+  await settleAll(holder, held);
+});
+
+test('a deferred message is not taken from the next holder by one whose lock has run out', async (t) => {
+  const [here, there, pauses] = await startTwo(t);
+  await here.send('a', '1');
+  const late = await there.next();
+  const deferred = await lockOne(late);
+  await settleAll(late, [deferred], 'defer');
+  const sequenceNumbers = [deferred.broker.SequenceNumber];
+  const pause = pauses.pauseNext(({ command }) => command === 'BatchGetItemCommand');
+  const body = JSON.stringify({ sequenceNumbers });
+  const receiving = late.request('POST', 'messages/$deferred', { body });
+  await pause.reached;
+  here.endLocks();
+  const holder = await here.accept('a');
+  const held = await holder.receiveDeferred(sequenceNumbers);
+  pause.goOn();
+  const { status } = await receiving;
+  assert.ok(status === 404 || status === 410, `the late receive is answered by ${status}`);
   await settleAll(holder, held);
 });
 

@@ -59,7 +59,12 @@ export function startPauses(): PauseClient {
 }
 
 function collectionOf(input: object): string {
-  const { Key, ExpressionAttributeValues: values } = input as {
+  const {
+    Item,
+    Key = Item,
+    ExpressionAttributeValues: values,
+  } = input as {
+    Item?: Record<string, { S?: string }>;
     Key?: Record<string, { S?: string }>;
     ExpressionAttributeValues?: Record<string, { S?: string }>;
   };

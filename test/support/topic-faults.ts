@@ -10,6 +10,8 @@ export interface CuttingClient {
   readonly client: DynamoDBClient;
   /** From now on so many more transactions happen, and after that nothing is written any more. */
   dieAfter(transactions: number): void;
+  /** The same, but what is no transaction happens until the next transaction is tried. */
+  dieAtTransactionAfter(transactions: number): void;
   /** The machine is up again. */
   revive(): void;
   /** How many transactions happened since the last `dieAfter`. */
@@ -23,14 +25,19 @@ export function cuttingClient(): CuttingClient {
   client.config.maxAttempts = async () => 1;
   let left: number | undefined;
   let done = 0;
+  let isDead = false;
+  let isPatient = false;
   client.middlewareStack.add(
     (next, { commandName }) =>
       async (args) => {
         if (left === undefined || !isWrite(commandName)) return await next(args);
-        if (left === 0) throw died();
-        if (commandName === TransactWriteItemsCommand.name) {
+        const isTransaction = commandName === TransactWriteItemsCommand.name;
+        if (left === 0 && (isDead || isTransaction)) isDead = true;
+        if (isDead) throw died();
+        if (isTransaction) {
           left--;
           done++;
+          isDead = left === 0 && !isPatient;
         }
         return await next(args);
       },
@@ -44,9 +51,17 @@ export function cuttingClient(): CuttingClient {
     dieAfter: (transactions) => {
       left = transactions;
       done = 0;
+      isPatient = false;
+      isDead = transactions === 0;
+    },
+    dieAtTransactionAfter: (transactions) => {
+      left = transactions;
+      done = 0;
+      isPatient = true;
     },
     revive: () => {
       left = undefined;
+      isDead = false;
     },
   };
 }

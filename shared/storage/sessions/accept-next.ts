@@ -37,21 +37,48 @@ export async function acceptNext(
   context: StoreContext,
   partition: Log,
   request: AcceptNextRequest,
-  accepting: Set<string>,
+  { accepting, lookedThrough }: AcceptMemory,
 ): Promise<AcceptedSession | undefined> {
   const now = context.clock.now();
   const walk = { context, partition, request, accepting };
   const found = await walkListings(walk, now);
   const { brokenUntil = now } = request;
-  // Locks that a change of the entity ended are listed for the ends they would have had.
-  return found ?? (brokenUntil > now ? await walkListings(walk, brokenUntil) : undefined);
+  if (found !== undefined || brokenUntil <= now || lookedThrough.has(partition)) return found;
+  // Locks that a change of the entity ended are listed for the ends they would have had. Once none of
+  // them is left, all that is listed for later belongs to locks that were taken since.
+  const broken = await walkListings(walk, brokenUntil);
+  if (broken === undefined) lookedThrough.add(partition);
+  return broken;
+}
+
+/** What a process remembers of accepting sessions. */
+export interface AcceptMemory {
+  /** Sessions that this process is accepting; others pass them by rather than lose a race. */
+  readonly accepting: Set<string>;
+  readonly lookedThrough: LookedThrough;
+}
+
+const LOGS_MAX = 10_000;
+
+/** Since which change of an entity no lock is left in a partition that one ended before its time. */
+export class LookedThrough {
+  readonly #epochs = new Map<string, number | undefined>();
+
+  has(partition: Log): boolean {
+    const epoch = partition.sessions?.epoch;
+    return this.#epochs.has(logName(partition)) && this.#epochs.get(logName(partition)) === epoch;
+  }
+
+  add(partition: Log): void {
+    if (this.#epochs.size >= LOGS_MAX) this.#epochs.clear();
+    this.#epochs.set(logName(partition), partition.sessions?.epoch);
+  }
 }
 
 interface Walk {
   readonly context: StoreContext;
   readonly partition: Log;
   readonly request: AcceptNextRequest;
-  /** Sessions that this process is accepting; others pass them by rather than lose a race. */
   readonly accepting: Set<string>;
 }
 
@@ -137,11 +164,12 @@ async function consider(walk: Walk, listing: Listing): Promise<boolean> {
   const { context, partition, request, accepting } = walk;
   const session = inSession(partition, listing.sessionId);
   if (accepting.has(logName(session))) return false;
+  // Before both looks: a sender who relies on a lock that ended later has its message found.
+  const now = context.clock.now();
   const [known, front] = await Promise.all([
     readSession(context.table, session),
     readBlocks(context, session, { from: FIRST_BLOCK, limit: PAGE_BLOCKS, consistent: true }),
   ]);
-  const now = context.clock.now();
   const lock = liveLock(known, session, now);
   if (lock !== undefined) {
     await putAside(context, session, listing, lock, now);

@@ -1,13 +1,16 @@
 import type { AcceptedSession } from '../../broker/session-ports.ts';
 import type { Log } from '../../domain/log.ts';
 import {
+  isUnder,
   RELEASED_MAX,
   SESSION_TOKEN_BYTES,
   type SessionRules,
   sessionLockLost,
   sessionToken,
+  TENURE_BYTES,
   tenureOf,
 } from '../../domain/session.ts';
+import type { Slot } from '../../domain/slot.ts';
 import { readBlocks } from '../blocks.ts';
 import type { Written } from '../dynamo.ts';
 import { decided } from '../failures.ts';
@@ -135,7 +138,8 @@ export async function release(
 ): Promise<void> {
   const known = await readHeld(context, session, token);
   const { lock } = known;
-  if (!decided(await letGo(context, session, known, token))) throw sessionLockLost();
+  const left = await whatIsLeft(context, session, tenureOf(token));
+  if (!decided(await letGo(context, session, known, token, left))) throw sessionLockLost();
   const { blocks } = await readBlocks(context, session, {
     from: FIRST_BLOCK,
     limit: 1,
@@ -155,31 +159,54 @@ async function letGo(
   session: Log,
   known: Session,
   token: Uint8Array,
+  left: 'nothing' | 'others' | 'held',
 ): Promise<Written> {
   const { table, clock } = context;
   const { condition, values } = whileHeld(token, session, clock.now());
-  if (known.state === undefined && (await isBare(context, session))) {
+  if (known.state === undefined && left === 'nothing') {
     const deleted = await table.delete(sessionKey(session), {
       ConditionExpression: `${condition} AND attribute_not_exists(w)`,
       ExpressionAttributeValues: values,
     });
     if (deleted.done || deleted.isRepeated) return deleted;
   }
-  const released = [...known.released, tenureOf(token)].slice(-RELEASED_MAX);
+  const added = left === 'held' ? [tenureOf(token)] : [];
+  const released = Buffer.concat([...known.released, ...added].slice(-RELEASED_MAX));
+  const isAny = released.byteLength > 0;
   return await table.update(sessionKey(session), {
-    UpdateExpression: 'SET r = :released REMOVE k, t, u, o, e, g',
+    UpdateExpression: `${isAny ? 'SET r = :released ' : ''}REMOVE k, t, u, o, e, g`,
     ConditionExpression: condition,
-    ExpressionAttributeValues: { ...values, ':released': { B: Buffer.concat(released) } },
+    ExpressionAttributeValues: { ...values, ...(isAny ? { ':released': { B: released } } : {}) },
   });
+}
+
+/** Where a holder's messages are not among so many blocks, it may have some behind them. */
+const LOOK_BLOCKS = 20;
+
+/**
+ * What a holder leaves in a session: nothing, in whatever state; messages of which it holds none; or
+ * some that it perhaps holds, which others must not take for failed deliveries.
+ */
+async function whatIsLeft(
+  context: StoreContext,
+  session: Log,
+  tenure: Uint8Array,
+): Promise<'nothing' | 'others' | 'held'> {
+  const { blocks, next } = await readBlocks(context, session, {
+    from: FIRST_BLOCK,
+    to: AFTER_ALL_STORES,
+    limit: LOOK_BLOCKS,
+    consistent: true,
+  });
+  if (blocks.length === 0) return 'nothing';
+  const isHeld = ({ tag }: Slot) => tag !== undefined && isUnder(tag, tenure);
+  const holdsAny = blocks.some(({ slots }) => [...slots.values()].some(isHeld));
+  return holdsAny || next !== undefined ? 'held' : 'others';
 }
 
 /** Whether a session has no messages at all, in whatever state. */
 export async function isBare(context: StoreContext, session: Log): Promise<boolean> {
-  const { blocks } = await readBlocks(context, session, {
-    from: FIRST_BLOCK,
-    to: AFTER_ALL_STORES,
-    limit: 1,
-    consistent: true,
-  });
-  return blocks.length === 0;
+  return (await whatIsLeft(context, session, NOBODY)) === 'nothing';
 }
+
+const NOBODY = new Uint8Array(TENURE_BYTES);

@@ -10,7 +10,7 @@ import type { SessionRules } from '../../domain/session.ts';
 import { FIRST_LISTING } from '../keys.ts';
 import { settleLapsed } from '../settle-lapsed.ts';
 import type { StoreContext } from '../store-context.ts';
-import { acceptNext, tidyListings } from './accept-next.ts';
+import { acceptNext, LookedThrough, tidyListings } from './accept-next.ts';
 import { listSessions, relist } from './list.ts';
 import { readListings } from './listings.ts';
 import { accept, held, release, renewSession } from './lock.ts';
@@ -24,6 +24,7 @@ const LAPSED_MAX = 50;
 export class DynamoSessionStore implements SessionStore {
   readonly #context: StoreContext;
   readonly #accepting = new Set<string>();
+  readonly #lookedThrough = new LookedThrough();
 
   constructor(context: StoreContext) {
     this.#context = context;
@@ -34,7 +35,8 @@ export class DynamoSessionStore implements SessionStore {
   }
 
   acceptNext(partition: Log, request: AcceptNextRequest): Promise<AcceptedSession | undefined> {
-    return acceptNext(this.#context, partition, request, this.#accepting);
+    const memory = { accepting: this.#accepting, lookedThrough: this.#lookedThrough };
+    return acceptNext(this.#context, partition, request, memory);
   }
 
   async rulesOf(session: Log): Promise<SessionRules> {

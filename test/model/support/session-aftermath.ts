@@ -5,8 +5,8 @@ import {
   listSessions,
   type TestSession,
 } from '../../support/test-session.ts';
+import type { SessionClients } from './session-clients.ts';
 import { LOCK_MS, type ModelMessage, type SessionModel } from './session-model.ts';
-import type { SessionClients } from './session-steps.ts';
 
 /** After the end of all locks: what is still there is what the model has, to the last message. */
 export async function checkSessionsAfterwards(

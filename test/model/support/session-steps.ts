@@ -1,91 +1,37 @@
 import assert from 'node:assert/strict';
-import fc, { type AsyncCommand } from 'fast-check';
 import {
   type BatchMessage,
   expectStatus,
   fromWire,
   type Received,
   type SettlementRequest,
-  type TestBroker,
 } from '../../support/test-broker.ts';
 import {
   acceptNext,
   acceptRaw,
   listSessions,
   type SessionLockAnswer,
-  TestSession,
 } from '../../support/test-session.ts';
+import {
+  requireLost,
+  type SessionClients,
+  type SessionStep,
+  step,
+  underLock,
+} from './session-clients.ts';
 import {
   type Delivery,
   type Handle,
-  HOLDERS,
   LOCK_MS,
   type ModelMessage,
-  SESSIONS,
   type SessionModel,
-  type Tenure,
 } from './session-model.ts';
 import { pick, pickMany } from './step.ts';
 
-/** A queue that requires sessions, through two processes that tell each other nothing. */
-export class SessionClients {
-  readonly brokers: readonly TestBroker[];
-  readonly queue: string;
-  readonly #locks = new Map<Tenure, SessionLockAnswer>();
-
-  constructor(brokers: readonly TestBroker[], queue: string) {
-    this.brokers = brokers;
-    this.queue = queue;
-  }
-
-  /** One of the processes, whatever number was drawn. */
-  at(drawn: number): TestBroker {
-    return pick(this.brokers, drawn);
-  }
-
-  enter(tenure: Tenure, lock: SessionLockAnswer): void {
-    this.#locks.set(tenure, lock);
-  }
-
-  /** The session under a lock, through one of the processes. */
-  session(tenure: Tenure, drawn: number): TestSession {
-    const lock = this.#locks.get(tenure);
-    if (lock === undefined) throw new Error('A tenure has a lock.');
-    return new TestSession(this.at(drawn), this.queue, lock);
-  }
-
-  settings(maxDeliveryCount: number): Record<string, string> {
-    return {
-      LockDuration: `PT${LOCK_MS / 1000}S`,
-      RequiresSession: 'true',
-      MaxDeliveryCount: `${maxDeliveryCount}`,
-    };
-  }
-}
-
-export type SessionStep = AsyncCommand<SessionModel, SessionClients>;
-
-function step(
-  name: string,
-  check: (model: SessionModel) => boolean,
-  run: (model: SessionModel, clients: SessionClients) => Promise<string | undefined>,
-): SessionStep {
-  return {
-    check,
-    run: async (model, clients) => {
-      const place = model.history.push(`${name} …`) - 1;
-      model.now = clients.at(0).clock.now();
-      const outcome = await run(model, clients);
-      model.history[place] = outcome === undefined ? name : `${name}: ${outcome}`;
-    },
-    toString: () => name,
-  };
-}
-
 const always = () => true;
 
-function send(sessions: readonly string[], isLarge: boolean, at: number): SessionStep {
-  return step(`send(${sessions})`, always, async (model, clients) => {
+export function send(sessions: readonly string[], isLarge: boolean, at: number): SessionStep {
+  return step(`send(${sessions} at ${at})`, always, async (model, clients) => {
     const messages = sessions.map((session) => model.sending(session));
     const batch = messages.map(
       ({ id, session }): BatchMessage => ({
@@ -118,8 +64,8 @@ function take(
   model.handles[holder] = { tenure, deliveries: [] };
 }
 
-function accept(holder: number, session: string, at: number): SessionStep {
-  return step(`accept(${holder} ${session})`, always, async (model, clients) => {
+export function accept(holder: number, session: string, at: number): SessionStep {
+  return step(`accept(${holder} ${session} at ${at})`, always, async (model, clients) => {
     const answer = await acceptRaw(clients.at(at), clients.queue, session);
     if (model.isHeld(session)) {
       assert.equal(answer.status, 409, `${session} is held`);
@@ -131,8 +77,8 @@ function accept(holder: number, session: string, at: number): SessionStep {
   });
 }
 
-function next(holder: number, at: number): SessionStep {
-  return step(`accept next(${holder})`, always, async (model, clients) => {
+export function next(holder: number, at: number): SessionStep {
+  return step(`accept next(${holder} at ${at})`, always, async (model, clients) => {
     const waiting = model.waiting();
     const session = await acceptNext(clients.at(at), clients.queue);
     if (session === undefined) {
@@ -144,36 +90,6 @@ function next(holder: number, at: number): SessionStep {
     take(model, clients, holder, { sessionId: id, sessionLock: lock, lockedUntilUtc });
     return id;
   });
-}
-
-/** Does something under a lock that a holder has, or believes to have. */
-function underLock(
-  name: string,
-  holder: number,
-  run: (
-    handle: Handle,
-    isLive: boolean,
-    model: SessionModel,
-    clients: SessionClients,
-  ) => Promise<string | undefined>,
-): SessionStep {
-  return step(
-    `${name}(${holder})`,
-    (model) => model.handles[holder] !== undefined,
-    async (model, clients) => {
-      const handle = model.handles[holder];
-      assert.ok(handle);
-      const isLive = model.isLive(handle.tenure);
-      const outcome = await run(handle, isLive, model, clients);
-      return `${handle.tenure.session}${isLive ? '' : ' (lost)'} ${outcome ?? ''}`;
-    },
-  );
-}
-
-function requireLost(answer: { readonly status: number; readonly headers: Headers }): 'lost' {
-  assert.equal(answer.status, 410);
-  assert.equal(answer.headers.get('x-dynabus-error'), 'SessionLockLost');
-  return 'lost';
 }
 
 /** Messages came as the model has them. */
@@ -204,8 +120,8 @@ function enter(
   return expected.map(({ id }) => id).join(' ');
 }
 
-function receive(holder: number, count: number, at: number): SessionStep {
-  return underLock(`receive ${count}`, holder, async (handle, isLive, model, clients) => {
+export function receive(holder: number, count: number, at: number): SessionStep {
+  return underLock(`receive ${count} at ${at}`, holder, async (handle, isLive, model, clients) => {
     const session = clients.session(handle.tenure, at);
     const path = `messages/head?timeout=0&maxMessages=${count}`;
     const answer = await session.request('POST', path);
@@ -217,8 +133,8 @@ function receive(holder: number, count: number, at: number): SessionStep {
   });
 }
 
-function receiveDeferred(holder: number, drawn: readonly number[], at: number): SessionStep {
-  return underLock('receive deferred', holder, async (handle, isLive, model, clients) => {
+export function receiveDeferred(holder: number, drawn: readonly number[], at: number): SessionStep {
+  return underLock(`receive deferred at ${at}`, holder, async (handle, isLive, model, clients) => {
     const { session } = handle.tenure;
     const expected = pickMany(model.of(session, 'deferred'), drawn);
     if (expected.length === 0) return 'nothing to name';
@@ -236,19 +152,19 @@ function receiveDeferred(holder: number, drawn: readonly number[], at: number): 
   });
 }
 
-interface Settling {
+export interface Settling {
   readonly outcome: SettlementRequest['outcome'];
   readonly hasProperties: boolean;
 }
 
 /** Settles some of what a holder has, each in a way of its own, in one call. */
-function settle(
+export function settle(
   holder: number,
   drawn: readonly number[],
   ways: readonly [Settling, ...Settling[]],
   at: number,
 ): SessionStep {
-  const name = `settle ${ways.map(({ outcome }) => outcome).join('+')}`;
+  const name = `settle ${ways.map(({ outcome }) => outcome).join('+')} at ${at}`;
   return underLock(name, holder, async (handle, isLive, model, clients) => {
     const chosen = pickMany(handle.deliveries, drawn);
     if (chosen.length === 0) return 'nothing to settle';
@@ -285,8 +201,8 @@ function carryOut(
   model.catchUp();
 }
 
-function renew(holder: number, at: number): SessionStep {
-  return underLock('renew', holder, async ({ tenure }, isLive, model, clients) => {
+export function renew(holder: number, at: number): SessionStep {
+  return underLock(`renew at ${at}`, holder, async ({ tenure }, isLive, model, clients) => {
     const answer = await clients.session(tenure, at).request('POST', 'sessions/$renew');
     if (!isLive) return requireLost(answer);
     expectStatus(answer, 200);
@@ -295,8 +211,8 @@ function renew(holder: number, at: number): SessionStep {
   });
 }
 
-function release(holder: number, at: number): SessionStep {
-  return underLock('release', holder, async ({ tenure }, isLive, model, clients) => {
+export function release(holder: number, at: number): SessionStep {
+  return underLock(`release at ${at}`, holder, async ({ tenure }, isLive, model, clients) => {
     const answer = await clients.session(tenure, at).request('POST', 'sessions/$release');
     if (!isLive) return requireLost(answer);
     expectStatus(answer, 200);
@@ -306,9 +222,13 @@ function release(holder: number, at: number): SessionStep {
   });
 }
 
-function state(holder: number, change: string | undefined | 'read', at: number): SessionStep {
+export function state(
+  holder: number,
+  change: string | undefined | 'read',
+  at: number,
+): SessionStep {
   return underLock(
-    `state ${change?.slice(0, 8)}`,
+    `state ${change?.slice(0, 8)} at ${at}`,
     holder,
     async (handle, isLive, model, clients) => {
       const { session } = handle.tenure;
@@ -332,7 +252,7 @@ function state(holder: number, change: string | undefined | 'read', at: number):
   );
 }
 
-function passTime(ms: number): SessionStep {
+export function passTime(ms: number): SessionStep {
   return step(`+${ms} ms`, always, async (model, clients) => {
     clients.at(0).clock.advance({ ms });
     model.now += ms;
@@ -341,7 +261,7 @@ function passTime(ms: number): SessionStep {
   });
 }
 
-function update(at: number): SessionStep {
+export function update(at: number): SessionStep {
   return step('update', always, async (model, clients) => {
     const settings = clients.settings(model.maxDeliveryCount);
     expectStatus(await clients.at(at).updateQueue(clients.queue, settings), 200);
@@ -351,7 +271,7 @@ function update(at: number): SessionStep {
   });
 }
 
-function list(at: number): SessionStep {
+export function list(at: number): SessionStep {
   return step('list', always, async (model, clients) => {
     const broker = clients.at(at);
     const withMessages = await listSessions(broker, clients.queue, { top: 1000 });
@@ -362,48 +282,3 @@ function list(at: number): SessionStep {
     return undefined;
   });
 }
-
-/** Few sessions are used much, so that they change hands within one history. */
-const session = fc
-  .oneof({ weight: 3, arbitrary: fc.nat({ max: 2 }) }, fc.nat({ max: SESSIONS - 1 }))
-  .map((number) => (number === 0 ? '' : `s/${number}`));
-const holder = fc.oneof({ weight: 2, arbitrary: fc.nat({ max: 2 }) }, fc.nat({ max: HOLDERS - 1 }));
-const at = fc.nat({ max: 1 });
-const drawn = fc.array(fc.nat({ max: 11 }), { minLength: 1, maxLength: 4 });
-const way: fc.Arbitrary<Settling> = fc.record({
-  outcome: fc.constantFrom('complete', 'complete', 'abandon', 'defer', 'deadLetter'),
-  hasProperties: fc.boolean(),
-});
-const ways = fc
-  .tuple(way, fc.array(way, { maxLength: 2 }))
-  .map(([first, rest]): [Settling, ...Settling[]] => [first, ...rest]);
-const count = fc.constantFrom(1, 1, 2, 3, 30);
-const span = fc.constantFrom(1, 1000, 1000, 5000, LOCK_MS - 1, LOCK_MS, LOCK_MS + 1, 2 * LOCK_MS);
-const change = fc.constantFrom('read' as const, 'read', 'small', 'x'.repeat(2000), '', undefined);
-
-const STEPS: readonly (readonly [number, fc.Arbitrary<SessionStep>])[] = [
-  [
-    16,
-    fc
-      .tuple(fc.array(session, { minLength: 1, maxLength: 6 }), fc.boolean(), at)
-      .map(([...options]) => send(...options)),
-  ],
-  [8, fc.tuple(fc.tuple(session), fc.boolean(), at).map(([...options]) => send(...options))],
-  [12, fc.tuple(holder, session, at).map(([...options]) => accept(...options))],
-  [18, fc.tuple(holder, at).map(([...options]) => next(...options))],
-  [24, fc.tuple(holder, count, at).map(([...options]) => receive(...options))],
-  [8, fc.tuple(holder, drawn, at).map(([...options]) => receiveDeferred(...options))],
-  [24, fc.tuple(holder, drawn, ways, at).map(([...options]) => settle(...options))],
-  [6, fc.tuple(holder, at).map(([...options]) => renew(...options))],
-  [8, fc.tuple(holder, at).map(([...options]) => release(...options))],
-  [8, fc.tuple(holder, change, at).map(([...options]) => state(...options))],
-  [10, span.map(passTime)],
-  // It takes seconds, since processes forget what they knew of the queue.
-  [1, at.map(update)],
-  [2, at.map(list)],
-];
-
-/** Steps as often as they stand there. */
-export const sessionSteps = STEPS.flatMap(([weight, arbitrary]) =>
-  Array.from({ length: weight }, () => arbitrary),
-);
