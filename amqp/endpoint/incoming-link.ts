@@ -86,6 +86,12 @@ export class IncomingLink extends Link {
 
   #complete({ first, id, chunks, length, settled }: Partial): void {
     this.#credit--;
+    if (this.#credit < 0) {
+      throw new AmqpError(
+        'amqp:link:transfer-limit-exceeded',
+        'More messages were sent than the link has credit for.',
+      );
+    }
     this.#deliveryCount = (this.#deliveryCount + 1) >>> 0;
     this.#open++;
     const [only] = chunks;

@@ -155,7 +155,7 @@ export class Client implements ConnectionHandler {
     return { pathname, path: parseEntityPath(pathname) };
   }
 
-  /** Answers requests one after the other, as a client expects that asks for order. */
+  /** Answers requests as they come; who wants an order waits for each answer. */
   #serve(link: IncomingLink, answerTo: (request: Request) => Promise<Buffer>): void {
     link.onDelivery((delivery) => {
       this.#context.background(() => this.#respond(link, delivery, answerTo));

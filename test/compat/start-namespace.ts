@@ -4,6 +4,7 @@ import { compose } from '../../lambdas/http/compose.ts';
 import { reportFault } from '../../lambdas/http/report-fault.ts';
 import { type ServerOptions, startServer } from '../../local/server.ts';
 import { ensureTables } from '../../local/tables.ts';
+import { UnitMeter } from '../../shared/storage/unit-meter.ts';
 import { engineClient, ROOT_KEY, TABLES } from '../support/start-broker.ts';
 
 /** A namespace that answers on this machine, empty at first. */
@@ -11,6 +12,8 @@ export interface TestNamespace {
   /** As the official clients take it, with the root key. */
   readonly connectionString: string;
   readonly port: number;
+  /** Counts what the clients cost. */
+  readonly meter: UnitMeter;
   stop(): Promise<void>;
 }
 
@@ -20,6 +23,7 @@ export async function startNamespace(
 ): Promise<TestNamespace> {
   const client = engineClient();
   await ensureTables(client, TABLES);
+  const meter = new UnitMeter();
   const composition = compose({
     client,
     tables: TABLES,
@@ -29,6 +33,7 @@ export async function startNamespace(
     rootKey: ROOT_KEY,
     soleProcess: true,
     receiveWaitMsMax: 0,
+    meter,
   });
   const gateway = new Gateway({ ...composition.parts, reportFault });
   const server = await startServer({
@@ -40,6 +45,7 @@ export async function startNamespace(
   });
   return {
     port: server.port,
+    meter,
     connectionString: `Endpoint=sb://localhost:${server.port};SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=${ROOT_KEY};UseDevelopmentEmulator=true;`,
     stop: async () => {
       const closed = server.close();
