@@ -42,7 +42,7 @@ export class Client implements ConnectionHandler {
   constructor(
     parts: GatewayParts,
     connection: Connection,
-    background: ClientContext['background'],
+    { background, shutdown }: Pick<ClientContext, 'background' | 'shutdown'>,
     onClosed: () => void,
   ) {
     this.#context = {
@@ -52,6 +52,7 @@ export class Client implements ConnectionHandler {
       transactions: new Transactions(parts),
       backlog: () => connection.backlog,
       background,
+      shutdown,
     };
     this.#onClosed = onClosed;
   }

@@ -29,6 +29,7 @@ export class Deliverer {
   readonly #context: ClientContext;
   readonly #options: DelivererOptions;
   readonly #mode: 'peekLock' | 'receiveAndDelete';
+  readonly #forgetShutdown: () => void;
   #isRunning = false;
   /** Ends the wait that is under way. */
   #wait = new AbortController();
@@ -40,11 +41,18 @@ export class Deliverer {
     const isSettled = options.link.asked.senderSettleMode === SETTLED;
     this.#mode = isSettled ? 'receiveAndDelete' : 'peekLock';
     options.link.onFlow(() => this.#wake());
+    this.#forgetShutdown = context.shutdown.onBegin(() => this.#wait.abort());
   }
 
   /** Ends what is waiting, since the link has ended. */
   stop(): void {
+    this.#forgetShutdown();
     this.#wait.abort();
+  }
+
+  get #mayDeliver(): boolean {
+    const { link } = this.#options;
+    return link.isOpen && link.credit > 0 && !this.#context.shutdown.hasBegun;
   }
 
   #wake(): void {
@@ -58,7 +66,7 @@ export class Deliverer {
   async #run(): Promise<void> {
     const { link } = this.#options;
     try {
-      while (link.isOpen && link.credit > 0) await this.#round();
+      while (this.#mayDeliver) await this.#round();
       link.drained();
     } catch (error) {
       link.detach(tell(this.#context.parts, error, this.#options.node.path.name));
@@ -66,7 +74,7 @@ export class Deliverer {
       this.#isRunning = false;
     }
     // Credit may have come between the last look and the end.
-    if (link.isOpen && link.credit > 0) this.#wake();
+    if (this.#mayDeliver) this.#wake();
   }
 
   async #round(): Promise<void> {

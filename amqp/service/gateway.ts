@@ -2,6 +2,7 @@ import { Connection } from '../endpoint/connection.ts';
 import type { Transport } from '../endpoint/handlers.ts';
 import { Client } from './client.ts';
 import type { GatewayParts } from './parts.ts';
+import { Shutdown } from './shutdown.ts';
 
 /** How long a shutdown waits for what clients are still being told. */
 const CLOSE_MS_MAX = 5_000;
@@ -11,6 +12,7 @@ export class Gateway {
   readonly #parts: GatewayParts;
   readonly #connections = new Set<Connection>();
   readonly #background = new Set<Promise<void>>();
+  readonly #shutdown = new Shutdown();
 
   constructor(parts: GatewayParts) {
     this.#parts = parts;
@@ -23,7 +25,7 @@ export class Gateway {
       return new Client(
         this.#parts,
         own,
-        (work) => this.#add(work),
+        { background: (work) => this.#add(work), shutdown: this.#shutdown },
         () => this.#connections.delete(connection),
       );
     });
@@ -31,16 +33,31 @@ export class Gateway {
     return connection;
   }
 
-  /** Sends all clients away, and resolves when nothing is left to do for them. */
+  /**
+   * Hands out nothing more, finishes what clients have asked for and tells them, and sends them away.
+   * Resolves when nothing is left to do for them.
+   */
   async close(): Promise<void> {
+    this.#shutdown.begin();
+    await this.#finish();
     for (const connection of this.#connections) {
       connection.close({
         condition: 'amqp:connection:forced',
         description: 'The service is stopping; connect again.',
       });
     }
-    const enough = new Promise((resolve) => setTimeout(resolve, CLOSE_MS_MAX).unref());
-    await Promise.race([Promise.all(this.#background), enough]);
+    await this.#finish();
+  }
+
+  /** Waits for what is under way, and for what comes of it, though not for ever. */
+  async #finish(): Promise<void> {
+    const deadline = performance.now() + CLOSE_MS_MAX;
+    while (this.#background.size > 0) {
+      const left = deadline - performance.now();
+      if (left <= 0) return;
+      const enough = new Promise((resolve) => setTimeout(resolve, left).unref());
+      await Promise.race([Promise.all(this.#background), enough]);
+    }
   }
 
   #add(work: () => Promise<void>): void {

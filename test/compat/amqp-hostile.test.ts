@@ -167,7 +167,7 @@ describe('hostile AMQP clients', () => {
       encodeFrame('amqp', 0, writePerformative(attach(0, 'sender', 'q'))),
       encodeFrame('amqp', 0, writePerformative({ kind: 'transfer', handle: 0, deliveryId: 0 })),
     ];
-    for (let round = 0; round < 300; round++) {
+    for (let round = 0; round < 2000; round++) {
       const client = new RawAmqp(namespace.port);
       const [kind = 0, place = 0, byte = 0] = random(3);
       if (kind % 3 === 0) client.write(random(1 + place));

@@ -210,4 +210,23 @@ withEachBus('settling', (bus) => {
     assert.equal((await receiveOne(receiver)).body, 'b');
     await receiver.completeMessage(a);
   });
+
+  if (bus.isBeta) {
+    test('messages are deleted without being received', async () => {
+      const { sender, receiver } = await newQueue(bus);
+      await sender.sendMessages(bodies('a', 'b', 'c'));
+      const deleting = receiver as unknown as {
+        deleteMessages(options: { maxMessageCount: number }): Promise<number>;
+        purgeMessages(): Promise<number>;
+      };
+      assert.equal(await deleting.deleteMessages({ maxMessageCount: 2 }), 2);
+      const left = await receiver.peekMessages(5);
+      assert.deepEqual(
+        left.map(({ body }) => body),
+        ['c'],
+      );
+      assert.equal(await deleting.purgeMessages(), 1);
+      assert.deepEqual(await receiver.peekMessages(5), []);
+    });
+  }
 });
