@@ -75,9 +75,7 @@ export abstract class Link {
   /** Answers the attach with no terminus of ours, which announces the detach that follows. */
   refuse(error: ErrorInfo): void {
     if (this.#state !== 'asked') return;
-    const { source, target } = this.asked;
-    const kept = this.asked.role === 'receiver' ? { target } : { source };
-    this.#attach(kept as Acceptance);
+    this.#attachWithoutTerminus();
     this.#state = 'open';
     this.detach(error);
   }
@@ -93,12 +91,15 @@ export abstract class Link {
   /** The peer ended the link, or answers that we did. */
   detachedByPeer(): void {
     const before = this.#state;
+    if (before === 'ended') return;
     this.#state = 'ended';
     const answer = () => {
       this.host.forget(this.asked.handle);
-      if (before === 'open') this.#sendDetach();
+      // Who goes away before our attach still gets both.
+      if (before === 'asked') this.#attachWithoutTerminus();
+      if (before !== 'detached') this.#sendDetach();
     };
-    if (before === 'detached' || before === 'ended') answer();
+    if (before === 'detached') answer();
     else void Promise.resolve(this.#onEnd()).finally(answer);
   }
 
@@ -116,6 +117,12 @@ export abstract class Link {
       closed: true,
       ...(error === undefined ? {} : { error }),
     });
+  }
+
+  #attachWithoutTerminus(): void {
+    const { role, source, target } = this.asked;
+    if (role === 'receiver') this.#attach(target === undefined ? {} : { target });
+    else this.#attach(source === undefined ? {} : { source });
   }
 
   #attach(acceptance: Acceptance): void {

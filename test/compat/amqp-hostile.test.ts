@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { encodeFrame, protocolHeader } from '../../amqp/wire/frames.ts';
 import type { Performative } from '../../amqp/wire/performatives.ts';
-import { described, list, str, ubyte } from '../../amqp/wire/value.ts';
+import { described, list, mapOf, NULL, str, symbol, ubyte } from '../../amqp/wire/value.ts';
 import { writePerformative } from '../../amqp/wire/write-performative.ts';
 import { RawAmqp } from '../support/raw-amqp.ts';
+import { ROOT_KEY } from '../support/start-broker.ts';
+import { administrationOf } from './admin-clients.ts';
 import { startNamespace, type TestNamespace } from './start-namespace.ts';
 
 const attach = (handle: number, role: 'sender' | 'receiver', address: string): Performative => ({
@@ -101,6 +103,27 @@ describe('hostile AMQP clients', () => {
     const startedAt = Date.now();
     await client.hear('end');
     assert.ok(Date.now() - startedAt < 2000);
+    client.destroy();
+  });
+
+  test('who goes away before the answer hears the end all the same', async () => {
+    await administrationOf(namespace.connectionString).createQueue('waits', {
+      requiresSession: true,
+    });
+    const client = RawAmqp.authenticated(namespace.port, 'RootManageSharedAccessKey', ROOT_KEY);
+    const filter = mapOf({ 'com.microsoft:session-filter': NULL }, symbol);
+    const nothing = Array.from({ length: 6 }, () => NULL);
+    client.say({
+      ...attach(3, 'receiver', 'waits'),
+      source: described(0x28n, list([str('waits'), ...nothing, filter])),
+    } as Performative);
+    // Long enough for the wait for a session to have begun, or not: either must do.
+    await new Promise(setImmediate);
+    client.say({ kind: 'detach', handle: 3, closed: true });
+    await client.hear('attach');
+    assert.equal((await client.hear('detach')).error, undefined);
+    client.say(attach(3, 'receiver', '$cbs'));
+    await client.hear('attach');
     client.destroy();
   });
 
