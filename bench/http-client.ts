@@ -63,10 +63,20 @@ export class BenchClient {
     await this.#create(name, 'QueueDescription', `${LONG_LOCKS}${limit}`);
   }
 
-  /** The same, with partitions. */
-  async createPartitionedQueue(name: string): Promise<void> {
-    const settings = `${LONG_LOCKS}<EnablePartitioning>true</EnablePartitioning>`;
-    await this.#create(name, 'QueueDescription', settings);
+  /** The same, with one more setting, in ATOM. */
+  async createQueueWith(name: string, setting: string): Promise<void> {
+    await this.#create(name, 'QueueDescription', `${LONG_LOCKS}${setting}`);
+  }
+
+  /** Any call; returns the answer's text. Fails where that has another status. */
+  async call(
+    expected: number,
+    method: string,
+    path: string,
+    request: Partial<Prepared> = {},
+  ): Promise<string> {
+    const { bytes } = await this.#call(expected, { method, path, ...request });
+    return String(bytes);
   }
 
   /** Creates a topic that does not fill up during any measurement. */

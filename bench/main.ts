@@ -6,6 +6,7 @@ import { startEngine } from '../local/engine.ts';
 import { StartupError } from '../local/startup-error.ts';
 import { type BodySet, corpusBodies, standardBodies, topicBodies } from './bodies.ts';
 import { type CountingNamespace, startCounting } from './counted-units.ts';
+import { countFeatures, type FeatureRow, printFeatures } from './feature-units.ts';
 import { measureFilters } from './filter-speed.ts';
 import { printScale } from './partition-report.ts';
 import { measureScale, type ScaleRow } from './partition-scale.ts';
@@ -111,6 +112,7 @@ async function run(options: ReturnType<typeof parseOptions>): Promise<void> {
     options: process.argv.slice(2).map(withoutDirectory),
     ...measured,
     scale: counted.scale,
+    features: counted.features,
     filters,
   });
   if (quick) return;
@@ -145,6 +147,7 @@ interface Counted {
   readonly rows: readonly CountedRow[];
   readonly topics: readonly CountedTopicRow[];
   readonly scale: readonly ScaleRow[];
+  readonly features: readonly FeatureRow[];
 }
 
 /** Counts units in this process, alone with an engine of its own. */
@@ -165,10 +168,12 @@ async function countAll(
     }
     const topics: CountedTopicRow[] = [];
     for (const size of sizes) topics.push(...(await countTopics(counting, size)));
+    const features = await countFeatures(counting);
+    console.log(printFeatures(features));
     await counting.stop();
     console.log('Counting units by item collection');
     const scale = await measureScale(engine.endpoint);
-    return { rows, topics, scale, engineName: engine.name };
+    return { rows, topics, scale, features, engineName: engine.name };
   } finally {
     await engine.stop();
   }

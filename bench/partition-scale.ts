@@ -52,7 +52,8 @@ async function measure(
   isPartitioned: boolean,
 ): Promise<ScaleRow> {
   const queue = `scale-${randomBytes(6).toString('hex')}`;
-  if (isPartitioned) await http.createPartitionedQueue(queue);
+  if (isPartitioned)
+    await http.createQueueWith(queue, '<EnablePartitioning>true</EnablePartitioning>');
   else await http.createQueue(queue, undefined);
   const [{ bodies } = { bodies: [] }] = standardBodies();
   const call = prepareSend(cycle(bodies, batch), batch > 1);

@@ -1,5 +1,6 @@
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { type Costs, OPERATIONS, type OperationCost } from './counted-units.ts';
+import { type FeatureRow, printFeatures } from './feature-units.ts';
 import type { FilterRate } from './filter-speed.ts';
 import { type Cells, rounded, short, table } from './markdown.ts';
 import { printScale } from './partition-report.ts';
@@ -30,6 +31,7 @@ export interface Report {
   readonly rows: readonly Row[];
   readonly topics: readonly TopicRow[];
   readonly scale: readonly ScaleRow[];
+  readonly features: readonly FeatureRow[];
   readonly filters: readonly FilterRate[];
 }
 
@@ -45,7 +47,7 @@ const EXAMPLE = { ms: 10, megabytes: 512 };
 
 /** The whole report as Markdown. */
 export function printReport(report: Report): string {
-  const { engine, load, options, rows, topics, scale, filters } = report;
+  const { engine, load, options, rows, topics, scale, features, filters } = report;
   return `# Results of the benchmark
 
 Written by \`${['npm run bench', ...(options.length > 0 ? ['--', ...options] : [])].join(' ')}\`; do not edit.
@@ -78,6 +80,7 @@ ${table(RATE_TITLES, rows.map(rateLine))}
 
 ${printTopics(topics)}
 ${printScale(scale)}
+${printFeatures(features)}
 ${printFilters(filters)}`;
 }
 

@@ -201,7 +201,7 @@ function escapeXml(text: string): string {
 /** JSON to those who ask for it, and on calls that are ours and speak JSON anyway. */
 function wantsJson(c: Context): boolean {
   const { path } = c.req;
-  if (/\/\$[^/]+$/.test(path) && path.includes('/messages/')) return true;
+  if (/\/\$[^/]+$/.test(path) && /\/(?:messages|sessions)\//.test(path)) return true;
   if (/^\/\$transactions\/?$/i.test(path)) return true;
   if (c.req.method === 'GET' && /.\/messages$/.test(path)) return true;
   if (path.endsWith('/messages/head')) {
@@ -218,9 +218,9 @@ function wantsJson(c: Context): boolean {
   return preferred === 'application/json';
 }
 
-/** The address for the tracking text: what stands before `/messages`, as it was sent. */
+/** The address for the tracking text: what stands before `/messages` or `/sessions`, as it was sent. */
 function addressed(c: Context): string {
-  const [entity = ''] = c.req.path.slice(1).split(/\/messages(?:\/|$)/i);
+  const [entity = ''] = c.req.path.slice(1).split(/\/messages(?:\/|$)|\/sessions\/\$/i);
   return entity.slice(0, 300);
 }
 

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { startBroker } from '../support/start-broker.ts';
+import { expectStatus } from '../support/test-broker.ts';
 import { isoInstant } from './queue.ts';
 import { drain, inSession, lockOne, PLACES, settleAll, startSessions } from './session-scene.ts';
 
@@ -111,4 +113,12 @@ test('bad pages of a list are refused', async (t) => {
     assert.equal(answer.status, 400, query);
     assert.equal(answer.headers.get('x-dynabus-error'), 'ArgumentError');
   }
+});
+
+test('a refusal of a call about sessions is JSON, and names the entity it is about', async (t) => {
+  const broker = await startBroker(t);
+  expectStatus(await broker.createQueue('plain'), 201);
+  const answer = await broker.request('POST', 'plain/sessions/$accept?sessionId=a');
+  assert.equal(answer.status, 400);
+  assert.equal(answer.json<{ error: { code: string } }>().error.code, 'InvalidOperation');
 });

@@ -222,3 +222,26 @@ test('an accept that looked too early does not forget a session into which somet
   here.endLocks();
   assert.deepEqual(await drain(await here.nextIs('a')), ['1']);
 });
+
+test('who clears away a session that ran out leaves it to a holder whose renewal came just in time', async (t) => {
+  const [here, there, pauses] = await startTwo(t);
+  const renewing = startPauses();
+  t.after(() => renewing.client.destroy());
+  const third = await startBroker(t, { beside: here.broker, client: renewing.client });
+  const session = await here.accept('a');
+  const ofSession = ({ collection }: { collection: string }) => collection.endsWith('.0k');
+  const renewal = renewing.pauseNext((r) => r.command === 'UpdateItemCommand' && ofSession(r));
+  here.advance({ seconds: 30 });
+  const renewed = through(new SessionScene(third, QUEUE), session).renew();
+  await renewal.reached;
+  here.advance({ seconds: 30 });
+  const clearing = pauses.pauseNext((r) => r.command === 'DeleteItemCommand' && ofSession(r));
+  const accepted = acceptNext(there.broker, there.path);
+  await clearing.reached;
+  renewal.goOn();
+  await renewed;
+  clearing.goOn();
+  assert.equal(await accepted, undefined);
+  assert.equal((await here.acceptRaw('a')).status, 409);
+  await session.renew();
+});

@@ -245,12 +245,19 @@ async function leave(
   await strikeOff(context, listing);
   if (known.state !== undefined || !(await isBare(context, session))) return;
   if (known.lock === undefined && known.released.length === 0) return;
-  const token = known.lock?.token;
-  await context.table.delete(sessionKey(session), {
-    ConditionExpression:
-      token === undefined
-        ? 'attribute_not_exists(k) AND attribute_not_exists(w)'
-        : 'k = :token AND attribute_not_exists(w)',
-    ...(token === undefined ? {} : { ExpressionAttributeValues: { ':token': { B: token } } }),
-  });
+  await context.table.delete(sessionKey(session), asSeen(known.lock));
+}
+
+/** The condition that nobody has taken, renewed or set anything in a session since it was read. */
+function asSeen(lock: SessionLock | undefined) {
+  const isStateless = 'attribute_not_exists(w)';
+  if (lock === undefined)
+    return { ConditionExpression: `attribute_not_exists(k) AND ${isStateless}` };
+  return {
+    ConditionExpression: `k = :token AND u = :until AND ${isStateless}`,
+    ExpressionAttributeValues: {
+      ':token': { B: lock.token },
+      ':until': { N: String(lock.lockedUntil) },
+    },
+  };
 }
