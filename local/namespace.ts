@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { Gateway } from '../amqp/service/gateway.ts';
 import { compose } from '../lambdas/http/compose.ts';
+import { obtainCertificate } from './certificate.ts';
 import { withClockRoutes } from './clock-routes.ts';
 import { createDynamoClient } from './dynamo-client.ts';
 import type { Engine } from './engine.ts';
@@ -8,6 +10,7 @@ import type { Options } from './options.ts';
 import { startServer } from './server.ts';
 import { startSweeping } from './sweeping.ts';
 import { ensureTables, LOCAL_TABLES } from './tables.ts';
+import { listenOnUsualPorts } from './usual-ports.ts';
 import { ROOT_KEY } from './welcome.ts';
 
 const NAMESPACE = 'dynabus';
@@ -22,7 +25,7 @@ export interface LocalNamespace {
   stop(): Promise<void>;
 }
 
-export interface NamespaceOptions extends Pick<Options, 'host' | 'port' | 'tier'> {
+export interface NamespaceOptions extends Pick<Options, 'host' | 'port' | 'tier' | 'certificate'> {
   /** Told what is being done, a line a step. */
   readonly say: (step: string) => void;
   readonly reportError: (error: unknown) => void;
@@ -31,7 +34,7 @@ export interface NamespaceOptions extends Pick<Options, 'host' | 'port' | 'tier'
 /** Serves a namespace whose data an engine keeps. Throws StartupError. */
 export async function serveNamespace(
   engine: Engine,
-  { host, port, tier, say, reportError }: NamespaceOptions,
+  { host, port, tier, certificate: file, say, reportError }: NamespaceOptions,
 ): Promise<LocalNamespace> {
   const client = createDynamoClient(engine.endpoint, engine);
   await ensureTables(client, LOCAL_TABLES);
@@ -52,14 +55,28 @@ export async function serveNamespace(
   clock.onMove(() => composition.wake());
   const sweeping = startSweeping(() => composition.sweep(), SWEEP_EVERY_MS, reportError);
   const app = withClockRoutes(composition.app, clock, () => sweeping.now());
-  const server = await startServer({ app, host, port });
-  say(`Listening on ${server.url}`);
+  const gateway = new Gateway({ ...composition.parts, reportFault: reportError });
+  // Made at once where it is kept, so that clients can be given it before they connect.
+  const kept = file === undefined ? undefined : obtainCertificate(file, Date.now());
+  const server = await startServer({
+    app,
+    gateway,
+    ...(kept === undefined ? {} : { certificate: () => kept }),
+    host,
+    port,
+  });
+  // Who asked for any port at all has no wish for these.
+  const usual = port === 0 ? undefined : await listenOnUsualPorts(host, server.serve);
+  const also = usual?.ports.length ? `, for AMQP on ${usual.ports.join(' and ')} too` : '';
+  say(`Listening on ${server.url}${also}`);
 
   return {
     url: server.url,
     stop: async () => {
       // First no new requests; then those that only wait are let go, and the rest finish.
+      usual?.close();
       const closed = server.close();
+      await gateway.close();
       await sweeping.stop();
       await composition.close();
       await closed;

@@ -12,6 +12,8 @@ export interface Options {
   readonly dataDirectory: string | undefined;
   readonly engine: string | undefined;
   readonly tier: Tier;
+  /** A file that keeps the certificate for TLS clients, and its key. */
+  readonly certificate: string | undefined;
   readonly quiet: boolean;
   readonly help: boolean;
 }
@@ -25,6 +27,7 @@ A service bus namespace on this machine.
   --data DIR     keep the data there; without it everything is forgotten at the end
   --engine NAME  ${ENGINE_KINDS.join(' or ')}; without it the first that can run here
   --tier TIER    ${TIERS.map((tier) => tier.toLowerCase()).join(', ')}: what entities may be like (standard)
+  --certificate FILE  keep the certificate for TLS clients and its key there, and use it again
   --quiet        print the endpoint only
   --help         print this
 
@@ -37,13 +40,14 @@ export class UsageError extends Error {}
 
 /** Reads the command line. Throws UsageError, and StartupError for a value that cannot be used. */
 export function parseOptions(argv: readonly string[]): Options {
-  const { port, host, data, engine, tier, quiet, help } = parse(argv);
+  const { port, host, data, engine, tier, certificate, quiet, help } = parse(argv);
   return {
     host,
     port: parsePort(port),
     dataDirectory: data,
     engine,
     tier: parseTier(tier),
+    certificate,
     quiet,
     help,
   };
@@ -59,6 +63,7 @@ function parse(argv: readonly string[]) {
         data: { type: 'string' },
         engine: { type: 'string' },
         tier: { type: 'string', default: 'Standard' },
+        certificate: { type: 'string' },
         quiet: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },

@@ -1,7 +1,12 @@
 import type { Server } from 'node:http';
-import { createServer, type Server as NetServer } from 'node:net';
+import { createServer, type Server as NetServer, type Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { createAdaptorServer } from '@hono/node-server';
+import type { Gateway } from '../amqp/service/gateway.ts';
+import { serveAmqp } from './amqp-socket.ts';
+import { serveWebSockets } from './amqp-websocket.ts';
+import { type Certificate, obtainCertificate } from './certificate.ts';
+import { Protocols } from './protocols.ts';
 import { StartupError } from './startup-error.ts';
 
 /** Longer than clients and proxies keep an idle connection: they, not we, should be first to close. */
@@ -16,6 +21,10 @@ export interface WebApp {
 
 export interface ServerOptions {
   readonly app: WebApp;
+  /** Serves the clients that speak AMQP, on the same port; without it there is HTTP only. */
+  readonly gateway?: Gateway;
+  /** What TLS clients are shown; made for the occasion where nothing is said. */
+  readonly certificate?: () => Certificate;
   readonly host: string;
   /** 0 = any free one. */
   readonly port: number;
@@ -26,6 +35,8 @@ export interface LocalServer {
   /** Where a client on this machine reaches it, without a slash at the end. */
   readonly url: string;
   readonly port: number;
+  /** Serves a connection that came in elsewhere. */
+  serve(socket: Socket): void;
   /**
    * Stops accepting, closes idle connections and lets requests finish, for five seconds at most.
    * Resolves once all connections are closed.
@@ -33,8 +44,14 @@ export interface LocalServer {
   close(): Promise<void>;
 }
 
-/** Serves an app on node:http. Throws StartupError where the address cannot be had. */
-export async function startServer({ app, host, port }: ServerOptions): Promise<LocalServer> {
+/** Serves an app on node:http, and AMQP beside it. Throws StartupError where the address cannot be had. */
+export async function startServer({
+  app,
+  gateway,
+  certificate = () => obtainCertificate(undefined, Date.now()),
+  host,
+  port,
+}: ServerOptions): Promise<LocalServer> {
   const server = createAdaptorServer({
     fetch: async (request, bindings) => {
       const response = await app.fetch(request, bindings);
@@ -43,12 +60,16 @@ export async function startServer({ app, host, port }: ServerOptions): Promise<L
     },
     serverOptions: { keepAliveTimeout: KEEP_ALIVE_MS },
   }) as Server;
+  if (gateway !== undefined) serveAmqpToo(server, gateway, certificate);
   await listen(server, host, port);
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('A TCP server has a port.');
   return {
     url: `http://${nameOf(host)}:${address.port}`,
     port: address.port,
+    serve: (socket) => {
+      server.emit('connection', socket);
+    },
     close: () => close(server),
   };
 }
@@ -61,6 +82,25 @@ export async function requireFreePort(host: string, port: number): Promise<void>
   const probe = createServer();
   await listen(probe, host, port);
   await new Promise((resolve) => probe.close(resolve));
+}
+
+/** Puts a look at the first bytes before the HTTP server's own reading. */
+function serveAmqpToo(
+  server: Server,
+  gateway: Gateway,
+  certificate: NonNullable<ServerOptions['certificate']>,
+): void {
+  const serveHttp = server.listeners('connection');
+  server.removeAllListeners('connection');
+  const protocols = new Protocols({
+    amqp: (socket) => serveAmqp(gateway, socket),
+    http: (socket) => {
+      for (const serve of serveHttp) serve.call(server, socket);
+    },
+    certificate,
+  });
+  server.on('connection', (socket: Socket) => protocols.serve(socket));
+  serveWebSockets(server, gateway);
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Hono } from 'hono';
 import { Management } from '../../shared/broker/management.ts';
+import type { RuleManagement } from '../../shared/broker/management-rules.ts';
 import { DynamoRuleStore } from '../../shared/storage/rule-store.ts';
 import { contractRoutes } from '../contract/app.ts';
 import { manageRoutes } from '../manage/app.ts';
@@ -9,12 +10,15 @@ import { settleRoutes } from '../settle/app.ts';
 import { runtimeApp } from './app.ts';
 import { type ComposeSettings, composeParts } from './compose-parts.ts';
 import { sweepOf } from './compose-sweep.ts';
+import type { HttpParts } from './parts.ts';
 
 export type { ComposeSettings } from './compose-parts.ts';
 
 /** A whole namespace: every route, and the sweep. */
 export interface Composition {
   readonly app: Hono;
+  /** What a transport beside HTTP is built from. */
+  readonly parts: HttpParts & { readonly rules: RuleManagement };
   /** One run of the sweep. */
   sweep(): Promise<void>;
   /** Lets go of receives that wait, because the clock was moved or the server ends. */
@@ -48,6 +52,7 @@ export function compose(settings: ComposeSettings): Composition {
   );
   return {
     app,
+    parts: { ...parts, rules: management.rules },
     sweep: sweepOf(parts, settings),
     wake: () => parts.signals.signalAll(),
     idle: () => parts.background.settled(),

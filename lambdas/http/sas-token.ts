@@ -27,6 +27,15 @@ const SCHEME = /^SharedAccessSignature\s+/i;
 /** Names under which a laptop calls itself; a token made for one of them is good for the others. */
 const LOCAL_HOST = /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|\[::1\]|0\.0\.0\.0)$/;
 
+/** What a token is to be good for. */
+export interface Resource {
+  /** The host as the client named it. */
+  readonly host: string;
+  /** The host as we know it; behind a gateway the gateway's. */
+  readonly ownHost: string;
+  readonly pathname: string;
+}
+
 /**
  * Throws Unauthenticated, with the subcodes 40102 to 40106, unless the token of a request is good
  * for one of these rights. `path` is the entity it addresses; without one only the rules of the
@@ -38,25 +47,37 @@ export async function requireSasToken(
   path: EntityPath | undefined,
   rights: readonly AccessRight[],
 ): Promise<void> {
-  const token = parseSasToken(request.headers.get('authorization'));
+  const text = request.headers.get('authorization');
+  await requireSasTokenFor(parts, text, resourceOf(request), path, rights);
+}
+
+/** The same for a token that came without a request. */
+export async function requireSasTokenFor(
+  parts: AuthParts,
+  text: string | null,
+  resource: Resource,
+  path: EntityPath | undefined,
+  rights: readonly AccessRight[],
+): Promise<void> {
+  const token = parseSasToken(text);
   requireNotExpired(token, parts.clock.now());
-  requireAudience(token, request);
+  requireAudience(token, resource);
   const rules = await signingRules(parts, token, path);
   if (rules.length === 0) {
     throw refusal('40103', 'InvalidSignature: The token has an invalid signature.');
   }
-  requireRights(request, rules, rights);
+  requireRights(textOf(resource), rules, rights);
 }
 
 function requireRights(
-  request: Request,
+  resource: string,
   rules: readonly AuthorizationRule[],
   rights: readonly AccessRight[],
 ): void {
   if (rules.some((rule) => rights.some((right) => rule.rights.includes(right)))) return;
   throw new BrokerError(
     'Unauthenticated',
-    `Unauthorized access. '${rights.join("' or '")}' claim(s) are required to perform this operation. Resource: '${resourceOf(request)}'.`,
+    `Unauthorized access. '${rights.join("' or '")}' claim(s) are required to perform this operation. Resource: '${resource}'.`,
   );
 }
 
@@ -72,7 +93,7 @@ export async function requireLikelyToken(
   const token = parseSasToken(request.headers.get('authorization'));
   requireNotExpired(token, parts.clock.now());
   const rules = await signingRules(parts, token, undefined);
-  if (rules.length > 0) requireRights(request, rules, rights);
+  if (rules.length > 0) requireRights(textOf(resourceOf(request)), rules, rights);
 }
 
 /** What a token is made of. */
@@ -155,21 +176,19 @@ function requireNotExpired(token: SasToken, now: number): void {
  * laptop by several names, hence the rule for hosts: the one the client used, or where that is a
  * local one, any local one. Scheme, port and query do not count, nor does case.
  */
-function requireAudience(token: SasToken, request: Request): void {
+function requireAudience(token: SasToken, resource: Resource): void {
   const [audienceHost, audiencePath] = splitAddress(token.audience);
-  const url = new URL(request.url);
-  const [requestHost] = splitAddress(request.headers.get('host') ?? url.host);
-  // The header is the client's word; behind a gateway the address is the gateway's, so it counts too.
+  const [requestHost] = splitAddress(resource.host);
   const hostFits = LOCAL_HOST.test(audienceHost)
-    ? LOCAL_HOST.test(requestHost) && LOCAL_HOST.test(splitAddress(url.host)[0])
+    ? LOCAL_HOST.test(requestHost) && LOCAL_HOST.test(splitAddress(resource.ownHost)[0])
     : audienceHost === requestHost;
-  const pathFits = `${comparablePath(url.pathname)}/`.startsWith(
+  const pathFits = `${comparablePath(resource.pathname)}/`.startsWith(
     `${comparablePath(audiencePath)}/`,
   );
   if (hostFits && pathFits) return;
   throw refusal(
     '40104',
-    `InvalidAudience: The token is for '${token.audience.slice(0, 300)}', which does not cover '${resourceOf(request)}'.`,
+    `InvalidAudience: The token is for '${token.audience.slice(0, 300)}', which does not cover '${textOf(resource)}'.`,
   );
 }
 
@@ -226,10 +245,14 @@ function signed(rule: AuthorizationRule, token: SasToken): boolean {
   });
 }
 
-const resourceOf = (request: Request): string => {
-  const { host, pathname } = new URL(request.url);
-  return `sb://${host}${pathname}`.toLowerCase();
-};
+function resourceOf(request: Request): Resource {
+  const { host: ownHost, pathname } = new URL(request.url);
+  // The header is the client's word; behind a gateway the address is the gateway's, so it counts too.
+  return { host: request.headers.get('host') ?? ownHost, ownHost, pathname };
+}
+
+const textOf = ({ ownHost, pathname }: Resource): string =>
+  `sb://${ownHost}${pathname}`.toLowerCase();
 
 const malformed = (why: string, cause?: unknown): BrokerError =>
   refusal('40105', `MalformedToken: The token is malformed: ${why}.`, cause);

@@ -127,6 +127,8 @@ export interface AcceptOptions {
   readonly sessionId?: string;
   /** How long to wait for a session that can be had, ms. Who names one does not wait. */
   readonly waitMs: number;
+  /** Ends the wait. */
+  readonly signal?: AbortSignal;
 }
 
 export interface ListSessionsOptions {
@@ -172,6 +174,8 @@ export interface ReceiveOptions {
   readonly maxMessages: number;
   /** How long to wait for a first message, ms; 0 = answer at once. */
   readonly waitMs: number;
+  /** Ends the wait with nothing. */
+  readonly signal?: AbortSignal;
   /** Needed where messages lie by session. */
   readonly session?: SessionHandle;
 }

@@ -24,6 +24,7 @@ import type {
 } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
 import { forwardTopicDue, sendOn } from './forward-pending.ts';
+import { arrivalOr } from './give-up.ts';
 import { mayDeadLetter, noDelayInSession, requireAction } from './settlement-rules.ts';
 
 /** What is done to messages inside a session. */
@@ -80,6 +81,7 @@ export async function receiveInSession(
 ): Promise<readonly ReceivedMessage[]> {
   const deadline = parts.monotonicNow() + options.waitMs;
   for (;;) {
+    if (options.signal?.aborted) return [];
     const entity = await findReceivable(parts, path);
     requireReceivable(entity);
     requireSessionFits(entity, path, session.sessionId);
@@ -101,7 +103,7 @@ export async function receiveInSession(
       arrival?.cancel();
       return messages;
     }
-    await arrival.done;
+    await arrivalOr(options.signal, arrival);
   }
 }
 

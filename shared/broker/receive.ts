@@ -6,6 +6,7 @@ import type { ReceivedMessage, ReceiveOptions } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
 import { sendOn } from './forward-pending.ts';
 import { Gathering } from './gather.ts';
+import { arrivalOr } from './give-up.ts';
 import { receiveInSession, requireSessionFits } from './in-session.ts';
 import { settleLapsed } from './settle-lapsed.ts';
 
@@ -24,6 +25,7 @@ export async function receive(
   const gathering = new Gathering(parts, path, options);
   let lookAgainAt = 0;
   for (let looks = 0; ; looks++) {
+    if (options.signal?.aborted) return [];
     // Asked again after each wait: the entity may have been changed, disabled or deleted meanwhile.
     const entity = await findReceivable(parts, path);
     requireReceivable(entity);
@@ -48,6 +50,6 @@ export async function receive(
       arrival?.cancel();
       return messages;
     }
-    await arrival.done;
+    await arrivalOr(options.signal, arrival);
   }
 }

@@ -14,6 +14,7 @@ import { findReceivable, requireReceivable } from './addressed.ts';
 import type { AcceptOptions, ListSessionsOptions, SessionHandle, SessionLock } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
 import { forwardTopicDue } from './forward-pending.ts';
+import { arrivalOr } from './give-up.ts';
 import { requireSessionFits, sessionLog } from './in-session.ts';
 import type { AcceptedSession } from './session-ports.ts';
 
@@ -23,9 +24,9 @@ import type { AcceptedSession } from './session-ports.ts';
 export async function acceptSession(
   parts: BrokerParts,
   path: EntityPath,
-  { sessionId, waitMs }: AcceptOptions,
+  { sessionId, waitMs, signal }: AcceptOptions,
 ): Promise<SessionLock | undefined> {
-  if (sessionId === undefined) return await acceptNext(parts, path, waitMs);
+  if (sessionId === undefined) return await acceptNext(parts, path, waitMs, signal);
   const entity = await findReceivable(parts, path);
   requireReceivable(entity);
   requireSessionFits(entity, path, sessionId);
@@ -39,9 +40,11 @@ async function acceptNext(
   parts: BrokerParts,
   path: EntityPath,
   waitMs: number,
+  signal: AbortSignal | undefined,
 ): Promise<SessionLock | undefined> {
   const deadline = parts.monotonicNow() + waitMs;
   for (;;) {
+    if (signal?.aborted) return undefined;
     // Asked again after each wait: the entity may have been changed, disabled or deleted meanwhile.
     const entity = await findReceivable(parts, path);
     requireReceivable(entity);
@@ -55,7 +58,7 @@ async function acceptNext(
       arrival?.cancel();
       return accepted && shown(accepted);
     }
-    await arrival.done;
+    await arrivalOr(signal, arrival);
   }
 }
 

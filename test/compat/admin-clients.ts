@@ -17,6 +17,11 @@ const VERSIONS: Readonly<Record<string, (connectionString: string) => Administra
   '7.9.5': (connectionString) => overPlainHttp(new StableClient(connectionString, OPTIONS)),
 };
 
+/** A client of a namespace, for suites that are about something else. */
+export function administrationOf(connectionString: string): AdministrationClient {
+  return new BetaClient(connectionString, OPTIONS);
+}
+
 /** This version knows only https; its pipeline is public, so one policy is enough (captures §1). */
 function overPlainHttp(client: StableClient): StableClient {
   client.pipeline.addPolicy(

@@ -1,20 +1,29 @@
 import { randomBytes } from 'node:crypto';
+import { Gateway } from '../../amqp/service/gateway.ts';
 import { compose } from '../../lambdas/http/compose.ts';
-import { startServer } from '../../local/server.ts';
+import { reportFault } from '../../lambdas/http/report-fault.ts';
+import { type ServerOptions, startServer } from '../../local/server.ts';
 import { ensureTables } from '../../local/tables.ts';
+import { UnitMeter } from '../../shared/storage/unit-meter.ts';
 import { engineClient, ROOT_KEY, TABLES } from '../support/start-broker.ts';
 
 /** A namespace that answers on this machine, empty at first. */
 export interface TestNamespace {
   /** As the official clients take it, with the root key. */
   readonly connectionString: string;
+  readonly port: number;
+  /** Counts what the clients cost. */
+  readonly meter: UnitMeter;
   stop(): Promise<void>;
 }
 
 /** Starts one. The only place that knows what the clients are tried against. */
-export async function startNamespace(): Promise<TestNamespace> {
+export async function startNamespace(
+  options: Pick<ServerOptions, 'certificate'> = {},
+): Promise<TestNamespace> {
   const client = engineClient();
   await ensureTables(client, TABLES);
+  const meter = new UnitMeter();
   const composition = compose({
     client,
     tables: TABLES,
@@ -24,12 +33,23 @@ export async function startNamespace(): Promise<TestNamespace> {
     rootKey: ROOT_KEY,
     soleProcess: true,
     receiveWaitMsMax: 0,
+    meter,
   });
-  const server = await startServer({ app: composition.app, host: '127.0.0.1', port: 0 });
+  const gateway = new Gateway({ ...composition.parts, reportFault });
+  const server = await startServer({
+    app: composition.app,
+    gateway,
+    host: '127.0.0.1',
+    port: 0,
+    ...options,
+  });
   return {
+    port: server.port,
+    meter,
     connectionString: `Endpoint=sb://localhost:${server.port};SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=${ROOT_KEY};UseDevelopmentEmulator=true;`,
     stop: async () => {
       const closed = server.close();
+      await gateway.close();
       await composition.close();
       await closed;
       client.destroy();

@@ -1,7 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { Gateway } from '../../amqp/service/gateway.ts';
 import { type ComposeSettings, type Composition, compose } from '../../lambdas/http/compose.ts';
+import { reportFault } from '../../lambdas/http/report-fault.ts';
 import { createDynamoClient } from '../../local/dynamo-client.ts';
 import { startServer } from '../../local/server.ts';
 import { ensureTables } from '../../local/tables.ts';
@@ -55,9 +57,11 @@ export async function startBroker(t: TestContext, options: StartOptions = {}): P
     meter,
   });
   clock.onMove(() => composition.wake());
-  const server = await startServer({ app: composition.app, host: '127.0.0.1', port: 0 });
+  const gateway = new Gateway({ ...composition.parts, reportFault });
+  const server = await startServer({ app: composition.app, gateway, host: '127.0.0.1', port: 0 });
   t.after(async () => {
     const closed = server.close();
+    await gateway.close();
     await composition.close();
     await closed;
     if (options.client === undefined) client.destroy();

@@ -47,7 +47,19 @@ const ROOMS: readonly Room[] = [
     may: /^(shared|lambdas\/http)\/(?!storage\/(?!table-schema))/,
     packages: new RegExp(`^(node:|${SDK}|hono|zod|fast-xml-parser$|aws-lambda$)`),
   })),
-  { files: /^local\//, may: /^shared\/|^lambdas\/(http\/|\w+\/app\.ts$)/, packages: /./ },
+  // The wire knows values and frames; the endpoint what to do with them; the rest knows the broker.
+  { files: /^amqp\/wire\// },
+  { files: /^amqp\/endpoint\//, may: /^amqp\/wire\// },
+  {
+    files: /^amqp\//,
+    may: /^shared\/(domain|filters|broker)\/|^lambdas\/http\/sas-token\.ts$/,
+    mayType: /^lambdas\/http\//,
+  },
+  {
+    files: /^local\//,
+    may: /^(shared|amqp)\/|^lambdas\/(http\/|\w+\/app\.ts$)/,
+    packages: /./,
+  },
   {
     files: /^cdk\//,
     may: /^shared\/storage\/table-schema\.ts$|^lambdas\/http\/(route-table|management-routes|session-routes|variables|access-kinds)\.ts$/,

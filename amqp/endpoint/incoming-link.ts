@@ -1,0 +1,142 @@
+import type { Flow, Transfer } from '../wire/performatives.ts';
+import type { DeliveryState } from '../wire/states.ts';
+import { AmqpError } from '../wire/wire-error.ts';
+import { Link } from './link.ts';
+
+/** Deliveries that a sender may have under way. */
+const CREDIT = 200;
+
+/** A message on its way to us. */
+export interface IncomingDelivery {
+  readonly id: number;
+  readonly format: number;
+  readonly payload: Uint8Array;
+  /** The sender does not want to know the outcome. */
+  readonly settled: boolean;
+  /** More came than the link allows; the payload is not there. */
+  readonly isTooLarge: boolean;
+  /** Set by the sender where the delivery belongs to a transaction. */
+  readonly state?: DeliveryState;
+}
+
+interface Partial {
+  readonly first: Transfer;
+  readonly id: number;
+  chunks: Uint8Array[];
+  length: number;
+  settled: boolean;
+}
+
+/** A link on which the peer sends. */
+export class IncomingLink extends Link {
+  #onDelivery: (delivery: IncomingDelivery) => void = () => {};
+  #partial: Partial | undefined;
+  #bytesMax = Number.POSITIVE_INFINITY;
+  #deliveryCount = 0;
+  #credit = 0;
+  /** Deliveries without an outcome yet. */
+  #open = 0;
+
+  /** What is called for each message; `bytesMax` bounds what is kept of one. */
+  onDelivery(listener: (delivery: IncomingDelivery) => void, bytesMax: number): void {
+    this.#onDelivery = listener;
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Lets the peer send. */
+  start(): void {
+    this.#deliveryCount = this.asked.initialDeliveryCount ?? 0;
+    this.#grant();
+  }
+
+  /** Tells the outcome of deliveries, which ends them. */
+  settle(deliveries: readonly IncomingDelivery[], state: DeliveryState): void {
+    this.#open -= deliveries.length;
+    if (!this.isOpen) return;
+    for (const { first, last } of runs(deliveries.filter(({ settled }) => !settled))) {
+      this.host.send({ kind: 'disposition', role: 'receiver', first, last, settled: true, state });
+    }
+    if (this.#credit <= CREDIT / 2) this.#grant();
+  }
+
+  transfer(transfer: Transfer, payload: Uint8Array): void {
+    // What was on its way when we detached is not wanted.
+    if (!this.isOpen) return;
+    if (transfer.aborted) {
+      this.#partial = undefined;
+      return;
+    }
+    this.#partial ??= begin(transfer);
+    const partial = this.#partial;
+    if (transfer.deliveryId !== undefined && transfer.deliveryId !== partial.id) {
+      throw new AmqpError('amqp:not-allowed', 'A delivery began before the one before it ended.');
+    }
+    partial.settled ||= transfer.settled === true;
+    partial.length += payload.byteLength;
+    if (partial.length > this.#bytesMax) partial.chunks = [];
+    else partial.chunks.push(payload);
+    if (transfer.more) return;
+    this.#partial = undefined;
+    this.#complete(partial);
+  }
+
+  flowed(flow: Flow): void {
+    if (flow.echo) this.#tell();
+  }
+
+  #complete({ first, id, chunks, length, settled }: Partial): void {
+    this.#credit--;
+    if (this.#credit < 0) {
+      throw new AmqpError(
+        'amqp:link:transfer-limit-exceeded',
+        'More messages were sent than the link has credit for.',
+      );
+    }
+    this.#deliveryCount = (this.#deliveryCount + 1) >>> 0;
+    this.#open++;
+    const [only] = chunks;
+    this.#onDelivery({
+      id,
+      format: first.messageFormat ?? 0,
+      payload: chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks),
+      settled,
+      isTooLarge: length > this.#bytesMax,
+      ...(first.state === undefined ? {} : { state: first.state }),
+    });
+  }
+
+  /** Fills the credit up again, less what is still being stored: so we are never sent too much. */
+  #grant(): void {
+    this.#credit = Math.max(this.#credit, CREDIT - this.#open);
+    this.#tell();
+  }
+
+  #tell(): void {
+    this.host.flow({
+      handle: this.asked.handle,
+      deliveryCount: this.#deliveryCount,
+      linkCredit: Math.max(0, this.#credit),
+      drain: false,
+    });
+  }
+}
+
+function begin(first: Transfer): Partial {
+  if (first.deliveryId === undefined) {
+    throw new AmqpError('amqp:not-allowed', 'The first transfer of a delivery has no delivery-id.');
+  }
+  return { first, id: first.deliveryId, chunks: [], length: 0, settled: false };
+}
+
+/** Ids that follow one another, as ranges. */
+export function runs(
+  deliveries: readonly { readonly id: number }[],
+): readonly { readonly first: number; readonly last: number }[] {
+  const ranges: { first: number; last: number }[] = [];
+  for (const { id } of deliveries) {
+    const current = ranges.at(-1);
+    if (current !== undefined && id === (current.last + 1) >>> 0) current.last = id;
+    else ranges.push({ first: id, last: id });
+  }
+  return ranges;
+}

@@ -1,0 +1,263 @@
+import type {
+  Attach,
+  Begin,
+  Detach,
+  Disposition,
+  Flow,
+  Performative,
+  Transfer,
+} from '../wire/performatives.ts';
+import { AmqpError } from '../wire/wire-error.ts';
+import { IncomingLink } from './incoming-link.ts';
+import {
+  type OutgoingDelivery,
+  OutgoingLink,
+  type OutgoingMessage,
+  type SendingHost,
+} from './outgoing-link.ts';
+
+/** Transfers we take before we say that we take more. */
+const INCOMING_WINDOW = 2048;
+const OUTGOING_WINDOW = 0x7fffffff;
+/** Handles that a session has; more links need more sessions. */
+export const HANDLE_MAX = 1023;
+/** What a transfer may take beside its payload. */
+const TRANSFER_BYTES_MAX = 128;
+
+/** What a session needs of its connection. */
+export interface SessionHost {
+  /** The largest frame that the peer takes. */
+  readonly maxFrameSize: number;
+  send(channel: number, performative: Performative, payload?: Uint8Array): void;
+  linked(link: IncomingLink | OutgoingLink): void;
+}
+
+/** A delivery that was sent and that the peer has not settled. */
+interface Unsettled extends OutgoingDelivery {
+  readonly link: OutgoingLink;
+}
+
+/** Counts transfers on both ways, and leads what comes in to the link that it is for. */
+export class Session implements SendingHost {
+  readonly #channel: number;
+  readonly #host: SessionHost;
+  readonly #links = new Map<number, IncomingLink | OutgoingLink>();
+  readonly #unsettled = new Map<number, Unsettled>();
+  /** What waits for the peer to open its window. */
+  readonly #waiting: (() => boolean)[] = [];
+  #nextIncomingId: number;
+  #incomingWindow = INCOMING_WINDOW;
+  #nextOutgoingId = 0;
+  #remoteWindow: number;
+  #nextDeliveryId = 0;
+  #isLost = false;
+
+  constructor(channel: number, begin: Begin, host: SessionHost) {
+    this.#channel = channel;
+    this.#host = host;
+    this.#nextIncomingId = begin.nextOutgoingId;
+    this.#remoteWindow = begin.incomingWindow;
+    this.send({
+      kind: 'begin',
+      remoteChannel: channel,
+      nextOutgoingId: this.#nextOutgoingId,
+      incomingWindow: INCOMING_WINDOW,
+      outgoingWindow: OUTGOING_WINDOW,
+      handleMax: HANDLE_MAX,
+    });
+  }
+
+  get maxFrameSize(): number {
+    return this.#host.maxFrameSize;
+  }
+
+  send(performative: Performative, payload?: Uint8Array): void {
+    if (!this.#isLost) this.#host.send(this.#channel, performative, payload);
+  }
+
+  /** What the peer says. Throws AmqpError where it may not say so. */
+  handle(performative: Performative, payload: Uint8Array): void {
+    switch (performative.kind) {
+      case 'attach':
+        this.#attach(performative);
+        return;
+      case 'detach':
+        this.#detach(performative);
+        return;
+      case 'flow':
+        this.#flow(performative);
+        return;
+      case 'transfer':
+        this.#transfer(performative, payload);
+        return;
+      case 'disposition':
+        this.#disposition(performative);
+        return;
+      default:
+        throw new AmqpError('amqp:not-allowed', `A session knows no '${performative.kind}' here.`);
+    }
+  }
+
+  /** The session or its connection is gone. */
+  lost(): void {
+    this.#isLost = true;
+    this.#waiting.length = 0;
+    this.#unsettled.clear();
+    for (const link of this.#links.values()) link.lost();
+    this.#links.clear();
+  }
+
+  forget(handle: number): void {
+    this.#links.delete(handle);
+  }
+
+  flow(link?: { handle: number; deliveryCount: number; linkCredit: number; drain: boolean }): void {
+    this.send({
+      kind: 'flow',
+      nextIncomingId: this.#nextIncomingId,
+      incomingWindow: this.#incomingWindow,
+      nextOutgoingId: this.#nextOutgoingId,
+      outgoingWindow: OUTGOING_WINDOW,
+      ...link,
+    });
+  }
+
+  transfer(link: OutgoingLink, message: OutgoingMessage): number {
+    const id = this.#nextDeliveryId;
+    this.#nextDeliveryId = (id + 1) >>> 0;
+    const { tag, settled } = message;
+    if (!settled) this.#unsettled.set(id, { id, tag, link });
+    let sent = 0;
+    this.#waiting.push(() => {
+      // A part of a message cannot be taken back, so what has begun goes on.
+      if (!link.isOpen && sent === 0) return true;
+      sent = this.#sendParts(link, id, message, sent);
+      return sent >= message.payload.byteLength;
+    });
+    this.#sendWaiting();
+    return id;
+  }
+
+  settled(id: number): void {
+    this.#unsettled.delete(id);
+  }
+
+  afterTransfers(work: () => void): void {
+    this.#waiting.push(() => {
+      work();
+      return true;
+    });
+    this.#sendWaiting();
+  }
+
+  #sendParts(link: OutgoingLink, deliveryId: number, message: OutgoingMessage, from: number) {
+    const { tag, payload, settled } = message;
+    const part = this.#host.maxFrameSize - TRANSFER_BYTES_MAX;
+    let at = from;
+    while (this.#remoteWindow > 0) {
+      const end = Math.min(at + part, payload.byteLength);
+      const more = end < payload.byteLength;
+      this.#remoteWindow--;
+      this.#nextOutgoingId = (this.#nextOutgoingId + 1) >>> 0;
+      const transfer: Transfer = {
+        kind: 'transfer',
+        handle: link.asked.handle,
+        deliveryId,
+        deliveryTag: tag,
+        messageFormat: 0,
+        settled,
+        more,
+      };
+      this.send(transfer, payload.subarray(at, end));
+      at = end;
+      if (!more) break;
+    }
+    return at;
+  }
+
+  #sendWaiting(): void {
+    for (;;) {
+      const [next] = this.#waiting;
+      if (next === undefined || !next()) return;
+      this.#waiting.shift();
+    }
+  }
+
+  #attach(attach: Attach): void {
+    if (attach.handle > HANDLE_MAX) {
+      throw new AmqpError('amqp:session:errant-link', 'The handle is larger than the session has.');
+    }
+    if (this.#links.has(attach.handle)) {
+      throw new AmqpError('amqp:session:handle-in-use', 'The handle belongs to another link.');
+    }
+    const link =
+      attach.role === 'sender' ? new IncomingLink(attach, this) : new OutgoingLink(attach, this);
+    this.#links.set(attach.handle, link);
+    this.#host.linked(link);
+  }
+
+  #detach({ handle }: Detach): void {
+    const link = this.#link(handle);
+    link.detachedByPeer();
+    for (const [id, unsettled] of this.#unsettled) {
+      if (unsettled.link === link) this.#unsettled.delete(id);
+    }
+  }
+
+  #flow(flow: Flow): void {
+    const { nextIncomingId, incomingWindow, handle } = flow;
+    // Before its first frame from us the peer does not know our numbers; they begin at 0.
+    this.#remoteWindow = ((nextIncomingId ?? 0) + incomingWindow - this.#nextOutgoingId) | 0;
+    this.#sendWaiting();
+    if (handle !== undefined) this.#link(handle).flowed(flow);
+    else if (flow.echo) this.flow();
+  }
+
+  #transfer(transfer: Transfer, payload: Uint8Array): void {
+    this.#nextIncomingId = (this.#nextIncomingId + 1) >>> 0;
+    this.#incomingWindow--;
+    if (this.#incomingWindow < 0) {
+      throw new AmqpError('amqp:session:window-violation', 'More was sent than the window allows.');
+    }
+    const link = this.#link(transfer.handle);
+    if (link instanceof OutgoingLink) {
+      throw new AmqpError('amqp:not-allowed', 'A transfer came on a link that only receives.');
+    }
+    link.transfer(transfer, payload);
+    if (this.#incomingWindow <= INCOMING_WINDOW / 2) {
+      this.#incomingWindow = INCOMING_WINDOW;
+      this.flow();
+    }
+  }
+
+  #disposition({ role, first, last = first, settled, state }: Disposition): void {
+    // Of what the peer sent, we tell the outcome and settle at once: nothing is left to hear.
+    if (role === 'sender') return;
+    for (const delivery of this.#unsettledIn(first, last)) {
+      // A state that is no end asks for nothing; a message settled without one is given up.
+      if (!settled && (state === undefined || state.kind === 'other')) continue;
+      // In a transaction the outcome is not the last word, unless the peer says so.
+      if (settled || state?.kind !== 'transactional') this.#unsettled.delete(delivery.id);
+      delivery.link.disposed(delivery, state);
+    }
+  }
+
+  /** By the shorter way: a range may name billions. */
+  #unsettledIn(first: number, last: number): readonly Unsettled[] {
+    const length = ((last - first) >>> 0) + 1;
+    if (length <= this.#unsettled.size) {
+      return Array.from({ length }, (_, i) => this.#unsettled.get((first + i) >>> 0)).filter(
+        (delivery) => delivery !== undefined,
+      );
+    }
+    return [...this.#unsettled.values()].filter(({ id }) => (id - first) >>> 0 < length);
+  }
+
+  #link(handle: number): IncomingLink | OutgoingLink {
+    const link = this.#links.get(handle);
+    if (link === undefined) {
+      throw new AmqpError('amqp:session:unattached-handle', 'No link has this handle.');
+    }
+    return link;
+  }
+}

@@ -1,0 +1,43 @@
+import type { StoredMessage } from '../../shared/domain/message.ts';
+import { writeMessage } from '../messages/write-message.ts';
+import { type AmqpValue, bigintOf, binary, int, list, mapOf } from '../wire/value.ts';
+import { type Asked, Body } from './operation.ts';
+
+/** Shows messages without touching them. */
+export async function peek({ context, path, body }: Asked): Promise<AmqpValue | undefined> {
+  const fields = new Body(body);
+  const from = bigintOf(fields.at('from-sequence-number'));
+  const sessionId = fields.text('session-id');
+  const messages = await context.parts.broker.peek(path, {
+    maxMessages: fields.requiredNumber('message-count'),
+    ...(from === undefined ? {} : { fromSequenceNumber: from }),
+    ...(sessionId === undefined ? {} : { sessionId }),
+  });
+  if (messages.length === 0) return undefined;
+  const omit = fields.at('omit-message-body');
+  const isBare = omit?.type === 'boolean' && omit.value;
+  const shown = isBare ? messages.map(withoutBody) : messages;
+  const entries = shown.map((message) => mapOf({ message: binary(writeMessage(message)) }));
+  return mapOf({ messages: list(entries) });
+}
+
+function withoutBody(stored: StoredMessage): StoredMessage {
+  const { amqp: _, ...message } = stored.message;
+  return { ...stored, message: { ...message, body: new Uint8Array() } };
+}
+
+/** Removes messages that were enqueued before an instant; best effort, as the count tells. */
+export async function deleteMessages({
+  context,
+  path,
+  body,
+}: Asked): Promise<AmqpValue | undefined> {
+  const fields = new Body(body);
+  const sessionId = fields.text('session-id');
+  const count = await context.parts.broker.deleteMessages(path, {
+    maxMessages: fields.requiredNumber('message-count'),
+    before: fields.requiredNumber('enqueued-time-utc'),
+    ...(sessionId === undefined ? {} : { sessionId }),
+  });
+  return count === 0 ? undefined : mapOf({ 'message-count': int(count) });
+}

@@ -1,0 +1,82 @@
+import type { SettlementAction } from '../../shared/broker/broker.ts';
+import { BrokerError } from '../../shared/domain/broker-error.ts';
+import type { Properties } from '../../shared/domain/property-value.ts';
+import { guidBytes, toProperties } from '../messages/property-values.ts';
+import { writeMessage } from '../messages/write-message.ts';
+import { type AmqpValue, array, binary, list, mapOf, timestamp, uuid } from '../wire/value.ts';
+import { type Asked, Body } from './operation.ts';
+
+/** The receiver's mode in which messages are gone once they are handed out. */
+const RECEIVE_AND_DELETE = 0;
+
+/** Starts locks anew: all of them, or the first refusal is the answer. */
+export async function renewLocks({ context, path, body }: Asked): Promise<AmqpValue> {
+  const tokens = new Body(body).guids('lock-tokens');
+  const outcomes = await context.parts.broker.renewLocks(path, tokens);
+  const ends = outcomes.map(({ lockedUntil, refusal }) => {
+    if (lockedUntil === undefined) throw refusal ?? new Error('A renewal has an outcome.');
+    return timestamp(lockedUntil);
+  });
+  return mapOf({ expirations: array('timestamp', ends) });
+}
+
+/** Settles messages that were received by number, or on another link. */
+export async function settle({ context, path, body }: Asked): Promise<AmqpValue> {
+  const fields = new Body(body);
+  const action = actionOf(fields);
+  const settlements = fields.guids('lock-tokens').map((lockToken) => ({ lockToken, action }));
+  const sessionId = fields.text('session-id');
+  const outcomes = await context.parts.broker.settle(path, settlements, sessionId);
+  for (const { refusal } of outcomes) if (refusal !== undefined) throw refusal;
+  return mapOf({});
+}
+
+function actionOf(fields: Body): SettlementAction {
+  const status = fields.requiredText('disposition-status');
+  const properties = changed(fields);
+  switch (status) {
+    case 'completed':
+      return { kind: 'complete' };
+    case 'abandoned':
+      return { kind: 'abandon', ...properties };
+    // The word is the vendor's.
+    case 'defered':
+      return { kind: 'defer', ...properties };
+    case 'suspended': {
+      const reason = fields.text('deadletter-reason');
+      const description = fields.text('deadletter-description');
+      return {
+        kind: 'deadLetter',
+        ...properties,
+        ...(reason === undefined ? {} : { reason }),
+        ...(description === undefined ? {} : { description }),
+      };
+    }
+    default:
+      throw new BrokerError('ArgumentError', `There is no disposition status '${status}'.`);
+  }
+}
+
+function changed(fields: Body): { readonly properties?: Properties } {
+  const { properties } = toProperties(fields.at('properties-to-modify'));
+  return Object.keys(properties).length === 0 ? {} : { properties };
+}
+
+/** Hands out deferred messages by their numbers. */
+export async function receiveDeferred({ context, path, body }: Asked): Promise<AmqpValue> {
+  const fields = new Body(body);
+  const sessionId = fields.text('session-id');
+  const isGone = fields.number('receiver-settle-mode') === RECEIVE_AND_DELETE;
+  const messages = await context.parts.broker.receiveDeferred(path, {
+    mode: isGone ? 'receiveAndDelete' : 'peekLock',
+    sequenceNumbers: fields.bigints('sequence-numbers'),
+    ...(sessionId === undefined ? {} : { session: context.sessions.handle(path, sessionId) }),
+  });
+  const entries = messages.map((message) =>
+    mapOf({
+      message: binary(writeMessage(message)),
+      'lock-token': 'lockToken' in message ? uuid(guidBytes(message.lockToken)) : undefined,
+    }),
+  );
+  return mapOf({ messages: list(entries) });
+}

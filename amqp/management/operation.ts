@@ -1,0 +1,68 @@
+import { BrokerError } from '../../shared/domain/broker-error.ts';
+import type { EntityPath } from '../../shared/domain/entity-path.ts';
+import { guidText } from '../messages/property-values.ts';
+import type { ClientContext } from '../service/context.ts';
+import { type AmqpValue, bigintOf, elementsOf, fieldsOf, numberOf, textOf } from '../wire/value.ts';
+
+/** What a request asks for, and of whom. */
+export interface Asked {
+  readonly context: ClientContext;
+  readonly path: EntityPath;
+  readonly body: AmqpValue;
+}
+
+/** Answers with the body of the reply; undefined = there is nothing (204). */
+export type Operation = (asked: Asked) => Promise<AmqpValue | undefined>;
+
+/** The named fields of a request's body. What is missing or of another type is refused by name. */
+export class Body {
+  readonly #fields: ReadonlyMap<string, AmqpValue>;
+
+  constructor(body: AmqpValue) {
+    this.#fields = fieldsOf(body);
+  }
+
+  /** The value of a field; undefined for one that is null. */
+  at(name: string): AmqpValue | undefined {
+    const value = this.#fields.get(name);
+    return value?.type === 'null' ? undefined : value;
+  }
+
+  text(name: string): string | undefined {
+    const value = this.at(name);
+    if (value === undefined) return undefined;
+    return textOf(value) ?? refuse(name);
+  }
+
+  requiredText(name: string): string {
+    return this.text(name) ?? refuse(name);
+  }
+
+  number(name: string): number | undefined {
+    const value = this.at(name);
+    if (value === undefined) return undefined;
+    return numberOf(value) ?? refuse(name);
+  }
+
+  requiredNumber(name: string): number {
+    return this.number(name) ?? refuse(name);
+  }
+
+  bigints(name: string): readonly bigint[] {
+    return this.list(name).map((value) => bigintOf(value) ?? refuse(name));
+  }
+
+  guids(name: string): readonly string[] {
+    return this.list(name).map((value) =>
+      value.type === 'uuid' ? guidText(value.value) : refuse(name),
+    );
+  }
+
+  list(name: string): readonly AmqpValue[] {
+    return elementsOf(this.at(name) ?? refuse(name));
+  }
+}
+
+function refuse(name: string): never {
+  throw new BrokerError('ArgumentError', `The field '${name}' is missing, or of a wrong type.`);
+}

@@ -1,0 +1,40 @@
+import { type AmqpValue, array, binary, int, mapOf, NULL, str, timestamp } from '../wire/value.ts';
+import { type Asked, Body } from './operation.ts';
+
+/** .NET's largest instant: what is asked for are sessions with messages (semantics §4.8). */
+const WITH_MESSAGES_FROM = 253_402_300_799_000;
+
+export async function renewSession({ context, path, body }: Asked): Promise<AmqpValue> {
+  const handle = context.sessions.handle(path, new Body(body).requiredText('session-id'));
+  const lock = await context.parts.broker.renewSession(path, handle);
+  context.sessions.renewed(path, lock);
+  return mapOf({ expiration: timestamp(lock.lockedUntil) });
+}
+
+export async function sessionState({ context, path, body }: Asked): Promise<AmqpValue> {
+  const handle = context.sessions.handle(path, new Body(body).requiredText('session-id'));
+  const state = await context.parts.broker.sessionState(path, handle);
+  return mapOf({ 'session-state': state === undefined ? NULL : binary(state) });
+}
+
+export async function setSessionState({ context, path, body }: Asked): Promise<AmqpValue> {
+  const fields = new Body(body);
+  const handle = context.sessions.handle(path, fields.requiredText('session-id'));
+  const state = fields.at('session-state');
+  const bytes = state?.type === 'binary' ? Uint8Array.from(state.value) : undefined;
+  await context.parts.broker.setSessionState(path, handle, bytes);
+  return mapOf({});
+}
+
+export async function listSessions({ context, path, body }: Asked): Promise<AmqpValue | undefined> {
+  const fields = new Body(body);
+  const skip = fields.number('skip') ?? 0;
+  const updatedAfter = fields.number('last-updated-time');
+  const ids = await context.parts.broker.listSessions(path, {
+    skip,
+    top: fields.requiredNumber('top'),
+    ...(updatedAfter === undefined || updatedAfter >= WITH_MESSAGES_FROM ? {} : { updatedAfter }),
+  });
+  if (ids.length === 0) return undefined;
+  return mapOf({ skip: int(skip + ids.length), 'sessions-ids': array('string', ids.map(str)) });
+}

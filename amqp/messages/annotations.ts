@@ -1,0 +1,44 @@
+/** The annotations that are the broker's own (semantics §2.1, §15.5). */
+export const ANNOTATION = {
+  partitionKey: 'x-opt-partition-key',
+  viaPartitionKey: 'x-opt-via-partition-key',
+  scheduledEnqueueTime: 'x-opt-scheduled-enqueue-time',
+  sequenceNumber: 'x-opt-sequence-number',
+  enqueuedTime: 'x-opt-enqueued-time',
+  enqueuedSequenceNumber: 'x-opt-enqueue-sequence-number',
+  lockedUntil: 'x-opt-locked-until',
+  messageState: 'x-opt-message-state',
+  deadLetterSource: 'x-opt-deadletter-source',
+  partitionId: 'x-opt-partition-id',
+} as const;
+
+export const LOCK_TOKEN = 'x-opt-lock-token';
+
+/** Read-only ones that a sender has no say in are dropped, as `BrokerProperties` are over HTTP. */
+export const OWN_ANNOTATIONS: ReadonlySet<string> = new Set(Object.values(ANNOTATION));
+
+/** Places in the properties section (part 3.2.4 of the standard). */
+export const PROPERTY = {
+  messageId: 0,
+  userId: 1,
+  to: 2,
+  subject: 3,
+  replyTo: 4,
+  correlationId: 5,
+  contentType: 6,
+  contentEncoding: 7,
+  absoluteExpiryTime: 8,
+  creationTime: 9,
+  groupId: 10,
+  groupSequence: 11,
+  replyToGroupId: 12,
+} as const;
+
+/** Places in the header (part 3.2.1). */
+export const HEADER = {
+  durable: 0,
+  priority: 1,
+  timeToLive: 2,
+  firstAcquirer: 3,
+  deliveryCount: 4,
+} as const;

@@ -1,0 +1,89 @@
+import { decode } from '../wire/decode.ts';
+import { encode } from '../wire/encode.ts';
+import { trimmed } from '../wire/fields.ts';
+import { type AmqpValue, elementsOf, list, type MapEntry, ubyte } from '../wire/value.ts';
+
+/**
+ * What of an AMQP message no other transport has a place for: kept with the message bit for bit, as
+ * `Message.amqp`. Its form is one encoded list; fields are only ever added at its end.
+ */
+export interface KeptParts {
+  /** The header's. */
+  readonly durable?: AmqpValue;
+  readonly priority?: AmqpValue;
+  /** Annotations that are none of the broker's. */
+  readonly annotations: readonly MapEntry[];
+  /** Fields of the properties section by place, where our own text does not say all. */
+  readonly properties: readonly (AmqpValue | undefined)[];
+  /** Application properties of types that properties do not have. */
+  readonly others: readonly MapEntry[];
+  /** The body, where it is not one data section. */
+  readonly body: KeptBody | undefined;
+  readonly footer?: AmqpValue;
+}
+
+/** The form of a body whose bytes stand in `Message.body`, or the body itself. */
+export type KeptBody =
+  | { readonly kind: 'text' | 'bytes' | 'none' }
+  | { readonly kind: 'sections'; readonly sections: readonly AmqpValue[] };
+
+const BODY_KINDS = ['text', 'bytes', 'none', 'sections'] as const;
+
+export const NOTHING_KEPT: KeptParts = {
+  annotations: [],
+  properties: [],
+  others: [],
+  body: undefined,
+};
+
+/** Packs the parts; undefined where there is nothing to keep. */
+export function packKept(kept: KeptParts): Uint8Array | undefined {
+  const { durable, priority, annotations, properties, others, body, footer } = kept;
+  const fields = [
+    durable,
+    priority,
+    entries(annotations),
+    properties.some((field) => field !== undefined) ? trimmed(properties) : undefined,
+    entries(others),
+    body === undefined ? undefined : ubyte(BODY_KINDS.indexOf(body.kind)),
+    body?.kind === 'sections' ? list(body.sections) : undefined,
+    footer,
+  ];
+  if (fields.every((field) => field === undefined)) return undefined;
+  return Uint8Array.from(encode(trimmed(fields)));
+}
+
+/** Unpacks what `packKept` made. */
+export function unpackKept(bytes: Uint8Array | undefined): KeptParts {
+  if (bytes === undefined) return NOTHING_KEPT;
+  const [durable, priority, annotations, properties, others, kind, sections, footer] = elementsOf(
+    decode(bytes),
+  ).map((value) => (value.type === 'null' ? undefined : value));
+  return {
+    ...(durable === undefined ? {} : { durable }),
+    ...(priority === undefined ? {} : { priority }),
+    annotations: entriesOf(annotations),
+    properties: elementsOf(properties).map((value) => (value.type === 'null' ? undefined : value)),
+    others: entriesOf(others),
+    body: bodyOf(kind, sections),
+    ...(footer === undefined ? {} : { footer }),
+  };
+}
+
+function bodyOf(
+  kind: AmqpValue | undefined,
+  sections: AmqpValue | undefined,
+): KeptBody | undefined {
+  if (kind?.type !== 'ubyte') return undefined;
+  const name = BODY_KINDS[kind.value];
+  if (name === undefined) return undefined;
+  return name === 'sections' ? { kind: name, sections: elementsOf(sections) } : { kind: name };
+}
+
+function entries(value: readonly MapEntry[]): AmqpValue | undefined {
+  return value.length === 0 ? undefined : { type: 'map', value };
+}
+
+function entriesOf(value: AmqpValue | undefined): readonly MapEntry[] {
+  return value?.type === 'map' ? value.value : [];
+}

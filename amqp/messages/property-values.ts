@@ -1,0 +1,157 @@
+import type { Properties, PropertyValue } from '../../shared/domain/property-value.ts';
+import { type AmqpValue, type MapEntry, str, symbol, textOf } from '../wire/value.ts';
+
+/** Types that AMQP lacks, by the names under which the vendor's clients describe them (semantics §2.2). */
+const DESCRIBED = {
+  timeSpan: 'com.microsoft:timespan',
+  uri: 'com.microsoft:uri',
+  dateTimeOffset: 'com.microsoft:datetime-offset',
+} as const;
+
+/** The property that a value is; undefined where properties know no such type. */
+export function toProperty(value: AmqpValue): PropertyValue | undefined {
+  switch (value.type) {
+    case 'null':
+      return { type: 'null' };
+    case 'boolean':
+      return { type: 'boolean', value: value.value };
+    case 'ubyte':
+      return { type: 'byte', value: value.value };
+    case 'byte':
+      return { type: 'sbyte', value: value.value };
+    case 'short':
+    case 'ushort':
+    case 'int':
+    case 'uint':
+    case 'float':
+    case 'double':
+      return { type: value.type, value: value.value };
+    case 'long':
+    case 'ulong':
+      return { type: value.type, value: value.value };
+    case 'string':
+      return { type: 'string', value: value.value };
+    case 'char':
+      return isUnicode(value.value)
+        ? { type: 'char', value: String.fromCodePoint(value.value) }
+        : undefined;
+    case 'uuid':
+      return { type: 'guid', value: guidText(value.value) };
+    case 'timestamp': {
+      const ms = Number(value.value);
+      return Number.isSafeInteger(ms) ? { type: 'dateTime', value: ms } : undefined;
+    }
+    case 'decimal128':
+      return { type: 'decimal', value: value.value };
+    case 'binary':
+      return { type: 'bytes', value: Uint8Array.from(value.value) };
+    case 'described':
+      return fromDescribed(textOf(value.descriptor), value.value);
+    default:
+      return undefined;
+  }
+}
+
+function fromDescribed(name: string | undefined, value: AmqpValue): PropertyValue | undefined {
+  if (name === DESCRIBED.uri && value.type === 'string') {
+    return { type: 'uri', value: value.value };
+  }
+  if (value.type !== 'long') return undefined;
+  if (name === DESCRIBED.timeSpan) return { type: 'timeSpan', value: value.value };
+  if (name === DESCRIBED.dateTimeOffset) return { type: 'dateTimeOffset', value: value.value };
+  return undefined;
+}
+
+/** The value that a property is. */
+export function fromProperty(property: PropertyValue): AmqpValue {
+  switch (property.type) {
+    case 'byte':
+      return { type: 'ubyte', value: property.value };
+    case 'sbyte':
+      return { type: 'byte', value: property.value };
+    case 'char':
+      return { type: 'char', value: property.value.codePointAt(0) ?? 0 };
+    case 'guid':
+      return { type: 'uuid', value: guidBytes(property.value) };
+    case 'dateTime':
+      return { type: 'timestamp', value: BigInt(Math.round(property.value)) };
+    case 'decimal':
+      return { type: 'decimal128', value: property.value };
+    case 'bytes':
+      return { type: 'binary', value: property.value };
+    case 'uri':
+      return described(DESCRIBED.uri, str(property.value));
+    case 'timeSpan':
+    case 'dateTimeOffset':
+      return described(DESCRIBED[property.type], { type: 'long', value: property.value });
+    case 'null':
+      return { type: 'null' };
+    case 'boolean':
+      return { type: 'boolean', value: property.value };
+    case 'string':
+      return str(property.value);
+    case 'long':
+    case 'ulong':
+      return { type: property.type, value: property.value };
+    default:
+      return { type: property.type, value: property.value };
+  }
+}
+
+/** The entries of a map that are properties, and those that are none. */
+export function toProperties(map: AmqpValue | undefined): {
+  readonly properties: Properties;
+  readonly others: readonly MapEntry[];
+} {
+  const properties: [string, PropertyValue][] = [];
+  const others: MapEntry[] = [];
+  for (const entry of map?.type === 'map' ? map.value : []) {
+    const name = textOf(entry[0]);
+    const property = toProperty(entry[1]);
+    if (name === undefined || property === undefined) others.push(entry);
+    else properties.push([name, property]);
+  }
+  return { properties: Object.fromEntries(properties), others };
+}
+
+/** A map of properties; undefined where there are none. */
+export function fromProperties(
+  properties: Properties,
+  others: readonly MapEntry[] = [],
+): AmqpValue | undefined {
+  const entries = Object.entries(properties).map(([name, value]): MapEntry => {
+    return [str(name), fromProperty(value)];
+  });
+  // A property that was set since replaces what stood there under its name.
+  const kept = others.filter(([key]) => !Object.hasOwn(properties, textOf(key) ?? ''));
+  if (entries.length + kept.length === 0) return undefined;
+  return { type: 'map', value: [...entries, ...kept] };
+}
+
+function described(name: string, value: AmqpValue): AmqpValue {
+  return { type: 'described', descriptor: symbol(name), value };
+}
+
+function isUnicode(code: number): boolean {
+  return code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
+}
+
+/** The text of a GUID whose bytes stand in the order of the text. */
+export function guidText(bytes: Uint8Array): string {
+  const hex = Buffer.from(bytes).toString('hex');
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+/** The bytes of a GUID in the order of its text. */
+export function guidBytes(text: string): Uint8Array {
+  return Uint8Array.from(Buffer.from(text.replaceAll('-', ''), 'hex'));
+}
+
+/**
+ * The same bytes as .NET has them in memory, and back: the first three groups turned around. Delivery
+ * tags carry lock tokens so.
+ */
+export function swapGuid(bytes: Uint8Array): Uint8Array {
+  const order = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
+  return Uint8Array.from(order, (place) => bytes[place] ?? 0);
+}

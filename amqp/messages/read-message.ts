@@ -1,0 +1,120 @@
+import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { unlimitedAbove } from '../../shared/domain/duration.ts';
+import type { OutgoingMessage } from '../../shared/domain/message.ts';
+import { Fields } from '../wire/fields.ts';
+import { present } from '../wire/present.ts';
+import { type AmqpValue, codeOf, fieldsOf, numberOf, textOf } from '../wire/value.ts';
+import { DecodeError } from '../wire/wire-error.ts';
+import { ANNOTATION, HEADER, OWN_ANNOTATIONS, PROPERTY } from './annotations.ts';
+import { readBody } from './bodies.ts';
+import { packKept } from './kept-parts.ts';
+import { idText } from './plain-text.ts';
+import { toProperties } from './property-values.ts';
+import { readSections, SECTION, type Sections } from './sections.ts';
+
+/** The message format of a batch: its data sections are messages (semantics §15.5). */
+export const BATCH_FORMAT = 0x80013700;
+
+/** The messages in one delivery. Throws ArgumentError for bytes that are none. */
+export function readDelivery(payload: Uint8Array, format: number): readonly OutgoingMessage[] {
+  try {
+    if (format !== BATCH_FORMAT) return [toMessage(readSections(payload))];
+    return readSections(payload).body.map((section) => {
+      if (codeOf(section) !== SECTION.data || section.type !== 'described') {
+        throw new DecodeError('a batch consists of data sections');
+      }
+      if (section.value.type !== 'binary') throw new DecodeError('a data section holds bytes');
+      return toMessage(readSections(section.value.value));
+    });
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw new BrokerError('ArgumentError', error.message, { cause: error });
+  }
+}
+
+/** One message, as the broker's words have it. Throws ArgumentError. */
+export function readMessage(bytes: Uint8Array): OutgoingMessage {
+  const [message] = readDelivery(bytes, 0);
+  if (message === undefined) throw new Error('A delivery that is no batch is one message.');
+  return message;
+}
+
+function toMessage(sections: Sections): OutgoingMessage {
+  const header = new Fields(sections.header ?? EMPTY);
+  const properties = new Fields(sections.properties ?? EMPTY);
+  const annotations = fieldsOf(sections.annotations);
+  const { properties: application, others } = toProperties(sections.applicationProperties);
+  const { body, kept } = readBody(sections.body);
+  const amqp = packKept({
+    ...present({
+      durable: header.at(HEADER.durable),
+      priority: header.at(HEADER.priority),
+      footer: sections.footer,
+    }),
+    annotations: foreignAnnotations(sections.annotations),
+    properties: keptProperties(properties),
+    others,
+    body: kept,
+  });
+  return {
+    body,
+    properties: application,
+    ...present({
+      messageId: idText(properties.at(PROPERTY.messageId)) || undefined,
+      correlationId: idText(properties.at(PROPERTY.correlationId)),
+      to: properties.text(PROPERTY.to),
+      label: properties.text(PROPERTY.subject),
+      replyTo: properties.text(PROPERTY.replyTo),
+      contentType: properties.text(PROPERTY.contentType),
+      sessionId: properties.text(PROPERTY.groupId),
+      replyToSessionId: properties.text(PROPERTY.replyToGroupId),
+      partitionKey: textOf(annotations.get(ANNOTATION.partitionKey)),
+      viaPartitionKey: textOf(annotations.get(ANNOTATION.viaPartitionKey)),
+      scheduledEnqueueAt: numberOf(annotations.get(ANNOTATION.scheduledEnqueueTime)),
+      timeToLiveMs: timeToLive(header, properties),
+      amqp,
+    }),
+  };
+}
+
+const EMPTY: AmqpValue = {
+  type: 'described',
+  descriptor: { type: 'null' },
+  value: { type: 'list', value: [] },
+};
+
+/** Where the header's 32 bits end, the instant of expiry says how long a message lives. */
+const HEADER_TTL_MAX = 0xffff_ffff;
+
+function timeToLive(header: Fields, properties: Fields): number | undefined {
+  const ms = header.number(HEADER.timeToLive);
+  const created = properties.number(PROPERTY.creationTime);
+  const expires = properties.number(PROPERTY.absoluteExpiryTime);
+  if (ms === undefined) return undefined;
+  if (ms < HEADER_TTL_MAX || created === undefined || expires === undefined) return ms;
+  return unlimitedAbove(Math.max(ms, expires - created));
+}
+
+/** What of the properties section a plain text does not bring back. */
+function keptProperties(properties: Fields): readonly (AmqpValue | undefined)[] {
+  return Object.values(PROPERTY).map((place) => {
+    const value = properties.at(place);
+    switch (place) {
+      case PROPERTY.messageId:
+      case PROPERTY.correlationId:
+        return value?.type === 'string' ? undefined : value;
+      case PROPERTY.userId:
+      case PROPERTY.contentEncoding:
+      case PROPERTY.creationTime:
+      case PROPERTY.groupSequence:
+        return value;
+      default:
+        return undefined;
+    }
+  });
+}
+
+function foreignAnnotations(annotations: AmqpValue | undefined) {
+  if (annotations?.type !== 'map') return [];
+  return annotations.value.filter(([key]) => !OWN_ANNOTATIONS.has(textOf(key) ?? ''));
+}

@@ -1,0 +1,72 @@
+import { Decoder } from '../wire/decode.ts';
+import { encode } from '../wire/encode.ts';
+import { type AmqpValue, codeOf, described } from '../wire/value.ts';
+import { DecodeError } from '../wire/wire-error.ts';
+
+/** The sections of a message by their codes (part 3.2 of the standard). */
+export const SECTION = {
+  header: 0x70n,
+  deliveryAnnotations: 0x71n,
+  annotations: 0x72n,
+  properties: 0x73n,
+  applicationProperties: 0x74n,
+  data: 0x75n,
+  sequence: 0x76n,
+  value: 0x77n,
+  footer: 0x78n,
+} as const;
+
+/** A message as it lies in a transfer. Sections that are absent are undefined. */
+export interface Sections {
+  readonly header?: AmqpValue;
+  readonly deliveryAnnotations?: AmqpValue;
+  readonly annotations?: AmqpValue;
+  readonly properties?: AmqpValue;
+  readonly applicationProperties?: AmqpValue;
+  /** One value, or any number of data or sequence sections; each still described. */
+  readonly body: readonly AmqpValue[];
+  readonly footer?: AmqpValue;
+}
+
+const NAMES = new Map<bigint, keyof typeof SECTION>(
+  Object.entries(SECTION).map(([name, code]) => [code, name as keyof typeof SECTION]),
+);
+
+/** Takes a message apart. Throws DecodeError. */
+export function readSections(bytes: Uint8Array): Sections {
+  const decoder = new Decoder(bytes);
+  const sections: Record<string, AmqpValue> = {};
+  const body: AmqpValue[] = [];
+  while (!decoder.isAtEnd) {
+    const section = decoder.read();
+    const code = codeOf(section);
+    const name = code === undefined ? undefined : NAMES.get(code);
+    if (name === undefined || section.type !== 'described') {
+      throw new DecodeError('a message has a section of an unknown kind');
+    }
+    if (name === 'data' || name === 'sequence' || name === 'value') body.push(section);
+    // A list is read with its descriptor, a map without.
+    else sections[name] = name === 'header' || name === 'properties' ? section : section.value;
+  }
+  return { ...sections, body };
+}
+
+/** Puts a message together; header and properties come as plain lists. */
+export function writeSections(sections: Sections): Buffer {
+  const { header, deliveryAnnotations, annotations, properties, applicationProperties } = sections;
+  return encode(
+    ...[
+      section(SECTION.header, header),
+      section(SECTION.deliveryAnnotations, deliveryAnnotations),
+      section(SECTION.annotations, annotations),
+      section(SECTION.properties, properties),
+      section(SECTION.applicationProperties, applicationProperties),
+      ...sections.body,
+      section(SECTION.footer, sections.footer),
+    ].filter((value) => value !== undefined),
+  );
+}
+
+function section(code: bigint, value: AmqpValue | undefined): AmqpValue | undefined {
+  return value === undefined ? undefined : described(code, value);
+}

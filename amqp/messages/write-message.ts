@@ -1,0 +1,114 @@
+import type { ReceivedMessage } from '../../shared/broker/broker.ts';
+import { trimmed } from '../wire/fields.ts';
+import {
+  type AmqpValue,
+  int,
+  long,
+  mapOf,
+  numberOf,
+  str,
+  symbol,
+  timestamp,
+  uint,
+  uuid,
+} from '../wire/value.ts';
+import { ANNOTATION, HEADER, LOCK_TOKEN, PROPERTY } from './annotations.ts';
+import { writeBody } from './bodies.ts';
+import { type KeptParts, unpackKept } from './kept-parts.ts';
+import { idText } from './plain-text.ts';
+import { fromProperties, guidBytes } from './property-values.ts';
+import { writeSections } from './sections.ts';
+
+const STATES = { Active: 0, Deferred: 1, Scheduled: 2 } as const;
+/** The header has 32 bits for a time to live. */
+const HEADER_TTL_MAX = 0xffff_ffff;
+/** The last instant that .NET knows, epoch ms. */
+const TIME_MAX = 253_402_300_799_999;
+
+/** Encodes a message as a receiver or a browser gets it (semantics §2.1, §15.5). */
+export function writeMessage(stored: ReceivedMessage): Buffer {
+  const { message } = stored;
+  const kept = unpackKept(message.amqp);
+  const deliveryAnnotations =
+    'lockToken' in stored
+      ? mapOf({ [LOCK_TOKEN]: uuid(guidBytes(stored.lockToken)) }, symbol)
+      : undefined;
+  const applicationProperties = fromProperties(message.properties, kept.others);
+  return writeSections({
+    header: header(stored, kept),
+    ...(deliveryAnnotations === undefined ? {} : { deliveryAnnotations }),
+    annotations: annotations(stored, kept),
+    properties: properties(stored, kept),
+    ...(applicationProperties === undefined ? {} : { applicationProperties }),
+    body: writeBody(message.body, kept.body),
+    ...(kept.footer === undefined ? {} : { footer: kept.footer }),
+  });
+}
+
+function header({ timeToLiveMs, failedDeliveries }: ReceivedMessage, kept: KeptParts): AmqpValue {
+  const fields: (AmqpValue | undefined)[] = [];
+  fields[HEADER.durable] = kept.durable;
+  fields[HEADER.priority] = kept.priority;
+  fields[HEADER.timeToLive] =
+    timeToLiveMs === undefined ? undefined : uint(Math.min(timeToLiveMs, HEADER_TTL_MAX));
+  fields[HEADER.deliveryCount] = uint(failedDeliveries);
+  return trimmed(Array.from(fields));
+}
+
+function annotations(stored: ReceivedMessage, kept: KeptParts): AmqpValue {
+  const { message, sequenceNumber, enqueuedAt, state } = stored;
+  const { enqueuedSequenceNumber, scheduledEnqueueAt } = message;
+  const own = mapOf(
+    {
+      [ANNOTATION.sequenceNumber]: long(sequenceNumber),
+      [ANNOTATION.enqueuedTime]: timestamp(enqueuedAt),
+      [ANNOTATION.enqueuedSequenceNumber]: maybe(long, enqueuedSequenceNumber),
+      [ANNOTATION.lockedUntil]: 'lockedUntil' in stored ? timestamp(stored.lockedUntil) : undefined,
+      [ANNOTATION.messageState]: int(STATES[state]),
+      [ANNOTATION.partitionKey]: maybe(str, message.partitionKey),
+      [ANNOTATION.viaPartitionKey]: maybe(str, message.viaPartitionKey),
+      [ANNOTATION.scheduledEnqueueTime]: maybe(timestamp, scheduledEnqueueAt),
+      [ANNOTATION.deadLetterSource]: maybe(str, message.deadLetterSource),
+    },
+    symbol,
+  );
+  return own.type === 'map' ? { ...own, value: [...own.value, ...kept.annotations] } : own;
+}
+
+function properties(stored: ReceivedMessage, kept: KeptParts): AmqpValue {
+  const { message } = stored;
+  const fields: (AmqpValue | undefined)[] = [...kept.properties];
+  fields[PROPERTY.messageId] = idOf(message.messageId, fields[PROPERTY.messageId]);
+  fields[PROPERTY.to] = maybe(str, message.to);
+  fields[PROPERTY.subject] = maybe(str, message.label);
+  fields[PROPERTY.replyTo] = maybe(str, message.replyTo);
+  fields[PROPERTY.correlationId] = idOf(message.correlationId, fields[PROPERTY.correlationId]);
+  fields[PROPERTY.contentType] = maybe(symbol, message.contentType);
+  setLife(fields, stored);
+  fields[PROPERTY.groupId] = maybe(str, message.sessionId);
+  fields[PROPERTY.replyToGroupId] = maybe(str, message.replyToSessionId);
+  return trimmed(Array.from(fields));
+}
+
+/** Clients take the time between the two instants for the time to live, so they must fit it. */
+function setLife(
+  fields: (AmqpValue | undefined)[],
+  { message, enqueuedAt, timeToLiveMs }: ReceivedMessage,
+): void {
+  if (timeToLiveMs === undefined) return;
+  // A message that was scheduled began to live when it came due.
+  const said = message.scheduledEnqueueAt === undefined ? fields[PROPERTY.creationTime] : undefined;
+  const createdAt = numberOf(said) ?? enqueuedAt;
+  fields[PROPERTY.creationTime] = timestamp(createdAt);
+  fields[PROPERTY.absoluteExpiryTime] = timestamp(Math.min(createdAt + timeToLiveMs, TIME_MAX));
+}
+
+/** The id in its own type, unless a rule's action has set another since. */
+function idOf(text: string | undefined, typed: AmqpValue | undefined): AmqpValue | undefined {
+  if (text === undefined) return undefined;
+  return idText(typed) === text ? typed : str(text);
+}
+
+function maybe<T>(wrap: (value: T) => AmqpValue, value: T | undefined): AmqpValue | undefined {
+  return value === undefined ? undefined : wrap(value);
+}

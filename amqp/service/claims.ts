@@ -1,0 +1,44 @@
+import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { int, str, symbol, textOf } from '../wire/value.ts';
+import { addressPath } from './address.ts';
+import type { Authorization } from './authorization.ts';
+import { tell } from './conditions.ts';
+import type { GatewayParts } from './parts.ts';
+import { type Request, writeReply } from './request.ts';
+
+/** The kinds of tokens that are taken (semantics §15.2). */
+const TOKEN_TYPE = 'servicebus.windows.net:sastoken';
+
+/** Answers a request to `$cbs`: a token is brought for an address. Texts of tokens are never told. */
+export async function answerClaim(
+  parts: GatewayParts,
+  authorization: Authorization,
+  request: Request,
+): Promise<Buffer> {
+  const address = textOf(request.fields.get('name')) ?? '';
+  try {
+    await take(authorization, request, address);
+    return writeReply(request, {
+      'status-code': int(202),
+      'status-description': str('Accepted'),
+    });
+  } catch (error) {
+    const { condition, description, status } = tell(parts, error, addressPath(address));
+    return writeReply(request, {
+      'status-code': int(status),
+      'status-description': str(description),
+      'error-condition': symbol(condition),
+    });
+  }
+}
+
+async function take(authorization: Authorization, request: Request, address: string) {
+  if (request.operation !== 'put-token') {
+    throw new BrokerError('NotSupported', `There is no operation '${request.operation}' here.`);
+  }
+  const type = textOf(request.fields.get('type'));
+  if (type !== TOKEN_TYPE) {
+    throw new BrokerError('NotSupported', `Tokens of the type '${type}' are not supported.`);
+  }
+  await authorization.bring(address, textOf(request.body) ?? '');
+}

@@ -1,0 +1,183 @@
+import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
+import { parseEntityPath } from '../../shared/domain/entity-path.ts';
+import { LIMITS } from '../../shared/domain/limits.ts';
+import type { Connection } from '../endpoint/connection.ts';
+import type { ConnectionHandler } from '../endpoint/handlers.ts';
+import type { IncomingDelivery, IncomingLink } from '../endpoint/incoming-link.ts';
+import type { OutgoingLink } from '../endpoint/outgoing-link.ts';
+import { readPlain } from '../endpoint/sasl.ts';
+import { answer } from '../management/answer.ts';
+import { ACCEPTED } from '../wire/states.ts';
+import { fieldsOf, textOf } from '../wire/value.ts';
+import { DecodeError } from '../wire/wire-error.ts';
+import { addressOf, addressPath, type Node, nodeOf } from './address.ts';
+import { Authorization } from './authorization.ts';
+import { answerClaim } from './claims.ts';
+import { tell } from './conditions.ts';
+import type { ClientContext } from './context.ts';
+import { openCoordinator } from './coordinator.ts';
+import type { GatewayParts } from './parts.ts';
+import { Publisher } from './publisher.ts';
+import { openReceiver } from './receiving.ts';
+import { Replies } from './replies.ts';
+import { type Request, readRequest } from './request.ts';
+import { SessionHolders } from './session-holders.ts';
+import { Transactions } from './transactions.ts';
+
+const REQUEST_BYTES_MAX = 2 * LIMITS.batchBytes;
+/** What a message may be larger than its body and properties: the encoding takes some bytes too. */
+const ENCODING_BYTES = 64 * 1024;
+const DESTINATION = 'com.microsoft:transfer-destination-address';
+const MECHANISMS = ['MSSBCBS', 'ANONYMOUS', 'PLAIN'];
+
+type EntityNode = Extract<Node, { readonly kind: 'entity' }>;
+
+/** One connected client: leads each link to what it asks for. */
+export class Client implements ConnectionHandler {
+  readonly mechanisms = MECHANISMS;
+  readonly #context: ClientContext;
+  readonly #replies = new Replies();
+  readonly #onClosed: () => void;
+
+  constructor(
+    parts: GatewayParts,
+    connection: Connection,
+    { background, shutdown }: Pick<ClientContext, 'background' | 'shutdown'>,
+    onClosed: () => void,
+  ) {
+    this.#context = {
+      parts,
+      authorization: new Authorization(parts),
+      sessions: new SessionHolders(),
+      transactions: new Transactions(parts),
+      backlog: () => connection.backlog,
+      background,
+      shutdown,
+    };
+    this.#onClosed = onClosed;
+  }
+
+  async authenticate(mechanism: string, response: Uint8Array): Promise<boolean> {
+    // Without a proof at the start, every link needs a token first.
+    if (mechanism === 'ANONYMOUS' || mechanism === 'MSSBCBS') return true;
+    const plain = mechanism === 'PLAIN' ? readPlain(response) : undefined;
+    if (plain === undefined) return false;
+    return await this.#context.authorization.offerKey(plain.user, plain.password);
+  }
+
+  opened(hostname: string | undefined): void {
+    this.#context.authorization.opened(hostname ?? 'localhost');
+  }
+
+  incoming(link: IncomingLink): void {
+    this.#open(link, async (node) => {
+      switch (node.kind) {
+        case 'claims':
+          return this.#serve(link, (request) => {
+            const { parts, authorization } = this.#context;
+            return answerClaim(parts, authorization, request);
+          });
+        case 'management':
+          return this.#serve(link, (request) => answer(this.#context, node, request));
+        case 'entity':
+          return await this.#openSender(link, node);
+        case 'coordinator':
+          openCoordinator(this.#context, link);
+          return;
+      }
+    });
+  }
+
+  outgoing(link: OutgoingLink): void {
+    this.#open(link, async (node) => {
+      switch (node.kind) {
+        case 'claims':
+        case 'management':
+          this.#replies.add(link);
+          return;
+        case 'entity':
+          await openReceiver(this.#context, link, node);
+          return;
+        case 'coordinator':
+          throw new BrokerError('NotSupported', 'Nothing is received from a coordinator.');
+      }
+    });
+  }
+
+  closed(): void {
+    this.#onClosed();
+  }
+
+  /** Finds out where a link leads and opens it, or refuses it with what is thrown. */
+  #open(link: IncomingLink | OutgoingLink, open: (node: Node) => Promise<void>): void {
+    const { role, source, target } = link.asked;
+    const terminus = role === 'sender' ? target : source;
+    this.#context.background(async () => {
+      try {
+        await open(nodeOf(terminus));
+      } catch (error) {
+        const address = addressPath(addressOf(terminus) ?? '');
+        link.refuse(tell(this.#context.parts, error, address));
+      }
+    });
+  }
+
+  async #openSender(link: IncomingLink, node: EntityNode): Promise<void> {
+    const { parts, authorization } = this.#context;
+    const { path, pathname } = await this.#destination(link, node);
+    await authorization.require(pathname, path, ['Send']);
+    const entity = await parts.entities.find(path.key);
+    if (entity === undefined) throw entityNotFound(path.name);
+    if (path.subQueue !== 'main' || entity.description.kind === 'subscription') {
+      throw new BrokerError(
+        'InvalidOperation',
+        'Cannot create a message sender for a subscription.',
+      );
+    }
+    const messageBytes = entity.description.maxMessageSizeInKilobytes * 1024;
+    const publisher = new Publisher(this.#context, link, { path, pathname });
+    link.onDelivery(
+      (delivery) => publisher.take(delivery),
+      Math.max(messageBytes, LIMITS.batchBytes) + ENCODING_BYTES,
+    );
+    link.accept({ maxMessageSize: BigInt(messageBytes) });
+    link.start();
+  }
+
+  /**
+   * Where messages of a link go: a link to one entity may name another, to which they go via the
+   * first (semantics §9.1). It takes the right to send to both.
+   */
+  async #destination(link: IncomingLink, node: EntityNode): Promise<Omit<EntityNode, 'kind'>> {
+    const address = textOf(fieldsOf(link.asked.properties).get(DESTINATION));
+    if (address === undefined) return node;
+    await this.#context.authorization.require(node.pathname, node.path, ['Send']);
+    const pathname = addressPath(address);
+    return { pathname, path: parseEntityPath(pathname) };
+  }
+
+  /** Answers requests as they come; who wants an order waits for each answer. */
+  #serve(link: IncomingLink, answerTo: (request: Request) => Promise<Buffer>): void {
+    link.onDelivery((delivery) => {
+      this.#context.background(() => this.#respond(link, delivery, answerTo));
+    }, REQUEST_BYTES_MAX);
+    link.accept();
+    link.start();
+  }
+
+  async #respond(
+    link: IncomingLink,
+    delivery: IncomingDelivery,
+    answerTo: (request: Request) => Promise<Buffer>,
+  ): Promise<void> {
+    try {
+      const request = readRequest(delivery.payload);
+      link.settle([delivery], ACCEPTED);
+      this.#replies.send(request.replyTo, await answerTo(request));
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      const { condition, description } = tell(this.#context.parts, error, link.name);
+      link.settle([delivery], { kind: 'rejected', error: { condition, description } });
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import { BrokerError, type BrokerErrorCode } from '../../shared/domain/broker-error.ts';
+import { guidText } from '../messages/property-values.ts';
+import type { ErrorInfo } from '../wire/states.ts';
+import { AmqpError, DecodeError } from '../wire/wire-error.ts';
+import type { GatewayParts } from './parts.ts';
+
+interface Code {
+  readonly condition: string;
+  /** What `$management` answers with. */
+  readonly status: number;
+}
+
+/** What the broker's refusals are called here (semantics §15.7). */
+const CODES = {
+  ArgumentError: { condition: 'com.microsoft:argument-error', status: 400 },
+  InvalidOperation: { condition: 'amqp:not-allowed', status: 400 },
+  MessageSizeExceeded: { condition: 'amqp:link:message-size-exceeded', status: 403 },
+  QuotaExceeded: { condition: 'amqp:resource-limit-exceeded', status: 403 },
+  MessageLockLost: { condition: 'com.microsoft:message-lock-lost', status: 410 },
+  MessageNotFound: { condition: 'com.microsoft:message-not-found', status: 404 },
+  MessagingEntityNotFound: { condition: 'amqp:not-found', status: 404 },
+  MessagingEntityAlreadyExists: { condition: 'com.microsoft:entity-already-exists', status: 409 },
+  MessagingEntityDisabled: { condition: 'com.microsoft:entity-disabled', status: 400 },
+  NoMatchingSubscription: { condition: 'com.microsoft:no-matching-subscription', status: 500 },
+  PreconditionFailed: { condition: 'amqp:precondition-failed', status: 412 },
+  ConflictInProgress: { condition: 'com.microsoft:server-busy', status: 503 },
+  SessionCannotBeLocked: { condition: 'com.microsoft:session-cannot-be-locked', status: 410 },
+  SessionLockLost: { condition: 'com.microsoft:session-lock-lost', status: 410 },
+  Unauthenticated: { condition: 'amqp:unauthorized-access', status: 401 },
+  Forbidden: { condition: 'amqp:unauthorized-access', status: 401 },
+  ServiceBusy: { condition: 'com.microsoft:server-busy', status: 503 },
+  ServiceTimeout: { condition: 'com.microsoft:timeout', status: 408 },
+  TransactionAborted: { condition: 'amqp:transaction:rollback', status: 409 },
+  NotSupported: { condition: 'amqp:not-implemented', status: 501 },
+} as const satisfies Record<BrokerErrorCode, Code>;
+
+const FAULT: Code = { condition: 'amqp:internal-error', status: 500 };
+
+/** A refusal as a client is told of it. */
+export interface Told extends ErrorInfo {
+  readonly description: string;
+  readonly status: number;
+}
+
+/**
+ * Puts anything thrown into the client's words, with what brings its report and our log together.
+ * Faults of our own are reported, and told without detail.
+ */
+export function tell(parts: GatewayParts, error: unknown, address: string): Told {
+  const trackingId = guidText(parts.random.bytes(16));
+  const time = new Date(parts.clock.now()).toISOString().slice(0, 19);
+  const suffix = `TrackingId:${trackingId}_G0, SystemTracker:${parts.namespace}:${address.slice(0, 300)}, Timestamp:${time}`;
+  const { condition, status } = codeOf(error);
+  if (status === FAULT.status && !(error instanceof BrokerError)) parts.reportFault(error);
+  return { condition, status, description: `${sentenceOf(error)} ${suffix}` };
+}
+
+function codeOf(error: unknown): Code {
+  if (error instanceof BrokerError) return CODES[error.code];
+  if (error instanceof DecodeError) return CODES.ArgumentError;
+  return error instanceof AmqpError ? { condition: error.condition, status: 400 } : FAULT;
+}
+
+function sentenceOf(error: unknown): string {
+  if (error instanceof BrokerError || error instanceof DecodeError || error instanceof AmqpError) {
+    return error.message;
+  }
+  return 'The service was unable to process the request; please retry the operation.';
+}

@@ -1,0 +1,19 @@
+import type { Authorization } from './authorization.ts';
+import type { GatewayParts } from './parts.ts';
+import type { SessionHolders } from './session-holders.ts';
+import type { Shutdown } from './shutdown.ts';
+import type { Transactions } from './transactions.ts';
+
+/** What the links of one connection share. */
+export interface ClientContext {
+  readonly parts: GatewayParts;
+  readonly authorization: Authorization;
+  readonly sessions: SessionHolders;
+  readonly transactions: Transactions;
+  /** Once it has begun nothing more is handed out. */
+  readonly shutdown: Shutdown;
+  /** Bytes that the connection has not got rid of. */
+  readonly backlog: () => number;
+  /** Does what no answer waits for; a shutdown does. */
+  readonly background: (work: () => Promise<void>) => void;
+}

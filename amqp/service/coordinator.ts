@@ -1,0 +1,62 @@
+import type { IncomingDelivery, IncomingLink } from '../endpoint/incoming-link.ts';
+import { readSections } from '../messages/sections.ts';
+import { Fields } from '../wire/fields.ts';
+import { ACCEPTED, type DeliveryState } from '../wire/states.ts';
+import { type AmqpValue, codeOf } from '../wire/value.ts';
+import { DecodeError } from '../wire/wire-error.ts';
+import { tell } from './conditions.ts';
+import type { ClientContext } from './context.ts';
+
+const CODES = { declare: 0x31n, discharge: 0x32n } as const;
+const CONTROL_BYTES_MAX = 4096;
+
+/**
+ * Serves a link to the coordinator, over which transactions are declared and discharged (part 4 of
+ * the standard). What was declared on it and is open when it ends is rolled back.
+ */
+export function openCoordinator(context: ClientContext, link: IncomingLink): void {
+  const { transactions } = context;
+  const declared = new Set<Uint8Array>();
+  link.onDelivery((delivery) => {
+    context.background(async () => {
+      link.settle([delivery], await outcomeOf(context, delivery, declared));
+    });
+  }, CONTROL_BYTES_MAX);
+  link.onEnd(() => {
+    for (const id of declared) transactions.drop(id);
+  });
+  link.accept();
+  link.start();
+}
+
+async function outcomeOf(
+  context: ClientContext,
+  delivery: IncomingDelivery,
+  declared: Set<Uint8Array>,
+): Promise<DeliveryState> {
+  try {
+    const command = commandIn(delivery);
+    if (codeOf(command) === CODES.declare) {
+      const transaction = context.transactions.declare();
+      declared.add(transaction);
+      return { kind: 'declared', transaction };
+    }
+    if (codeOf(command) !== CODES.discharge) {
+      throw new DecodeError('a coordinator is told to declare or to discharge');
+    }
+    const fields = new Fields(command);
+    const id = fields.octets(0) ?? new Uint8Array();
+    for (const one of declared) if (Buffer.compare(one, id) === 0) declared.delete(one);
+    await context.transactions.discharge(id, fields.flag(1));
+    return ACCEPTED;
+  } catch (error) {
+    const { condition, description } = tell(context.parts, error, 'coordinator');
+    return { kind: 'rejected', error: { condition, description } };
+  }
+}
+
+function commandIn({ payload }: IncomingDelivery): AmqpValue {
+  const [section] = readSections(payload).body;
+  if (section?.type !== 'described') throw new DecodeError('a command is a value');
+  return section.value;
+}

@@ -1,0 +1,131 @@
+import type { ReceivedMessage, SessionHandle } from '../../shared/broker/broker.ts';
+import { LIMITS } from '../../shared/domain/limits.ts';
+import type { OutgoingLink } from '../endpoint/outgoing-link.ts';
+import { guidBytes, swapGuid } from '../messages/property-values.ts';
+import { writeMessage } from '../messages/write-message.ts';
+import type { Node } from './address.ts';
+import { tell } from './conditions.ts';
+import type { ClientContext } from './context.ts';
+
+/** How long one receive of the broker waits; then it is asked again. */
+const WAIT_MS = 60_000;
+/** A peer that takes so little of what was written gets no more for now. */
+const BACKLOG_BYTES_MAX = 8 * 1024 * 1024;
+const BACKLOG_PAUSE_MS = 20;
+/** The sender's mode in which messages are settled as they go out. */
+const SETTLED = 1;
+
+export interface DelivererOptions {
+  readonly link: OutgoingLink;
+  readonly node: Extract<Node, { readonly path: unknown }>;
+  readonly session?: SessionHandle;
+}
+
+/**
+ * Hands out messages on a link as long as there is credit. One waiting receive of the broker stands
+ * behind it, which a send in this process wakes at once.
+ */
+export class Deliverer {
+  readonly #context: ClientContext;
+  readonly #options: DelivererOptions;
+  readonly #mode: 'peekLock' | 'receiveAndDelete';
+  readonly #forgetShutdown: () => void;
+  #isRunning = false;
+  /** Ends the wait that is under way. */
+  #wait = new AbortController();
+  #sent = 0;
+
+  constructor(context: ClientContext, options: DelivererOptions) {
+    this.#context = context;
+    this.#options = options;
+    const isSettled = options.link.asked.senderSettleMode === SETTLED;
+    this.#mode = isSettled ? 'receiveAndDelete' : 'peekLock';
+    options.link.onFlow(() => this.#wake());
+    this.#forgetShutdown = context.shutdown.onBegin(() => this.#wait.abort());
+  }
+
+  /** Ends what is waiting, since the link has ended. */
+  stop(): void {
+    this.#forgetShutdown();
+    this.#wait.abort();
+  }
+
+  get #mayDeliver(): boolean {
+    const { link } = this.#options;
+    return link.isOpen && link.credit > 0 && !this.#context.shutdown.hasBegun;
+  }
+
+  #wake(): void {
+    // Who drains wants what there is now: the wait is over.
+    if (this.#options.link.isDraining) this.#wait.abort();
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    setImmediate(() => this.#context.background(() => this.#run()));
+  }
+
+  async #run(): Promise<void> {
+    const { link } = this.#options;
+    try {
+      while (this.#mayDeliver) await this.#round();
+      link.drained();
+    } catch (error) {
+      link.detach(tell(this.#context.parts, error, this.#options.node.path.name));
+    } finally {
+      this.#isRunning = false;
+    }
+    // Credit may have come between the last look and the end.
+    if (this.#mayDeliver) this.#wake();
+  }
+
+  async #round(): Promise<void> {
+    const { link, node, session } = this.#options;
+    const { authorization, parts, backlog } = this.#context;
+    const { path, pathname } = node;
+    await authorization.require(pathname, path, ['Listen']);
+    const isDraining = link.isDraining;
+    this.#wait = new AbortController();
+    const messages = await parts.broker.receive(path, {
+      mode: this.#mode,
+      maxMessages: Math.min(link.credit, LIMITS.receiveMessages),
+      waitMs: isDraining ? 0 : WAIT_MS,
+      signal: this.#wait.signal,
+      ...(session === undefined ? {} : { session }),
+    });
+    if (!link.isOpen) {
+      await this.#giveBack(messages);
+      return;
+    }
+    for (const message of messages) this.#send(message);
+    if (isDraining && messages.length === 0) link.drained();
+    while (link.isOpen && backlog() > BACKLOG_BYTES_MAX) await pause(BACKLOG_PAUSE_MS);
+  }
+
+  #send(message: ReceivedMessage): void {
+    const { link } = this.#options;
+    const payload = writeMessage(message);
+    if ('lockToken' in message) {
+      const tag = swapGuid(guidBytes(message.lockToken));
+      link.deliver({ tag, payload, settled: false });
+      return;
+    }
+    const tag = Buffer.alloc(16);
+    tag.writeUInt32BE(this.#sent++ >>> 0);
+    link.deliver({ tag, payload, settled: true });
+  }
+
+  /** Messages that were locked for a link which has ended meanwhile. A session's are freed with it. */
+  async #giveBack(messages: readonly ReceivedMessage[]): Promise<void> {
+    if (this.#options.session !== undefined) return;
+    const settlements = messages.flatMap((message) =>
+      'lockToken' in message
+        ? [{ lockToken: message.lockToken, action: { kind: 'abandon' as const } }]
+        : [],
+    );
+    if (settlements.length > 0)
+      await this.#context.parts.broker.settle(this.#options.node.path, settlements);
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

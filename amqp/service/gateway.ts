@@ -1,0 +1,68 @@
+import { Connection } from '../endpoint/connection.ts';
+import type { Transport } from '../endpoint/handlers.ts';
+import { Client } from './client.ts';
+import type { GatewayParts } from './parts.ts';
+import { Shutdown } from './shutdown.ts';
+
+/** How long a shutdown waits for what clients are still being told. */
+const CLOSE_MS_MAX = 5_000;
+
+/** Speaks AMQP 1.0 to any number of clients. */
+export class Gateway {
+  readonly #parts: GatewayParts;
+  readonly #connections = new Set<Connection>();
+  readonly #background = new Set<Promise<void>>();
+  readonly #shutdown = new Shutdown();
+
+  constructor(parts: GatewayParts) {
+    this.#parts = parts;
+  }
+
+  /** Serves a client; what it says goes to `input` of what is returned. */
+  accept(transport: Transport): Connection {
+    const { namespace } = this.#parts;
+    const connection: Connection = new Connection(transport, namespace, (own) => {
+      return new Client(
+        this.#parts,
+        own,
+        { background: (work) => this.#add(work), shutdown: this.#shutdown },
+        () => this.#connections.delete(connection),
+      );
+    });
+    this.#connections.add(connection);
+    return connection;
+  }
+
+  /**
+   * Hands out nothing more, finishes what clients have asked for and tells them, and sends them away.
+   * Resolves when nothing is left to do for them.
+   */
+  async close(): Promise<void> {
+    this.#shutdown.begin();
+    await this.#finish();
+    for (const connection of this.#connections) {
+      connection.close({
+        condition: 'amqp:connection:forced',
+        description: 'The service is stopping; connect again.',
+      });
+    }
+    await this.#finish();
+  }
+
+  /** Waits for what is under way, and for what comes of it, though not for ever. */
+  async #finish(): Promise<void> {
+    const deadline = performance.now() + CLOSE_MS_MAX;
+    while (this.#background.size > 0) {
+      const left = deadline - performance.now();
+      if (left <= 0) return;
+      const enough = new Promise((resolve) => setTimeout(resolve, left).unref());
+      await Promise.race([Promise.all(this.#background), enough]);
+    }
+  }
+
+  #add(work: () => Promise<void>): void {
+    const run = work().catch(this.#parts.reportFault);
+    this.#background.add(run);
+    void run.finally(() => this.#background.delete(run));
+  }
+}

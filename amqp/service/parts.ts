@@ -1,0 +1,13 @@
+import type { HttpParts } from '../../lambdas/http/parts.ts';
+import type { RuleManagement } from '../../shared/broker/management-rules.ts';
+
+/** What the gateway is built from: the same broker as every other transport, and who may do what. */
+export interface GatewayParts
+  extends Pick<
+    HttpParts,
+    'broker' | 'entities' | 'namespaceKeys' | 'clock' | 'random' | 'namespace'
+  > {
+  readonly rules: RuleManagement;
+  /** Told of faults of our own, which clients learn nothing of. */
+  readonly reportFault: (error: unknown) => void;
+}

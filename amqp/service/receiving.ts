@@ -1,0 +1,173 @@
+import type { SessionLock } from '../../shared/broker/broker.ts';
+import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
+import { requiresSession } from '../../shared/domain/entity.ts';
+import { noSessionsHere, sessionLockLost, sessionRequired } from '../../shared/domain/session.ts';
+import type { Acceptance } from '../endpoint/link.ts';
+import type { OutgoingLink } from '../endpoint/outgoing-link.ts';
+import {
+  type AmqpValue,
+  fieldsOf,
+  long,
+  mapOf,
+  numberOf,
+  str,
+  symbol,
+  textOf,
+} from '../wire/value.ts';
+import type { Node } from './address.ts';
+import { tell } from './conditions.ts';
+import type { ClientContext } from './context.ts';
+import { Deliverer } from './deliverer.ts';
+import type { HeldSession } from './session-holders.ts';
+import { Settler } from './settler.ts';
+
+const SESSION_FILTER = 'com.microsoft:session-filter';
+const TIMEOUT = 'com.microsoft:timeout';
+/** How long the next session is waited for at most, and unless the client says. */
+const ACCEPT_MS_MAX = 60_000;
+/** .NET counts from the year 1, in steps of 100 ns. */
+const TICKS_AT_EPOCH = 621_355_968_000_000_000n;
+
+type EntityNode = Extract<Node, { readonly kind: 'entity' }>;
+
+/** Answers a client that wants to receive from an entity. Throws what it is refused for. */
+export async function openReceiver(
+  context: ClientContext,
+  link: OutgoingLink,
+  node: EntityNode,
+): Promise<void> {
+  const { parts, authorization } = context;
+  await authorization.require(node.pathname, node.path, ['Listen']);
+  const entity = await parts.entities.find(node.path.key);
+  if (entity === undefined) throw entityNotFound(node.path.name);
+  if (entity.description.kind === 'topic') {
+    throw new BrokerError(
+      'InvalidOperation',
+      `Messages of the topic '${node.path.name}' are received from its subscriptions.`,
+    );
+  }
+  const filter = sessionFilter(link);
+  const isBySession = node.path.subQueue === 'main' && requiresSession(entity);
+  if (isBySession && filter === undefined) throw sessionRequired();
+  if (!isBySession && filter !== undefined) throw noSessionsHere();
+  if (filter !== undefined) await openSession(context, link, node, filter);
+  else openPlain(context, link, node);
+}
+
+function openPlain(context: ClientContext, link: OutgoingLink, node: EntityNode): void {
+  const deliverer = new Deliverer(context, { link, node });
+  const settler = new Settler(context, link, node.path);
+  link.onDisposition((delivery, state) => settler.take(delivery, state));
+  link.onEnd(() => deliverer.stop());
+  link.accept();
+}
+
+/** The session that is asked for; null = whichever comes next. */
+function sessionFilter({
+  asked: { source },
+}: OutgoingLink): { id: string | undefined } | undefined {
+  const filters = fieldsOf(source?.type === 'described' ? listOf(source.value)[7] : undefined);
+  const filter = filters.get(SESSION_FILTER);
+  if (filter === undefined) return undefined;
+  return { id: textOf(filter.type === 'described' ? filter.value : filter) };
+}
+
+function listOf(value: AmqpValue): readonly AmqpValue[] {
+  return value.type === 'list' ? value.value : [];
+}
+
+async function openSession(
+  context: ClientContext,
+  link: OutgoingLink,
+  node: EntityNode,
+  filter: { readonly id: string | undefined },
+): Promise<void> {
+  const { parts, sessions } = context;
+  if (!link.isAsked) return;
+  const wait = new AbortController();
+  link.onEnd(() => wait.abort());
+  const asked = numberOf(fieldsOf(link.asked.properties).get(TIMEOUT));
+  const lock = await parts.broker.acceptSession(node.path, {
+    ...(filter.id === undefined ? {} : { sessionId: filter.id }),
+    waitMs: Math.min(asked ?? ACCEPT_MS_MAX, ACCEPT_MS_MAX),
+    signal: wait.signal,
+  });
+  if (lock === undefined) {
+    throw new BrokerError(
+      'ServiceTimeout',
+      'The wait for the next session is over: there is none.',
+    );
+  }
+  // The client went away while its session was found: nobody will ever give it back.
+  if (!link.isAsked) {
+    await parts.broker.releaseSession(node.path, lock);
+    return;
+  }
+  const held: HeldSession = { lock, renewed: () => {} };
+  const stopWatch = watchLock(context, link, node, held);
+  const deliverer = new Deliverer(context, { link, node, session: lock });
+  const settler = new Settler(context, link, node.path, lock.sessionId);
+  link.onDisposition((delivery, state) => settler.take(delivery, state));
+  sessions.add(node.path, held);
+  link.onEnd(() => {
+    stopWatch();
+    deliverer.stop();
+    sessions.remove(node.path, held);
+    return giveBack(context, node, held.lock);
+  });
+  link.accept(acceptance(link, lock));
+}
+
+/** Who ended the link hears back once the session is free: the next one may be accepted at once. */
+function giveBack(
+  { parts, background }: ClientContext,
+  node: EntityNode,
+  lock: SessionLock,
+): Promise<void> {
+  return new Promise((resolve) => {
+    background(async () => {
+      try {
+        await parts.broker.releaseSession(node.path, lock);
+      } catch (error) {
+        // A lock that was lost is nothing to give back.
+        if (!(error instanceof BrokerError)) throw error;
+      } finally {
+        resolve();
+      }
+    });
+  });
+}
+
+/** Ends the link when the lock on its session has run out (semantics §4.6). Returns how to stop. */
+function watchLock(
+  { parts }: ClientContext,
+  link: OutgoingLink,
+  node: EntityNode,
+  held: HeldSession,
+): () => void {
+  let timer: NodeJS.Timeout;
+  const look = () => {
+    const left = held.lock.lockedUntil - parts.clock.now();
+    if (left > 0) timer = setTimeout(look, left);
+    else link.detach(tell(parts, sessionLockLost(), node.path.name));
+  };
+  look();
+  held.renewed = (lock) => {
+    held.lock = lock;
+  };
+  return () => clearTimeout(timer);
+}
+
+/** Our attach names the session, and until when it is held. */
+function acceptance({ asked: { source } }: OutgoingLink, lock: SessionLock): Acceptance {
+  const fields = [...(source?.type === 'described' ? listOf(source.value) : [])];
+  while (fields.length < 8) fields.push({ type: 'null' });
+  fields[7] = mapOf({ [SESSION_FILTER]: str(lock.sessionId) }, symbol);
+  const lockedUntil = BigInt(lock.lockedUntil) * 10_000n + TICKS_AT_EPOCH;
+  return {
+    ...(source?.type === 'described'
+      ? { source: { ...source, value: { type: 'list', value: fields } } }
+      : {}),
+    properties: mapOf({ 'com.microsoft:locked-until-utc': long(lockedUntil) }, symbol),
+  };
+}

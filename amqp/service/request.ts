@@ -1,0 +1,48 @@
+import { PROPERTY } from '../messages/annotations.ts';
+import { readSections, SECTION, writeSections } from '../messages/sections.ts';
+import { Fields, trimmed } from '../wire/fields.ts';
+import { type AmqpValue, codeOf, described, fieldsOf, mapOf, textOf } from '../wire/value.ts';
+import { DecodeError } from '../wire/wire-error.ts';
+
+/** A request to `$cbs` or `$management`. */
+export interface Request {
+  readonly messageId: AmqpValue | undefined;
+  readonly replyTo: string;
+  readonly operation: string;
+  readonly fields: ReadonlyMap<string, AmqpValue>;
+  readonly body: AmqpValue;
+}
+
+/** Reads a request. Throws DecodeError for what is none. */
+export function readRequest(payload: Uint8Array): Request {
+  const sections = readSections(payload);
+  if (sections.properties === undefined) throw new DecodeError('a request names no reply-to');
+  const properties = new Fields(sections.properties);
+  const fields = fieldsOf(sections.applicationProperties);
+  const [section] = sections.body;
+  return {
+    messageId: properties.at(PROPERTY.messageId),
+    replyTo: properties.text(PROPERTY.replyTo) ?? '',
+    operation: textOf(fields.get('operation')) ?? '',
+    fields,
+    body:
+      section?.type === 'described' && codeOf(section) === SECTION.value
+        ? section.value
+        : { type: 'null' },
+  };
+}
+
+/** An answer to a request. */
+export function writeReply(
+  { messageId }: Request,
+  fields: Readonly<Record<string, AmqpValue | undefined>>,
+  body: AmqpValue = { type: 'null' },
+): Buffer {
+  const properties: (AmqpValue | undefined)[] = [];
+  properties[PROPERTY.correlationId] = messageId;
+  return writeSections({
+    properties: trimmed(Array.from(properties)),
+    applicationProperties: mapOf(fields),
+    body: [described(SECTION.value, body)],
+  });
+}

@@ -1,0 +1,20 @@
+/** Whether the service is about to stop, and who wants to hear of it. */
+export class Shutdown {
+  readonly #listeners = new Set<() => void>();
+  #hasBegun = false;
+
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
+  begin(): void {
+    this.#hasBegun = true;
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** Has a listener called when it begins; returns how to stop listening. */
+  onBegin(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}

@@ -1,0 +1,172 @@
+import { empty, typeOfCode, unknown, variable, wideFixed } from './type-codes.ts';
+import type { AmqpValue, MapEntry } from './value.ts';
+import { DecodeError } from './wire-error.ts';
+
+/** Values within values, at most. */
+const DEPTH_MAX = 32;
+/** Elements of arrays that take no bytes: their count alone would cost memory. */
+const EMPTY_ELEMENTS_MAX = 1024;
+
+/**
+ * Reads encoded values one after the other. Lengths and counts are checked against what is there, so
+ * that no few bytes make much of anything. Throws DecodeError.
+ */
+export class Decoder {
+  readonly #bytes: Buffer;
+  #at: number;
+  readonly #end: number;
+
+  constructor(bytes: Uint8Array, start = 0) {
+    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#at = start;
+    this.#end = bytes.byteLength;
+  }
+
+  /** Where the next value begins. */
+  get at(): number {
+    return this.#at;
+  }
+
+  get isAtEnd(): boolean {
+    return this.#at >= this.#end;
+  }
+
+  read(depth = 0): AmqpValue {
+    if (depth > DEPTH_MAX) throw new DecodeError('values are nested too deeply');
+    const code = this.#byte();
+    if (code !== 0x00) return this.#ofCode(code, depth);
+    const descriptor = this.read(depth + 1);
+    return { type: 'described', descriptor, value: this.read(depth + 1) };
+  }
+
+  #ofCode(code: number, depth: number): AmqpValue {
+    switch (code >> 4) {
+      case 0x4:
+        return empty(code);
+      case 0x5:
+      case 0x6:
+      case 0x7:
+      case 0x8:
+      case 0x9:
+        return this.#fixed(code);
+      case 0xa:
+        return variable(code, this.#take(this.#byte()));
+      case 0xb:
+        return variable(code, this.#take(this.#uint32()));
+      case 0xc:
+      case 0xd:
+        return this.#compound(code, depth);
+      case 0xe:
+      case 0xf:
+        return this.#array(code, depth);
+      default:
+        throw unknown(code);
+    }
+  }
+
+  #fixed(code: number): AmqpValue {
+    const bytes = this.#take(1 << ((code >> 4) - 5));
+    switch (code) {
+      case 0x50:
+        return { type: 'ubyte', value: bytes.readUInt8() };
+      case 0x51:
+        return { type: 'byte', value: bytes.readInt8() };
+      case 0x52:
+        return { type: 'uint', value: bytes.readUInt8() };
+      case 0x53:
+        return { type: 'ulong', value: BigInt(bytes.readUInt8()) };
+      case 0x54:
+        return { type: 'int', value: bytes.readInt8() };
+      case 0x55:
+        return { type: 'long', value: BigInt(bytes.readInt8()) };
+      case 0x56:
+        return { type: 'boolean', value: bytes.readUInt8() !== 0 };
+      case 0x60:
+        return { type: 'ushort', value: bytes.readUInt16BE() };
+      case 0x61:
+        return { type: 'short', value: bytes.readInt16BE() };
+      default:
+        return wideFixed(code, bytes);
+    }
+  }
+
+  #compound(code: number, depth: number): AmqpValue {
+    const isWide = code >= 0xd0;
+    const size = isWide ? this.#uint32() : this.#byte();
+    const end = this.#endOf(size);
+    const count = isWide ? this.#uint32() : this.#byte();
+    if (count > end - this.#at) throw new DecodeError('a count is larger than its bytes');
+    const items: AmqpValue[] = [];
+    for (let i = 0; i < count; i++) items.push(this.read(depth + 1));
+    this.#requireAt(end);
+    if (code === 0xc0 || code === 0xd0) return { type: 'list', value: items };
+    if (code === 0xc1 || code === 0xd1) return { type: 'map', value: pairs(items) };
+    throw unknown(code);
+  }
+
+  #array(code: number, depth: number): AmqpValue {
+    if (depth >= DEPTH_MAX) throw new DecodeError('values are nested too deeply');
+    if (code !== 0xe0 && code !== 0xf0) throw unknown(code);
+    const isWide = code === 0xf0;
+    const end = this.#endOf(isWide ? this.#uint32() : this.#byte());
+    const count = isWide ? this.#uint32() : this.#byte();
+    let descriptor: AmqpValue | undefined;
+    let element = this.#byte();
+    if (element === 0x00) {
+      descriptor = this.read(depth + 1);
+      element = this.#byte();
+    }
+    const countMax = element >> 4 === 0x4 ? EMPTY_ELEMENTS_MAX : end - this.#at;
+    if (count > countMax) throw new DecodeError('a count is larger than its bytes');
+    const items: AmqpValue[] = [];
+    for (let i = 0; i < count; i++) {
+      const value = this.#ofCode(element, depth + 1);
+      items.push(descriptor === undefined ? value : { type: 'described', descriptor, value });
+    }
+    this.#requireAt(end);
+    const type = descriptor === undefined ? typeOfCode(element) : 'described';
+    return { type: 'array', element: type, value: items };
+  }
+
+  #byte(): number {
+    return this.#take(1).readUInt8();
+  }
+
+  #uint32(): number {
+    return this.#take(4).readUInt32BE();
+  }
+
+  #take(count: number): Buffer {
+    const end = this.#endOf(count);
+    const bytes = this.#bytes.subarray(this.#at, end);
+    this.#at = end;
+    return bytes;
+  }
+
+  #endOf(size: number): number {
+    const end = this.#at + size;
+    if (end > this.#end) throw new DecodeError('a value ends behind its bytes');
+    return end;
+  }
+
+  #requireAt(end: number): void {
+    if (this.#at !== end) throw new DecodeError('a size does not fit what is in it');
+  }
+}
+
+/** Reads exactly one value. Throws DecodeError. */
+export function decode(bytes: Uint8Array): AmqpValue {
+  const decoder = new Decoder(bytes);
+  const value = decoder.read();
+  if (!decoder.isAtEnd) throw new DecodeError('there is something behind the value');
+  return value;
+}
+
+function pairs(items: readonly AmqpValue[]): readonly MapEntry[] {
+  if (items.length % 2 === 1) throw new DecodeError('a map has a key without a value');
+  const entries: MapEntry[] = [];
+  for (let i = 0; i < items.length; i += 2) {
+    entries.push([items[i] as AmqpValue, items[i + 1] as AmqpValue]);
+  }
+  return entries;
+}

@@ -1,0 +1,63 @@
+import { type AmqpValue, elementsOf, numberOf, textOf } from './value.ts';
+import { DecodeError } from './wire-error.ts';
+
+/** The fields of a described list, by place; what is left out at the end is null. */
+export class Fields {
+  readonly #values: readonly AmqpValue[];
+
+  constructor(value: AmqpValue) {
+    if (value.type !== 'described' || value.value.type !== 'list') {
+      throw new DecodeError('a described list was expected');
+    }
+    this.#values = value.value.value;
+  }
+
+  /** The value at a place; undefined for null. */
+  at(place: number): AmqpValue | undefined {
+    const value = this.#values[place];
+    return value?.type === 'null' ? undefined : value;
+  }
+
+  text(place: number): string | undefined {
+    return textOf(this.at(place));
+  }
+
+  number(place: number): number | undefined {
+    return numberOf(this.at(place));
+  }
+
+  /** A number without which nothing can be done. Throws DecodeError. */
+  requiredNumber(place: number): number {
+    const number = this.number(place);
+    if (number === undefined) throw new DecodeError('a mandatory field is missing');
+    return number;
+  }
+
+  flag(place: number): boolean {
+    const value = this.at(place);
+    return value?.type === 'boolean' && value.value;
+  }
+
+  octets(place: number): Uint8Array | undefined {
+    const value = this.at(place);
+    return value?.type === 'binary' ? value.value : undefined;
+  }
+
+  texts(place: number): readonly string[] {
+    return elementsOf(this.at(place)).flatMap((value) => textOf(value) ?? []);
+  }
+}
+
+/** A list without the nulls at its end. */
+export function trimmed(values: readonly (AmqpValue | undefined)[]): AmqpValue {
+  let length = values.length;
+  while (length > 0 && isAbsent(values[length - 1])) length--;
+  return {
+    type: 'list',
+    value: values.slice(0, length).map((value) => value ?? { type: 'null' }),
+  };
+}
+
+function isAbsent(value: AmqpValue | undefined): boolean {
+  return value === undefined || value.type === 'null';
+}

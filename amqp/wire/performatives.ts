@@ -1,0 +1,241 @@
+import { Fields } from './fields.ts';
+import { present } from './present.ts';
+import { type DeliveryState, type ErrorInfo, readDeliveryState, readError } from './states.ts';
+import { type AmqpValue, codeOf, textOf } from './value.ts';
+import { DecodeError } from './wire-error.ts';
+
+/** The nine performatives (part 2.7 of the standard), as far as a server of queues needs them. */
+export type Performative =
+  | Open
+  | Begin
+  | Attach
+  | Flow
+  | Transfer
+  | Disposition
+  | Detach
+  | { readonly kind: 'end'; readonly error?: ErrorInfo }
+  | { readonly kind: 'close'; readonly error?: ErrorInfo };
+
+export interface Open {
+  readonly kind: 'open';
+  readonly containerId: string;
+  readonly hostname?: string;
+  readonly maxFrameSize?: number;
+  readonly channelMax?: number;
+  readonly idleTimeOutMs?: number;
+}
+
+export interface Begin {
+  readonly kind: 'begin';
+  readonly remoteChannel?: number;
+  readonly nextOutgoingId: number;
+  readonly incomingWindow: number;
+  readonly outgoingWindow: number;
+  readonly handleMax?: number;
+}
+
+export interface Attach {
+  readonly kind: 'attach';
+  readonly name: string;
+  readonly handle: number;
+  /** Of the peer that sends this. */
+  readonly role: 'sender' | 'receiver';
+  readonly senderSettleMode?: number;
+  readonly receiverSettleMode?: number;
+  /** Described lists, left as they are: a terminus may be of several kinds. */
+  readonly source?: AmqpValue;
+  readonly target?: AmqpValue;
+  readonly initialDeliveryCount?: number;
+  readonly maxMessageSize?: bigint;
+  readonly properties?: AmqpValue;
+}
+
+export interface Flow {
+  readonly kind: 'flow';
+  readonly nextIncomingId?: number;
+  readonly incomingWindow: number;
+  readonly nextOutgoingId: number;
+  readonly outgoingWindow: number;
+  readonly handle?: number;
+  readonly deliveryCount?: number;
+  readonly linkCredit?: number;
+  readonly drain?: boolean;
+  readonly echo?: boolean;
+}
+
+export interface Transfer {
+  readonly kind: 'transfer';
+  readonly handle: number;
+  readonly deliveryId?: number;
+  readonly deliveryTag?: Uint8Array;
+  readonly messageFormat?: number;
+  readonly settled?: boolean;
+  readonly more?: boolean;
+  readonly state?: DeliveryState;
+  readonly aborted?: boolean;
+}
+
+export interface Disposition {
+  readonly kind: 'disposition';
+  readonly role: 'sender' | 'receiver';
+  readonly first: number;
+  readonly last?: number;
+  readonly settled?: boolean;
+  readonly state?: DeliveryState;
+}
+
+export interface Detach {
+  readonly kind: 'detach';
+  readonly handle: number;
+  readonly closed?: boolean;
+  readonly error?: ErrorInfo;
+}
+
+/** The codes under which the standard lists them. */
+export const CODES = {
+  open: 0x10,
+  begin: 0x11,
+  attach: 0x12,
+  flow: 0x13,
+  transfer: 0x14,
+  disposition: 0x15,
+  detach: 0x16,
+  end: 0x17,
+  close: 0x18,
+} as const satisfies Record<Performative['kind'], number>;
+
+const KINDS = new Map<number, Performative['kind']>(
+  Object.entries(CODES).map(([kind, code]) => [code, kind as Performative['kind']]),
+);
+
+/** Reads a performative. Throws DecodeError. */
+export function readPerformative(value: AmqpValue): Performative {
+  const kind = kindOf(value);
+  const fields = new Fields(value);
+  switch (kind) {
+    case 'open':
+      return readOpen(fields);
+    case 'begin':
+      return readBegin(fields);
+    case 'attach':
+      return readAttach(fields);
+    case 'flow':
+      return readFlow(fields);
+    case 'transfer':
+      return readTransfer(fields);
+    case 'disposition':
+      return readDisposition(fields);
+    case 'detach': {
+      const handle = fields.requiredNumber(0);
+      return {
+        kind,
+        handle,
+        closed: fields.flag(1),
+        ...present({ error: readError(fields.at(2)) }),
+      };
+    }
+    case 'end':
+    case 'close':
+      return { kind, ...present({ error: readError(fields.at(0)) }) };
+  }
+}
+
+function kindOf(value: AmqpValue): Performative['kind'] {
+  const code = codeOf(value);
+  const name = value.type === 'described' ? textOf(value.descriptor) : undefined;
+  const kind =
+    code === undefined
+      ? [...KINDS.values()].find((one) => name === `amqp:${one}:list`)
+      : KINDS.get(Number(code));
+  if (kind === undefined) throw new DecodeError('a frame says something unknown');
+  return kind;
+}
+
+function readOpen(fields: Fields): Open {
+  const containerId = fields.text(0);
+  if (containerId === undefined) throw new DecodeError('an open names no container');
+  return {
+    kind: 'open',
+    containerId,
+    ...present({
+      hostname: fields.text(1),
+      maxFrameSize: fields.number(2),
+      channelMax: fields.number(3),
+      idleTimeOutMs: fields.number(4),
+    }),
+  };
+}
+
+function readBegin(fields: Fields): Begin {
+  return {
+    kind: 'begin',
+    nextOutgoingId: fields.requiredNumber(1),
+    incomingWindow: fields.requiredNumber(2),
+    outgoingWindow: fields.requiredNumber(3),
+    ...present({ remoteChannel: fields.number(0), handleMax: fields.number(4) }),
+  };
+}
+
+function readAttach(fields: Fields): Attach {
+  const name = fields.text(0);
+  if (name === undefined) throw new DecodeError('an attach names no link');
+  const size = fields.at(10);
+  return {
+    kind: 'attach',
+    name,
+    handle: fields.requiredNumber(1),
+    role: fields.flag(2) ? 'receiver' : 'sender',
+    ...present({
+      senderSettleMode: fields.number(3),
+      receiverSettleMode: fields.number(4),
+      source: fields.at(5),
+      target: fields.at(6),
+      initialDeliveryCount: fields.number(9),
+      maxMessageSize: size?.type === 'ulong' ? size.value : undefined,
+      properties: fields.at(13),
+    }),
+  };
+}
+
+function readFlow(fields: Fields): Flow {
+  return {
+    kind: 'flow',
+    incomingWindow: fields.requiredNumber(1),
+    nextOutgoingId: fields.requiredNumber(2),
+    outgoingWindow: fields.requiredNumber(3),
+    drain: fields.flag(8),
+    echo: fields.flag(9),
+    ...present({
+      nextIncomingId: fields.number(0),
+      handle: fields.number(4),
+      deliveryCount: fields.number(5),
+      linkCredit: fields.number(6),
+    }),
+  };
+}
+
+function readTransfer(fields: Fields): Transfer {
+  return {
+    kind: 'transfer',
+    handle: fields.requiredNumber(0),
+    settled: fields.flag(4),
+    more: fields.flag(5),
+    aborted: fields.flag(9),
+    ...present({
+      deliveryId: fields.number(1),
+      deliveryTag: fields.octets(2),
+      messageFormat: fields.number(3),
+      state: readDeliveryState(fields.at(7)),
+    }),
+  };
+}
+
+function readDisposition(fields: Fields): Disposition {
+  return {
+    kind: 'disposition',
+    role: fields.flag(0) ? 'receiver' : 'sender',
+    first: fields.requiredNumber(1),
+    settled: fields.flag(3),
+    ...present({ last: fields.number(2), state: readDeliveryState(fields.at(4)) }),
+  };
+}

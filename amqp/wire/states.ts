@@ -1,0 +1,143 @@
+import { Fields, trimmed } from './fields.ts';
+import { type AmqpValue, binary, bool, codeOf, described, str, symbol } from './value.ts';
+
+/** An error as it stands in a frame. */
+export interface ErrorInfo {
+  readonly condition: string;
+  readonly description?: string;
+  /** A map. */
+  readonly info?: AmqpValue;
+}
+
+/** How a delivery stands or ended (part 3.4 of the standard), also within a transaction (part 4.5). */
+export type DeliveryState =
+  | Outcome
+  | { readonly kind: 'declared'; readonly transaction: Uint8Array }
+  | {
+      readonly kind: 'transactional';
+      readonly transaction: Uint8Array;
+      readonly outcome?: Outcome;
+    }
+  /** Something that says nothing of an end. */
+  | { readonly kind: 'other' };
+
+export type Outcome =
+  | { readonly kind: 'accepted' | 'released' }
+  | { readonly kind: 'rejected'; readonly error?: ErrorInfo }
+  | {
+      readonly kind: 'modified';
+      readonly deliveryFailed?: boolean;
+      readonly undeliverableHere?: boolean;
+      /** A map. */
+      readonly annotations?: AmqpValue;
+    };
+
+const CODES = {
+  error: 0x1dn,
+  accepted: 0x24n,
+  rejected: 0x25n,
+  released: 0x26n,
+  modified: 0x27n,
+  declared: 0x33n,
+  transactional: 0x34n,
+} as const;
+
+export const ACCEPTED: Outcome = { kind: 'accepted' };
+
+/** Reads a state; undefined where there is none. Throws DecodeError. */
+export function readDeliveryState(value: AmqpValue | undefined): DeliveryState | undefined {
+  if (value === undefined) return undefined;
+  const outcome = readOutcome(value);
+  if (outcome !== undefined) return outcome;
+  const code = codeOf(value);
+  if (code === CODES.declared) {
+    return { kind: 'declared', transaction: new Fields(value).octets(0) ?? new Uint8Array() };
+  }
+  if (code !== CODES.transactional) return { kind: 'other' };
+  const fields = new Fields(value);
+  const inner = readOutcome(fields.at(1));
+  return {
+    kind: 'transactional',
+    transaction: fields.octets(0) ?? new Uint8Array(),
+    ...(inner === undefined ? {} : { outcome: inner }),
+  };
+}
+
+function readOutcome(value: AmqpValue | undefined): Outcome | undefined {
+  if (value === undefined) return undefined;
+  switch (codeOf(value)) {
+    case CODES.accepted:
+      return ACCEPTED;
+    case CODES.released:
+      return { kind: 'released' };
+    case CODES.rejected: {
+      const error = readError(new Fields(value).at(0));
+      return error === undefined ? { kind: 'rejected' } : { kind: 'rejected', error };
+    }
+    case CODES.modified: {
+      const fields = new Fields(value);
+      const annotations = fields.at(2);
+      return {
+        kind: 'modified',
+        deliveryFailed: fields.flag(0),
+        undeliverableHere: fields.flag(1),
+        ...(annotations === undefined ? {} : { annotations }),
+      };
+    }
+    default:
+      return undefined;
+  }
+}
+
+export function writeDeliveryState(state: DeliveryState): AmqpValue {
+  switch (state.kind) {
+    case 'accepted':
+    case 'released':
+      return described(CODES[state.kind], trimmed([]));
+    case 'rejected':
+      return described(
+        CODES.rejected,
+        trimmed([state.error === undefined ? undefined : writeError(state.error)]),
+      );
+    case 'modified':
+      return described(
+        CODES.modified,
+        trimmed([
+          state.deliveryFailed === undefined ? undefined : bool(state.deliveryFailed),
+          state.undeliverableHere === undefined ? undefined : bool(state.undeliverableHere),
+          state.annotations,
+        ]),
+      );
+    case 'declared':
+      return described(CODES.declared, trimmed([binary(state.transaction)]));
+    case 'transactional':
+      return described(
+        CODES.transactional,
+        trimmed([
+          binary(state.transaction),
+          state.outcome === undefined ? undefined : writeDeliveryState(state.outcome),
+        ]),
+      );
+    case 'other':
+      return { type: 'null' };
+  }
+}
+
+export function readError(value: AmqpValue | undefined): ErrorInfo | undefined {
+  if (codeOf(value) !== CODES.error || value === undefined) return undefined;
+  const fields = new Fields(value);
+  const description = fields.text(1);
+  const info = fields.at(2);
+  return {
+    condition: fields.text(0) ?? '',
+    ...(description === undefined ? {} : { description }),
+    ...(info === undefined ? {} : { info }),
+  };
+}
+
+export function writeError({ condition, description, info }: ErrorInfo): AmqpValue {
+  return described(
+    CODES.error,
+    trimmed([symbol(condition), description === undefined ? undefined : str(description), info]),
+  );
+}

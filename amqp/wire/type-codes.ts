@@ -1,0 +1,126 @@
+import type { AmqpType, AmqpValue } from './value.ts';
+import { DecodeError } from './wire-error.ts';
+
+/** The codes of types without parts, and what their bytes say (part 1.6 of the standard). */
+
+/** Values that take no bytes. */
+export function empty(code: number): AmqpValue {
+  switch (code) {
+    case 0x40:
+      return { type: 'null' };
+    case 0x41:
+      return { type: 'boolean', value: true };
+    case 0x42:
+      return { type: 'boolean', value: false };
+    case 0x43:
+      return { type: 'uint', value: 0 };
+    case 0x44:
+      return { type: 'ulong', value: 0n };
+    case 0x45:
+      return { type: 'list', value: [] };
+    default:
+      throw unknown(code);
+  }
+}
+
+/** Values of four bytes and more. */
+export function wideFixed(code: number, bytes: Buffer): AmqpValue {
+  switch (code) {
+    case 0x70:
+      return { type: 'uint', value: bytes.readUInt32BE() };
+    case 0x71:
+      return { type: 'int', value: bytes.readInt32BE() };
+    case 0x72:
+      return { type: 'float', value: bytes.readFloatBE() };
+    case 0x73:
+      return { type: 'char', value: bytes.readUInt32BE() };
+    case 0x74:
+      return { type: 'decimal32', value: Uint8Array.from(bytes) };
+    case 0x80:
+      return { type: 'ulong', value: bytes.readBigUInt64BE() };
+    case 0x81:
+      return { type: 'long', value: bytes.readBigInt64BE() };
+    case 0x82:
+      return { type: 'double', value: bytes.readDoubleBE() };
+    case 0x83:
+      return { type: 'timestamp', value: bytes.readBigInt64BE() };
+    case 0x84:
+      return { type: 'decimal64', value: Uint8Array.from(bytes) };
+    case 0x94:
+      return { type: 'decimal128', value: Uint8Array.from(bytes) };
+    case 0x98:
+      return { type: 'uuid', value: Uint8Array.from(bytes) };
+    default:
+      throw unknown(code);
+  }
+}
+
+/** Bytes and texts. */
+export function variable(code: number, bytes: Buffer): AmqpValue {
+  switch (code) {
+    case 0xa0:
+    case 0xb0:
+      return { type: 'binary', value: bytes };
+    case 0xa1:
+    case 0xb1:
+      return { type: 'string', value: bytes.toString('utf8') };
+    case 0xa3:
+    case 0xb3:
+      return { type: 'symbol', value: bytes.toString('latin1') };
+    default:
+      throw unknown(code);
+  }
+}
+
+const TYPE_OF_CODE: Readonly<Record<number, AmqpType>> = {
+  64: 'null',
+  65: 'boolean',
+  66: 'boolean',
+  67: 'uint',
+  68: 'ulong',
+  69: 'list',
+  80: 'ubyte',
+  81: 'byte',
+  82: 'uint',
+  83: 'ulong',
+  84: 'int',
+  85: 'long',
+  86: 'boolean',
+  96: 'ushort',
+  97: 'short',
+  112: 'uint',
+  113: 'int',
+  114: 'float',
+  115: 'char',
+  116: 'decimal32',
+  128: 'ulong',
+  129: 'long',
+  130: 'double',
+  131: 'timestamp',
+  132: 'decimal64',
+  148: 'decimal128',
+  152: 'uuid',
+  160: 'binary',
+  161: 'string',
+  163: 'symbol',
+  176: 'binary',
+  177: 'string',
+  179: 'symbol',
+  192: 'list',
+  193: 'map',
+  208: 'list',
+  209: 'map',
+  224: 'array',
+  240: 'array',
+};
+
+/** The type of the elements of an array, also where there are none. */
+export function typeOfCode(code: number): AmqpType {
+  const type = TYPE_OF_CODE[code];
+  if (type === undefined) throw unknown(code);
+  return type;
+}
+
+export function unknown(code: number): DecodeError {
+  return new DecodeError(`no type has the code 0x${code.toString(16).padStart(2, '0')}`);
+}

@@ -1,0 +1,21 @@
+/** Bytes that are not what AMQP says they are. */
+export class DecodeError extends Error {
+  constructor(why: string) {
+    super(`The bytes are not valid AMQP: ${why}.`);
+    this.name = 'DecodeError';
+  }
+}
+
+/** What an error on the wire is about: it ends this, and everything in it. */
+export type ErrorScope = 'connection' | 'session' | 'link';
+
+/** An error as the peer is told of it: a condition it can act on, and a sentence. */
+export class AmqpError extends Error {
+  readonly condition: string;
+
+  constructor(condition: string, description: string, options?: ErrorOptions) {
+    super(description, options);
+    this.name = 'AmqpError';
+    this.condition = condition;
+  }
+}

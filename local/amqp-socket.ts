@@ -1,0 +1,24 @@
+import type { Socket } from 'node:net';
+import type { Transport } from '../amqp/endpoint/handlers.ts';
+import type { Gateway } from '../amqp/service/gateway.ts';
+
+/** Serves AMQP on a socket. */
+export function serveAmqp(gateway: Pick<Gateway, 'accept'>, socket: Socket): void {
+  socket.setNoDelay(true);
+  const transport: Transport = {
+    get backlog() {
+      return socket.writableLength;
+    },
+    write: (bytes) => {
+      if (socket.writable) socket.write(bytes);
+    },
+    end: () => socket.end(),
+    destroy: () => socket.destroy(),
+  };
+  const connection = gateway.accept(transport);
+  socket.on('data', (bytes) => connection.input(bytes));
+  // A broken socket closes by itself, and then is lost.
+  socket.on('error', () => {});
+  socket.on('end', () => socket.end());
+  socket.on('close', () => connection.lost());
+}

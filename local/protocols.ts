@@ -1,0 +1,69 @@
+import type { Socket } from 'node:net';
+import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls';
+import type { Certificate } from './certificate.ts';
+
+/** Who serves what a client turns out to speak. */
+export interface ProtocolServers {
+  readonly amqp: (socket: Socket) => void;
+  readonly http: (socket: Socket) => void;
+  /** What TLS clients are shown. */
+  readonly certificate: () => Certificate;
+}
+
+/** How every AMQP connection begins, and every one of TLS. */
+const AMQP = Buffer.from('AMQP');
+const TLS_HANDSHAKE = 0x16;
+
+/** Tells by the first bytes of a connection what it speaks: one port, and so one address, for all. */
+export class Protocols {
+  readonly #servers: ProtocolServers;
+  #context: SecureContext | undefined;
+
+  constructor(servers: ProtocolServers) {
+    this.#servers = servers;
+  }
+
+  serve(socket: Socket): void {
+    this.#look(socket, (first) => {
+      if (first[0] === TLS_HANDSHAKE) this.#unwrap(socket);
+      else this.#lead(socket, first);
+    });
+  }
+
+  /** Inside of TLS stands one of the other two. */
+  #unwrap(socket: Socket): void {
+    const secure = new TLSSocket(socket, { isServer: true, secureContext: this.#secureContext() });
+    socket.on('error', () => secure.destroy());
+    this.#look(secure, (first) => this.#lead(secure, first));
+  }
+
+  #lead(socket: Socket, first: Uint8Array): void {
+    const begin = AMQP.subarray(0, Math.min(first.byteLength, AMQP.length));
+    if (begin.equals(first.subarray(0, AMQP.length))) this.#servers.amqp(socket);
+    else this.#servers.http(socket);
+  }
+
+  #look(socket: Socket, decide: (first: Uint8Array) => void): void {
+    const giveUp = () => socket.destroy();
+    socket.once('error', giveUp);
+    socket.once('readable', () => {
+      const first: Buffer | null = socket.read();
+      // It ended without a word.
+      if (first === null) {
+        giveUp();
+        return;
+      }
+      socket.off('error', giveUp);
+      socket.unshift(first);
+      decide(first);
+    });
+  }
+
+  /** Made when the first client wants it: most never do. */
+  #secureContext(): SecureContext {
+    if (this.#context !== undefined) return this.#context;
+    const { certificate, key } = this.#servers.certificate();
+    this.#context = createSecureContext({ cert: certificate, key });
+    return this.#context;
+  }
+}

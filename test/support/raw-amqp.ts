@@ -1,0 +1,110 @@
+import { connect, type Socket } from 'node:net';
+import { Fields } from '../../amqp/wire/fields.ts';
+import { encodeFrame, FrameReader, protocolHeader } from '../../amqp/wire/frames.ts';
+import { type Performative, readPerformative } from '../../amqp/wire/performatives.ts';
+import { binary, codeOf, described, list, symbol } from '../../amqp/wire/value.ts';
+import { writePerformative } from '../../amqp/wire/write-performative.ts';
+
+const SASL_OUTCOME = 0x44n;
+
+/** What came from the server: a performative, or the end of the connection. */
+export type Said =
+  | (Performative & { readonly payload?: Uint8Array })
+  | { readonly kind: 'outcome'; readonly code: number | undefined }
+  | { readonly kind: 'ended' };
+
+/** A client that says what it is told to, well-formed or not, and hears what comes back. */
+export class RawAmqp {
+  readonly #socket: Socket;
+  readonly #reader = new FrameReader(10_000_000);
+  readonly #heard: Said[] = [];
+  #wake = () => {};
+  readonly #layers: ('amqp' | 'sasl')[];
+  #isHeaderThere = false;
+
+  /** The layers are heard one after the other. */
+  constructor(port: number, ...layers: ('amqp' | 'sasl')[]) {
+    this.#layers = layers.length === 0 ? ['amqp'] : layers;
+    this.#socket = connect(port, '127.0.0.1');
+    this.#socket.on('data', (bytes) => this.#take(bytes));
+    this.#socket.on('error', () => {});
+    this.#socket.on('close', () => {
+      this.#heard.push({ kind: 'ended' });
+      this.#wake();
+    });
+  }
+
+  /** Connects and opens, without SASL. */
+  static open(port: number): RawAmqp {
+    const client = new RawAmqp(port);
+    client.write(protocolHeader('amqp'));
+    client.say({ kind: 'open', containerId: 'raw', hostname: 'localhost' });
+    return client;
+  }
+
+  /** Connects with a name and key, opens, and begins a session. */
+  static authenticated(port: number, user: string, password: string): RawAmqp {
+    const client = new RawAmqp(port, 'sasl', 'amqp');
+    client.write(protocolHeader('sasl'));
+    const init = list([symbol('PLAIN'), binary(Buffer.from(`\0${user}\0${password}`))]);
+    client.write(encodeFrame('sasl', 0, described(0x41n, init)));
+    client.write(protocolHeader('amqp'));
+    client.say({ kind: 'open', containerId: 'raw', hostname: 'localhost' });
+    client.begin();
+    return client;
+  }
+
+  write(bytes: Uint8Array): void {
+    this.#socket.write(bytes);
+  }
+
+  say(performative: Performative, channel = 0, payload?: Uint8Array): void {
+    this.write(encodeFrame('amqp', channel, writePerformative(performative), payload));
+  }
+
+  begin(channel = 0): void {
+    const windows = { nextOutgoingId: 0, incomingWindow: 100, outgoingWindow: 100 };
+    this.say({ kind: 'begin', ...windows }, channel);
+  }
+
+  /** The next that the server says of these kinds; what else it says is passed over. */
+  async hear<Kind extends Said['kind']>(
+    ...kinds: readonly Kind[]
+  ): Promise<Extract<Said, { kind: Kind }>> {
+    for (;;) {
+      const said = this.#heard.shift();
+      if (said === undefined) {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      } else if ((kinds as readonly string[]).includes(said.kind)) {
+        return said as Extract<Said, { kind: Kind }>;
+      } else if (said.kind === 'ended') {
+        throw new Error('The connection has ended.');
+      }
+    }
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  #take(bytes: Uint8Array): void {
+    this.#reader.push(bytes);
+    for (;;) {
+      this.#isHeaderThere ||= this.#reader.protocolHeader() !== undefined;
+      const [layer = 'amqp'] = this.#layers;
+      const frame = this.#isHeaderThere ? this.#reader.frame(layer) : undefined;
+      if (frame === undefined) break;
+      if (frame.performative === undefined) continue;
+      if (layer === 'amqp')
+        this.#heard.push({ ...readPerformative(frame.performative), payload: frame.payload });
+      else if (codeOf(frame.performative) === SASL_OUTCOME) {
+        this.#heard.push({ kind: 'outcome', code: new Fields(frame.performative).number(0) });
+        this.#layers.shift();
+        this.#isHeaderThere = this.#layers.length === 0;
+      }
+    }
+    this.#wake();
+  }
+}
