@@ -14,7 +14,7 @@ import { deaths, type Mishap, NO_MISHAP, RetryingSender } from './support/retryi
  */
 
 const SEED = seedOfRun();
-const MESSAGES = Number(process.env['DYNABUS_DUPLICATE_MESSAGES'] || 600);
+const MESSAGES = Number(process.env['DYNABUS_DUPLICATE_MESSAGES'] || 300);
 const SIZES = [1, 1, 1, 2, 3, 5, 20, 100] as const;
 const DETECTING = { RequiresDuplicateDetection: 'true' };
 const DUE_MS = [1, 1000, 60_000] as const;

@@ -11,7 +11,7 @@ import { Bank, LOCK_MS } from './support/bank.ts';
  */
 
 const SEED = seedOfRun();
-const ROUNDS = Number(process.env['DYNABUS_MONEY_ROUNDS'] || 40);
+const ROUNDS = Number(process.env['DYNABUS_MONEY_ROUNDS'] || 15);
 const ACCOUNTS = 50;
 const WORKERS = 8;
 /** Rounds; well within the day for which ids are kept. */

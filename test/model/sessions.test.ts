@@ -16,7 +16,7 @@ import { HOLDERS, SESSIONS, SessionModel } from './support/session-model.ts';
  */
 
 const SEED = seedOfRun();
-const RUNS = Number(process.env['DYNABUS_SESSION_RUNS'] || 30);
+const RUNS = Number(process.env['DYNABUS_SESSION_RUNS'] || 15);
 const PATH = process.env['DYNABUS_MODEL_PATH'];
 const REPLAY = process.env['DYNABUS_MODEL_REPLAY'];
 /** Each has a namespace, and so a clock, of its own. */

@@ -14,7 +14,7 @@ import { lookAtAll, TopicScene, topicSteps } from './support/topic-steps.ts';
  */
 
 const SEED = seedOfRun();
-const RUNS = Number(process.env['DYNABUS_TOPIC_RUNS'] || 50);
+const RUNS = Number(process.env['DYNABUS_TOPIC_RUNS'] || 20);
 const PATH = process.env['DYNABUS_MODEL_PATH'];
 const REPLAY = process.env['DYNABUS_MODEL_REPLAY'];
 const STEPS_MAX = 25;

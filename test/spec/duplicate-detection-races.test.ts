@@ -63,9 +63,9 @@ test(`batches and single messages that overlap in all ways are stored once (seed
   }
 });
 
-test('two batches of the largest size and of the same messages are stored once', async (t) => {
+test('two large batches of the same messages are stored once', async (t) => {
   const [broker, beside] = await startTwo(t);
-  const ids = Array.from({ length: 4500 }, (_, i) => `${i}`);
+  const ids = Array.from({ length: 1000 }, (_, i) => `${i}`);
   await Promise.all([sendBatch(broker, ids), sendBatch(beside, ids)]);
   const { active } = await broker.runtimeProperties('q');
   assert.equal(active, ids.length);
