@@ -16,7 +16,7 @@ import { QueueClient } from './support/queue-client.ts';
  */
 
 const SEED = seedOfRun();
-const RUNS = Number(process.env['DYNABUS_FAULT_RUNS'] || 80);
+const RUNS = Number(process.env['DYNABUS_FAULT_RUNS'] || 50);
 const ONLY = process.env['DYNABUS_FAULT_HISTORY'];
 /** Each has a namespace, and so a clock and faults, of its own. */
 const SHARDS = 4;

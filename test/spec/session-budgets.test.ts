@@ -13,7 +13,7 @@ import {
 } from './session-scene.ts';
 
 /** A hundred thousand by hand; so many in each run. */
-const SESSIONS = Number(process.env['DYNABUS_SESSIONS'] || 1500);
+const SESSIONS = Number(process.env['DYNABUS_SESSIONS'] || 800);
 const BATCH = 100;
 const AT_ONCE = 4;
 

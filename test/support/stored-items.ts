@@ -27,7 +27,15 @@ export class StoredItems {
     return await this.#idIn(`${this.#namespace}/s/${topicId}`, `${topic}/subscriptions/${name}`);
   }
 
-  async #idIn(collection: string, key: string): Promise<string> {
+  /** Of queues, topics and their subscriptions; transactions are kept under the namespace's name. */
+  async #idsOfAll(): Promise<readonly string[]> {
+    const top = await this.#entitiesIn(this.#namespace);
+    const children = top.map(({ id }) => this.#entitiesIn(`${this.#namespace}/s/${id?.S}`));
+    const entities = [...top, ...(await Promise.all(children)).flat()];
+    return [this.#namespace, ...entities.flatMap(({ id }) => id?.S ?? [])];
+  }
+
+  async #entitiesIn(collection: string): Promise<readonly Record<string, AttributeValue>[]> {
     const { Items = [] } = await this.#client.send(
       new QueryCommand({
         TableName: TABLES.entities,
@@ -35,6 +43,11 @@ export class StoredItems {
         ExpressionAttributeValues: { ':collection': { S: collection } },
       }),
     );
+    return Items;
+  }
+
+  async #idIn(collection: string, key: string): Promise<string> {
+    const Items = await this.#entitiesIn(collection);
     const id = Items.find((item) => item['key']?.S === key)?.['id']?.S;
     if (id === undefined) throw new Error(`No entity ${key} is stored: ${JSON.stringify(Items)}`);
     return id;
@@ -50,14 +63,19 @@ export class StoredItems {
     return await this.#count(TABLES.entities, `${this.#namespace}/`);
   }
 
-  /** All messages of the process's namespaces, item by item. */
+  /** All that lies in the messages table of the queues and topics of the namespace, item by item. */
   async all(): Promise<readonly string[]> {
+    const ids = await this.#idsOfAll();
     const items: string[] = [];
     let start: Record<string, AttributeValue> | undefined;
     do {
       const page = await this.#client.send(
         new ScanCommand({
           TableName: TABLES.messages,
+          FilterExpression: ids.map((_, i) => `begins_with(pk, :id${i})`).join(' OR '),
+          ExpressionAttributeValues: Object.fromEntries(
+            ids.map((id, i) => [`:id${i}`, { S: `${id}.` }]),
+          ),
           ConsistentRead: true,
           ...(start === undefined ? {} : { ExclusiveStartKey: start }),
         }),
