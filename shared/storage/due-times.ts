@@ -56,6 +56,11 @@ export class DueTimes {
     return known.nextDueAt !== undefined && known.nextDueAt <= now;
   }
 
+  /** When the next message comes due, as far as this process knows. */
+  nextDueAt(log: Log): number | undefined {
+    return this.#known.get(logKey(log))?.nextDueAt;
+  }
+
   /** `readAt` = monotonic ms before the reading. */
   note(log: string, nextDueAt: number | undefined, readAt: number): void {
     if (this.#known.size >= LOGS_MAX) this.#known.clear();
