@@ -99,8 +99,10 @@ export abstract class Link {
       if (before === 'asked') this.#attachWithoutTerminus();
       if (before !== 'detached') this.#sendDetach();
     };
-    if (before === 'detached') answer();
-    else void Promise.resolve(this.#onEnd()).finally(answer);
+    // At once where nothing is to be done: a close that came along must not overtake the answer.
+    const ending = before === 'detached' ? undefined : this.#onEnd();
+    if (ending === undefined) answer();
+    else void ending.finally(answer);
   }
 
   /** The session or connection is gone. */

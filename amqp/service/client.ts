@@ -27,6 +27,8 @@ import { Transactions } from './transactions.ts';
 const REQUEST_BYTES_MAX = 2 * LIMITS.batchBytes;
 /** What a message may be larger than its body and properties: the encoding takes some bytes too. */
 const ENCODING_BYTES = 64 * 1024;
+/** As the vendor's service has it: a client that finds no credit waits a second, then half a minute. */
+const SENDER_CREDIT = 1000;
 const DESTINATION = 'com.microsoft:transfer-destination-address';
 const MECHANISMS = ['MSSBCBS', 'ANONYMOUS', 'PLAIN'];
 
@@ -141,7 +143,7 @@ export class Client implements ConnectionHandler {
       Math.max(messageBytes, LIMITS.batchBytes) + ENCODING_BYTES,
     );
     link.accept({ maxMessageSize: BigInt(messageBytes) });
-    link.start();
+    link.start(SENDER_CREDIT);
   }
 
   /**

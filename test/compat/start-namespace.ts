@@ -4,7 +4,7 @@ import { compose } from '../../lambdas/http/compose.ts';
 import { reportFault } from '../../lambdas/http/report-fault.ts';
 import { type ServerOptions, startServer } from '../../local/server.ts';
 import { ensureTables } from '../../local/tables.ts';
-import { UnitMeter } from '../../shared/storage/unit-meter.ts';
+import { UnitMeter, type Units } from '../../shared/storage/unit-meter.ts';
 import { engineClient, ROOT_KEY, TABLES } from '../support/start-broker.ts';
 
 /** A namespace that answers on this machine, empty at first. */
@@ -12,8 +12,8 @@ export interface TestNamespace {
   /** As the official clients take it, with the root key. */
   readonly connectionString: string;
   readonly port: number;
-  /** Counts what the clients cost. */
-  readonly meter: UnitMeter;
+  /** What some work costs, with what is left to do behind its answers. */
+  units(work: () => Promise<unknown>): Promise<Units>;
   stop(): Promise<void>;
 }
 
@@ -45,7 +45,13 @@ export async function startNamespace(
   });
   return {
     port: server.port,
-    meter,
+    units: async (work) => {
+      await composition.idle();
+      meter.take();
+      await work();
+      await composition.idle();
+      return meter.take();
+    },
     connectionString: `Endpoint=sb://localhost:${server.port};SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=${ROOT_KEY};UseDevelopmentEmulator=true;`,
     stop: async () => {
       const closed = server.close();
