@@ -97,8 +97,8 @@ export class OutgoingLink extends Link {
   flowed(flow: Flow): void {
     if (flow.linkCredit !== undefined) {
       const seen = flow.deliveryCount ?? 0;
-      // Both may be past the largest number already.
-      this.#credit = (seen + flow.linkCredit - this.#deliveryCount) | 0;
+      // Counts begin anew after the largest number; the credit may be that number itself.
+      this.#credit = ((seen - this.#deliveryCount) | 0) + flow.linkCredit;
     }
     this.#isDraining = flow.drain === true;
     if (flow.echo && !this.#isDraining && this.isOpen) this.#tell(false);
