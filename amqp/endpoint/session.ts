@@ -7,6 +7,7 @@ import type {
   Performative,
   Transfer,
 } from '../wire/performatives.ts';
+import { distance } from '../wire/serial.ts';
 import { AmqpError } from '../wire/wire-error.ts';
 import { IncomingLink } from './incoming-link.ts';
 import {
@@ -98,12 +99,20 @@ export class Session implements SendingHost {
     }
   }
 
-  /** The session or its connection is gone. */
-  lost(): void {
-    this.#isLost = true;
+  /**
+   * The peer ends the session. Resolves when its links are done with: some clients end a link and its
+   * session at once, and wait for the answers to both.
+   */
+  async ended(): Promise<void> {
     this.#waiting.length = 0;
     this.#unsettled.clear();
-    for (const link of this.#links.values()) link.lost();
+    await Promise.all(Array.from(this.#links.values(), (link) => link.lost()));
+  }
+
+  /** The connection is gone. */
+  lost(): void {
+    this.#isLost = true;
+    void this.ended();
     this.#links.clear();
   }
 
@@ -207,7 +216,7 @@ export class Session implements SendingHost {
   #flow(flow: Flow): void {
     const { nextIncomingId, incomingWindow, handle } = flow;
     // Before its first frame from us the peer does not know our numbers; they begin at 0.
-    this.#remoteWindow = ((nextIncomingId ?? 0) + incomingWindow - this.#nextOutgoingId) | 0;
+    this.#remoteWindow = incomingWindow - distance(nextIncomingId ?? 0, this.#nextOutgoingId);
     this.#sendWaiting();
     if (handle !== undefined) this.#link(handle).flowed(flow);
     else if (flow.echo) this.flow();

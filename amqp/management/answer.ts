@@ -4,7 +4,7 @@ import type { Node } from '../service/address.ts';
 import { tell } from '../service/conditions.ts';
 import type { ClientContext } from '../service/context.ts';
 import { type Request, writeReply } from '../service/request.ts';
-import { type AmqpValue, int, str, symbol } from '../wire/value.ts';
+import { type AmqpValue, int, str, symbol, textOf } from '../wire/value.ts';
 import { deleteMessages, peek } from './browsing.ts';
 import { receiveDeferred, renewLocks, settle } from './locks.ts';
 import type { Asked, Operation } from './operation.ts';
@@ -35,7 +35,17 @@ const OPERATIONS: Readonly<Record<string, readonly [Operation, readonly AccessRi
   'enumerate-rules': [enumerateRules, ['Manage', 'Listen']],
 };
 
+/** What changes something and could not be undone with the transaction that it were part of. */
+const NOT_IN_TRANSACTIONS: ReadonlySet<string> = new Set([
+  'batch-delete-messages',
+  'cancel-scheduled-message',
+  'set-session-state',
+  'add-rule',
+  'remove-rule',
+]);
+
 const VENDOR = 'com.microsoft:';
+const LINK_NAME = 'associated-link-name';
 const TRACKING_ID = 'com.microsoft:tracking-id';
 const NO_CONTENT = 204;
 
@@ -80,8 +90,13 @@ async function perform(
   if (known === undefined) {
     throw new BrokerError('NotSupported', `There is no operation '${request.operation}' here.`);
   }
+  const { transaction } = request;
+  if (transaction !== undefined && NOT_IN_TRANSACTIONS.has(name)) {
+    throw new BrokerError('NotSupported', `'${name}' cannot be part of a transaction.`);
+  }
   const [operation, rights] = known;
   await context.authorization.require(pathname, path, rights);
-  const asked: Asked = { context, path, body: request.body };
+  const linkName = textOf(request.fields.get(LINK_NAME));
+  const asked: Asked = { context, path, body: request.body, linkName, transaction };
   return await operation(asked);
 }

@@ -173,8 +173,11 @@ export class Client implements ConnectionHandler {
     answerTo: (request: Request) => Promise<Buffer>,
   ): Promise<void> {
     try {
-      const request = readRequest(delivery.payload);
-      link.settle([delivery], ACCEPTED);
+      const request = readRequest(delivery);
+      const { transaction } = request;
+      const outcome = ACCEPTED;
+      const state = transaction && { kind: 'transactional' as const, transaction, outcome };
+      link.settle([delivery], state ?? outcome);
       this.#replies.send(request.replyTo, await answerTo(request));
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;

@@ -1,3 +1,4 @@
+import type { IncomingDelivery } from '../endpoint/incoming-link.ts';
 import { PROPERTY } from '../messages/annotations.ts';
 import { readSections, SECTION, writeSections } from '../messages/sections.ts';
 import { Fields, trimmed } from '../wire/fields.ts';
@@ -11,10 +12,12 @@ export interface Request {
   readonly operation: string;
   readonly fields: ReadonlyMap<string, AmqpValue>;
   readonly body: AmqpValue;
+  /** The transaction that it is part of. */
+  readonly transaction: Uint8Array | undefined;
 }
 
 /** Reads a request. Throws DecodeError for what is none. */
-export function readRequest(payload: Uint8Array): Request {
+export function readRequest({ payload, state }: IncomingDelivery): Request {
   const sections = readSections(payload);
   if (sections.properties === undefined) throw new DecodeError('a request names no reply-to');
   const properties = new Fields(sections.properties);
@@ -29,6 +32,7 @@ export function readRequest(payload: Uint8Array): Request {
       section?.type === 'described' && codeOf(section) === SECTION.value
         ? section.value
         : { type: 'null' },
+    transaction: state?.kind === 'transactional' ? state.transaction : undefined,
   };
 }
 
