@@ -100,8 +100,11 @@ describe('requests to $management', () => {
     const found: string[] = [];
     for (let skip = 0; ; ) {
       const page = mapOf({ 'last-updated-time': ALL_TIME, skip: int(skip), top: int(2) });
-      const { status, body } = await asking.ask('get-message-sessions', page);
-      if (status === 204) break;
+      const { status, condition, body } = await asking.ask('get-message-sessions', page);
+      if (status === 204) {
+        assert.equal(condition, 'com.microsoft:session-not-found');
+        break;
+      }
       assert.equal(status, 200);
       skip = numberOf(body.get('skip')) ?? 0;
       found.push(...elementsOf(body.get('sessions-ids')).map((id) => textOf(id) ?? ''));
@@ -139,7 +142,10 @@ describe('requests to $management', () => {
       assert.deepEqual([answer.status, answer.condition], [status, condition], operation);
     }
     const peek = await asking.ask('peek-message', mapOf({ 'message-count': int(1) }));
-    assert.equal(peek.status, 204);
+    assert.deepEqual([peek.status, peek.condition], [204, 'com.microsoft:message-not-found']);
+    const old = mapOf({ 'message-count': int(1), 'enqueued-time-utc': timestamp(0) });
+    const { status, condition } = await asking.ask('batch-delete-messages', old);
+    assert.deepEqual([status, condition], [204, 'com.microsoft:message-not-found']);
     asking.raw.destroy();
   });
 

@@ -267,6 +267,7 @@ withEachBus('settling', (bus) => {
         ['c'],
       );
       assert.equal(await deleting.purgeMessages(), 1);
+      assert.equal(await deleting.purgeMessages(), 0);
       assert.deepEqual(await receiver.peekMessages(5), []);
     });
   }
