@@ -1,8 +1,11 @@
 import type { SettlementAction } from '../../shared/broker/broker.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { requiresSession } from '../../shared/domain/entity.ts';
+import type { EntityPath } from '../../shared/domain/entity-path.ts';
 import type { Properties } from '../../shared/domain/property-value.ts';
 import { guidBytes, toProperties } from '../messages/property-values.ts';
 import { writeMessage } from '../messages/write-message.ts';
+import type { ClientContext } from '../service/context.ts';
 import { type AmqpValue, array, binary, list, mapOf, timestamp, uuid } from '../wire/value.ts';
 import { type Asked, Body, sessionIdOf } from './operation.ts';
 
@@ -26,7 +29,7 @@ export async function settle(asked: Asked): Promise<AmqpValue> {
   const fields = new Body(body);
   const action = actionOf(fields);
   const settlements = fields.guids('lock-tokens').map((lockToken) => ({ lockToken, action }));
-  const sessionId = sessionIdOf(asked);
+  const sessionId = (await hasSessions(context, path)) ? sessionIdOf(asked) : undefined;
   if (transaction !== undefined) {
     const session = sessionId === undefined ? {} : { sessionId };
     for (const settlement of settlements) {
@@ -37,6 +40,12 @@ export async function settle(asked: Asked): Promise<AmqpValue> {
   const outcomes = await context.parts.broker.settle(path, settlements, sessionId);
   for (const { refusal } of outcomes) if (refusal !== undefined) throw refusal;
   return mapOf({});
+}
+
+/** Clients name the session of every message that has one, also where sessions mean nothing. */
+async function hasSessions({ parts }: ClientContext, path: EntityPath): Promise<boolean> {
+  const entity = await parts.entities.find(path.key);
+  return entity !== undefined && path.subQueue === 'main' && requiresSession(entity);
 }
 
 function actionOf(fields: Body): SettlementAction {

@@ -132,7 +132,7 @@ export class Deliverer {
 
   #send(message: ReceivedMessage): void {
     const { link } = this.#options;
-    const payload = writeMessage(message);
+    const payload = writeMessage(asHandedOut(message));
     if ('lockToken' in message) {
       const tag = swapGuid(guidBytes(message.lockToken));
       link.deliver({ tag, payload, settled: false });
@@ -154,6 +154,14 @@ export class Deliverer {
     if (settlements.length > 0)
       await this.#context.parts.broker.settle(this.#options.node.path, settlements);
   }
+}
+
+/** A message that was scheduled is still called so when it is handed out, as the service has it. */
+function asHandedOut(received: ReceivedMessage): ReceivedMessage {
+  const wasScheduled = received.message.scheduledEnqueueAt === received.enqueuedAt;
+  return wasScheduled && received.state === 'Active'
+    ? { ...received, state: 'Scheduled' }
+    : received;
 }
 
 function pause(ms: number): Promise<void> {
