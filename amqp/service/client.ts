@@ -173,7 +173,7 @@ export class Client implements ConnectionHandler {
     try {
       const request = readRequest(delivery.payload);
       link.settle([delivery], ACCEPTED);
-      this.#replies.send(request.replyTo, await answerTo(request));
+      this.#replies.send(link, request.replyTo, await answerTo(request));
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
       const { condition, description } = tell(this.#context.parts, error, link.name);

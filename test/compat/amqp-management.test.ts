@@ -53,11 +53,11 @@ class Asking {
     this.raw.say({ kind: 'flow', ...windows, handle: 1, deliveryCount: 0, linkCredit: 99 });
   }
 
-  async ask(operation: string, body: AmqpValue) {
+  async ask(operation: string, body: AmqpValue, replyTo: AmqpValue = str('answers')) {
     if (this.#delivery === 0) await this.raw.hear('flow');
     const deliveryId = this.#delivery++;
     const payload = writeSections({
-      properties: list([str(`r${deliveryId}`), NULL, NULL, NULL, str('answers')]),
+      properties: list([str(`r${deliveryId}`), NULL, NULL, NULL, replyTo]),
       applicationProperties: mapOf({ operation: str(`com.microsoft:${operation}`) }),
       body: [described(SECTION.value, body)],
     });
@@ -141,6 +141,17 @@ describe('requests to $management', () => {
     const peek = await asking.ask('peek-message', mapOf({ 'message-count': int(1) }));
     assert.equal(peek.status, 204);
     asking.raw.destroy();
+  });
+
+  test('who names no link for the answer gets it on the one beside', async () => {
+    const [queue, another] = [newName('asked'), newName('asked')];
+    for (const name of [another, queue]) {
+      await administrationOf(namespace.connectionString).createQueue(name);
+      const asking = new Asking(namespace.port, name);
+      const peek = await asking.ask('peek-message', mapOf({ 'message-count': int(1) }), NULL);
+      assert.equal(peek.status, 204);
+      asking.raw.destroy();
+    }
   });
 
   test('a peek may leave the bodies out', async () => {
