@@ -46,6 +46,10 @@ export abstract class Link {
     return this.asked.name;
   }
 
+  sharesSession(other: Link): boolean {
+    return this.host === other.host;
+  }
+
   get isOpen(): boolean {
     return this.#state === 'open';
   }

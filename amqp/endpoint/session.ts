@@ -199,10 +199,19 @@ export class Session implements SendingHost {
     if (this.#links.has(attach.handle)) {
       throw new AmqpError('amqp:session:handle-in-use', 'The handle belongs to another link.');
     }
+    this.#steal(attach);
     const link =
       attach.role === 'sender' ? new IncomingLink(attach, this) : new OutgoingLink(attach, this);
     this.#links.set(attach.handle, link);
     this.#host.linked(link);
+  }
+
+  /** A name leads to one link in each direction; who takes it again has lost the older (part 2.6.1). */
+  #steal({ name, role }: Attach): void {
+    for (const link of this.#links.values()) {
+      if (link.name !== name || link.asked.role !== role) continue;
+      link.detach({ condition: 'amqp:link:stolen', description: 'Its name was taken again.' });
+    }
   }
 
   #detach({ handle }: Detach): void {

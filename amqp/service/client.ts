@@ -178,7 +178,7 @@ export class Client implements ConnectionHandler {
       const outcome = ACCEPTED;
       const state = transaction && { kind: 'transactional' as const, transaction, outcome };
       link.settle([delivery], state ?? outcome);
-      this.#replies.send(request.replyTo, await answerTo(request));
+      this.#replies.send(link, request.replyTo, await answerTo(request));
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
       const { condition, description } = tell(this.#context.parts, error, link.name);

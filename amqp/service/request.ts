@@ -8,7 +8,8 @@ import { DecodeError } from '../wire/wire-error.ts';
 /** A request to `$cbs` or `$management`. */
 export interface Request {
   readonly messageId: AmqpValue | undefined;
-  readonly replyTo: string;
+  /** The link on which to answer; some clients leave it out. */
+  readonly replyTo: string | undefined;
   readonly operation: string;
   readonly fields: ReadonlyMap<string, AmqpValue>;
   readonly body: AmqpValue;
@@ -19,13 +20,13 @@ export interface Request {
 /** Reads a request. Throws DecodeError for what is none. */
 export function readRequest({ payload, state }: IncomingDelivery): Request {
   const sections = readSections(payload);
-  if (sections.properties === undefined) throw new DecodeError('a request names no reply-to');
+  if (sections.properties === undefined) throw new DecodeError('a request has no properties');
   const properties = new Fields(sections.properties);
   const fields = fieldsOf(sections.applicationProperties);
   const [section] = sections.body;
   return {
     messageId: properties.at(PROPERTY.messageId),
-    replyTo: properties.text(PROPERTY.replyTo) ?? '',
+    replyTo: properties.text(PROPERTY.replyTo),
     operation: textOf(fields.get('operation')) ?? '',
     fields,
     body:

@@ -11,6 +11,7 @@ import {
   fieldsOf,
   int,
   mapOf,
+  NULL,
   numberOf,
   str,
   textOf,
@@ -96,6 +97,18 @@ describe('requests to $management', () => {
     const { status, condition } = await asking.ask(queue, 'batch-delete-messages', old);
     assert.deepEqual([status, condition], [204, 'com.microsoft:message-not-found']);
     asking.raw.destroy();
+  });
+
+  test('who names no link for the answer gets it on the one beside', async () => {
+    const [queue, another] = [newName('asked'), newName('asked')];
+    for (const name of [another, queue]) {
+      await administrationOf(namespace.connectionString).createQueue(name);
+      const asking = RawSession.root(namespace.port);
+      const one = mapOf({ 'message-count': int(1) });
+      const peek = await asking.ask(name, 'peek-message', one, { replyTo: NULL });
+      assert.equal(peek.status, 204);
+      asking.raw.destroy();
+    }
   });
 
   test('a peek may leave the bodies out', async () => {

@@ -63,6 +63,8 @@ export interface RawAnswer {
 }
 
 type Sending = Partial<Pick<Transfer, 'state' | 'settled' | 'messageFormat'>>;
+/** Some name no link for the answer. */
+type Requesting = Sending & { readonly replyTo?: AmqpValue };
 type Attaching = Partial<Omit<Attach, 'kind' | 'handle' | 'role' | 'source' | 'target'>>;
 
 /** One AMQP session, in which links are made and used as clients of other languages do. */
@@ -154,7 +156,7 @@ export class RawSession {
     entity: string,
     operation: string,
     body: AmqpValue,
-    { fields = {}, ...sending }: Sending & { fields?: Readonly<Record<string, AmqpValue>> } = {},
+    { fields = {}, ...sending }: Requesting & { fields?: Readonly<Record<string, AmqpValue>> } = {},
   ): Promise<RawAnswer> {
     const handle = await this.#openAsking(`${entity}/$management`);
     const said = { operation: str(`com.microsoft:${operation}`), ...fields };
@@ -187,9 +189,8 @@ export class RawSession {
     handle: number,
     fields: Readonly<Record<string, AmqpValue>>,
     body: AmqpValue,
-    sending: Sending = {},
+    { replyTo = str(`answers-${handle}`), ...sending }: Requesting = {},
   ): Promise<RawAnswer> {
-    const replyTo = str(`answers-${handle}`);
     const payload = writeSections({
       properties: list([str(`r${this.#delivery}`), NULL, NULL, NULL, replyTo]),
       applicationProperties: mapOf(fields),
