@@ -18,6 +18,11 @@ export class Gateway {
     this.#parts = parts;
   }
 
+  /** How many clients are connected. */
+  get connections(): number {
+    return this.#connections.size;
+  }
+
   /** Serves a client; what it says goes to `input` of what is returned. */
   accept(transport: Transport): Connection {
     const { namespace } = this.#parts;
@@ -61,7 +66,7 @@ export class Gateway {
   }
 
   #add(work: () => Promise<void>): void {
-    const run = work().catch(this.#parts.reportFault);
+    const run = work().catch((error) => this.#parts.reportFault(error));
     this.#background.add(run);
     void run.finally(() => this.#background.delete(run));
   }
