@@ -47,11 +47,14 @@ export async function startTask(environment: Environment): Promise<Task> {
   });
   server.http.listen(wholeNumber(environment, GATEWAY_VARIABLES.port));
   await once(server.http, 'listening');
-  const measuring = startMeasuring(settings.namespace, gateway);
+  const measure = () => measureConnections(settings.namespace, gateway);
+  measure();
+  const measuring = setInterval(measure, CONNECTIONS_METRIC.periodMs);
   return {
     port: (server.http.address() as AddressInfo).port,
     stop: async () => {
       isDraining = true;
+      measure();
       await pause(noticeMs);
       await Promise.race([finish(server, gateway, composition), overdue()]);
       clearInterval(measuring);
@@ -80,12 +83,8 @@ async function requireReadable({ parts }: Composition): Promise<void> {
   await Promise.all([parts.namespaceKeys.rules(), parts.entities.find('$health')]);
 }
 
-/** Tells the number of clients each minute; tasks are added and taken away by it. */
-function startMeasuring(namespace: string, gateway: Gateway): NodeJS.Timeout {
-  const measure = () => {
-    const rssMegabytes = Math.round(process.memoryUsage.rss() / 2 ** 20);
-    logMetric(CONNECTIONS_METRIC, namespace, gateway.connections, { rssMegabytes });
-  };
-  measure();
-  return setInterval(measure, CONNECTIONS_METRIC.periodMs);
+/** Tells the number of clients; tasks are added and taken away by it. */
+function measureConnections(namespace: string, gateway: Gateway): void {
+  const rssMegabytes = Math.round(process.memoryUsage.rss() / 2 ** 20);
+  logMetric(CONNECTIONS_METRIC, namespace, gateway.connections, { rssMegabytes });
 }

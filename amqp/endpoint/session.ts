@@ -98,6 +98,11 @@ export class Session implements SendingHost {
     }
   }
 
+  /** Lets the peer know what was held back. */
+  release(): void {
+    for (const link of this.#links.values()) if (link instanceof IncomingLink) link.release();
+  }
+
   /** The session or its connection is gone. */
   lost(): void {
     this.#isLost = true;

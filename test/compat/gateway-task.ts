@@ -106,11 +106,7 @@ function observed(child: ChildProcess): Omit<GatewayTask, 'port'> {
     });
   }
   const ended = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string);
-  const lines = () =>
-    text
-      .split('\n')
-      .slice(0, -1)
-      .map(parseLine);
+  const lines = () => text.split('\n').slice(0, -1).map(parseLine);
   const untilLine = (isIt: (line: LogLine) => boolean) =>
     new Promise<LogLine>((resolve, reject) => {
       look = () => {
