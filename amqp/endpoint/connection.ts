@@ -77,6 +77,11 @@ export class Connection implements SessionHost {
     this.#handler.closed();
   }
 
+  /** Lets the peer know what was held back of the outcomes of what it sent. */
+  release(): void {
+    for (const session of this.#sessions.values()) session.release();
+  }
+
   /** Ends the connection with a reason. */
   close(error?: ErrorInfo): void {
     if (this.#phase === 'closing' || this.#phase === 'ended') return;

@@ -99,6 +99,11 @@ export class Session implements SendingHost {
     }
   }
 
+  /** Lets the peer know what was held back. */
+  release(): void {
+    for (const link of this.#links.values()) if (link instanceof IncomingLink) link.release();
+  }
+
   /**
    * The peer ends the session. Resolves when its links are done with: some clients end a link and its
    * session at once, and wait for the answers to both.

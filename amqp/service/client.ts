@@ -125,7 +125,7 @@ export class Client implements ConnectionHandler {
   }
 
   async #openSender(link: IncomingLink, node: EntityNode): Promise<void> {
-    const { parts, authorization } = this.#context;
+    const { parts, authorization, shutdown } = this.#context;
     const { path, pathname } = await this.#destination(link, node);
     await authorization.require(pathname, path, ['Send']);
     const entity = await parts.entities.find(path.key);
@@ -142,6 +142,7 @@ export class Client implements ConnectionHandler {
       (delivery) => publisher.take(delivery),
       Math.max(messageBytes, LIMITS.batchBytes) + ENCODING_BYTES,
     );
+    link.onEnd(shutdown.onBegin(() => link.hold()));
     link.accept({ maxMessageSize: BigInt(messageBytes) });
     link.start(SENDER_CREDIT);
   }
