@@ -191,15 +191,7 @@ export async function resumePublications(
   owner: Log,
   until = context.clock.now() - PATIENCE_MS,
 ): Promise<void> {
-  const { items } = await context.table.query({
-    KeyConditionExpression: 'pk = :log AND sk BETWEEN :from AND :to',
-    ExpressionAttributeValues: {
-      ':log': { S: logKey(owner) },
-      ':from': { S: intentSortKey(0, '') },
-      ':to': { S: intentSortKey(until, '~') },
-    },
-    ConsistentRead: true,
-  });
+  const items = await plansUntil(context, owner, until);
   const progress = new Map(
     items.flatMap((item) => {
       const sk = item['sk']?.S ?? '';
@@ -214,4 +206,29 @@ export async function resumePublications(
     if (done === undefined) await context.table.delete(keyOfPlan(plan));
     else await carryOut(context, plan, done);
   }
+}
+
+/** To the last page: a plan whose progress is not among them would be taken for one never begun. */
+async function plansUntil(
+  { table }: StoreContext,
+  owner: Log,
+  until: number,
+): Promise<readonly Item[]> {
+  const plans: Item[] = [];
+  let start: Item | undefined;
+  do {
+    const page = await table.query({
+      KeyConditionExpression: 'pk = :log AND sk BETWEEN :from AND :to',
+      ExpressionAttributeValues: {
+        ':log': { S: logKey(owner) },
+        ':from': { S: intentSortKey(0, '') },
+        ':to': { S: intentSortKey(until, '~') },
+      },
+      ConsistentRead: true,
+      ...(start === undefined ? {} : { ExclusiveStartKey: start }),
+    });
+    plans.push(...page.items);
+    start = page.lastKey;
+  } while (start !== undefined);
+  return plans;
 }

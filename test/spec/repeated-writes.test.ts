@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { startBroker } from '../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../support/test-broker.ts';
+import { acceptSession, TestSession } from '../support/test-session.ts';
 import { startTries, type TriesClient } from '../support/tries-client.ts';
 
 /**
@@ -59,4 +60,19 @@ test('a transaction that is throttled is tried again', async (t) => {
     { Body: 'm', BrokerProperties: { ScheduledEnqueueTimeUtc: '2026-02-01T00:00:00Z' } },
   ]);
   assert.ok(number);
+});
+
+test('a state that was set unheard, just before its session was given back, is there for the next holder', async (t) => {
+  const { broker: here, tries } = await start(t);
+  const there = await startBroker(t, { beside: here });
+  expectStatus(await here.createQueue('s', { RequiresSession: 'true' }), 201);
+  const held = await acceptSession(here, 's', 'a');
+  const { id: sessionId, lock: sessionLock, lockedUntilUtc } = held;
+  const elsewhere = new TestSession(there, 's', { sessionId, sessionLock, lockedUntilUtc });
+  const state = 'x'.repeat(1000);
+  tries.next('UpdateItemCommand', ['unheard', () => elsewhere.release()]);
+  const answer = await held.request('PUT', 'sessions/$state', { body: state });
+  await here.units(async () => {});
+  assert.equal(await (await acceptSession(there, 's', 'a')).state(), state);
+  expectStatus(answer, 504);
 });

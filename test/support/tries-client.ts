@@ -6,8 +6,11 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { engineClient } from './start-broker.ts';
 
-/** What becomes of one try of a request: it is carried out unheard, or refused for the moment. */
-export type Try = 'unheard' | 'conflict' | 'throttled';
+/**
+ * What becomes of one try of a request: it is carried out unheard, or refused for the moment, or carried
+ * out after something else was done.
+ */
+export type Try = 'unheard' | 'conflict' | 'throttled' | (() => Promise<unknown>);
 
 /** A client of DynamoDB of which the tries of a request go as told; see `startTries`. */
 export interface TriesClient {
@@ -27,6 +30,10 @@ export function startTries(): TriesClient {
         const [fate, ...rest] = commandName === meant ? left : [];
         if (fate === undefined) return await handle(args);
         left = rest;
+        if (typeof fate === 'function') {
+          await fate();
+          return await handle(args);
+        }
         if (fate !== 'unheard') throw refusal(commandName, fate);
         await Promise.allSettled([handle(args)]);
         throw Object.assign(new Error('The answer was lost.'), { code: 'ECONNRESET' });
@@ -42,7 +49,7 @@ export function startTries(): TriesClient {
   };
 }
 
-function refusal(command: string | undefined, fate: Exclude<Try, 'unheard'>): Error {
+function refusal(command: string | undefined, fate: 'conflict' | 'throttled'): Error {
   const options = { message: 'Refused for the moment.', $metadata: { httpStatusCode: 400 } };
   if (command !== TransactWriteItemsCommand.name) return new TransactionConflictException(options);
   const Code = fate === 'conflict' ? 'TransactionConflict' : 'ThrottlingError';
