@@ -44,10 +44,7 @@ export async function claim(
     got = claims.messages.length;
     await tidyBehind(receive, found.leftovers, got > 0);
     const left = [...claims.lost, ...passedOver(found.targets, allowed)];
-    if (left.length > 0) {
-      context.fronts.forget(logName(log));
-      found.remember(left);
-    }
+    context.fronts.reopen(logName(log), left);
     return claims.messages;
   } catch (error) {
     context.fronts.forget(logName(log));
