@@ -80,10 +80,12 @@ async function find(
     return await scan(context, log, request, now);
   }
   // Mostly nothing is due: do not wait to hear it.
-  const [activation, found] = await Promise.all([
+  const [activation, scanned] = await Promise.all([
     outcomeOf(activateDue(context, whole, now)),
-    scan(context, log, request, now),
+    outcomeOf(scan(context, log, request, now)),
   ]);
+  if ('error' in scanned) throw scanned.error;
+  const { value: found } = scanned;
   if ('error' in activation) {
     // What the scan chose must not stay reserved, nor be passed over.
     for (const target of found.targets) target.release();

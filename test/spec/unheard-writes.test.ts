@@ -65,6 +65,24 @@ test('a used up message of which nothing was heard comes before those behind it'
   assert.deepEqual(bodies(await broker.peekLockMany(DEAD, 10)), ['1', '3']);
 });
 
+test('a receive that fails at one message answers when it has done with the others', async (t) => {
+  const { broker, pauses } = await start(t, { MaxDeliveryCount: '1', LockDuration: 'PT5S' });
+  await lockEach(broker, ['1', '2']);
+  broker.clock.advance({ seconds: 5 });
+  pauses.loseNextAnswer(isTransaction);
+  const other = pauses.pauseNext(isTransaction);
+  let isAnswered = false;
+  const answer = broker.request('POST', `${QUEUE}/messages/head?timeout=0`).finally(() => {
+    isAnswered = true;
+  });
+  await other.reached;
+  // Time enough to answer.
+  for (let i = 0; i < 3; i++) await broker.peek(QUEUE);
+  assert.equal(isAnswered, false);
+  other.goOn();
+  expectStatus(await answer, 504);
+});
+
 test('a message that was overtaken, and of which nothing was heard, comes before those behind it', async (t) => {
   const { broker, pauses } = await start(t);
   const pause = pauses.pauseNext(isPut);

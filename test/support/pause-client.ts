@@ -17,7 +17,10 @@ export interface Pause {
   goOnUnheard(): void;
 }
 
-/** A client of DynamoDB of which single requests can go wrong. To be destroyed by who asked for it. */
+/**
+ * A client of DynamoDB of which single requests can go wrong; what is asked for first happens first. To
+ * be destroyed by who asked for it.
+ */
 export interface PauseClient {
   readonly client: DynamoDBClient;
   /** Holds up the next request of this kind. */
@@ -39,13 +42,14 @@ interface Mishap {
 
 export function startPauses(): PauseClient {
   const client = engineClient();
-  let next: Mishap | undefined;
+  const waiting: Mishap[] = [];
   client.middlewareStack.add(
     (handle, context) => async (args) => {
       const request = { command: context.commandName ?? '', collection: collectionOf(args.input) };
-      if (!next?.isMeant(request)) return await handle(args);
-      const { holdsUp, hold } = next;
-      next = undefined;
+      const place = waiting.findIndex(({ isMeant }) => isMeant(request));
+      const [mishap] = place < 0 ? [] : waiting.splice(place, 1);
+      if (mishap === undefined) return await handle(args);
+      const { holdsUp, hold } = mishap;
       const isLostSoon = holdsUp === 'request' && (await hold());
       const [answer] = await Promise.allSettled([handle(args)]);
       const isLost = isLostSoon || (holdsUp === 'answer' && (await hold()));
@@ -68,7 +72,7 @@ export function startPauses(): PauseClient {
       reach();
       return await gone;
     };
-    next = { isMeant, holdsUp, hold };
+    waiting.push({ isMeant, holdsUp, hold });
     return { reached, goOn: () => goOn(false), goOnUnheard: () => goOn(true) };
   };
   return {
