@@ -20,7 +20,7 @@ import {
   type WriteRequest,
 } from '@aws-sdk/client-dynamodb';
 import { chunks } from './chunks.ts';
-import { toBrokerError } from './failures.ts';
+import { toBrokerError, unknownOutcome } from './failures.ts';
 import { CONFLICT_TRIES_MAX, isPassing, pauseBeforeRetry, wasRepeated } from './retries.ts';
 import type { UnitMeter } from './unit-meter.ts';
 
@@ -217,7 +217,6 @@ export class Table {
 
   /** All or nothing, over one or several tables; each entry names its table itself. */
   async transact(items: readonly TransactWriteItem[]): Promise<Transacted> {
-    let isRepeated = false;
     for (let tries = 0; ; tries++) {
       await pauseBeforeRetry(tries, CONFLICT_TRIES_MAX);
       try {
@@ -235,10 +234,12 @@ export class Table {
         return { done: true };
       } catch (error) {
         if (!(error instanceof TransactionCanceledException)) throw error;
-        isRepeated ||= wasRepeated(error);
+        const isRepeated = wasRepeated(error);
         const refused = refusedItems(error);
         if (refused.size > 0) return { done: false, refused, isRepeated };
         if (!isPassing(error)) throw toBrokerError(error);
+        // To the database the next try is another transaction: it could undo what was done since.
+        if (isRepeated) throw unknownOutcome(error);
       }
     }
   }

@@ -53,6 +53,19 @@ test('a message that was dead-lettered unheard keeps its body', async (t) => {
   assert.equal(outcome?.error?.code, 'ServiceTimeout');
 });
 
+test('messages that were stored unheard, and are gone, do not come back', async (t) => {
+  const { broker, tries } = await start(t);
+  const batch = Array.from({ length: 40 }, (_, i) => ({ Body: `${i}` }));
+  let taken = 0;
+  const takeAll = async () => {
+    taken += (await broker.receiveAndDeleteMany('q', 40)).length;
+  };
+  tries.next('TransactWriteItemsCommand', ['unheard', takeAll, 'conflict']);
+  expectStatus(await broker.sendBatch('q', batch), 504);
+  assert.equal(taken, 40);
+  assert.deepEqual(await broker.peek('q'), []);
+});
+
 test('a transaction that is throttled is tried again', async (t) => {
   const { broker, tries } = await start(t);
   tries.next('TransactWriteItemsCommand', ['throttled', 'throttled']);

@@ -7,8 +7,8 @@ import {
 import { engineClient } from './start-broker.ts';
 
 /**
- * What becomes of one try of a request: it is carried out unheard, or refused for the moment, or carried
- * out after something else was done.
+ * What becomes of one try of a request: it is carried out unheard, or refused for the moment. A function
+ * is something that happens before the next try.
  */
 export type Try = 'unheard' | 'conflict' | 'throttled' | (() => Promise<unknown>);
 
@@ -23,17 +23,17 @@ export interface TriesClient {
 export function startTries(): TriesClient {
   const client = engineClient();
   let meant: string | undefined;
-  let left: readonly Try[] = [];
+  let left: Try[] = [];
   client.middlewareStack.add(
     (handle, { commandName }) =>
       async (args) => {
-        const [fate, ...rest] = commandName === meant ? left : [];
-        if (fate === undefined) return await handle(args);
-        left = rest;
-        if (typeof fate === 'function') {
+        if (commandName !== meant) return await handle(args);
+        let fate = left.shift();
+        while (typeof fate === 'function') {
           await fate();
-          return await handle(args);
+          fate = left.shift();
         }
+        if (fate === undefined) return await handle(args);
         if (fate !== 'unheard') throw refusal(commandName, fate);
         await Promise.allSettled([handle(args)]);
         throw Object.assign(new Error('The answer was lost.'), { code: 'ECONNRESET' });
@@ -44,7 +44,7 @@ export function startTries(): TriesClient {
     client,
     next: (command, tries) => {
       meant = command;
-      left = tries;
+      left = [...tries];
     },
   };
 }
