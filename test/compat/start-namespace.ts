@@ -3,9 +3,8 @@ import { Gateway } from '../../amqp/service/gateway.ts';
 import { compose } from '../../lambdas/http/compose.ts';
 import { reportFault } from '../../lambdas/http/report-fault.ts';
 import { type ServerOptions, startServer } from '../../local/server.ts';
-import { ensureTables } from '../../local/tables.ts';
 import { UnitMeter, type Units } from '../../shared/storage/unit-meter.ts';
-import { engineClient, ROOT_KEY, TABLES } from '../support/start-broker.ts';
+import { engineClient, ROOT_KEY, TABLES, tablesExist } from '../support/start-broker.ts';
 
 /** A namespace that answers on this machine, empty at first. */
 export interface TestNamespace {
@@ -22,7 +21,7 @@ export async function startNamespace(
   options: Pick<ServerOptions, 'certificate'> = {},
 ): Promise<TestNamespace> {
   const client = engineClient();
-  await ensureTables(client, TABLES);
+  await tablesExist();
   const meter = new UnitMeter();
   const composition = compose({
     client,
