@@ -82,6 +82,7 @@ async function perform(
   }
   const [operation, rights] = known;
   await context.authorization.require(pathname, path, rights);
+  await context.settlements.before(path);
   const asked: Asked = { context, path, body: request.body };
   return await operation(asked);
 }

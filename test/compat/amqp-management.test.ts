@@ -11,6 +11,7 @@ import {
   fieldsOf,
   int,
   list,
+  long,
   mapOf,
   NULL,
   numberOf,
@@ -28,10 +29,13 @@ const terminus = (code: bigint, address: string) => described(code, list([str(ad
 /** What clients send for "sessions with messages". */
 const ALL_TIME = timestamp(253_402_300_800_000);
 
+const WINDOWS = { nextIncomingId: 0, incomingWindow: 99, nextOutgoingId: 0, outgoingWindow: 99 };
+
 /** Asks the management node of an entity, as clients of other languages do. */
 class Asking {
   readonly raw: RawAmqp;
   #delivery = 0;
+  #isReady = false;
 
   constructor(port: number, entity: string) {
     this.raw = RawAmqp.authenticated(port, 'RootManageSharedAccessKey', ROOT_KEY);
@@ -44,17 +48,17 @@ class Asking {
       const [from, to] = [terminus(0x28n, source), terminus(0x29n, target)];
       this.raw.say({ kind: 'attach', ...link, source: from, target: to, initialDeliveryCount: 0 });
     }
-    const windows = {
-      nextIncomingId: 0,
-      incomingWindow: 99,
-      nextOutgoingId: 0,
-      outgoingWindow: 99,
-    };
-    this.raw.say({ kind: 'flow', ...windows, handle: 1, deliveryCount: 0, linkCredit: 99 });
+    this.raw.say({ kind: 'flow', ...WINDOWS, handle: 1, deliveryCount: 0, linkCredit: 99 });
+  }
+
+  /** Waits until it may ask. */
+  async ready(): Promise<void> {
+    if (!this.#isReady) await this.raw.hear('flow');
+    this.#isReady = true;
   }
 
   async ask(operation: string, body: AmqpValue, replyTo: AmqpValue = str('answers')) {
-    if (this.#delivery === 0) await this.raw.hear('flow');
+    await this.ready();
     const deliveryId = this.#delivery++;
     const payload = writeSections({
       properties: list([str(`r${deliveryId}`), NULL, NULL, NULL, replyTo]),
@@ -152,6 +156,27 @@ describe('requests to $management', () => {
       assert.equal(peek.status, 204);
       asking.raw.destroy();
     }
+  });
+
+  test('a request that follows a settlement finds it carried out', async () => {
+    const queue = newName('deferred');
+    await administrationOf(namespace.connectionString).createQueue(queue);
+    await client.createSender(queue).sendMessages({ body: 'later' });
+    const asking = new Asking(namespace.port, queue);
+    await asking.ready();
+    const link = { name: 'receives', handle: 2, role: 'receiver' } as const;
+    const [source, target] = [terminus(0x28n, queue), terminus(0x29n, 'me')];
+    asking.raw.say({ kind: 'attach', ...link, source, target });
+    asking.raw.say({ kind: 'flow', ...WINDOWS, handle: 2, deliveryCount: 0, linkCredit: 1 });
+    const { deliveryId: first = 0 } = await asking.raw.hear('transfer');
+    // Without a word of whether it went well, as the official Python client does.
+    const state = { kind: 'modified', deliveryFailed: false, undeliverableHere: true } as const;
+    const settling = { kind: 'disposition', role: 'receiver', first, settled: true } as const;
+    asking.raw.say({ ...settling, state });
+    const numbers = mapOf({ 'sequence-numbers': array('long', [long(1n)]) });
+    const { status } = await asking.ask('receive-by-sequence-number', numbers);
+    assert.equal(status, 200);
+    asking.raw.destroy();
   });
 
   test('a peek may leave the bodies out', async () => {
