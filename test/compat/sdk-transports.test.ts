@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
 import { readFileSync, statSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -80,6 +81,13 @@ describe('one port for every way to connect', () => {
     const chunks: Buffer[] = [];
     for await (const chunk of socket) chunks.push(chunk);
     assert.match(Buffer.concat(chunks).toString(), /^HTTP\/1\.1 200 OK[\s\S]+healthy/);
+  });
+
+  test('the address of the WebSocket may end in a slash', async () => {
+    const address = `ws://localhost:${namespace.port}/$servicebus/websocket/`;
+    const socket = new WebSocket(address, ['amqp']);
+    await once(socket, 'open');
+    socket.terminate();
   });
 
   test('a WebSocket to another address is not found', async () => {
