@@ -60,6 +60,7 @@ function openPlain(context: ClientContext, link: OutgoingLink, node: EntityNode)
   link.onDisposition((delivery, state) => settler.take(delivery, state));
   link.onEnd(() => deliverer.stop());
   link.accept();
+  deliverer.start();
 }
 
 /** The session that is asked for; null = whichever comes next. */
@@ -116,6 +117,7 @@ async function openSession(
     return giveBack(context, node, held.lock);
   });
   link.accept(acceptance(link, lock));
+  deliverer.start();
 }
 
 /** Who ended the link hears back once the session is free: the next one may be accepted at once. */

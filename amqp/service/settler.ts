@@ -10,6 +10,8 @@ import type { ClientContext } from './context.ts';
 
 /** Settlements that go to the broker in one call. */
 const GROUP_MAX = 1000;
+/** So long, settlements that come in one after the other are waited for. */
+const GATHER_MS = 10;
 const REJECTED: Outcome = { kind: 'rejected' };
 const DEAD_LETTER = 'com.microsoft:dead-letter';
 
@@ -21,7 +23,7 @@ interface Pending {
 
 /**
  * Settles what the peer has said the outcome of, and says so back. What arrives together goes to the
- * broker together, which needs one write a block for it.
+ * broker together, which needs one write a block for it; where much comes in a row, a little is waited.
  */
 export class Settler {
   readonly #context: ClientContext;
@@ -30,6 +32,9 @@ export class Settler {
   readonly #sessionId: string | undefined;
   #pending: Pending[] = [];
   #isRunning = false;
+  #timer: NodeJS.Timeout | undefined;
+  /** Whether the last call had company: then it is likely that the next one has. */
+  #isBusy = false;
 
   constructor(context: ClientContext, link: OutgoingLink, path: EntityPath, sessionId?: string) {
     this.#context = context;
@@ -44,6 +49,14 @@ export class Settler {
     if (state === undefined || !isOutcome(state)) return;
     this.#pending.push({ delivery, state, action: actionOf(state) });
     if (this.#isRunning) return;
+    // Who has nothing left to settle waits for us.
+    if (!this.#isBusy || this.#link.held === 0) this.#start();
+    else this.#timer ??= setTimeout(() => this.#start(), GATHER_MS);
+  }
+
+  #start(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
     this.#isRunning = true;
     setImmediate(() => this.#context.background(() => this.#run()));
   }
@@ -70,7 +83,11 @@ export class Settler {
   }
 
   async #run(): Promise<void> {
-    while (this.#pending.length > 0) await this.#settle(this.#pending.splice(0, GROUP_MAX));
+    while (this.#pending.length > 0) {
+      const group = this.#pending.splice(0, GROUP_MAX);
+      this.#isBusy = group.length > 1;
+      await this.#settle(group);
+    }
     this.#isRunning = false;
   }
 
