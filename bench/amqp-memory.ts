@@ -24,8 +24,11 @@ export async function measureMemory(server: ServerProcess): Promise<readonly Amq
   const before = await server.memory();
   const clients = await connectMany(server, CONNECTIONS);
   const connected = await server.memory();
-  for (const client of clients) receive(client);
-  for (const client of clients) await client.hear('attach');
+  // One after the other, so that their first looks need no more connections to the engine than others.
+  for (const client of clients) {
+    receive(client);
+    await client.hear('attach');
+  }
   const waiting = await server.memory();
   await disconnect(clients);
   await http.deleteQueue(QUEUE);

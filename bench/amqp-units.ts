@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ServiceBusReceivedMessage, ServiceBusReceiver } from '@azure/service-bus';
 import { ServiceBusClient } from '@azure/service-bus';
+import { LoadRandom } from '../test/support/load-random.ts';
 import type { BodySet } from './bodies.ts';
 import { type CountingNamespace, cycle, type OperationCost, perMessage } from './counted-units.ts';
 import { countQueue } from './queue-units.ts';
@@ -18,6 +20,7 @@ const BATCH = 100;
 const SINGLES = 8;
 /** Longer than any of these takes. */
 const WAIT_MS = 20_000;
+const HANDLER_MS_MAX = 100;
 
 /** Counts what messages cost that go through a queue by the official client. */
 export async function countAmqp(
@@ -49,8 +52,14 @@ export async function countAmqp(
   const sentAtOnce = await rounds(ROUNDS, BATCH, () =>
     Promise.all(bodies.map((one) => sender.sendMessages(one))),
   );
-  const { cost } = await counting.counted(() => subscribe(client, queue, ROUNDS * BATCH));
-  const subscribed = perMessage([cost], ROUNDS * BATCH);
+  const subscribed = await rounds(1, ROUNDS * BATCH, () =>
+    subscribe(client, queue, async () => {}),
+  );
+  for (let i = 0; i < ROUNDS; i++) await sender.sendMessages(bodies);
+  const random = new LoadRandom('handlers');
+  const spread = await rounds(1, ROUNDS * BATCH, () =>
+    subscribe(client, queue, () => delay(random.below(HANDLER_MS_MAX))),
+  );
   const sentSingly = await rounds(SINGLES, 1, () => sender.sendMessages(body));
   const passedSingly = await rounds(SINGLES, 1, async () => {
     const [message] = await receiver.receiveMessages(1, { maxWaitTimeInMs: WAIT_MS });
@@ -65,6 +74,7 @@ export async function countAmqp(
     { what: 'receive up to 100', amqp: received, http: many.receive },
     { what: 'complete them, at once', amqp: settled, http: many.settle },
     { what: 'subscribe, 100 calls at a time', amqp: subscribed, http: both(many) },
+    { what: 'the same, each call up to 100 ms', amqp: spread, http: both(many) },
     { what: 'send one after the other', amqp: sentSingly, http: single.send },
     { what: 'receive and complete one by one', amqp: passedSingly, http: both(single) },
   ].map((row) => ({ body: set.name, ...row }));
@@ -92,14 +102,19 @@ async function receiveTogether(
   };
 }
 
-/** Lets a handler have so many messages, each of which is completed when it returns. */
-async function subscribe(client: ServiceBusClient, queue: string, count: number): Promise<void> {
+/** Lets a handler have all messages, each of which is completed when it returns. */
+async function subscribe(
+  client: ServiceBusClient,
+  queue: string,
+  handle: () => Promise<void>,
+): Promise<void> {
   const receiver = client.createReceiver(queue);
-  let left = count;
+  let left = ROUNDS * BATCH;
   await new Promise<void>((resolve, reject) => {
     receiver.subscribe(
       {
         processMessage: async (message) => {
+          await handle();
           await receiver.completeMessage(message);
           left--;
           if (left === 0) resolve();

@@ -32,6 +32,7 @@ export class OutgoingLink extends Link {
   readonly #sending: SendingHost;
   #credit = 0;
   #deliveryCount = 0;
+  #held = 0;
   #isDraining = false;
   #onFlow: () => void = () => {};
   #onDisposition: (delivery: OutgoingDelivery, state: DeliveryState | undefined) => void = () => {};
@@ -44,6 +45,11 @@ export class OutgoingLink extends Link {
   /** How many messages the peer still wants. */
   get credit(): number {
     return this.#credit;
+  }
+
+  /** How many messages the peer has that it has said nothing of. */
+  get held(): number {
+    return this.#held;
   }
 
   /** Whether the peer wants what there is now, and then its credit back. */
@@ -73,6 +79,7 @@ export class OutgoingLink extends Link {
   deliver(message: OutgoingMessage): void {
     if (!this.isOpen) return;
     this.#credit--;
+    if (!message.settled) this.#held++;
     this.#deliveryCount = (this.#deliveryCount + 1) >>> 0;
     this.#sending.transfer(this, message);
   }
@@ -111,6 +118,8 @@ export class OutgoingLink extends Link {
   }
 
   disposed(delivery: OutgoingDelivery, state: DeliveryState | undefined): void {
+    // In a transaction the peer may say it twice.
+    this.#held = Math.max(0, this.#held - 1);
     this.#onDisposition(delivery, state);
   }
 

@@ -14,6 +14,8 @@ const CHECK_MS = 60_000;
 /** A peer that takes so little of what was written gets no more for now. */
 const BACKLOG_BYTES_MAX = 8 * 1024 * 1024;
 const BACKLOG_PAUSE_MS = 20;
+/** So long, more credit is waited for where the peer is about to give it bit by bit. */
+const GATHER_MS = 10;
 /** The sender's mode in which messages are settled as they go out. */
 const SETTLED = 1;
 
@@ -44,6 +46,11 @@ export class Deliverer {
     this.#mode = isSettled ? 'receiveAndDelete' : 'peekLock';
     options.link.onFlow(() => this.#wake());
     this.#forgetShutdown = context.shutdown.onBegin(() => this.#wait.abort());
+  }
+
+  /** The link is open; the peer may have given credit before it heard of that. */
+  start(): void {
+    if (this.#mayDeliver) this.#wake();
   }
 
   /** Ends what is waiting, since the link has ended. */
@@ -82,7 +89,11 @@ export class Deliverer {
   async #round(): Promise<void> {
     const { link } = this.#options;
     const { backlog } = this.#context;
+    // It works on more than it wants, so it will want more: what is claimed at once costs one write.
+    if (link.credit < link.held && !link.isDraining) await pause(GATHER_MS);
     await this.#requireRight();
+    // Nobody would end a wait that begins after the end of the link.
+    if (!this.#mayDeliver) return;
     const isDraining = link.isDraining;
     const messages = await this.#receive(isDraining ? 0 : WAIT_MS);
     if (!link.isOpen) {

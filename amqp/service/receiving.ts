@@ -62,6 +62,7 @@ function openPlain(context: ClientContext, link: OutgoingLink, node: EntityNode)
   link.onDisposition((delivery, state) => settler.take(delivery, state));
   link.onEnd(() => deliverer.stop());
   link.accept();
+  deliverer.start();
 }
 
 /** What a client asks for: an id, or null for whichever session comes next. */
@@ -122,17 +123,22 @@ async function openSession(
     return giveBack(context, node, held.lock);
   });
   link.accept(acceptance(link, filter, lock));
+  deliverer.start();
 }
 
-/** Who ended the link hears back once the session is free: the next one may be accepted at once. */
+/**
+ * Who ended the link hears back once the session is free: the next one may be accepted at once. What
+ * was settled before needs the session's lock still.
+ */
 function giveBack(
-  { parts, background }: ClientContext,
+  { parts, background, settlements }: ClientContext,
   node: EntityNode,
   lock: SessionLock,
 ): Promise<void> {
   return new Promise((resolve) => {
     background(async () => {
       try {
+        await settlements.before(node.path);
         await parts.broker.releaseSession(node.path, lock);
       } catch (error) {
         // A lock that was lost is nothing to give back.

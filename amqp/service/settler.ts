@@ -10,6 +10,8 @@ import type { ClientContext } from './context.ts';
 
 /** Settlements that go to the broker in one call. */
 const GROUP_MAX = 1000;
+/** So long, settlements that come in one after the other are waited for. */
+const GATHER_MS = 10;
 const REJECTED: Outcome = { kind: 'rejected' };
 const DEAD_LETTER = 'com.microsoft:dead-letter';
 
@@ -23,7 +25,7 @@ interface Pending {
 
 /**
  * Settles what the peer has said the outcome of, and says so back. What arrives together goes to the
- * broker together, which needs one write a block for it.
+ * broker together, which needs one write a block for it; where much comes in a row, a little is waited.
  */
 export class Settler {
   readonly #context: ClientContext;
@@ -32,6 +34,9 @@ export class Settler {
   readonly #sessionId: string | undefined;
   #pending: Pending[] = [];
   #isRunning = false;
+  #timer: NodeJS.Timeout | undefined;
+  /** Whether the last call had company: then it is likely that the next one has. */
+  #isBusy = false;
 
   constructor(context: ClientContext, link: OutgoingLink, path: EntityPath, sessionId?: string) {
     this.#context = context;
@@ -49,7 +54,16 @@ export class Settler {
       this.#pending.push({ delivery, state, action, done });
     });
     this.#context.settlements.add(this.#path, settlement);
+    this.#context.background(() => settlement);
     if (this.#isRunning) return;
+    // Who has nothing left to settle waits for us.
+    if (!this.#isBusy || this.#link.held === 0) this.#start();
+    else this.#timer ??= setTimeout(() => this.#start(), GATHER_MS);
+  }
+
+  #start(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
     this.#isRunning = true;
     setImmediate(() => this.#context.background(() => this.#run()));
   }
@@ -78,6 +92,7 @@ export class Settler {
   async #run(): Promise<void> {
     while (this.#pending.length > 0) {
       const group = this.#pending.splice(0, GROUP_MAX);
+      this.#isBusy = group.length > 1;
       await this.#settle(group);
       for (const { done } of group) done();
     }

@@ -1,9 +1,9 @@
 import type { Clock, RandomSource } from '../domain/clock.ts';
 import type { TieredNamespace } from '../domain/description-tier.ts';
+import type { Arrivals } from './arrivals.ts';
 import type { PartitionTurns } from './partition-turns.ts';
 import type {
   Activity,
-  Arrivals,
   EntityStore,
   MessageStore,
   SubscriptionCatalog,

@@ -1,6 +1,6 @@
 import type { Log } from '../domain/log.ts';
+import type { Arrival } from './arrivals.ts';
 import type { BrokerParts } from './broker-parts.ts';
-import type { Arrival } from './ports.ts';
 
 /**
  * The waits of one receive between its looks, until the time is over or whoever asked gives up. To

@@ -1,4 +1,4 @@
-import type { Arrival, Arrivals } from '../broker/ports.ts';
+import type { Arrival, Arrivals } from '../broker/arrivals.ts';
 import type { Log } from '../domain/log.ts';
 import { logName } from './keys.ts';
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { ServiceBusClient } from '@azure/service-bus';
 import { encodeFrame, protocolHeader } from '../../amqp/wire/frames.ts';
 import type { Performative } from '../../amqp/wire/performatives.ts';
 import { described, list, mapOf, NULL, str, symbol, ubyte } from '../../amqp/wire/value.ts';
@@ -27,6 +28,8 @@ function bytesOf(seed: number): (count: number) => Buffer {
   };
   return (count) => Buffer.from(Array.from({ length: count }, next));
 }
+
+const WAIT = { maxWaitTimeInMs: 10_000 };
 
 describe('hostile AMQP clients', () => {
   let namespace: TestNamespace;
@@ -119,6 +122,29 @@ describe('hostile AMQP clients', () => {
     client.write(Buffer.concat(said));
     assert.equal((await client.hear('detach', 'close')).kind, 'detach');
     await client.hear('close');
+  });
+
+  test('a receiver that goes away while more credit is waited for takes nothing with it', async () => {
+    await administrationOf(namespace.connectionString).createQueue('kept');
+    const bus = new ServiceBusClient(namespace.connectionString);
+    const sender = bus.createSender('kept');
+    await sender.sendMessages(Array.from({ length: 3 }, () => ({ body: 'held' })));
+    const client = RawAmqp.authenticated(namespace.port, 'RootManageSharedAccessKey', ROOT_KEY);
+    client.say(attach(0, 'receiver', 'kept'));
+    const windows = { nextIncomingId: 0, incomingWindow: 9, nextOutgoingId: 0, outgoingWindow: 9 };
+    const credit = { kind: 'flow', ...windows, handle: 0, deliveryCount: 0, echo: true } as const;
+    // Before the link is answered.
+    client.say({ ...credit, linkCredit: 3 });
+    for (let i = 0; i < 3; i++) await client.hear('transfer');
+    client.say({ ...credit, linkCredit: 4 });
+    await client.hear('flow');
+    client.say({ kind: 'detach', handle: 0, closed: true });
+    await client.hear('detach');
+    await sender.sendMessages({ body: 'free' });
+    const [message] = await bus.createReceiver('kept').receiveMessages(1, WAIT);
+    await bus.close();
+    client.destroy();
+    assert.deepEqual([message?.body, message?.deliveryCount], ['free', 0]);
   });
 
   test('who goes away before the answer hears the end all the same', async () => {
