@@ -243,9 +243,13 @@ export class Connection implements SessionHost {
   }
 
   #end(channel: number): void {
-    this.#session(channel).lost();
-    this.#sessions.delete(channel);
-    this.send(channel, { kind: 'end' });
+    const session = this.#session(channel);
+    void session.ended().then(() => {
+      // Meanwhile the connection may have gone.
+      if (this.#sessions.get(channel) !== session) return;
+      this.#sessions.delete(channel);
+      this.send(channel, { kind: 'end' });
+    });
   }
 
   #endSessions(): void {

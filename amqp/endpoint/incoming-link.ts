@@ -3,7 +3,7 @@ import type { DeliveryState } from '../wire/states.ts';
 import { AmqpError } from '../wire/wire-error.ts';
 import { Link } from './link.ts';
 
-/** Deliveries that a sender may have under way. */
+/** Deliveries that a sender may have under way, unless it is said otherwise. */
 const CREDIT = 200;
 
 /** A message on its way to us. */
@@ -32,6 +32,7 @@ export class IncomingLink extends Link {
   #onDelivery: (delivery: IncomingDelivery) => void = () => {};
   #partial: Partial | undefined;
   #bytesMax = Number.POSITIVE_INFINITY;
+  #creditMax = CREDIT;
   #deliveryCount = 0;
   #credit = 0;
   /** Deliveries without an outcome yet. */
@@ -46,8 +47,9 @@ export class IncomingLink extends Link {
     this.#bytesMax = bytesMax;
   }
 
-  /** Lets the peer send. */
-  start(): void {
+  /** Lets the peer send, with so many deliveries under way at most. */
+  start(creditMax = CREDIT): void {
+    this.#creditMax = creditMax;
     this.#deliveryCount = this.asked.initialDeliveryCount ?? 0;
     this.#grant();
   }
@@ -86,7 +88,7 @@ export class IncomingLink extends Link {
     for (const { first, last } of runs(deliveries.filter(({ settled }) => !settled))) {
       this.host.send({ kind: 'disposition', role: 'receiver', first, last, settled: true, state });
     }
-    if (this.#credit <= CREDIT / 2) this.#grant();
+    if (this.#credit <= this.#creditMax / 2) this.#grant();
   }
 
   transfer(transfer: Transfer, payload: Uint8Array): void {
@@ -138,7 +140,7 @@ export class IncomingLink extends Link {
   /** Fills the credit up again, less what is still being stored: so we are never sent too much. */
   #grant(): void {
     if (this.#isStopped) return;
-    this.#credit = Math.max(this.#credit, CREDIT - this.#open);
+    this.#credit = Math.max(this.#credit, this.#creditMax - this.#open);
     this.#tell();
   }
 

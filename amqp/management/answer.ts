@@ -4,10 +4,10 @@ import type { Node } from '../service/address.ts';
 import { tell } from '../service/conditions.ts';
 import type { ClientContext } from '../service/context.ts';
 import { type Request, writeReply } from '../service/request.ts';
-import { type AmqpValue, int, str, symbol } from '../wire/value.ts';
+import { int, str, symbol, textOf } from '../wire/value.ts';
 import { deleteMessages, peek } from './browsing.ts';
 import { receiveDeferred, renewLocks, settle } from './locks.ts';
-import type { Asked, Operation } from './operation.ts';
+import type { Operation } from './operation.ts';
 import { addRule, enumerateRules, removeRule } from './rules.ts';
 import { cancelScheduled, schedule } from './scheduling.ts';
 import { listSessions, renewSession, sessionState, setSessionState } from './sessions.ts';
@@ -17,25 +17,41 @@ type ManagementNode = Extract<Node, { readonly kind: 'management' }>;
 const LISTEN: readonly AccessRight[] = ['Listen'];
 const SEND: readonly AccessRight[] = ['Send'];
 
-/** Every operation of `$management` (semantics §15.6), and the rights of which one is needed. */
-const OPERATIONS: Readonly<Record<string, readonly [Operation, readonly AccessRight[]]>> = {
+const NO_MESSAGE = 'com.microsoft:message-not-found';
+const NO_SESSION = 'com.microsoft:session-not-found';
+
+/** Of an operation the rights of which one is needed, and the condition that goes with an empty answer. */
+type Known = readonly [Operation, readonly AccessRight[], string?];
+
+/** Every operation of `$management` (semantics §15.6). */
+const OPERATIONS: Readonly<Record<string, Known>> = {
   'renew-lock': [renewLocks, LISTEN],
   'update-disposition': [settle, LISTEN],
   'receive-by-sequence-number': [receiveDeferred, LISTEN],
-  'peek-message': [peek, LISTEN],
-  'batch-delete-messages': [deleteMessages, LISTEN],
+  'peek-message': [peek, LISTEN, NO_MESSAGE],
+  'batch-delete-messages': [deleteMessages, LISTEN, NO_MESSAGE],
   'schedule-message': [schedule, SEND],
   'cancel-scheduled-message': [cancelScheduled, SEND],
   'renew-session-lock': [renewSession, LISTEN],
   'get-session-state': [sessionState, LISTEN],
   'set-session-state': [setSessionState, LISTEN],
-  'get-message-sessions': [listSessions, LISTEN],
+  'get-message-sessions': [listSessions, LISTEN, NO_SESSION],
   'add-rule': [addRule, ['Manage']],
   'remove-rule': [removeRule, ['Manage']],
   'enumerate-rules': [enumerateRules, ['Manage', 'Listen']],
 };
 
+/** What changes something and could not be undone with the transaction that it were part of. */
+const NOT_IN_TRANSACTIONS: ReadonlySet<string> = new Set([
+  'batch-delete-messages',
+  'cancel-scheduled-message',
+  'set-session-state',
+  'add-rule',
+  'remove-rule',
+]);
+
 const VENDOR = 'com.microsoft:';
+const LINK_NAME = 'associated-link-name';
 const TRACKING_ID = 'com.microsoft:tracking-id';
 const NO_CONTENT = 204;
 
@@ -47,12 +63,21 @@ export async function answer(
 ): Promise<Buffer> {
   const trackingId = request.fields.get(TRACKING_ID);
   try {
-    const body = await perform(context, node, request);
+    const [operation, rights, nothing] = operationOf(request);
+    await context.authorization.require(node.pathname, node.path, rights);
+    const body = await operation({
+      context,
+      path: node.path,
+      body: request.body,
+      linkName: textOf(request.fields.get(LINK_NAME)),
+      transaction: request.transaction,
+    });
     return writeReply(
       request,
       {
         statusCode: int(body === undefined ? NO_CONTENT : 200),
         statusDescription: str(body === undefined ? 'No content' : 'OK'),
+        errorCondition: body === undefined && nothing ? symbol(nothing) : undefined,
         [TRACKING_ID]: trackingId,
       },
       body,
@@ -68,20 +93,14 @@ export async function answer(
   }
 }
 
-async function perform(
-  context: ClientContext,
-  { path, pathname }: ManagementNode,
-  request: Request,
-): Promise<AmqpValue | undefined> {
-  const name = request.operation.startsWith(VENDOR)
-    ? request.operation.slice(VENDOR.length)
-    : request.operation;
+function operationOf({ operation, transaction }: Request): Known {
+  const name = operation.startsWith(VENDOR) ? operation.slice(VENDOR.length) : operation;
   const known = Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name] : undefined;
   if (known === undefined) {
-    throw new BrokerError('NotSupported', `There is no operation '${request.operation}' here.`);
+    throw new BrokerError('NotSupported', `There is no operation '${operation}' here.`);
   }
-  const [operation, rights] = known;
-  await context.authorization.require(pathname, path, rights);
-  const asked: Asked = { context, path, body: request.body };
-  return await operation(asked);
+  if (transaction !== undefined && NOT_IN_TRANSACTIONS.has(name)) {
+    throw new BrokerError('NotSupported', `'${name}' cannot be part of a transaction.`);
+  }
+  return known;
 }

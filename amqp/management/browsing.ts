@@ -1,5 +1,7 @@
 import type { StoredMessage } from '../../shared/domain/message.ts';
+import { packKept, unpackKept } from '../messages/kept-parts.ts';
 import { writeMessage } from '../messages/write-message.ts';
+import { present } from '../wire/present.ts';
 import { type AmqpValue, bigintOf, binary, int, list, mapOf } from '../wire/value.ts';
 import { type Asked, Body } from './operation.ts';
 
@@ -21,9 +23,11 @@ export async function peek({ context, path, body }: Asked): Promise<AmqpValue | 
   return mapOf({ messages: list(entries) });
 }
 
+/** All of a message but its body, in place of which there is not even an empty one. */
 function withoutBody(stored: StoredMessage): StoredMessage {
-  const { amqp: _, ...message } = stored.message;
-  return { ...stored, message: { ...message, body: new Uint8Array() } };
+  const { amqp: all, ...message } = stored.message;
+  const amqp = packKept({ ...unpackKept(all), body: { kind: 'none' } });
+  return { ...stored, message: { ...message, body: new Uint8Array(), ...present({ amqp }) } };
 }
 
 /** Removes messages that were enqueued before an instant; best effort, as the count tells. */

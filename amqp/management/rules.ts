@@ -76,6 +76,7 @@ export async function enumerateRules({
   const { items } = await context.parts.rules.list(path.name, {
     skip: fields.number('skip') ?? 0,
     top: fields.number('top') ?? TOP_DEFAULT,
+    order: 'name',
   });
   if (items.length === 0) return undefined;
   const rules = items.map(({ stored }) => mapOf({ 'rule-description': describe(stored.rule) }));

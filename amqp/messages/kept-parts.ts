@@ -1,6 +1,7 @@
 import { decode } from '../wire/decode.ts';
 import { encode } from '../wire/encode.ts';
 import { trimmed } from '../wire/fields.ts';
+import { present } from '../wire/present.ts';
 import { type AmqpValue, elementsOf, list, type MapEntry, ubyte } from '../wire/value.ts';
 
 /**
@@ -11,6 +12,7 @@ export interface KeptParts {
   /** The header's. */
   readonly durable?: AmqpValue;
   readonly priority?: AmqpValue;
+  readonly firstAcquirer?: AmqpValue;
   /** Annotations that are none of the broker's. */
   readonly annotations: readonly MapEntry[];
   /** Fields of the properties section by place, where our own text does not say all. */
@@ -38,7 +40,7 @@ export const NOTHING_KEPT: KeptParts = {
 
 /** Packs the parts; undefined where there is nothing to keep. */
 export function packKept(kept: KeptParts): Uint8Array | undefined {
-  const { durable, priority, annotations, properties, others, body, footer } = kept;
+  const { durable, priority, firstAcquirer, annotations, properties, others, body, footer } = kept;
   const fields = [
     durable,
     priority,
@@ -48,6 +50,7 @@ export function packKept(kept: KeptParts): Uint8Array | undefined {
     body === undefined ? undefined : ubyte(BODY_KINDS.indexOf(body.kind)),
     body?.kind === 'sections' ? list(body.sections) : undefined,
     footer,
+    firstAcquirer,
   ];
   if (fields.every((field) => field === undefined)) return undefined;
   return Uint8Array.from(encode(trimmed(fields)));
@@ -56,18 +59,28 @@ export function packKept(kept: KeptParts): Uint8Array | undefined {
 /** Unpacks what `packKept` made. */
 export function unpackKept(bytes: Uint8Array | undefined): KeptParts {
   if (bytes === undefined) return NOTHING_KEPT;
-  const [durable, priority, annotations, properties, others, kind, sections, footer] = elementsOf(
-    decode(bytes),
-  ).map((value) => (value.type === 'null' ? undefined : value));
+  const [
+    durable,
+    priority,
+    annotations,
+    properties,
+    others,
+    kind,
+    sections,
+    footer,
+    firstAcquirer,
+  ] = elementsOf(decode(bytes)).map(unlessNull);
   return {
-    ...(durable === undefined ? {} : { durable }),
-    ...(priority === undefined ? {} : { priority }),
+    ...present({ durable, priority, firstAcquirer, footer }),
     annotations: entriesOf(annotations),
-    properties: elementsOf(properties).map((value) => (value.type === 'null' ? undefined : value)),
+    properties: elementsOf(properties).map(unlessNull),
     others: entriesOf(others),
     body: bodyOf(kind, sections),
-    ...(footer === undefined ? {} : { footer }),
   };
+}
+
+function unlessNull(value: AmqpValue): AmqpValue | undefined {
+  return value.type === 'null' ? undefined : value;
 }
 
 function bodyOf(

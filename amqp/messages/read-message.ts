@@ -49,6 +49,7 @@ function toMessage(sections: Sections): OutgoingMessage {
     ...present({
       durable: header.at(HEADER.durable),
       priority: header.at(HEADER.priority),
+      firstAcquirer: header.at(HEADER.firstAcquirer),
       footer: sections.footer,
     }),
     annotations: foreignAnnotations(sections.annotations),

@@ -2,6 +2,7 @@ import type { ReceivedMessage } from '../../shared/broker/broker.ts';
 import { trimmed } from '../wire/fields.ts';
 import {
   type AmqpValue,
+  bool,
   int,
   long,
   mapOf,
@@ -51,6 +52,8 @@ function header({ timeToLiveMs, failedDeliveries }: ReceivedMessage, kept: KeptP
   fields[HEADER.priority] = kept.priority;
   fields[HEADER.timeToLive] =
     timeToLiveMs === undefined ? undefined : uint(Math.min(timeToLiveMs, HEADER_TTL_MAX));
+  fields[HEADER.firstAcquirer] =
+    failedDeliveries > 0 ? kept.firstAcquirer && bool(false) : kept.firstAcquirer;
   fields[HEADER.deliveryCount] = uint(failedDeliveries);
   return trimmed(Array.from(fields));
 }

@@ -53,14 +53,14 @@ export class Authorization {
 
   /**
    * Takes a token for an address. Throws Unauthenticated where it is good for nothing there, and
-   * MessagingEntityNotFound: clients expect to hear of it here already.
+   * MessagingEntityNotFound, by its whole address: clients expect to hear of it here already.
    */
   async bring(address: string, token: string): Promise<void> {
     const pathname = addressPath(address);
     const path = entityAt(pathname);
     await this.#check(token, this.#host, pathname, path, ANY_RIGHT);
     if (path !== undefined && (await this.#parts.entities.find(path.key)) === undefined) {
-      throw entityNotFound(path.name);
+      throw entityNotFound(`sb://${this.#host}/${path.name}`);
     }
     this.#tokens.delete(address);
     this.#tokens.set(address, token);

@@ -27,6 +27,8 @@ import { Transactions } from './transactions.ts';
 const REQUEST_BYTES_MAX = 2 * LIMITS.batchBytes;
 /** What a message may be larger than its body and properties: the encoding takes some bytes too. */
 const ENCODING_BYTES = 64 * 1024;
+/** As the vendor's service has it: a client that finds no credit waits a second, then half a minute. */
+const SENDER_CREDIT = 1000;
 const DESTINATION = 'com.microsoft:transfer-destination-address';
 const MECHANISMS = ['MSSBCBS', 'ANONYMOUS', 'PLAIN'];
 
@@ -142,7 +144,7 @@ export class Client implements ConnectionHandler {
     );
     link.onEnd(shutdown.onBegin(() => link.hold()));
     link.accept({ maxMessageSize: BigInt(messageBytes) });
-    link.start();
+    link.start(SENDER_CREDIT);
   }
 
   /**
@@ -172,9 +174,12 @@ export class Client implements ConnectionHandler {
     answerTo: (request: Request) => Promise<Buffer>,
   ): Promise<void> {
     try {
-      const request = readRequest(delivery.payload);
-      link.settle([delivery], ACCEPTED);
-      this.#replies.send(request.replyTo, await answerTo(request));
+      const request = readRequest(delivery);
+      const { transaction } = request;
+      const outcome = ACCEPTED;
+      const state = transaction && { kind: 'transactional' as const, transaction, outcome };
+      link.settle([delivery], state ?? outcome);
+      this.#replies.send(link, request.replyTo, await answerTo(request));
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
       const { condition, description } = tell(this.#context.parts, error, link.name);

@@ -8,7 +8,7 @@ import type { EntityStore } from './ports.ts';
 /** A rule as a client gives it. */
 export type GivenRule = Omit<Rule, 'createdAt'>;
 
-/** A rule as the broker keeps it. Rules are listed in order of their creation, then by name. */
+/** A rule as the broker keeps it. */
 export interface StoredRule {
   readonly rule: Rule;
   /** Raised by every change; 0 at first. */

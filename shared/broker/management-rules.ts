@@ -69,11 +69,18 @@ export class RuleManagement {
     await this.#parts.rules.remove(entity, name);
   }
 
-  /** The rules in order of their creation, as the live service lists them (semantics §10.1). */
-  async list(path: string, page: { skip: number; top: number }): Promise<Page<RuleOf>> {
+  /**
+   * The rules in the order in which the live service lists them: management in that of their
+   * creation (semantics §10.1), `$management` of AMQP by name.
+   */
+  async list(
+    path: string,
+    page: { skip: number; top: number; order?: 'creation' | 'name' },
+  ): Promise<Page<RuleOf>> {
     const { entity } = await this.#subscription(path);
     const top = Math.min(page.top, LIMITS.listPage);
-    const all = (await this.#parts.rules.list(entity)).toSorted(byCreation);
+    const ordered = page.order === 'name' ? byName : byCreation;
+    const all = (await this.#parts.rules.list(entity)).toSorted(ordered);
     const items = all.slice(page.skip, page.skip + top);
     return {
       items: items.map((stored) => ({ subscription: entity, stored })),
@@ -113,8 +120,13 @@ function requireRule(rule: GivenRule): void {
   if (action !== undefined) requirePropertiesFit(action.parameters);
 }
 
-function byCreation({ rule: a }: StoredRule, { rule: b }: StoredRule): number {
-  return a.createdAt - b.createdAt || (a.name.toLowerCase() < b.name.toLowerCase() ? -1 : 1);
+function byCreation(a: StoredRule, b: StoredRule): number {
+  return a.rule.createdAt - b.rule.createdAt || byName(a, b);
+}
+
+/** No two names differ only by case. */
+function byName({ rule: a }: StoredRule, { rule: b }: StoredRule): number {
+  return a.name.toLowerCase() < b.name.toLowerCase() ? -1 : 1;
 }
 
 function exists(subscription: Entity, rule: string): BrokerError {

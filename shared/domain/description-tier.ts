@@ -98,12 +98,21 @@ export function requireTransactions(namespace: TieredNamespace): void {
 /** Partitioned entities have two partitions here, and the size they are given is that of both. */
 function withinPremium<S extends Said>(said: S, act: Act): S {
   if (said.kind === 'subscription') return said;
+  requireMessageKilobytes(said.maxMessageSizeInKilobytes ?? PREMIUM_MESSAGE_KILOBYTES);
   const isPartitioned = act === 'creating' && said.enablePartitioning === true;
   return {
     maxMessageSizeInKilobytes: PREMIUM_MESSAGE_KILOBYTES,
     ...said,
     ...(isPartitioned ? { partitions: LIMITS.partitionsPremium } : {}),
   };
+}
+
+/** The service's own sentence; the usual limits hold in the other tiers. */
+function requireMessageKilobytes(kilobytes: number): void {
+  if (kilobytes >= PREMIUM_MESSAGE_KILOBYTES && kilobytes <= LIMITS.messageKilobytesMax) return;
+  throw badValue(
+    `The value for 'MaxMessageSizeInKilobytes' must be between ${PREMIUM_MESSAGE_KILOBYTES} and ${LIMITS.messageKilobytesMax}.`,
+  );
 }
 
 function cannotBeSet(property: string, word: KindWord, act: Act): string {

@@ -125,7 +125,7 @@ withEachBus('what a message carries', (bus) => {
     const sent: AmqpAnnotatedMessage = {
       body: Buffer.from('annotated'),
       bodyType: 'data',
-      header: { durable: true, priority: 7 },
+      header: { durable: true, priority: 7, firstAcquirer: false },
       messageAnnotations: { 'x-mine': 'kept', 'x-number': 3 },
       footer: { checksum: 'abc' },
       properties: { contentEncoding: 'utf-8', groupSequence: 9 },
@@ -134,6 +134,7 @@ withEachBus('what a message carries', (bus) => {
     const { _rawAmqpMessage: raw } = await receiveOne(receiver);
     assert.equal(raw.header?.durable, true);
     assert.equal(raw.header?.priority, 7);
+    assert.equal(raw.header?.firstAcquirer, false);
     assert.equal(raw.messageAnnotations?.['x-mine'], 'kept');
     assert.equal(raw.messageAnnotations?.['x-number'], 3);
     assert.deepEqual(raw.footer, { checksum: 'abc' });

@@ -27,7 +27,7 @@ withEachBus('refusals', (bus) => {
   test('the words of a refusal bring our log and their report together', async () => {
     await assert.rejects(
       bus.client.createSender('missing').sendMessages({ body: '' }),
-      /The messaging entity 'missing' could not be found\. TrackingId:[0-9a-f-]{36}_G0, SystemTracker:.*:missing, Timestamp:\d{4}-/,
+      /The messaging entity 'sb:\/\/localhost\/missing' could not be found\. TrackingId:[0-9a-f-]{36}_G0, SystemTracker:.*:missing, Timestamp:\d{4}-/,
     );
   });
 

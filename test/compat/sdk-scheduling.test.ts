@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newQueue, newSessionQueue, receiveNow, receiveOne } from './bus-entities.ts';
+import { newName, newQueue, newSessionQueue, receiveNow, receiveOne } from './bus-entities.ts';
 import { withEachBus } from './service-bus-clients.ts';
 
 const inMs = (ms: number) => new Date(Date.now() + ms);
@@ -16,8 +16,29 @@ withEachBus('scheduling', (bus) => {
     assert.equal(peeked?.sequenceNumber?.toString(), number.toString());
     const message = await receiveOne(receiver);
     assert.equal(message.body, 'later');
+    assert.equal(message.state, 'scheduled');
     assert.ok(message.scheduledEnqueueTimeUtc);
     assert.ok(message.enqueuedTimeUtc && message.enqueuedTimeUtc.getTime() <= Date.now());
+  });
+
+  test('what came due is still called scheduled, from a subscription too, and deferred once it is', async () => {
+    const topic = newName('topic');
+    await bus.admin.createTopic(topic);
+    await bus.admin.createSubscription(topic, 'sub');
+    await bus.client.createSender(topic).scheduleMessages({ body: 'later' }, inMs(500));
+    const receiver = bus.client.createReceiver(topic, 'sub');
+    const message = await receiveOne(receiver);
+    assert.equal(message.state, 'scheduled');
+    await receiver.deferMessage(message);
+    assert.ok(message.sequenceNumber);
+    const [deferred] = await receiver.receiveDeferredMessages(message.sequenceNumber);
+    assert.equal(deferred?.state, 'deferred');
+  });
+
+  test('a time that is past schedules nothing', async () => {
+    const { sender, receiver } = await newQueue(bus);
+    await sender.sendMessages({ body: 'now', scheduledEnqueueTimeUtc: inMs(-60_000) });
+    assert.equal((await receiveOne(receiver)).state, 'active');
   });
 
   test('several are scheduled at once, and a sent message may name its time too', async () => {

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bodies, newQueue, receive, receiveNow, receiveOne } from './bus-entities.ts';
+import {
+  bodies,
+  newQueue,
+  newSessionQueue,
+  receive,
+  receiveNow,
+  receiveOne,
+} from './bus-entities.ts';
 import { withEachBus } from './service-bus-clients.ts';
 
 withEachBus('settling', (bus) => {
@@ -80,6 +87,40 @@ withEachBus('settling', (bus) => {
     assert.ok(message.sequenceNumber);
     const [deferred] = await deleting.receiveDeferredMessages(message.sequenceNumber);
     assert.equal(deferred?.body, 'later');
+    assert.deepEqual(await receiver.peekMessages(10), []);
+  });
+
+  test('a deferred message that names a session is settled where there are none', async () => {
+    const { sender, receiver } = await newQueue(bus);
+    await sender.sendMessages([1, 2, 3].map((body) => ({ body, sessionId: 'S' })));
+    const messages = await receive(receiver, 3);
+    for (const message of messages) await receiver.deferMessage(message);
+    const numbers = messages.flatMap(({ sequenceNumber }) => sequenceNumber ?? []);
+    const [first, second, third] = await receiver.receiveDeferredMessages(numbers);
+    assert.ok(first && second && third);
+    await receiver.completeMessage(first);
+    await receiver.abandonMessage(second);
+    await receiver.deadLetterMessage(third);
+    const left = await receiver.peekMessages(10);
+    assert.deepEqual(
+      left.map(({ body, sessionId }) => [body, sessionId]),
+      [[2, 'S']],
+    );
+  });
+
+  test('a dead letter of a session is deferred, received by its number and completed', async () => {
+    const { name, sender } = await newSessionQueue(bus);
+    await sender.sendMessages({ body: 'bad', sessionId: 'S' });
+    const session = await bus.client.acceptSession(name, 'S');
+    await session.deadLetterMessage(await receiveOne(session));
+    await session.close();
+    const receiver = bus.client.createReceiver(name, { subQueueType: 'deadLetter' });
+    const message = await receiveOne(receiver);
+    await receiver.deferMessage(message);
+    assert.ok(message.sequenceNumber);
+    const [deferred] = await receiver.receiveDeferredMessages(message.sequenceNumber);
+    assert.ok(deferred);
+    await receiver.completeMessage(deferred);
     assert.deepEqual(await receiver.peekMessages(10), []);
   });
 
@@ -226,6 +267,7 @@ withEachBus('settling', (bus) => {
         ['c'],
       );
       assert.equal(await deleting.purgeMessages(), 1);
+      assert.equal(await deleting.purgeMessages(), 0);
       assert.deepEqual(await receiver.peekMessages(5), []);
     });
   }

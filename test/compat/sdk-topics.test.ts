@@ -44,7 +44,7 @@ withEachBus('topics, subscriptions and rules', (bus) => {
     await assert.rejects(sender.cancelScheduledMessages(number), { code: 'MessageNotFound' });
   });
 
-  test('rules are listed, created and deleted', async () => {
+  test('rules are listed by name, created and deleted', async () => {
     const topic = await newTopic('sub');
     const rules = bus.client.createRuleManager(topic, 'sub');
     const names = async () => {
@@ -53,14 +53,19 @@ withEachBus('topics, subscriptions and rules', (bus) => {
       return found;
     };
     assert.deepEqual(await names(), ['$Default']);
-    await rules.createRule('colours', { sqlExpression: "Colour = 'red'" });
+    await rules.createRule('Small', { sqlExpression: "Colour = 'red'" });
     await rules.createRule('matching', {
       correlationId: 'c1',
       subject: 'the subject',
       applicationProperties: { size: 3, kind: 'big' },
     });
+    const pages: string[][] = [];
+    for await (const page of rules.listRules().byPage({ maxPageSize: 2 })) {
+      pages.push(page.map(({ name }) => name));
+    }
+    assert.deepEqual(pages, [['$Default', 'matching'], ['Small']]);
     await rules.deleteRule('$Default');
-    assert.deepEqual(await names(), ['colours', 'matching']);
+    assert.deepEqual(await names(), ['matching', 'Small']);
   });
 
   test('a rule comes back as it was created', async () => {

@@ -128,6 +128,28 @@ test('#57 #A13 Premium: large messages and entities', async (t) => {
   expectStatus(await broker.send('q', new Uint8Array(1000 * 1024)), 201);
 });
 
+test('#57 #A13 Premium: the limit of messages is 1 to 100 MB', async (t) => {
+  const broker = await startBroker(t, { tier: 'Premium' });
+  expectStatus(await broker.createQueue('q'), 201);
+  for (const size of ['1024', '102400']) {
+    expectStatus(await broker.updateQueue('q', { MaxMessageSizeInKilobytes: size }), 200);
+    assert.equal(await shown(broker, 'q', 'MaxMessageSizeInKilobytes'), size);
+  }
+  for (const size of ['1023', '102401']) {
+    const settings = { MaxMessageSizeInKilobytes: size };
+    for (const answer of [
+      await broker.createQueue('other', settings),
+      await broker.putEntity('t', 'TopicDescription', settings),
+      await broker.updateQueue('q', settings),
+    ]) {
+      assertRefused(
+        answer,
+        "The value for 'MaxMessageSizeInKilobytes' must be between 1024 and 102400.",
+      );
+    }
+  }
+});
+
 test('#57 #A13 Basic and Standard: a message of more than 256 KB is refused', async (t) => {
   for (const tier of ['Basic', 'Standard'] as const) {
     const broker = await startBroker(t, { tier });

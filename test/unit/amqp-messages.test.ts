@@ -7,6 +7,7 @@ import { encode } from '../../amqp/wire/encode.ts';
 import {
   type AmqpValue,
   binary,
+  bool,
   described,
   list,
   long,
@@ -25,13 +26,13 @@ import type { OutgoingMessage } from '../../shared/domain/message.ts';
 const GUID = Uint8Array.from({ length: 16 }, (_, i) => i);
 
 /** The message as a receiver gets it back, taken apart. */
-function comeBack(bytes: Uint8Array, change: Partial<OutgoingMessage> = {}) {
+function comeBack(bytes: Uint8Array, change: Partial<OutgoingMessage> = {}, failedDeliveries = 0) {
   const message = readMessage(bytes);
   const stored = {
     message: { ...message, messageId: message.messageId ?? 'given', ...change },
     sequenceNumber: 5n,
     enqueuedAt: 1_700_000_000_000,
-    failedDeliveries: 0,
+    failedDeliveries,
     state: 'Active',
   } as const;
   return readSections(writeMessage(stored));
@@ -185,6 +186,21 @@ test('annotations that a sender may not set are not kept, others are', () => {
     found.filter(([key]) => key === hex(symbol('mine'))),
     [[hex(symbol('mine')), hex(uint(3))]],
   );
+});
+
+test('who has a message first is told as it was sent, unless somebody had it before', () => {
+  const header = (value: AmqpValue) => list([NULL, NULL, NULL, value]);
+  for (const [sent, failedDeliveries, told] of [
+    [bool(true), 0, bool(true)],
+    [bool(false), 0, bool(false)],
+    [bool(true), 1, bool(false)],
+    [NULL, 1, NULL],
+  ] as const) {
+    const bytes = writeSections({ header: header(sent), body: [] });
+    const back = comeBack(bytes, {}, failedDeliveries).header;
+    const fields = back?.type === 'described' && back.value.type === 'list' ? back.value.value : [];
+    assert.deepEqual([hex(fields[3]), hex(fields[4])], [hex(told), hex(uint(failedDeliveries))]);
+  }
 });
 
 test('a time to live beyond 32 bits is taken from the two instants', () => {
