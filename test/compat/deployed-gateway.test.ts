@@ -1,38 +1,20 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { connect } from 'node:net';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import {
-  ServiceBusAdministrationClient,
-  ServiceBusClient,
-  type ServiceBusReceivedMessage,
-} from '@azure/service-bus';
+import { promisify } from 'node:util';
+import { ServiceBusAdministrationClient, ServiceBusClient } from '@azure/service-bus';
 import { WebSocket } from 'ws';
-import { createSasToken } from '../../lambdas/http/sas-token.ts';
 import { VARIABLES } from '../../lambdas/http/variables.ts';
 import { administrationOf } from './admin-clients.ts';
 import { receiveOne } from './bus-entities.ts';
+import { addressed, clientOf, connectionString, plain } from './gateway-clients.ts';
 import { type GatewayTasks, prepareTasks, ROOT_KEY } from './gateway-task.ts';
 import { type LoadBalancer, startLoadBalancer } from './load-balancer.ts';
 
-const KEY_NAME = 'RootManageSharedAccessKey';
-/** What ECS grants, less the notice, which is none here. */
-const STOP_MS_MAX = 20_000;
 const RSS_MEGABYTES_MAX = 250;
-
-const connectionString = (port: number, rest = '') =>
-  `Endpoint=sb://localhost:${port};SharedAccessKeyName=${KEY_NAME};SharedAccessKey=${ROOT_KEY};${rest}`;
-const plain = (port: number) => connectionString(port, 'UseDevelopmentEmulator=true;');
-const clientOf = (port: number) =>
-  new ServiceBusClient(plain(port), { retryOptions: { retryDelayInMs: 100 } });
-/** What a call over HTTP needs. */
-const addressed = (port: number, path: string) => {
-  const audience = `http://localhost:${port}/`;
-  const expiresAt = Date.now() + 60_000;
-  const authorization = createSasToken({ audience, keyName: KEY_NAME, key: ROOT_KEY, expiresAt });
-  return { url: `${audience}${path}`, headers: { authorization } };
-};
-const health = (port: number) => fetch(`http://127.0.0.1:${port}/$health`);
 
 describe('the gateway as it is deployed', () => {
   let tasks: GatewayTasks;
@@ -71,6 +53,38 @@ describe('the gateway as it is deployed', () => {
     await client.close();
   });
 
+  test('the messaging client as it is speaks AMQP over TLS', async (t) => {
+    const task = await tasks.start();
+    balancer.lead(task.port);
+    await administrationOf(plain(task.port)).createQueue('amqps');
+    const folder = mkdtempSync(join(tmpdir(), 'dynabus-amqps-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const trusted = join(folder, 'certificate.pem');
+    writeFileSync(trusted, balancer.certificate);
+    // Whom to trust a process learns only when it starts.
+    const script = `
+      const { ServiceBusClient } = await import('@azure/service-bus');
+      const client = new ServiceBusClient(process.env.CONNECTION_STRING);
+      await client.createSender('amqps').sendMessages({ body: 'over TLS' });
+      const receiver = client.createReceiver('amqps');
+      const [message] = await receiver.receiveMessages(1);
+      await receiver.completeMessage(message);
+      await client.close();
+      console.log(message.body);`;
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--input-type=module', '--eval', script],
+      {
+        env: {
+          PATH: process.env['PATH'],
+          NODE_EXTRA_CA_CERTS: trusted,
+          CONNECTION_STRING: connectionString(balancer.tlsPort),
+        },
+      },
+    );
+    assert.equal(stdout, 'over TLS\n');
+  });
+
   test('addresses that it tells begin as clients call it, with https', async () => {
     const task = await tasks.start();
     await administrationOf(plain(task.port)).createQueue('located');
@@ -94,121 +108,10 @@ describe('the gateway as it is deployed', () => {
     await Promise.all([sending.close(), receiving.close()]);
   });
 
-  test('clients of a task that stops go on with another, and nothing acknowledged is lost', async (t) => {
-    const [one, other] = await Promise.all([tasks.start(), tasks.start()]);
-    balancer.lead(one.port);
-    await administrationOf(plain(one.port)).createQueue('kept');
-    const [sending, receiving] = [clientOf(balancer.port), clientOf(balancer.port)];
-    const received = new Set<unknown>();
-    const acknowledged = new Set<number>();
-    let look = () => {};
-    const until = (isThere: () => boolean) =>
-      new Promise<void>((resolve) => {
-        look = () => isThere() && resolve();
-        look();
-      });
-    receiving.createReceiver('kept').subscribe(
-      {
-        processMessage: async ({ body }: ServiceBusReceivedMessage) => {
-          received.add(body);
-          look();
-        },
-        // That the connection ended is told; the client connects again by itself.
-        processError: async () => {},
-      },
-      { maxConcurrentCalls: 20 },
-    );
-    const sender = sending.createSender('kept');
-    let number = 0;
-    let mayGoOn = true;
-    const sendAll = async () => {
-      while (mayGoOn) {
-        const body = number++;
-        // What is refused was not acknowledged; the client has tried several times by then.
-        await sender.sendMessages({ body }).then(
-          () => acknowledged.add(body),
-          () => {},
-        );
-        look();
-      }
-    };
-    const lines = Promise.all(Array.from({ length: 5 }, sendAll));
-    await until(() => received.size >= 20);
-
-    // Deregistered first, as ECS does it.
-    balancer.lead(other.port);
-    const signalledAt = performance.now();
-    one.child.kill('SIGTERM');
-    assert.equal(await one.ended, 0);
-    const stopMs = performance.now() - signalledAt;
-    assert.ok(stopMs < STOP_MS_MAX, `${stopMs} ms`);
-
-    const before = number;
-    await until(() => [...acknowledged].some((body) => body >= before + 20));
-    mayGoOn = false;
-    await lines;
-    const resumedMs = performance.now() - signalledAt - stopMs;
-    await until(() => [...acknowledged].every((body) => received.has(body)));
-    await Promise.all([sending.close(), receiving.close()]);
-    t.diagnostic(
-      `stopped in ${stopMs.toFixed()} ms, then 20 more were sent in ${resumedMs.toFixed()} ms; ${number - acknowledged.size} refused`,
-    );
-  });
-
-  test('a batch that waits at a task that stops comes from another', async () => {
-    const [one, other] = await Promise.all([tasks.start(), tasks.start()]);
-    balancer.lead(one.port);
-    await administrationOf(plain(one.port)).createQueue('waiting');
-    const client = clientOf(balancer.port);
-    const receiver = client.createReceiver('waiting');
-    // The link is there once this has come back.
-    assert.deepEqual(await receiver.receiveMessages(1, { maxWaitTimeInMs: 1 }), []);
-    const waiting = receiveOne(receiver);
-    balancer.lead(other.port);
-    one.child.kill('SIGTERM');
-    assert.equal(await one.ended, 0);
-    const sending = clientOf(balancer.port);
-    await sending.createSender('waiting').sendMessages({ body: 'late' });
-    assert.equal((await waiting).body, 'late');
-    await Promise.all([client.close(), sending.close()]);
-  });
-
-  test('a task that is told to stop says so, and serves on until all have heard', async () => {
-    const task = await tasks.start({ env: { DRAIN_NOTICE_MS: '1500' } });
-    assert.equal((await health(task.port)).status, 200);
-    task.child.kill('SIGTERM');
-    await task.untilSaid('Draining');
-    assert.equal((await health(task.port)).status, 503);
-    await administrationOf(plain(task.port)).createQueue('in-time');
-    const client = clientOf(task.port);
-    await client.createSender('in-time').sendMessages({ body: 'in time' });
-    await client.close();
-    assert.equal(await task.ended, 0);
-    assert.deepEqual(
-      task.lines().flatMap(({ message }) => (message === undefined ? [] : [message])),
-      ['Started', 'Draining', 'Stopped'],
-    );
-  });
-
-  test('neither a connection that says nothing nor a request that waits holds up the end', async () => {
-    const task = await tasks.start();
-    await administrationOf(plain(task.port)).createQueue('quiet');
-    const silent = connect(task.port, '127.0.0.1');
-    await once(silent, 'connect');
-    const { url, headers } = addressed(task.port, 'quiet/messages/head?timeout=60');
-    const waiting = fetch(url, { method: 'DELETE', headers });
-    await health(task.port);
-    const signalledAt = performance.now();
-    task.child.kill('SIGTERM');
-    assert.equal((await waiting).status, 204);
-    assert.equal(await task.ended, 0);
-    assert.ok(performance.now() - signalledAt < STOP_MS_MAX);
-  });
-
   test('a task that cannot read the root key, or its tables, does not begin to serve', async () => {
     for (const name of ['AWS_ENDPOINT_URL_SECRETS_MANAGER', 'AWS_ENDPOINT_URL_DYNAMODB']) {
       const task = tasks.launch({ env: { [name]: 'http://127.0.0.1:9' } });
-      assert.equal(await task.ended, 1);
+      await assert.rejects(task.untilSaid('Started'), /It ended with 1/);
       assert.deepEqual(
         task.lines().map(({ level }) => level),
         ['error'],

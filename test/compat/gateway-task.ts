@@ -16,6 +16,9 @@ import { engineClient, TABLES } from '../support/start-broker.ts';
 /** No word that could stand in a log for another reason. */
 export const ROOT_KEY = randomBytes(24).toString('hex');
 
+/** Whatever a task says it says soon. */
+const SAID_MS_MAX = 30_000;
+
 /** One task of the gateway: the bundle that an image would hold, as a process of its own. */
 export interface GatewayTask {
   readonly child: ChildProcess;
@@ -115,6 +118,7 @@ function observed(child: ChildProcess): Omit<GatewayTask, 'port'> {
       };
       look();
       void ended.then((code) => reject(new Error(`It ended with ${code}: ${text}`)));
+      setTimeout(() => reject(new Error(`It did not say so: ${text}`)), SAID_MS_MAX).unref();
     });
   const untilSaid = (wanted: string) => untilLine(({ message }) => message === wanted);
   return { child, lines, untilLine, untilSaid, ended };

@@ -9,7 +9,7 @@ import { startNamespace } from './start-namespace.ts';
 
 /** The program of docs/migrating.md, as it stands there. */
 
-const PROGRAM = /```js\n(?<program>[^]*?)```/;
+const PROGRAM = /```js\n(?<program>[\s\S]*?)```/;
 /** Where the packages of this repository are found. */
 const FOLDER = 'node_modules/.cache/dynabus-migrating';
 
