@@ -4,8 +4,8 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { Transport } from '../amqp/endpoint/handlers.ts';
 import type { Gateway } from '../amqp/service/gateway.ts';
 
-/** Where the vendor's clients look for it; the address stands in their code. */
-const PATH = '/$servicebus/websocket';
+/** Where the vendor's clients look for it: the address stands in their code, in C and .NET with a slash more. */
+const PATH = /^\/\$servicebus\/websocket\/?$/i;
 /** What older and newer clients call what they speak inside. */
 const PROTOCOLS = ['AMQPWSB10', 'amqp'];
 const MESSAGE_BYTES_MAX = 1024 * 1024;
@@ -19,7 +19,7 @@ export function serveWebSockets(server: Server, gateway: Pick<Gateway, 'accept'>
   });
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const [path = ''] = (request.url ?? '').split('?');
-    if (decodeURIComponentOr(path).toLowerCase() !== PATH) {
+    if (!PATH.test(decodeURIComponentOr(path))) {
       socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
       return;
     }

@@ -220,7 +220,8 @@ export class Connection implements SessionHost {
       idleTimeOutMs: IDLE_MS,
     });
     clearTimeout(this.#timer);
-    const everyMs = Math.min((peer.idleTimeOutMs ?? Number.POSITIVE_INFINITY) / 3, TICK_MS_MAX);
+    // 0 stands for no bound, as does nothing.
+    const everyMs = Math.min((peer.idleTimeOutMs || Number.POSITIVE_INFINITY) / 3, TICK_MS_MAX);
     this.#timer = setInterval(() => this.#tick(everyMs), Math.max(everyMs, 100));
     this.#handler.opened(peer.hostname);
   }

@@ -2,7 +2,7 @@ import type { Attach, Flow } from '../wire/performatives.ts';
 import { distance } from '../wire/serial.ts';
 import type { DeliveryState } from '../wire/states.ts';
 import { runs } from './incoming-link.ts';
-import { Link, type LinkHost } from './link.ts';
+import { type Acceptance, Link, type LinkHost } from './link.ts';
 
 /** A message on its way to the peer, until both sides have forgotten it. */
 export interface OutgoingDelivery {
@@ -49,6 +49,12 @@ export class OutgoingLink extends Link {
   /** Whether the peer wants what there is now, and then its credit back. */
   get isDraining(): boolean {
     return this.#isDraining;
+  }
+
+  /** Answers the attach. Some clients say how much they want before they have heard of us. */
+  override accept(acceptance: Acceptance = {}): void {
+    super.accept(acceptance);
+    if (this.isOpen && (this.#credit > 0 || this.#isDraining)) this.#onFlow();
   }
 
   /** Called when the peer said how much it wants. */

@@ -65,6 +65,7 @@ export async function answer(
   try {
     const [operation, rights, nothing] = operationOf(request);
     await context.authorization.require(node.pathname, node.path, rights);
+    await context.settlements.before(node.path);
     const body = await operation({
       context,
       path: node.path,

@@ -22,6 +22,7 @@ import { openReceiver } from './receiving.ts';
 import { Replies } from './replies.ts';
 import { type Request, readRequest } from './request.ts';
 import { SessionHolders } from './session-holders.ts';
+import { Settlements } from './settlements.ts';
 import { Transactions } from './transactions.ts';
 
 const REQUEST_BYTES_MAX = 2 * LIMITS.batchBytes;
@@ -51,6 +52,7 @@ export class Client implements ConnectionHandler {
       parts,
       authorization: new Authorization(parts),
       sessions: new SessionHolders(),
+      settlements: new Settlements(),
       transactions: new Transactions(parts),
       backlog: () => connection.backlog,
       background,

@@ -1,6 +1,7 @@
 import type { Authorization } from './authorization.ts';
 import type { GatewayParts } from './parts.ts';
 import type { SessionHolders } from './session-holders.ts';
+import type { Settlements } from './settlements.ts';
 import type { Shutdown } from './shutdown.ts';
 import type { Transactions } from './transactions.ts';
 
@@ -9,6 +10,7 @@ export interface ClientContext {
   readonly parts: GatewayParts;
   readonly authorization: Authorization;
   readonly sessions: SessionHolders;
+  readonly settlements: Settlements;
   readonly transactions: Transactions;
   /** Once it has begun nothing more is handed out. */
   readonly shutdown: Shutdown;

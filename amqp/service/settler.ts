@@ -17,6 +17,8 @@ interface Pending {
   readonly delivery: OutgoingDelivery;
   readonly state: Outcome;
   readonly action: SettlementAction;
+  /** Called once the outcome is known. */
+  readonly done: () => void;
 }
 
 /**
@@ -42,7 +44,11 @@ export class Settler {
     // Settled without an outcome: the peer has forgotten the message, its lock will run out.
     if (state?.kind === 'transactional') this.#enlist(delivery, state);
     if (state === undefined || !isOutcome(state)) return;
-    this.#pending.push({ delivery, state, action: actionOf(state) });
+    const action = actionOf(state);
+    const settlement = new Promise<void>((done) => {
+      this.#pending.push({ delivery, state, action, done });
+    });
+    this.#context.settlements.add(this.#path, settlement);
     if (this.#isRunning) return;
     this.#isRunning = true;
     setImmediate(() => this.#context.background(() => this.#run()));
@@ -70,7 +76,11 @@ export class Settler {
   }
 
   async #run(): Promise<void> {
-    while (this.#pending.length > 0) await this.#settle(this.#pending.splice(0, GROUP_MAX));
+    while (this.#pending.length > 0) {
+      const group = this.#pending.splice(0, GROUP_MAX);
+      await this.#settle(group);
+      for (const { done } of group) done();
+    }
     this.#isRunning = false;
   }
 

@@ -117,6 +117,7 @@ export class Gathering {
     await Promise.all(
       partitions.map(async (partition) => {
         const log = logOf(look.entity, this.#path.subQueue, partition);
+        const looked = whereabouts.beginLook(log);
         let isMore = false;
         const allowance: Allowance = {
           take: (messages, bytes) => {
@@ -132,11 +133,11 @@ export class Gathering {
             allowance,
           });
           look.found.push(...messages);
-          whereabouts.looked(log, isMore || messages.length > 0);
+          looked(isMore || messages.length > 0);
           if (isMore && messages.length === 0) look.passedOver.push(partition);
         } catch (error) {
           look.failures.push({ error });
-          whereabouts.looked(log, false);
+          looked(false);
         }
       }),
     );

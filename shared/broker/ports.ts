@@ -279,8 +279,8 @@ export interface Whereabouts {
   isLikely(log: Log): boolean;
   /** Whether nobody has looked into the log for a while. */
   isOverdue(log: Log): boolean;
-  /** Notes a look into the log, and whether there seems to be more. */
-  looked(log: Log, isLikely: boolean): void;
+  /** Notes a look into the log; to be told at its end whether there seems to be more. */
+  beginLook(log: Log): (isLikely: boolean) => void;
 }
 
 /** Lets a receive wait for messages without asking the database all the time. */

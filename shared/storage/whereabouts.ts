@@ -11,7 +11,9 @@ const OVERDUE_MS = 2000;
  * every partition of an entity each time.
  */
 export class KnownWhereabouts implements Whereabouts {
-  readonly #likely = new Set<string>();
+  /** The last arrival in each log, counted up. */
+  readonly #likely = new Map<string, number>();
+  #arrivals = 0;
   /** Monotonic ms. */
   readonly #lookedAt = new Map<string, number>();
   readonly #monotonicNow: () => number;
@@ -23,7 +25,7 @@ export class KnownWhereabouts implements Whereabouts {
   /** Something came into the log with this key. */
   arrived(log: string): void {
     if (this.#likely.size >= LOGS_MAX) this.#likely.clear();
-    this.#likely.add(log);
+    this.#likely.set(log, ++this.#arrivals);
   }
 
   isLikely(log: Log): boolean {
@@ -35,10 +37,15 @@ export class KnownWhereabouts implements Whereabouts {
     return this.#monotonicNow() - lookedAt >= OVERDUE_MS;
   }
 
-  looked(log: Log, isLikely: boolean): void {
-    if (this.#lookedAt.size >= LOGS_MAX) this.#lookedAt.clear();
-    this.#lookedAt.set(logKey(log), this.#monotonicNow());
-    if (isLikely) this.arrived(logKey(log));
-    else this.#likely.delete(logKey(log));
+  beginLook(log: Log): (isLikely: boolean) => void {
+    const before = this.#arrivals;
+    return (isLikely) => {
+      const key = logKey(log);
+      if (this.#lookedAt.size >= LOGS_MAX) this.#lookedAt.clear();
+      this.#lookedAt.set(key, this.#monotonicNow());
+      if (isLikely) this.arrived(key);
+      // What has come in since was perhaps not seen.
+      else if ((this.#likely.get(key) ?? 0) <= before) this.#likely.delete(key);
+    };
   }
 }

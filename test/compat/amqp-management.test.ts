@@ -10,6 +10,7 @@ import {
   elementsOf,
   fieldsOf,
   int,
+  long,
   mapOf,
   NULL,
   numberOf,
@@ -109,6 +110,24 @@ describe('requests to $management', () => {
       assert.equal(peek.status, 204);
       asking.raw.destroy();
     }
+  });
+
+  test('a request that follows a settlement finds it carried out', async () => {
+    const queue = newName('deferred');
+    await administrationOf(namespace.connectionString).createQueue(queue);
+    await client.createSender(queue).sendMessages({ body: 'later' });
+    const asking = RawSession.root(namespace.port);
+    // Its links are there before the settlement, so that nothing else comes in between.
+    await asking.ask(queue, 'peek-message', mapOf({ 'message-count': int(1) }));
+    const first = await asking.lockOne(queue);
+    // Without a word of whether it went well, as the official Python client does.
+    const state = { kind: 'modified', deliveryFailed: false, undeliverableHere: true } as const;
+    const settling = { kind: 'disposition', role: 'receiver', first, settled: true } as const;
+    asking.raw.say({ ...settling, state });
+    const numbers = mapOf({ 'sequence-numbers': array('long', [long(1n)]) });
+    const { status } = await asking.ask(queue, 'receive-by-sequence-number', numbers);
+    assert.equal(status, 200);
+    asking.raw.destroy();
   });
 
   test('a peek may leave the bodies out', async () => {

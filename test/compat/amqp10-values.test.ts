@@ -54,7 +54,7 @@ const COMPOUNDS: readonly Row[] = [
   ['long text', 'x'.repeat(300), `b10000012c${'78'.repeat(300)}`, 'x'.repeat(300)],
   ['empty list', Type['list']?.([]), '45', []],
   ['list', Type['list']?.(LIST), LIST_HEX, LIST],
-  ['list in a list', Type['list']?.([LIST]), wide('d0', 1, LIST_HEX), [LIST]],
+  ['list in a list', Type['list']?.([LIST, true]), wide('d0', 2, `${LIST_HEX}41`), [LIST, true]],
   ['map', Type['map']?.({ a: FIVE }), wide('d1', 2, 'a101615405'), { a: 5 }],
   ['array', translator(['array', 'int', 1, 2]), wide('f0', 2, '710000000100000002'), [1, 2]],
   ['described', new DescribedType('a:b', FIVE), '00a303613a625405', new DescribedType('a:b', 5)],

@@ -102,6 +102,17 @@ describe('what the .NET client says', () => {
     raw.destroy();
   });
 
+  test('credit that is given before the link is there counts', async () => {
+    const queue = await newQueue();
+    await client.createSender(queue).sendMessages(hello('prefetched'));
+    const session = RawSession.root(namespace.port);
+    const attached = session.receiver(sourceOf(queue));
+    session.credit(0, 10);
+    await attached;
+    assert.equal(dataOf((await session.raw.hear('transfer')).payload), 'prefetched');
+    session.raw.destroy();
+  });
+
   test('a batch has the first message’s fields around it, and a lone message may be one', async () => {
     const queue = await newQueue();
     const session = RawSession.root(namespace.port);

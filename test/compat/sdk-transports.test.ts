@@ -82,6 +82,19 @@ describe('one port for every way to connect', () => {
     assert.match(Buffer.concat(chunks).toString(), /^HTTP\/1\.1 200 OK[\s\S]+healthy/);
   });
 
+  test('the address of WebSockets may end with a slash, as the .NET client has it', async () => {
+    const address = `ws://localhost:${namespace.port}/$servicebus/websocket/`;
+    const socket = new WebSocket(address, 'AMQPWSB10');
+    socket.once('open', () => socket.send(Buffer.from('AMQP\x00\x01\x00\x00', 'latin1')));
+    const [said] = await new Promise<[Buffer | Error]>((resolve) => {
+      socket.once('message', (data: Buffer) => resolve([data]));
+      socket.once('error', (error) => resolve([error]));
+    });
+    assert.ok(Buffer.isBuffer(said), String(said));
+    assert.equal(said.subarray(0, 4).toString(), 'AMQP');
+    socket.terminate();
+  });
+
   test('a WebSocket to another address is not found', async () => {
     const socket = new WebSocket(`ws://localhost:${namespace.port}/elsewhere`);
     const [error] = await new Promise<[Error]>((resolve) => {

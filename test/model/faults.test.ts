@@ -27,6 +27,8 @@ const RATES: readonly [FaultRates, ...FaultRates[]] = [
   { requestLost: 0.05, answerLost: 0.05, throttled: 0.05, failed: 0.02, slow: 0.05 },
   { requestLost: 0.1, answerLost: 0.2, throttled: 0.1, failed: 0.05, slow: 0.05 },
   { requestLost: 0, answerLost: 0.3, throttled: 0, failed: 0.1, slow: 0 },
+  // Nothing fails, and what goes on at once overtakes each other.
+  { requestLost: 0, answerLost: 0, throttled: 0, failed: 0, slow: 0.3 },
 ];
 
 test(`nothing acknowledged is lost or doubled by a failing database, in ${RUNS} histories (seed ${SEED})`, {
@@ -70,6 +72,7 @@ async function runHistory(broker: TestBroker, faults: FaultClient, number: numbe
   const client = new QueueClient(broker, `queue-${number}`);
   await client.create(settings);
   const history = new FaultHistory(client, random, faults, settings);
+  const before = faults.unforeseen;
   try {
     faults.start(`${seed}:faults`, random.pick(RATES));
     for (let step = 0; step < STEPS; step++) await history.step();
@@ -79,7 +82,10 @@ async function runHistory(broker: TestBroker, faults: FaultClient, number: numbe
   } catch (error) {
     const fault = error instanceof Error ? error.message : String(error);
     const log = history.log.join('\n  ');
-    throw new Error(`History ${number} of seed ${SEED}: ${fault}\n  ${log}`, { cause: error });
+    const unforeseen = `${faults.unforeseen - before} requests failed by themselves`;
+    throw new Error(`History ${number} of seed ${SEED}: ${fault}\n  ${log}\n  ${unforeseen}`, {
+      cause: error,
+    });
   } finally {
     faults.stop();
   }
