@@ -11,7 +11,7 @@ const UNIT_TITLES = [
 const RATE_TITLES = ['body', 'what', 'at a time', 'AMQP', 'HTTP', 'times HTTP'];
 const LATENCY_TITLES = ['from sender to handler', 'messages a second', 'p50', 'p99', 'worst'];
 const MEMORY_TITLES = ['1,000 connections', 'resident', 'heap'];
-const IDLE_TITLES = ['waiting receivers on one queue', 'read units an hour', 'requests an hour'];
+const IDLE_TITLES = ['waiting receivers on one queue', 'requests an hour'];
 
 /** The section on AMQP, as Markdown. */
 export function printAmqp({ load, units, idle, rates, latencies, memory }: AmqpSection): string {
@@ -32,11 +32,12 @@ ${table(
   }),
 )}
 
-Receivers that wait ask the database, less and less often:
+Receivers that wait ask the database, less and less often. The service counts one read unit at most for each request
+that finds nothing; local engines count none.
 
 ${table(
   IDLE_TITLES,
-  idle.map((row): Cells => [row.receivers, rounded(row.readUnits), rounded(row.requests)]),
+  idle.map((row): Cells => [row.receivers, rounded(row.requests)]),
 )}
 
 Messages a second: over AMQP on one connection, and over HTTP right after, where calls go on as many connections. The
