@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { Gateway } from '../amqp/service/gateway.ts';
 import { type ComposeSettings, compose } from '../lambdas/http/compose.ts';
 import { composeParts } from '../lambdas/http/compose-parts.ts';
+import { reportFault } from '../lambdas/http/report-fault.ts';
 import { createDynamoClient } from '../local/dynamo-client.ts';
 import { startServer } from '../local/server.ts';
 import { ensureTables } from '../local/tables.ts';
@@ -11,6 +13,7 @@ import { newSubscription } from '../shared/domain/description-rules.ts';
 import { DynamoRuleStore } from '../shared/storage/rule-store.ts';
 import { UnitMeter, type Units } from '../shared/storage/unit-meter.ts';
 import { BenchClient } from './http-client.ts';
+import { connectionStringOf } from './server-process.ts';
 
 /** What one operation costs for each message, averaged over a few calls. */
 export interface OperationCost {
@@ -38,9 +41,11 @@ const LOCK_MS = 5 * 60_000;
  */
 const ENGINE_DISTANCE_MS = { single: 30, batch: 150, none: 0 } as const;
 
-/** A namespace whose requests to the engine are counted, behind real HTTP. */
+/** A namespace whose requests to the engine are counted, behind real HTTP and AMQP. */
 export interface CountingNamespace {
   readonly http: BenchClient;
+  /** For clients that speak AMQP. */
+  readonly connectionString: string;
   /** How far away the engine seems from now on; round trips cannot be told without a distance. */
   keepAway(distance: keyof typeof ENGINE_DISTANCE_MS): void;
   /** Does some calls, and tells what they cost, with what was left to do behind the answers. */
@@ -91,10 +96,12 @@ export async function startCounting(
       return response;
     },
   };
-  const server = await startServer({ app, host: '127.0.0.1', port: 0 });
+  const gateway = new Gateway({ ...composition.parts, reportFault });
+  const server = await startServer({ app, gateway, host: '127.0.0.1', port: 0 });
   const http = new BenchClient(server.url, ROOT_KEY, CONNECTIONS);
   return {
     http,
+    connectionString: connectionStringOf(server.url, ROOT_KEY),
     subscribe: subscriberOf(settings),
     keepAway: (distance) => {
       distanceMs = ENGINE_DISTANCE_MS[distance];
@@ -109,7 +116,9 @@ export async function startCounting(
     },
     stop: async () => {
       http.close();
-      await server.close();
+      const closed = server.close();
+      await gateway.close();
+      await closed;
       await composition.close();
       client.destroy();
     },

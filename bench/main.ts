@@ -1,9 +1,9 @@
-import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { startEngine } from '../local/engine.ts';
 import { StartupError } from '../local/startup-error.ts';
+import { AMQP_TITLE, printAmqp } from './amqp-report.ts';
+import { measureAmqp } from './amqp-section.ts';
 import { type BodySet, corpusBodies, standardBodies, topicBodies } from './bodies.ts';
 import { type CountingNamespace, startCounting } from './counted-units.ts';
 import { countFeatures, type FeatureRow, printFeatures } from './feature-units.ts';
@@ -12,7 +12,9 @@ import { printScale } from './partition-report.ts';
 import { measureScale, type ScaleRow } from './partition-scale.ts';
 import { countQueue } from './queue-units.ts';
 import { printReport, printRow, type Row } from './report.ts';
-import { type ServerOptions, type ServerProcess, startServerProcess } from './throughput.ts';
+import { keepResults, replaceSection } from './results-file.ts';
+import { type ServerOptions, type ServerProcess, startServerProcess } from './server-process.ts';
+import { measureRates } from './throughput.ts';
 import { printFilters, printTopicRow, type TopicRow } from './topic-report.ts';
 import { createServerTopic, measureTopic } from './topic-throughput.ts';
 import {
@@ -33,13 +35,14 @@ of filters a second, and writes them to bench/RESULTS.md.
 
   --quick         small bodies, at most 100 subscriptions and short measurements only;
                   RESULTS.md is left as it is
+  --amqp          what the official client costs and how fast it is, and nothing else; the
+                  other sections of RESULTS.md are left as they are
   --partitions    what partitions add, and nothing else; RESULTS.md is left as it is
   --corpus FILE   measures real bodies as well, one JSON document a line
   --engine NAME   dynamodb-local or dynoxide; without it the first that can run here
   --cpu-prof DIR  leaves a processor profile of the server there
 `;
 
-const RESULTS = fileURLToPath(new URL('RESULTS.md', import.meta.url));
 const BATCHES = [1, 10, 100] as const;
 const QUICK_SETS = 2;
 const QUICK_TOPICS = 3;
@@ -72,6 +75,7 @@ function parseOptions() {
   return parseArgs({
     options: {
       quick: { type: 'boolean', default: false },
+      amqp: { type: 'boolean', default: false },
       partitions: { type: 'boolean', default: false },
       corpus: { type: 'string' },
       engine: { type: 'string' },
@@ -91,6 +95,14 @@ async function run(options: ReturnType<typeof parseOptions>): Promise<void> {
     await printPartitions(engine);
     return;
   }
+  const times = quick ? TIMES_MS.quick : TIMES_MS.full;
+  const server = { engine, profileDirectory: options['cpu-prof'] };
+  if (options.amqp) {
+    const section = printAmqp(await measureAmqp(times, server));
+    console.log(section);
+    if (!quick) replaceSection(AMQP_TITLE, section);
+    return;
+  }
   const [load = 0] = loadavg();
   const standard = standardBodies();
   const sets = [
@@ -98,14 +110,12 @@ async function run(options: ReturnType<typeof parseOptions>): Promise<void> {
     ...(corpus === undefined ? [] : [corpusBodies(corpus)]),
   ];
   const sizes = quick ? TOPIC_SIZES.slice(0, QUICK_TOPICS) : TOPIC_SIZES;
-  const times = quick ? TIMES_MS.quick : TIMES_MS.full;
   const filters = measureFilters(times.filters);
   console.log(printFilters(filters));
   const { engineName, ...counted } = await countAll(sets, sizes, engine);
-  const measured = await measureAll(counted, times, {
-    engine,
-    profileDirectory: options['cpu-prof'],
-  });
+  const measured = await measureAll(counted, times, server);
+  const amqp = await measureAmqp(times, server);
+  console.log(printAmqp(amqp));
   const report = printReport({
     engine: engineName,
     load,
@@ -114,10 +124,9 @@ async function run(options: ReturnType<typeof parseOptions>): Promise<void> {
     scale: counted.scale,
     features: counted.features,
     filters,
+    amqp,
   });
-  if (quick) return;
-  writeFileSync(RESULTS, report);
-  console.log(`\nWritten to ${RESULTS}`);
+  if (!quick) keepResults(report);
 }
 
 async function printPartitions(kind: string | undefined): Promise<void> {
@@ -207,11 +216,11 @@ async function measureAll(
     const [small] = standardBodies();
     if (small !== undefined) {
       for (const batch of BATCHES)
-        await server.measure(small, batch, times.warmUp / BATCHES.length);
+        await measureRates(server, small, batch, times.warmUp / BATCHES.length);
     }
     const rows: Row[] = [];
     for (const { set, ...row } of counted.rows) {
-      const rates = await server.measure(set, row.batch, times.measured);
+      const rates = await measureRates(server, set, row.batch, times.measured);
       rows.push({ ...row, rates });
       console.log(`\n${printRow({ ...row, rates })}`);
     }

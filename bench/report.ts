@@ -1,4 +1,6 @@
 import { availableParallelism, cpus, totalmem } from 'node:os';
+import { printAmqp } from './amqp-report.ts';
+import type { AmqpSection } from './amqp-section.ts';
 import { type Costs, OPERATIONS, type OperationCost } from './counted-units.ts';
 import { type FeatureRow, printFeatures } from './feature-units.ts';
 import type { FilterRate } from './filter-speed.ts';
@@ -33,6 +35,7 @@ export interface Report {
   readonly scale: readonly ScaleRow[];
   readonly features: readonly FeatureRow[];
   readonly filters: readonly FilterRate[];
+  readonly amqp: AmqpSection;
 }
 
 const COST_TITLES = [
@@ -47,7 +50,7 @@ const EXAMPLE = { ms: 10, megabytes: 512 };
 
 /** The whole report as Markdown. */
 export function printReport(report: Report): string {
-  const { engine, load, options, rows, topics, scale, features, filters } = report;
+  const { engine, load, options, rows, topics, scale, features, filters, amqp } = report;
   return `# Results of the benchmark
 
 Written by \`${['npm run bench', ...(options.length > 0 ? ['--', ...options] : [])].join(' ')}\`; do not edit.
@@ -81,6 +84,7 @@ ${table(RATE_TITLES, rows.map(rateLine))}
 ${printTopics(topics)}
 ${printScale(scale)}
 ${printFeatures(features)}
+${printAmqp(amqp)}
 ${printFilters(filters)}`;
 }
 

@@ -1,10 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
-import { ROOT_KEY } from '../local/welcome.ts';
 import { type BodySet, intoCalls } from './bodies.ts';
 import { cycle } from './counted-units.ts';
-import { BenchClient, type Lock, prepareSend } from './http-client.ts';
+import { type BenchClient, type Lock, prepareSend } from './http-client.ts';
+import type { ServerProcess } from './server-process.ts';
 
 /** Messages a second, over HTTP, by all clients together. */
 export interface Rates {
@@ -16,59 +13,25 @@ export interface Rates {
   readonly inOneCall: number;
 }
 
-/** The local server in a process of its own. */
-export interface ServerProcess {
-  /** A client with so many connections; whoever asks closes it. */
-  connect(connections: number): BenchClient;
-  measure(set: BodySet, batch: number, ms: number): Promise<Rates>;
-  stop(): Promise<void>;
-}
-
-export interface ServerOptions {
-  readonly engine: string | undefined;
-  /** Where the server leaves its processor profile when it ends; absent where none is wanted. */
-  readonly profileDirectory: string | undefined;
-}
-
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const CLIENTS_SINGLE = 32;
 const CLIENTS_BATCH = 4;
 /** Bounds what the engine has to keep in memory. */
 const SENT_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Starts `local/main.ts`. Clients run here, so they do not share the server's thread. */
-export async function startServerProcess(options: ServerOptions): Promise<ServerProcess> {
-  const { engine, profileDirectory } = options;
-  const profile =
-    profileDirectory === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDirectory}`];
-  const program = ['--import', 'tsx', 'local/main.ts', '--quiet', '--port', '0'];
-  const choice = engine === undefined ? [] : ['--engine', engine];
-  const child = spawn(process.execPath, [...profile, ...program, ...choice], {
-    cwd: ROOT,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const ended = once(child, 'exit');
-  const url = await Promise.race([
-    once(child.stdout.setEncoding('utf8'), 'data').then(([text]) => String(text).trim()),
-    ended.then(() => undefined),
-  ]);
-  if (url === undefined) throw new Error('The server did not start.');
-  let queues = 0;
-  return {
-    connect: (connections) => new BenchClient(url, ROOT_KEY, connections),
-    measure: async (set, batch, ms) => {
-      const clients = batch === 1 ? CLIENTS_SINGLE : CLIENTS_BATCH;
-      const http = new BenchClient(url, ROOT_KEY, clients);
-      const load = { http, queue: `bench-${queues++}`, set, batch, clients, ms };
-      const rates = await measure(load);
-      http.close();
-      return rates;
-    },
-    stop: async () => {
-      child.kill('SIGTERM');
-      await ended;
-    },
-  };
+let queues = 0;
+
+/** Messages a second through a queue of their own. */
+export async function measureRates(
+  server: ServerProcess,
+  set: BodySet,
+  batch: number,
+  ms: number,
+): Promise<Rates> {
+  const clients = batch === 1 ? CLIENTS_SINGLE : CLIENTS_BATCH;
+  const http = server.connect(clients);
+  const rates = await measure({ http, queue: `bench-${queues++}`, set, batch, clients, ms });
+  http.close();
+  return rates;
 }
 
 /** Who does what for how long. */
@@ -95,8 +58,8 @@ async function measure(load: Load): Promise<Rates> {
 }
 
 /** Runs the same in all clients until each says that it has nothing to do, or the time is over. */
-async function perSecond(
-  { clients, ms }: Load,
+export async function perSecond(
+  { clients, ms }: Pick<Load, 'clients' | 'ms'>,
   client: () => () => Promise<number>,
 ): Promise<number> {
   let messages = 0;
@@ -132,7 +95,8 @@ export function measureSend(load: Load): Promise<number> {
   });
 }
 
-function measureReceive(load: Load): Promise<number> {
+/** Messages a second that are received, then completed. */
+export function measureReceive(load: Load): Promise<number> {
   const { http, queue, batch } = load;
   return perSecond(load, () => async () => {
     const { locks } = await http.receive(queue, batch);

@@ -1,4 +1,5 @@
-import { type Load, measureSend, type ServerProcess } from './throughput.ts';
+import type { ServerProcess } from './server-process.ts';
+import { type Load, measureSend } from './throughput.ts';
 import { type BenchTopic, createTopic } from './topic-units.ts';
 
 /** How fast messages go to a topic, over HTTP, by all clients together. */

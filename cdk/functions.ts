@@ -47,3 +47,14 @@ export const TABLE_RIGHTS: Readonly<Record<FunctionName, TableRights>> = {
   manage: { entities: EVERY_ITEM, messages: EVERY_ITEM },
   sweep: { entities: EVERY_ITEM, messages: EVERY_ITEM },
 };
+
+/** What the gateway for AMQP needs: it does all that the functions behind HTTP do. */
+export const GATEWAY_RIGHTS: TableRights = {
+  entities: union('entities'),
+  messages: union('messages'),
+};
+
+function union(table: keyof TableRights): readonly string[] {
+  const names = ['send', 'receive', 'settle', 'manage'] as const;
+  return [...new Set(names.flatMap((name) => TABLE_RIGHTS[name][table]))];
+}

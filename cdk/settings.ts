@@ -2,9 +2,10 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { z } from 'zod';
 import { ACCESS_KINDS } from '../lambdas/http/access-kinds.ts';
 import { TIERS } from '../lambdas/http/variables.ts';
+import { amqpSettings } from './amqp-settings.ts';
 
 /** What may differ between stages. Defaults are those of a broker somebody relies on. */
-const stageSettings = z.strictObject({
+const eachSetting = z.strictObject({
   stage: z.string().regex(/^[a-z][a-z0-9-]{0,30}$/, 'lower-case letters, digits and hyphens'),
   /** As management and tokens show it. */
   namespace: z.string().regex(/^[a-zA-Z][a-zA-Z0-9-]{1,49}$/, 'letters, digits and hyphens'),
@@ -50,15 +51,25 @@ const stageSettings = z.strictObject({
     .prefault({}),
   /** The SNS topic that hears of alarms; without one they only show in the console. */
   alarmTopicArn: z.string().startsWith('arn:').optional(),
+  /** Lets the clients of the SDKs in, who speak AMQP; off where nothing is said. */
+  amqp: amqpSettings.optional(),
 });
+
+const stageSettings = eachSetting.refine(
+  ({ access, amqp }) => access === 'sas' || amqp === undefined,
+  {
+    path: ['amqp'],
+    message: 'clients that speak AMQP sign with keys, and with access iam there are none',
+  },
+);
 
 /** The settings of one stage, checked and complete. */
 export type StageSettings = z.infer<typeof stageSettings>;
 
 /**
  * Reads the settings of the chosen stage out of the CDK context: `stage` names it (`-c stage=prod`),
- * `stages` in cdk.json holds what it sets apart from the defaults. `-c access=iam` and
- * `-c tier=Basic` go before both.
+ * `stages` in cdk.json holds what it sets apart from the defaults. `-c access=iam`,
+ * `-c tier=Basic` and `-c amqp='{"certificateArn": …}'` go before both.
  */
 export function readStageSettings(context: (name: string) => unknown): StageSettings {
   const stages = z.record(z.string(), z.looseObject({})).parse(context('stages') ?? {});
@@ -74,10 +85,16 @@ export function readStageSettings(context: (name: string) => unknown): StageSett
     ...chosen,
     tier: context('tier') ?? chosen['tier'],
     access: context('access') ?? chosen['access'],
+    amqp: readJson(context('amqp')) ?? chosen['amqp'],
     stage,
   });
   if (parsed.success) return parsed.data;
   throw new Error(`Settings of stage '${stage}':\n${z.prettifyError(parsed.error)}`);
+}
+
+/** What is said on the command line arrives as text. */
+function readJson(value: unknown): unknown {
+  return typeof value === 'string' ? JSON.parse(value) : value;
 }
 
 function memoryMb(standard: number) {

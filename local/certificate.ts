@@ -6,13 +6,8 @@ import {
   sign,
 } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import type { Certificate } from '../server/protocols.ts';
 import { StartupError } from './startup-error.ts';
-
-/** A certificate and its key, as PEM. */
-export interface Certificate {
-  readonly certificate: string;
-  readonly key: string;
-}
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const VALID_MS = 2 * 365 * DAY_MS;

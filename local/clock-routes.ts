@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
+import type { WebApp } from '../server/server.ts';
 import type { MovableClock } from './movable-clock.ts';
-import type { WebApp } from './server.ts';
 
 const PATH = '/$clock';
 

@@ -1,30 +1,9 @@
-import type { Server } from 'node:http';
-import { createServer, type Server as NetServer, type Socket } from 'node:net';
-import type { Readable } from 'node:stream';
-import { createAdaptorServer } from '@hono/node-server';
-import type { Gateway } from '../amqp/service/gateway.ts';
-import { serveAmqp } from './amqp-socket.ts';
-import { serveWebSockets } from './amqp-websocket.ts';
-import { type Certificate, obtainCertificate } from './certificate.ts';
-import { Protocols } from './protocols.ts';
+import { createServer, type Server, type Socket } from 'node:net';
+import { createProtocolServer, type ServerParts } from '../server/server.ts';
+import { obtainCertificate } from './certificate.ts';
 import { StartupError } from './startup-error.ts';
 
-/** Longer than clients and proxies keep an idle connection: they, not we, should be first to close. */
-const KEEP_ALIVE_MS = 75_000;
-/** How long shutdown waits for requests that are being answered. */
-const DRAIN_MS_MAX = 5_000;
-
-/** What answers requests; every Hono app does. */
-export interface WebApp {
-  fetch(request: Request, bindings?: object): Response | Promise<Response>;
-}
-
-export interface ServerOptions {
-  readonly app: WebApp;
-  /** Serves the clients that speak AMQP, on the same port; without it there is HTTP only. */
-  readonly gateway?: Gateway;
-  /** What TLS clients are shown; made for the occasion where nothing is said. */
-  readonly certificate?: () => Certificate;
+export interface ServerOptions extends Pick<ServerParts, 'app' | 'gateway' | 'certificate'> {
   readonly host: string;
   /** 0 = any free one. */
   readonly port: number;
@@ -44,7 +23,10 @@ export interface LocalServer {
   close(): Promise<void>;
 }
 
-/** Serves an app on node:http, and AMQP beside it. Throws StartupError where the address cannot be had. */
+/**
+ * Serves an app on this machine, and AMQP beside it. TLS clients are shown a certificate that is made
+ * for the occasion where none is given. Throws StartupError where the address cannot be had.
+ */
 export async function startServer({
   app,
   gateway,
@@ -52,25 +34,17 @@ export async function startServer({
   host,
   port,
 }: ServerOptions): Promise<LocalServer> {
-  const server = createAdaptorServer({
-    fetch: async (request, bindings) => {
-      const response = await app.fetch(request, bindings);
-      discardRest(bindings.incoming);
-      return response;
-    },
-    serverOptions: { keepAliveTimeout: KEEP_ALIVE_MS },
-  }) as Server;
-  if (gateway !== undefined) serveAmqpToo(server, gateway, certificate);
-  await listen(server, host, port);
-  const address = server.address();
+  const server = createProtocolServer({ app, gateway, certificate });
+  await listen(server.http, host, port);
+  const address = server.http.address();
   if (address === null || typeof address === 'string') throw new Error('A TCP server has a port.');
   return {
     url: `http://${nameOf(host)}:${address.port}`,
     port: address.port,
     serve: (socket) => {
-      server.emit('connection', socket);
+      server.http.emit('connection', socket);
     },
-    close: () => close(server),
+    close: () => server.close(),
   };
 }
 
@@ -84,36 +58,7 @@ export async function requireFreePort(host: string, port: number): Promise<void>
   await new Promise((resolve) => probe.close(resolve));
 }
 
-/** Puts a look at the first bytes before the HTTP server's own reading. */
-function serveAmqpToo(
-  server: Server,
-  gateway: Gateway,
-  certificate: NonNullable<ServerOptions['certificate']>,
-): void {
-  const serveHttp = server.listeners('connection');
-  server.removeAllListeners('connection');
-  const protocols = new Protocols({
-    amqp: (socket) => serveAmqp(gateway, socket),
-    http: (socket) => {
-      for (const serve of serveHttp) serve.call(server, socket);
-    },
-    certificate,
-  });
-  server.on('connection', (socket: Socket) => protocols.serve(socket));
-  serveWebSockets(server, gateway);
-}
-
-/**
- * Lets go what an app refused without having read it all. Left to the adapter it would stop the
- * connection for a moment and then break it, under the next request of a client that did no wrong.
- */
-function discardRest(incoming: Readable): void {
-  if (incoming.readableEnded) return;
-  incoming.removeAllListeners('data');
-  incoming.resume();
-}
-
-function listen(server: NetServer, host: string, port: number): Promise<void> {
+function listen(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       reject(new StartupError(refusal(error, host, port), { cause: error }));
@@ -140,14 +85,4 @@ function refusal({ code, message }: NodeJS.ErrnoException, host: string, port: n
 function nameOf(host: string): string {
   if (['127.0.0.1', '0.0.0.0', '::1', '::'].includes(host)) return 'localhost';
   return host.includes(':') ? `[${host}]` : host;
-}
-
-async function close(server: Server): Promise<void> {
-  const closed = new Promise((resolve) => server.close(resolve));
-  // A connection that was busy until now is idle after its answer, and would stay open.
-  const closeIdle = setInterval(() => server.closeIdleConnections(), 50);
-  const closeAll = setTimeout(() => server.closeAllConnections(), DRAIN_MS_MAX);
-  await closed;
-  clearInterval(closeIdle);
-  clearTimeout(closeAll);
 }

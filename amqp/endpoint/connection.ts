@@ -77,6 +77,11 @@ export class Connection implements SessionHost {
     this.#handler.closed();
   }
 
+  /** Lets the peer know what was held back of the outcomes of what it sent. */
+  release(): void {
+    for (const session of this.#sessions.values()) session.release();
+  }
+
   /** Ends the connection with a reason. */
   close(error?: ErrorInfo): void {
     if (this.#phase === 'closing' || this.#phase === 'ended') return;
@@ -238,9 +243,13 @@ export class Connection implements SessionHost {
   }
 
   #end(channel: number): void {
-    this.#session(channel).lost();
-    this.#sessions.delete(channel);
-    this.send(channel, { kind: 'end' });
+    const session = this.#session(channel);
+    void session.ended().then(() => {
+      // Meanwhile the connection may have gone.
+      if (this.#sessions.get(channel) !== session) return;
+      this.#sessions.delete(channel);
+      this.send(channel, { kind: 'end' });
+    });
   }
 
   #endSessions(): void {

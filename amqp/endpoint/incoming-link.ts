@@ -3,7 +3,7 @@ import type { DeliveryState } from '../wire/states.ts';
 import { AmqpError } from '../wire/wire-error.ts';
 import { Link } from './link.ts';
 
-/** Deliveries that a sender may have under way. */
+/** Deliveries that a sender may have under way, unless it is said otherwise. */
 const CREDIT = 200;
 
 /** A message on its way to us. */
@@ -32,10 +32,14 @@ export class IncomingLink extends Link {
   #onDelivery: (delivery: IncomingDelivery) => void = () => {};
   #partial: Partial | undefined;
   #bytesMax = Number.POSITIVE_INFINITY;
+  #creditMax = CREDIT;
   #deliveryCount = 0;
   #credit = 0;
   /** Deliveries without an outcome yet. */
   #open = 0;
+  /** Outcomes that are not told yet, once they are held back. */
+  #held: (() => void)[] | undefined;
+  #isStopped = false;
 
   /** What is called for each message; `bytesMax` bounds what is kept of one. */
   onDelivery(listener: (delivery: IncomingDelivery) => void, bytesMax: number): void {
@@ -43,20 +47,48 @@ export class IncomingLink extends Link {
     this.#bytesMax = bytesMax;
   }
 
-  /** Lets the peer send. */
-  start(): void {
+  /** Lets the peer send, with so many deliveries under way at most. */
+  start(creditMax = CREDIT): void {
+    this.#creditMax = creditMax;
     this.#deliveryCount = this.asked.initialDeliveryCount ?? 0;
     this.#grant();
   }
 
+  /**
+   * Holds outcomes back: whoever sends one message after the other sends no more. Clients take long
+   * to find out that what they sent to a connection which was closed meanwhile did not arrive, so there
+   * should be nothing on its way then.
+   */
+  hold(): void {
+    this.#held ??= [];
+  }
+
+  /**
+   * Takes the credit back and tells what was held back. Only now, when nothing is on its way: the
+   * vendor's client takes less than no credit for some, and keeps what it cannot send.
+   */
+  release(): void {
+    if (this.#held === undefined) return;
+    const held = this.#held;
+    this.#held = undefined;
+    this.#isStopped = true;
+    if (this.isOpen) this.#tell();
+    for (const tell of held) tell();
+  }
+
   /** Tells the outcome of deliveries, which ends them. */
   settle(deliveries: readonly IncomingDelivery[], state: DeliveryState): void {
+    if (this.#held === undefined) this.#settle(deliveries, state);
+    else this.#held.push(() => this.#settle(deliveries, state));
+  }
+
+  #settle(deliveries: readonly IncomingDelivery[], state: DeliveryState): void {
     this.#open -= deliveries.length;
     if (!this.isOpen) return;
     for (const { first, last } of runs(deliveries.filter(({ settled }) => !settled))) {
       this.host.send({ kind: 'disposition', role: 'receiver', first, last, settled: true, state });
     }
-    if (this.#credit <= CREDIT / 2) this.#grant();
+    if (this.#credit <= this.#creditMax / 2) this.#grant();
   }
 
   transfer(transfer: Transfer, payload: Uint8Array): void {
@@ -107,7 +139,8 @@ export class IncomingLink extends Link {
 
   /** Fills the credit up again, less what is still being stored: so we are never sent too much. */
   #grant(): void {
-    this.#credit = Math.max(this.#credit, CREDIT - this.#open);
+    if (this.#isStopped) return;
+    this.#credit = Math.max(this.#credit, this.#creditMax - this.#open);
     this.#tell();
   }
 
@@ -115,7 +148,7 @@ export class IncomingLink extends Link {
     this.host.flow({
       handle: this.asked.handle,
       deliveryCount: this.#deliveryCount,
-      linkCredit: Math.max(0, this.#credit),
+      linkCredit: this.#isStopped ? 0 : Math.max(0, this.#credit),
       drain: false,
     });
   }

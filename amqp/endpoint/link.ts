@@ -34,6 +34,8 @@ export abstract class Link {
   protected readonly host: LinkHost;
   #state: State = 'asked';
   #onEnd: () => void | Promise<void> = () => {};
+  /** Settled when nothing is left to do for a link that has ended, nor to say. */
+  #finished: Promise<void> = Promise.resolve();
 
   constructor(asked: Attach, host: LinkHost) {
     this.asked = asked;
@@ -42,6 +44,10 @@ export abstract class Link {
 
   get name(): string {
     return this.asked.name;
+  }
+
+  sharesSession(other: Link): boolean {
+    return this.host === other.host;
   }
 
   get isOpen(): boolean {
@@ -72,10 +78,13 @@ export abstract class Link {
     });
   }
 
-  /** Answers the attach with no terminus of ours, which announces the detach that follows. */
+  /**
+   * Answers the attach with no terminus, which announces the detach that follows. Some clients wait
+   * for that only where the peer's own terminus does not come back either.
+   */
   refuse(error: ErrorInfo): void {
     if (this.#state !== 'asked') return;
-    this.#attachWithoutTerminus();
+    this.#attach({});
     this.#state = 'open';
     this.detach(error);
   }
@@ -96,18 +105,21 @@ export abstract class Link {
     const answer = () => {
       this.host.forget(this.asked.handle);
       // Who goes away before our attach still gets both.
-      if (before === 'asked') this.#attachWithoutTerminus();
+      if (before === 'asked') this.#attach({});
       if (before !== 'detached') this.#sendDetach();
     };
-    if (before === 'detached') answer();
-    else void Promise.resolve(this.#onEnd()).finally(answer);
+    // At once where nothing is to be done: a close that came along must not overtake the answer.
+    const ending = before === 'detached' ? undefined : this.#onEnd();
+    if (ending === undefined) answer();
+    else this.#finished = ending.finally(answer);
   }
 
-  /** The session or connection is gone. */
-  lost(): void {
+  /** The session or connection is gone. Resolves when nothing is left to do for the link. */
+  async lost(): Promise<void> {
     const before = this.#state;
     this.#state = 'ended';
-    if (before === 'open' || before === 'asked') void this.#onEnd();
+    if (before === 'open' || before === 'asked') this.#finished = Promise.resolve(this.#onEnd());
+    await this.#finished;
   }
 
   #sendDetach(error?: ErrorInfo): void {
@@ -117,12 +129,6 @@ export abstract class Link {
       closed: true,
       ...(error === undefined ? {} : { error }),
     });
-  }
-
-  #attachWithoutTerminus(): void {
-    const { role, source, target } = this.asked;
-    if (role === 'receiver') this.#attach(target === undefined ? {} : { target });
-    else this.#attach(source === undefined ? {} : { source });
   }
 
   #attach(acceptance: Acceptance): void {

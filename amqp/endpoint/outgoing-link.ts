@@ -1,4 +1,5 @@
 import type { Attach, Flow } from '../wire/performatives.ts';
+import { distance } from '../wire/serial.ts';
 import type { DeliveryState } from '../wire/states.ts';
 import { runs } from './incoming-link.ts';
 import { Link, type LinkHost } from './link.ts';
@@ -96,9 +97,7 @@ export class OutgoingLink extends Link {
 
   flowed(flow: Flow): void {
     if (flow.linkCredit !== undefined) {
-      const seen = flow.deliveryCount ?? 0;
-      // Both may be past the largest number already.
-      this.#credit = (seen + flow.linkCredit - this.#deliveryCount) | 0;
+      this.#credit = flow.linkCredit - distance(flow.deliveryCount ?? 0, this.#deliveryCount);
     }
     this.#isDraining = flow.drain === true;
     if (flow.echo && !this.#isDraining && this.isOpen) this.#tell(false);

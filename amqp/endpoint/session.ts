@@ -7,6 +7,7 @@ import type {
   Performative,
   Transfer,
 } from '../wire/performatives.ts';
+import { distance } from '../wire/serial.ts';
 import { AmqpError } from '../wire/wire-error.ts';
 import { IncomingLink } from './incoming-link.ts';
 import {
@@ -98,12 +99,25 @@ export class Session implements SendingHost {
     }
   }
 
-  /** The session or its connection is gone. */
-  lost(): void {
-    this.#isLost = true;
+  /** Lets the peer know what was held back. */
+  release(): void {
+    for (const link of this.#links.values()) if (link instanceof IncomingLink) link.release();
+  }
+
+  /**
+   * The peer ends the session. Resolves when its links are done with: some clients end a link and its
+   * session at once, and wait for the answers to both.
+   */
+  async ended(): Promise<void> {
     this.#waiting.length = 0;
     this.#unsettled.clear();
-    for (const link of this.#links.values()) link.lost();
+    await Promise.all(Array.from(this.#links.values(), (link) => link.lost()));
+  }
+
+  /** The connection is gone. */
+  lost(): void {
+    this.#isLost = true;
+    void this.ended();
     this.#links.clear();
   }
 
@@ -190,10 +204,19 @@ export class Session implements SendingHost {
     if (this.#links.has(attach.handle)) {
       throw new AmqpError('amqp:session:handle-in-use', 'The handle belongs to another link.');
     }
+    this.#steal(attach);
     const link =
       attach.role === 'sender' ? new IncomingLink(attach, this) : new OutgoingLink(attach, this);
     this.#links.set(attach.handle, link);
     this.#host.linked(link);
+  }
+
+  /** A name leads to one link in each direction; who takes it again has lost the older (part 2.6.1). */
+  #steal({ name, role }: Attach): void {
+    for (const link of this.#links.values()) {
+      if (link.name !== name || link.asked.role !== role) continue;
+      link.detach({ condition: 'amqp:link:stolen', description: 'Its name was taken again.' });
+    }
   }
 
   #detach({ handle }: Detach): void {
@@ -207,7 +230,7 @@ export class Session implements SendingHost {
   #flow(flow: Flow): void {
     const { nextIncomingId, incomingWindow, handle } = flow;
     // Before its first frame from us the peer does not know our numbers; they begin at 0.
-    this.#remoteWindow = ((nextIncomingId ?? 0) + incomingWindow - this.#nextOutgoingId) | 0;
+    this.#remoteWindow = incomingWindow - distance(nextIncomingId ?? 0, this.#nextOutgoingId);
     this.#sendWaiting();
     if (handle !== undefined) this.#link(handle).flowed(flow);
     else if (flow.echo) this.flow();

@@ -4,7 +4,7 @@ import type { Node } from '../service/address.ts';
 import { tell } from '../service/conditions.ts';
 import type { ClientContext } from '../service/context.ts';
 import { type Request, writeReply } from '../service/request.ts';
-import { int, str, symbol } from '../wire/value.ts';
+import { int, str, symbol, textOf } from '../wire/value.ts';
 import { deleteMessages, peek } from './browsing.ts';
 import { receiveDeferred, renewLocks, settle } from './locks.ts';
 import type { Operation } from './operation.ts';
@@ -41,7 +41,17 @@ const OPERATIONS: Readonly<Record<string, Known>> = {
   'enumerate-rules': [enumerateRules, ['Manage', 'Listen']],
 };
 
+/** What changes something and could not be undone with the transaction that it were part of. */
+const NOT_IN_TRANSACTIONS: ReadonlySet<string> = new Set([
+  'batch-delete-messages',
+  'cancel-scheduled-message',
+  'set-session-state',
+  'add-rule',
+  'remove-rule',
+]);
+
 const VENDOR = 'com.microsoft:';
+const LINK_NAME = 'associated-link-name';
 const TRACKING_ID = 'com.microsoft:tracking-id';
 const NO_CONTENT = 204;
 
@@ -55,7 +65,13 @@ export async function answer(
   try {
     const [operation, rights, nothing] = operationOf(request);
     await context.authorization.require(node.pathname, node.path, rights);
-    const body = await operation({ context, path: node.path, body: request.body });
+    const body = await operation({
+      context,
+      path: node.path,
+      body: request.body,
+      linkName: textOf(request.fields.get(LINK_NAME)),
+      transaction: request.transaction,
+    });
     return writeReply(
       request,
       {
@@ -77,11 +93,14 @@ export async function answer(
   }
 }
 
-function operationOf({ operation }: Request): Known {
+function operationOf({ operation, transaction }: Request): Known {
   const name = operation.startsWith(VENDOR) ? operation.slice(VENDOR.length) : operation;
   const known = Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name] : undefined;
   if (known === undefined) {
     throw new BrokerError('NotSupported', `There is no operation '${operation}' here.`);
+  }
+  if (transaction !== undefined && NOT_IN_TRANSACTIONS.has(name)) {
+    throw new BrokerError('NotSupported', `'${name}' cannot be part of a transaction.`);
   }
   return known;
 }

@@ -7,7 +7,7 @@ import { guidBytes, toProperties } from '../messages/property-values.ts';
 import { writeMessage } from '../messages/write-message.ts';
 import type { ClientContext } from '../service/context.ts';
 import { type AmqpValue, array, binary, list, mapOf, timestamp, uuid } from '../wire/value.ts';
-import { type Asked, Body } from './operation.ts';
+import { type Asked, Body, sessionIdOf } from './operation.ts';
 
 /** The receiver's mode in which messages are gone once they are handed out. */
 const RECEIVE_AND_DELETE = 0;
@@ -24,11 +24,19 @@ export async function renewLocks({ context, path, body }: Asked): Promise<AmqpVa
 }
 
 /** Settles messages that were received by number, or on another link. */
-export async function settle({ context, path, body }: Asked): Promise<AmqpValue> {
+export async function settle(asked: Asked): Promise<AmqpValue> {
+  const { context, path, body, transaction } = asked;
   const fields = new Body(body);
   const action = actionOf(fields);
   const settlements = fields.guids('lock-tokens').map((lockToken) => ({ lockToken, action }));
-  const sessionId = (await hasSessions(context, path)) ? fields.text('session-id') : undefined;
+  const sessionId = (await hasSessions(context, path)) ? sessionIdOf(asked) : undefined;
+  if (transaction !== undefined) {
+    const session = sessionId === undefined ? {} : { sessionId };
+    for (const settlement of settlements) {
+      context.transactions.add(transaction, { kind: 'settle', path, settlement, ...session });
+    }
+    return mapOf({});
+  }
   const outcomes = await context.parts.broker.settle(path, settlements, sessionId);
   for (const { refusal } of outcomes) if (refusal !== undefined) throw refusal;
   return mapOf({});
@@ -72,9 +80,10 @@ function changed(fields: Body): { readonly properties?: Properties } {
 }
 
 /** Hands out deferred messages by their numbers. */
-export async function receiveDeferred({ context, path, body }: Asked): Promise<AmqpValue> {
+export async function receiveDeferred(asked: Asked): Promise<AmqpValue> {
+  const { context, path, body } = asked;
   const fields = new Body(body);
-  const sessionId = fields.text('session-id');
+  const sessionId = sessionIdOf(asked);
   const isGone = fields.number('receiver-settle-mode') === RECEIVE_AND_DELETE;
   const messages = await context.parts.broker.receiveDeferred(path, {
     mode: isGone ? 'receiveAndDelete' : 'peekLock',

@@ -9,6 +9,10 @@ export interface Asked {
   readonly context: ClientContext;
   readonly path: EntityPath;
   readonly body: AmqpValue;
+  /** The link for which it is asked. */
+  readonly linkName: string | undefined;
+  /** The transaction that it is part of. */
+  readonly transaction: Uint8Array | undefined;
 }
 
 /** Answers with the body of the reply; undefined = there is nothing (204). */
@@ -61,6 +65,13 @@ export class Body {
   list(name: string): readonly AmqpValue[] {
     return elementsOf(this.at(name) ?? refuse(name));
   }
+}
+
+/** The session that a request is about. The Go client names it only by the link that holds it. */
+export function sessionIdOf({ context, path, body, linkName }: Asked): string | undefined {
+  const named = new Body(body).text('session-id');
+  if (named !== undefined || linkName === undefined) return named;
+  return context.sessions.idOfLink(path, linkName);
 }
 
 function refuse(name: string): never {

@@ -3,8 +3,12 @@ import { readMessage } from '../messages/read-message.ts';
 import { type AmqpValue, array, fieldsOf, long, mapOf } from '../wire/value.ts';
 import { type Asked, Body } from './operation.ts';
 
+/** What stands for the number of a message that has none to be cancelled by. */
+const NO_NUMBER = 0n;
+
 /** Stores messages for later, and answers with the numbers by which they can be cancelled. */
-export async function schedule({ context, path, body }: Asked): Promise<AmqpValue> {
+export async function schedule(asked: Asked): Promise<AmqpValue> {
+  const { context, path, body, transaction } = asked;
   const messages = new Body(body).list('messages').map((entry) => {
     const bytes = fieldsOf(entry).get('message');
     if (bytes?.type !== 'binary') {
@@ -15,10 +19,17 @@ export async function schedule({ context, path, body }: Asked): Promise<AmqpValu
   if (messages.some(({ scheduledEnqueueAt }) => scheduledEnqueueAt === undefined)) {
     throw new BrokerError('ArgumentError', 'A message to be scheduled must say for when.');
   }
+  if (transaction !== undefined) {
+    // Numbers are given when the transaction is committed; the client wants to hear some now.
+    context.transactions.add(transaction, { kind: 'send', path, messages });
+    return numbered(messages.map(() => NO_NUMBER));
+  }
   const sent = await context.parts.broker.send(path, messages);
-  // One that was due already has a number too, though there is nothing left to cancel.
-  const numbers = sent.map(({ sequenceNumber }) => long(sequenceNumber ?? 0n));
-  return mapOf({ 'sequence-numbers': array('long', numbers) });
+  return numbered(sent.map(({ sequenceNumber }) => sequenceNumber ?? NO_NUMBER));
+}
+
+function numbered(numbers: readonly bigint[]): AmqpValue {
+  return mapOf({ 'sequence-numbers': array('long', numbers.map(long)) });
 }
 
 export async function cancelScheduled({ context, path, body }: Asked): Promise<AmqpValue> {

@@ -6,8 +6,10 @@ import { tell } from './conditions.ts';
 import type { GatewayParts } from './parts.ts';
 import { type Request, writeReply } from './request.ts';
 
-/** The kinds of tokens that are taken (semantics §15.2). */
-const TOKEN_TYPE = 'servicebus.windows.net:sastoken';
+/** The kind of tokens that is taken (semantics §15.2). */
+const SIGNATURE = 'servicebus.windows.net:sastoken';
+/** What the official Python client calls every token, signatures too. */
+const WEB_TOKEN = 'jwt';
 
 /** Answers a request to `$cbs`: a token is brought for an address. Texts of tokens are never told. */
 export async function answerClaim(
@@ -37,8 +39,10 @@ async function take(authorization: Authorization, request: Request, address: str
     throw new BrokerError('NotSupported', `There is no operation '${request.operation}' here.`);
   }
   const type = textOf(request.fields.get('type'));
-  if (type !== TOKEN_TYPE) {
+  const token = textOf(request.body) ?? '';
+  const isSignature = type === WEB_TOKEN && /^SharedAccessSignature\s/i.test(token);
+  if (type !== SIGNATURE && !isSignature) {
     throw new BrokerError('NotSupported', `Tokens of the type '${type}' are not supported.`);
   }
-  await authorization.bring(address, textOf(request.body) ?? '');
+  await authorization.bring(address, token);
 }

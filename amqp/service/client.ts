@@ -27,6 +27,8 @@ import { Transactions } from './transactions.ts';
 const REQUEST_BYTES_MAX = 2 * LIMITS.batchBytes;
 /** What a message may be larger than its body and properties: the encoding takes some bytes too. */
 const ENCODING_BYTES = 64 * 1024;
+/** As the vendor's service has it: a client that finds no credit waits a second, then half a minute. */
+const SENDER_CREDIT = 1000;
 const DESTINATION = 'com.microsoft:transfer-destination-address';
 const MECHANISMS = ['MSSBCBS', 'ANONYMOUS', 'PLAIN'];
 
@@ -123,7 +125,7 @@ export class Client implements ConnectionHandler {
   }
 
   async #openSender(link: IncomingLink, node: EntityNode): Promise<void> {
-    const { parts, authorization } = this.#context;
+    const { parts, authorization, shutdown } = this.#context;
     const { path, pathname } = await this.#destination(link, node);
     await authorization.require(pathname, path, ['Send']);
     const entity = await parts.entities.find(path.key);
@@ -140,8 +142,9 @@ export class Client implements ConnectionHandler {
       (delivery) => publisher.take(delivery),
       Math.max(messageBytes, LIMITS.batchBytes) + ENCODING_BYTES,
     );
+    link.onEnd(shutdown.onBegin(() => link.hold()));
     link.accept({ maxMessageSize: BigInt(messageBytes) });
-    link.start();
+    link.start(SENDER_CREDIT);
   }
 
   /**
@@ -171,9 +174,12 @@ export class Client implements ConnectionHandler {
     answerTo: (request: Request) => Promise<Buffer>,
   ): Promise<void> {
     try {
-      const request = readRequest(delivery.payload);
-      link.settle([delivery], ACCEPTED);
-      this.#replies.send(request.replyTo, await answerTo(request));
+      const request = readRequest(delivery);
+      const { transaction } = request;
+      const outcome = ACCEPTED;
+      const state = transaction && { kind: 'transactional' as const, transaction, outcome };
+      link.settle([delivery], state ?? outcome);
+      this.#replies.send(link, request.replyTo, await answerTo(request));
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
       const { condition, description } = tell(this.#context.parts, error, link.name);

@@ -51,7 +51,9 @@ export function tell(parts: GatewayParts, error: unknown, address: string): Told
   const time = new Date(parts.clock.now()).toISOString().slice(0, 19);
   const suffix = `TrackingId:${trackingId}_G0, SystemTracker:${parts.namespace}:${address.slice(0, 300)}, Timestamp:${time}`;
   const { condition, status } = codeOf(error);
-  if (status === FAULT.status && !(error instanceof BrokerError)) parts.reportFault(error);
+  if (status === FAULT.status && !(error instanceof BrokerError)) {
+    parts.reportFault(error, trackingId);
+  }
   return { condition, status, description: `${sentenceOf(error)} ${suffix}` };
 }
 

@@ -7,8 +7,10 @@ import type { Node } from './address.ts';
 import { tell } from './conditions.ts';
 import type { ClientContext } from './context.ts';
 
-/** How long one receive of the broker waits; then it is asked again. */
-const WAIT_MS = 60_000;
+/** How long one receive of the broker waits; then it is asked again, which costs a look. */
+const WAIT_MS = 10 * 60_000;
+/** Meanwhile, it is asked this often whether the peer may still receive. */
+const CHECK_MS = 60_000;
 /** A peer that takes so little of what was written gets no more for now. */
 const BACKLOG_BYTES_MAX = 8 * 1024 * 1024;
 const BACKLOG_PAUSE_MS = 20;
@@ -69,7 +71,7 @@ export class Deliverer {
       while (this.#mayDeliver) await this.#round();
       link.drained();
     } catch (error) {
-      link.detach(tell(this.#context.parts, error, this.#options.node.path.name));
+      this.#refuse(error);
     } finally {
       this.#isRunning = false;
     }
@@ -78,19 +80,11 @@ export class Deliverer {
   }
 
   async #round(): Promise<void> {
-    const { link, node, session } = this.#options;
-    const { authorization, parts, backlog } = this.#context;
-    const { path, pathname } = node;
-    await authorization.require(pathname, path, ['Listen']);
+    const { link } = this.#options;
+    const { backlog } = this.#context;
+    await this.#requireRight();
     const isDraining = link.isDraining;
-    this.#wait = new AbortController();
-    const messages = await parts.broker.receive(path, {
-      mode: this.#mode,
-      maxMessages: Math.min(link.credit, LIMITS.receiveMessages),
-      waitMs: isDraining ? 0 : WAIT_MS,
-      signal: this.#wait.signal,
-      ...(session === undefined ? {} : { session }),
-    });
+    const messages = await this.#receive(isDraining ? 0 : WAIT_MS);
     if (!link.isOpen) {
       await this.#giveBack(messages);
       return;
@@ -98,6 +92,42 @@ export class Deliverer {
     for (const message of messages) this.#send(message);
     if (isDraining && messages.length === 0) link.drained();
     while (link.isOpen && backlog() > BACKLOG_BYTES_MAX) await pause(BACKLOG_PAUSE_MS);
+  }
+
+  async #receive(waitMs: number): Promise<readonly ReceivedMessage[]> {
+    const { link, node, session } = this.#options;
+    const { background, parts } = this.#context;
+    this.#wait = new AbortController();
+    const check = setInterval(() => background(() => this.#check()), CHECK_MS);
+    try {
+      return await parts.broker.receive(node.path, {
+        mode: this.#mode,
+        maxMessages: Math.min(link.credit, LIMITS.receiveMessages),
+        waitMs,
+        signal: this.#wait.signal,
+        ...(session === undefined ? {} : { session }),
+      });
+    } finally {
+      clearInterval(check);
+    }
+  }
+
+  #requireRight(): Promise<void> {
+    const { path, pathname } = this.#options.node;
+    return this.#context.authorization.require(pathname, path, ['Listen']);
+  }
+
+  async #check(): Promise<void> {
+    try {
+      await this.#requireRight();
+    } catch (error) {
+      this.#refuse(error);
+    }
+  }
+
+  #refuse(error: unknown): void {
+    const { link, node } = this.#options;
+    link.detach(tell(this.#context.parts, error, node.path.name));
   }
 
   #send(message: ReceivedMessage): void {

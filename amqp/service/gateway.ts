@@ -6,6 +6,8 @@ import { Shutdown } from './shutdown.ts';
 
 /** How long a shutdown waits for what clients are still being told. */
 const CLOSE_MS_MAX = 5_000;
+/** By then all that is on its way has arrived, here or there. */
+const ARRIVED_MS = 500;
 
 /** Speaks AMQP 1.0 to any number of clients. */
 export class Gateway {
@@ -16,6 +18,11 @@ export class Gateway {
 
   constructor(parts: GatewayParts) {
     this.#parts = parts;
+  }
+
+  /** How many clients are connected. */
+  get connections(): number {
+    return this.#connections.size;
   }
 
   /** Serves a client; what it says goes to `input` of what is returned. */
@@ -34,18 +41,27 @@ export class Gateway {
   }
 
   /**
-   * Hands out nothing more, finishes what clients have asked for and tells them, and sends them away.
+   * Hands out and takes in nothing more, finishes what clients have asked for and tells them, and
+   * sends them away.
    * Resolves when nothing is left to do for them.
    */
   async close(): Promise<void> {
     this.#shutdown.begin();
-    await this.#finish();
+    await this.#settle();
+    for (const connection of this.#connections) connection.release();
+    await this.#settle();
     for (const connection of this.#connections) {
       connection.close({
         condition: 'amqp:connection:forced',
         description: 'The service is stopping; connect again.',
       });
     }
+    await this.#finish();
+  }
+
+  /** Waits for what clients have sent, and until it is done. */
+  async #settle(): Promise<void> {
+    if (this.#connections.size > 0) await pause(ARRIVED_MS);
     await this.#finish();
   }
 
@@ -61,8 +77,12 @@ export class Gateway {
   }
 
   #add(work: () => Promise<void>): void {
-    const run = work().catch(this.#parts.reportFault);
+    const run = work().catch((error) => this.#parts.reportFault(error));
     this.#background.add(run);
     void run.finally(() => this.#background.delete(run));
   }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }

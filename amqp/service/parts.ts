@@ -8,6 +8,6 @@ export interface GatewayParts
     'broker' | 'entities' | 'namespaceKeys' | 'clock' | 'random' | 'namespace'
   > {
   readonly rules: RuleManagement;
-  /** Told of faults of our own, which clients learn nothing of. */
-  readonly reportFault: (error: unknown) => void;
+  /** Told of faults of our own, of which clients learn nothing but the tracking id. */
+  readonly reportFault: (error: unknown, trackingId?: string) => void;
 }

@@ -23,6 +23,8 @@ import { Settler } from './settler.ts';
 
 const SESSION_FILTER = 'com.microsoft:session-filter';
 const TIMEOUT = 'com.microsoft:timeout';
+/** Their place in a source (part 3.5.3 of the standard). */
+const FILTERS = 7;
 /** How long the next session is waited for at most, and unless the client says. */
 const ACCEPT_MS_MAX = 60_000;
 /** .NET counts from the year 1, in steps of 100 ns. */
@@ -62,14 +64,17 @@ function openPlain(context: ClientContext, link: OutgoingLink, node: EntityNode)
   link.accept();
 }
 
-/** The session that is asked for; null = whichever comes next. */
-function sessionFilter({
-  asked: { source },
-}: OutgoingLink): { id: string | undefined } | undefined {
-  const filters = fieldsOf(source?.type === 'described' ? listOf(source.value)[7] : undefined);
-  const filter = filters.get(SESSION_FILTER);
-  if (filter === undefined) return undefined;
-  return { id: textOf(filter.type === 'described' ? filter.value : filter) };
+/** What a client asks for: an id, or null for whichever session comes next. */
+function sessionFilter({ asked: { source } }: OutgoingLink): AmqpValue | undefined {
+  const filters = fieldsOf(
+    source?.type === 'described' ? listOf(source.value)[FILTERS] : undefined,
+  );
+  return filters.get(SESSION_FILTER);
+}
+
+/** The same with an id in it. The standard's form of a filter has a descriptor; some clients' has none. */
+function withSession(filter: AmqpValue, sessionId: string): AmqpValue {
+  return filter.type === 'described' ? { ...filter, value: str(sessionId) } : str(sessionId);
 }
 
 function listOf(value: AmqpValue): readonly AmqpValue[] {
@@ -80,15 +85,16 @@ async function openSession(
   context: ClientContext,
   link: OutgoingLink,
   node: EntityNode,
-  filter: { readonly id: string | undefined },
+  filter: AmqpValue,
 ): Promise<void> {
   const { parts, sessions } = context;
   if (!link.isAsked) return;
+  const sessionId = textOf(filter.type === 'described' ? filter.value : filter);
   const wait = new AbortController();
   link.onEnd(() => wait.abort());
   const asked = numberOf(fieldsOf(link.asked.properties).get(TIMEOUT));
   const lock = await parts.broker.acceptSession(node.path, {
-    ...(filter.id === undefined ? {} : { sessionId: filter.id }),
+    ...(sessionId === undefined ? {} : { sessionId }),
     waitMs: Math.min(asked ?? ACCEPT_MS_MAX, ACCEPT_MS_MAX),
     signal: wait.signal,
   });
@@ -103,7 +109,7 @@ async function openSession(
     await parts.broker.releaseSession(node.path, lock);
     return;
   }
-  const held: HeldSession = { lock, renewed: () => {} };
+  const held: HeldSession = { linkName: link.name, lock, renewed: () => {} };
   const stopWatch = watchLock(context, link, node, held);
   const deliverer = new Deliverer(context, { link, node, session: lock });
   const settler = new Settler(context, link, node.path, lock.sessionId);
@@ -115,7 +121,7 @@ async function openSession(
     sessions.remove(node.path, held);
     return giveBack(context, node, held.lock);
   });
-  link.accept(acceptance(link, lock));
+  link.accept(acceptance(link, filter, lock));
 }
 
 /** Who ended the link hears back once the session is free: the next one may be accepted at once. */
@@ -159,10 +165,13 @@ function watchLock(
 }
 
 /** Our attach names the session, and until when it is held. */
-function acceptance({ asked: { source } }: OutgoingLink, lock: SessionLock): Acceptance {
+function acceptance(
+  { asked: { source } }: OutgoingLink,
+  filter: AmqpValue,
+  lock: SessionLock,
+): Acceptance {
   const fields = [...(source?.type === 'described' ? listOf(source.value) : [])];
-  while (fields.length < 8) fields.push({ type: 'null' });
-  fields[7] = mapOf({ [SESSION_FILTER]: str(lock.sessionId) }, symbol);
+  fields[FILTERS] = mapOf({ [SESSION_FILTER]: withSession(filter, lock.sessionId) }, symbol);
   const lockedUntil = BigInt(lock.lockedUntil) * 10_000n + TICKS_AT_EPOCH;
   return {
     ...(source?.type === 'described'

@@ -1,5 +1,6 @@
+import type { IncomingLink } from '../endpoint/incoming-link.ts';
 import type { OutgoingLink } from '../endpoint/outgoing-link.ts';
-import { addressOf } from './address.ts';
+import { addressOf, addressPath } from './address.ts';
 
 /** Answers that wait for a client that asks but does not listen. */
 const WAITING_MAX = 500;
@@ -20,9 +21,11 @@ export class Replies {
     link.accept();
   }
 
-  /** Sends an answer; one that nobody waits for any more is dropped. */
-  send(to: string, payload: Uint8Array): void {
-    const link = [...this.#links].find((one) => one.isCalled(to));
+  /** Sends an answer to what came on a link; one that nobody waits for any more is dropped. */
+  send(asking: IncomingLink, to: string | undefined, payload: Uint8Array): void {
+    const link = [...this.#links].find((one) =>
+      to === undefined ? one.isBeside(asking) : one.isCalled(to),
+    );
     link?.send(payload);
   }
 }
@@ -39,6 +42,14 @@ class ReplyLink {
 
   isCalled(name: string): boolean {
     return this.#link.name === name || addressOf(this.#link.asked.target) === name;
+  }
+
+  /** Whether it lies in the same session and leads to the same node. */
+  isBeside(asking: IncomingLink): boolean {
+    const [from, to] = [this.#link.asked.source, asking.asked.target].map((terminus) =>
+      addressPath(addressOf(terminus) ?? '').toLowerCase(),
+    );
+    return this.#link.sharesSession(asking) && from === to;
   }
 
   send(payload: Uint8Array): void {

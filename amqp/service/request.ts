@@ -1,3 +1,4 @@
+import type { IncomingDelivery } from '../endpoint/incoming-link.ts';
 import { PROPERTY } from '../messages/annotations.ts';
 import { readSections, SECTION, writeSections } from '../messages/sections.ts';
 import { Fields, trimmed } from '../wire/fields.ts';
@@ -7,28 +8,32 @@ import { DecodeError } from '../wire/wire-error.ts';
 /** A request to `$cbs` or `$management`. */
 export interface Request {
   readonly messageId: AmqpValue | undefined;
-  readonly replyTo: string;
+  /** The link on which to answer; some clients leave it out. */
+  readonly replyTo: string | undefined;
   readonly operation: string;
   readonly fields: ReadonlyMap<string, AmqpValue>;
   readonly body: AmqpValue;
+  /** The transaction that it is part of. */
+  readonly transaction: Uint8Array | undefined;
 }
 
 /** Reads a request. Throws DecodeError for what is none. */
-export function readRequest(payload: Uint8Array): Request {
+export function readRequest({ payload, state }: IncomingDelivery): Request {
   const sections = readSections(payload);
-  if (sections.properties === undefined) throw new DecodeError('a request names no reply-to');
+  if (sections.properties === undefined) throw new DecodeError('a request has no properties');
   const properties = new Fields(sections.properties);
   const fields = fieldsOf(sections.applicationProperties);
   const [section] = sections.body;
   return {
     messageId: properties.at(PROPERTY.messageId),
-    replyTo: properties.text(PROPERTY.replyTo) ?? '',
+    replyTo: properties.text(PROPERTY.replyTo),
     operation: textOf(fields.get('operation')) ?? '',
     fields,
     body:
       section?.type === 'described' && codeOf(section) === SECTION.value
         ? section.value
         : { type: 'null' },
+    transaction: state?.kind === 'transactional' ? state.transaction : undefined,
   };
 }
 

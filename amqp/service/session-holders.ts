@@ -4,14 +4,15 @@ import { sessionLockLost } from '../../shared/domain/session.ts';
 
 /** A session that a link of this connection holds. */
 export interface HeldSession {
+  readonly linkName: string;
   lock: SessionLock;
   /** Called when the lock was started anew, with its new end. */
   renewed: (lock: SessionLock) => void;
 }
 
 /**
- * The sessions that the links of one connection hold: requests name a session by its id alone, since
- * they come over the connection that holds it.
+ * The sessions that the links of one connection hold: requests name a session by its id alone, or by
+ * the link that holds it, since they come over the same connection.
  */
 export class SessionHolders {
   readonly #held = new Map<string, HeldSession>();
@@ -30,6 +31,14 @@ export class SessionHolders {
     const held = this.#held.get(keyOf(path, sessionId));
     if (held === undefined) throw sessionLockLost();
     return held.lock;
+  }
+
+  /** The session of a link, for requests that name the link instead. */
+  idOfLink(path: EntityPath, linkName: string): string | undefined {
+    for (const [key, { linkName: name, lock }] of this.#held) {
+      if (name === linkName && key === keyOf(path, lock.sessionId)) return lock.sessionId;
+    }
+    return undefined;
   }
 
   renewed(path: EntityPath, lock: SessionLock): void {

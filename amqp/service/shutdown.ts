@@ -12,9 +12,12 @@ export class Shutdown {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Has a listener called when it begins; returns how to stop listening. */
+  /** Has a listener called when it begins, or at once where it has; returns how to stop listening. */
   onBegin(listener: () => void): () => void {
+    if (this.#hasBegun) listener();
     this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
   }
 }

@@ -58,6 +58,14 @@ export function trimmed(values: readonly (AmqpValue | undefined)[]): AmqpValue {
   };
 }
 
+/** A list with a value at each of its places: there are clients that read by place, and look no further. */
+export function filled(values: readonly (AmqpValue | undefined)[], count: number): AmqpValue {
+  return {
+    type: 'list',
+    value: Array.from({ length: count }, (_, place) => values[place] ?? { type: 'null' }),
+  };
+}
+
 function isAbsent(value: AmqpValue | undefined): boolean {
   return value === undefined || value.type === 'null';
 }

@@ -1,4 +1,4 @@
-import { Fields, trimmed } from './fields.ts';
+import { Fields, filled, trimmed } from './fields.ts';
 import { type AmqpValue, binary, bool, codeOf, described, str, symbol } from './value.ts';
 
 /** An error as it stands in a frame. */
@@ -135,9 +135,8 @@ export function readError(value: AmqpValue | undefined): ErrorInfo | undefined {
   };
 }
 
+/** With all three fields, as clients read them by place. */
 export function writeError({ condition, description, info }: ErrorInfo): AmqpValue {
-  return described(
-    CODES.error,
-    trimmed([symbol(condition), description === undefined ? undefined : str(description), info]),
-  );
+  const text = description === undefined ? undefined : str(description);
+  return described(CODES.error, filled([symbol(condition), text, info], 3));
 }

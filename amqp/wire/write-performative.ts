@@ -1,4 +1,4 @@
-import { trimmed } from './fields.ts';
+import { filled } from './fields.ts';
 import { type Attach, CODES, type Performative } from './performatives.ts';
 import { writeDeliveryState, writeError } from './states.ts';
 import {
@@ -13,9 +13,26 @@ import {
   ushort,
 } from './value.ts';
 
-/** Encodes a performative as the described list it is. */
+/** How many fields the standard gives each. */
+const FIELDS = {
+  open: 10,
+  begin: 8,
+  attach: 14,
+  flow: 11,
+  transfer: 11,
+  disposition: 6,
+  detach: 3,
+  end: 1,
+  close: 1,
+} as const satisfies Record<Performative['kind'], number>;
+
+/**
+ * Encodes a performative as the described list it is. It has all of its fields: the official Python
+ * client reads them by place, and fails where those at the end are left out.
+ */
 export function writePerformative(performative: Performative): AmqpValue {
-  return described(BigInt(CODES[performative.kind]), trimmed(listOf(performative)));
+  const { kind } = performative;
+  return described(BigInt(CODES[kind]), filled(listOf(performative), FIELDS[kind]));
 }
 
 function listOf(one: Performative): readonly (AmqpValue | undefined)[] {

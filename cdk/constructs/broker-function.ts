@@ -1,4 +1,4 @@
-import { AssetHashType, DockerImage, type Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { type Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   Architecture,
@@ -14,7 +14,7 @@ import { VARIABLES } from '../../lambdas/http/variables.ts';
 import { type FunctionName, TABLE_RIGHTS } from '../functions.ts';
 import type { StageSettings } from '../settings.ts';
 import type { BrokerTables } from './broker-tables.ts';
-import { bundle, functionFolder } from './bundle.ts';
+import { bundle, bundledHere, functionFolder } from './bundle.ts';
 
 /** What one of the functions is made of. */
 export interface BrokerFunctionProps {
@@ -41,7 +41,10 @@ export class BrokerFunction extends LambdaFunction {
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       handler: 'index.handler',
-      code: bundledCode(name),
+      code: Code.fromAsset(
+        functionFolder(name),
+        bundledHere((outputDirectory) => bundle(name, outputDirectory)),
+      ),
       memorySize: settings.memoryMb[name],
       timeout: props.timeout,
       tracing: Tracing.ACTIVE,
@@ -67,21 +70,4 @@ export class BrokerFunction extends LambdaFunction {
   allow(actions: readonly string[], resource: string): void {
     this.addToRolePolicy(new PolicyStatement({ actions: [...actions], resources: [resource] }));
   }
-}
-
-/** Bundled here and now by the esbuild of this repository: no Docker, no network. */
-function bundledCode(name: FunctionName): Code {
-  return Code.fromAsset(functionFolder(name), {
-    assetHashType: AssetHashType.OUTPUT,
-    bundling: {
-      // Never run: `local` always succeeds or throws.
-      image: DockerImage.fromRegistry('scratch'),
-      local: {
-        tryBundle: (outputDirectory) => {
-          bundle(name, outputDirectory);
-          return true;
-        },
-      },
-    },
-  });
 }

@@ -1,4 +1,6 @@
+import { copyFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { AssetHashType, type AssetOptions, DockerImage } from 'aws-cdk-lib';
 import { type BuildOptions, buildSync } from 'esbuild';
 import type { FunctionName } from '../functions.ts';
 
@@ -18,6 +20,19 @@ export function bundle(name: FunctionName, outputDirectory: string): void {
   });
 }
 
+/** What an image of the gateway is made of: its process as `index.js`, and the Dockerfile. */
+export function bundleGateway(outputDirectory: string): void {
+  buildSync({
+    ...OPTIONS,
+    entryPoints: [`${GATEWAY_FOLDER}/main.ts`],
+    outfile: `${outputDirectory}/index.js`,
+  });
+  copyFileSync(`${GATEWAY_FOLDER}/Dockerfile`, `${outputDirectory}/Dockerfile`);
+}
+
+/** The folder whose code a container runs. */
+export const GATEWAY_FOLDER = `${ROOT}gateway`;
+
 /** The folder whose code a function runs. */
 export function functionFolder(name: FunctionName): string {
   return `${ROOT}lambdas/${name}`;
@@ -25,6 +40,23 @@ export function functionFolder(name: FunctionName): string {
 
 function handlerPath(name: FunctionName): string {
   return `${functionFolder(name)}/handler.ts`;
+}
+
+/** How CDK has code bundled here and now, by the esbuild of this repository: no Docker, no network. */
+export function bundledHere(run: (outputDirectory: string) => void): AssetOptions {
+  return {
+    assetHashType: AssetHashType.OUTPUT,
+    bundling: {
+      // Never run: `local` always succeeds or throws.
+      image: DockerImage.fromRegistry('scratch'),
+      local: {
+        tryBundle: (outputDirectory) => {
+          run(outputDirectory);
+          return true;
+        },
+      },
+    },
+  };
 }
 
 const OPTIONS = {

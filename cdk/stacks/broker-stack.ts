@@ -1,9 +1,10 @@
-import { CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { CfnOutput, Duration, type Environment, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
 import { VARIABLES } from '../../lambdas/http/variables.ts';
 import { Alarms } from '../constructs/alarms.ts';
+import { AmqpGateway } from '../constructs/amqp-gateway.ts';
 import { BrokerFunction } from '../constructs/broker-function.ts';
 import { BrokerTables } from '../constructs/broker-tables.ts';
 import { BrokerApi } from '../constructs/http-api.ts';
@@ -21,7 +22,10 @@ export class BrokerStack extends Stack {
   readonly #rootKey: Secret | undefined;
 
   constructor(scope: Construct, id: string, settings: StageSettings) {
-    super(scope, id, { description: 'dynabus: a service bus without servers' });
+    super(scope, id, {
+      description: 'dynabus: a service bus without servers',
+      ...(settings.amqp?.vpcId !== undefined && { env: whereDeployed() }),
+    });
     this.#settings = settings;
     this.#tables = new BrokerTables(this, 'Tables', settings);
     this.#rootKey = settings.access === 'sas' ? rootKey(this, settings) : undefined;
@@ -44,6 +48,21 @@ export class BrokerStack extends Stack {
     const { api } = new BrokerApi(this, 'Http', { functions, settings });
     new Alarms(this, 'Alarms', { api, sweep, settings });
     this.#output(api);
+    this.#serveAmqp();
+  }
+
+  /** Only where the stage asks for it: it costs while nobody is connected. */
+  #serveAmqp(): void {
+    const { amqp } = this.#settings;
+    if (amqp === undefined || this.#rootKey === undefined) return;
+    const { loadBalancer } = new AmqpGateway(this, 'Amqp', {
+      tables: this.#tables,
+      rootKey: this.#rootKey,
+      settings: this.#settings,
+      amqp,
+    });
+    new CfnOutput(this, 'AmqpEndpoint', { value: amqp.domainName });
+    new CfnOutput(this, 'AmqpLoadBalancer', { value: loadBalancer.loadBalancerDnsName });
   }
 
   #httpFunction(
@@ -88,6 +107,15 @@ export class BrokerStack extends Stack {
     new CfnOutput(this, 'EntitiesTable', { value: this.#tables.entities.tableName });
     new CfnOutput(this, 'MessagesTable', { value: this.#tables.messages.tableName });
   }
+}
+
+/** A network that is there can only be looked up where it is known in which account and region. */
+function whereDeployed(): Environment {
+  const { CDK_DEFAULT_ACCOUNT: account, CDK_DEFAULT_REGION: region } = process.env;
+  if (account === undefined || region === undefined) {
+    throw new Error('To look up amqp.vpcId, AWS credentials and a region are needed.');
+  }
+  return { account, region };
 }
 
 /**

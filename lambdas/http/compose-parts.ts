@@ -71,7 +71,6 @@ const ENTITY_KEPT_MS = 2000;
 const ENTITY_KEPT_MS_ALONE = 60_000;
 /** Clocks of machines run at slightly different speeds. */
 const OUTLAST_MARGIN_MS = 200;
-const POLL_MS = 500;
 /** What another process schedules is seen this much late at most. */
 const DUE_KNOWN_MS = 1000;
 const ROOT_KEY_NAME = 'RootManageSharedAccessKey';
@@ -129,7 +128,7 @@ function composeStores(settings: ComposeSettings) {
       soleProcess ? Promise.resolve() : pause(ENTITY_KEPT_MS + OUTLAST_MARGIN_MS),
   });
   const agenda = new Agenda(documents, namespace);
-  const signals = new Signals(POLL_MS);
+  const signals = new Signals();
   const whereabouts = new KnownWhereabouts(monotonicNow);
   const background = new BackgroundWork(reportFault);
   const later = (work: () => Promise<void>) => background.add(work);

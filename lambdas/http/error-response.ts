@@ -3,12 +3,10 @@ import { accepts } from 'hono/accepts';
 import { BrokerError, type BrokerErrorCode } from '../../shared/domain/broker-error.ts';
 import type { RandomSource } from '../../shared/domain/clock.ts';
 import type { HttpParts } from './parts.ts';
+import { reportFault } from './report-fault.ts';
 
 /** Which of the two status tables a route answers by. */
 export type Surface = 'runtime' | 'management';
-
-/** Takes what a person must see who runs the service, and no client may: faults of our own. */
-export type Log = (entry: string) => void;
 
 type ErrorParts = Pick<HttpParts, 'clock' | 'random' | 'namespace'>;
 
@@ -64,10 +62,14 @@ interface Failure {
 }
 
 /** What an app does with anything thrown: refusals become their status, faults a plain 500. */
-export function errorHandler(parts: ErrorParts, surface: Surface, log: Log = logged): ErrorHandler {
+export function errorHandler(
+  parts: ErrorParts,
+  surface: Surface,
+  report: typeof reportFault = reportFault,
+): ErrorHandler {
   return (error, c) => {
     const trackingId = createTrackingId(parts.random);
-    if (!(error instanceof BrokerError)) log(`${trackingId} ${describeFault(error)}`);
+    if (!(error instanceof BrokerError)) report(error, trackingId);
     return respond(failureOf(error, surface), c, parts, trackingId);
   };
 }
@@ -222,14 +224,4 @@ function wantsJson(c: Context): boolean {
 function addressed(c: Context): string {
   const [entity = ''] = c.req.path.slice(1).split(/\/messages(?:\/|$)|\/sessions\/\$/i);
   return entity.slice(0, 300);
-}
-
-function describeFault(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const cause = error.cause === undefined ? '' : `\ncaused by ${describeFault(error.cause)}`;
-  return `${error.stack ?? error.message}${cause}`;
-}
-
-function logged(entry: string): void {
-  process.stderr.write(`${entry}\n`);
 }

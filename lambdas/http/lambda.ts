@@ -1,91 +1,17 @@
-import { randomBytes } from 'node:crypto';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type {
   APIGatewayProxyEventV2,
   APIGatewayProxyEventV2WithIAMAuthorizer,
   APIGatewayProxyStructuredResultV2,
 } from 'aws-lambda';
-import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
 import { IamRequest } from './access.ts';
-import { type Environment, readAccess, readHttpSettings, readTableNames } from './settings.ts';
-
-const CLOCK: Clock = { now: () => Date.now() };
-const RANDOM: RandomSource = { bytes: (count) => randomBytes(count) };
-
-/**
- * How calls to AWS fail: soon, and then once more, so that three tries end before the client's
- * patience does. The SDK keeps connections open between invocations by itself.
- */
-const BOUNDED = {
-  maxAttempts: 3,
-  requestHandler: { connectionTimeout: 1000, requestTimeout: 5000, throwOnRequestTimeout: true },
-};
+import { type Environment, readAccess } from './settings.ts';
 
 /** What an event tells where a route has the IAM authorizer. */
 type IamContext = APIGatewayProxyEventV2WithIAMAuthorizer['requestContext'];
 
-/** A rotated root key is known everywhere after this long; until then the old one is accepted. */
-const ROOT_KEY_KEPT_MS = 5 * 60 * 1000;
-
 /** An app of routes, as Hono makes them. */
 export interface HttpApp {
   readonly fetch: (request: Request) => Response | Promise<Response>;
-}
-
-/** What every function is composed of: tables, time and chance. */
-export function lambdaParts(environment: Environment) {
-  return {
-    client: new DynamoDBClient(BOUNDED),
-    tables: readTableNames(environment),
-    clock: CLOCK,
-    random: RANDOM,
-  };
-}
-
-/** What a function that answers HTTP is composed of. */
-export function httpLambdaParts(environment: Environment) {
-  const { namespace, tier, rootKeySecret, receiveWaitMsMax } = readHttpSettings(environment);
-  return {
-    ...lambdaParts(environment),
-    namespace,
-    tier,
-    receiveWaitMsMax,
-    rootKey: rootKeySecret === undefined ? noRootKey : rootKeyReader(rootKeySecret),
-    soleProcess: false,
-  };
-}
-
-/** Where IAM decides, there is no root key; an empty one signs nothing. */
-const noRootKey = async (): Promise<string> => '';
-
-/** Reads the root key when it is first needed, and again from time to time. */
-function rootKeyReader(secretId: string): () => Promise<string> {
-  const secrets = new SecretsManagerClient(BOUNDED);
-  let held: { readonly key: Promise<string>; readonly readAt: number } | undefined;
-
-  async function read(previous: Promise<string> | undefined): Promise<string> {
-    try {
-      const { SecretString } = await secrets.send(
-        new GetSecretValueCommand({ SecretId: secretId }),
-      );
-      if (!SecretString) throw new Error('The secret of the root key is empty.');
-      return SecretString;
-    } catch (error) {
-      // A key that was good minutes ago is better than refusing everybody.
-      if (previous !== undefined) return previous;
-      held = undefined;
-      throw error;
-    }
-  }
-
-  return () => {
-    const now = CLOCK.now();
-    if (held === undefined || now - held.readAt >= ROOT_KEY_KEPT_MS) {
-      held = { key: read(held?.key), readAt: now };
-    }
-    return held.key;
-  };
 }
 
 /**

@@ -64,7 +64,8 @@ function required(environment: Environment, name: string): string {
   return value;
 }
 
-function wholeNumber(environment: Environment, name: string): number {
+/** A setting that is a number; there must be one. */
+export function wholeNumber(environment: Environment, name: string): number {
   const value = required(environment, name);
   if (!/^\d+$/.test(value)) throw new Error(`The variable ${name} is no whole number: ${value}`);
   return Number(value);

@@ -1,10 +1,9 @@
 import { composeSweep } from '../http/compose-sweep.ts';
-import { lambdaParts } from '../http/lambda.ts';
+import { deployedParts } from '../http/deployed-parts.ts';
 import { readNamespace } from '../http/settings.ts';
 
 /** Does what has come due; called by the schedule. */
 export const handler = composeSweep({
-  ...lambdaParts(process.env),
+  ...deployedParts(process.env),
   namespace: readNamespace(process.env),
-  soleProcess: false,
 });

@@ -13,6 +13,8 @@ import { SharedAllowance } from './shared-allowance.ts';
 const AT_ONCE = 4;
 /** Whoever is woken more often than this looks only where something came in. */
 const SOME_EVERY_MS = 250;
+/** In each such time that has passed so many partitions have had their turn. */
+const TURN_MS = 400;
 
 /** Which partitions a look asks besides those where this process believes that there is something. */
 export type Breadth = 'all' | 'some';
@@ -29,13 +31,14 @@ export class Gathering {
   readonly #asked = new Set<number>();
   /** Where the next look that asks only some goes on, and when the last one was, monotonic ms. */
   #next: number;
-  #someAt = Number.NEGATIVE_INFINITY;
+  #someAt: number;
 
   constructor(parts: BrokerParts, path: EntityPath, options: ReceiveOptions) {
     this.#parts = parts;
     this.#path = path;
     this.#options = options;
     this.#next = parts.random.bytes(1)[0] ?? 0;
+    this.#someAt = parts.monotonicNow();
   }
 
   /** One look. What fails in a partition is thrown only where the others gave nothing. */
@@ -94,11 +97,13 @@ export class Gathering {
   /** Of these, the next few of all that there are: each has its turn after so many looks. */
   #someOf(partitions: readonly number[], count: number): readonly number[] {
     const now = this.#parts.monotonicNow();
-    if (now - this.#someAt < SOME_EVERY_MS) return [];
+    const passed = now - this.#someAt;
+    if (passed < SOME_EVERY_MS) return [];
     this.#someAt = now;
+    const many = AT_ONCE * Math.max(1, Math.floor(passed / TURN_MS));
     const first = this.#next % count;
-    this.#next = first + AT_ONCE;
-    return partitions.filter((partition) => (partition + count - first) % count < AT_ONCE);
+    this.#next = first + many;
+    return partitions.filter((partition) => (partition + count - first) % count < many);
   }
 
   async #askOn(look: Look, partitions: readonly number[], goesOn: () => boolean): Promise<void> {

@@ -24,8 +24,8 @@ import type {
 } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
 import { forwardTopicDue, sendOn } from './forward-pending.ts';
-import { arrivalOr } from './give-up.ts';
 import { mayDeadLetter, noDelayInSession, requireAction } from './settlement-rules.ts';
+import { Vigil } from './vigil.ts';
 
 /** What is done to messages inside a session. */
 
@@ -79,31 +79,31 @@ export async function receiveInSession(
   options: ReceiveOptions,
   session: SessionHandle,
 ): Promise<readonly ReceivedMessage[]> {
-  const deadline = parts.monotonicNow() + options.waitMs;
-  for (;;) {
-    if (options.signal?.aborted) return [];
-    const entity = await findReceivable(parts, path);
-    requireReceivable(entity);
-    requireSessionFits(entity, path, session.sessionId);
-    const left = parts.arrivals.isClosing ? 0 : deadline - parts.monotonicNow();
-    const waitedOn = sessionLog(entity, session.sessionId);
-    const arrival = left > 0 ? parts.arrivals.wait([waitedOn], left) : undefined;
-    await forwardTopicDue(parts, path, waitedOn.partition);
-    const { log, policy } = await heldSession(parts, entity, path, session);
-    const messages = await parts.messages.claim(log, {
-      ...policy,
-      mode: options.mode,
-      maxMessages: options.maxMessages,
-      maxBytes: LIMITS.receiveBytes,
-      lockMs: entity.description.lockMs,
-    });
-    if (entity.description.forwardDeadLetteredMessagesTo !== undefined)
-      await sendOn(parts, entity, [log.partition]);
-    if (messages.length > 0 || arrival === undefined) {
-      arrival?.cancel();
-      return messages;
+  const vigil = new Vigil(parts, options.waitMs, options.signal);
+  try {
+    while (!vigil.isGivenUp) {
+      const entity = await findReceivable(parts, path);
+      requireReceivable(entity);
+      requireSessionFits(entity, path, session.sessionId);
+      const waitedOn = sessionLog(entity, session.sessionId);
+      const isLast = !vigil.listen([waitedOn]);
+      await forwardTopicDue(parts, path, waitedOn.partition);
+      const { log, policy } = await heldSession(parts, entity, path, session);
+      const messages = await parts.messages.claim(log, {
+        ...policy,
+        mode: options.mode,
+        maxMessages: options.maxMessages,
+        maxBytes: LIMITS.receiveBytes,
+        lockMs: entity.description.lockMs,
+      });
+      if (entity.description.forwardDeadLetteredMessagesTo !== undefined)
+        await sendOn(parts, entity, [log.partition]);
+      if (messages.length > 0 || isLast) return messages;
+      await vigil.pause(parts.messages.changesAt(log, policy));
     }
-    await arrivalOr(options.signal, arrival);
+    return [];
+  } finally {
+    vigil.end();
   }
 }
 

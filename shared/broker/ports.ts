@@ -199,6 +199,11 @@ export interface MessageStore extends TransactionStore {
   leaveToSweep(log: Log): void;
   /** Hands out what can be had now, in order. */
   claim(log: Log, request: ClaimRequest): Promise<readonly ReceivedMessage[]>;
+  /**
+   * When something in a log in which nothing can be had may be had without anybody's doing, as far as
+   * this process knows: a lock runs out, or a scheduled message comes due. Epoch ms.
+   */
+  changesAt(log: Log, policy: LogPolicy): number;
   /** Settles each message whose lock is live; for each a refusal, or nothing once settled. In order. */
   settle(
     log: Log,
@@ -286,9 +291,17 @@ export interface Arrivals {
   wait(logs: readonly Log[], ms: number): Arrival;
 }
 
+/**
+ * Of those who wait on the same logs one is woken for all; the next one hears of it when that one
+ * has got something, or is no longer there to look.
+ */
 export interface Arrival {
-  /** Resolves when something may have come into one of the logs, or the time is over. */
+  /** Resolves when it is time to look, or the time is over. */
   readonly done: Promise<void>;
-  /** Stops listening. */
+  /** Has it be time to look after so long, unless that would be sooner anyway. */
+  within(ms: number): void;
+  /** Whoever was woken has looked, and there was nothing for the others either. */
+  lookedInVain(): void;
+  /** Stops listening; where it was woken already, that is the next one's to look. */
   cancel(): void;
 }

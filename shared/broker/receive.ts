@@ -1,14 +1,15 @@
 import { partitionNumbers } from '../domain/entity.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
 import { logOf } from '../domain/log.ts';
+import { policyOf, type Receivable } from '../domain/log-policy.ts';
 import { findReceivable, requireNotForwarding, requireReceivable } from './addressed.ts';
 import type { ReceivedMessage, ReceiveOptions } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
 import { sendOn } from './forward-pending.ts';
 import { Gathering } from './gather.ts';
-import { arrivalOr } from './give-up.ts';
 import { receiveInSession, requireSessionFits } from './in-session.ts';
 import { settleLapsed } from './settle-lapsed.ts';
+import { Vigil } from './vigil.ts';
 
 /** While a receive waits on a dead-letter queue, the main queue is looked at this often. */
 const LOOK_EVERY_MS = 5000;
@@ -21,21 +22,32 @@ export async function receive(
 ): Promise<readonly ReceivedMessage[]> {
   const { session } = options;
   if (session !== undefined) return await receiveInSession(parts, path, options, session);
-  const deadline = parts.monotonicNow() + options.waitMs;
+  const vigil = new Vigil(parts, options.waitMs, options.signal);
+  try {
+    return await lookAndWait(parts, path, options, vigil);
+  } finally {
+    vigil.end();
+  }
+}
+
+async function lookAndWait(
+  parts: BrokerParts,
+  path: EntityPath,
+  options: ReceiveOptions,
+  vigil: Vigil,
+): Promise<readonly ReceivedMessage[]> {
   const gathering = new Gathering(parts, path, options);
   let lookAgainAt = 0;
-  for (let looks = 0; ; looks++) {
-    if (options.signal?.aborted) return [];
+  for (let looks = 0; !vigil.isGivenUp; looks++) {
     // Asked again after each wait: the entity may have been changed, disabled or deleted meanwhile.
     const entity = await findReceivable(parts, path);
     requireReceivable(entity);
     requireNotForwarding(entity, path.subQueue);
     requireSessionFits(entity, path, undefined);
     const logs = partitionNumbers(entity).map((number) => logOf(entity, path.subQueue, number));
-    const left = parts.arrivals.isClosing ? 0 : deadline - parts.monotonicNow();
-    const arrival = left > 0 ? parts.arrivals.wait(logs, left) : undefined;
+    const isLast = !vigil.listen(logs);
     // Everywhere at first and before going away with nothing; in between some take turns.
-    const breadth = looks === 0 || arrival === undefined ? 'all' : 'some';
+    const breadth = looks === 0 || isLast ? 'all' : 'some';
     let messages = await gathering.look(entity, breadth);
     const isTimeToLook = parts.monotonicNow() >= lookAgainAt;
     if (messages.length === 0 && isTimeToLook) lookAgainAt = parts.monotonicNow() + LOOK_EVERY_MS;
@@ -46,10 +58,16 @@ export async function receive(
     if (entity.description.forwardDeadLetteredMessagesTo !== undefined) {
       await sendOn(parts, entity, gathering.asked);
     }
-    if (messages.length > 0 || arrival === undefined) {
-      arrival?.cancel();
-      return messages;
-    }
-    await arrivalOr(options.signal, arrival);
+    if (messages.length > 0 || isLast) return messages;
+    await vigil.pause(changesAt(parts, entity, path));
   }
+  return [];
+}
+
+/** When a look may find something though nobody did anything. */
+function changesAt(parts: BrokerParts, entity: Receivable, { subQueue }: EntityPath): number {
+  const times = partitionNumbers(entity).map((number) =>
+    parts.messages.changesAt(logOf(entity, subQueue, number), policyOf(entity, subQueue, number)),
+  );
+  return Math.min(...times);
 }

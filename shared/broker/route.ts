@@ -117,7 +117,7 @@ async function arrive(
   }
   const isRefused = ({ message }: Copy) => requiresSession && message.sessionId === undefined;
   const kept = copies.filter((copy) => !isRefused(copy));
-  const refused = copies.filter(isRefused).map((copy) => withReason(copy, SESSION_ID_IS_NULL));
+  const refused = copies.filter(isRefused).map((copy) => dead(copy, SESSION_ID_IS_NULL));
   return [
     ...(kept.length === 0
       ? []
@@ -170,8 +170,8 @@ async function bury(
   if (destination === undefined || copies.length === 0) {
     return deadLettered(logOf(entity, 'deadLetter', partition), copies);
   }
-  const dead = copies.map((copy) => withSource(copy, entity));
-  return await forward(parts, entity, destination, dead, partition);
+  const leaving = copies.map((copy) => withSource(copy, entity));
+  return await forward(parts, entity, destination, leaving, partition);
 }
 
 /** A dead letter that leaves its entity says where it comes from. */
@@ -192,14 +192,15 @@ export async function forward(
   partition: number,
 ): Promise<readonly Delivery[]> {
   const target = await parts.entities.find(parseEntityPath(destination).key);
+  const messages = copies.map(({ message }) => message);
   const obstacle =
-    target === undefined ? notFound(destination) : await obstacleAt(parts, target, copies);
+    target === undefined ? notFound(destination) : await obstacleAt(parts, target, messages);
   const lost: Copy[] = [];
   const onward: Message[] = [];
   for (const copy of copies) {
     const reason = obstacle ?? obstacleFor(copy.message);
     if (reason === undefined) onward.push(sentOn(copy, partition));
-    else lost.push(withReason(copy, reason));
+    else lost.push(dead(copy, reason));
   }
   const arrived = target === undefined ? [] : await enter(parts, target, onward);
   return [...arrived, ...deadLettered(logOf(source, 'transferDeadLetter', partition), lost)];
@@ -236,10 +237,11 @@ function obstacleFor(message: Message): DeadLetterReason | undefined {
   return undefined;
 }
 
-async function obstacleAt(
+/** Why an entity takes none of these messages from another one, if so. */
+export async function obstacleAt(
   parts: BrokerParts,
   target: Entity,
-  copies: readonly Copy[],
+  messages: readonly Message[],
 ): Promise<DeadLetterReason | undefined> {
   if (!isSendable(target)) {
     return {
@@ -249,7 +251,7 @@ async function obstacleAt(
   }
   const { description } = target;
   if (description.kind === 'subscription') return notFound(target.name);
-  const bytes = copies.reduce((sum, { message }) => sum + messageSize(message), 0);
+  const bytes = messages.reduce((sum, message) => sum + messageSize(message), 0);
   const limit = totalMegabytes(description) * MEGABYTE;
   const { isRoom } = await parts.messages.hasRoom(target, { bytes, limit });
   if (isRoom) return undefined;
@@ -266,13 +268,18 @@ function notFound(destination: string): DeadLetterReason {
   };
 }
 
-function withReason({ sequence, message }: Copy, { reason, description }: DeadLetterReason): Copy {
+/** A message that is dead for this reason. */
+export function withReason(message: Message, { reason, description }: DeadLetterReason): Message {
   const properties = {
     ...message.properties,
     DeadLetterReason: text(reason),
     DeadLetterErrorDescription: text(description),
   };
-  return { sequence, message: { ...message, properties } };
+  return { ...message, properties };
+}
+
+function dead({ sequence, message }: Copy, reason: DeadLetterReason): Copy {
+  return { sequence, message: withReason(message, reason) };
 }
 
 function deadLettered(to: Log, copies: readonly Copy[]): readonly Delivery[] {

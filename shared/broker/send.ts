@@ -95,15 +95,25 @@ export async function admit(
   entity: Entity,
   outgoing: readonly OutgoingMessage[],
 ): Promise<Admitted> {
-  const { description } = entity;
   requireSendable(entity);
+  const admitted = asTaken(parts, entity, outgoing);
+  await requireRoom(parts, entity, admitted.settings, admitted.messages);
+  return admitted;
+}
+
+/** Messages as an entity would take them, were it open and had it room for them. */
+export function asTaken(
+  parts: BrokerParts,
+  entity: Entity,
+  outgoing: readonly OutgoingMessage[],
+): Admitted {
+  const { description } = entity;
   if (description.kind === 'subscription') throw notASender();
   if (description.kind === 'queue' && description.requiresSession) requireSessionIds(outgoing);
   requireSendableMessages(outgoing, description);
   const messages = withIdentity(parts.random, outgoing).map((message) =>
     lowerTimeToLive(message, description.defaultTimeToLiveMs),
   );
-  await requireRoom(parts, entity, description, messages);
   const detection = detectionOf(entity, description, outgoing, messages);
   return { messages, settings: description, detection };
 }

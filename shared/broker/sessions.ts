@@ -14,9 +14,9 @@ import { findReceivable, requireReceivable } from './addressed.ts';
 import type { AcceptOptions, ListSessionsOptions, SessionHandle, SessionLock } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
 import { forwardTopicDue } from './forward-pending.ts';
-import { arrivalOr } from './give-up.ts';
 import { requireSessionFits, sessionLog } from './in-session.ts';
 import type { AcceptedSession } from './session-ports.ts';
+import { Vigil } from './vigil.ts';
 
 /** Sessions: their locks, their states, and which there are (semantics §4.6–4.8). */
 
@@ -42,23 +42,22 @@ async function acceptNext(
   waitMs: number,
   signal: AbortSignal | undefined,
 ): Promise<SessionLock | undefined> {
-  const deadline = parts.monotonicNow() + waitMs;
-  for (;;) {
-    if (signal?.aborted) return undefined;
-    // Asked again after each wait: the entity may have been changed, disabled or deleted meanwhile.
-    const entity = await findReceivable(parts, path);
-    requireReceivable(entity);
-    requireSessions(entity, path);
-    const partitions = partitionNumbers(entity);
-    const logs = partitions.map((partition) => logOf(entity, 'main', partition));
-    const left = parts.arrivals.isClosing ? 0 : deadline - parts.monotonicNow();
-    const arrival = left > 0 ? parts.arrivals.wait(logs, left) : undefined;
-    const accepted = await acceptInAny(parts, entity, path);
-    if (accepted !== undefined || arrival === undefined) {
-      arrival?.cancel();
-      return accepted && shown(accepted);
+  const vigil = new Vigil(parts, waitMs, signal);
+  try {
+    while (!vigil.isGivenUp) {
+      // Asked again after each wait: the entity may have been changed, disabled or deleted meanwhile.
+      const entity = await findReceivable(parts, path);
+      requireReceivable(entity);
+      requireSessions(entity, path);
+      const logs = partitionNumbers(entity).map((partition) => logOf(entity, 'main', partition));
+      const isLast = !vigil.listen(logs);
+      const accepted = await acceptInAny(parts, entity, path);
+      if (accepted !== undefined || isLast) return accepted && shown(accepted);
+      await vigil.pause();
     }
-    await arrivalOr(signal, arrival);
+    return undefined;
+  } finally {
+    vigil.end();
   }
 }
 

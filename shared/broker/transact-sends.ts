@@ -12,8 +12,9 @@ import type { OperationOutcome, TransactionOperation } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
 import { type Detection, storeOnce } from './detection.ts';
 import { inOperation } from './in-operation.ts';
-import { route } from './route.ts';
-import { admit, requireSendPath, staysHere } from './send.ts';
+import type { Delivery } from './ports.ts';
+import { obstacleAt, route, withReason } from './route.ts';
+import { admit, asTaken, requireSendPath, staysHere } from './send.ts';
 import type { TransactedSends, TransactionFacts } from './transaction-ports.ts';
 
 /** The entity through which a transaction sends to others. */
@@ -22,6 +23,8 @@ export interface Via {
   readonly entity: TransactedEntity;
   /** The partition in which messages are settled. */
   readonly partition: number;
+  /** Where messages stay that their destination does not take (semantics §6.5). */
+  readonly transferDeadLetters: Log;
 }
 
 /** What a transaction sends to one entity, by however many operations. */
@@ -34,6 +37,8 @@ export interface Sending {
   readonly appended: readonly PlacedMessage[];
   /** What goes on from it at once. */
   readonly routed: readonly Message[];
+  /** What it does not take: it stays with the entity that it is sent via. */
+  readonly stuck: readonly Message[];
   /** How the entity knows messages again, if it does. */
   readonly detection: Detection | undefined;
 }
@@ -64,7 +69,18 @@ export async function prepareSends(
   const partitions = choosePartitions(destinations, via);
   const viaKey = via?.key ?? operations[0]?.path.key;
   return await Promise.all(
-    destinations.map(async ({ entity, batches }, i) => {
+    destinations.map(async (destination, i) => {
+      const { entity, batches } = destination;
+      const sending = {
+        entity,
+        place: batches[0]?.place ?? 0,
+        log: logOf(entity, 'main', partitions[i] ?? 0),
+      };
+      const isVia = entity.key === viaKey;
+      if (via !== undefined && !isVia) {
+        const stuck = await stuckBefore(parts, destination);
+        if (stuck !== undefined) return { ...sending, ...NOTHING, stuck };
+      }
       const admitted = await Promise.all(
         batches.map(({ place, messages }) =>
           inOperation(place, async () => {
@@ -73,20 +89,40 @@ export async function prepareSends(
           }),
         ),
       );
-      const isVia = entity.key === viaKey;
       const { all, detection } = onceEach(admitted.flat(), isVia ? (message) => message : sentVia);
       const staysIn = ({ message: { scheduledEnqueueAt = 0 } }: PlacedMessage) =>
         staysHere(entity) || scheduledEnqueueAt > now;
       return {
-        entity,
-        place: batches[0]?.place ?? 0,
-        log: logOf(entity, 'main', partitions[i] ?? 0),
+        ...sending,
         appended: all.filter(staysIn),
         routed: all.filter((one) => !staysIn(one)).map(({ message }) => message),
+        stuck: [],
         detection,
       };
     }),
   );
+}
+
+/** What a destination gets that takes nothing. */
+const NOTHING = { appended: [], routed: [], detection: undefined } as const;
+
+/**
+ * What waits before a destination that is closed or full, with the reason. Nobody would have been told
+ * by a transfer that begins after the transaction; what the destination would never take is refused
+ * all the same.
+ */
+async function stuckBefore(
+  parts: BrokerParts,
+  { entity, batches }: Destination,
+): Promise<readonly Message[] | undefined> {
+  const taken = await Promise.all(
+    batches.map(({ place, messages }) =>
+      inOperation(place, async () => asTaken(parts, entity, messages).messages),
+    ),
+  );
+  const messages = taken.flat();
+  const obstacle = await obstacleAt(parts, entity, messages);
+  return obstacle && messages.map((message) => withReason(sentVia(message), obstacle));
 }
 
 /** Leaves out what the transaction itself repeats, where the entity knows messages again. */
@@ -204,6 +240,7 @@ function shapeOf(entity: Entity): TransactedEntity {
 export async function takeSends(
   parts: BrokerParts,
   sendings: readonly Sending[],
+  via: Via | undefined,
 ): Promise<TransactedSends> {
   const deliveries = await Promise.all(
     sendings
@@ -217,8 +254,22 @@ export async function takeSends(
       log,
       messages: appended.map(({ message }) => message),
     })),
-    deliveries: deliveries.flat(),
+    deliveries: [...deliveries.flat(), ...(await leaveStuck(parts, sendings, via))],
   };
+}
+
+/** What could not be transferred stays in the transfer dead-letter queue of the entity it was sent via. */
+async function leaveStuck(
+  parts: BrokerParts,
+  sendings: readonly Sending[],
+  via: Via | undefined,
+): Promise<readonly Delivery[]> {
+  const messages = sendings.flatMap(({ stuck }) => stuck);
+  if (via === undefined || messages.length === 0) return [];
+  const to = via.transferDeadLetters;
+  const first = await parts.messages.takeNumbers(to, messages, messages.length);
+  const copies = messages.map((message, i) => ({ sequence: first + BigInt(i), message }));
+  return [{ to, copies }];
 }
 
 function storedIn(sendings: readonly Sending[]): readonly Sending[] {

@@ -67,12 +67,13 @@ async function carryOut(
 ): Promise<readonly OperationOutcome[]> {
   const now = parts.clock.now();
   const settling = await findSettling(parts, operations);
-  const sendings = await prepareSends(parts, operations, viaOf(settling), now);
+  const via = viaOf(settling);
+  const sendings = await prepareSends(parts, operations, via, now);
   const outcomes = await withoutDuplicates(parts, sendings, (fresh, guards) =>
     parts.messages.transact({
       now,
       settling,
-      sends: () => takeSends(parts, fresh),
+      sends: () => takeSends(parts, fresh, via),
       guards,
       identity,
       outcomes: (facts) => outcomesOf(operations, fresh, facts),
@@ -210,10 +211,12 @@ function requireDifferent(settlements: readonly TransactedSettlement[]): void {
 function viaOf(settling: Settling | undefined): Via | undefined {
   if (settling === undefined) return undefined;
   const { entity, path, log } = settling;
+  const { partition } = log;
   return {
     key: path.subscription?.topic.toLowerCase() ?? path.key,
     entity: { name: entity.name, partitions: partitionsOf(entity), requiresSession: false },
-    partition: log.partition,
+    partition,
+    transferDeadLetters: logOf(entity, 'transferDeadLetter', partition),
   };
 }
 

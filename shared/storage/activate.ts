@@ -15,6 +15,7 @@ import { raiseNextDue, readHead, takeNumbers } from './head.ts';
 import { dueSortKey, logKey } from './keys.ts';
 import { inARow, type PackedBlock, packBlocks } from './pack-blocks.ts';
 import { deletePayload, loadMessages, putPayload } from './payloads.ts';
+import { carryOut, putsOf } from './plan.ts';
 import { announceWaiting, listingItems } from './sessions/listings.ts';
 import type { StoreContext } from './store-context.ts';
 
@@ -175,24 +176,27 @@ async function activateTogether(
     return { to, arrival };
   });
   const logs = arrivals.map(({ to }) => to);
-  const outcome = await table.transact([
-    ...blocks.map((block) => removalOf(context, log, block, [...block.slots.keys()])),
-    ...arrivals.map(({ to, arrival }) => ({
-      Put: { TableName: table.name, Item: toBlockItem(to, arrival) },
-    })),
-    ...listingItems(context, logs, now).map((Item) => ({ Put: { TableName: table.name, Item } })),
-  ]);
-  if (outcome.done) {
-    for (const { to, arrival } of arrivals) announce(context, to, arrival);
-    announceWaiting(context, logs);
-    return true;
-  }
-  // Unless an earlier try of this very transaction was carried out after all.
-  for (const { reference, parts } of outcome.isRepeated ? [] : pieces) {
-    const place = { reference, parts: parts.length, offset: 0, bytes: 0 };
-    context.background(() => deletePayload(table, log, place));
-  }
-  return false;
+  const outcome = await carryOut(table, {
+    items: [
+      ...blocks.map((block) => removalOf(context, log, block, slotsOf(block))),
+      ...putsOf(table, [
+        ...arrivals.map(({ to, arrival }) => toBlockItem(to, arrival)),
+        ...listingItems(context, logs, now),
+      ]),
+    ],
+    announce: () => {
+      for (const { to, arrival } of arrivals) announce(context, to, arrival);
+      announceWaiting(context, logs);
+    },
+    done: () => {},
+    refused: () => {
+      for (const { reference, parts } of pieces) {
+        const place = { reference, parts: parts.length, offset: 0, bytes: 0 };
+        context.background(() => deletePayload(table, log, place));
+      }
+    },
+  });
+  return outcome.done;
 }
 
 /**

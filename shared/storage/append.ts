@@ -40,8 +40,11 @@ export async function append(
     requireFit: (pieces) => requireOneTransaction(pieces + (guard === undefined ? 0 : 1)),
   });
   const first = sequenceNumberOf(log.partition, plan.first);
-  await transactUnder(context.table, guard, first, plan.items);
-  plan.done();
+  try {
+    await transactUnder(context.table, guard, first, plan.items);
+  } finally {
+    plan.announce();
+  }
   await plan.noteDueAgain();
   await plan.enlist();
   return plan.numbers;
@@ -119,10 +122,8 @@ export async function planAppend(
     noteDueAgain: async () => {
       if (dueAt !== undefined) await noteDue(context, log, dueAt);
     },
-    enlist: async () => {
-      if (sessions.length > 0) await enlist(context, sessions, before);
-    },
-    done: () => {
+    enlist: () => enlist(context, sessions, before),
+    announce: () => {
       const told = new Set<Log>();
       for (const { to, block } of placed) {
         // Another sender may have overtaken this one; its block may be remembered as the end.
@@ -130,6 +131,7 @@ export async function planAppend(
         told.add(to);
       }
     },
+    done: () => {},
     refused: () => {
       for (const { payload } of packed) {
         context.background(() => deletePayload(table, log, payload));

@@ -23,7 +23,7 @@ export function announce(
 
 /** Tells receivers of this process that something in a log can be had again. */
 export function announceReturn(context: StoreContext, log: Log): void {
-  context.fronts.forget(logName(log));
+  context.fronts.noteReturn(logName(log));
   context.signal(logName(log));
 }
 

@@ -133,11 +133,16 @@ async function onMessage(
     );
     const found = places.find((place) => place !== undefined);
     if (found === undefined) return false;
-    if (await change(found)) {
-      announceReturn(context, log);
-      await enlist(context, [log]);
-      return true;
+    let isRefused = false;
+    try {
+      isRefused = !(await change(found));
+    } finally {
+      // Also where nothing was heard of the change.
+      if (!isRefused) announceReturn(context, log);
     }
+    if (isRefused) continue;
+    await enlist(context, [log]);
+    return true;
   }
   return false;
 }

@@ -44,10 +44,7 @@ export async function claim(
     got = claims.messages.length;
     await tidyBehind(receive, found.leftovers, got > 0);
     const left = [...claims.lost, ...passedOver(found.targets, allowed)];
-    if (left.length > 0) {
-      context.fronts.forget(logName(log));
-      found.remember(left);
-    }
+    context.fronts.reopen(logName(log), left);
     return claims.messages;
   } catch (error) {
     context.fronts.forget(logName(log));
@@ -83,10 +80,12 @@ async function find(
     return await scan(context, log, request, now);
   }
   // Mostly nothing is due: do not wait to hear it.
-  const [activation, found] = await Promise.all([
+  const [activation, scanned] = await Promise.all([
     outcomeOf(activateDue(context, whole, now)),
-    scan(context, log, request, now),
+    outcomeOf(scan(context, log, request, now)),
   ]);
+  if ('error' in scanned) throw scanned.error;
+  const { value: found } = scanned;
   if ('error' in activation) {
     // What the scan chose must not stay reserved, nor be passed over.
     for (const target of found.targets) target.release();

@@ -14,8 +14,9 @@ import {
   UpdateCommand,
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
-import { CONFLICT_TRIES_MAX, hasConflict, type ItemKey, pauseBeforeRetry } from './dynamo.ts';
+import type { ItemKey } from './dynamo.ts';
 import { toBrokerError } from './failures.ts';
+import { CONFLICT_TRIES_MAX, isPassing, pauseBeforeRetry } from './retries.ts';
 import type { UnitMeter } from './unit-meter.ts';
 
 /** An item as plain values. */
@@ -186,7 +187,7 @@ export class DocumentTable {
           reason.Code === 'ConditionalCheckFailed' ? [position] : [],
         );
         if (refused.length > 0) return refused;
-        if (!hasConflict(error)) throw toBrokerError(error);
+        if (!isPassing(error)) throw toBrokerError(error);
       }
     }
   }

@@ -31,6 +31,8 @@ interface Known {
   readonly nextDueAt: number | undefined;
   /** Monotonic ms. */
   readonly readAt: number;
+  /** Monotonic ms at which it was heard. */
+  readonly notedAt: number;
 }
 
 const LOGS_MAX = 10_000;
@@ -40,6 +42,7 @@ export class DueTimes {
   readonly #known = new Map<string, Known>();
   readonly #maxAgeMs: number;
   readonly #monotonicNow: () => number;
+  #forgottenAt = Number.NEGATIVE_INFINITY;
 
   /** `maxAgeMs`: what another process schedules is seen this much late at most. */
   constructor(maxAgeMs: number, monotonicNow: () => number) {
@@ -56,21 +59,54 @@ export class DueTimes {
     return known.nextDueAt !== undefined && known.nextDueAt <= now;
   }
 
-  /** `readAt` = monotonic ms before the reading. */
+  /** When the next message comes due, as far as this process knows. */
+  nextDueAt(log: Log): number | undefined {
+    return this.#known.get(logKey(log))?.nextDueAt;
+  }
+
+  /**
+   * `readAt` = monotonic ms before the reading. Of two that went on at once nobody knows which saw more:
+   * the earlier time holds, which costs a look at worst.
+   */
   note(log: string, nextDueAt: number | undefined, readAt: number): void {
-    if (this.#known.size >= LOGS_MAX) this.#known.clear();
-    this.#known.set(log, { nextDueAt, readAt });
+    // Who read before that may know less than what was forgotten.
+    if (readAt <= this.#forgottenAt) return;
+    const notedAt = this.#monotonicNow();
+    const other = this.#known.get(log);
+    const isAlone = other === undefined || other.notedAt < readAt;
+    if (this.#known.size >= LOGS_MAX) this.#forgetAll();
+    this.#known.set(
+      log,
+      isAlone
+        ? { nextDueAt, readAt, notedAt }
+        : {
+            nextDueAt: earlier(nextDueAt, other.nextDueAt),
+            readAt: Math.min(readAt, other.readAt),
+            notedAt,
+          },
+    );
   }
 
   /** Forgets what is known of a log, so that it is read anew. */
   forget(log: Log): void {
     this.#known.delete(logKey(log));
+    this.#forgottenAt = this.#monotonicNow();
+  }
+
+  #forgetAll(): void {
+    this.#known.clear();
+    this.#forgottenAt = this.#monotonicNow();
   }
 
   /** Milliseconds for `note`. */
   monotonicNow(): number {
     return this.#monotonicNow();
   }
+}
+
+function earlier(a: number | undefined, b: number | undefined): number | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return Math.min(a, b);
 }
 
 /** Makes it known, here, to other processes and to the sweep, that a message comes due. */

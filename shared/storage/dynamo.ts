@@ -20,7 +20,8 @@ import {
   type WriteRequest,
 } from '@aws-sdk/client-dynamodb';
 import { chunks } from './chunks.ts';
-import { toBrokerError } from './failures.ts';
+import { toBrokerError, unknownOutcome } from './failures.ts';
+import { CONFLICT_TRIES_MAX, isPassing, pauseBeforeRetry, wasRepeated } from './retries.ts';
 import type { UnitMeter } from './unit-meter.ts';
 
 export type Item = Record<string, AttributeValue>;
@@ -59,7 +60,6 @@ export const TRANSACTION_ITEMS_MAX = 100;
 
 const BATCH_GET_MAX = 100;
 const BATCH_WRITE_MAX = 25;
-export const CONFLICT_TRIES_MAX = 8;
 const UNPROCESSED_TRIES_MAX = 8;
 
 /** The marshalled form of a key. */
@@ -198,14 +198,15 @@ export class Table {
       ConsumedCapacity?: ConsumedCapacity | undefined;
     }>,
   ): Promise<Written> {
+    let isRepeated = false;
     for (let tries = 0; ; tries++) {
       await pauseBeforeRetry(tries, CONFLICT_TRIES_MAX);
       try {
         const answer = await this.#run('write', send);
         return { done: true, item: answer.Attributes };
       } catch (error) {
+        isRepeated ||= wasRepeated(error);
         if (error instanceof ConditionalCheckFailedException) {
-          const isRepeated = (error.$metadata.attempts ?? 1) > 1;
           return { done: false, old: error.Item, isRepeated };
         }
         // A transaction holds the item for a moment; nothing was decided.
@@ -233,10 +234,12 @@ export class Table {
         return { done: true };
       } catch (error) {
         if (!(error instanceof TransactionCanceledException)) throw error;
+        const isRepeated = wasRepeated(error);
         const refused = refusedItems(error);
-        const isRepeated = (error.$metadata.attempts ?? 1) > 1;
         if (refused.size > 0) return { done: false, refused, isRepeated };
-        if (!hasConflict(error)) throw toBrokerError(error);
+        if (!isPassing(error)) throw toBrokerError(error);
+        // To the database the next try is another transaction: it could undo what was done since.
+        if (isRepeated) throw unknownOutcome(error);
       }
     }
   }
@@ -278,18 +281,4 @@ function refusedItems(error: TransactionCanceledException): Map<number, Item | u
     if (reason.Code === 'ConditionalCheckFailed') refused.set(position, reason.Item);
   }
   return refused;
-}
-
-export function hasConflict(error: TransactionCanceledException): boolean {
-  return (error.CancellationReasons ?? []).some((reason) => reason.Code === 'TransactionConflict');
-}
-
-/** Nothing before the first try; then a few ms, doubling, with jitter, up to `triesMax` tries. */
-export async function pauseBeforeRetry(tries: number, triesMax: number): Promise<void> {
-  if (tries === 0) return;
-  if (tries >= triesMax) {
-    throw toBrokerError(new Error('Another operation holds the item; tries are used up.'));
-  }
-  const ms = Math.random() * 5 * 2 ** tries;
-  await new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -16,8 +16,28 @@ export function fromDocument(document: Document): Entity {
   return entity as unknown as Entity;
 }
 
+/** An entity that is about to be created; a subscription has a topic. */
+export function newEntity({
+  topic,
+  now,
+  ...given
+}: Pick<Entity, 'id' | 'key' | 'name' | 'description'> & {
+  readonly topic: Entity | undefined;
+  readonly now: number;
+}): Entity {
+  return {
+    ...given,
+    ...(topic === undefined ? {} : { parentId: topic.id }),
+    epoch: 1,
+    generations: { main: 0, deadLetter: 0, transferDeadLetter: 0 },
+    createdAt: now,
+    updatedAt: now,
+    ...partitionsOfNew(given.description, topic),
+  };
+}
+
 /** How many partitions a new entity gets: a subscription as many as its topic. */
-export function partitionsOfNew(
+function partitionsOfNew(
   description: EntityDescription,
   topic: Entity | undefined,
 ): Pick<Entity, 'partitions'> {

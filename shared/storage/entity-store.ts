@@ -4,9 +4,9 @@ import type { RandomSource } from '../domain/clock.ts';
 import type { EntityDescription } from '../domain/descriptions.ts';
 import { type Entity, partitionsOf } from '../domain/entity.ts';
 import type { SubQueue } from '../domain/entity-path.ts';
-import type { Document, DocumentTable, DocumentWrite } from './documents.ts';
+import type { Document, DocumentTable, DocumentWrite, RefusedWrites } from './documents.ts';
 import type { ItemKey } from './dynamo.ts';
-import { fromDocument, headKeys, partitionsOfNew } from './entity-document.ts';
+import { fromDocument, headKeys, newEntity } from './entity-document.ts';
 import {
   splitSubscriptionKey,
   subscriptionsOf,
@@ -25,7 +25,7 @@ export interface EntityStoreSettings {
   readonly cache: TimedCache<Entity>;
   /** Forgets what is known of the subscriptions of a topic, by its key. */
   readonly forgetSubscriptions: (topic: string) => void;
-  /** Waits until no process can hold an older entity; at once where this is the only process. */
+  /** Until no process can hold an older entity; at once where this is the only process. */
   readonly outlastCaches: () => Promise<void>;
 }
 
@@ -81,19 +81,9 @@ export class DynamoEntityStore implements EntityStore {
     const { table, random } = this.#settings;
     const place = await this.#placeOf(key, false);
     if (place === undefined) throw entityNotFound(splitSubscriptionKey(key)?.topic ?? key);
-    const entity: Entity = {
-      id: Buffer.from(random.bytes(ID_BYTES)).toString('base64url'),
-      ...(place.topic === undefined ? {} : { parentId: place.topic.id }),
-      key,
-      name,
-      epoch: 1,
-      generations: { main: 0, deadLetter: 0, transferDeadLetter: 0 },
-      createdAt: now,
-      updatedAt: now,
-      ...partitionsOfNew(description, place.topic),
-      description,
-    };
-    const refused = await table.transact([
+    const id = Buffer.from(random.bytes(ID_BYTES)).toString('base64url');
+    const entity = newEntity({ id, key, name, description, now, topic: place.topic });
+    const written = table.transact([
       {
         Put: {
           TableName: table.name,
@@ -105,10 +95,12 @@ export class DynamoEntityStore implements EntityStore {
       ...this.#topicMustExist(place.topic),
       ...more(entity),
     ]);
-    if (refused.length > 0) throw await this.#whyNotCreated(key);
-    this.forget(key);
     // Senders must know of a new subscription before its creation is answered.
-    if (place.topic !== undefined) await this.#settings.outlastCaches();
+    const refused =
+      place.topic === undefined
+        ? await written.finally(() => this.forget(key))
+        : await this.madeKnown(key, written);
+    if (refused.length > 0) throw await this.#whyNotCreated(key);
     return entity;
   }
 
@@ -186,10 +178,8 @@ export class DynamoEntityStore implements EntityStore {
       },
       ...more,
     ]);
-    // Also where the answer is lost: what was known before may be old now.
-    const refused = await written.finally(() => this.forget(entity.key));
+    const refused = await this.madeKnown(entity.key, written);
     if (refused.length > 0) throw await this.#whyNotReplaced(entity);
-    await this.#settings.outlastCaches();
     return changed;
   }
 
@@ -287,10 +277,20 @@ export class DynamoEntityStore implements EntityStore {
     return table.all(subscriptionsOf(namespace, topic.id));
   }
 
-  /** Makes a change of a subscription's rules known to all senders. */
-  async rulesChanged(subscription: Entity): Promise<void> {
-    this.forget(subscription.key);
-    await this.#settings.outlastCaches();
+  /**
+   * Outlasts what is remembered of an entity, or of a subscription's rules, unless their change was refused.
+   * Also where nothing was heard of it: who asks again, and hears that it is done, counts on it.
+   */
+  async madeKnown(key: string, written: Promise<RefusedWrites>): Promise<RefusedWrites> {
+    let isRefused = false;
+    try {
+      const refused = await written;
+      isRefused = refused.length > 0;
+      return refused;
+    } finally {
+      this.forget(key);
+      if (!isRefused) await this.#settings.outlastCaches();
+    }
   }
 
   forget(key: string): void {

@@ -3,11 +3,14 @@ import type { LockRules } from '../domain/slot.ts';
 /**
  * What this process remembers of the front of a log: "nothing can be had before here until then",
  * so that receivers do not pay for what lies in front of the message they can have (design §3,
- * rule 10). A hint only. It is dropped at once when this process puts something back in front. What
+ * rule 10). A hint only. It is dropped at once when this process puts something back in front, and
+ * what comes in front while a log is being read is not closed behind that reading. What
  * other processes do there is found by looking again, piece by piece, once the memory is a second or
  * two old, and by the whole walk that a receive then makes before it goes away with nothing.
  */
 export interface FrontMemory {
+  /** Of this memory, however often it is moved on. */
+  readonly id: number;
   /** Sort key from which blocks are worth reading. */
   readonly from: string;
   /** For whom it holds: the epoch of the entity and, where there is one, the holder of the session. */
@@ -32,12 +35,26 @@ export type Closed = Pick<FrontMemory, 'from' | 'until' | 'holds'>;
 const FRESH_MS = 1500;
 const LOGS_MAX = 10_000;
 
+/** A scan under way. */
+export interface ScanWatch {
+  /** How many others are at the same log. */
+  readonly others: number;
+  /** The lowest sort key at which something came free, or in, since the scan began. */
+  readonly openedAt: string | undefined;
+  /** To be called when the scan has remembered what it saw. */
+  end(): void;
+}
+
+/** Comes before all sort keys. */
+const ANYWHERE = '';
+
 /** The memories of all logs of a process, and the slots it is about to claim. */
 export class Fronts {
   readonly #memories = new Map<string, FrontMemory>();
   readonly #reserved = new Map<string, Map<string, Set<number>>>();
-  readonly #scans = new Map<string, number>();
+  readonly #scans = new Map<string, Set<{ openedAt: string | undefined }>>();
   readonly #monotonicNow: () => number;
+  #lastId = 0;
 
   constructor(monotonicNow: () => number) {
     this.#monotonicNow = monotonicNow;
@@ -60,13 +77,17 @@ export class Fronts {
   /** Remembers after a complete look from the first block on. */
   remember(log: string, { from, until, holds }: Closed): void {
     if (this.#memories.size >= LOGS_MAX) this.#memories.clear();
-    this.#memories.set(log, { from, until, holds, lookedAt: this.#monotonicNow() });
+    const lookedAt = this.#monotonicNow();
+    this.#memories.set(log, { id: ++this.#lastId, from, until, holds, lookedAt });
   }
 
-  /** Moves an existing memory on; its age stays, since what lies before was not looked at again. */
+  /**
+   * Moves the memory on from which a look began; its age stays, since what lies before was not looked at
+   * again. Nothing where the front has been opened, or is remembered anew, since then.
+   */
   advance(log: string, memory: FrontMemory, { from, until }: Closed): void {
     const current = this.#memories.get(log);
-    if (current === undefined || current.lookedAt !== memory.lookedAt) return;
+    if (current?.id !== memory.id || current.from < memory.from) return;
     this.#memories.set(log, {
       ...current,
       from: from > current.from ? from : current.from,
@@ -74,10 +95,18 @@ export class Fronts {
     });
   }
 
-  /** Notes how far the renewed look has come; `undefined` = it has come to the end. */
-  noteLook(log: string, cursor: string | undefined): void {
+  /** Takes back what was closed too soon: of blocks with these sort keys less was got than chosen. */
+  reopen(log: string, sortKeys: readonly string[]): void {
     const memory = this.#memories.get(log);
-    if (memory === undefined) return;
+    const [lowest] = [...sortKeys].sort();
+    if (memory === undefined || lowest === undefined || lowest >= memory.from) return;
+    this.#memories.set(log, { ...memory, from: lowest });
+  }
+
+  /** Notes how far the renewed look has come; `undefined` = it has come to the end. */
+  noteLook(log: string, { id }: FrontMemory, cursor: string | undefined): void {
+    const memory = this.#memories.get(log);
+    if (memory?.id !== id) return;
     const { cursor: _, ...rest } = memory;
     this.#memories.set(
       log,
@@ -85,15 +114,23 @@ export class Fronts {
     );
   }
 
-  /** Drops the memory: something came back in front, or landed late. */
+  /** Drops the memory: nothing is known of the front any more. */
   forget(log: string): void {
     this.#memories.delete(log);
   }
 
-  /** Drops the memory if it would hide a block with this sort key. */
+  /** Drops the memory: something came free, wherever that is. */
+  noteReturn(log: string): void {
+    this.noteBlock(log, ANYWHERE);
+  }
+
+  /** Drops the memory if it would hide a block with this sort key, which came in or came free. */
   noteBlock(log: string, sortKey: string): void {
     const memory = this.#memories.get(log);
     if (memory !== undefined && sortKey < memory.from) this.#memories.delete(log);
+    for (const scan of this.#scans.get(log) ?? []) {
+      if (scan.openedAt === undefined || sortKey < scan.openedAt) scan.openedAt = sortKey;
+    }
   }
 
   /** Slots of a block that a receive of this process is claiming just now. */
@@ -101,16 +138,22 @@ export class Fronts {
     return this.#reserved.get(log)?.get(sortKey);
   }
 
-  /** Notes that a receive begins to choose from a log; tells how many others are at it. */
-  beginScan(log: string): { readonly others: number; readonly end: () => void } {
-    const others = this.#scans.get(log) ?? 0;
-    this.#scans.set(log, others + 1);
-    const end = () => {
-      const left = (this.#scans.get(log) ?? 1) - 1;
-      if (left === 0) this.#scans.delete(log);
-      else this.#scans.set(log, left);
+  /** Notes that a receive begins to choose from a log. */
+  beginScan(log: string): ScanWatch {
+    const scans = getOrAdd(this.#scans, log, () => new Set());
+    const others = scans.size;
+    const scan: { openedAt: string | undefined } = { openedAt: undefined };
+    scans.add(scan);
+    return {
+      others,
+      get openedAt() {
+        return scan.openedAt;
+      },
+      end: () => {
+        scans.delete(scan);
+        if (scans.size === 0) this.#scans.delete(log);
+      },
     };
-    return { others, end };
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { Put, TransactWriteItem } from '@aws-sdk/client-dynamodb';
-import type { Table } from './dynamo.ts';
+import type { Table, Transacted } from './dynamo.ts';
 import { writeTogether } from './plan.ts';
 
 /**
@@ -23,19 +23,15 @@ export class GuardRefused extends Error {
   }
 }
 
-/**
- * Writes in one transaction, under a guard if there is one. False = some other condition did not hold.
- * Throws GuardRefused.
- */
+/** Writes in one transaction, under a guard if there is one. Throws GuardRefused. */
 export async function transactUnder(
   table: Table,
   guard: Guard | undefined,
   first: bigint | undefined,
   writes: readonly TransactWriteItem[],
-): Promise<boolean> {
-  if (guard === undefined) return (await writeTogether(table, writes)).done;
+): Promise<Transacted> {
+  if (guard === undefined) return await writeTogether(table, writes);
   const outcome = await table.transact([{ Put: guard(first) }, ...writes]);
-  if (outcome.done) return true;
-  if (!outcome.refused.has(0)) return false;
-  throw new GuardRefused(guard);
+  if (!outcome.done && outcome.refused.has(0)) throw new GuardRefused(guard);
+  return outcome;
 }

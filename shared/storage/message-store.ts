@@ -17,7 +17,7 @@ import type { BlockRules } from '../domain/block.ts';
 import type { BrokerError } from '../domain/broker-error.ts';
 import type { Entity } from '../domain/entity.ts';
 import type { LockToken } from '../domain/lock-token.ts';
-import type { Log } from '../domain/log.ts';
+import { type Log, withoutSession } from '../domain/log.ts';
 import type { LogPolicy } from '../domain/log-policy.ts';
 import type { Message } from '../domain/message.ts';
 import { activateDue, forwardDue } from './activate.ts';
@@ -28,8 +28,10 @@ import { claim } from './claim.ts';
 import { receiveDeferred } from './deferred.ts';
 import { beforeStoring } from './failures.ts';
 import { forwardAll } from './forward-all.ts';
+import { holdsOf } from './front-memory.ts';
 import type { Guard } from './guard.ts';
 import { takeNumbers } from './head.ts';
+import { logName } from './keys.ts';
 import { hasRoom } from './measure-size.ts';
 import { sizeOf } from './pack-blocks.ts';
 import { peek } from './peek.ts';
@@ -100,6 +102,13 @@ export class DynamoMessageStore implements MessageStore {
 
   claim(log: Log, request: ClaimRequest) {
     return claim(this.#context, log, request);
+  }
+
+  changesAt(log: Log, { rules }: LogPolicy) {
+    const { fronts, dueTimes, clock } = this.#context;
+    const closed = fronts.recall(logName(log), clock.now(), holdsOf(rules));
+    const dueAt = log.subQueue === 'main' ? dueTimes.nextDueAt(withoutSession(log)) : undefined;
+    return Math.min(closed?.until ?? Number.POSITIVE_INFINITY, dueAt ?? Number.POSITIVE_INFINITY);
   }
 
   settle(log: Log, settlements: readonly TokenSettlement[], policy: LogPolicy) {

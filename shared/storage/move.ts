@@ -101,8 +101,10 @@ export async function planMove(
   const arrived = arrivals.map((one) => toBlockItem(one.to, one.arrived));
   return {
     items: [source, ...putsOf(table, arrived)],
-    done: () => {
+    announce: () => {
       for (const one of arrivals) announce(context, one.to, one.arrived);
+    },
+    done: () => {
       if (isWhole && !mayTakePayload)
         context.background(() => deletePayload(table, log, block.payload));
     },

@@ -13,6 +13,11 @@ import {
  */
 export interface Plan {
   readonly items: readonly TransactWriteItem[];
+  /**
+   * Tells receivers what comes with the writes. Also where nothing was heard of them: what they brought
+   * must not stay behind what is remembered of a front.
+   */
+  readonly announce: () => void;
   /** What follows once the writes are in. */
   readonly done: () => void;
   /** What is to be cleared away once it is certain that they never will be. */
@@ -21,10 +26,26 @@ export interface Plan {
 
 /** Carries out a plan, alone. */
 export async function carryOut(table: Table, plan: Plan): Promise<Transacted> {
-  const outcome = await writeTogether(table, plan.items);
+  const outcome = await writePlanned(table, [plan], plan.items);
   if (outcome.done) plan.done();
   else if (!outcome.isRepeated) plan.refused();
   return outcome;
+}
+
+/** Writes what plans are about, all or none, and announces it unless it certainly was refused. */
+export async function writePlanned(
+  table: Table,
+  plans: readonly Plan[],
+  items: readonly TransactWriteItem[],
+): Promise<Transacted> {
+  let isRefused = false;
+  try {
+    const outcome = await writeTogether(table, items);
+    isRefused = !outcome.done && !outcome.isRepeated;
+    return outcome;
+  } finally {
+    for (const plan of isRefused ? [] : plans) plan.announce();
+  }
 }
 
 /** Writes items, all or none. A single one needs no transaction, which costs twice as much. */

@@ -38,16 +38,26 @@ export async function publish(
   const listings = listingItems(context, logs, context.clock.now());
   const guard = note as Guard | undefined;
   const conditions = instead.length + (guard === undefined ? 0 : 1);
-  if (items.length === 1 && conditions === 0) {
-    await writeTogether(table, putsOf(table, items));
-    await enlist(context, logs);
-  } else if (fitsTransaction(items.length + conditions + listings.length)) {
-    const writes = [...instead, ...putsOf(table, [...items, ...listings])];
-    if (!(await transactUnder(table, guard, undefined, writes))) throw superseded();
-  } else {
-    await publishInSteps(context, owner, [...items, ...listings], { instead, guard });
+  const write = async (): Promise<boolean> => {
+    if (items.length === 1 && conditions === 0) {
+      await writeTogether(table, putsOf(table, items));
+      await enlist(context, logs);
+      return true;
+    }
+    if (fitsTransaction(items.length + conditions + listings.length)) {
+      const writes = [...instead, ...putsOf(table, [...items, ...listings])];
+      return (await transactUnder(table, guard, undefined, writes)).done;
+    }
+    return await publishInSteps(context, owner, [...items, ...listings], { instead, guard });
+  };
+  let isSuperseded = false;
+  try {
+    isSuperseded = !(await write());
+  } finally {
+    // Also what nothing was heard of may have come.
+    if (!isSuperseded) announce(context, placed);
   }
-  announce(context, placed);
+  if (isSuperseded) throw superseded();
   if (place !== undefined) letGo(context, place);
 }
 
@@ -65,7 +75,8 @@ export async function planDeliveries(
       ...placed.map(({ to, block }) => toBlockItem(to, block)),
       ...listingItems(context, logs, context.clock.now()),
     ]),
-    done: () => announce(context, placed),
+    announce: () => announce(context, placed),
+    done: () => {},
     refused: () => {
       for (const { to, block } of placed) {
         context.background(() => deletePayload(table, to, block.payload));
@@ -91,12 +102,13 @@ const STEP_ITEMS = TRANSACTION_ITEMS_MAX - 1;
 /** A send that is still at it is left alone for so long. */
 const PATIENCE_MS = 60_000;
 
+/** False = what it was to replace has gone elsewhere meanwhile. */
 async function publishInSteps(
   context: StoreContext,
   owner: Log,
   items: readonly Item[],
   conditions: { readonly instead: readonly TransactWriteItem[]; readonly guard: Guard | undefined },
-): Promise<void> {
+): Promise<boolean> {
   const now = context.clock.now();
   const name = Buffer.from(context.random.bytes(9)).toString('base64url');
   const packed = brotliCompressSync(pack(items));
@@ -118,11 +130,16 @@ async function publishInSteps(
   const progress: Item = { ...keyItem(progressKey(plan)), g: { N: '0' } };
   const { instead, guard } = conditions;
   const writes = [...instead, ...putsOf(context.table, [progress])];
-  if (!(await transactUnder(context.table, guard, undefined, writes))) {
-    await context.table.delete(keyOfPlan(plan));
-    throw superseded();
-  }
-  await carryOut(context, plan, 0);
+  const outcome = await transactUnder(context.table, guard, undefined, writes);
+  // Where an earlier try of the same write may have been carried out, its progress tells.
+  const isBegun = outcome.done || (outcome.isRepeated && (await hasProgress(context, plan)));
+  if (isBegun) await carryOut(context, plan, 0);
+  else await context.table.delete(keyOfPlan(plan));
+  return isBegun;
+}
+
+async function hasProgress({ table }: StoreContext, plan: Item): Promise<boolean> {
+  return (await table.get(progressKey(plan), { consistent: true })) !== undefined;
 }
 
 function keyOfPlan(plan: Item): ItemKey {
@@ -174,15 +191,7 @@ export async function resumePublications(
   owner: Log,
   until = context.clock.now() - PATIENCE_MS,
 ): Promise<void> {
-  const { items } = await context.table.query({
-    KeyConditionExpression: 'pk = :log AND sk BETWEEN :from AND :to',
-    ExpressionAttributeValues: {
-      ':log': { S: logKey(owner) },
-      ':from': { S: intentSortKey(0, '') },
-      ':to': { S: intentSortKey(until, '~') },
-    },
-    ConsistentRead: true,
-  });
+  const items = await plansUntil(context, owner, until);
   const progress = new Map(
     items.flatMap((item) => {
       const sk = item['sk']?.S ?? '';
@@ -197,4 +206,29 @@ export async function resumePublications(
     if (done === undefined) await context.table.delete(keyOfPlan(plan));
     else await carryOut(context, plan, done);
   }
+}
+
+/** To the last page: a plan whose progress is not among them would be taken for one never begun. */
+async function plansUntil(
+  { table }: StoreContext,
+  owner: Log,
+  until: number,
+): Promise<readonly Item[]> {
+  const plans: Item[] = [];
+  let start: Item | undefined;
+  do {
+    const page = await table.query({
+      KeyConditionExpression: 'pk = :log AND sk BETWEEN :from AND :to',
+      ExpressionAttributeValues: {
+        ':log': { S: logKey(owner) },
+        ':from': { S: intentSortKey(0, '') },
+        ':to': { S: intentSortKey(until, '~') },
+      },
+      ConsistentRead: true,
+      ...(start === undefined ? {} : { ExclusiveStartKey: start }),
+    });
+    plans.push(...page.items);
+    start = page.lastKey;
+  } while (start !== undefined);
+  return plans;
 }

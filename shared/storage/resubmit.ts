@@ -11,6 +11,7 @@ import { decided } from './failures.ts';
 import { takeNumbers } from './head.ts';
 import { FIRST_BLOCK } from './keys.ts';
 import { deletePayload, loadMessages, putPayload } from './payloads.ts';
+import { carryOut, putsOf } from './plan.ts';
 import { packRuns, toRuns } from './runs.ts';
 import { announceWaiting, listingItems } from './sessions/listings.ts';
 import type { StoreContext } from './store-context.ts';
@@ -122,26 +123,30 @@ async function resubmitSlots(
     return { log, arrival };
   });
   const logs = arrivals.map(({ log }) => log);
-  const items = arrivals.map(({ log, arrival }) => toBlockItem(log, arrival));
-  const outcome = await table.transact([
-    removalOf(context, from, block, slots),
-    ...[...items, ...listingItems(context, logs, now)].map((Item) => ({
-      Put: { TableName: table.name, Item },
-    })),
-  ]);
-  if (!decided(outcome)) {
-    for (const { reference, parts } of pieces) {
-      const place = { reference, parts: parts.length, offset: 0, bytes: 0 };
-      context.background(() => deletePayload(table, to, place));
-    }
-    return [];
-  }
-  if (slots.length === block.slots.size) {
-    context.background(() => deletePayload(table, from, block.payload));
-  }
-  for (const { log, arrival } of arrivals) announce(context, log, arrival);
-  announceWaiting(context, logs);
-  return slots;
+  const outcome = await carryOut(table, {
+    items: [
+      removalOf(context, from, block, slots),
+      ...putsOf(table, [
+        ...arrivals.map(({ log, arrival }) => toBlockItem(log, arrival)),
+        ...listingItems(context, logs, now),
+      ]),
+    ],
+    announce: () => {
+      for (const { log, arrival } of arrivals) announce(context, log, arrival);
+      announceWaiting(context, logs);
+    },
+    done: () => {
+      if (slots.length < block.slots.size) return;
+      context.background(() => deletePayload(table, from, block.payload));
+    },
+    refused: () => {
+      for (const { reference, parts } of pieces) {
+        const place = { reference, parts: parts.length, offset: 0, bytes: 0 };
+        context.background(() => deletePayload(table, to, place));
+      }
+    },
+  });
+  return decided(outcome) ? slots : [];
 }
 
 function hasSession({ sessionId }: Message): boolean {

@@ -4,7 +4,7 @@ import { BrokerError } from '../domain/broker-error.ts';
 import type { SubscriptionDescription } from '../domain/descriptions.ts';
 import type { Entity } from '../domain/entity.ts';
 import type { Rule } from '../filters/rule.ts';
-import type { Document, DocumentTable, DocumentWrite } from './documents.ts';
+import type { Document, DocumentTable, DocumentWrite, RefusedWrites } from './documents.ts';
 import type { ItemKey } from './dynamo.ts';
 import { rulesOf } from './entity-keys.ts';
 import type { DynamoEntityStore } from './entity-store.ts';
@@ -40,11 +40,8 @@ export class DynamoRuleStore implements RuleStore {
 
   async create(subscription: Entity, rule: Rule): Promise<StoredRule> {
     const stored: StoredRule = { rule, version: 0, updatedAt: rule.createdAt };
-    const refused = await this.#table.transact([this.#put(subscription, stored, NEW)]);
-    if (refused.length === 0) {
-      await this.#entities.rulesChanged(subscription);
-      return stored;
-    }
+    const refused = await this.#write(subscription, this.#put(subscription, stored, NEW));
+    if (refused.length === 0) return stored;
     throw new BrokerError(
       'MessagingEntityAlreadyExists',
       `The messaging entity '${subscription.name}/Rules/${rule.name}' already exists.`,
@@ -68,11 +65,8 @@ export class DynamoRuleStore implements RuleStore {
       ConditionExpression: 'version = :version',
       ExpressionAttributeValues: { ':version': current.version },
     };
-    const refused = await this.#table.transact([this.#put(subscription, changed, unchanged)]);
-    if (refused.length === 0) {
-      await this.#entities.rulesChanged(subscription);
-      return changed;
-    }
+    const refused = await this.#write(subscription, this.#put(subscription, changed, unchanged));
+    if (refused.length === 0) return changed;
     if ((await this.read(subscription, rule.name)) === undefined) {
       throw notFound(subscription, rule.name);
     }
@@ -84,17 +78,19 @@ export class DynamoRuleStore implements RuleStore {
   }
 
   async remove(subscription: Entity, name: string): Promise<void> {
-    const refused = await this.#table.transact([
-      {
-        Delete: {
-          TableName: this.#table.name,
-          Key: this.#keyOf(subscription, name),
-          ConditionExpression: 'attribute_exists(pk)',
-        },
+    const refused = await this.#write(subscription, {
+      Delete: {
+        TableName: this.#table.name,
+        Key: this.#keyOf(subscription, name),
+        ConditionExpression: 'attribute_exists(pk)',
       },
-    ]);
+    });
     if (refused.length > 0) throw notFound(subscription, name);
-    await this.#entities.rulesChanged(subscription);
+  }
+
+  /** Writes a rule, and has all senders know of it. */
+  #write({ key }: Entity, write: DocumentWrite): Promise<RefusedWrites> {
+    return this.#entities.madeKnown(key, this.#table.transact([write]));
   }
 
   async list(subscription: Entity): Promise<readonly StoredRule[]> {

@@ -1,7 +1,7 @@
 import { type Block, type BlockRules, type BlockSurvey, surveyBlock } from '../domain/block.ts';
 import type { Log } from '../domain/log.ts';
 import { JUST_AFTER, readBlocks } from './blocks.ts';
-import { holdsOf } from './front-memory.ts';
+import { type Closed, type FrontMemory, holdsOf } from './front-memory.ts';
 import { blockSortKey, FIRST_BLOCK, logName } from './keys.ts';
 import type { StoreContext } from './store-context.ts';
 
@@ -29,8 +29,6 @@ export interface ScanRequest {
 export interface Scan {
   readonly targets: readonly Target[];
   readonly leftovers: readonly Leftover[];
-  /** To be called when the claims are over: with the sort keys of blocks that were not got. */
-  readonly remember: (lost: readonly string[]) => void;
 }
 
 /** One answer tidies at most this many blocks; the next receive goes on. */
@@ -57,43 +55,45 @@ export async function scan(
   // In a session the order is strict: what another process put back in front must not be passed over.
   const isStrict = request.rules.session !== undefined;
   const memory = isStrict ? undefined : fronts.recall(name, now, holdsOf(request.rules));
-  if (memory === undefined) return await walk(context, log, request, now, FIRST_BLOCK);
+  if (memory === undefined) return await walk(context, log, request, now);
 
   const isFresh = fronts.isFresh(memory);
   const [found] = await Promise.all([
-    walk(context, log, request, now, memory.from),
+    walk(context, log, request, now, memory),
     isFresh
       ? undefined
-      : lookAgain(context, log, request.rules, now).catch(() => fronts.forget(name)),
+      : lookAgain(context, log, memory, request.rules, now).catch(() => fronts.forget(name)),
   ]);
   if (found.targets.length > 0 || isFresh) return found;
   // Nothing behind: before saying so, look at everything in front.
   fronts.forget(name);
-  return await walk(context, log, request, now, FIRST_BLOCK);
+  return await walk(context, log, request, now);
 }
 
+/** Walks from what is remembered on, or from the first block. */
 async function walk(
   context: StoreContext,
   log: Log,
   request: ScanRequest,
   now: number,
-  from: string,
+  memory?: FrontMemory,
 ): Promise<Scan> {
   const choice = new Choice(context, log, request, now);
-  let start: string | undefined = from;
-  const done = context.fronts.beginScan(logName(log));
-  let limit = firstPage(request.maxMessages, done.others);
+  let start = memory?.from ?? FIRST_BLOCK;
+  const watch = context.fronts.beginScan(logName(log));
+  let limit = firstPage(request.maxMessages, watch.others);
   try {
-    while (start !== undefined && choice.wantsMore) {
+    while (choice.wantsMore) {
       const page = await readBlocks(context, log, { from: start, limit, consistent: true });
       for (const block of page.blocks) choice.consider(block);
+      if (page.next === undefined) break;
       start = page.next;
       limit = Math.min(PAGE_MAX, limit * 2);
     }
+    return choice.result(memory, watch.openedAt);
   } finally {
-    done.end();
+    watch.end();
   }
-  return choice.result(from);
 }
 
 function firstPage(maxMessages: number, others: number): number {
@@ -109,13 +109,12 @@ function firstPage(maxMessages: number, others: number): number {
 async function lookAgain(
   context: StoreContext,
   log: Log,
+  memory: FrontMemory,
   rules: BlockRules,
   now: number,
 ): Promise<void> {
   const { fronts } = context;
   const name = logName(log);
-  const memory = fronts.recall(name, now, holdsOf(rules));
-  if (memory === undefined) return;
   const { blocks, next } = await readBlocks(context, log, {
     from: memory.cursor ?? FIRST_BLOCK,
     to: memory.from,
@@ -124,8 +123,8 @@ async function lookAgain(
   });
   const inFront = blocks.filter((block) => sortKeyOf(block) < memory.from);
   const isOpen = inFront.some((block) => surveyBlock(block, rules, now).free.length > 0);
-  if (isOpen) fronts.forget(name);
-  else fronts.noteLook(name, next);
+  if (isOpen) fronts.noteReturn(name);
+  else fronts.noteLook(name, memory, next);
 }
 
 function sortKeyOf(block: Block): string {
@@ -174,7 +173,8 @@ class Choice {
     this.#free += free.length;
   }
 
-  result(from: string): Scan {
+  /** `openedAt`: where something came in front while this was read. */
+  result(memory: FrontMemory | undefined, openedAt: string | undefined): Scan {
     const { fronts } = this.#context;
     const taken = this.#take();
     const targets = this.#offers.flatMap(({ block, sortKey }) => {
@@ -183,19 +183,25 @@ class Choice {
       return [{ block, slots, release: fronts.reserve(this.#name, sortKey, slots) }];
     });
     const over = this.#offers.filter(isOver);
-    const closed = this.#closed(taken);
+    // Before the claims: who comes while they are under way need not look at what is being claimed.
+    this.#remember(memory, openedAt, this.#closed(taken));
+    return { targets, leftovers: over.slice(0, LEFTOVERS_MAX) };
+  }
+
+  #remember(
+    memory: FrontMemory | undefined,
+    openedAt: string | undefined,
+    closed: Omit<Closed, 'holds'> | undefined,
+  ): void {
+    if (closed === undefined) return;
+    const { fronts } = this.#context;
     const holds = holdsOf(this.#request.rules);
-    const remember = (lost: readonly string[]) => {
-      if (closed === undefined) return;
-      const front = [closed.from, ...lost].sort()[0] ?? closed.from;
-      const memory = fronts.recall(this.#name, this.#now, holds);
-      const now = { from: front, until: closed.until, holds };
-      if (from === FIRST_BLOCK) fronts.remember(this.#name, now);
-      else if (memory !== undefined) fronts.advance(this.#name, memory, now);
-    };
-    // Who comes while the claims are under way need not look at what is being claimed.
-    remember([]);
-    return { targets, leftovers: over.slice(0, LEFTOVERS_MAX), remember };
+    const from = openedAt !== undefined && openedAt < closed.from ? openedAt : closed.from;
+    const now = { from, until: closed.until, holds };
+    // In front of the first block nothing is closed.
+    if (from < FIRST_BLOCK) return;
+    if (memory === undefined) fronts.remember(this.#name, now);
+    else fronts.advance(this.#name, memory, now);
   }
 
   /** The slots to claim, by block. */
@@ -223,9 +229,7 @@ class Choice {
   }
 
   /** From where on something is left once the claims are done, and until when that holds. */
-  #closed(
-    taken: ReadonlyMap<Block, readonly number[]>,
-  ): { readonly from: string; readonly until: number } | undefined {
+  #closed(taken: ReadonlyMap<Block, readonly number[]>): Omit<Closed, 'holds'> | undefined {
     let until = Number.POSITIVE_INFINITY;
     let last: string | undefined;
     for (const offer of this.#offers) {

@@ -41,11 +41,14 @@ export async function planSettlements(
   if (plan === undefined) return undefined;
   return {
     ...plan,
+    announce: () => {
+      plan.announce();
+      if (held.every(({ action }) => action.kind === 'complete' || action.kind === 'renew')) return;
+      announceReturn(context, log);
+    },
     done: () => {
       plan.done();
       if (held.some(({ action }) => action.kind === 'complete')) context.gauge.left(log);
-      if (held.every(({ action }) => action.kind === 'complete' || action.kind === 'renew')) return;
-      announceReturn(context, log);
     },
   };
 }
@@ -120,6 +123,7 @@ function changeInPlace(
         },
       },
     ],
+    announce: () => {},
     done: () => {},
     refused: () => {},
   };

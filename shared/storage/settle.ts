@@ -52,6 +52,8 @@ export async function settle(
     try {
       for (const { place } of await how(context, log, group, policy)) settled.add(place);
     } catch (error) {
+      // What was given back may be there, though nothing was heard of it.
+      if (group.some(({ action }) => action.kind === 'abandon')) announceReturn(context, log);
       // The other blocks have outcomes of their own.
       if (!(error instanceof BrokerError)) throw error;
       for (const { place } of group) failed.set(place, error);

@@ -2,19 +2,19 @@ import type { Arrival, Arrivals } from '../broker/ports.ts';
 import type { Log } from '../domain/log.ts';
 import { logName } from './keys.ts';
 
+/** So soon somebody looks, then less and less often while nothing comes. */
+const POLL_MS = { first: 500, most: 2000 } as const;
+const POLL_GROWTH = 1.2;
+
 /**
- * Wakes receivers of this process when something comes into the log they wait on. What other
- * processes send, and locks that run out, nobody tells: so a wait ends after `pollMs` at the latest
- * and the receiver looks again.
+ * Wakes receivers of this process when something comes into a log they wait on: one of them, who lets
+ * the next one know once it has got something. What other processes send nobody tells, so from time
+ * to time one of those who wait looks for all.
  */
 export class Signals implements Arrivals {
-  readonly #waiting = new Map<string, Set<() => void>>();
-  readonly #pollMs: number;
+  /** Each under all of its logs. */
+  readonly #lines = new Map<string, Line>();
   #isClosing = false;
-
-  constructor(pollMs: number) {
-    this.#pollMs = pollMs;
-  }
 
   get isClosing(): boolean {
     return this.#isClosing;
@@ -28,44 +28,131 @@ export class Signals implements Arrivals {
 
   /** Something may have come into the log with this key. */
   signal(log: string): void {
-    const waiting = this.#waiting.get(log);
-    if (waiting === undefined) return;
-    for (const wake of [...waiting]) wake();
+    this.#lines.get(log)?.came();
   }
 
   /** Anything may have changed: the clock was moved. */
   signalAll(): void {
-    for (const log of [...this.#waiting.keys()]) this.signal(log);
+    for (const line of new Set(this.#lines.values())) line.wakeAll();
   }
 
   wait(logs: readonly Log[], ms: number): Arrival {
     const keys = logs.map(logName);
-    let wake = () => {};
-    const done = new Promise<void>((resolve) => {
-      wake = resolve;
+    const [first = ''] = keys;
+    const line = this.#lines.get(first) ?? new Line();
+    for (const key of keys) this.#lines.set(key, line);
+    return new Waiter(line, ms, () => {
+      const current = this.#lines.get(first);
+      // Who was woken and leaves leaves it to the next, in whatever line that stands by now.
+      if (!line.isEmpty || current !== line) return current;
+      for (const key of keys) this.#lines.delete(key);
+      return undefined;
     });
-    const stop = () => {
-      clearTimeout(timer);
-      for (const key of keys) this.#remove(key, end);
-    };
-    const end = () => {
-      stop();
-      wake();
-    };
-    const timer = setTimeout(end, Math.min(ms, this.#pollMs));
-    for (const key of keys) this.#add(key, end);
-    return { done, cancel: end };
+  }
+}
+
+/** Those who wait on the same logs, the longest first. */
+class Line {
+  readonly #waiting = new Set<Waiter>();
+  #pollMs: number = POLL_MS.first;
+  #timer: NodeJS.Timeout | undefined;
+
+  get isEmpty(): boolean {
+    return this.#waiting.size === 0;
   }
 
-  #add(key: string, end: () => void): void {
-    const waiting = this.#waiting.get(key) ?? new Set();
-    waiting.add(end);
-    this.#waiting.set(key, waiting);
+  /** How long it takes at most until one of them looks. */
+  get pollMs(): number {
+    return this.#pollMs;
   }
 
-  #remove(key: string, end: () => void): void {
-    const waiting = this.#waiting.get(key);
-    waiting?.delete(end);
-    if (waiting?.size === 0) this.#waiting.delete(key);
+  add(waiter: Waiter): void {
+    this.#waiting.add(waiter);
+    this.#timer ??= setTimeout(() => this.#poll(), this.#pollMs);
+  }
+
+  remove(waiter: Waiter): void {
+    this.#waiting.delete(waiter);
+    if (this.isEmpty) this.#stop();
+  }
+
+  /** There is something, and perhaps more to come. */
+  came(): void {
+    this.#pollMs = POLL_MS.first;
+    this.#wakeOne();
+  }
+
+  wakeAll(): void {
+    for (const waiter of [...this.#waiting]) waiter.wake();
+  }
+
+  #poll(): void {
+    this.#stop();
+    this.#pollMs = Math.min(POLL_MS.most, this.#pollMs * POLL_GROWTH);
+    this.#wakeOne();
+    if (!this.isEmpty) this.#timer = setTimeout(() => this.#poll(), this.#pollMs);
+  }
+
+  #wakeOne(): void {
+    const [longest] = this.#waiting;
+    longest?.wake();
+  }
+
+  #stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+/** One who waits, until woken or for its time. */
+class Waiter implements Arrival {
+  readonly done: Promise<void>;
+  readonly #line: Line;
+  readonly #leave: () => Line | undefined;
+  readonly #deadline: NodeJS.Timeout;
+  #timer: NodeJS.Timeout | undefined;
+  #state: 'waiting' | 'woken' | 'over' = 'waiting';
+  #resolve = () => {};
+
+  /** `leave` is called when it wants no more, and tells the line in which others wait. */
+  constructor(line: Line, ms: number, leave: () => Line | undefined) {
+    this.#line = line;
+    this.#leave = leave;
+    this.done = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+    this.#deadline = setTimeout(() => this.#end('over'), ms);
+    line.add(this);
+  }
+
+  wake(): void {
+    this.#end('woken');
+  }
+
+  within(ms: number): void {
+    if (this.#state !== 'waiting' || ms >= this.#line.pollMs) return;
+    this.#timer = setTimeout(() => this.wake(), ms);
+  }
+
+  lookedInVain(): void {
+    this.#end('over');
+    this.#leave();
+  }
+
+  cancel(): void {
+    const wasWoken = this.#state === 'woken';
+    this.#end('over');
+    const line = this.#leave();
+    if (wasWoken) line?.came();
+  }
+
+  #end(state: 'woken' | 'over'): void {
+    if (this.#state === 'waiting') {
+      clearTimeout(this.#deadline);
+      clearTimeout(this.#timer);
+      this.#line.remove(this);
+      this.#resolve();
+    }
+    this.#state = state;
   }
 }

@@ -14,10 +14,11 @@ import {
   toVerdictItem,
   type Verdict,
 } from './duplicate-items.ts';
-import { CONFLICT_TRIES_MAX, type Item, pauseBeforeRetry } from './dynamo.ts';
+import type { Item } from './dynamo.ts';
 import { type Guard, GuardRefused } from './guard.ts';
 import { inParallel } from './in-parallel.ts';
 import { duplicateKey, verdictKey } from './keys.ts';
+import { CONFLICT_TRIES_MAX, pauseBeforeRetry } from './retries.ts';
 import { enlist } from './sessions/listings.ts';
 import type { StoreContext } from './store-context.ts';
 

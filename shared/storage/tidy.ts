@@ -26,7 +26,11 @@ export async function tidy(
   policy: LogPolicy,
   leftovers: readonly Leftover[],
 ): Promise<void> {
-  await Promise.all(leftovers.map((leftover) => tidyBlock(context, log, policy, leftover)));
+  // To the end of all: nothing is under way any more once somebody has been answered.
+  const outcomes = await Promise.allSettled(
+    leftovers.map((leftover) => tidyBlock(context, log, policy, leftover)),
+  );
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
 }
 
 async function tidyBlock(

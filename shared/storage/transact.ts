@@ -19,7 +19,7 @@ import { unknownOutcome } from './failures.ts';
 import { type Guard, GuardRefused } from './guard.ts';
 import { itemSize } from './item-size.ts';
 import { sessionKey } from './keys.ts';
-import { fitsTransaction, type Plan, putsOf, writeTogether } from './plan.ts';
+import { fitsTransaction, type Plan, putsOf, writePlanned } from './plan.ts';
 import { planDeliveries } from './publish.ts';
 import { announceWaiting, listingItems } from './sessions/listings.ts';
 import { whileInTenure } from './sessions/session-item.ts';
@@ -46,7 +46,7 @@ export async function transact(
   const plans = [...attempt.settlements, ...sending.plans];
   const guards = transaction.guards as readonly Guard[];
   const guarding = guards.map((guard) => ({ Put: guard(undefined) }));
-  const outcome = await writeTogether(context.table, [...attempt.items, ...guarding]);
+  const outcome = await writePlanned(context.table, plans, [...attempt.items, ...guarding]);
   if (outcome.done) {
     for (const plan of plans) plan.done();
     await noteDueAgain(context, sending);
@@ -149,7 +149,8 @@ async function planSends(
   const sessions = appends.flatMap((append) => append.sessions);
   const listings: Plan = {
     items: putsOf(context.table, listingItems(context, sessions, now)),
-    done: () => announceWaiting(context, sessions),
+    announce: () => announceWaiting(context, sessions),
+    done: () => {},
     refused: () => {},
   };
   return {
@@ -173,7 +174,7 @@ async function noteDueAgain(context: StoreContext, sending: Sending): Promise<vo
 }
 
 interface Attempt {
-  readonly items: Parameters<typeof writeTogether>[1];
+  readonly items: Plan['items'];
   readonly settlements: readonly Plan[];
   readonly outcomes: readonly OperationOutcome[];
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { bundle } from '../../cdk/constructs/bundle.ts';
+import { bundle, bundleGateway } from '../../cdk/constructs/bundle.ts';
 import { FUNCTION_NAMES, type FunctionName } from '../../cdk/functions.ts';
 import { VARIABLES } from '../../lambdas/http/variables.ts';
 
@@ -41,6 +41,22 @@ for (const name of FUNCTION_NAMES) {
     assert.ok(size <= BUNDLE_BYTES_MAX[name], `${size} bytes`);
   });
 }
+
+test('an image of the gateway is made of files alone, and its process is not root', () => {
+  const context = join(folder, 'gateway');
+  mkdirSync(context);
+  bundleGateway(context);
+  assert.deepEqual(readdirSync(context).sort(), ['Dockerfile', 'index.js']);
+  const steps = readFileSync(join(context, 'Dockerfile'), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'));
+  // A step that runs something would need a machine of the image's kind.
+  assert.deepEqual(
+    steps.map((step) => step.split(' ')[0]),
+    ['FROM', 'WORKDIR', 'COPY', 'ENV', 'USER', 'CMD'],
+  );
+  assert.ok(steps.includes('USER node'));
+});
 
 /** The time a new process takes to load the bundle; the best of a few, the rest is the machine. */
 function loadMs(file: string): number {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { propertiesById, synthesize } from './synthesize.ts';
+import { AMQP, propertiesById, synthesize } from './synthesize.ts';
 
 interface Statement {
   readonly Effect: string;
@@ -12,8 +12,11 @@ interface PolicyProperties {
   readonly PolicyDocument: { readonly Statement: readonly Statement[] };
 }
 
-/** X-Ray knows no resources: these two actions can only be allowed on everything. */
-const WITHOUT_RESOURCE = ['xray:PutTelemetryRecords', 'xray:PutTraceSegments'];
+/** Actions that can only be allowed on everything: X-Ray knows no resources, nor does a login. */
+const WITHOUT_RESOURCE = [
+  'xray:PutTelemetryRecords,xray:PutTraceSegments',
+  'ecr:GetAuthorizationToken',
+];
 
 /** The agenda of the sweep lies in the entities table; uses of entities are noted there too. */
 const NOTE = 'GetItem PutItem Query UpdateItem';
@@ -22,12 +25,16 @@ const ALL = `${HOLD} ConditionCheckItem`;
 
 const template = synthesize();
 const policies = propertiesById<PolicyProperties>(template, 'AWS::IAM::Policy');
+const withGateway = propertiesById<PolicyProperties>(
+  synthesize({ amqp: AMQP }),
+  'AWS::IAM::Policy',
+);
 
 test('no policy has a wildcard, except where AWS knows no resource', () => {
-  for (const [id, { PolicyDocument }] of policies) {
+  for (const [id, { PolicyDocument }] of withGateway) {
     for (const { Action, Resource } of PolicyDocument.Statement) {
       assert.ok(!JSON.stringify(Action).includes('*'), `${id} allows ${JSON.stringify(Action)}`);
-      if (sorted(Action).join() === WITHOUT_RESOURCE.join()) continue;
+      if (WITHOUT_RESOURCE.includes(sorted(Action).join())) continue;
       assert.ok(!JSON.stringify(Resource).includes('*'), `${id} on ${JSON.stringify(Resource)}`);
     }
   }
@@ -59,22 +66,7 @@ const RIGHTS = {
 
 for (const [name, { entities, messages, secret }] of Object.entries(RIGHTS)) {
   test(`${name} has exactly the rights it needs`, () => {
-    const found = [...policies].find(([id]) => id.startsWith(`${name}Role`));
-    assert.ok(found);
-    const granted = found[1].PolicyDocument.Statement.map(({ Effect, Action, Resource }) => ({
-      Effect,
-      actions: sorted(Action),
-      on: nameOf(Resource),
-    }));
-    const allow = (on: string, service: string, actions: string) => ({
-      Effect: 'Allow',
-      actions: actions
-        .split(' ')
-        .map((action) => `${service}:${action}`)
-        .sort(),
-      on,
-    });
-    assert.deepEqual(granted, [
+    assert.deepEqual(grantedTo(`${name}Role`), [
       allow('*', 'xray', 'PutTelemetryRecords PutTraceSegments'),
       allow(`${name}Logs`, 'logs', 'CreateLogStream PutLogEvents'),
       allow('TablesEntities', 'dynamodb', entities),
@@ -82,6 +74,43 @@ for (const [name, { entities, messages, secret }] of Object.entries(RIGHTS)) {
       ...(secret ? [allow('RootKey', 'secretsmanager', 'GetSecretValue')] : []),
     ]);
   });
+}
+
+test('a task of the gateway has the rights of the functions behind HTTP together, and no others', () => {
+  assert.deepEqual(grantedTo('AmqpTaskTaskRole'), [
+    allow('TablesEntities', 'dynamodb', ALL),
+    allow('TablesMessages', 'dynamodb', ALL),
+    allow('RootKey', 'secretsmanager', 'GetSecretValue'),
+  ]);
+});
+
+test('what starts a task may fetch its image and write its log', () => {
+  const granted = grantedTo('AmqpTaskExecutionRole');
+  assert.deepEqual(
+    granted.map(({ actions }) => actions.join(' ')),
+    [
+      'ecr:BatchCheckLayerAvailability ecr:BatchGetImage ecr:GetDownloadUrlForLayer',
+      'ecr:GetAuthorizationToken',
+      'logs:CreateLogStream logs:PutLogEvents',
+    ],
+  );
+  assert.equal(granted.at(-1)?.on, 'AmqpTaskLogs');
+  assert.equal(withGateway.size, policies.size + 2);
+});
+
+function grantedTo(role: string) {
+  const found = [...withGateway].find(([id]) => id.startsWith(role));
+  assert.ok(found);
+  return found[1].PolicyDocument.Statement.map(({ Effect, Action, Resource }) => ({
+    Effect,
+    actions: sorted(Action),
+    on: nameOf(Resource),
+  }));
+}
+
+function allow(on: string, service: string, actions: string) {
+  const named = actions.split(' ').map((action) => `${service}:${action}`);
+  return { Effect: 'Allow', actions: named.sort(), on };
 }
 
 function sorted(actions: string | readonly string[]): readonly string[] {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { httpLambdaParts } from '../../lambdas/http/lambda.ts';
+import { deployedHttpParts } from '../../lambdas/http/deployed-parts.ts';
 import { VARIABLES } from '../../lambdas/http/variables.ts';
 
 const MINUTE_MS = 60_000;
@@ -42,7 +42,7 @@ test('a root key that could not be read is read again by the next call', async (
 function readerOf(t: TestContext): () => Promise<string> {
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
   const environment = Object.fromEntries(Object.values(VARIABLES).map((name) => [name, '1']));
-  return httpLambdaParts({
+  return deployedHttpParts({
     ...environment,
     [VARIABLES.access]: 'sas',
     [VARIABLES.tier]: 'Standard',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { readStageSettings } from '../../cdk/settings.ts';
-import { settingsOf } from './synthesize.ts';
+import { AMQP, settingsOf } from './synthesize.ts';
 
 const { context } = JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8'));
 
@@ -32,6 +32,16 @@ test('a wrong setting is refused with its name', () => {
     [{ keepDate: true }, /keepDate/],
     [{ access: 'aws' }, /access/],
     [{ tier: 'basic' }, /tier/],
+    [{ amqp: {} }, /amqp\.certificateArn[\s\S]*amqp\.domainName/],
+    [{ amqp: { ...AMQP, certificateArn: 'arn:aws:iam::1:x' } }, /certificate in ACM/],
+    [{ amqp: { ...AMQP, domainName: 'sb://bus.example.com' } }, /amqp\.domainName/],
+    [{ amqp: { ...AMQP, vpcId: 'default' } }, /amqp\.vpcId/],
+    [{ amqp: { ...AMQP, minTasks: 0 } }, /amqp\.minTasks/],
+    [{ amqp: { ...AMQP, minTasks: 5, maxTasks: 4 } }, /fewer than minTasks/],
+    [{ amqp: { ...AMQP, cpu: 300 } }, /amqp\.cpu/],
+    [{ amqp: { ...AMQP, cpu: 1024 } }, /not a size that Fargate has/],
+    [{ amqp: { ...AMQP, memoryMb: 768 } }, /not a size that Fargate has/],
+    [{ amqp: { ...AMQP, enabled: true } }, /enabled/],
   ];
   for (const [stage, message] of wrong) assert.throws(() => settingsOf(stage), message);
 });
@@ -52,4 +62,27 @@ test('the tier is Standard, unless the stage or the command line says another', 
   assert.equal(read({}), 'Standard');
   assert.equal(read({}, { tier: 'Premium' }), 'Premium');
   assert.equal(read({ tier: 'Basic' }, { tier: 'Premium' }), 'Basic');
+});
+
+test('a gateway for AMQP needs keys, so there is none beside IAM', () => {
+  assert.throws(
+    () => settingsOf({ access: 'iam', amqp: AMQP }),
+    /with access iam there are none[\s\S]*amqp/,
+  );
+});
+
+test('the gateway is off, unless the stage or the command line turns it on', () => {
+  const read = (given: Readonly<Record<string, unknown>>, stage: object = {}) =>
+    readStageSettings((name) => ({ stage: 'test', stages: { test: stage }, ...given })[name]).amqp;
+  assert.equal(read({}), undefined);
+  const on = {
+    ...AMQP,
+    minTasks: 1,
+    maxTasks: 4,
+    connectionsPerTask: 1000,
+    cpu: 256,
+    memoryMb: 512,
+  };
+  assert.deepEqual(read({}, { amqp: AMQP }), on);
+  assert.deepEqual(read({ amqp: JSON.stringify(AMQP) }), on);
 });

@@ -3,6 +3,12 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { readStageSettings } from '../../cdk/settings.ts';
 import { BrokerStack } from '../../cdk/stacks/broker-stack.ts';
 
+/** The least that a stage says of its gateway for AMQP. */
+export const AMQP = {
+  certificateArn: 'arn:aws:acm:eu-central-1:111122223333:certificate/1234',
+  domainName: 'bus.example.com',
+} as const;
+
 /** The template of a stage with these settings. Code is not bundled: bundle.test.ts looks at that. */
 export function synthesize(stage: Readonly<Record<string, unknown>> = {}): Template {
   const app = new App({ context: { 'aws:cdk:bundling-stacks': [] } });

@@ -106,6 +106,21 @@ describe('hostile AMQP clients', () => {
     client.destroy();
   });
 
+  test('who detaches and closes in one breath hears of both ends', async () => {
+    await administrationOf(namespace.connectionString).createQueue('left');
+    const client = RawAmqp.authenticated(namespace.port, 'RootManageSharedAccessKey', ROOT_KEY);
+    client.say(attach(0, 'sender', 'left'));
+    await client.hear('attach');
+    const frames: readonly Performative[] = [
+      { kind: 'detach', handle: 0, closed: true },
+      { kind: 'close' },
+    ];
+    const said = frames.map((frame) => encodeFrame('amqp', 0, writePerformative(frame)));
+    client.write(Buffer.concat(said));
+    assert.equal((await client.hear('detach', 'close')).kind, 'detach');
+    await client.hear('close');
+  });
+
   test('who goes away before the answer hears the end all the same', async () => {
     await administrationOf(namespace.connectionString).createQueue('waits', {
       requiresSession: true,

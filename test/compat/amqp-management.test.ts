@@ -2,16 +2,14 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { AmqpAnnotatedMessage } from '@azure/core-amqp';
 import { ServiceBusClient } from '@azure/service-bus';
-import { readSections, SECTION, writeSections } from '../../amqp/messages/sections.ts';
+import { readSections } from '../../amqp/messages/sections.ts';
 import {
   type AmqpValue,
   array,
   bool,
-  described,
   elementsOf,
   fieldsOf,
   int,
-  list,
   mapOf,
   NULL,
   numberOf,
@@ -19,62 +17,13 @@ import {
   textOf,
   timestamp,
 } from '../../amqp/wire/value.ts';
-import { RawAmqp } from '../support/raw-amqp.ts';
-import { ROOT_KEY } from '../support/start-broker.ts';
+import { RawSession } from '../support/raw-session.ts';
 import { administrationOf } from './admin-clients.ts';
 import { newName, receiveOne } from './bus-entities.ts';
 import { startNamespace, type TestNamespace } from './start-namespace.ts';
 
-const terminus = (code: bigint, address: string) => described(code, list([str(address)]));
 /** What clients send for "sessions with messages". */
 const ALL_TIME = timestamp(253_402_300_800_000);
-
-/** Asks the management node of an entity, as clients of other languages do. */
-class Asking {
-  readonly raw: RawAmqp;
-  #delivery = 0;
-
-  constructor(port: number, entity: string) {
-    this.raw = RawAmqp.authenticated(port, 'RootManageSharedAccessKey', ROOT_KEY);
-    const address = `${entity}/$management`;
-    const links = [
-      { name: 'asks', handle: 0, role: 'sender', source: 'me', target: address },
-      { name: 'hears', handle: 1, role: 'receiver', source: address, target: 'answers' },
-    ] as const;
-    for (const { source, target, ...link } of links) {
-      const [from, to] = [terminus(0x28n, source), terminus(0x29n, target)];
-      this.raw.say({ kind: 'attach', ...link, source: from, target: to, initialDeliveryCount: 0 });
-    }
-    const windows = {
-      nextIncomingId: 0,
-      incomingWindow: 99,
-      nextOutgoingId: 0,
-      outgoingWindow: 99,
-    };
-    this.raw.say({ kind: 'flow', ...windows, handle: 1, deliveryCount: 0, linkCredit: 99 });
-  }
-
-  async ask(operation: string, body: AmqpValue) {
-    if (this.#delivery === 0) await this.raw.hear('flow');
-    const deliveryId = this.#delivery++;
-    const payload = writeSections({
-      properties: list([str(`r${deliveryId}`), NULL, NULL, NULL, str('answers')]),
-      applicationProperties: mapOf({ operation: str(`com.microsoft:${operation}`) }),
-      body: [described(SECTION.value, body)],
-    });
-    const deliveryTag = Buffer.from([deliveryId]);
-    this.raw.say({ kind: 'transfer', handle: 0, deliveryId, deliveryTag }, 0, payload);
-    const heard = await this.raw.hear('transfer');
-    const sections = readSections(heard.payload ?? new Uint8Array());
-    const fields = fieldsOf(sections.applicationProperties);
-    const [section] = sections.body;
-    return {
-      status: numberOf(fields.get('statusCode')),
-      condition: textOf(fields.get('errorCondition')),
-      body: fieldsOf(section?.type === 'described' ? section.value : undefined),
-    };
-  }
-}
 
 describe('requests to $management', () => {
   let namespace: TestNamespace;
@@ -97,11 +46,11 @@ describe('requests to $management', () => {
     await client
       .createSender(queue)
       .sendMessages(ids.map((sessionId) => ({ body: sessionId, sessionId })));
-    const asking = new Asking(namespace.port, queue);
+    const asking = RawSession.root(namespace.port);
     const found: string[] = [];
     for (let skip = 0; ; ) {
       const page = mapOf({ 'last-updated-time': ALL_TIME, skip: int(skip), top: int(2) });
-      const { status, condition, body } = await asking.ask('get-message-sessions', page);
+      const { status, condition, body } = await asking.ask(queue, 'get-message-sessions', page);
       if (status === 204) {
         assert.equal(condition, 'com.microsoft:session-not-found');
         break;
@@ -117,7 +66,7 @@ describe('requests to $management', () => {
   test('what is asked wrongly is refused by name, and the link goes on', async () => {
     const queue = newName('asked');
     await administrationOf(namespace.connectionString).createQueue(queue);
-    const asking = new Asking(namespace.port, queue);
+    const asking = RawSession.root(namespace.port);
     const wrong: readonly [string, AmqpValue, number, string][] = [
       ['no-such-operation', mapOf({}), 501, 'amqp:not-implemented'],
       ['constructor', mapOf({}), 501, 'amqp:not-implemented'],
@@ -139,15 +88,27 @@ describe('requests to $management', () => {
       ['add-rule', mapOf({ 'rule-name': str('r') }), 400, 'com.microsoft:argument-error'],
     ];
     for (const [operation, body, status, condition] of wrong) {
-      const answer = await asking.ask(operation, body);
+      const answer = await asking.ask(queue, operation, body);
       assert.deepEqual([answer.status, answer.condition], [status, condition], operation);
     }
-    const peek = await asking.ask('peek-message', mapOf({ 'message-count': int(1) }));
+    const peek = await asking.ask(queue, 'peek-message', mapOf({ 'message-count': int(1) }));
     assert.deepEqual([peek.status, peek.condition], [204, 'com.microsoft:message-not-found']);
     const old = mapOf({ 'message-count': int(1), 'enqueued-time-utc': timestamp(0) });
-    const { status, condition } = await asking.ask('batch-delete-messages', old);
+    const { status, condition } = await asking.ask(queue, 'batch-delete-messages', old);
     assert.deepEqual([status, condition], [204, 'com.microsoft:message-not-found']);
     asking.raw.destroy();
+  });
+
+  test('who names no link for the answer gets it on the one beside', async () => {
+    const [queue, another] = [newName('asked'), newName('asked')];
+    for (const name of [another, queue]) {
+      await administrationOf(namespace.connectionString).createQueue(name);
+      const asking = RawSession.root(namespace.port);
+      const one = mapOf({ 'message-count': int(1) });
+      const peek = await asking.ask(name, 'peek-message', one, { replyTo: NULL });
+      assert.equal(peek.status, 204);
+      asking.raw.destroy();
+    }
   });
 
   test('a peek may leave the bodies out', async () => {
@@ -160,8 +121,9 @@ describe('requests to $management', () => {
       messageAnnotations: { mine: 'kept' },
     };
     await client.createSender(queue).sendMessages(sent);
-    const asking = new Asking(namespace.port, queue);
+    const asking = RawSession.root(namespace.port);
     const { body } = await asking.ask(
+      queue,
       'peek-message',
       mapOf({ 'message-count': int(1), 'omit-message-body': bool(true) }),
     );

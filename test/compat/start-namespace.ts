@@ -3,17 +3,16 @@ import { Gateway } from '../../amqp/service/gateway.ts';
 import { compose } from '../../lambdas/http/compose.ts';
 import { reportFault } from '../../lambdas/http/report-fault.ts';
 import { type ServerOptions, startServer } from '../../local/server.ts';
-import { ensureTables } from '../../local/tables.ts';
-import { UnitMeter } from '../../shared/storage/unit-meter.ts';
-import { engineClient, ROOT_KEY, TABLES } from '../support/start-broker.ts';
+import { UnitMeter, type Units } from '../../shared/storage/unit-meter.ts';
+import { engineClient, ROOT_KEY, TABLES, tablesExist } from '../support/start-broker.ts';
 
 /** A namespace that answers on this machine, empty at first. */
 export interface TestNamespace {
   /** As the official clients take it, with the root key. */
   readonly connectionString: string;
   readonly port: number;
-  /** Counts what the clients cost. */
-  readonly meter: UnitMeter;
+  /** What some work costs, with what is left to do behind its answers. */
+  units(work: () => Promise<unknown>): Promise<Units>;
   stop(): Promise<void>;
 }
 
@@ -22,7 +21,7 @@ export async function startNamespace(
   options: Pick<ServerOptions, 'certificate'> = {},
 ): Promise<TestNamespace> {
   const client = engineClient();
-  await ensureTables(client, TABLES);
+  await tablesExist();
   const meter = new UnitMeter();
   const composition = compose({
     client,
@@ -45,7 +44,13 @@ export async function startNamespace(
   });
   return {
     port: server.port,
-    meter,
+    units: async (work) => {
+      await composition.idle();
+      meter.take();
+      await work();
+      await composition.idle();
+      return meter.take();
+    },
     connectionString: `Endpoint=sb://localhost:${server.port};SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=${ROOT_KEY};UseDevelopmentEmulator=true;`,
     stop: async () => {
       const closed = server.close();

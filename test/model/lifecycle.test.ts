@@ -18,7 +18,7 @@ import { queueSettings, stepArbitraries } from './support/step-arbitraries.ts';
  */
 
 const SEED = seedOfRun();
-const RUNS = Number(process.env['DYNABUS_MODEL_RUNS'] || 150);
+const RUNS = Number(process.env['DYNABUS_MODEL_RUNS'] || 100);
 const PATH = process.env['DYNABUS_MODEL_PATH'];
 const REPLAY = process.env['DYNABUS_MODEL_REPLAY'];
 /** Each has a namespace, and so a clock, of its own. */

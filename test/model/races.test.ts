@@ -13,7 +13,7 @@ import { type BatchMessage, expectStatus, type TestBroker } from '../support/tes
  */
 
 const SEED = seedOfRun();
-const MESSAGES = Number(process.env['DYNABUS_RACE_MESSAGES'] || 1500);
+const MESSAGES = Number(process.env['DYNABUS_RACE_MESSAGES'] || 1000);
 const RECEIVERS = 32;
 const LOCK_SECONDS = 30;
 const SEND_MAX = 100;

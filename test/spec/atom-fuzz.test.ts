@@ -13,7 +13,7 @@ import { expectStatus, type TestBroker } from '../support/test-broker.ts';
  * run, `FUZZ_RUNS` searches longer; fast-check shrinks and prints what failed.
  */
 
-const RUNS = Number(process.env['FUZZ_RUNS'] || 500);
+const RUNS = Number(process.env['FUZZ_RUNS'] || 300);
 const SEED = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31));
 /** Of this process, server and all: what else runs on the machine must not fail a test. */
 const PROCESSOR_MS_MAX = 1000;

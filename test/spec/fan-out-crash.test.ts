@@ -11,7 +11,7 @@ import {
   eachOf,
   subscription,
 } from '../support/topic-entities.ts';
-import { type CuttingClient, cuttingClient } from '../support/topic-faults.ts';
+import { type CuttingClient, cuttingClient, pagingClient } from '../support/topic-faults.ts';
 import { TopicItems } from '../support/topic-items.ts';
 import { instant } from './queue.ts';
 
@@ -153,9 +153,8 @@ test('of a send that is finished by the sweep, deleted subscriptions get nothing
   await requireOnce(broker, others, 'x');
 });
 
-test('a scheduled message whose way to the subscriptions was cut off comes to each of them once', async (t) => {
-  const scene = await start(t);
-  const { broker, cut } = scene;
+/** Schedules a message, and dies on its way to the subscriptions. */
+async function scheduleAndDie({ broker, cut }: Scene): Promise<void> {
   const at = { ScheduledEnqueueTimeUtc: instant({ seconds: 10 }) };
   expectStatus(await broker.send('t', 'x', at), 201);
   broker.clock.advance({ seconds: 10 });
@@ -165,9 +164,29 @@ test('a scheduled message whose way to the subscriptions was cut off comes to ea
   assert.ok(answer.status >= 500, `${answer.status}`);
   assert.equal(cut.transactions, 2);
   cut.revive();
+}
+
+test('a scheduled message whose way to the subscriptions was cut off comes to each of them once', async (t) => {
+  const scene = await start(t);
+  const { broker } = scene;
+  await scheduleAndDie(scene);
   for (let i = 0; i < 3; i++) {
     broker.clock.advance({ minutes: 1 });
     await broker.sweep();
+  }
+  await requireOnce(broker, PATHS, 'x');
+});
+
+test('what was cut off is finished though the sweep reads of it in several pages', async (t) => {
+  const scene = await start(t);
+  const { broker } = scene;
+  await scheduleAndDie(scene);
+  const client = pagingClient();
+  t.after(() => client.destroy());
+  const sweeper = await startBroker(t, { beside: broker, client });
+  for (let i = 0; i < 3; i++) {
+    broker.clock.advance({ minutes: 1 });
+    await sweeper.sweep();
   }
   await requireOnce(broker, PATHS, 'x');
 });

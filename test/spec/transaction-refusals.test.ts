@@ -37,9 +37,9 @@ const ROWS: readonly (readonly [
     { status: 410, code: 'MessagingEntityNotFound', operation: 1 },
   ],
   [
-    'a send to a disabled queue',
-    () => sending('closed', 'x'),
-    { status: 403, code: 'MessagingEntityDisabled', operation: 1 },
+    'a message that a disabled queue would never take',
+    () => sending('closed', 'x'.repeat(257 * 1024)),
+    { status: 403, code: 'MessageSizeExceeded', operation: 1 },
   ],
   ['a send to a dead-letter queue', () => sending(DEAD, 'x'), INVALID],
   ['a send to a subscription', () => sending('topic/Subscriptions/s', 'x'), INVALID],

@@ -2,7 +2,15 @@ import { connect, type Socket } from 'node:net';
 import { Fields } from '../../amqp/wire/fields.ts';
 import { encodeFrame, FrameReader, protocolHeader } from '../../amqp/wire/frames.ts';
 import { type Performative, readPerformative } from '../../amqp/wire/performatives.ts';
-import { binary, codeOf, described, list, symbol } from '../../amqp/wire/value.ts';
+import {
+  type AmqpValue,
+  binary,
+  codeOf,
+  described,
+  list,
+  NULL,
+  symbol,
+} from '../../amqp/wire/value.ts';
 import { writePerformative } from '../../amqp/wire/write-performative.ts';
 
 const SASL_OUTCOME = 0x44n;
@@ -44,9 +52,14 @@ export class RawAmqp {
 
   /** Connects with a name and key, opens, and begins a session. */
   static authenticated(port: number, user: string, password: string): RawAmqp {
+    return RawAmqp.opened(port, 'PLAIN', binary(Buffer.from(`\0${user}\0${password}`)));
+  }
+
+  /** The same by a mechanism that needs a token for whatever comes next. */
+  static opened(port: number, mechanism: string, response: AmqpValue = NULL): RawAmqp {
     const client = new RawAmqp(port, 'sasl', 'amqp');
     client.write(protocolHeader('sasl'));
-    const init = list([symbol('PLAIN'), binary(Buffer.from(`\0${user}\0${password}`))]);
+    const init = list([symbol(mechanism), response]);
     client.write(encodeFrame('sasl', 0, described(0x41n, init)));
     client.write(protocolHeader('amqp'));
     client.say({ kind: 'open', containerId: 'raw', hostname: 'localhost' });
@@ -62,8 +75,8 @@ export class RawAmqp {
     this.write(encodeFrame('amqp', channel, writePerformative(performative), payload));
   }
 
-  begin(channel = 0): void {
-    const windows = { nextOutgoingId: 0, incomingWindow: 100, outgoingWindow: 100 };
+  begin(channel = 0, incomingWindow = 100): void {
+    const windows = { nextOutgoingId: 0, incomingWindow, outgoingWindow: 100 };
     this.say({ kind: 'begin', ...windows }, channel);
   }
 

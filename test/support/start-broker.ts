@@ -36,11 +36,25 @@ export function engineClient(): DynamoDBClient {
   return createDynamoClient(endpoint);
 }
 
+let making: Promise<void> | undefined;
+
+/** Makes the tables of this process, once for all of its tests. */
+export function tablesExist(): Promise<void> {
+  making ??= makeTables();
+  return making;
+}
+
+async function makeTables(): Promise<void> {
+  const client = engineClient();
+  await ensureTables(client, TABLES);
+  client.destroy();
+}
+
 /** A namespace of its own for one test: the whole app on a port, with a clock that stands still. */
 export async function startBroker(t: TestContext, options: StartOptions = {}): Promise<TestBroker> {
   const { beside, tier = 'Standard' } = options;
   const client = options.client ?? engineClient();
-  await ensureTables(client, TABLES);
+  await tablesExist();
   const clock = beside?.clock ?? new ManualClock();
   const meter = new UnitMeter();
   const namespace = beside?.namespace ?? `test-${randomBytes(6).toString('hex')}`;

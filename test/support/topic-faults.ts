@@ -1,6 +1,8 @@
 import {
   type DynamoDBClient,
   InternalServerError,
+  QueryCommand,
+  type QueryCommandInput,
   TransactWriteItemsCommand,
 } from '@aws-sdk/client-dynamodb';
 import { engineClient } from './start-broker.ts';
@@ -64,6 +66,21 @@ export function cuttingClient(): CuttingClient {
       isDead = false;
     },
   };
+}
+
+/** Where a query sets no limit, each page of its answer ends after one item, as one of 1 MB may. */
+export function pagingClient(): DynamoDBClient {
+  const client = engineClient();
+  client.middlewareStack.add(
+    (next, { commandName }) =>
+      async (args) => {
+        if (commandName !== QueryCommand.name) return await next(args);
+        const input = { Limit: 1, ...(args.input as QueryCommandInput) };
+        return await next({ ...args, input });
+      },
+    { step: 'initialize', name: 'paging' },
+  );
+  return client;
 }
 
 function isWrite(command: string | undefined): boolean {

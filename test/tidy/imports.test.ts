@@ -18,7 +18,7 @@ const ROOMS: readonly Room[] = [
   // Data that deployment, functions and tests share: must cost nothing to import.
   {
     files:
-      /^shared\/storage\/table-schema\.ts$|^lambdas\/http\/(route-table|management-routes|session-routes|variables|access-kinds)\.ts$/,
+      /^shared\/storage\/table-schema\.ts$|^gateway\/variables\.ts$|^lambdas\/http\/(route-table|management-routes|session-routes|variables|access-kinds)\.ts$/,
   },
   { files: /^shared\/domain\//, mayType: /^shared\/filters\// },
   { files: /^shared\/filters\//, may: /^shared\/domain\// },
@@ -55,14 +55,22 @@ const ROOMS: readonly Room[] = [
     may: /^shared\/(domain|filters|broker)\/|^lambdas\/http\/sas-token\.ts$/,
     mayType: /^lambdas\/http\//,
   },
+  // One port for all protocols; what is served there it is given.
+  { files: /^server\//, may: /^amqp\//, packages: /^(node:|@hono\/node-server$|ws$)/ },
+  // What runs in the containers; the laptop's engine and clock stay on the laptop.
+  {
+    files: /^gateway\//,
+    may: /^(amqp|server)\/|^lambdas\/http\/(compose|deployed-parts|report-fault|settings)\.ts$/,
+    packages: /^node:/,
+  },
   {
     files: /^local\//,
-    may: /^(shared|amqp)\/|^lambdas\/(http\/|\w+\/app\.ts$)/,
+    may: /^(shared|amqp|server)\/|^lambdas\/(http\/|\w+\/app\.ts$)/,
     packages: /./,
   },
   {
     files: /^cdk\//,
-    may: /^shared\/storage\/table-schema\.ts$|^lambdas\/http\/(route-table|management-routes|session-routes|variables|access-kinds)\.ts$/,
+    may: /^shared\/storage\/table-schema\.ts$|^gateway\/variables\.ts$|^lambdas\/http\/(route-table|management-routes|session-routes|variables|access-kinds)\.ts$/,
     packages: /^(aws-cdk-lib|constructs|esbuild|zod|node:)/,
   },
   { files: /^test\/(spec|model)\//, may: /^test\/support\//, packages: /^(node:|fast-check$)/ },

@@ -4,8 +4,10 @@ import fc from 'fast-check';
 import { decode } from '../../amqp/wire/decode.ts';
 import { encode } from '../../amqp/wire/encode.ts';
 import { FrameReader } from '../../amqp/wire/frames.ts';
+import type { Performative } from '../../amqp/wire/performatives.ts';
 import type { AmqpType, AmqpValue } from '../../amqp/wire/value.ts';
 import { DecodeError } from '../../amqp/wire/wire-error.ts';
+import { writePerformative } from '../../amqp/wire/write-performative.ts';
 
 const integer = (type: 'ubyte' | 'ushort' | 'uint' | 'byte' | 'short' | 'int', bits: number) => {
   const isSigned = !type.startsWith('u');
@@ -185,3 +187,29 @@ test('a frame that is too long, too short or of another kind is refused', () => 
     assert.throws(() => reader.frame('amqp'), DecodeError, hex);
   }
 });
+
+test('performatives and errors are written with all fields, for clients that read by place', () => {
+  const windows = { nextOutgoingId: 0, incomingWindow: 1, outgoingWindow: 1 };
+  const error = { condition: 'amqp:not-found' };
+  const counted: readonly (readonly [Performative, number])[] = [
+    [{ kind: 'open', containerId: 'c' }, 10],
+    [{ kind: 'begin', ...windows }, 8],
+    [{ kind: 'attach', name: 'n', handle: 0, role: 'sender' }, 14],
+    [{ kind: 'flow', ...windows }, 11],
+    [{ kind: 'transfer', handle: 0 }, 11],
+    [{ kind: 'disposition', role: 'sender', first: 0 }, 6],
+    [{ kind: 'detach', handle: 0 }, 3],
+    [{ kind: 'end' }, 1],
+    [{ kind: 'close', error }, 1],
+  ];
+  for (const [performative, count] of counted) {
+    const fields = fieldsIn(writePerformative(performative));
+    assert.equal(fields.length, count, performative.kind);
+    if (performative.kind === 'close') assert.equal(fieldsIn(fields[0]).length, 3);
+  }
+});
+
+function fieldsIn(value: AmqpValue | undefined): readonly AmqpValue[] {
+  assert.ok(value?.type === 'described' && value.value.type === 'list');
+  return value.value.value;
+}

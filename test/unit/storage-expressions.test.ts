@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
-import { ensureTables } from '../../local/tables.ts';
 import type { Block } from '../../shared/domain/block.ts';
 import { QUEUE_DEFAULTS } from '../../shared/domain/descriptions.ts';
 import type { Entity } from '../../shared/domain/entity.ts';
@@ -22,7 +21,7 @@ import {
 } from '../../shared/storage/block-writes.ts';
 import { keyOf } from '../../shared/storage/blocks.ts';
 import { Table } from '../../shared/storage/dynamo.ts';
-import { engineClient, TABLES } from '../support/start-broker.ts';
+import { engineClient, TABLES, tablesExist } from '../support/start-broker.ts';
 
 const NOW = 1_790_000_000_000;
 const TAG = Uint8Array.of(1, 2, 3, 4, 5, 6, 7);
@@ -131,7 +130,7 @@ test('the deletion of a full block stays within the limits too', async (t) => {
 async function startTable(t: TestContext): Promise<{ table: Table; log: Log }> {
   const client = engineClient();
   t.after(() => client.destroy());
-  await ensureTables(client, TABLES);
+  await tablesExist();
   const entity: Entity = {
     id: randomBytes(6).toString('hex'),
     key: 'q',

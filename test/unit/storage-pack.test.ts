@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
-import { ensureTables } from '../../local/tables.ts';
 import type { Block } from '../../shared/domain/block.ts';
 import { QUEUE_DEFAULTS } from '../../shared/domain/descriptions.ts';
 import type { Entity } from '../../shared/domain/entity.ts';
@@ -20,7 +19,7 @@ import {
 } from '../../shared/storage/pack-blocks.ts';
 import { putPayload } from '../../shared/storage/payloads.ts';
 import { UnitMeter } from '../../shared/storage/unit-meter.ts';
-import { engineClient, TABLES } from '../support/start-broker.ts';
+import { engineClient, TABLES, tablesExist } from '../support/start-broker.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const KB = 1024;
@@ -156,7 +155,7 @@ interface Engine {
 async function startEngine(t: TestContext): Promise<Engine> {
   const client = engineClient();
   t.after(() => client.destroy());
-  await ensureTables(client, TABLES);
+  await tablesExist();
   const meter = new UnitMeter();
   const log = { ...LOG, entityId: randomBytes(6).toString('base64url') };
   return { table: new Table(client, TABLES.messages, meter), meter, log };

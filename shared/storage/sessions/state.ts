@@ -1,6 +1,7 @@
 import type { Log } from '../../domain/log.ts';
 import { sessionLockLost } from '../../domain/session.ts';
 import { payloadName } from '../append.ts';
+import { decided } from '../failures.ts';
 import { payloadKey, sessionKey } from '../keys.ts';
 import { putPayload } from '../payloads.ts';
 import type { StoreContext } from '../store-context.ts';
@@ -55,16 +56,21 @@ export async function setState(
     ReturnValues: 'ALL_OLD',
     ...change(bytes, reference, values),
   });
-  const unused = written.done
-    ? written.item && parseSession(written.item).state?.reference
-    : reference;
-  // An answer that was lost comes with the state that the first try has set.
-  if (unused !== undefined && (unused !== reference || !written.done)) {
+  const discard = (unused: string | undefined) => {
+    if (unused === undefined) return;
     context.background(async () => {
       await table.delete(payloadKey(session, unused, 0));
     });
+  };
+  // Throws where an earlier try may have been carried out: then the session may name what was stored.
+  if (!decided(written)) {
+    discard(reference);
+    throw sessionLockLost();
   }
-  if (!written.done) throw sessionLockLost();
+  if (!written.done || written.item === undefined) return;
+  const replaced = parseSession(written.item).state?.reference;
+  // An answer that was lost comes with the state that the first try has set.
+  if (replaced !== reference) discard(replaced);
 }
 
 function change(

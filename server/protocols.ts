@@ -1,22 +1,31 @@
 import type { Socket } from 'node:net';
 import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls';
-import type { Certificate } from './certificate.ts';
+
+/** A certificate and its key, as PEM. */
+export interface Certificate {
+  readonly certificate: string;
+  readonly key: string;
+}
 
 /** Who serves what a client turns out to speak. */
 export interface ProtocolServers {
   readonly amqp: (socket: Socket) => void;
   readonly http: (socket: Socket) => void;
-  /** What TLS clients are shown. */
-  readonly certificate: () => Certificate;
+  /** What TLS clients are shown; without it they are sent away. */
+  readonly certificate: (() => Certificate) | undefined;
 }
 
 /** How every AMQP connection begins, and every one of TLS. */
 const AMQP = Buffer.from('AMQP');
 const TLS_HANDSHAKE = 0x16;
+/** How long a client may take to say something. */
+const SILENT_MS_MAX = 30_000;
 
 /** Tells by the first bytes of a connection what it speaks: one port, and so one address, for all. */
 export class Protocols {
   readonly #servers: ProtocolServers;
+  /** Connections on which nothing was said yet, so that nobody else knows them. */
+  readonly #silent = new Set<Socket>();
   #context: SecureContext | undefined;
 
   constructor(servers: ProtocolServers) {
@@ -30,9 +39,19 @@ export class Protocols {
     });
   }
 
+  /** Ends the connections of those who have not said anything. */
+  close(): void {
+    for (const socket of this.#silent) socket.destroy();
+  }
+
   /** Inside of TLS stands one of the other two. */
   #unwrap(socket: Socket): void {
-    const secure = new TLSSocket(socket, { isServer: true, secureContext: this.#secureContext() });
+    const secureContext = this.#secureContext();
+    if (secureContext === undefined) {
+      socket.destroy();
+      return;
+    }
+    const secure = new TLSSocket(socket, { isServer: true, secureContext });
     socket.on('error', () => secure.destroy());
     this.#look(secure, (first) => this.#lead(secure, first));
   }
@@ -45,6 +64,13 @@ export class Protocols {
 
   #look(socket: Socket, decide: (first: Uint8Array) => void): void {
     const giveUp = () => socket.destroy();
+    const timer = setTimeout(giveUp, SILENT_MS_MAX);
+    const forget = () => {
+      clearTimeout(timer);
+      this.#silent.delete(socket);
+    };
+    this.#silent.add(socket);
+    socket.once('close', forget);
     socket.once('error', giveUp);
     socket.once('readable', () => {
       const first: Buffer | null = socket.read();
@@ -53,6 +79,8 @@ export class Protocols {
         giveUp();
         return;
       }
+      forget();
+      socket.off('close', forget);
       socket.off('error', giveUp);
       socket.unshift(first);
       decide(first);
@@ -60,8 +88,9 @@ export class Protocols {
   }
 
   /** Made when the first client wants it: most never do. */
-  #secureContext(): SecureContext {
+  #secureContext(): SecureContext | undefined {
     if (this.#context !== undefined) return this.#context;
+    if (this.#servers.certificate === undefined) return undefined;
     const { certificate, key } = this.#servers.certificate();
     this.#context = createSecureContext({ cert: certificate, key });
     return this.#context;

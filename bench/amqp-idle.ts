@@ -1,0 +1,38 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { ServiceBusClient } from '@azure/service-bus';
+import type { CountingNamespace } from './counted-units.ts';
+
+/** What receivers on one queue ask of the database in an hour in which nothing comes. */
+export interface AmqpIdle {
+  readonly receivers: number;
+  readonly readUnits: number;
+  readonly requests: number;
+}
+
+const QUEUE = 'q-idle';
+const RECEIVERS = [1, 100] as const;
+const HOUR_MS = 3_600_000;
+
+/** Lets receivers wait, first until they ask as seldom as they ever do. */
+export async function measureIdle(
+  { http, connectionString, counted, keepAway }: CountingNamespace,
+  { settleMs, ms }: { readonly settleMs: number; readonly ms: number },
+): Promise<readonly AmqpIdle[]> {
+  keepAway('none');
+  await http.createQueue(QUEUE, undefined);
+  const rows: AmqpIdle[] = [];
+  for (const receivers of RECEIVERS) {
+    const client = new ServiceBusClient(connectionString);
+    for (let i = 0; i < receivers; i++) {
+      const never = async () => {};
+      client.createReceiver(QUEUE).subscribe({ processMessage: never, processError: never });
+    }
+    await delay(settleMs);
+    const { cost } = await counted(() => delay(ms));
+    const hourly = HOUR_MS / ms;
+    rows.push({ receivers, readUnits: cost.read * hourly, requests: cost.requests * hourly });
+    await client.close();
+  }
+  await http.deleteQueue(QUEUE);
+  return rows;
+}

@@ -1,0 +1,100 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ServiceBusClient } from '@azure/service-bus';
+import type { ServerProcess } from './server-process.ts';
+
+/** How long messages take from being sent to the handler, ms. */
+export interface AmqpLatency {
+  readonly what: string;
+  /** Messages a second. */
+  readonly rate: number;
+  readonly messages: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly worst: number;
+}
+
+/** What goes in at one server, and comes out at the same one or another. */
+export interface Passage {
+  readonly what: string;
+  readonly from: ServerProcess;
+  readonly to: ServerProcess;
+}
+
+const BODY_BYTES = 200;
+const TICK_MS = 1;
+
+/**
+ * Sends at a steady rate whatever becomes of what was sent before, and counts from the instant at
+ * which each message was to be sent: so a moment in which nothing moves is in the numbers of all that
+ * it held up (no coordinated omission).
+ */
+export async function measureLatency(
+  { what, from, to }: Passage,
+  rate: number,
+  ms: number,
+): Promise<AmqpLatency> {
+  const queue = `bench-latency-${randomBytes(6).toString('hex')}`;
+  const http = from.connect(1);
+  await http.createQueue(queue, undefined);
+  const [sending, receiving] = [from, to].map((one) => new ServiceBusClient(one.connectionString));
+  if (sending === undefined || receiving === undefined) throw new Error('There are two clients.');
+  const sender = sending.createSender(queue);
+  const count = Math.round((rate * ms) / 1000);
+  const dueAt: number[] = [];
+  const took: number[] = [];
+  // One before, which opens the links.
+  await sender.sendMessages({ body: Buffer.alloc(BODY_BYTES) });
+  const all = receiveAll(receiving, queue, count + 1, (index) => {
+    took.push(performance.now() - (dueAt[index] ?? 0));
+  });
+  await all.begun;
+  const begun = performance.now();
+  const sends: Promise<void>[] = [];
+  while (sends.length < count) {
+    while (sends.length < count && begun + (sends.length * 1000) / rate <= performance.now()) {
+      dueAt.push(begun + (sends.length * 1000) / rate);
+      const body = Buffer.alloc(BODY_BYTES);
+      sends.push(sender.sendMessages({ body, applicationProperties: { index: sends.length } }));
+    }
+    await delay(TICK_MS);
+  }
+  await Promise.all(sends);
+  await all.ended;
+  await Promise.all([sending.close(), receiving.close()]);
+  await http.deleteQueue(queue);
+  http.close();
+  const sorted = took.sort((a, b) => a - b);
+  const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN;
+  return { what, rate, messages: count, p50: at(0.5), p99: at(0.99), worst: at(1) };
+}
+
+/** Tells the indexes of messages as they come; what has none comes first and begins it. */
+function receiveAll(
+  client: ServiceBusClient,
+  queue: string,
+  count: number,
+  came: (index: number) => void,
+): { readonly begun: Promise<void>; readonly ended: Promise<void> } {
+  let begin = () => {};
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  let left = count;
+  const ended = new Promise<void>((resolve, reject) => {
+    client.createReceiver(queue).subscribe(
+      {
+        processMessage: async ({ applicationProperties }) => {
+          const index = applicationProperties?.['index'];
+          if (typeof index === 'number') came(index);
+          else begin();
+          left--;
+          if (left === 0) resolve();
+        },
+        processError: async ({ error }) => reject(error),
+      },
+      { maxConcurrentCalls: 100 },
+    );
+  });
+  return { begun, ended };
+}

@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { ROOT_KEY } from '../local/welcome.ts';
+import { BenchClient } from './http-client.ts';
+
+/** The local server in a process of its own. */
+export interface ServerProcess {
+  readonly port: number;
+  /** For clients that speak AMQP. */
+  readonly connectionString: string;
+  /** A client with so many connections; whoever asks closes it. */
+  connect(connections: number): BenchClient;
+  /** What the server holds, after a collection of garbage. */
+  memory(): Promise<NodeJS.MemoryUsage>;
+  stop(): Promise<void>;
+}
+
+export interface ServerOptions {
+  readonly engine: string | undefined;
+  /** Where the server leaves its processor profile when it ends; absent where none is wanted. */
+  readonly profileDirectory: string | undefined;
+  /** An engine that runs already, which others work on as well; absent = one of its own. */
+  readonly endpoint?: string;
+}
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const PROGRAM = ['--import', 'tsx', '--expose-gc', '--import', './bench/memory-probe.ts'];
+
+/** Starts `local/main.ts`. Clients run here, so they do not share the server's thread. */
+export async function startServerProcess(options: ServerOptions): Promise<ServerProcess> {
+  const { engine, profileDirectory, endpoint } = options;
+  const profile =
+    profileDirectory === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDirectory}`];
+  const choice = engine === undefined ? [] : ['--engine', engine];
+  const program = [...profile, ...PROGRAM, 'local/main.ts', '--quiet', '--port', '0', ...choice];
+  const child = spawn(process.execPath, program, {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    env: { ...process.env, ...(endpoint === undefined ? {} : { DYNAMODB_ENDPOINT: endpoint }) },
+  });
+  const ended = once(child, 'exit');
+  const url = await Promise.race([
+    child.stdout === null
+      ? undefined
+      : once(child.stdout.setEncoding('utf8'), 'data').then(([text]) => String(text).trim()),
+    ended.then(() => undefined),
+  ]);
+  if (url === undefined) throw new Error('The server did not start.');
+  return {
+    port: Number(new URL(url).port),
+    connectionString: connectionStringOf(url, ROOT_KEY),
+    connect: (connections) => new BenchClient(url, ROOT_KEY, connections),
+    memory: async () => {
+      const answer = once(child, 'message');
+      child.send('memory');
+      const [usage] = await answer;
+      return usage as NodeJS.MemoryUsage;
+    },
+    stop: async () => {
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
+
+/** As the official clients take it, for a server without TLS. */
+export function connectionStringOf(url: string, key: string): string {
+  return `Endpoint=sb://${new URL(url).host};SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=${key};UseDevelopmentEmulator=true;`;
+}

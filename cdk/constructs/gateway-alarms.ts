@@ -1,0 +1,70 @@
+import { Duration } from 'aws-cdk-lib';
+import {
+  ComparisonOperator,
+  type Metric,
+  Stats,
+  TreatMissingData,
+} from 'aws-cdk-lib/aws-cloudwatch';
+import type { FargateService } from 'aws-cdk-lib/aws-ecs';
+import type { NetworkTargetGroup } from 'aws-cdk-lib/aws-elasticloadbalancingv2';
+import { FilterPattern, type LogGroup, MetricFilter } from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+import { CONNECTIONS_METRIC } from '../../gateway/variables.ts';
+import type { StageSettings } from '../settings.ts';
+import { ONCE, raiseAlarm } from './alarms.ts';
+
+/** What is watched. */
+export interface GatewayAlarmsProps {
+  readonly service: FargateService;
+  readonly targets: NetworkTargetGroup;
+  readonly logGroup: LogGroup;
+  readonly settings: StageSettings;
+}
+
+const MEMORY_PERCENT_MAX = 90;
+
+/** Nobody serves, something failed that no client is told of, or a task is about to be too full. */
+export class GatewayAlarms extends Construct {
+  constructor(scope: Construct, id: string, props: GatewayAlarmsProps) {
+    super(scope, id);
+    const { service, targets, logGroup, settings } = props;
+    raiseAlarm(this, 'Unserved', settings, {
+      alarmDescription: 'No task of the AMQP gateway is healthy.',
+      // Each node of the load balancer counts; what one of them sees is there.
+      metric: targets.metrics.healthyHostCount({
+        period: Duration.minutes(1),
+        statistic: Stats.MAXIMUM,
+      }),
+      comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
+      threshold: 1,
+      evaluationPeriods: 3,
+      treatMissingData: TreatMissingData.BREACHING,
+    });
+    raiseAlarm(this, 'Faults', settings, {
+      alarmDescription: 'The AMQP gateway met faults of its own: its log has them.',
+      metric: faults(this, logGroup, settings),
+      ...ONCE,
+    });
+    raiseAlarm(this, 'Memory', settings, {
+      alarmDescription: 'Tasks of the AMQP gateway are short of memory.',
+      metric: service.metricMemoryUtilization({
+        period: Duration.minutes(5),
+        statistic: Stats.MAXIMUM,
+      }),
+      threshold: MEMORY_PERCENT_MAX,
+      evaluationPeriods: 2,
+      treatMissingData: TreatMissingData.NOT_BREACHING,
+    });
+  }
+}
+
+/** Counted out of the log: such a metric costs nothing as long as there is nothing to count. */
+function faults(scope: Construct, logGroup: LogGroup, { namespace }: StageSettings): Metric {
+  const filter = new MetricFilter(scope, 'FaultsInLog', {
+    logGroup,
+    filterPattern: FilterPattern.stringValue('$.level', '=', 'error'),
+    metricNamespace: CONNECTIONS_METRIC.namespace,
+    metricName: `AmqpFaults.${namespace}`,
+  });
+  return filter.metric({ period: Duration.minutes(5), statistic: Stats.SUM });
+}

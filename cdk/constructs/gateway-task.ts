@@ -1,0 +1,113 @@
+import { AssetStaging, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { DockerImageAsset, Platform } from 'aws-cdk-lib/aws-ecr-assets';
+import {
+  AwsLogDriverMode,
+  Capability,
+  ContainerImage,
+  CpuArchitecture,
+  FargateTaskDefinition,
+  LinuxParameters,
+  LogDrivers,
+  OperatingSystemFamily,
+} from 'aws-cdk-lib/aws-ecs';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import type { Construct } from 'constructs';
+import { DRAIN_NOTICE_MS, GATEWAY_VARIABLES, STOP_MS_MAX } from '../../gateway/variables.ts';
+import { VARIABLES } from '../../lambdas/http/variables.ts';
+import type { AmqpSettings } from '../amqp-settings.ts';
+import { GATEWAY_RIGHTS } from '../functions.ts';
+import type { StageSettings } from '../settings.ts';
+import type { BrokerTables } from './broker-tables.ts';
+import { bundledHere, bundleGateway, GATEWAY_FOLDER } from './bundle.ts';
+
+/** What a task serves, and how large it is. */
+export interface GatewayTaskProps {
+  readonly tables: BrokerTables;
+  readonly rootKey: Secret;
+  readonly settings: StageSettings;
+  readonly amqp: AmqpSettings;
+}
+
+export const CONTAINER_PORT = 5672;
+/** As long as the vendor's service lets a receive wait; here waiting is not paid for. */
+const RECEIVE_WAIT_MS_MAX = 60_000;
+/** The rest of the memory is for what lies outside of the heap: buffers of sockets. */
+const HEAP_SHARE = 0.6;
+/** The user `node` of the image. */
+const USER = '1000';
+/** Between the end that a task sets itself and the one that is set for it. */
+const STOP_MARGIN_MS = 10_000;
+
+/** The process of the gateway as ECS runs it: no root, nothing to write to, rights that are listed. */
+export class GatewayTask extends FargateTaskDefinition {
+  readonly logGroup: LogGroup;
+
+  constructor(scope: Construct, id: string, { tables, rootKey, settings, amqp }: GatewayTaskProps) {
+    super(scope, id, {
+      cpu: amqp.cpu,
+      memoryLimitMiB: amqp.memoryMb,
+      runtimePlatform: {
+        cpuArchitecture: CpuArchitecture.ARM64,
+        operatingSystemFamily: OperatingSystemFamily.LINUX,
+      },
+    });
+    this.logGroup = new LogGroup(this, 'Logs', {
+      retention: settings.logRetentionDays,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    this.addContainer('Gateway', {
+      image: ContainerImage.fromDockerImageAsset(image(this)),
+      portMappings: [{ containerPort: CONTAINER_PORT }],
+      logging: LogDrivers.awsLogs({
+        logGroup: this.logGroup,
+        streamPrefix: 'gateway',
+        // Rather a line is lost than all clients wait for the log.
+        mode: AwsLogDriverMode.NON_BLOCKING,
+      }),
+      user: USER,
+      readonlyRootFilesystem: true,
+      linuxParameters: linux(this),
+      stopTimeout: Duration.millis(DRAIN_NOTICE_MS + STOP_MS_MAX + STOP_MARGIN_MS),
+      environment: {
+        [VARIABLES.entitiesTable]: tables.entities.tableName,
+        [VARIABLES.messagesTable]: tables.messages.tableName,
+        [VARIABLES.namespace]: settings.namespace,
+        [VARIABLES.tier]: settings.tier,
+        [VARIABLES.rootKeySecret]: rootKey.secretArn,
+        [VARIABLES.receiveWaitMsMax]: String(RECEIVE_WAIT_MS_MAX),
+        [GATEWAY_VARIABLES.port]: String(CONTAINER_PORT),
+        [GATEWAY_VARIABLES.drainNoticeMs]: String(DRAIN_NOTICE_MS),
+        AWS_REGION: Stack.of(this).region,
+        NODE_OPTIONS: `--max-old-space-size=${Math.floor(amqp.memoryMb * HEAP_SHARE)}`,
+      },
+    });
+    this.#allow(GATEWAY_RIGHTS.entities, tables.entities.tableArn);
+    this.#allow(GATEWAY_RIGHTS.messages, tables.messages.tableArn);
+    this.#allow(['secretsmanager:GetSecretValue'], rootKey.secretArn);
+  }
+
+  #allow(actions: readonly string[], resource: string): void {
+    this.addToTaskRolePolicy(new PolicyStatement({ actions: [...actions], resources: [resource] }));
+  }
+}
+
+/** Something must take leave of processes that have ended, and hand on signals. */
+function linux(scope: Construct): LinuxParameters {
+  const parameters = new LinuxParameters(scope, 'Linux', { initProcessEnabled: true });
+  parameters.dropCapabilities(Capability.ALL);
+  return parameters;
+}
+
+/** Bundled at synthesis like the functions; only a deployment makes an image of it, by Docker. */
+function image(scope: Construct): DockerImageAsset {
+  const { absoluteStagedPath } = new AssetStaging(scope, 'Code', {
+    sourcePath: GATEWAY_FOLDER,
+    ...bundledHere(bundleGateway),
+  });
+  return new DockerImageAsset(scope, 'Image', {
+    directory: absoluteStagedPath,
+    platform: Platform.LINUX_ARM64,
+  });
+}

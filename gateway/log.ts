@@ -1,0 +1,30 @@
+/** Writes what happened to the log, one line of JSON. Faults go by `reportFault`. */
+export function logEvent(message: string, details: Readonly<Record<string, unknown>> = {}): void {
+  write({ level: 'info', message, ...details });
+}
+
+/**
+ * Writes a number of this moment to the log in CloudWatch's embedded metric format: CloudWatch makes a
+ * metric of such lines by itself. `details` only stand beside it.
+ */
+export function logMetric(
+  { namespace, name, dimension }: Readonly<Record<'namespace' | 'name' | 'dimension', string>>,
+  of: string,
+  value: number,
+  details: Readonly<Record<string, unknown>> = {},
+): void {
+  const CloudWatchMetrics = [
+    { Namespace: namespace, Dimensions: [[dimension]], Metrics: [{ Name: name, Unit: 'Count' }] },
+  ];
+  write({
+    level: 'info',
+    _aws: { Timestamp: Date.now(), CloudWatchMetrics },
+    [dimension]: of,
+    [name]: value,
+    ...details,
+  });
+}
+
+function write(entry: object): void {
+  process.stdout.write(`${JSON.stringify(entry)}\n`);
+}

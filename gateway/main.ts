@@ -1,0 +1,37 @@
+import { reportFault } from '../lambdas/http/report-fault.ts';
+import { logEvent } from './log.ts';
+import { startTask } from './task.ts';
+
+/** The process of a container: serves until a signal ends it, or a fault does. */
+
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
+// Who knows what still holds after such a fault? Another task takes over.
+process.on('uncaughtException', fail);
+void main().catch(fail);
+
+async function main(): Promise<void> {
+  const signalled = firstSignal();
+  const starting = startTask(process.env);
+  // Nobody was sent here before it listened.
+  const task = await Promise.race([starting, signalled.then(() => undefined)]);
+  if (task !== undefined) {
+    logEvent('Started', { port: task.port });
+    await signalled;
+    logEvent('Draining');
+    await task.stop();
+  }
+  logEvent('Stopped');
+  process.exit(0);
+}
+
+function firstSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of SIGNALS) process.on(signal, () => resolve());
+  });
+}
+
+function fail(error: unknown): never {
+  reportFault(error);
+  process.exit(1);
+}

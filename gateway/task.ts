@@ -1,0 +1,90 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Gateway } from '../amqp/service/gateway.ts';
+import { type Composition, compose } from '../lambdas/http/compose.ts';
+import { deployedHttpParts } from '../lambdas/http/deployed-parts.ts';
+import { reportFault } from '../lambdas/http/report-fault.ts';
+import { type Environment, wholeNumber } from '../lambdas/http/settings.ts';
+import { createProtocolServer, type ProtocolServer } from '../server/server.ts';
+import { withDrainingHealth } from './health.ts';
+import { logMetric } from './log.ts';
+import { CONNECTIONS_METRIC, GATEWAY_VARIABLES, STOP_MS_MAX } from './variables.ts';
+
+/**
+ * Requests to AWS that may be under way at once: every receiver that waits asks twice a second, and
+ * thousands may.
+ */
+const SOCKETS_MAX = 256;
+
+/** A process of the gateway that serves. */
+export interface Task {
+  readonly port: number;
+  /**
+   * Says that it is about to go and serves on for the time of the notice; then accepts nobody,
+   * finishes what was asked for and sends all clients to another task. Rejects where that takes
+   * longer than it may.
+   */
+  stop(): Promise<void>;
+}
+
+/**
+ * Serves a namespace over AMQP, WebSocket and HTTP on one port, out of the tables that the environment
+ * names. It keeps nothing that another task would miss. Rejects where the root key or the tables
+ * cannot be read: then nobody should be sent here.
+ */
+export async function startTask(environment: Environment): Promise<Task> {
+  const settings = deployedHttpParts(environment, SOCKETS_MAX);
+  const noticeMs = wholeNumber(environment, GATEWAY_VARIABLES.drainNoticeMs);
+  const composition = compose(settings);
+  await requireReadable(composition);
+  const gateway = new Gateway({ ...composition.parts, reportFault });
+  let isDraining = false;
+  const server = createProtocolServer({
+    app: withDrainingHealth(composition.app, () => isDraining),
+    gateway,
+    isBehindTls: true,
+  });
+  server.http.listen(wholeNumber(environment, GATEWAY_VARIABLES.port));
+  await once(server.http, 'listening');
+  const measure = () => measureConnections(settings.namespace, gateway);
+  measure();
+  const measuring = setInterval(measure, CONNECTIONS_METRIC.periodMs);
+  return {
+    port: (server.http.address() as AddressInfo).port,
+    stop: async () => {
+      isDraining = true;
+      measure();
+      await pause(noticeMs);
+      await Promise.race([finish(server, gateway, composition), overdue()]);
+      clearInterval(measuring);
+    },
+  };
+}
+
+async function finish(
+  server: ProtocolServer,
+  gateway: Gateway,
+  composition: Composition,
+): Promise<void> {
+  const closed = server.close();
+  // Requests that only wait are let go at once; all that is under way ends together.
+  await Promise.all([gateway.close(), composition.close()]);
+  await closed;
+  await composition.idle();
+}
+
+async function overdue(): Promise<never> {
+  await pause(STOP_MS_MAX);
+  throw new Error(`Clients were still there ${STOP_MS_MAX / 1000} s after all were sent away.`);
+}
+
+async function requireReadable({ parts }: Composition): Promise<void> {
+  await Promise.all([parts.namespaceKeys.rules(), parts.entities.find('$health')]);
+}
+
+/** Tells the number of clients; tasks are added and taken away by it. */
+function measureConnections(namespace: string, gateway: Gateway): void {
+  const rssMegabytes = Math.round(process.memoryUsage.rss() / 2 ** 20);
+  logMetric(CONNECTIONS_METRIC, namespace, gateway.connections, { rssMegabytes });
+}

@@ -1,0 +1,104 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
+import { createAdaptorServer } from '@hono/node-server';
+import type { Gateway } from '../amqp/service/gateway.ts';
+import { serveAmqp } from './amqp-socket.ts';
+import { serveWebSockets } from './amqp-websocket.ts';
+import { type Certificate, Protocols } from './protocols.ts';
+
+/** Longer than clients and proxies keep an idle connection: they, not we, should be first to close. */
+const KEEP_ALIVE_MS = 75_000;
+/** How long shutdown waits for requests that are being answered. */
+const DRAIN_MS_MAX = 5_000;
+
+/** What answers requests; every Hono app does. */
+export interface WebApp {
+  fetch(request: Request, bindings?: object): Response | Promise<Response>;
+}
+
+export interface ServerParts {
+  readonly app: WebApp;
+  /** Serves the clients that speak AMQP, on the same port; without it there is HTTP only. */
+  readonly gateway?: Gateway | undefined;
+  /** What TLS clients are shown; without one there is no TLS. */
+  readonly certificate?: (() => Certificate) | undefined;
+  /** Whether all clients speak TLS with a load balancer before us: addresses we tell begin so. */
+  readonly isBehindTls?: boolean;
+}
+
+/** An app on node:http, and AMQP beside it on one port; it does not listen yet. */
+export interface ProtocolServer {
+  readonly http: Server;
+  /**
+   * Stops accepting, closes idle connections and lets requests finish, for five seconds at most.
+   * Resolves once all connections are closed; those of AMQP are the gateway's to close.
+   */
+  close(): Promise<void>;
+}
+
+/** Puts the parts together. */
+export function createProtocolServer({
+  app,
+  gateway,
+  certificate,
+  isBehindTls = false,
+}: ServerParts): ProtocolServer {
+  const http = createAdaptorServer({
+    fetch: async (request, bindings) => {
+      const response = await app.fetch(request, bindings);
+      discardRest(bindings.incoming);
+      return response;
+    },
+    serverOptions: { keepAliveTimeout: KEEP_ALIVE_MS },
+  }) as Server;
+  // The adapter asks the socket, as node:tls would have it.
+  if (isBehindTls) http.prependListener('connection', (socket: Socket) => markEncrypted(socket));
+  const protocols = gateway === undefined ? undefined : serveAmqpToo(http, gateway, certificate);
+  return { http, close: () => close(http, protocols) };
+}
+
+function markEncrypted(socket: Socket): void {
+  Object.assign(socket, { encrypted: true });
+}
+
+/** Puts a look at the first bytes before the HTTP server's own reading. */
+function serveAmqpToo(
+  server: Server,
+  gateway: Gateway,
+  certificate: ServerParts['certificate'],
+): Protocols {
+  const serveHttp = server.listeners('connection');
+  server.removeAllListeners('connection');
+  const protocols = new Protocols({
+    amqp: (socket) => serveAmqp(gateway, socket),
+    http: (socket) => {
+      for (const serve of serveHttp) serve.call(server, socket);
+    },
+    certificate,
+  });
+  server.on('connection', (socket: Socket) => protocols.serve(socket));
+  serveWebSockets(server, gateway);
+  return protocols;
+}
+
+/**
+ * Lets go what an app refused without having read it all. Left to the adapter it would stop the
+ * connection for a moment and then break it, under the next request of a client that did no wrong.
+ */
+function discardRest(incoming: Readable): void {
+  if (incoming.readableEnded) return;
+  incoming.removeAllListeners('data');
+  incoming.resume();
+}
+
+async function close(server: Server, protocols: Protocols | undefined): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  // A connection that was busy until now is idle after its answer, and would stay open.
+  const closeIdle = setInterval(() => server.closeIdleConnections(), 50);
+  const closeAll = setTimeout(() => server.closeAllConnections(), DRAIN_MS_MAX);
+  protocols?.close();
+  await closed;
+  clearInterval(closeIdle);
+  clearTimeout(closeAll);
+}

@@ -1,0 +1,33 @@
+import type { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
+import { toBrokerError } from './failures.ts';
+
+/** How often a write is tried that others stand in the way of for a moment. */
+export const CONFLICT_TRIES_MAX = 8;
+
+/** Whether the SDK had tried before, and may have been carried out without hearing of it. */
+export function wasRepeated(error: unknown): boolean {
+  const { $metadata: metadata } = error as { $metadata?: { attempts?: number } };
+  return (metadata?.attempts ?? 1) > 1;
+}
+
+/** What stands in the way of a transaction for a moment. */
+const PASSING = new Set([
+  'TransactionConflict',
+  'ThrottlingError',
+  'ProvisionedThroughputExceeded',
+]);
+
+/** Whether a transaction that was cancelled may be tried again: nothing was decided. */
+export function isPassing(error: TransactionCanceledException): boolean {
+  return (error.CancellationReasons ?? []).some(({ Code = '' }) => PASSING.has(Code));
+}
+
+/** Nothing before the first try; then a few ms, doubling, with jitter, up to `triesMax` tries. */
+export async function pauseBeforeRetry(tries: number, triesMax: number): Promise<void> {
+  if (tries === 0) return;
+  if (tries >= triesMax) {
+    throw toBrokerError(new Error('Another operation holds the item; tries are used up.'));
+  }
+  const ms = Math.random() * 5 * 2 ** tries;
+  await new Promise((resolve) => setTimeout(resolve, ms));
+}

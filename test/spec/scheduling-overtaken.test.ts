@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startPauses } from '../support/pause-client.ts';
+import { startBroker } from '../support/start-broker.ts';
+
+/** What a look heard late must not hide what was scheduled since it looked. */
+
+const SCHEDULED = {
+  Body: 'm',
+  BrokerProperties: { ScheduledEnqueueTimeUtc: '2026-01-01T00:01:00Z' },
+};
+
+test('a message that is scheduled while a receive looks at the schedule comes due', async (t) => {
+  const pauses = startPauses();
+  t.after(() => pauses.client.destroy());
+  const broker = await startBroker(t, { client: pauses.client });
+  await broker.createQueue('q');
+  const pause = pauses.pauseNextAnswer(
+    ({ command, collection }) => command === 'GetItemCommand' && collection.endsWith('.0'),
+  );
+  const early = broker.peekLock('q');
+  await pause.reached;
+  await broker.schedule('q', [SCHEDULED]);
+  pause.goOn();
+  assert.equal(await early, undefined);
+  broker.clock.advance({ minutes: 1 });
+  assert.equal((await broker.peekLock('q'))?.body, 'm');
+});
+
+test('a message that is scheduled while others are activated comes due', async (t) => {
+  const pauses = startPauses();
+  t.after(() => pauses.client.destroy());
+  const broker = await startBroker(t, { client: pauses.client });
+  await broker.createQueue('q');
+  await broker.schedule('q', [
+    { Body: 'first', BrokerProperties: { ScheduledEnqueueTimeUtc: '2026-01-01T00:00:30Z' } },
+  ]);
+  broker.clock.advance({ seconds: 30 });
+  // Twice the head of the partition: numbers are taken, then it is noted that nothing is due any more.
+  const taking = pauses.pauseNext(
+    ({ command, collection }) => command === 'UpdateItemCommand' && collection.endsWith('.0'),
+  );
+  const receive = broker.peekLock('q');
+  await taking.reached;
+  const raising = pauses.pauseNextAnswer(
+    ({ command, collection }) => command === 'UpdateItemCommand' && collection.endsWith('.0'),
+  );
+  taking.goOn();
+  await raising.reached;
+  await broker.schedule('q', [SCHEDULED]);
+  raising.goOn();
+  assert.equal((await receive)?.body, 'first');
+  broker.clock.advance({ seconds: 30 });
+  assert.equal((await broker.peekLock('q'))?.body, 'm');
+});
