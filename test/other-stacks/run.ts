@@ -47,6 +47,10 @@ async function main(filters: readonly string[]): Promise<number> {
   const stacks = Object.entries(STACKS).filter(
     ([name]) => filters.length === 0 || filters.some((filter) => name.includes(filter)),
   );
+  if (stacks.length === 0) {
+    console.error(`No stack has ${filters.join(' or ')} in its name.`);
+    return 1;
+  }
   const folder = mkdtempSync(join(tmpdir(), 'stacks-'));
   const engine = await startEngine();
   process.env['DYNAMODB_ENDPOINT'] = engine.endpoint;
@@ -95,8 +99,8 @@ async function tryStack(
   if (!(await isThere)) return 'not installed';
   const [code] = await once(child, 'close');
   if (code === NOT_INSTALLED) return 'not installed';
-  // A script that ends otherwise than by its last line has crashed.
-  return code === 0 || code === 1 ? (JSON.parse(output) as Tally) : 'broken';
+  // A script that did not come to its last line has crashed.
+  return output === '' ? 'broken' : (JSON.parse(output) as Tally);
 }
 
 function isGood(result: Result): boolean {
