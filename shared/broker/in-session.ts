@@ -87,7 +87,7 @@ export async function receiveInSession(
     requireSessionFits(entity, path, session.sessionId);
     const left = parts.arrivals.isClosing ? 0 : deadline - parts.monotonicNow();
     const waitedOn = sessionLog(entity, session.sessionId);
-    const arrival = left > 0 ? parts.arrivals.wait([waitedOn], left) : undefined;
+    const arrival = left > 0 ? parts.arrivals.wait([waitedOn], left, 'each') : undefined;
     await forwardTopicDue(parts, path, waitedOn.partition);
     const { log, policy } = await heldSession(parts, entity, path, session);
     const messages = await parts.messages.claim(log, {

@@ -283,12 +283,20 @@ export interface Arrivals {
   /** Whether the process is about to end: who waits goes away with nothing. */
   readonly isClosing: boolean;
   /** Starts listening: to be called before looking, so that nothing slips through in between. */
-  wait(logs: readonly Log[], ms: number): Arrival;
+  wait(logs: readonly Log[], ms: number, turn: Turn): Arrival;
 }
+
+/**
+ * Who is woken by an arrival: each who waits, or one of those who would all take whatever there is.
+ * A thousand who looked at once for one message would cost a thousand requests.
+ */
+export type Turn = 'each' | 'inTurn';
 
 export interface Arrival {
   /** Resolves when something may have come into one of the logs, or the time is over. */
   readonly done: Promise<void>;
   /** Stops listening. */
   cancel(): void;
+  /** Stops listening, and sends the next whose turn it is: there may be more than was taken. */
+  passOn(): void;
 }

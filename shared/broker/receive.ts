@@ -1,13 +1,12 @@
-import { partitionNumbers } from '../domain/entity.ts';
+import { partitionsOf } from '../domain/entity.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
-import { logOf } from '../domain/log.ts';
-import { findReceivable, requireNotForwarding, requireReceivable } from './addressed.ts';
+import { requireNotForwarding } from './addressed.ts';
 import type { ReceivedMessage, ReceiveOptions } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
 import { sendOn } from './forward-pending.ts';
 import { Gathering } from './gather.ts';
-import { arrivalOr } from './give-up.ts';
 import { receiveInSession, requireSessionFits } from './in-session.ts';
+import { lookAndWait } from './look-and-wait.ts';
 import { settleLapsed } from './settle-lapsed.ts';
 
 /** While a receive waits on a dead-letter queue, the main queue is looked at this often. */
@@ -21,35 +20,29 @@ export async function receive(
 ): Promise<readonly ReceivedMessage[]> {
   const { session } = options;
   if (session !== undefined) return await receiveInSession(parts, path, options, session);
-  const deadline = parts.monotonicNow() + options.waitMs;
   const gathering = new Gathering(parts, path, options);
+  let messages: readonly ReceivedMessage[] = [];
   let lookAgainAt = 0;
-  for (let looks = 0; ; looks++) {
-    if (options.signal?.aborted) return [];
-    // Asked again after each wait: the entity may have been changed, disabled or deleted meanwhile.
-    const entity = await findReceivable(parts, path);
-    requireReceivable(entity);
-    requireNotForwarding(entity, path.subQueue);
-    requireSessionFits(entity, path, undefined);
-    const logs = partitionNumbers(entity).map((number) => logOf(entity, path.subQueue, number));
-    const left = parts.arrivals.isClosing ? 0 : deadline - parts.monotonicNow();
-    const arrival = left > 0 ? parts.arrivals.wait(logs, left) : undefined;
-    // Everywhere at first and before going away with nothing; in between some take turns.
-    const breadth = looks === 0 || arrival === undefined ? 'all' : 'some';
-    let messages = await gathering.look(entity, breadth);
-    const isTimeToLook = parts.monotonicNow() >= lookAgainAt;
-    if (messages.length === 0 && isTimeToLook) lookAgainAt = parts.monotonicNow() + LOOK_EVERY_MS;
-    if (messages.length === 0 && isTimeToLook && (await settleLapsed(parts, entity, path))) {
-      messages = await gathering.look(entity, 'all');
-    }
-    // What was found expired or used up on the way may have to go on from the dead-letter queue.
-    if (entity.description.forwardDeadLetteredMessagesTo !== undefined) {
-      await sendOn(parts, entity, gathering.asked);
-    }
-    if (messages.length > 0 || arrival === undefined) {
-      arrival?.cancel();
-      return messages;
-    }
-    await arrivalOr(options.signal, arrival);
-  }
+  await lookAndWait(parts, path, {
+    waitMs: options.waitMs,
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+    turn: (entity) => (partitionsOf(entity) === 1 ? 'inTurn' : 'each'),
+    look: async (entity, isFirst, isLast) => {
+      requireNotForwarding(entity, path.subQueue);
+      requireSessionFits(entity, path, undefined);
+      // Everywhere at first and before going away with nothing; in between some take turns.
+      messages = await gathering.look(entity, isFirst || isLast ? 'all' : 'some');
+      const isTimeToLook = parts.monotonicNow() >= lookAgainAt;
+      if (messages.length === 0 && isTimeToLook) lookAgainAt = parts.monotonicNow() + LOOK_EVERY_MS;
+      if (messages.length === 0 && isTimeToLook && (await settleLapsed(parts, entity, path))) {
+        messages = await gathering.look(entity, 'all');
+      }
+      // What was found expired or used up on the way may have to go on from the dead-letter queue.
+      if (entity.description.forwardDeadLetteredMessagesTo !== undefined) {
+        await sendOn(parts, entity, gathering.asked);
+      }
+      return messages.length > 0;
+    },
+  });
+  return messages;
 }

@@ -14,8 +14,8 @@ import { findReceivable, requireReceivable } from './addressed.ts';
 import type { AcceptOptions, ListSessionsOptions, SessionHandle, SessionLock } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
 import { forwardTopicDue } from './forward-pending.ts';
-import { arrivalOr } from './give-up.ts';
 import { requireSessionFits, sessionLog } from './in-session.ts';
+import { lookAndWait } from './look-and-wait.ts';
 import type { AcceptedSession } from './session-ports.ts';
 
 /** Sessions: their locks, their states, and which there are (semantics §4.6–4.8). */
@@ -42,24 +42,18 @@ async function acceptNext(
   waitMs: number,
   signal: AbortSignal | undefined,
 ): Promise<SessionLock | undefined> {
-  const deadline = parts.monotonicNow() + waitMs;
-  for (;;) {
-    if (signal?.aborted) return undefined;
-    // Asked again after each wait: the entity may have been changed, disabled or deleted meanwhile.
-    const entity = await findReceivable(parts, path);
-    requireReceivable(entity);
-    requireSessions(entity, path);
-    const partitions = partitionNumbers(entity);
-    const logs = partitions.map((partition) => logOf(entity, 'main', partition));
-    const left = parts.arrivals.isClosing ? 0 : deadline - parts.monotonicNow();
-    const arrival = left > 0 ? parts.arrivals.wait(logs, left) : undefined;
-    const accepted = await acceptInAny(parts, entity, path);
-    if (accepted !== undefined || arrival === undefined) {
-      arrival?.cancel();
-      return accepted && shown(accepted);
-    }
-    await arrivalOr(signal, arrival);
-  }
+  let accepted: AcceptedSession | undefined;
+  await lookAndWait(parts, path, {
+    waitMs,
+    ...(signal === undefined ? {} : { signal }),
+    turn: () => 'inTurn',
+    look: async (entity) => {
+      requireSessions(entity, path);
+      accepted = await acceptInAny(parts, entity, path);
+      return accepted !== undefined;
+    },
+  });
+  return accepted && shown(accepted);
 }
 
 /** Asks one partition after the other, from anywhere on, so that none is the favourite. */
