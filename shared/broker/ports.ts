@@ -286,10 +286,7 @@ export interface Arrivals {
   wait(logs: readonly Log[], ms: number, turn: Turn): Arrival;
 }
 
-/**
- * Who is woken by an arrival: each who waits, or one of those who would all take whatever there is.
- * A thousand who looked at once for one message would cost a thousand requests.
- */
+/** Who is woken by an arrival: each who waits, or one of those who would all take whatever comes. */
 export type Turn = 'each' | 'inTurn';
 
 export interface Arrival {
