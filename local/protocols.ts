@@ -8,6 +8,8 @@ export interface ProtocolServers {
   readonly http: (socket: Socket) => void;
   /** What TLS clients are shown. */
   readonly certificate: () => Certificate;
+  /** How long a client may take to show what it speaks, inside of TLS too. */
+  readonly firstBytesMs: number;
 }
 
 /** How every AMQP connection begins, and every one of TLS. */
@@ -17,6 +19,8 @@ const TLS_HANDSHAKE = 0x16;
 /** Tells by the first bytes of a connection what it speaks: one port, and so one address, for all. */
 export class Protocols {
   readonly #servers: ProtocolServers;
+  /** Those that have not shown what they speak. */
+  readonly #undecided = new Map<Socket, NodeJS.Timeout>();
   #context: SecureContext | undefined;
 
   constructor(servers: ProtocolServers) {
@@ -24,20 +28,34 @@ export class Protocols {
   }
 
   serve(socket: Socket): void {
+    const timer = setTimeout(() => socket.destroy(), this.#servers.firstBytesMs);
+    this.#undecided.set(socket, timer);
+    socket.once('close', () => this.#forget(socket));
     this.#look(socket, (first) => {
       if (first[0] === TLS_HANDSHAKE) this.#unwrap(socket);
-      else this.#lead(socket, first);
+      else this.#lead(socket, socket, first);
     });
+  }
+
+  /** Sends away those of whom nobody knows what they want. */
+  dismiss(): void {
+    for (const socket of this.#undecided.keys()) socket.destroy();
+  }
+
+  #forget(socket: Socket): void {
+    clearTimeout(this.#undecided.get(socket));
+    this.#undecided.delete(socket);
   }
 
   /** Inside of TLS stands one of the other two. */
   #unwrap(socket: Socket): void {
     const secure = new TLSSocket(socket, { isServer: true, secureContext: this.#secureContext() });
     socket.on('error', () => secure.destroy());
-    this.#look(secure, (first) => this.#lead(secure, first));
+    this.#look(secure, (first) => this.#lead(socket, secure, first));
   }
 
-  #lead(socket: Socket, first: Uint8Array): void {
+  #lead(outer: Socket, socket: Socket, first: Uint8Array): void {
+    this.#forget(outer);
     const begin = AMQP.subarray(0, Math.min(first.byteLength, AMQP.length));
     if (begin.equals(first.subarray(0, AMQP.length))) this.#servers.amqp(socket);
     else this.#servers.http(socket);

@@ -6,13 +6,14 @@ import type { Gateway } from '../amqp/service/gateway.ts';
 import { serveAmqp } from './amqp-socket.ts';
 import { serveWebSockets } from './amqp-websocket.ts';
 import { type Certificate, obtainCertificate } from './certificate.ts';
-import { Protocols } from './protocols.ts';
+import { type ProtocolServers, Protocols } from './protocols.ts';
 import { StartupError } from './startup-error.ts';
 
 /** Longer than clients and proxies keep an idle connection: they, not we, should be first to close. */
 const KEEP_ALIVE_MS = 75_000;
 /** How long shutdown waits for requests that are being answered. */
 const DRAIN_MS_MAX = 5_000;
+const FIRST_BYTES_MS_MAX = 30_000;
 
 /** What answers requests; every Hono app does. */
 export interface WebApp {
@@ -28,6 +29,8 @@ export interface ServerOptions {
   readonly host: string;
   /** 0 = any free one. */
   readonly port: number;
+  /** How long a connection may stay without a word. */
+  readonly firstBytesMs?: number;
 }
 
 /** A server that accepts requests. */
@@ -51,6 +54,7 @@ export async function startServer({
   certificate = () => obtainCertificate(undefined, Date.now()),
   host,
   port,
+  firstBytesMs = FIRST_BYTES_MS_MAX,
 }: ServerOptions): Promise<LocalServer> {
   const server = createAdaptorServer({
     fetch: async (request, bindings) => {
@@ -60,7 +64,7 @@ export async function startServer({
     },
     serverOptions: { keepAliveTimeout: KEEP_ALIVE_MS },
   }) as Server;
-  if (gateway !== undefined) serveAmqpToo(server, gateway, certificate);
+  const protocols = gateway && serveAmqpToo(server, gateway, { certificate, firstBytesMs });
   await listen(server, host, port);
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('A TCP server has a port.');
@@ -70,7 +74,11 @@ export async function startServer({
     serve: (socket) => {
       server.emit('connection', socket);
     },
-    close: () => close(server),
+    close: async () => {
+      const closed = close(server);
+      protocols?.dismiss();
+      await closed;
+    },
   };
 }
 
@@ -88,8 +96,8 @@ export async function requireFreePort(host: string, port: number): Promise<void>
 function serveAmqpToo(
   server: Server,
   gateway: Gateway,
-  certificate: NonNullable<ServerOptions['certificate']>,
-): void {
+  options: Pick<ProtocolServers, 'certificate' | 'firstBytesMs'>,
+): Protocols {
   const serveHttp = server.listeners('connection');
   server.removeAllListeners('connection');
   const protocols = new Protocols({
@@ -97,10 +105,11 @@ function serveAmqpToo(
     http: (socket) => {
       for (const serve of serveHttp) serve.call(server, socket);
     },
-    certificate,
+    ...options,
   });
   server.on('connection', (socket: Socket) => protocols.serve(socket));
   serveWebSockets(server, gateway);
+  return protocols;
 }
 
 /**

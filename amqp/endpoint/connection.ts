@@ -5,6 +5,7 @@ import { AmqpError, DecodeError } from '../wire/wire-error.ts';
 import { writePerformative } from '../wire/write-performative.ts';
 import type { ConnectionHandler, Transport } from './handlers.ts';
 import { IncomingLink } from './incoming-link.ts';
+import { Outbox } from './outbox.ts';
 import type { OutgoingLink } from './outgoing-link.ts';
 import { mechanismsFrame, outcomeFrame, readSaslInit } from './sasl.ts';
 import { Session, type SessionHost } from './session.ts';
@@ -20,6 +21,9 @@ const HANDSHAKE_MS_MAX = 30_000;
 /** How long a peer may take to answer our close. */
 const CLOSE_MS_MAX = 5_000;
 const TICK_MS_MAX = 30_000;
+const LINKS_MAX = 20_000;
+/** Parts of messages whose ends have not come, on all links together. */
+const PARTS_BYTES_MAX = 64 * 1024 * 1024;
 
 type Phase = 'header' | 'sasl' | 'authenticating' | 'headerAgain' | 'open' | 'closing' | 'ended';
 
@@ -31,13 +35,16 @@ export class Connection implements SessionHost {
   readonly #transport: Transport;
   readonly #handler: ConnectionHandler;
   readonly #containerId: string;
+  readonly #outbox: Outbox;
   readonly #reader = new FrameReader(FRAME_BYTES_MAX);
   readonly #sessions = new Map<number, Session>();
   #phase: Phase = 'header';
   #peer: Open | undefined;
-  #out: Uint8Array[] = [];
+  #links = 0;
+  /** Bytes of messages that wait for windows to open. */
+  #waitingBytes = 0;
+  #partsBytes = 0;
   #heardAt = performance.now();
-  #saidAt = performance.now();
   #timer: NodeJS.Timeout;
 
   constructor(
@@ -46,6 +53,7 @@ export class Connection implements SessionHost {
     createHandler: (connection: Connection) => ConnectionHandler,
   ) {
     this.#transport = transport;
+    this.#outbox = new Outbox(transport);
     this.#containerId = containerId;
     this.#handler = createHandler(this);
     this.#timer = setTimeout(() => this.#abort(), HANDSHAKE_MS_MAX);
@@ -55,14 +63,15 @@ export class Connection implements SessionHost {
     return Math.min(this.#peer?.maxFrameSize ?? FRAME_BYTES_MAX, FRAME_BYTES_MAX);
   }
 
-  /** Bytes that were written and that the peer has not taken yet. */
+  /** Bytes that are to be sent and that the peer has not taken yet. */
   get backlog(): number {
-    return this.#transport.backlog;
+    return this.#transport.backlog + this.#waitingBytes;
   }
 
   /** Takes what came in. */
   input(bytes: Uint8Array): void {
-    if (this.#phase === 'ended') return;
+    // What comes behind a close nobody reads.
+    if (this.#phase === 'closing' || this.#phase === 'ended') return;
     this.#heardAt = performance.now();
     this.#reader.push(bytes);
     this.#advance();
@@ -73,6 +82,7 @@ export class Connection implements SessionHost {
     if (this.#phase === 'ended') return;
     this.#phase = 'ended';
     clearTimeout(this.#timer);
+    this.#outbox.clear();
     this.#endSessions();
     this.#handler.closed();
   }
@@ -84,7 +94,7 @@ export class Connection implements SessionHost {
     this.#phase = 'closing';
     if (wasOpen) this.send(0, { kind: 'close', ...(error === undefined ? {} : { error }) });
     this.#endSessions();
-    this.#flush();
+    this.#outbox.flush();
     this.#transport.end();
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#abort(), CLOSE_MS_MAX);
@@ -95,7 +105,29 @@ export class Connection implements SessionHost {
     this.#write(encodeFrame('amqp', channel, writePerformative(performative), payload));
   }
 
+  waits(bytes: number): void {
+    this.#waitingBytes += bytes;
+  }
+
+  gathered(bytes: number): void {
+    this.#partsBytes += bytes;
+    if (this.#partsBytes <= PARTS_BYTES_MAX) return;
+    const description = 'Too much was begun to be sent without being ended.';
+    throw new AmqpError('amqp:resource-limit-exceeded', description);
+  }
+
+  unlinked(): void {
+    this.#links--;
+  }
+
   linked(link: IncomingLink | OutgoingLink): void {
+    this.#links++;
+    if (this.#links > LINKS_MAX) {
+      throw new AmqpError(
+        'amqp:resource-limit-exceeded',
+        `A connection has no more than ${LINKS_MAX} links.`,
+      );
+    }
     if (link instanceof IncomingLink) this.#handler.incoming(link);
     else this.#handler.outgoing(link);
   }
@@ -105,10 +137,18 @@ export class Connection implements SessionHost {
     try {
       while (this.#step());
     } catch (error) {
-      if (!(error instanceof DecodeError) && !(error instanceof AmqpError)) throw error;
-      const condition = error instanceof AmqpError ? error.condition : 'amqp:decode-error';
-      this.close({ condition, description: error.message });
+      this.close(this.#explained(error));
     }
+  }
+
+  #explained(error: unknown): ErrorInfo {
+    if (error instanceof AmqpError)
+      return { condition: error.condition, description: error.message };
+    if (error instanceof DecodeError) {
+      return { condition: 'amqp:decode-error', description: error.message };
+    }
+    this.#handler.failed(error);
+    return { condition: 'amqp:internal-error', description: 'The service failed.' };
   }
 
   /** One header or frame; false = more bytes are needed, or none are wanted. */
@@ -215,7 +255,7 @@ export class Connection implements SessionHost {
       idleTimeOutMs: IDLE_MS,
     });
     clearTimeout(this.#timer);
-    const everyMs = Math.min((peer.idleTimeOutMs ?? Number.POSITIVE_INFINITY) / 3, TICK_MS_MAX);
+    const everyMs = Math.min((peer.idleTimeOutMs || Number.POSITIVE_INFINITY) / 3, TICK_MS_MAX);
     this.#timer = setInterval(() => this.#tick(everyMs), Math.max(everyMs, 100));
     this.#handler.opened(peer.hostname);
   }
@@ -225,7 +265,7 @@ export class Connection implements SessionHost {
     const now = performance.now();
     if (now - this.#heardAt > 2 * IDLE_MS) {
       this.close({ condition: 'amqp:resource-limit-exceeded', description: 'Nothing was heard.' });
-    } else if (now - this.#saidAt >= everyMs) {
+    } else if (now - this.#outbox.saidAt >= everyMs) {
       this.#write(encodeFrame('amqp', 0));
     }
   }
@@ -249,17 +289,7 @@ export class Connection implements SessionHost {
   }
 
   #write(bytes: Uint8Array): void {
-    if (this.#phase === 'ended') return;
-    if (this.#out.length === 0) setImmediate(() => this.#flush());
-    this.#out.push(bytes);
-  }
-
-  #flush(): void {
-    if (this.#out.length === 0 || this.#phase === 'ended') return;
-    this.#saidAt = performance.now();
-    const bytes = Buffer.concat(this.#out);
-    this.#out = [];
-    this.#transport.write(bytes);
+    if (this.#phase !== 'ended') this.#outbox.write(bytes);
   }
 
   #abort(): void {

@@ -7,6 +7,7 @@ import type {
   Performative,
   Transfer,
 } from '../wire/performatives.ts';
+import type { ErrorInfo } from '../wire/states.ts';
 import { AmqpError } from '../wire/wire-error.ts';
 import { IncomingLink } from './incoming-link.ts';
 import {
@@ -21,6 +22,8 @@ const INCOMING_WINDOW = 2048;
 const OUTGOING_WINDOW = 0x7fffffff;
 /** Handles that a session has; more links need more sessions. */
 export const HANDLE_MAX = 1023;
+/** What may wait for the window; a peer that never opens it could ask for more and more. */
+const WAITING_MAX = 100_000;
 /** What a transfer may take beside its payload. */
 const TRANSFER_BYTES_MAX = 128;
 
@@ -29,7 +32,21 @@ export interface SessionHost {
   /** The largest frame that the peer takes. */
   readonly maxFrameSize: number;
   send(channel: number, performative: Performative, payload?: Uint8Array): void;
+  /** Ends the whole connection. */
+  close(error: ErrorInfo): void;
   linked(link: IncomingLink | OutgoingLink): void;
+  /** A link has ended on both sides. */
+  unlinked(): void;
+  /** So many bytes more, or fewer, wait for the peer's window. */
+  waits(bytes: number): void;
+  /** So many bytes more, or fewer, are kept of messages that have not ended. Throws AmqpError. */
+  gathered(bytes: number): void;
+}
+
+/** Something that is done once the window lets it; tells whether it is done. */
+interface Waiting {
+  readonly bytes: number;
+  readonly proceed: () => boolean;
 }
 
 /** A delivery that was sent and that the peer has not settled. */
@@ -44,7 +61,7 @@ export class Session implements SendingHost {
   readonly #links = new Map<number, IncomingLink | OutgoingLink>();
   readonly #unsettled = new Map<number, Unsettled>();
   /** What waits for the peer to open its window. */
-  readonly #waiting: (() => boolean)[] = [];
+  readonly #waiting: Waiting[] = [];
   #nextIncomingId: number;
   #incomingWindow = INCOMING_WINDOW;
   #nextOutgoingId = 0;
@@ -101,14 +118,21 @@ export class Session implements SendingHost {
   /** The session or its connection is gone. */
   lost(): void {
     this.#isLost = true;
-    this.#waiting.length = 0;
+    for (const { bytes } of this.#waiting.splice(0)) this.#host.waits(-bytes);
     this.#unsettled.clear();
-    for (const link of this.#links.values()) link.lost();
+    for (const link of this.#links.values()) {
+      link.lost();
+      this.#host.unlinked();
+    }
     this.#links.clear();
   }
 
   forget(handle: number): void {
-    this.#links.delete(handle);
+    if (this.#links.delete(handle)) this.#host.unlinked();
+  }
+
+  gathered(bytes: number): void {
+    this.#host.gathered(bytes);
   }
 
   flow(link?: { handle: number; deliveryCount: number; linkCredit: number; drain: boolean }): void {
@@ -128,13 +152,12 @@ export class Session implements SendingHost {
     const { tag, settled } = message;
     if (!settled) this.#unsettled.set(id, { id, tag, link });
     let sent = 0;
-    this.#waiting.push(() => {
+    this.#wait(message.payload.byteLength + TRANSFER_BYTES_MAX, () => {
       // A part of a message cannot be taken back, so what has begun goes on.
       if (!link.isOpen && sent === 0) return true;
       sent = this.#sendParts(link, id, message, sent);
       return sent >= message.payload.byteLength;
     });
-    this.#sendWaiting();
     return id;
   }
 
@@ -143,10 +166,21 @@ export class Session implements SendingHost {
   }
 
   afterTransfers(work: () => void): void {
-    this.#waiting.push(() => {
+    this.#wait(TRANSFER_BYTES_MAX, () => {
       work();
       return true;
     });
+  }
+
+  #wait(bytes: number, proceed: () => boolean): void {
+    if (this.#isLost) return;
+    if (this.#waiting.length >= WAITING_MAX) {
+      const description = 'The window of the session stays closed for too long.';
+      this.#host.close({ condition: 'amqp:resource-limit-exceeded', description });
+      return;
+    }
+    this.#waiting.push({ bytes, proceed });
+    this.#host.waits(bytes);
     this.#sendWaiting();
   }
 
@@ -178,8 +212,9 @@ export class Session implements SendingHost {
   #sendWaiting(): void {
     for (;;) {
       const [next] = this.#waiting;
-      if (next === undefined || !next()) return;
+      if (next === undefined || !next.proceed()) return;
       this.#waiting.shift();
+      this.#host.waits(-next.bytes);
     }
   }
 

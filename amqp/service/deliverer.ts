@@ -11,7 +11,7 @@ import type { ClientContext } from './context.ts';
 const WAIT_MS = 60_000;
 /** A peer that takes so little of what was written gets no more for now. */
 const BACKLOG_BYTES_MAX = 8 * 1024 * 1024;
-const BACKLOG_PAUSE_MS = 20;
+const BACKLOG_PAUSE_MS = { first: 20, most: 1000 };
 /** The sender's mode in which messages are settled as they go out. */
 const SETTLED = 1;
 
@@ -42,6 +42,8 @@ export class Deliverer {
     this.#mode = isSettled ? 'receiveAndDelete' : 'peekLock';
     options.link.onFlow(() => this.#wake());
     this.#forgetShutdown = context.shutdown.onBegin(() => this.#wait.abort());
+    // Some say what they want before they hear whether they may.
+    if (options.link.credit > 0) this.#wake();
   }
 
   /** Ends what is waiting, since the link has ended. */
@@ -66,7 +68,10 @@ export class Deliverer {
   async #run(): Promise<void> {
     const { link } = this.#options;
     try {
-      while (this.#mayDeliver) await this.#round();
+      while (this.#mayDeliver) {
+        await this.#untilTaken();
+        if (this.#mayDeliver) await this.#round();
+      }
       link.drained();
     } catch (error) {
       link.detach(tell(this.#context.parts, error, this.#options.node.path.name));
@@ -79,7 +84,7 @@ export class Deliverer {
 
   async #round(): Promise<void> {
     const { link, node, session } = this.#options;
-    const { authorization, parts, backlog } = this.#context;
+    const { authorization, parts } = this.#context;
     const { path, pathname } = node;
     await authorization.require(pathname, path, ['Listen']);
     const isDraining = link.isDraining;
@@ -96,8 +101,17 @@ export class Deliverer {
       return;
     }
     for (const message of messages) this.#send(message);
-    if (isDraining && messages.length === 0) link.drained();
-    while (link.isOpen && backlog() > BACKLOG_BYTES_MAX) await pause(BACKLOG_PAUSE_MS);
+    // It looked at least once since there was credit: no need to look once more before it is drained.
+    if (link.isDraining && messages.length === 0) link.drained();
+  }
+
+  /** Waits while the peer takes little of what it was sent. */
+  async #untilTaken(): Promise<void> {
+    let ms = BACKLOG_PAUSE_MS.first;
+    while (this.#mayDeliver && this.#context.backlog() > BACKLOG_BYTES_MAX) {
+      await pause(ms);
+      ms = Math.min(2 * ms, BACKLOG_PAUSE_MS.most);
+    }
   }
 
   #send(message: ReceivedMessage): void {

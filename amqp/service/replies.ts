@@ -9,20 +9,29 @@ const WAITING_MAX = 500;
  * gave it, or by its name.
  */
 export class Replies {
-  readonly #links = new Set<ReplyLink>();
+  /** By both, since nobody says which it is. */
+  readonly #links = new Map<string, Set<ReplyLink>>();
 
   add(link: OutgoingLink): void {
     const reply = new ReplyLink(link);
-    this.#links.add(reply);
+    const names = [link.name, addressOf(link.asked.target) ?? link.name];
+    for (const name of names) {
+      const links = this.#links.get(name) ?? new Set();
+      this.#links.set(name, links.add(reply));
+    }
     link.onEnd(() => {
-      this.#links.delete(reply);
+      for (const name of names) {
+        const links = this.#links.get(name);
+        links?.delete(reply);
+        if (links?.size === 0) this.#links.delete(name);
+      }
     });
     link.accept();
   }
 
   /** Sends an answer; one that nobody waits for any more is dropped. */
   send(to: string, payload: Uint8Array): void {
-    const link = [...this.#links].find((one) => one.isCalled(to));
+    const [link] = this.#links.get(to) ?? [];
     link?.send(payload);
   }
 }
@@ -35,10 +44,6 @@ class ReplyLink {
   constructor(link: OutgoingLink) {
     this.#link = link;
     link.onFlow(() => this.#sendWaiting());
-  }
-
-  isCalled(name: string): boolean {
-    return this.#link.name === name || addressOf(this.#link.asked.target) === name;
   }
 
   send(payload: Uint8Array): void {

@@ -14,12 +14,14 @@ export interface TestNamespace {
   readonly port: number;
   /** Counts what the clients cost. */
   readonly meter: UnitMeter;
+  /** What was reported as a fault of ours. */
+  readonly faults: readonly unknown[];
   stop(): Promise<void>;
 }
 
 /** Starts one. The only place that knows what the clients are tried against. */
 export async function startNamespace(
-  options: Pick<ServerOptions, 'certificate'> = {},
+  options: Pick<ServerOptions, 'certificate' | 'firstBytesMs'> = {},
 ): Promise<TestNamespace> {
   const client = engineClient();
   await ensureTables(client, TABLES);
@@ -35,7 +37,14 @@ export async function startNamespace(
     receiveWaitMsMax: 0,
     meter,
   });
-  const gateway = new Gateway({ ...composition.parts, reportFault });
+  const faults: unknown[] = [];
+  const gateway = new Gateway({
+    ...composition.parts,
+    reportFault: (fault) => {
+      faults.push(fault);
+      reportFault(fault);
+    },
+  });
   const server = await startServer({
     app: composition.app,
     gateway,
@@ -46,6 +55,7 @@ export async function startNamespace(
   return {
     port: server.port,
     meter,
+    faults,
     connectionString: `Endpoint=sb://localhost:${server.port};SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=${ROOT_KEY};UseDevelopmentEmulator=true;`,
     stop: async () => {
       const closed = server.close();
