@@ -3,10 +3,13 @@ import { createProtocolServer, type ServerParts } from '../server/server.ts';
 import { obtainCertificate } from './certificate.ts';
 import { StartupError } from './startup-error.ts';
 
-export interface ServerOptions extends Pick<ServerParts, 'app' | 'gateway' | 'certificate'> {
+export interface ServerOptions
+  extends Pick<ServerParts, 'app' | 'gateway' | 'certificate' | 'firstBytesMs'> {
   readonly host: string;
   /** 0 = any free one. */
   readonly port: number;
+  /** How long a connection may stay without a word. */
+  readonly firstBytesMs?: number;
 }
 
 /** A server that accepts requests. */
@@ -33,8 +36,9 @@ export async function startServer({
   certificate = () => obtainCertificate(undefined, Date.now()),
   host,
   port,
+  firstBytesMs,
 }: ServerOptions): Promise<LocalServer> {
-  const server = createProtocolServer({ app, gateway, certificate });
+  const server = createProtocolServer({ app, gateway, certificate, firstBytesMs });
   await listen(server.http, host, port);
   const address = server.http.address();
   if (address === null || typeof address === 'string') throw new Error('A TCP server has a port.');

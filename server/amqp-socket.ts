@@ -9,9 +9,11 @@ export function serveAmqp(gateway: Pick<Gateway, 'accept'>, socket: Socket): voi
     get backlog() {
       return socket.writableLength;
     },
-    write: (bytes) => {
-      if (socket.writable) socket.write(bytes);
+    write: (bytes, written) => {
+      if (socket.writable) socket.write(bytes, written);
     },
+    pause: () => socket.pause(),
+    resume: () => socket.resume(),
     end: () => socket.end(),
     destroy: () => socket.destroy(),
   };

@@ -20,6 +20,9 @@ export function serveWebSockets(server: Server, gateway: Pick<Gateway, 'accept'>
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const [path = ''] = (request.url ?? '').split('?');
     if (!PATH.test(decodeURIComponentOr(path))) {
+      // Nobody else listens to this socket any more: its end would be the end of the process.
+      socket.on('error', () => {});
+      socket.once('finish', () => socket.destroy());
       socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
       return;
     }
@@ -32,7 +35,9 @@ function serve(gateway: Pick<Gateway, 'accept'>, webSocket: WebSocket): void {
     get backlog() {
       return webSocket.bufferedAmount;
     },
-    write: (bytes) => webSocket.send(bytes),
+    write: (bytes, written) => webSocket.send(bytes, written),
+    pause: () => webSocket.pause(),
+    resume: () => webSocket.resume(),
     end: () => webSocket.close(),
     destroy: () => webSocket.terminate(),
   };

@@ -13,19 +13,19 @@ export interface ProtocolServers {
   readonly http: (socket: Socket) => void;
   /** What TLS clients are shown; without it they are sent away. */
   readonly certificate: (() => Certificate) | undefined;
+  /** How long a client may take to show what it speaks, inside of TLS too. */
+  readonly firstBytesMs: number;
 }
 
 /** How every AMQP connection begins, and every one of TLS. */
 const AMQP = Buffer.from('AMQP');
 const TLS_HANDSHAKE = 0x16;
-/** How long a client may take to say something. */
-const SILENT_MS_MAX = 30_000;
 
 /** Tells by the first bytes of a connection what it speaks: one port, and so one address, for all. */
 export class Protocols {
   readonly #servers: ProtocolServers;
-  /** Connections on which nothing was said yet, so that nobody else knows them. */
-  readonly #silent = new Set<Socket>();
+  /** Those that have not shown what they speak. */
+  readonly #undecided = new Map<Socket, NodeJS.Timeout>();
   #context: SecureContext | undefined;
 
   constructor(servers: ProtocolServers) {
@@ -33,15 +33,23 @@ export class Protocols {
   }
 
   serve(socket: Socket): void {
+    const timer = setTimeout(() => socket.destroy(), this.#servers.firstBytesMs);
+    this.#undecided.set(socket, timer);
+    socket.once('close', () => this.#forget(socket));
     this.#look(socket, (first) => {
       if (first[0] === TLS_HANDSHAKE) this.#unwrap(socket);
-      else this.#lead(socket, first);
+      else this.#lead(socket, socket, first);
     });
   }
 
-  /** Ends the connections of those who have not said anything. */
+  /** Sends away those of whom nobody knows what they want. */
   close(): void {
-    for (const socket of this.#silent) socket.destroy();
+    for (const socket of this.#undecided.keys()) socket.destroy();
+  }
+
+  #forget(socket: Socket): void {
+    clearTimeout(this.#undecided.get(socket));
+    this.#undecided.delete(socket);
   }
 
   /** Inside of TLS stands one of the other two. */
@@ -53,10 +61,11 @@ export class Protocols {
     }
     const secure = new TLSSocket(socket, { isServer: true, secureContext });
     socket.on('error', () => secure.destroy());
-    this.#look(secure, (first) => this.#lead(secure, first));
+    this.#look(secure, (first) => this.#lead(socket, secure, first));
   }
 
-  #lead(socket: Socket, first: Uint8Array): void {
+  #lead(outer: Socket, socket: Socket, first: Uint8Array): void {
+    this.#forget(outer);
     const begin = AMQP.subarray(0, Math.min(first.byteLength, AMQP.length));
     if (begin.equals(first.subarray(0, AMQP.length))) this.#servers.amqp(socket);
     else this.#servers.http(socket);
@@ -64,13 +73,6 @@ export class Protocols {
 
   #look(socket: Socket, decide: (first: Uint8Array) => void): void {
     const giveUp = () => socket.destroy();
-    const timer = setTimeout(giveUp, SILENT_MS_MAX);
-    const forget = () => {
-      clearTimeout(timer);
-      this.#silent.delete(socket);
-    };
-    this.#silent.add(socket);
-    socket.once('close', forget);
     socket.once('error', giveUp);
     socket.once('readable', () => {
       const first: Buffer | null = socket.read();
@@ -79,8 +81,6 @@ export class Protocols {
         giveUp();
         return;
       }
-      forget();
-      socket.off('close', forget);
       socket.off('error', giveUp);
       socket.unshift(first);
       decide(first);

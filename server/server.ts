@@ -5,12 +5,13 @@ import { createAdaptorServer } from '@hono/node-server';
 import type { Gateway } from '../amqp/service/gateway.ts';
 import { serveAmqp } from './amqp-socket.ts';
 import { serveWebSockets } from './amqp-websocket.ts';
-import { type Certificate, Protocols } from './protocols.ts';
+import { type Certificate, type ProtocolServers, Protocols } from './protocols.ts';
 
 /** Longer than clients and proxies keep an idle connection: they, not we, should be first to close. */
 const KEEP_ALIVE_MS = 75_000;
 /** How long shutdown waits for requests that are being answered. */
 const DRAIN_MS_MAX = 5_000;
+const FIRST_BYTES_MS_MAX = 30_000;
 
 /** What answers requests; every Hono app does. */
 export interface WebApp {
@@ -25,6 +26,8 @@ export interface ServerParts {
   readonly certificate?: (() => Certificate) | undefined;
   /** Whether all clients speak TLS with a load balancer before us: addresses we tell begin so. */
   readonly isBehindTls?: boolean;
+  /** How long a client may take to show what it speaks. */
+  readonly firstBytesMs?: number | undefined;
 }
 
 /** An app on node:http, and AMQP beside it on one port; it does not listen yet. */
@@ -43,6 +46,7 @@ export function createProtocolServer({
   gateway,
   certificate,
   isBehindTls = false,
+  firstBytesMs = FIRST_BYTES_MS_MAX,
 }: ServerParts): ProtocolServer {
   const http = createAdaptorServer({
     fetch: async (request, bindings) => {
@@ -54,7 +58,7 @@ export function createProtocolServer({
   }) as Server;
   // The adapter asks the socket, as node:tls would have it.
   if (isBehindTls) http.prependListener('connection', (socket: Socket) => markEncrypted(socket));
-  const protocols = gateway === undefined ? undefined : serveAmqpToo(http, gateway, certificate);
+  const protocols = gateway && serveAmqpToo(http, gateway, { certificate, firstBytesMs });
   return { http, close: () => close(http, protocols) };
 }
 
@@ -66,7 +70,7 @@ function markEncrypted(socket: Socket): void {
 function serveAmqpToo(
   server: Server,
   gateway: Gateway,
-  certificate: ServerParts['certificate'],
+  options: Pick<ProtocolServers, 'certificate' | 'firstBytesMs'>,
 ): Protocols {
   const serveHttp = server.listeners('connection');
   server.removeAllListeners('connection');
@@ -75,7 +79,7 @@ function serveAmqpToo(
     http: (socket) => {
       for (const serve of serveHttp) serve.call(server, socket);
     },
-    certificate,
+    ...options,
   });
   server.on('connection', (socket: Socket) => protocols.serve(socket));
   serveWebSockets(server, gateway);

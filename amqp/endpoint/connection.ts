@@ -4,7 +4,9 @@ import type { ErrorInfo } from '../wire/states.ts';
 import { AmqpError, DecodeError } from '../wire/wire-error.ts';
 import { writePerformative } from '../wire/write-performative.ts';
 import type { ConnectionHandler, Transport } from './handlers.ts';
+import { Holdings } from './holdings.ts';
 import { IncomingLink } from './incoming-link.ts';
+import { Outbox } from './outbox.ts';
 import type { OutgoingLink } from './outgoing-link.ts';
 import { mechanismsFrame, outcomeFrame, readSaslInit } from './sasl.ts';
 import { Session, type SessionHost } from './session.ts';
@@ -28,16 +30,16 @@ type Phase = 'header' | 'sasl' | 'authenticating' | 'headerAgain' | 'open' | 'cl
  * connection with an error that says so, and nothing else.
  */
 export class Connection implements SessionHost {
+  readonly holdings = new Holdings();
   readonly #transport: Transport;
   readonly #handler: ConnectionHandler;
   readonly #containerId: string;
+  readonly #outbox: Outbox;
   readonly #reader = new FrameReader(FRAME_BYTES_MAX);
   readonly #sessions = new Map<number, Session>();
   #phase: Phase = 'header';
   #peer: Open | undefined;
-  #out: Uint8Array[] = [];
   #heardAt = performance.now();
-  #saidAt = performance.now();
   #timer: NodeJS.Timeout;
 
   constructor(
@@ -46,6 +48,7 @@ export class Connection implements SessionHost {
     createHandler: (connection: Connection) => ConnectionHandler,
   ) {
     this.#transport = transport;
+    this.#outbox = new Outbox(transport);
     this.#containerId = containerId;
     this.#handler = createHandler(this);
     this.#timer = setTimeout(() => this.#abort(), HANDSHAKE_MS_MAX);
@@ -55,14 +58,15 @@ export class Connection implements SessionHost {
     return Math.min(this.#peer?.maxFrameSize ?? FRAME_BYTES_MAX, FRAME_BYTES_MAX);
   }
 
-  /** Bytes that were written and that the peer has not taken yet. */
+  /** Bytes that are to be sent and that the peer has not taken yet. */
   get backlog(): number {
-    return this.#transport.backlog;
+    return this.#transport.backlog + this.holdings.waitingBytes;
   }
 
   /** Takes what came in. */
   input(bytes: Uint8Array): void {
-    if (this.#phase === 'ended') return;
+    // What comes behind a close nobody reads.
+    if (this.#phase === 'closing' || this.#phase === 'ended') return;
     this.#heardAt = performance.now();
     this.#reader.push(bytes);
     this.#advance();
@@ -73,6 +77,7 @@ export class Connection implements SessionHost {
     if (this.#phase === 'ended') return;
     this.#phase = 'ended';
     clearTimeout(this.#timer);
+    this.#outbox.clear();
     this.#endSessions();
     this.#handler.closed();
   }
@@ -89,7 +94,7 @@ export class Connection implements SessionHost {
     this.#phase = 'closing';
     if (wasOpen) this.send(0, { kind: 'close', ...(error === undefined ? {} : { error }) });
     this.#endSessions();
-    this.#flush();
+    this.#outbox.flush();
     this.#transport.end();
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#abort(), CLOSE_MS_MAX);
@@ -101,6 +106,7 @@ export class Connection implements SessionHost {
   }
 
   linked(link: IncomingLink | OutgoingLink): void {
+    this.holdings.linked();
     if (link instanceof IncomingLink) this.#handler.incoming(link);
     else this.#handler.outgoing(link);
   }
@@ -110,10 +116,18 @@ export class Connection implements SessionHost {
     try {
       while (this.#step());
     } catch (error) {
-      if (!(error instanceof DecodeError) && !(error instanceof AmqpError)) throw error;
-      const condition = error instanceof AmqpError ? error.condition : 'amqp:decode-error';
-      this.close({ condition, description: error.message });
+      this.close(this.#explained(error));
     }
+  }
+
+  #explained(error: unknown): ErrorInfo {
+    if (error instanceof AmqpError)
+      return { condition: error.condition, description: error.message };
+    if (error instanceof DecodeError) {
+      return { condition: 'amqp:decode-error', description: error.message };
+    }
+    this.#handler.failed(error);
+    return { condition: 'amqp:internal-error', description: 'The service failed.' };
   }
 
   /** One header or frame; false = more bytes are needed, or none are wanted. */
@@ -231,7 +245,7 @@ export class Connection implements SessionHost {
     const now = performance.now();
     if (now - this.#heardAt > 2 * IDLE_MS) {
       this.close({ condition: 'amqp:resource-limit-exceeded', description: 'Nothing was heard.' });
-    } else if (now - this.#saidAt >= everyMs) {
+    } else if (now - this.#outbox.saidAt >= everyMs) {
       this.#write(encodeFrame('amqp', 0));
     }
   }
@@ -248,6 +262,7 @@ export class Connection implements SessionHost {
     void session.ended().then(() => {
       // Meanwhile the connection may have gone.
       if (this.#sessions.get(channel) !== session) return;
+      session.lost();
       this.#sessions.delete(channel);
       this.send(channel, { kind: 'end' });
     });
@@ -259,17 +274,7 @@ export class Connection implements SessionHost {
   }
 
   #write(bytes: Uint8Array): void {
-    if (this.#phase === 'ended') return;
-    if (this.#out.length === 0) setImmediate(() => this.#flush());
-    this.#out.push(bytes);
-  }
-
-  #flush(): void {
-    if (this.#out.length === 0 || this.#phase === 'ended') return;
-    this.#saidAt = performance.now();
-    const bytes = Buffer.concat(this.#out);
-    this.#out = [];
-    this.#transport.write(bytes);
+    if (this.#phase !== 'ended') this.#outbox.write(bytes);
   }
 
   #abort(): void {

@@ -5,7 +5,11 @@ import type { OutgoingLink } from './outgoing-link.ts';
 export interface Transport {
   /** Bytes that were written and are not gone yet. */
   readonly backlog: number;
-  write(bytes: Uint8Array): void;
+  /** Calls back when they are gone, or never will be. */
+  write(bytes: Uint8Array, written: () => void): void;
+  /** Takes nothing in for now. */
+  pause(): void;
+  resume(): void;
   /** Writes what is left, and says that no more comes. */
   end(): void;
   /** Ends at once. */
@@ -24,6 +28,8 @@ export interface ConnectionHandler {
   incoming(link: IncomingLink): void;
   /** The peer wants to receive; answered likewise. */
   outgoing(link: OutgoingLink): void;
+  /** Something of ours went wrong while it was read what the peer said. */
+  failed(error: unknown): void;
   /** The connection is gone, and all its links with it. */
   closed(): void;
 }

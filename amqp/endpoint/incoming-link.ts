@@ -22,10 +22,15 @@ export interface IncomingDelivery {
 interface Partial {
   readonly first: Transfer;
   readonly id: number;
-  chunks: Uint8Array[];
+  /** What came before the last transfer, with room for more. */
+  bytes: Buffer;
+  kept: number;
+  /** What came, kept or not. */
   length: number;
   settled: boolean;
 }
+
+const NOTHING = Buffer.alloc(0);
 
 /** A link on which the peer sends. */
 export class IncomingLink extends Link {
@@ -95,7 +100,7 @@ export class IncomingLink extends Link {
     // What was on its way when we detached is not wanted.
     if (!this.isOpen) return;
     if (transfer.aborted) {
-      this.#partial = undefined;
+      this.#forgetPartial();
       return;
     }
     this.#partial ??= begin(transfer);
@@ -105,18 +110,53 @@ export class IncomingLink extends Link {
     }
     partial.settled ||= transfer.settled === true;
     partial.length += payload.byteLength;
-    if (partial.length > this.#bytesMax) partial.chunks = [];
-    else partial.chunks.push(payload);
+    if (partial.length > this.#bytesMax) this.#forget(partial);
+    else if (transfer.more || partial.kept > 0) this.#keep(partial, payload);
     if (transfer.more) return;
-    this.#partial = undefined;
-    this.#complete(partial);
+    this.#forgetPartial();
+    this.#complete(partial, partial.kept > 0 ? partial.bytes.subarray(0, partial.kept) : payload);
+  }
+
+  override detachedByPeer(): void {
+    this.#forgetPartial();
+    super.detachedByPeer();
+  }
+
+  override async lost(): Promise<void> {
+    this.#forgetPartial();
+    await super.lost();
   }
 
   flowed(flow: Flow): void {
     if (flow.echo) this.#tell();
   }
 
-  #complete({ first, id, chunks, length, settled }: Partial): void {
+  /** Copies a part: small ones would each keep alive the bytes that they came in. */
+  #keep(partial: Partial, payload: Uint8Array): void {
+    const needed = partial.kept + payload.byteLength;
+    if (needed > partial.bytes.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * partial.bytes.length));
+      larger.set(partial.bytes.subarray(0, partial.kept));
+      partial.bytes = larger;
+    }
+    partial.bytes.set(payload, partial.kept);
+    partial.kept = needed;
+    this.host.gathered(payload.byteLength);
+  }
+
+  #forgetPartial(): void {
+    if (this.#partial !== undefined) this.host.gathered(-this.#partial.kept);
+    this.#partial = undefined;
+  }
+
+  /** Too much came: only how much it was is still of use. */
+  #forget(partial: Partial): void {
+    this.host.gathered(-partial.kept);
+    partial.bytes = NOTHING;
+    partial.kept = 0;
+  }
+
+  #complete({ first, id, length, settled }: Partial, payload: Uint8Array): void {
     this.#credit--;
     if (this.#credit < 0) {
       throw new AmqpError(
@@ -126,13 +166,13 @@ export class IncomingLink extends Link {
     }
     this.#deliveryCount = (this.#deliveryCount + 1) >>> 0;
     this.#open++;
-    const [only] = chunks;
+    const isTooLarge = length > this.#bytesMax;
     this.#onDelivery({
       id,
       format: first.messageFormat ?? 0,
-      payload: chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks),
+      payload: isTooLarge ? NOTHING : payload,
       settled,
-      isTooLarge: length > this.#bytesMax,
+      isTooLarge,
       ...(first.state === undefined ? {} : { state: first.state }),
     });
   }
@@ -158,7 +198,7 @@ function begin(first: Transfer): Partial {
   if (first.deliveryId === undefined) {
     throw new AmqpError('amqp:not-allowed', 'The first transfer of a delivery has no delivery-id.');
   }
-  return { first, id: first.deliveryId, chunks: [], length: 0, settled: false };
+  return { first, id: first.deliveryId, bytes: NOTHING, kept: 0, length: 0, settled: false };
 }
 
 /** Ids that follow one another, as ranges. */

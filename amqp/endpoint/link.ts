@@ -8,6 +8,8 @@ export interface LinkHost {
   send(performative: Performative, payload?: Uint8Array): void;
   /** A flow that tells of the session, and of a link. */
   flow(link?: { handle: number; deliveryCount: number; linkCredit: number; drain: boolean }): void;
+  /** So many bytes more, or fewer, are kept of messages that have not ended. Throws AmqpError. */
+  gathered(bytes: number): void;
   /** The link has ended on both sides; its handle is free. */
   forget(handle: number): void;
 }

@@ -16,6 +16,7 @@ import {
   type OutgoingMessage,
   type SendingHost,
 } from './outgoing-link.ts';
+import { type QueueHost, WindowQueue } from './window-queue.ts';
 
 /** Transfers we take before we say that we take more. */
 const INCOMING_WINDOW = 2048;
@@ -26,7 +27,7 @@ export const HANDLE_MAX = 1023;
 const TRANSFER_BYTES_MAX = 128;
 
 /** What a session needs of its connection. */
-export interface SessionHost {
+export interface SessionHost extends QueueHost {
   /** The largest frame that the peer takes. */
   readonly maxFrameSize: number;
   send(channel: number, performative: Performative, payload?: Uint8Array): void;
@@ -44,8 +45,7 @@ export class Session implements SendingHost {
   readonly #host: SessionHost;
   readonly #links = new Map<number, IncomingLink | OutgoingLink>();
   readonly #unsettled = new Map<number, Unsettled>();
-  /** What waits for the peer to open its window. */
-  readonly #waiting: (() => boolean)[] = [];
+  readonly #queue: WindowQueue;
   #nextIncomingId: number;
   #incomingWindow = INCOMING_WINDOW;
   #nextOutgoingId = 0;
@@ -56,6 +56,7 @@ export class Session implements SendingHost {
   constructor(channel: number, begin: Begin, host: SessionHost) {
     this.#channel = channel;
     this.#host = host;
+    this.#queue = new WindowQueue(host);
     this.#nextIncomingId = begin.nextOutgoingId;
     this.#remoteWindow = begin.incomingWindow;
     this.send({
@@ -109,7 +110,7 @@ export class Session implements SendingHost {
    * session at once, and wait for the answers to both.
    */
   async ended(): Promise<void> {
-    this.#waiting.length = 0;
+    this.#queue.clear();
     this.#unsettled.clear();
     await Promise.all(Array.from(this.#links.values(), (link) => link.lost()));
   }
@@ -118,11 +119,16 @@ export class Session implements SendingHost {
   lost(): void {
     this.#isLost = true;
     void this.ended();
+    for (const _ of this.#links) this.#host.holdings.unlinked();
     this.#links.clear();
   }
 
   forget(handle: number): void {
-    this.#links.delete(handle);
+    if (this.#links.delete(handle)) this.#host.holdings.unlinked();
+  }
+
+  gathered(bytes: number): void {
+    this.#host.holdings.gathered(bytes);
   }
 
   flow(link?: { handle: number; deliveryCount: number; linkCredit: number; drain: boolean }): void {
@@ -142,13 +148,12 @@ export class Session implements SendingHost {
     const { tag, settled } = message;
     if (!settled) this.#unsettled.set(id, { id, tag, link });
     let sent = 0;
-    this.#waiting.push(() => {
+    this.#wait(message.payload.byteLength + TRANSFER_BYTES_MAX, () => {
       // A part of a message cannot be taken back, so what has begun goes on.
       if (!link.isOpen && sent === 0) return true;
       sent = this.#sendParts(link, id, message, sent);
       return sent >= message.payload.byteLength;
     });
-    this.#sendWaiting();
     return id;
   }
 
@@ -157,11 +162,14 @@ export class Session implements SendingHost {
   }
 
   afterTransfers(work: () => void): void {
-    this.#waiting.push(() => {
+    this.#wait(TRANSFER_BYTES_MAX, () => {
       work();
       return true;
     });
-    this.#sendWaiting();
+  }
+
+  #wait(bytes: number, proceed: () => boolean): void {
+    if (!this.#isLost) this.#queue.add(bytes, proceed);
   }
 
   #sendParts(link: OutgoingLink, deliveryId: number, message: OutgoingMessage, from: number) {
@@ -187,14 +195,6 @@ export class Session implements SendingHost {
       if (!more) break;
     }
     return at;
-  }
-
-  #sendWaiting(): void {
-    for (;;) {
-      const [next] = this.#waiting;
-      if (next === undefined || !next()) return;
-      this.#waiting.shift();
-    }
   }
 
   #attach(attach: Attach): void {
@@ -231,7 +231,7 @@ export class Session implements SendingHost {
     const { nextIncomingId, incomingWindow, handle } = flow;
     // Before its first frame from us the peer does not know our numbers; they begin at 0.
     this.#remoteWindow = incomingWindow - distance(nextIncomingId ?? 0, this.#nextOutgoingId);
-    this.#sendWaiting();
+    this.#queue.proceed();
     if (handle !== undefined) this.#link(handle).flowed(flow);
     else if (flow.echo) this.flow();
   }

@@ -1,3 +1,4 @@
+import { LIMITS } from '../../shared/domain/limits.ts';
 import type { StoredMessage } from '../../shared/domain/message.ts';
 import { packKept, unpackKept } from '../messages/kept-parts.ts';
 import { writeMessage } from '../messages/write-message.ts';
@@ -5,13 +6,16 @@ import { present } from '../wire/present.ts';
 import { type AmqpValue, bigintOf, binary, int, list, mapOf } from '../wire/value.ts';
 import { type Asked, Body } from './operation.ts';
 
+/** The vendor's largest, too (semantics §15.6). */
+const DELETE_MAX = 4000;
+
 /** Shows messages without touching them. */
 export async function peek({ context, path, body }: Asked): Promise<AmqpValue | undefined> {
   const fields = new Body(body);
   const from = bigintOf(fields.at('from-sequence-number'));
   const sessionId = fields.text('session-id');
   const messages = await context.parts.broker.peek(path, {
-    maxMessages: fields.requiredNumber('message-count'),
+    maxMessages: fields.requiredCount('message-count', LIMITS.peekMessages),
     ...(from === undefined ? {} : { fromSequenceNumber: from }),
     ...(sessionId === undefined ? {} : { sessionId }),
   });
@@ -39,7 +43,7 @@ export async function deleteMessages({
   const fields = new Body(body);
   const sessionId = fields.text('session-id');
   const count = await context.parts.broker.deleteMessages(path, {
-    maxMessages: fields.requiredNumber('message-count'),
+    maxMessages: fields.requiredCount('message-count', DELETE_MAX),
     before: fields.requiredNumber('enqueued-time-utc'),
     ...(sessionId === undefined ? {} : { sessionId }),
   });

@@ -52,6 +52,18 @@ export class Body {
     return this.number(name) ?? refuse(name);
   }
 
+  /** How many are wanted: one at least, and never more than are given at a time. */
+  requiredCount(name: string, max: number): number {
+    const count = this.requiredNumber(name);
+    return count >= 1 ? Math.min(count, max) : refuse(name);
+  }
+
+  /** How many are to be left out; none where nothing is said. */
+  skipped(name: string): number {
+    const count = this.number(name) ?? 0;
+    return count >= 0 ? count : refuse(name);
+  }
+
   bigints(name: string): readonly bigint[] {
     return this.list(name).map((value) => bigintOf(value) ?? refuse(name));
   }

@@ -18,7 +18,7 @@ const CODES = {
 } as const;
 
 /** Rules that one answer lists, unless the client says. */
-const TOP_DEFAULT = 100;
+const PAGE_MAX = 100;
 
 export async function addRule({ context, path, body }: Asked): Promise<AmqpValue> {
   const fields = new Body(body);
@@ -74,8 +74,8 @@ export async function enumerateRules({
 }: Asked): Promise<AmqpValue | undefined> {
   const fields = new Body(body);
   const { items } = await context.parts.rules.list(path.name, {
-    skip: fields.number('skip') ?? 0,
-    top: fields.number('top') ?? TOP_DEFAULT,
+    skip: fields.skipped('skip'),
+    top: fields.number('top') === undefined ? PAGE_MAX : fields.requiredCount('top', PAGE_MAX),
     order: 'name',
   });
   if (items.length === 0) return undefined;

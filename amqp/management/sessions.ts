@@ -4,6 +4,9 @@ import { type Asked, Body } from './operation.ts';
 /** .NET's largest instant: what is asked for are sessions with messages (semantics §4.8). */
 const WITH_MESSAGES_FROM = 253_402_300_799_000;
 
+/** Session ids in one answer. */
+const PAGE_MAX = 1000;
+
 export async function renewSession({ context, path, body }: Asked): Promise<AmqpValue> {
   const handle = context.sessions.handle(path, new Body(body).requiredText('session-id'));
   const lock = await context.parts.broker.renewSession(path, handle);
@@ -28,11 +31,11 @@ export async function setSessionState({ context, path, body }: Asked): Promise<A
 
 export async function listSessions({ context, path, body }: Asked): Promise<AmqpValue | undefined> {
   const fields = new Body(body);
-  const skip = fields.number('skip') ?? 0;
+  const skip = fields.skipped('skip');
   const updatedAfter = fields.number('last-updated-time');
   const ids = await context.parts.broker.listSessions(path, {
     skip,
-    top: fields.requiredNumber('top'),
+    top: fields.requiredCount('top', PAGE_MAX),
     ...(updatedAfter === undefined || updatedAfter >= WITH_MESSAGES_FROM ? {} : { updatedAfter }),
   });
   if (ids.length === 0) return undefined;

@@ -7,9 +7,8 @@ import type { IncomingDelivery, IncomingLink } from '../endpoint/incoming-link.t
 import type { OutgoingLink } from '../endpoint/outgoing-link.ts';
 import { readPlain } from '../endpoint/sasl.ts';
 import { answer } from '../management/answer.ts';
-import { ACCEPTED } from '../wire/states.ts';
+import { ACCEPTED, type DeliveryState } from '../wire/states.ts';
 import { fieldsOf, textOf } from '../wire/value.ts';
-import { DecodeError } from '../wire/wire-error.ts';
 import { addressOf, addressPath, type Node, nodeOf } from './address.ts';
 import { Authorization } from './authorization.ts';
 import { answerClaim } from './claims.ts';
@@ -26,6 +25,8 @@ import { Settlements } from './settlements.ts';
 import { Transactions } from './transactions.ts';
 
 const REQUEST_BYTES_MAX = 2 * LIMITS.batchBytes;
+/** A token; strangers may bring one. */
+const CLAIM_BYTES_MAX = 64 * 1024;
 /** What a message may be larger than its body and properties: the encoding takes some bytes too. */
 const ENCODING_BYTES = 64 * 1024;
 /** As the vendor's service has it: a client that finds no credit waits a second, then half a minute. */
@@ -77,12 +78,14 @@ export class Client implements ConnectionHandler {
     this.#open(link, async (node) => {
       switch (node.kind) {
         case 'claims':
-          return this.#serve(link, (request) => {
+          return this.#serve(link, CLAIM_BYTES_MAX, (request) => {
             const { parts, authorization } = this.#context;
             return answerClaim(parts, authorization, request);
           });
         case 'management':
-          return this.#serve(link, (request) => answer(this.#context, node, request));
+          return this.#serve(link, REQUEST_BYTES_MAX, (request) =>
+            answer(this.#context, node, request),
+          );
         case 'entity':
           return await this.#openSender(link, node);
         case 'coordinator':
@@ -106,6 +109,10 @@ export class Client implements ConnectionHandler {
           throw new BrokerError('NotSupported', 'Nothing is received from a coordinator.');
       }
     });
+  }
+
+  failed(error: unknown): void {
+    this.#context.parts.reportFault(error);
   }
 
   closed(): void {
@@ -162,10 +169,14 @@ export class Client implements ConnectionHandler {
   }
 
   /** Answers requests as they come; who wants an order waits for each answer. */
-  #serve(link: IncomingLink, answerTo: (request: Request) => Promise<Buffer>): void {
+  #serve(
+    link: IncomingLink,
+    bytesMax: number,
+    answerTo: (request: Request) => Promise<Buffer>,
+  ): void {
     link.onDelivery((delivery) => {
       this.#context.background(() => this.#respond(link, delivery, answerTo));
-    }, REQUEST_BYTES_MAX);
+    }, bytesMax);
     link.accept();
     link.start();
   }
@@ -175,17 +186,19 @@ export class Client implements ConnectionHandler {
     delivery: IncomingDelivery,
     answerTo: (request: Request) => Promise<Buffer>,
   ): Promise<void> {
+    let state: DeliveryState = ACCEPTED;
     try {
       const request = readRequest(delivery);
       const { transaction } = request;
-      const outcome = ACCEPTED;
-      const state = transaction && { kind: 'transactional' as const, transaction, outcome };
-      link.settle([delivery], state ?? outcome);
+      if (transaction !== undefined) {
+        state = { kind: 'transactional', transaction, outcome: ACCEPTED };
+      }
       this.#replies.send(link, request.replyTo, await answerTo(request));
     } catch (error) {
-      if (!(error instanceof DecodeError)) throw error;
       const { condition, description } = tell(this.#context.parts, error, link.name);
-      link.settle([delivery], { kind: 'rejected', error: { condition, description } });
+      state = { kind: 'rejected', error: { condition, description } };
     }
+    // Not before it is answered: the credit bounds what one link can have us do at a time.
+    link.settle([delivery], state);
   }
 }

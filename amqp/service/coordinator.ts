@@ -37,6 +37,7 @@ async function outcomeOf(
   try {
     const command = commandIn(delivery);
     if (codeOf(command) === CODES.declare) {
+      for (const one of declared) if (!context.transactions.isOpen(one)) declared.delete(one);
       const transaction = context.transactions.declare();
       declared.add(transaction);
       return { kind: 'declared', transaction };

@@ -13,7 +13,7 @@ const WAIT_MS = 10 * 60_000;
 const CHECK_MS = 60_000;
 /** A peer that takes so little of what was written gets no more for now. */
 const BACKLOG_BYTES_MAX = 8 * 1024 * 1024;
-const BACKLOG_PAUSE_MS = 20;
+const BACKLOG_PAUSE_MS = { first: 20, most: 1000 };
 /** So long, more credit is waited for where the peer is about to give it bit by bit. */
 const GATHER_MS = 10;
 /** The sender's mode in which messages are settled as they go out. */
@@ -46,6 +46,8 @@ export class Deliverer {
     this.#mode = isSettled ? 'receiveAndDelete' : 'peekLock';
     options.link.onFlow(() => this.#wake());
     this.#forgetShutdown = context.shutdown.onBegin(() => this.#wait.abort());
+    // Some say what they want before they hear whether they may.
+    if (options.link.credit > 0) this.#wake();
   }
 
   /** The link is open; the peer may have given credit before it heard of that. */
@@ -75,7 +77,10 @@ export class Deliverer {
   async #run(): Promise<void> {
     const { link } = this.#options;
     try {
-      while (this.#mayDeliver) await this.#round();
+      while (this.#mayDeliver) {
+        await this.#untilTaken();
+        if (this.#mayDeliver) await this.#round();
+      }
       link.drained();
     } catch (error) {
       this.#refuse(error);
@@ -88,7 +93,6 @@ export class Deliverer {
 
   async #round(): Promise<void> {
     const { link } = this.#options;
-    const { backlog } = this.#context;
     // It works on more than it wants, so it will want more: what is claimed at once costs one write.
     if (link.credit < link.held && !link.isDraining) await pause(GATHER_MS);
     await this.#requireRight();
@@ -101,8 +105,17 @@ export class Deliverer {
       return;
     }
     for (const message of messages) this.#send(message);
-    if (isDraining && messages.length === 0) link.drained();
-    while (link.isOpen && backlog() > BACKLOG_BYTES_MAX) await pause(BACKLOG_PAUSE_MS);
+    // It looked at least once since there was credit: no need to look once more before it is drained.
+    if (link.isDraining && messages.length === 0) link.drained();
+  }
+
+  /** Waits while the peer takes little of what it was sent. */
+  async #untilTaken(): Promise<void> {
+    let ms = BACKLOG_PAUSE_MS.first;
+    while (this.#mayDeliver && this.#context.backlog() > BACKLOG_BYTES_MAX) {
+      await pause(ms);
+      ms = Math.min(2 * ms, BACKLOG_PAUSE_MS.most);
+    }
   }
 
   async #receive(waitMs: number): Promise<readonly ReceivedMessage[]> {

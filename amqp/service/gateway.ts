@@ -37,6 +37,7 @@ export class Gateway {
       );
     });
     this.#connections.add(connection);
+    if (this.#shutdown.hasBegun) connection.close();
     return connection;
   }
 

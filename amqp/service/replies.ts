@@ -10,23 +10,35 @@ const WAITING_MAX = 500;
  * gave it, or by its name.
  */
 export class Replies {
-  readonly #links = new Set<ReplyLink>();
+  /** By both, since nobody says which it is. */
+  readonly #links = new Map<string, Set<ReplyLink>>();
 
   add(link: OutgoingLink): void {
     const reply = new ReplyLink(link);
-    this.#links.add(reply);
+    const names = [link.name, addressOf(link.asked.target) ?? link.name];
+    for (const name of names) {
+      const links = this.#links.get(name) ?? new Set();
+      this.#links.set(name, links.add(reply));
+    }
     link.onEnd(() => {
-      this.#links.delete(reply);
+      for (const name of names) {
+        const links = this.#links.get(name);
+        links?.delete(reply);
+        if (links?.size === 0) this.#links.delete(name);
+      }
     });
     link.accept();
   }
 
   /** Sends an answer to what came on a link; one that nobody waits for any more is dropped. */
   send(asking: IncomingLink, to: string | undefined, payload: Uint8Array): void {
-    const link = [...this.#links].find((one) =>
-      to === undefined ? one.isBeside(asking) : one.isCalled(to),
-    );
+    const [link] = to === undefined ? this.#beside(asking) : (this.#links.get(to) ?? []);
     link?.send(payload);
+  }
+
+  #beside(asking: IncomingLink): readonly ReplyLink[] {
+    const all = [...this.#links.values()].flatMap((links) => [...links]);
+    return all.filter((one) => one.isBeside(asking));
   }
 }
 
@@ -38,10 +50,6 @@ class ReplyLink {
   constructor(link: OutgoingLink) {
     this.#link = link;
     link.onFlow(() => this.#sendWaiting());
-  }
-
-  isCalled(name: string): boolean {
-    return this.#link.name === name || addressOf(this.#link.asked.target) === name;
   }
 
   /** Whether it lies in the same session and leads to the same node. */

@@ -46,6 +46,10 @@ export class Transactions {
     return id;
   }
 
+  isOpen(id: Uint8Array): boolean {
+    return this.#open.has(keyOf(id));
+  }
+
   /** Notes what belongs to a transaction. Throws where it is not open, or takes no more. */
   add(id: Uint8Array, operation: TransactionOperation, onCommit: () => void = () => {}): void {
     const transaction = this.#find(id);

@@ -1,6 +1,8 @@
 import { type AmqpValue, elementsOf, numberOf, textOf } from './value.ts';
 import { DecodeError } from './wire-error.ts';
 
+const UINT_MAX = 0xffff_ffff;
+
 /** The fields of a described list, by place; what is left out at the end is null. */
 export class Fields {
   readonly #values: readonly AmqpValue[];
@@ -26,9 +28,18 @@ export class Fields {
     return numberOf(this.at(place));
   }
 
-  /** A number without which nothing can be done. Throws DecodeError. */
-  requiredNumber(place: number): number {
+  /** A number from 0 on, of whichever type. Throws DecodeError for one that the field cannot have. */
+  uint(place: number, max = UINT_MAX): number | undefined {
     const number = this.number(place);
+    if (number !== undefined && (number < 0 || number > max)) {
+      throw new DecodeError('a number is out of its range');
+    }
+    return number;
+  }
+
+  /** The same for one without which nothing can be done. Throws DecodeError. */
+  requiredUint(place: number): number {
+    const number = this.uint(place);
     if (number === undefined) throw new DecodeError('a mandatory field is missing');
     return number;
   }

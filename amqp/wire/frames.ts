@@ -7,6 +7,8 @@ import { DecodeError } from './wire-error.ts';
 export const PROTOCOL = { amqp: 0, sasl: 3 } as const;
 export const HEADER_BYTES = 8;
 const FRAME_TYPE = { amqp: 0, sasl: 1 } as const;
+/** A peer that sends a byte at a time makes pieces that cost more than what is in them. */
+const CHUNKS_MAX = 64;
 type Layer = keyof typeof PROTOCOL;
 
 /** One frame. Without a performative it only says that the peer is still there. */
@@ -55,6 +57,7 @@ export class FrameReader {
     if (bytes.byteLength === 0) return;
     this.#chunks.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
     this.#length += bytes.byteLength;
+    if (this.#chunks.length > CHUNKS_MAX) this.#joined();
   }
 
   /** The layer that the next eight bytes ask for; undefined until they are there. Throws DecodeError. */

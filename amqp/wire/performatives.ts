@@ -4,6 +4,8 @@ import { type DeliveryState, type ErrorInfo, readDeliveryState, readError } from
 import { type AmqpValue, codeOf, textOf } from './value.ts';
 import { DecodeError } from './wire-error.ts';
 
+const UBYTE_MAX = 0xff;
+
 /** The nine performatives (part 2.7 of the standard), as far as a server of queues needs them. */
 export type Performative =
   | Open
@@ -126,7 +128,7 @@ export function readPerformative(value: AmqpValue): Performative {
     case 'disposition':
       return readDisposition(fields);
     case 'detach': {
-      const handle = fields.requiredNumber(0);
+      const handle = fields.requiredUint(0);
       return {
         kind,
         handle,
@@ -159,9 +161,9 @@ function readOpen(fields: Fields): Open {
     containerId,
     ...present({
       hostname: fields.text(1),
-      maxFrameSize: fields.number(2),
-      channelMax: fields.number(3),
-      idleTimeOutMs: fields.number(4),
+      maxFrameSize: fields.uint(2),
+      channelMax: fields.uint(3),
+      idleTimeOutMs: fields.uint(4),
     }),
   };
 }
@@ -169,10 +171,10 @@ function readOpen(fields: Fields): Open {
 function readBegin(fields: Fields): Begin {
   return {
     kind: 'begin',
-    nextOutgoingId: fields.requiredNumber(1),
-    incomingWindow: fields.requiredNumber(2),
-    outgoingWindow: fields.requiredNumber(3),
-    ...present({ remoteChannel: fields.number(0), handleMax: fields.number(4) }),
+    nextOutgoingId: fields.requiredUint(1),
+    incomingWindow: fields.requiredUint(2),
+    outgoingWindow: fields.requiredUint(3),
+    ...present({ remoteChannel: fields.uint(0), handleMax: fields.uint(4) }),
   };
 }
 
@@ -183,14 +185,14 @@ function readAttach(fields: Fields): Attach {
   return {
     kind: 'attach',
     name,
-    handle: fields.requiredNumber(1),
+    handle: fields.requiredUint(1),
     role: fields.flag(2) ? 'receiver' : 'sender',
     ...present({
-      senderSettleMode: fields.number(3),
-      receiverSettleMode: fields.number(4),
+      senderSettleMode: fields.uint(3, UBYTE_MAX),
+      receiverSettleMode: fields.uint(4, UBYTE_MAX),
       source: fields.at(5),
       target: fields.at(6),
-      initialDeliveryCount: fields.number(9),
+      initialDeliveryCount: fields.uint(9),
       maxMessageSize: size?.type === 'ulong' ? size.value : undefined,
       properties: fields.at(13),
     }),
@@ -200,16 +202,16 @@ function readAttach(fields: Fields): Attach {
 function readFlow(fields: Fields): Flow {
   return {
     kind: 'flow',
-    incomingWindow: fields.requiredNumber(1),
-    nextOutgoingId: fields.requiredNumber(2),
-    outgoingWindow: fields.requiredNumber(3),
+    incomingWindow: fields.requiredUint(1),
+    nextOutgoingId: fields.requiredUint(2),
+    outgoingWindow: fields.requiredUint(3),
     drain: fields.flag(8),
     echo: fields.flag(9),
     ...present({
-      nextIncomingId: fields.number(0),
-      handle: fields.number(4),
-      deliveryCount: fields.number(5),
-      linkCredit: fields.number(6),
+      nextIncomingId: fields.uint(0),
+      handle: fields.uint(4),
+      deliveryCount: fields.uint(5),
+      linkCredit: fields.uint(6),
     }),
   };
 }
@@ -217,14 +219,14 @@ function readFlow(fields: Fields): Flow {
 function readTransfer(fields: Fields): Transfer {
   return {
     kind: 'transfer',
-    handle: fields.requiredNumber(0),
+    handle: fields.requiredUint(0),
     settled: fields.flag(4),
     more: fields.flag(5),
     aborted: fields.flag(9),
     ...present({
-      deliveryId: fields.number(1),
+      deliveryId: fields.uint(1),
       deliveryTag: fields.octets(2),
-      messageFormat: fields.number(3),
+      messageFormat: fields.uint(3),
       state: readDeliveryState(fields.at(7)),
     }),
   };
@@ -234,8 +236,8 @@ function readDisposition(fields: Fields): Disposition {
   return {
     kind: 'disposition',
     role: fields.flag(0) ? 'receiver' : 'sender',
-    first: fields.requiredNumber(1),
+    first: fields.requiredUint(1),
     settled: fields.flag(3),
-    ...present({ last: fields.number(2), state: readDeliveryState(fields.at(4)) }),
+    ...present({ last: fields.uint(2), state: readDeliveryState(fields.at(4)) }),
   };
 }

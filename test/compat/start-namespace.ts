@@ -13,12 +13,14 @@ export interface TestNamespace {
   readonly port: number;
   /** What some work costs, with what is left to do behind its answers. */
   units(work: () => Promise<unknown>): Promise<Units>;
+  /** What was reported as a fault of ours. */
+  readonly faults: readonly unknown[];
   stop(): Promise<void>;
 }
 
 /** Starts one. The only place that knows what the clients are tried against. */
 export async function startNamespace(
-  options: Pick<ServerOptions, 'certificate'> = {},
+  options: Pick<ServerOptions, 'certificate' | 'firstBytesMs'> = {},
 ): Promise<TestNamespace> {
   const client = engineClient();
   await tablesExist();
@@ -34,7 +36,14 @@ export async function startNamespace(
     receiveWaitMsMax: 0,
     meter,
   });
-  const gateway = new Gateway({ ...composition.parts, reportFault });
+  const faults: unknown[] = [];
+  const gateway = new Gateway({
+    ...composition.parts,
+    reportFault: (fault) => {
+      faults.push(fault);
+      reportFault(fault);
+    },
+  });
   const server = await startServer({
     app: composition.app,
     gateway,
@@ -51,6 +60,7 @@ export async function startNamespace(
       await composition.idle();
       return meter.take();
     },
+    faults,
     connectionString: `Endpoint=sb://localhost:${server.port};SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=${ROOT_KEY};UseDevelopmentEmulator=true;`,
     stop: async () => {
       const closed = server.close();

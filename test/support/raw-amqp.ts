@@ -26,6 +26,8 @@ export class RawAmqp {
   readonly #socket: Socket;
   readonly #reader = new FrameReader(10_000_000);
   readonly #heard: Said[] = [];
+  /** How many frames came, empty ones too. */
+  framesHeard = 0;
   #wake = () => {};
   readonly #layers: ('amqp' | 'sasl')[];
   #isHeaderThere = false;
@@ -109,6 +111,7 @@ export class RawAmqp {
       const [layer = 'amqp'] = this.#layers;
       const frame = this.#isHeaderThere ? this.#reader.frame(layer) : undefined;
       if (frame === undefined) break;
+      this.framesHeard++;
       if (frame.performative === undefined) continue;
       if (layer === 'amqp')
         this.#heard.push({ ...readPerformative(frame.performative), payload: frame.payload });

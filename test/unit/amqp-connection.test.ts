@@ -12,7 +12,15 @@ async function opened({ mock }: TestContext, idleTimeOutMs: number) {
   let now = 0;
   mock.method(performance, 'now', () => now);
   let writes = 0;
-  const transport = { backlog: 0, write: () => writes++, end: () => {}, destroy: () => {} };
+  const ignore = () => {};
+  const transport = {
+    backlog: 0,
+    write: () => writes++,
+    end: ignore,
+    destroy: ignore,
+    pause: ignore,
+    resume: ignore,
+  };
   const handler = {
     mechanisms: [],
     authenticate: async () => false,
@@ -20,6 +28,7 @@ async function opened({ mock }: TestContext, idleTimeOutMs: number) {
     incoming: () => {},
     outgoing: () => {},
     closed: () => {},
+    failed: () => {},
   };
   const connection = new Connection(transport, 'here', () => handler);
   const open = { kind: 'open', containerId: 'there', idleTimeOutMs } as const;

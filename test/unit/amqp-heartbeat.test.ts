@@ -17,6 +17,8 @@ test('a peer that wants no heartbeats is sent some, before a load balancer forge
     backlog: 0,
     write: () => void writtenAt.push(now),
     end: () => {},
+    pause: () => {},
+    resume: () => {},
     destroy: () => assert.fail('It is not silent for too long.'),
   };
   const connection = new Connection(transport, 'own', () => ({
@@ -26,6 +28,7 @@ test('a peer that wants no heartbeats is sent some, before a load balancer forge
     incoming: () => {},
     outgoing: () => {},
     closed: () => {},
+    failed: () => {},
   }));
   connection.input(protocolHeader('amqp'));
   connection.input(encodeFrame('amqp', 0, writePerformative({ kind: 'open', containerId: 'own' })));

@@ -16,6 +16,7 @@ function openLink(): OutgoingLink {
     transfer: () => 0,
     settled: ignore,
     afterTransfers: ignore,
+    gathered: ignore,
   };
   const link = new OutgoingLink({ kind: 'attach', name: 'l', handle: 0, role: 'receiver' }, host);
   link.accept();

@@ -18,6 +18,7 @@ async function startPort(t: TestContext) {
     amqp: serve('amqp'),
     http: serve('http'),
     certificate: undefined,
+    firstBytesMs: 30_000,
   });
   const accepted: Socket[] = [];
   const server = createServer((socket) => {
