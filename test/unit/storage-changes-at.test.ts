@@ -22,7 +22,8 @@ const MAIN: Log = {
 const DEAD: Log = { ...MAIN, subQueue: 'deadLetter' };
 
 function startStore() {
-  const [fronts, dueTimes] = [new Fronts(() => 0), new DueTimes(NEVER, () => 0)];
+  let monotonic = 0;
+  const [fronts, dueTimes] = [new Fronts(() => 0), new DueTimes(NEVER, () => monotonic++)];
   const context = { fronts, dueTimes, clock: { now: () => NOW } } as unknown as StoreContext;
   const store = new DynamoMessageStore(context, async () => 0);
   const rules = { epoch: 0, isDeadLetter: false, maxDeliveryCount: 10 } as BlockRules;
@@ -31,7 +32,8 @@ function startStore() {
     changesAt: (log: Log) => store.changesAt(log, policy),
     lockedUntil: (log: Log, until: number) =>
       fronts.remember(logName(log), { from: 'a', until, holds: holdsOf(rules) }),
-    dueAt: (log: Log, at: number | undefined) => dueTimes.note(logKey(log), at, 0),
+    dueAt: (log: Log, at: number | undefined) =>
+      dueTimes.note(logKey(log), at, dueTimes.monotonicNow()),
   };
 }
 
