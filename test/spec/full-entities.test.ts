@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { BODY, FILL, fill, LARGE } from '../support/full-entity.ts';
 import { startBroker } from '../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../support/test-broker.ts';
 import {
@@ -9,16 +10,6 @@ import {
   subscription,
   transfersOf,
 } from '../support/topic-entities.ts';
-
-const LARGE = { MaxMessageSizeInKilobytes: '102400' };
-/** What compresses to nothing fills an entity fast: its size counts messages as they were sent. */
-const BODY = Buffer.alloc(99 * 1024 * 1024, 'x');
-/** So many fill the smallest entity there is, which takes 1 GB. */
-const FILL = 10;
-
-async function fill(broker: TestBroker, path: string): Promise<void> {
-  for (let i = 0; i < FILL; i++) expectStatus(await broker.send(path, BODY), 201);
-}
 
 /** A full queue `target`. */
 async function startFull(t: TestContext): Promise<TestBroker> {

@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { BODY, FILL } from '../support/full-entity.ts';
 import { startBroker } from '../support/start-broker.ts';
 import { expectStatus } from '../support/test-broker.ts';
 import { createPartitioned, partitionOf, sendKeyed } from './partitioned.ts';
-
-/** What compresses to nothing fills an entity fast: its size counts messages as they were sent. */
-const BODY = Buffer.alloc(99 * 1024 * 1024, 'x');
-/** So many fill 1 GB. */
-const FILL = 10;
 
 test('#P5 #P12 the size is that of all partitions: a full queue refuses in each, whoever filled it', async (t) => {
   const alone = await startBroker(t, { tier: 'Premium' });
