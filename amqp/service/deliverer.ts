@@ -46,8 +46,6 @@ export class Deliverer {
     this.#mode = isSettled ? 'receiveAndDelete' : 'peekLock';
     options.link.onFlow(() => this.#wake());
     this.#forgetShutdown = context.shutdown.onBegin(() => this.#wait.abort());
-    // Some say what they want before they hear whether they may.
-    if (options.link.credit > 0) this.#wake();
   }
 
   /** The link is open; the peer may have given credit before it heard of that. */
@@ -105,8 +103,8 @@ export class Deliverer {
       return;
     }
     for (const message of messages) this.#send(message);
-    // It looked at least once since there was credit: no need to look once more before it is drained.
-    if (link.isDraining && messages.length === 0) link.drained();
+    // Only a look after the drain was asked for can say that there is nothing.
+    if (isDraining && messages.length === 0) link.drained();
   }
 
   /** Waits while the peer takes little of what it was sent. */
