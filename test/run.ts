@@ -81,7 +81,8 @@ async function runTests(files: readonly string[], endpoint: string): Promise<num
       // Both are the defaults of some version of Node. Where a program reads, the tally must be last,
       // and `spec` puts the failures after it.
       `--test-reporter=${process.stdout.isTTY ? 'spec' : 'tap'}`,
-      `--test-concurrency=${Math.max(2, availableParallelism())}`,
+      // Many tests wait: for the engine, for a lock to run out. Half as many again keep all cores busy.
+      `--test-concurrency=${Math.ceil(1.5 * Math.max(2, availableParallelism()))}`,
       `--test-timeout=${TEST_MINUTES_MAX[isSearch ? 'search' : 'usual'] * MINUTE}`,
       ...files,
     ],

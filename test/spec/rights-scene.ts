@@ -40,5 +40,10 @@ export async function prepare(broker: TestBroker): Promise<void> {
     const { status, text } = await broker.request('PUT', path, { body });
     assert.ok(status === 201 || status === 409, text);
   }
+  await refill(broker);
+}
+
+/** Messages for the next operation. */
+export async function refill(broker: TestBroker): Promise<void> {
   expectStatus(await broker.sendBatch('orders', [{ Body: '1' }, { Body: '2' }]), 201);
 }
