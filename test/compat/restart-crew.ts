@@ -61,6 +61,7 @@ export class Crew {
   /** Whether receivers let a lock run out now and then. */
   forgets = true;
   #sent = 0;
+  #ends = 0;
   #onWork = () => {};
 
   constructor(parts: CrewParts, tasks: readonly Task[]) {
@@ -78,6 +79,11 @@ export class Crew {
         throw new Error(`Of no use any more: ${[...this.#idle].join(', ')}`);
       await this.#work();
     }
+  }
+
+  /** The server has ended: what is answered from now on is answered by another. */
+  serverEnded(): void {
+    this.#ends++;
   }
 
   async untilSent(count: number, msMax: number): Promise<void> {
@@ -244,9 +250,13 @@ export class Crew {
     message: ServiceBusReceivedMessage,
     entity: string,
   ): Promise<void> {
-    this.#parts.book.completing(entity, message);
+    const { book } = this.#parts;
+    const ends = this.#ends;
+    book.completing(entity, message);
     await receiver.completeMessage(message);
-    this.#parts.book.completed(entity, message);
+    // The client tries again what the end left open, on the new link, under the delivery's old id
+    // (`settleMessage` of its message-receiver), and takes the outcome of another delivery for it.
+    if (ends === this.#ends) book.completed(entity, message);
   }
 
   #receive(receiver: ServiceBusReceiver) {

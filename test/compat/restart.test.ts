@@ -84,6 +84,7 @@ async function outlive(t: TestContext, engine: string, course: readonly Ending[]
     await crew.untilSent(book.sentCount + MESSAGES, WORK_MS_MAX);
     await delay(random.below(25));
     await server.end(how);
+    crew.serverEnded();
     await server.start();
     const startedAt = performance.now();
     await crew.untilAllWorked(WORK_MS_MAX);
