@@ -234,7 +234,7 @@ export class Crew {
     const { book } = this.#parts;
     try {
       const wait = { maxWaitTimeInMs: 2000 };
-      const messages = await session.receiveMessages(2, wait);
+      const messages = await session.receiveMessages(1, wait);
       for (const message of messages) book.inSession(entity, message);
       for (const message of messages) {
         this.#worked(name);
