@@ -88,17 +88,21 @@ async function openSession(
   node: EntityNode,
   filter: AmqpValue,
 ): Promise<void> {
-  const { parts, sessions } = context;
+  const { parts, sessions, shutdown } = context;
   if (!link.isAsked) return;
   const sessionId = textOf(filter.type === 'described' ? filter.value : filter);
   const wait = new AbortController();
   link.onEnd(() => wait.abort());
+  const forgetShutdown = shutdown.onBegin(() => wait.abort());
   const asked = numberOf(fieldsOf(link.asked.properties).get(TIMEOUT));
-  const lock = await parts.broker.acceptSession(node.path, {
+  const accepting = parts.broker.acceptSession(node.path, {
     ...(sessionId === undefined ? {} : { sessionId }),
     waitMs: Math.min(asked ?? ACCEPT_MS_MAX, ACCEPT_MS_MAX),
     signal: wait.signal,
   });
+  const lock = await accepting.finally(forgetShutdown);
+  // Nobody is told that there is none: the end of the connection has the client ask elsewhere.
+  if (lock === undefined && shutdown.hasBegun) return;
   if (lock === undefined) {
     throw new BrokerError(
       'ServiceTimeout',

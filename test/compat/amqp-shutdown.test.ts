@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { encode } from '../../amqp/wire/encode.ts';
-import { binary, described, list, str } from '../../amqp/wire/value.ts';
+import { binary, described, list, NULL, str } from '../../amqp/wire/value.ts';
 import { RawAmqp } from '../support/raw-amqp.ts';
+import { sessionSource, targetOf } from '../support/raw-session.ts';
 import { ROOT_KEY } from '../support/start-broker.ts';
 import { administrationOf } from './admin-clients.ts';
 import { startNamespace } from './start-namespace.ts';
 
+/** Less than is waited for what does not end. */
+const STOP_MS_MAX = 4000;
 const BODY = encode(described(0x75n, binary(Buffer.from('body'))));
 
 /** A sender link of a namespace, and how to send on it. */
@@ -78,4 +81,28 @@ test('a link that is opened while the service stops is told as much', async () =
   assert.equal((await raw.hear('close')).error?.condition, 'amqp:connection:forced');
   raw.destroy();
   await stopped;
+});
+
+test('nobody who waits for a session holds up the end of the service', async () => {
+  const namespace = await startNamespace();
+  const admin = administrationOf(namespace.connectionString);
+  await admin.createQueue('in-sessions', { requiresSession: true });
+  const raw = RawAmqp.authenticated(namespace.port, 'RootManageSharedAccessKey', ROOT_KEY);
+  raw.say({
+    kind: 'attach',
+    name: 'next',
+    handle: 0,
+    role: 'receiver',
+    source: sessionSource('in-sessions', NULL),
+    target: targetOf('here'),
+  });
+  await raw.hear('begin');
+
+  const stoppedAt = performance.now();
+  const stopped = namespace.stop();
+  // Told that there is none, a client would ask again a service that is going.
+  assert.equal((await raw.hear('attach', 'close')).kind, 'close');
+  raw.destroy();
+  await stopped;
+  assert.ok(performance.now() - stoppedAt < STOP_MS_MAX);
 });
