@@ -62,6 +62,8 @@ export class Crew {
   forgets = true;
   #sent = 0;
   #ends = 0;
+  /** How often the server had ended when a message came. */
+  readonly #endsBefore = new WeakMap<ServiceBusReceivedMessage, number>();
   #onWork = () => {};
 
   constructor(parts: CrewParts, tasks: readonly Task[]) {
@@ -184,6 +186,7 @@ export class Crew {
   async #pull(name: string, receiver: ServiceBusReceiver, entity: string): Promise<void> {
     const { book, random } = this.#parts;
     const messages = await this.#receive(receiver);
+    for (const message of messages) this.#came(message);
     for (const message of messages) book.locked(entity, message);
     for (const message of messages) {
       this.#worked(name);
@@ -197,6 +200,7 @@ export class Crew {
     receiver.subscribe(
       {
         processMessage: async (message) => {
+          this.#came(message);
           book.locked(entity, message);
           this.#worked(name);
           await this.#complete(receiver, message, entity);
@@ -235,6 +239,7 @@ export class Crew {
     try {
       const wait = { maxWaitTimeInMs: 2000 };
       const messages = await session.receiveMessages(1, wait);
+      for (const message of messages) this.#came(message);
       for (const message of messages) book.inSession(entity, message);
       for (const message of messages) {
         this.#worked(name);
@@ -245,18 +250,21 @@ export class Crew {
     }
   }
 
+  #came(message: ServiceBusReceivedMessage): void {
+    this.#endsBefore.set(message, this.#ends);
+  }
+
   async #complete(
     receiver: ServiceBusReceiver,
     message: ServiceBusReceivedMessage,
     entity: string,
   ): Promise<void> {
     const { book } = this.#parts;
-    const ends = this.#ends;
     book.completing(entity, message);
     await receiver.completeMessage(message);
-    // The client tries again what the end left open, on the new link, under the delivery's old id
-    // (`settleMessage` of its message-receiver), and takes the outcome of another delivery for it.
-    if (ends === this.#ends) book.completed(entity, message);
+    // The client keeps outcomes by the number of the delivery, and these begin anew with each link
+    // (`onMessageSettled` of its receivers): what came before an end may get the outcome of another one.
+    if (this.#endsBefore.get(message) === this.#ends) book.completed(entity, message);
   }
 
   #receive(receiver: ServiceBusReceiver) {
