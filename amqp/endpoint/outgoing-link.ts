@@ -27,6 +27,8 @@ export interface OutgoingMessage {
   readonly settled: boolean;
 }
 
+const UINT_MAX = 0xffff_ffff;
+
 /** A link on which the peer receives. */
 export class OutgoingLink extends Link {
   readonly #sending: SendingHost;
@@ -110,7 +112,9 @@ export class OutgoingLink extends Link {
 
   flowed(flow: Flow): void {
     if (flow.linkCredit !== undefined) {
-      this.#credit = flow.linkCredit - distance(flow.deliveryCount ?? 0, this.#deliveryCount);
+      const credit = flow.linkCredit - distance(flow.deliveryCount ?? 0, this.#deliveryCount);
+      // A peer may claim to have seen more than there was.
+      this.#credit = Math.min(credit, UINT_MAX);
     }
     this.#isDraining = flow.drain === true;
     if (flow.echo && !this.#isDraining && this.isOpen) this.#tell(false);

@@ -51,3 +51,9 @@ test('a peer may give the largest number there is', () => {
   flow(link, UINT_MAX, 1);
   assert.equal(link.credit, UINT_MAX);
 });
+
+test('a peer that claims to have seen more than there was has no more credit than can be told', () => {
+  const link = openLink();
+  flow(link, UINT_MAX, 120);
+  assert.equal(link.credit, UINT_MAX);
+});
