@@ -4,7 +4,7 @@ import type { BrokerParts } from '../../shared/broker/broker-parts.ts';
 import { createBroker } from '../../shared/broker/create-broker.ts';
 import { beginForwarding, forwardPending } from '../../shared/broker/forward-pending.ts';
 import { PartitionTurns } from '../../shared/broker/partition-turns.ts';
-import type { Subscribed } from '../../shared/broker/ports.ts';
+import { AgeClock } from '../../shared/domain/age.ts';
 import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
 import type { Tier } from '../../shared/domain/description-tier.ts';
 import type { Entity } from '../../shared/domain/entity.ts';
@@ -21,7 +21,10 @@ import { DynamoSessionStore } from '../../shared/storage/sessions/session-store.
 import { Signals } from '../../shared/storage/signals.ts';
 import { SizeGauge } from '../../shared/storage/size-gauge.ts';
 import type { StoreContext } from '../../shared/storage/store-context.ts';
-import { DynamoSubscriptionCatalog } from '../../shared/storage/subscription-catalog.ts';
+import {
+  DynamoSubscriptionCatalog,
+  type SubscribedTo,
+} from '../../shared/storage/subscription-catalog.ts';
 import type { TableNames } from '../../shared/storage/table-schema.ts';
 import { TimedCache } from '../../shared/storage/timed-cache.ts';
 import type { UnitMeter } from '../../shared/storage/unit-meter.ts';
@@ -44,6 +47,10 @@ export interface ComposeSettings {
   /** Whether no other process serves this namespace, so that caches are known to be right. */
   readonly soleProcess: boolean;
   readonly receiveWaitMsMax: number;
+  /** Milliseconds that only ever go on; the process's own clock if none is given. */
+  readonly monotonicNow?: () => number;
+  /** Lets milliseconds pass, as `monotonicNow` tells them; a timer if nothing is given. */
+  readonly pause?: (ms: number) => Promise<void>;
   /** Counts capacity units, for benchmarks and tests. */
   readonly meter?: UnitMeter;
 }
@@ -77,14 +84,15 @@ const ROOT_KEY_NAME = 'RootManageSharedAccessKey';
 
 /** Builds broker and storage, without management: what a function for messages loads. */
 export function composeParts(settings: ComposeSettings): ComposedParts {
-  const { clock, random, namespace } = settings;
-  const stores = composeStores(settings);
+  const { clock, random, namespace, monotonicNow = processMonotonicNow } = settings;
+  const ages = new AgeClock(clock, monotonicNow);
+  const stores = composeStores(settings, ages);
   const { context, entities, counts } = stores;
   const brokerParts: BrokerParts = {
     ...stores,
     messages: new DynamoMessageStore(context, (entity) => counts.sizeOf(entity)),
     arrivals: stores.signals,
-    turns: new PartitionTurns(random, monotonicNow),
+    turns: new PartitionTurns(random, ages),
     namespace: { name: namespace, tier: settings.tier ?? 'Standard' },
     clock,
     random,
@@ -104,32 +112,32 @@ export function composeParts(settings: ComposeSettings): ComposedParts {
   };
 }
 
-function monotonicNow(): number {
+function processMonotonicNow(): number {
   return performance.now();
 }
 
-function composeStores(settings: ComposeSettings) {
-  const { client, tables, namespace, clock, random, soleProcess, meter } = settings;
+function composeStores(settings: ComposeSettings, ages: AgeClock) {
+  const { client, tables, namespace, clock, random, soleProcess, meter, pause = timer } = settings;
   const documents = new DocumentTable(
     DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } }),
     tables.entities,
     meter,
   );
   const keptMs = soleProcess ? ENTITY_KEPT_MS_ALONE : ENTITY_KEPT_MS;
-  const subscribed = new TimedCache<readonly Subscribed[]>(keptMs, monotonicNow);
+  const subscribed = new TimedCache<SubscribedTo>(keptMs, ages);
   const entities = new DynamoEntityStore({
     table: documents,
     messagesTable: tables.messages,
     namespace,
     random,
-    cache: new TimedCache<Entity>(keptMs, monotonicNow),
+    cache: new TimedCache<Entity>(keptMs, ages),
     forgetSubscriptions: (topic) => subscribed.forget(topic),
     outlastCaches: () =>
       soleProcess ? Promise.resolve() : pause(ENTITY_KEPT_MS + OUTLAST_MARGIN_MS),
   });
   const agenda = new Agenda(documents, namespace);
   const signals = new Signals();
-  const whereabouts = new KnownWhereabouts(monotonicNow);
+  const whereabouts = new KnownWhereabouts(ages);
   const background = new BackgroundWork(reportFault);
   const later = (work: () => Promise<void>) => background.add(work);
   const context: StoreContext = {
@@ -137,9 +145,9 @@ function composeStores(settings: ComposeSettings) {
     table: new Table(client, tables.messages, meter),
     clock,
     random,
-    fronts: new Fronts(monotonicNow),
-    gauge: new SizeGauge(monotonicNow),
-    dueTimes: new DueTimes(soleProcess ? Number.POSITIVE_INFINITY : DUE_KNOWN_MS, monotonicNow),
+    fronts: new Fronts(ages),
+    gauge: new SizeGauge(ages),
+    dueTimes: new DueTimes(soleProcess ? Number.POSITIVE_INFINITY : DUE_KNOWN_MS, ages),
     background: later,
     signal: (log) => {
       whereabouts.arrived(log);
@@ -168,7 +176,7 @@ function composeStores(settings: ComposeSettings) {
   };
 }
 
-function pause(ms: number): Promise<void> {
+function timer(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { AgeClock, type Instant } from '../../shared/domain/age.ts';
 import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
 import { type Environment, readHttpSettings, readTableNames } from './settings.ts';
 
 const CLOCK: Clock = { now: () => Date.now() };
+const AGES = new AgeClock(CLOCK, () => performance.now());
 const RANDOM: RandomSource = { bytes: (count) => randomBytes(count) };
 
 /** What the SDK keeps open at most unless it is told otherwise: plenty for one function. */
@@ -59,7 +61,7 @@ const noRootKey = async (): Promise<string> => '';
 /** Reads the root key when it is first needed, and again from time to time. */
 function rootKeyReader(secretId: string): () => Promise<string> {
   const secrets = new SecretsManagerClient(bounded(SOCKETS_MAX));
-  let held: { readonly key: Promise<string>; readonly readAt: number } | undefined;
+  let held: { readonly key: Promise<string>; readonly readAt: Instant } | undefined;
 
   async function read(previous: Promise<string> | undefined): Promise<string> {
     try {
@@ -77,9 +79,8 @@ function rootKeyReader(secretId: string): () => Promise<string> {
   }
 
   return () => {
-    const now = CLOCK.now();
-    if (held === undefined || now - held.readAt >= ROOT_KEY_KEPT_MS) {
-      held = { key: read(held?.key), readAt: now };
+    if (held === undefined || AGES.since(held.readAt) >= ROOT_KEY_KEPT_MS) {
+      held = { key: read(held?.key), readAt: AGES.now() };
     }
     return held.key;
   };

@@ -1,3 +1,4 @@
+import type { AgeClock, Instant } from '../domain/age.ts';
 import type { RandomSource } from '../domain/clock.ts';
 import { type Entity, partitionsOf } from '../domain/entity.ts';
 
@@ -11,14 +12,14 @@ const AVOIDED_MS = 2000;
  */
 export class PartitionTurns {
   readonly #random: RandomSource;
-  readonly #monotonicNow: () => number;
+  readonly #ages: AgeClock;
   readonly #last = new Map<string, number>();
-  /** Until when a partition is avoided, monotonic ms. */
-  readonly #avoided = new Map<string, number>();
+  /** When a partition last refused. */
+  readonly #avoided = new Map<string, Instant>();
 
-  constructor(random: RandomSource, monotonicNow: () => number) {
+  constructor(random: RandomSource, ages: AgeClock) {
     this.#random = random;
-    this.#monotonicNow = monotonicNow;
+    this.#ages = ages;
   }
 
   /** The next partition that did not refuse a moment ago; simply the next one where all did. */
@@ -37,14 +38,14 @@ export class PartitionTurns {
   /** Notes that a partition refused. */
   avoid(entity: Entity, partition: number): void {
     if (this.#avoided.size >= ENTITIES_MAX) this.#avoided.clear();
-    this.#avoided.set(nameOf(entity, partition), this.#monotonicNow() + AVOIDED_MS);
+    this.#avoided.set(nameOf(entity, partition), this.#ages.now());
   }
 
   #isAvoided(entity: Entity, partition: number): boolean {
     const name = nameOf(entity, partition);
-    const until = this.#avoided.get(name);
-    if (until === undefined) return false;
-    if (this.#monotonicNow() < until) return true;
+    const refusedAt = this.#avoided.get(name);
+    if (refusedAt === undefined) return false;
+    if (this.#ages.since(refusedAt) < AVOIDED_MS) return true;
     this.#avoided.delete(name);
     return false;
   }

@@ -77,7 +77,7 @@ async function forEachDue(
   activate: Activate,
 ): Promise<boolean> {
   if (log.subQueue !== 'main' || context.dueTimes.isDue(logKey(log), now) === false) return false;
-  const readAt = context.dueTimes.monotonicNow();
+  const readAt = context.dueTimes.now();
   const head = await readHead(context.table, log);
   if (head.nextDueAt === undefined || head.nextDueAt > now) {
     context.dueTimes.note(logKey(log), head.nextDueAt, readAt);

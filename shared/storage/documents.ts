@@ -5,6 +5,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import {
   DeleteCommand,
+  type DeleteCommandInput,
   type DynamoDBDocumentClient,
   GetCommand,
   PutCommand,
@@ -15,17 +16,33 @@ import {
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
 import type { ItemKey } from './dynamo.ts';
-import { toBrokerError } from './failures.ts';
+import { orUnknown, toBrokerError, unknownOutcome } from './failures.ts';
 import { CONFLICT_TRIES_MAX, isPassing, pauseBeforeRetry } from './retries.ts';
 import type { UnitMeter } from './unit-meter.ts';
+import { WriteTries } from './write-tries.ts';
+
+const TOTAL = 'TOTAL' as const;
 
 /** An item as plain values. */
 export type Document = Record<string, unknown>;
 
 export type DocumentWrite = NonNullable<TransactWriteCommandInput['TransactItems']>[number];
 
-/** The positions of the writes whose conditions failed; none = all were carried out. */
-export type RefusedWrites = readonly number[];
+/** What became of some writes that go in together. */
+export interface DocumentsWritten {
+  /** The positions of those whose conditions failed; none = all were carried out. */
+  readonly refused: readonly number[];
+  /** An earlier try may have been carried out, its answer lost: then a refusal says nothing. */
+  readonly isRepeated: boolean;
+}
+
+/** A conditional write of one document: done or not, and the document as `ReturnValues` asks for it. */
+export interface DocumentWritten {
+  readonly done: boolean;
+  readonly document: Document | undefined;
+  /** As above. */
+  readonly isRepeated: boolean;
+}
 
 /**
  * The entities table: documents rather than bytes, rarely written, read whole. Failures come out
@@ -62,17 +79,19 @@ export class DocumentTable {
     yield* this.#pages(collection, prefix, true);
   }
 
-  /** The same at half the price, perhaps a moment old. */
-  async *allSoon(collection: string, prefix?: string): AsyncGenerator<Document> {
-    yield* this.#pages(collection, prefix, false);
+  /** The same at half the price, perhaps a moment old; `after` = the sort key behind which to begin. */
+  async *allSoon(collection: string, prefix?: string, after?: string): AsyncGenerator<Document> {
+    const start = after === undefined ? undefined : { pk: collection, sk: after };
+    yield* this.#pages(collection, prefix, false, start);
   }
 
   async *#pages(
     collection: string,
     prefix: string | undefined,
     consistent: boolean,
+    after?: Document,
   ): AsyncGenerator<Document> {
-    let start: Document | undefined;
+    let start = after;
     do {
       const page = await this.#page(collection, prefix, consistent, start);
       yield* page.documents;
@@ -138,56 +157,61 @@ export class DocumentTable {
     );
   }
 
-  /** Changes one document. False = its condition failed. */
+  /** Changes one document. */
   async update(
     key: ItemKey,
     update: Omit<UpdateCommandInput, 'TableName' | 'Key'>,
-  ): Promise<boolean> {
-    const command = new UpdateCommand({
-      ...update,
-      TableName: this.name,
-      Key: key,
-      ReturnConsumedCapacity: 'TOTAL',
-    });
+  ): Promise<DocumentWritten> {
+    const input = { ...update, TableName: this.name, Key: key, ReturnConsumedCapacity: TOTAL };
+    return await this.#write((tries) => this.#client.send(tries.watch(new UpdateCommand(input))));
+  }
+
+  /** Deletes one document, on a condition if one is given. */
+  async delete(
+    key: ItemKey,
+    options: Omit<DeleteCommandInput, 'TableName' | 'Key'> = {},
+  ): Promise<DocumentWritten> {
+    const input = { ...options, TableName: this.name, Key: key, ReturnConsumedCapacity: TOTAL };
+    return await this.#write((tries) => this.#client.send(tries.watch(new DeleteCommand(input))));
+  }
+
+  async #write(
+    send: (tries: WriteTries) => Promise<{
+      Attributes?: Document | undefined;
+      ConsumedCapacity?: ConsumedCapacity | undefined;
+    }>,
+  ): Promise<DocumentWritten> {
+    const tries = new WriteTries({ once: false });
     try {
-      await this.#run('write', 0, () => this.#client.send(command));
-      return true;
+      const { Attributes } = await this.#run('write', 0, () => send(tries));
+      return { done: true, document: Attributes, isRepeated: false };
     } catch (error) {
-      if (error instanceof ConditionalCheckFailedException) return false;
-      throw error;
+      if (!(error instanceof ConditionalCheckFailedException)) throw orUnknown(tries, error);
+      return { done: false, document: undefined, isRepeated: tries.mayHaveHappened };
     }
   }
 
-  /** Deletes one document. */
-  async delete(key: ItemKey): Promise<void> {
-    await this.#run('write', 0, () =>
-      this.#client.send(
-        new DeleteCommand({ TableName: this.name, Key: key, ReturnConsumedCapacity: 'TOTAL' }),
-      ),
-    );
-  }
-
   /** All or nothing, over this and other tables; each entry names its table itself. */
-  async transact(writes: readonly DocumentWrite[]): Promise<RefusedWrites> {
-    for (let tries = 0; ; tries++) {
-      await pauseBeforeRetry(tries, CONFLICT_TRIES_MAX);
+  async transact(writes: readonly DocumentWrite[]): Promise<DocumentsWritten> {
+    const input = { TransactItems: [...writes], ReturnConsumedCapacity: TOTAL };
+    const tries = new WriteTries({ once: false });
+    for (let count = 0; ; count++) {
+      await pauseBeforeRetry(count, CONFLICT_TRIES_MAX);
       try {
-        await this.#run('transact', writes.length, () =>
-          this.#client.send(
-            new TransactWriteCommand({
-              TransactItems: [...writes],
-              ReturnConsumedCapacity: 'TOTAL',
-            }),
-          ),
-        );
-        return [];
+        // Its tries bear one token, by which the database knows them: carried out is carried out once.
+        const command = tries.watch(new TransactWriteCommand(input));
+        await this.#run('transact', writes.length, () => this.#client.send(command));
+        return { refused: [], isRepeated: false };
       } catch (error) {
-        if (!(error instanceof TransactionCanceledException)) throw error;
+        if (!(error instanceof TransactionCanceledException)) throw orUnknown(tries, error);
+        const isRepeated = tries.mayHaveHappened;
         const refused = (error.CancellationReasons ?? []).flatMap((reason, position) =>
           reason.Code === 'ConditionalCheckFailed' ? [position] : [],
         );
-        if (refused.length > 0) return refused;
+        if (refused.length > 0) return { refused, isRepeated };
         if (!isPassing(error)) throw toBrokerError(error);
+        // To the database the next command is another transaction: it could undo what was done since.
+        if (isRepeated) throw unknownOutcome(error);
       }
     }
   }

@@ -1,3 +1,4 @@
+import type { AgeClock, Instant } from '../domain/age.ts';
 import type { Log } from '../domain/log.ts';
 import type { Item } from './dynamo.ts';
 import { lowerNextDue } from './head.ts';
@@ -29,10 +30,10 @@ export function fromDueItem(item: Item): Due {
 
 interface Known {
   readonly nextDueAt: number | undefined;
-  /** Monotonic ms. */
-  readonly readAt: number;
-  /** Monotonic ms at which it was heard. */
-  readonly notedAt: number;
+  /** When the reading began. */
+  readonly readAt: Instant;
+  /** When it was heard. */
+  readonly notedAt: Instant;
 }
 
 const LOGS_MAX = 10_000;
@@ -41,19 +42,19 @@ const LOGS_MAX = 10_000;
 export class DueTimes {
   readonly #known = new Map<string, Known>();
   readonly #maxAgeMs: number;
-  readonly #monotonicNow: () => number;
-  #forgottenAt = Number.NEGATIVE_INFINITY;
+  readonly #ages: AgeClock;
+  #forgottenAt: Instant | undefined;
 
   /** `maxAgeMs`: what another process schedules is seen this much late at most. */
-  constructor(maxAgeMs: number, monotonicNow: () => number) {
+  constructor(maxAgeMs: number, ages: AgeClock) {
     this.#maxAgeMs = maxAgeMs;
-    this.#monotonicNow = monotonicNow;
+    this.#ages = ages;
   }
 
   /** Whether something is due now, as far as this process knows. */
   isDue(log: string, now: number): boolean | 'unknown' {
     const known = this.#known.get(log);
-    if (known === undefined || this.#monotonicNow() - known.readAt >= this.#maxAgeMs) {
+    if (known === undefined || this.#ages.since(known.readAt) >= this.#maxAgeMs) {
       return 'unknown';
     }
     return known.nextDueAt !== undefined && known.nextDueAt <= now;
@@ -65,15 +66,15 @@ export class DueTimes {
   }
 
   /**
-   * `readAt` = monotonic ms before the reading. Of two that went on at once nobody knows which saw more:
-   * the earlier time holds, which costs a look at worst.
+   * `readAt` = `now()` before the reading. Of two readings that overlap nobody knows which saw more: the
+   * earlier due time holds, which costs a look at worst.
    */
-  note(log: string, nextDueAt: number | undefined, readAt: number): void {
-    // Who read before that may know less than what was forgotten.
-    if (readAt <= this.#forgottenAt) return;
-    const notedAt = this.#monotonicNow();
+  note(log: string, nextDueAt: number | undefined, readAt: Instant): void {
+    // A reading that began before something was forgotten may know less than that.
+    if (this.#forgottenAt !== undefined && readAt.order < this.#forgottenAt.order) return;
+    const notedAt = this.#ages.now();
     const other = this.#known.get(log);
-    const isAlone = other === undefined || other.notedAt < readAt;
+    const isAlone = other === undefined || other.notedAt.order < readAt.order;
     if (this.#known.size >= LOGS_MAX) this.#forgetAll();
     this.#known.set(
       log,
@@ -81,7 +82,7 @@ export class DueTimes {
         ? { nextDueAt, readAt, notedAt }
         : {
             nextDueAt: earlier(nextDueAt, other.nextDueAt),
-            readAt: Math.min(readAt, other.readAt),
+            readAt: this.#ages.older(readAt, other.readAt),
             notedAt,
           },
     );
@@ -90,17 +91,17 @@ export class DueTimes {
   /** Forgets what is known of a log, so that it is read anew. */
   forget(log: Log): void {
     this.#known.delete(logKey(log));
-    this.#forgottenAt = this.#monotonicNow();
+    this.#forgottenAt = this.#ages.now();
   }
 
   #forgetAll(): void {
     this.#known.clear();
-    this.#forgottenAt = this.#monotonicNow();
+    this.#forgottenAt = this.#ages.now();
   }
 
-  /** Milliseconds for `note`. */
-  monotonicNow(): number {
-    return this.#monotonicNow();
+  /** An instant for `note`. */
+  now(): Instant {
+    return this.#ages.now();
   }
 }
 
@@ -111,7 +112,7 @@ function earlier(a: number | undefined, b: number | undefined): number | undefin
 
 /** Makes it known, here, to other processes and to the sweep, that a message comes due. */
 export async function noteDue(context: StoreContext, log: Log, dueAt: number): Promise<void> {
-  const readAt = context.dueTimes.monotonicNow();
+  const readAt = context.dueTimes.now();
   const nextDueAt = await lowerNextDue(context.table, log, dueAt);
   context.dueTimes.note(logKey(log), nextDueAt, readAt);
   if (nextDueAt === dueAt) await context.noteWork(log, dueAt);

@@ -20,9 +20,10 @@ import {
   type WriteRequest,
 } from '@aws-sdk/client-dynamodb';
 import { chunks } from './chunks.ts';
-import { toBrokerError, unknownOutcome } from './failures.ts';
-import { CONFLICT_TRIES_MAX, isPassing, pauseBeforeRetry, wasRepeated } from './retries.ts';
+import { orUnknown, toBrokerError, unknownOutcome } from './failures.ts';
+import { CONFLICT_TRIES_MAX, isPassing, pauseBeforeRetry } from './retries.ts';
 import type { UnitMeter } from './unit-meter.ts';
+import { WriteTries } from './write-tries.ts';
 
 export type Item = Record<string, AttributeValue>;
 
@@ -37,7 +38,7 @@ export type Written =
   | {
       readonly done: false;
       readonly old: Item | undefined;
-      /** An earlier try of this very write may have been carried out, its answer lost. */
+      /** An earlier try of this write may have been carried out, its answer lost. */
       readonly isRepeated: boolean;
     };
 
@@ -53,6 +54,14 @@ export type Transacted =
 
 type Update = Omit<UpdateItemCommandInput, 'TableName' | 'Key'>;
 type Put = Omit<PutItemCommandInput, 'TableName' | 'Item'>;
+
+/**
+ * Whether a write may be repeated after its answer was lost. Most may: their condition can hold only once,
+ * or a second time does no harm. One that may not is sent `once`; then nothing heard is an unknown outcome.
+ */
+export interface Repeating {
+  readonly once?: boolean;
+}
 type Delete = Omit<DeleteItemCommandInput, 'TableName' | 'Key'>;
 
 /** The service takes no more items in one transaction. */
@@ -137,39 +146,28 @@ export class Table {
   }
 
   /** Writes one item, on a condition if one is given. */
-  async put(item: Item, options: Put = {}): Promise<Written> {
-    return await this.#write(() =>
-      this.#client.send(
-        new PutItemCommand({ ...RETURN_OLD, ...options, TableName: this.name, Item: item }),
-      ),
+  async put(item: Item, options: Put = {}, repeating?: Repeating): Promise<Written> {
+    const input = { ...RETURN_OLD, ...options, TableName: this.name, Item: item };
+    return await this.#write(
+      (tries) => this.#client.send(tries.watch(new PutItemCommand(input))),
+      repeating,
     );
   }
 
   /** Changes one item by key. `ReturnValues` decides what `item` holds afterwards. */
-  async update(key: ItemKey, update: Update): Promise<Written> {
-    return await this.#write(() =>
-      this.#client.send(
-        new UpdateItemCommand({
-          ...RETURN_OLD,
-          ...update,
-          TableName: this.name,
-          Key: keyItem(key),
-        }),
-      ),
+  async update(key: ItemKey, update: Update, repeating?: Repeating): Promise<Written> {
+    const input = { ...RETURN_OLD, ...update, TableName: this.name, Key: keyItem(key) };
+    return await this.#write(
+      (tries) => this.#client.send(tries.watch(new UpdateItemCommand(input))),
+      repeating,
     );
   }
 
   /** Deletes one item by key. */
   async delete(key: ItemKey, options: Delete = {}): Promise<Written> {
-    return await this.#write(() =>
-      this.#client.send(
-        new DeleteItemCommand({
-          ...RETURN_OLD,
-          ...options,
-          TableName: this.name,
-          Key: keyItem(key),
-        }),
-      ),
+    const input = { ...RETURN_OLD, ...options, TableName: this.name, Key: keyItem(key) };
+    return await this.#write((tries) =>
+      this.#client.send(tries.watch(new DeleteItemCommand(input))),
     );
   }
 
@@ -193,52 +191,47 @@ export class Table {
   }
 
   async #write(
-    send: () => Promise<{
+    send: (tries: WriteTries) => Promise<{
       Attributes?: Item | undefined;
       ConsumedCapacity?: ConsumedCapacity | undefined;
     }>,
+    { once = false }: Repeating = {},
   ): Promise<Written> {
-    let isRepeated = false;
-    for (let tries = 0; ; tries++) {
-      await pauseBeforeRetry(tries, CONFLICT_TRIES_MAX);
+    const tries = new WriteTries({ once });
+    for (let count = 0; ; count++) {
       try {
-        const answer = await this.#run('write', send);
+        await pauseBeforeRetry(count, CONFLICT_TRIES_MAX);
+        const answer = await this.#run('write', () => send(tries));
         return { done: true, item: answer.Attributes };
       } catch (error) {
-        isRepeated ||= wasRepeated(error);
         if (error instanceof ConditionalCheckFailedException) {
-          return { done: false, old: error.Item, isRepeated };
+          return { done: false, old: error.Item, isRepeated: tries.mayHaveHappened };
         }
         // A transaction holds the item for a moment; nothing was decided.
-        if (!(error instanceof Error) || error.name !== 'TransactionConflictException') throw error;
+        if (error instanceof Error && error.name === 'TransactionConflictException') continue;
+        throw orUnknown(tries, error);
       }
     }
   }
 
   /** All or nothing, over one or several tables; each entry names its table itself. */
   async transact(items: readonly TransactWriteItem[]): Promise<Transacted> {
-    for (let tries = 0; ; tries++) {
-      await pauseBeforeRetry(tries, CONFLICT_TRIES_MAX);
+    const input = { TransactItems: [...items], ReturnConsumedCapacity: 'TOTAL' as const };
+    const tries = new WriteTries({ once: false });
+    for (let count = 0; ; count++) {
+      await pauseBeforeRetry(count, CONFLICT_TRIES_MAX);
       try {
-        await this.#run(
-          'transact',
-          () =>
-            this.#client.send(
-              new TransactWriteItemsCommand({
-                TransactItems: [...items],
-                ReturnConsumedCapacity: 'TOTAL',
-              }),
-            ),
-          items.length,
-        );
+        // Its tries bear one token, by which the database knows them: carried out is carried out once.
+        const command = tries.watch(new TransactWriteItemsCommand(input));
+        await this.#run('transact', () => this.#client.send(command), items.length);
         return { done: true };
       } catch (error) {
-        if (!(error instanceof TransactionCanceledException)) throw error;
-        const isRepeated = wasRepeated(error);
+        if (!(error instanceof TransactionCanceledException)) throw orUnknown(tries, error);
+        const isRepeated = tries.mayHaveHappened;
         const refused = refusedItems(error);
         if (refused.size > 0) return { done: false, refused, isRepeated };
         if (!isPassing(error)) throw toBrokerError(error);
-        // To the database the next try is another transaction: it could undo what was done since.
+        // To the database the next command is another transaction: it could undo what was done since.
         if (isRepeated) throw unknownOutcome(error);
       }
     }

@@ -1,13 +1,24 @@
 import type { EntityDescription } from '../domain/descriptions.ts';
 import { type Entity, partitionNumbers } from '../domain/entity.ts';
 import { LIMITS } from '../domain/limits.ts';
-import type { Document } from './documents.ts';
+import type { Document, DocumentWrite } from './documents.ts';
 import type { ItemKey } from './dynamo.ts';
 import { headKey } from './keys.ts';
 
 /** The heads of an entity's partitions. */
 export function headKeys(entity: Entity): readonly ItemKey[] {
   return partitionNumbers(entity).map((partition) => headKey(entity.id, partition));
+}
+
+/** The writes that make the heads of a new entity's partitions. */
+export function newHeads(messagesTable: string, entity: Entity): readonly DocumentWrite[] {
+  return headKeys(entity).map((key) => ({
+    Put: {
+      TableName: messagesTable,
+      Item: { ...key, n: 0 },
+      ConditionExpression: 'attribute_not_exists(pk)',
+    },
+  }));
 }
 
 /** An entity as its document holds it. */

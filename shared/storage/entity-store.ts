@@ -4,9 +4,10 @@ import type { RandomSource } from '../domain/clock.ts';
 import type { EntityDescription } from '../domain/descriptions.ts';
 import { type Entity, partitionsOf } from '../domain/entity.ts';
 import type { SubQueue } from '../domain/entity-path.ts';
-import type { Document, DocumentTable, DocumentWrite, RefusedWrites } from './documents.ts';
+import type { Document, DocumentTable, DocumentWrite } from './documents.ts';
 import type { ItemKey } from './dynamo.ts';
-import { fromDocument, headKeys, newEntity } from './entity-document.ts';
+import { EntityChanges, isSame } from './entity-changes.ts';
+import { fromDocument, headKeys, newEntity, newHeads } from './entity-document.ts';
 import {
   splitSubscriptionKey,
   subscriptionsOf,
@@ -14,7 +15,7 @@ import {
   topLevelKey,
 } from './entity-keys.ts';
 import { ANY_TIME, graveOf, headRemovalOf, removalOf } from './entity-removal.ts';
-import type { TimedCache } from './timed-cache.ts';
+import type { Leased, TimedCache } from './timed-cache.ts';
 
 export interface EntityStoreSettings {
   readonly table: DocumentTable;
@@ -37,35 +38,52 @@ const SAME_ID = {
 
 /** Entities in DynamoDB. */
 export class DynamoEntityStore implements EntityStore {
+  /** How entities, and the rules of subscriptions, are changed. */
+  readonly changes: EntityChanges;
   readonly #settings: EntityStoreSettings;
 
   constructor(settings: EntityStoreSettings) {
     this.#settings = settings;
+    const { table, outlastCaches } = settings;
+    this.changes = new EntityChanges({ table, outlastCaches, forget: (key) => this.forget(key) });
   }
 
   async find(key: string): Promise<Entity | undefined> {
-    return await this.#settings.cache.get(key, () => this.#read(key, true));
+    return (await this.#lease(key)).value;
+  }
+
+  /** A subscription is found through its topic, so what is known of it is as old as that. */
+  async #lease(key: string): Promise<Leased<Entity>> {
+    const { namespace, cache } = this.#settings;
+    const child = splitSubscriptionKey(key);
+    if (child === undefined) {
+      return await cache.lease(key, () => this.#readAt(topLevelKey(namespace, key)));
+    }
+    const { value: topic, since } = await this.#lease(child.topic);
+    if (topic?.description.kind !== 'topic') return { value: undefined, since };
+    const place = { pk: subscriptionsOf(namespace, topic.id), sk: child.name };
+    return await cache.lease(key, () => this.#readAt(place), since);
   }
 
   async read(key: string): Promise<Entity | undefined> {
-    return await this.#read(key, false);
+    const place = await this.#placeOf(key);
+    return place && (await this.#readAt(place.key));
   }
 
-  async #read(key: string, mayUseCache: boolean): Promise<Entity | undefined> {
-    const place = await this.#placeOf(key, mayUseCache);
-    const document = place && (await this.#settings.table.get(place.key));
+  async #readAt(key: ItemKey): Promise<Entity | undefined> {
+    const document = await this.#settings.table.get(key);
     return document && fromDocument(document);
   }
 
   /** Where an entity lies; nothing where its topic does not exist. */
   async #placeOf(
     key: string,
-    mayUseCache: boolean,
+    findTopic: (key: string) => Promise<Entity | undefined> = (topic) => this.read(topic),
   ): Promise<{ readonly key: ItemKey; readonly topic?: Entity } | undefined> {
     const { namespace } = this.#settings;
     const child = splitSubscriptionKey(key);
     if (child === undefined) return { key: topLevelKey(namespace, key) };
-    const topic = await (mayUseCache ? this.find(child.topic) : this.read(child.topic));
+    const topic = await findTopic(child.topic);
     if (topic?.description.kind !== 'topic') return undefined;
     return { key: { pk: subscriptionsOf(namespace, topic.id), sk: child.name }, topic };
   }
@@ -78,12 +96,12 @@ export class DynamoEntityStore implements EntityStore {
     now: number,
     more: (entity: Entity) => readonly DocumentWrite[] = () => [],
   ): Promise<Entity> {
-    const { table, random } = this.#settings;
-    const place = await this.#placeOf(key, false);
+    const { table, messagesTable, random } = this.#settings;
+    const place = await this.#placeOf(key);
     if (place === undefined) throw entityNotFound(splitSubscriptionKey(key)?.topic ?? key);
     const id = Buffer.from(random.bytes(ID_BYTES)).toString('base64url');
     const entity = newEntity({ id, key, name, description, now, topic: place.topic });
-    const written = table.transact([
+    const writes = [
       {
         Put: {
           TableName: table.name,
@@ -91,16 +109,18 @@ export class DynamoEntityStore implements EntityStore {
           ConditionExpression: 'attribute_not_exists(pk)',
         },
       },
-      ...this.#heads(entity),
+      ...newHeads(messagesTable, entity),
       ...this.#topicMustExist(place.topic),
       ...more(entity),
-    ]);
+    ];
+    const isThere = async () => (await this.read(key))?.id === id;
+    const write = () => this.changes.made(writes, isThere);
     // Senders must know of a new subscription before its creation is answered.
-    const refused =
+    const isCreated =
       place.topic === undefined
-        ? await written.finally(() => this.forget(key))
-        : await this.madeKnown(key, written);
-    if (refused.length > 0) throw await this.#whyNotCreated(key);
+        ? await write().finally(() => this.forget(key))
+        : await this.changes.madeKnown(key, write);
+    if (!isCreated) throw await this.#whyNotCreated(key);
     return entity;
   }
 
@@ -116,16 +136,6 @@ export class DynamoEntityStore implements EntityStore {
         },
       },
     ];
-  }
-
-  #heads(entity: Entity): DocumentWrite[] {
-    return headKeys(entity).map((key) => ({
-      Put: {
-        TableName: this.#settings.messagesTable,
-        Item: { ...key, n: 0 },
-        ConditionExpression: 'attribute_not_exists(pk)',
-      },
-    }));
   }
 
   async #whyNotCreated(key: string): Promise<BrokerError> {
@@ -160,9 +170,9 @@ export class DynamoEntityStore implements EntityStore {
 
   async #replace(entity: Entity, changed: Entity, more: readonly DocumentWrite[]): Promise<Entity> {
     const { table } = this.#settings;
-    const place = await this.#placeOf(entity.key, false);
+    const place = await this.#placeOf(entity.key);
     if (place === undefined) throw entityNotFound(entity.name);
-    const written = table.transact([
+    const writes = [
       {
         Put: {
           TableName: table.name,
@@ -177,9 +187,11 @@ export class DynamoEntityStore implements EntityStore {
         },
       },
       ...more,
-    ]);
-    const refused = await this.madeKnown(entity.key, written);
-    if (refused.length > 0) throw await this.#whyNotReplaced(entity);
+    ];
+    const isThere = async () => isSame(await this.read(entity.key), changed);
+    if (!(await this.changes.madeKnown(entity.key, () => this.changes.made(writes, isThere)))) {
+      throw await this.#whyNotReplaced(entity);
+    }
     return changed;
   }
 
@@ -196,10 +208,9 @@ export class DynamoEntityStore implements EntityStore {
   async remove(key: string, now: number): Promise<void> {
     const entity = await this.read(key);
     if (entity === undefined) throw entityNotFound(key);
-    if (!(await this.#bury(entity, now, ANY_TIME))) {
+    if (!(await this.changes.madeKnown(key, () => this.#bury(entity, now, ANY_TIME)))) {
       throw entityNotFound(entity.name);
     }
-    await this.#settings.outlastCaches();
   }
 
   /**
@@ -207,15 +218,15 @@ export class DynamoEntityStore implements EntityStore {
    * write. False = it was, or is gone already.
    */
   async removeIfIdle(entity: Entity, now: number, idleSince: number): Promise<boolean> {
-    return await this.#bury(entity, now, idleSince);
+    return await this.#bury(entity, now, idleSince).finally(() => this.forget(entity.key));
   }
 
   async #bury(entity: Entity, now: number, idleSince: number): Promise<boolean> {
     const { table, messagesTable, namespace } = this.#settings;
-    const place = await this.#placeOf(entity.key, false);
+    const place = await this.#placeOf(entity.key);
     if (place === undefined) return false;
     const heads = headKeys(entity);
-    const written = table.transact([
+    const writes = [
       removalOf(table.name, place.key, entity.id, idleSince),
       ...heads.map((head) => headRemovalOf(messagesTable, head, idleSince)),
       graveOf(table.name, namespace, {
@@ -224,21 +235,21 @@ export class DynamoEntityStore implements EntityStore {
         entity,
         partitions: heads.length,
       }),
-    ]);
-    const refused = await written.finally(() => this.forget(entity.key));
-    return refused.length === 0;
+    ];
+    const isGone = async () => (await this.read(entity.key))?.id !== entity.id;
+    return await this.changes.made(writes, isGone);
   }
 
   /** Writes down a use. Throws MessagingEntityNotFound. */
   async touch(entity: Entity, now: number): Promise<void> {
-    const place = await this.#placeOf(entity.key, true);
+    const place = await this.#placeOf(entity.key, (topic) => this.find(topic));
     if (place === undefined) throw entityNotFound(entity.name);
-    const isNoted = await this.#settings.table.update(place.key, {
+    const { done } = await this.#settings.table.update(place.key, {
       UpdateExpression: 'SET accessedAt = :now',
       ...SAME_ID,
       ExpressionAttributeValues: { ':id': entity.id, ':now': now },
     });
-    if (!isNoted) throw entityNotFound(entity.name);
+    if (!done) throw entityNotFound(entity.name);
   }
 
   /** All queues and topics, eventually consistent: for the sweep. */
@@ -275,22 +286,6 @@ export class DynamoEntityStore implements EntityStore {
     const topic = await this.read(page.topic);
     if (topic?.description.kind !== 'topic') throw entityNotFound(page.topic);
     return table.all(subscriptionsOf(namespace, topic.id));
-  }
-
-  /**
-   * Outlasts what is remembered of an entity, or of a subscription's rules, unless their change was refused.
-   * Also where nothing was heard of it: who asks again, and hears that it is done, counts on it.
-   */
-  async madeKnown(key: string, written: Promise<RefusedWrites>): Promise<RefusedWrites> {
-    let isRefused = false;
-    try {
-      const refused = await written;
-      isRefused = refused.length > 0;
-      return refused;
-    } finally {
-      this.forget(key);
-      if (!isRefused) await this.#settings.outlastCaches();
-    }
   }
 
   forget(key: string): void {

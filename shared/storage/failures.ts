@@ -1,14 +1,21 @@
 import { BrokerError, NothingStored } from '../domain/broker-error.ts';
+import { SENT_BEFORE, type WriteTries } from './write-tries.ts';
 
 const BUSY = new Set([
   'ProvisionedThroughputExceededException',
   'RequestLimitExceeded',
   'ThrottlingException',
-  'TransactionInProgressException',
   'LimitExceededException',
   'ItemCollectionSizeLimitExceededException',
 ]);
-const TIMED_OUT = new Set(['TimeoutError', 'AbortError', 'RequestTimeout', 'InternalServerError']);
+const TIMED_OUT = new Set([
+  'TimeoutError',
+  'AbortError',
+  'RequestTimeout',
+  'InternalServerError',
+  'TransactionInProgressException',
+  SENT_BEFORE,
+]);
 
 const NETWORK_CODES = new Set([
   'EAI_AGAIN',
@@ -69,6 +76,11 @@ export function unknownOutcome(cause?: unknown): BrokerError {
     'The operation did not complete in time; whether it took effect is not known.',
     { cause, subCode: '50400' },
   );
+}
+
+/** What a write failed with. The refusal of its last try says nothing where an earlier one may have been carried out. */
+export function orUnknown({ mayHaveHappened }: WriteTries, error: unknown): unknown {
+  return mayHaveHappened ? unknownOutcome(error) : error;
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { AgeClock, Instant } from '../domain/age.ts';
 import type { LockRules } from '../domain/slot.ts';
 
 /**
@@ -17,8 +18,8 @@ export interface FrontMemory {
   readonly holds: string;
   /** Epoch ms at which something before `from` may come free. */
   readonly until: number;
-  /** Monotonic ms of the last complete look. */
-  readonly lookedAt: number;
+  /** When the last complete look was. */
+  readonly lookedAt: Instant;
   /** Where the next piece of a renewed look starts; absent while none is under way. */
   readonly cursor?: string;
 }
@@ -53,11 +54,11 @@ export class Fronts {
   readonly #memories = new Map<string, FrontMemory>();
   readonly #reserved = new Map<string, Map<string, Set<number>>>();
   readonly #scans = new Map<string, Set<{ openedAt: string | undefined }>>();
-  readonly #monotonicNow: () => number;
+  readonly #ages: AgeClock;
   #lastId = 0;
 
-  constructor(monotonicNow: () => number) {
-    this.#monotonicNow = monotonicNow;
+  constructor(ages: AgeClock) {
+    this.#ages = ages;
   }
 
   /** What is remembered of a log and still holds. */
@@ -71,13 +72,13 @@ export class Fronts {
 
   /** Whether a memory is so young that nothing need be looked at again. */
   isFresh(memory: FrontMemory): boolean {
-    return this.#monotonicNow() - memory.lookedAt < FRESH_MS;
+    return this.#ages.since(memory.lookedAt) < FRESH_MS;
   }
 
   /** Remembers after a complete look from the first block on. */
   remember(log: string, { from, until, holds }: Closed): void {
     if (this.#memories.size >= LOGS_MAX) this.#memories.clear();
-    const lookedAt = this.#monotonicNow();
+    const lookedAt = this.#ages.now();
     this.#memories.set(log, { id: ++this.#lastId, from, until, holds, lookedAt });
   }
 
@@ -110,7 +111,7 @@ export class Fronts {
     const { cursor: _, ...rest } = memory;
     this.#memories.set(
       log,
-      cursor === undefined ? { ...rest, lookedAt: this.#monotonicNow() } : { ...rest, cursor },
+      cursor === undefined ? { ...rest, lookedAt: this.#ages.now() } : { ...rest, cursor },
     );
   }
 

@@ -4,12 +4,6 @@ import { toBrokerError } from './failures.ts';
 /** How often a write is tried that others stand in the way of for a moment. */
 export const CONFLICT_TRIES_MAX = 8;
 
-/** Whether the SDK had tried before, and may have been carried out without hearing of it. */
-export function wasRepeated(error: unknown): boolean {
-  const { $metadata: metadata } = error as { $metadata?: { attempts?: number } };
-  return (metadata?.attempts ?? 1) > 1;
-}
-
 /** What stands in the way of a transaction for a moment. */
 const PASSING = new Set([
   'TransactionConflict',

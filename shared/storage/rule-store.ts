@@ -1,10 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { NewSubscription, RuleStore, StoredRule } from '../broker/management-ports.ts';
 import { assert } from '../domain/assert.ts';
 import { BrokerError } from '../domain/broker-error.ts';
 import type { SubscriptionDescription } from '../domain/descriptions.ts';
 import type { Entity } from '../domain/entity.ts';
 import type { Rule } from '../filters/rule.ts';
-import type { Document, DocumentTable, DocumentWrite, RefusedWrites } from './documents.ts';
+import type { Document, DocumentTable, DocumentWrite } from './documents.ts';
 import type { ItemKey } from './dynamo.ts';
 import { rulesOf } from './entity-keys.ts';
 import type { DynamoEntityStore } from './entity-store.ts';
@@ -40,8 +41,7 @@ export class DynamoRuleStore implements RuleStore {
 
   async create(subscription: Entity, rule: Rule): Promise<StoredRule> {
     const stored: StoredRule = { rule, version: 0, updatedAt: rule.createdAt };
-    const refused = await this.#write(subscription, this.#put(subscription, stored, NEW));
-    if (refused.length === 0) return stored;
+    if (await this.#write(subscription, stored, NEW)) return stored;
     throw new BrokerError(
       'MessagingEntityAlreadyExists',
       `The messaging entity '${subscription.name}/Rules/${rule.name}' already exists.`,
@@ -65,8 +65,7 @@ export class DynamoRuleStore implements RuleStore {
       ConditionExpression: 'version = :version',
       ExpressionAttributeValues: { ':version': current.version },
     };
-    const refused = await this.#write(subscription, this.#put(subscription, changed, unchanged));
-    if (refused.length === 0) return changed;
+    if (await this.#write(subscription, changed, unchanged)) return changed;
     if ((await this.read(subscription, rule.name)) === undefined) {
       throw notFound(subscription, rule.name);
     }
@@ -78,19 +77,30 @@ export class DynamoRuleStore implements RuleStore {
   }
 
   async remove(subscription: Entity, name: string): Promise<void> {
-    const refused = await this.#write(subscription, {
+    const removal = {
       Delete: {
         TableName: this.#table.name,
         Key: this.#keyOf(subscription, name),
         ConditionExpression: 'attribute_exists(pk)',
       },
-    });
-    if (refused.length > 0) throw notFound(subscription, name);
+    };
+    const isGone = async () => (await this.read(subscription, name)) === undefined;
+    const isRemoved = await this.#entities.changes.madeKnown(subscription.key, () =>
+      this.#entities.changes.made([removal], isGone),
+    );
+    if (!isRemoved) throw notFound(subscription, name);
   }
 
-  /** Writes a rule, and has all senders know of it. */
-  #write({ key }: Entity, write: DocumentWrite): Promise<RefusedWrites> {
-    return this.#entities.madeKnown(key, this.#table.transact([write]));
+  /** Writes a rule, and has all senders know of it. False = its condition failed. */
+  #write(subscription: Entity, stored: StoredRule, condition: object): Promise<boolean> {
+    const isThere = async () =>
+      isDeepStrictEqual(
+        await this.read(subscription, stored.rule.name),
+        ruleOf(toDocument(stored)),
+      );
+    return this.#entities.changes.madeKnown(subscription.key, () =>
+      this.#entities.changes.made([this.#put(subscription, stored, condition)], isThere),
+    );
   }
 
   async list(subscription: Entity): Promise<readonly StoredRule[]> {

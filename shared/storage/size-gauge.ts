@@ -1,3 +1,4 @@
+import type { AgeClock, Instant } from '../domain/age.ts';
 import type { Log } from '../domain/log.ts';
 
 interface Reading {
@@ -5,8 +6,8 @@ interface Reading {
   readonly bytesIn: number;
   /** What was there at the measurement, bytes. */
   readonly size: number;
-  /** Monotonic ms. */
-  readonly measuredAt: number;
+  /** Absent once something has left: it is to be measured again before it is called full. */
+  readonly measuredAt?: Instant;
 }
 
 const LOGS_MAX = 20_000;
@@ -21,10 +22,10 @@ const FULL_MS = 1000;
 export class SizeGauge {
   readonly #bytesIn = new Map<string, number>();
   readonly #readings = new Map<string, Reading>();
-  readonly #monotonicNow: () => number;
+  readonly #ages: AgeClock;
 
-  constructor(monotonicNow: () => number) {
-    this.#monotonicNow = monotonicNow;
+  constructor(ages: AgeClock) {
+    this.#ages = ages;
   }
 
   /** A send was told how much ever came in. */
@@ -48,8 +49,8 @@ export class SizeGauge {
 
   /** Whether a log was measured a moment ago. */
   isFresh(log: Log): boolean {
-    const reading = this.#readings.get(keyOf(log));
-    return reading !== undefined && this.#monotonicNow() - reading.measuredAt < FULL_MS;
+    const measuredAt = this.#readings.get(keyOf(log))?.measuredAt;
+    return measuredAt !== undefined && this.#ages.since(measuredAt) < FULL_MS;
   }
 
   /** Something left a log: who was told that it, or the topic above it, is full may ask again. */
@@ -57,13 +58,14 @@ export class SizeGauge {
     const key = keyOf({ entityId: counterId, partition });
     const reading = this.#readings.get(key);
     if (reading === undefined) return;
-    this.#readings.set(key, { ...reading, measuredAt: Number.NEGATIVE_INFINITY });
+    const { measuredAt: _, ...rest } = reading;
+    this.#readings.set(key, rest);
   }
 
   /** Notes a measurement that began when `bytesIn` had come in. */
   measured(log: Log, size: number, bytesIn: number): void {
     if (this.#readings.size >= LOGS_MAX) this.#readings.clear();
-    this.#readings.set(keyOf(log), { bytesIn, size, measuredAt: this.#monotonicNow() });
+    this.#readings.set(keyOf(log), { bytesIn, size, measuredAt: this.#ages.now() });
     this.note(log, Math.max(bytesIn, this.#bytesIn.get(keyOf(log)) ?? 0));
   }
 }

@@ -7,20 +7,30 @@ import { rulesOf, subscriptionsOf } from './entity-keys.ts';
 import { ruleOf } from './rule-store.ts';
 import type { TimedCache } from './timed-cache.ts';
 
+/** What was read of one topic; another one may have had its name before. */
+export interface SubscribedTo {
+  readonly topicId: string;
+  readonly subscribed: readonly Subscribed[];
+}
+
 /** Reads the subscriptions of a topic and all their rules: two queries, now and then. */
 export class DynamoSubscriptionCatalog implements SubscriptionCatalog {
   readonly #table: DocumentTable;
   readonly #namespace: string;
-  readonly #cache: TimedCache<readonly Subscribed[]>;
+  readonly #cache: TimedCache<SubscribedTo>;
 
-  constructor(table: DocumentTable, namespace: string, cache: TimedCache<readonly Subscribed[]>) {
+  constructor(table: DocumentTable, namespace: string, cache: TimedCache<SubscribedTo>) {
     this.#table = table;
     this.#namespace = namespace;
     this.#cache = cache;
   }
 
   async of(topic: Entity): Promise<readonly Subscribed[]> {
-    return (await this.#cache.get(topic.key, () => this.#read(topic))) ?? [];
+    const read = async () => ({ topicId: topic.id, subscribed: await this.#read(topic) });
+    const known = await this.#cache.get(topic.key, read);
+    if (known?.topicId === topic.id) return known.subscribed;
+    this.#cache.forget(topic.key);
+    return (await this.#cache.get(topic.key, read))?.subscribed ?? [];
   }
 
   async #read(topic: Entity): Promise<readonly Subscribed[]> {

@@ -1,40 +1,60 @@
+import type { AgeClock, Instant } from '../domain/age.ts';
+
+/** A value, and since when it may have changed without this process knowing. */
+export interface Leased<Value> {
+  readonly value: Value | undefined;
+  readonly since: Instant;
+}
+
 interface Entry<Value> {
   readonly value: Promise<Value | undefined>;
-  /** Monotonic ms at which the read began. */
-  readonly readAt: number;
+  readonly since: Instant;
 }
 
 const ENTRIES_MAX = 20_000;
 
 /**
- * What this process read a short while ago. The time counts from the start of a read, so
- * an entry is never older than it looks: who changes something waits that long before answering, and
+ * What this process read a short while ago. The time counts from the start of a read, so an entry is
+ * never older than it looks: a process that changes something waits that long before it answers, and
  * then knows that no process holds what was before (docs/decisions/0002).
  */
 export class TimedCache<Value> {
   readonly #entries = new Map<string, Entry<Value>>();
   readonly #maxAgeMs: number;
-  readonly #monotonicNow: () => number;
+  readonly #ages: AgeClock;
 
-  constructor(maxAgeMs: number, monotonicNow: () => number) {
+  constructor(maxAgeMs: number, ages: AgeClock) {
     this.#maxAgeMs = maxAgeMs;
-    this.#monotonicNow = monotonicNow;
+    this.#ages = ages;
   }
 
   /** The value under a key; reads it where nothing young enough is known. */
   async get(key: string, read: () => Promise<Value | undefined>): Promise<Value | undefined> {
+    return (await this.lease(key, read)).value;
+  }
+
+  /**
+   * The same with its age. `basis` = the read that told where to read this: what was found through an
+   * older read is as old as that one, so that a change of either is outlasted by one wait.
+   */
+  async lease(
+    key: string,
+    read: () => Promise<Value | undefined>,
+    basis?: Instant,
+  ): Promise<Leased<Value>> {
     const known = this.#entries.get(key);
-    if (known !== undefined && this.#monotonicNow() - known.readAt < this.#maxAgeMs) {
-      return await known.value;
+    if (known !== undefined && this.#ages.since(known.since) < this.#maxAgeMs) {
+      return { value: await known.value, since: known.since };
     }
     if (this.#entries.size >= ENTRIES_MAX) this.#entries.clear();
-    const entry: Entry<Value> = { value: read(), readAt: this.#monotonicNow() };
+    const since = this.#ages.older(this.#ages.now(), basis);
+    const entry: Entry<Value> = { value: read(), since };
     this.#entries.set(key, entry);
     try {
       const value = await entry.value;
       // That something is missing is not remembered: it may be created any moment.
       if (value === undefined) this.#drop(key, entry);
-      return value;
+      return { value, since };
     } catch (error) {
       this.#drop(key, entry);
       throw error;

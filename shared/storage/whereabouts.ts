@@ -1,4 +1,5 @@
 import type { Whereabouts } from '../broker/ports.ts';
+import type { AgeClock, Instant } from '../domain/age.ts';
 import type { Log } from '../domain/log.ts';
 import { logKey } from './keys.ts';
 
@@ -14,12 +15,11 @@ export class KnownWhereabouts implements Whereabouts {
   /** The last arrival in each log, counted up. */
   readonly #likely = new Map<string, number>();
   #arrivals = 0;
-  /** Monotonic ms. */
-  readonly #lookedAt = new Map<string, number>();
-  readonly #monotonicNow: () => number;
+  readonly #lookedAt = new Map<string, Instant>();
+  readonly #ages: AgeClock;
 
-  constructor(monotonicNow: () => number) {
-    this.#monotonicNow = monotonicNow;
+  constructor(ages: AgeClock) {
+    this.#ages = ages;
   }
 
   /** Something came into the log with this key. */
@@ -33,8 +33,8 @@ export class KnownWhereabouts implements Whereabouts {
   }
 
   isOverdue(log: Log): boolean {
-    const lookedAt = this.#lookedAt.get(logKey(log)) ?? Number.NEGATIVE_INFINITY;
-    return this.#monotonicNow() - lookedAt >= OVERDUE_MS;
+    const lookedAt = this.#lookedAt.get(logKey(log));
+    return lookedAt === undefined || this.#ages.since(lookedAt) >= OVERDUE_MS;
   }
 
   beginLook(log: Log): (isLikely: boolean) => void {
@@ -42,7 +42,7 @@ export class KnownWhereabouts implements Whereabouts {
     return (isLikely) => {
       const key = logKey(log);
       if (this.#lookedAt.size >= LOGS_MAX) this.#lookedAt.clear();
-      this.#lookedAt.set(key, this.#monotonicNow());
+      this.#lookedAt.set(key, this.#ages.now());
       if (isLikely) this.arrived(key);
       // What has come in since was perhaps not seen.
       else if ((this.#likely.get(key) ?? 0) <= before) this.#likely.delete(key);

@@ -10,6 +10,7 @@ import {
   partitionOfKey,
   sharedPartitionKey,
 } from '../../shared/domain/partition.ts';
+import { agesBy } from '../support/ages.ts';
 
 const PLAIN = { requiresDuplicateDetection: false };
 const DETECTING = { requiresDuplicateDetection: true };
@@ -81,7 +82,10 @@ const ENTITY: Entity = {
 
 test('turns go round from a random start and pass over who refused, for a while', () => {
   let now = 0;
-  const turns = new PartitionTurns({ bytes: () => Uint8Array.of(6) }, () => now);
+  const turns = new PartitionTurns(
+    { bytes: () => Uint8Array.of(6) },
+    agesBy(() => now),
+  );
   const next = (count: number) => Array.from({ length: count }, () => turns.next(ENTITY));
   assert.deepEqual(next(5), [3, 0, 1, 2, 3]);
   turns.avoid(ENTITY, 1);

@@ -8,6 +8,7 @@ import { Fronts, holdsOf } from '../../shared/storage/front-memory.ts';
 import { logKey, logName } from '../../shared/storage/keys.ts';
 import { DynamoMessageStore } from '../../shared/storage/message-store.ts';
 import type { StoreContext } from '../../shared/storage/store-context.ts';
+import { agesBy } from '../support/ages.ts';
 
 const NOW = 1_000_000;
 const NEVER = Number.POSITIVE_INFINITY;
@@ -22,8 +23,8 @@ const MAIN: Log = {
 const DEAD: Log = { ...MAIN, subQueue: 'deadLetter' };
 
 function startStore() {
-  let monotonic = 0;
-  const [fronts, dueTimes] = [new Fronts(() => 0), new DueTimes(NEVER, () => monotonic++)];
+  const ages = agesBy(() => 0);
+  const [fronts, dueTimes] = [new Fronts(ages), new DueTimes(NEVER, ages)];
   const context = { fronts, dueTimes, clock: { now: () => NOW } } as unknown as StoreContext;
   const store = new DynamoMessageStore(context, async () => 0);
   const rules = { epoch: 0, isDeadLetter: false, maxDeliveryCount: 10 } as BlockRules;
@@ -32,8 +33,7 @@ function startStore() {
     changesAt: (log: Log) => store.changesAt(log, policy),
     lockedUntil: (log: Log, until: number) =>
       fronts.remember(logName(log), { from: 'a', until, holds: holdsOf(rules) }),
-    dueAt: (log: Log, at: number | undefined) =>
-      dueTimes.note(logKey(log), at, dueTimes.monotonicNow()),
+    dueAt: (log: Log, at: number | undefined) => dueTimes.note(logKey(log), at, dueTimes.now()),
   };
 }
 

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { QUEUE_DEFAULTS } from '../../shared/domain/descriptions.ts';
 import type { Entity } from '../../shared/domain/entity.ts';
 import { TimedCache } from '../../shared/storage/timed-cache.ts';
+import { agesBy } from '../support/ages.ts';
 
 const MAX_AGE_MS = 2000;
 
@@ -20,7 +21,10 @@ const entity = (epoch: number): Entity => ({
 /** A cache over a table whose entity changes with each read, and a clock that the test moves. */
 function start() {
   const state = { now: 0, reads: 0 };
-  const cache = new TimedCache<Entity>(MAX_AGE_MS, () => state.now);
+  const cache = new TimedCache<Entity>(
+    MAX_AGE_MS,
+    agesBy(() => state.now),
+  );
   const read = () => Promise.resolve(entity(++state.reads));
   const epochOf = async () => (await cache.get('q', read))?.epoch;
   return { state, cache, read, epochOf };

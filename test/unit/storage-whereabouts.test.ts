@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KnownWhereabouts } from '../../shared/storage/whereabouts.ts';
+import { agesBy } from '../support/ages.ts';
 
 const LOG = {
   entityId: 'e',
@@ -13,7 +14,7 @@ const LOG = {
 const NAME = 'e.3m0';
 
 test('a look in vain says that nothing is there, unless something came in while it went on', () => {
-  const whereabouts = new KnownWhereabouts(() => 0);
+  const whereabouts = new KnownWhereabouts(agesBy(() => 0));
   whereabouts.arrived(NAME);
   assert.equal(whereabouts.isLikely(LOG), true);
   whereabouts.beginLook(LOG)(false);
