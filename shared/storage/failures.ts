@@ -69,6 +69,11 @@ export async function beforeStoring<Value>(work: Promise<Value>): Promise<Value>
   }
 }
 
+/** Whether nothing was heard of what was tried: it may or may not have been done. */
+export function isUnknownOutcome(error: unknown): boolean {
+  return error instanceof BrokerError && error.code === 'ServiceTimeout';
+}
+
 /** What took effect, or not, in a write whose answer was lost. */
 export function unknownOutcome(cause?: unknown): BrokerError {
   return new BrokerError(

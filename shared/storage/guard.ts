@@ -31,7 +31,7 @@ export async function transactUnder(
   writes: readonly TransactWriteItem[],
 ): Promise<Transacted> {
   if (guard === undefined) return await writeTogether(table, writes);
-  const outcome = await table.transact([{ Put: guard(first) }, ...writes]);
+  const outcome = await writeTogether(table, [{ Put: guard(first) }, ...writes]);
   if (!outcome.done && outcome.refused.has(0)) throw new GuardRefused(guard);
   return outcome;
 }

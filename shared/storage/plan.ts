@@ -1,11 +1,14 @@
 import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
 import {
   type Item,
+  type ItemKey,
   type Table,
   TRANSACTION_ITEMS_MAX,
   type Transacted,
   type Written,
 } from './dynamo.ts';
+import { isUnknownOutcome } from './failures.ts';
+import { outcomeOf } from './outcome-of.ts';
 
 /**
  * Writes that go in together, all or none. Several plans can be carried out as one transaction; no two
@@ -48,14 +51,38 @@ export async function writePlanned(
   }
 }
 
-/** Writes items, all or none. A single one needs no transaction, which costs twice as much. */
+/**
+ * Writes items, all or none. A single one needs no transaction, which costs twice as much. Where nothing was
+ * heard of the write, new blocks are looked up: one that is there proves that all was written. Where none
+ * is there, it may have come and gone, or may still come: throws ServiceTimeout.
+ */
 export async function writeTogether(
   table: Table,
   items: readonly TransactWriteItem[],
 ): Promise<Transacted> {
   const [only] = items;
   if (only === undefined) return { done: true };
-  return items.length === 1 ? await writeAlone(table, only) : await table.transact(items);
+  try {
+    return items.length === 1 ? await writeAlone(table, only) : await table.transact(items);
+  } catch (error) {
+    if (isUnknownOutcome(error) && (await isAnyThere(table, newBlocks(items)))) {
+      return { done: true };
+    }
+    throw error;
+  }
+}
+
+/** The keys of new blocks: nothing else is ever written under such a key. */
+function newBlocks(items: readonly TransactWriteItem[]): readonly ItemKey[] {
+  return items.flatMap(({ Put }) =>
+    Put?.Item?.['s'] === undefined ? [] : [keyOfItem(Put.Item)],
+  );
+}
+
+async function isAnyThere(table: Table, keys: readonly ItemKey[]): Promise<boolean> {
+  if (keys.length === 0) return false;
+  const outcome = await outcomeOf(table.getMany(keys, { consistent: true }));
+  return 'value' in outcome && outcome.value.length > 0;
 }
 
 async function writeAlone(table: Table, item: TransactWriteItem): Promise<Transacted> {
@@ -76,7 +103,7 @@ async function writeAlone(table: Table, item: TransactWriteItem): Promise<Transa
   return transacted(await table.delete(keyOfItem(Key), condition));
 }
 
-function keyOfItem(key: Item | undefined) {
+function keyOfItem(key: Item | undefined): ItemKey {
   return { pk: key?.['pk']?.S ?? '', sk: key?.['sk']?.S ?? '' };
 }
 
@@ -86,11 +113,11 @@ function transacted(written: Written): Transacted {
 }
 
 /**
- * Writes an item under a key that nobody else uses. A repeated try, after a lost answer, must not undo
- * what receivers have done to it since.
+ * Writes an item under a key that nothing else uses. It is sent once: repeated after a lost answer, it would
+ * bring back what receivers have completed, and thereby deleted, since.
  */
-export async function putNew(table: Table, item: Item): Promise<void> {
-  await table.put(item, { ConditionExpression: 'attribute_not_exists(pk)' });
+async function putNew(table: Table, item: Item): Promise<void> {
+  await table.put(item, { ConditionExpression: 'attribute_not_exists(pk)' }, { once: true });
 }
 
 /** Items that are new, as parts of a transaction. */

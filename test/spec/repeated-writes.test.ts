@@ -50,7 +50,7 @@ test('a message that was dead-lettered unheard keeps its body', async (t) => {
   ]);
   await broker.units(async () => {});
   assert.equal((await broker.peekLock(DEAD))?.body, texts[0]);
-  assert.equal(outcome?.error?.code, 'ServiceTimeout');
+  assert.equal(outcome?.settled, true);
 });
 
 test('messages that were stored unheard, and are gone, do not come back', async (t) => {

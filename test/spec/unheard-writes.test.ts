@@ -12,6 +12,8 @@ import { expectStatus, type Received, type TestBroker } from '../support/test-br
 const QUEUE = 'q';
 const DEAD = 'q/$deadletterqueue';
 const isTransaction = ({ command }: Outgoing) => command === 'TransactWriteItemsCommand';
+/** After a write of which nothing was heard, what it brings is looked up. */
+const isLookup = ({ command }: Outgoing) => command === 'BatchGetItemCommand';
 const isPut = ({ command }: Outgoing) => command === 'PutItemCommand';
 const isUpdate = ({ command }: Outgoing) => command === 'UpdateItemCommand';
 
@@ -48,6 +50,7 @@ test('a dead letter of which nothing was heard comes before those behind it', as
   assert.equal((await broker.receiveAndDelete(DEAD))?.body, '2');
 
   pauses.loseNextAnswer(isTransaction);
+  pauses.loseNextAnswer(isLookup);
   assert.equal(await deadLetter(broker, first), 'ServiceTimeout');
   assert.deepEqual(bodies(await broker.peekLockMany(DEAD, 10)), ['1', '3']);
 });
@@ -61,6 +64,7 @@ test('a used up message of which nothing was heard comes before those behind it'
 
   broker.clock.advance({ seconds: 5 });
   pauses.loseNextAnswer(isTransaction);
+  pauses.loseNextAnswer(isLookup);
   expectStatus(await broker.request('POST', `${QUEUE}/messages/head?timeout=0`), 504);
   assert.deepEqual(bodies(await broker.peekLockMany(DEAD, 10)), ['1', '3']);
 });
@@ -70,6 +74,7 @@ test('a receive that fails at one message answers when it has done with the othe
   await lockEach(broker, ['1', '2']);
   broker.clock.advance({ seconds: 5 });
   pauses.loseNextAnswer(isTransaction);
+  pauses.loseNextAnswer(isLookup);
   const other = pauses.pauseNext(isTransaction);
   let isAnswered = false;
   const answer = broker.request('POST', `${QUEUE}/messages/head?timeout=0`).finally(() => {
@@ -91,6 +96,7 @@ test('a message that was overtaken, and of which nothing was heard, comes before
   for (const body of ['2', '3']) expectStatus(await broker.send(QUEUE, body), 201);
   assert.equal((await broker.receiveAndDelete(QUEUE))?.body, '2');
 
+  pauses.loseNextAnswer(isLookup);
   pause.goOnUnheard();
   expectStatus(await late, 504);
   assert.deepEqual(bodies(await broker.peekLockMany(QUEUE, 10)), ['late', '3']);
@@ -107,4 +113,12 @@ test('a message that was abandoned, of which nothing was heard, comes before tho
   const [outcome] = await broker.settle(QUEUE, [abandon]);
   assert.equal(outcome?.error?.code, 'ServiceTimeout');
   assert.deepEqual(bodies(await broker.peekLockMany(QUEUE, 10)), ['1', '3']);
+});
+
+test('a message that was dead-lettered unheard, and is found to be there, is settled', async (t) => {
+  const { broker, pauses } = await start(t);
+  const [message] = await lockEach(broker, ['1']);
+  pauses.loseNextAnswer(isTransaction);
+  assert.equal(await deadLetter(broker, message), 'settled');
+  assert.deepEqual(bodies(await broker.peekLockMany(DEAD, 10)), ['1']);
 });

@@ -7,16 +7,18 @@ import {
 import { engineClient } from './start-broker.ts';
 
 /**
- * What becomes of one try of a request: it is carried out unheard, or refused for the moment. A function
- * is something that happens before the next try.
+ * What becomes of one try of a request: it is carried out unheard, or refused for the moment, or it is
+ * given up and carried out late, at `arrive`. A function is something that happens before the try fails.
  */
-export type Try = 'unheard' | 'conflict' | 'throttled' | (() => Promise<unknown>);
+export type Try = 'unheard' | 'conflict' | 'throttled' | 'late' | (() => Promise<unknown>);
 
 /** A client of DynamoDB of which the tries of a request go as told; see `startTries`. */
 export interface TriesClient {
   readonly client: DynamoDBClient;
   /** What becomes of the next tries of a command, whether the SDK makes them or who uses it. */
   next(command: string, tries: readonly Try[]): void;
+  /** Has the late tries carried out now. */
+  arrive(): Promise<void>;
 }
 
 /** Below the retries of the SDK, where the network is. To be destroyed by who asked for it. */
@@ -24,18 +26,17 @@ export function startTries(): TriesClient {
   const client = engineClient();
   let meant: string | undefined;
   let left: Try[] = [];
+  let late: (() => Promise<unknown>)[] = [];
   client.middlewareStack.add(
     (handle, { commandName }) =>
       async (args) => {
         if (commandName !== meant) return await handle(args);
-        let fate = left.shift();
-        while (typeof fate === 'function') {
-          await fate();
-          fate = left.shift();
-        }
-        if (fate === undefined) return await handle(args);
-        if (fate !== 'unheard') throw refusal(commandName, fate);
-        await Promise.allSettled([handle(args)]);
+        const fate = left.shift();
+        if (fate === undefined || typeof fate === 'function') return await handle(args);
+        if (fate === 'late') late.push(() => handle(args));
+        if (fate === 'unheard') await Promise.allSettled([handle(args)]);
+        while (typeof left[0] === 'function') await (left.shift() as () => Promise<unknown>)();
+        if (fate === 'conflict' || fate === 'throttled') throw refusal(commandName, fate);
         throw Object.assign(new Error('The answer was lost.'), { code: 'ECONNRESET' });
       },
     { step: 'finalizeRequest', priority: 'low', name: 'tries' },
@@ -45,6 +46,11 @@ export function startTries(): TriesClient {
     next: (command, tries) => {
       meant = command;
       left = [...tries];
+    },
+    arrive: async () => {
+      const arriving = late;
+      late = [];
+      await Promise.allSettled(arriving.map((arrives) => arrives()));
     },
   };
 }
