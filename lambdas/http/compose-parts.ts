@@ -20,6 +20,7 @@ import { DynamoMessageStore } from '../../shared/storage/message-store.ts';
 import { DynamoSessionStore } from '../../shared/storage/sessions/session-store.ts';
 import { Signals } from '../../shared/storage/signals.ts';
 import { SizeGauge } from '../../shared/storage/size-gauge.ts';
+import { Spread } from '../../shared/storage/spread.ts';
 import type { StoreContext } from '../../shared/storage/store-context.ts';
 import {
   DynamoSubscriptionCatalog,
@@ -146,6 +147,7 @@ function composeStores(settings: ComposeSettings, ages: AgeClock) {
     clock,
     random,
     fronts: new Fronts(ages),
+    spread: new Spread(),
     gauge: new SizeGauge(ages),
     dueTimes: new DueTimes(soleProcess ? Number.POSITIVE_INFINITY : DUE_KNOWN_MS, ages),
     background: later,

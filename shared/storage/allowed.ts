@@ -1,6 +1,6 @@
 import type { Allowance } from '../broker/ports.ts';
+import type { Target } from './choice.ts';
 import { blockSortKey } from './keys.ts';
-import type { Target } from './scan.ts';
 
 /** Of what a log has to offer, as much as the claims of other logs left of what all may take. */
 export function allowedOf(
@@ -10,6 +10,7 @@ export function allowedOf(
   if (allowance === undefined) return targets;
   return targets.flatMap((target) => {
     const count = allowance.take(target.slots.length, target.block.payload.bytes);
+    if (count < target.slots.length) target.reservation.settle(false);
     return count === 0 ? [] : [{ ...target, slots: target.slots.slice(0, count) }];
   });
 }

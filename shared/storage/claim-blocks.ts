@@ -7,10 +7,11 @@ import type { LockRules, Slot } from '../domain/slot.ts';
 import { fromBlockItem } from './block-item.ts';
 import { blockDelete, blockUpdate, type SlotChange } from './block-writes.ts';
 import { keyOf } from './blocks.ts';
+import type { Target } from './choice.ts';
 import type { Written } from './dynamo.ts';
+import { isUnknownOutcome, unknownOutcome } from './failures.ts';
 import { outcomeOf } from './outcome-of.ts';
 import { deletePayload } from './payloads.ts';
-import type { Target } from './scan.ts';
 import type { StoreContext } from './store-context.ts';
 
 /** How often a receive looks again at a block whose slots somebody else took meanwhile. */
@@ -40,15 +41,23 @@ export async function eachOf(
   targets: readonly Target[],
   takeFrom: (target: Target) => Promise<Claimed | undefined>,
 ): Promise<readonly (Claimed | undefined)[]> {
-  if (rules.session !== undefined) return await oneAfterAnother(targets, takeFrom);
-  const outcomes = await Promise.all(targets.map((target) => outcomeOf(takeFrom(target))));
+  const takeAndTell = async (target: Target) => {
+    const claimed = await takeFrom(target);
+    target.reservation.settle(true);
+    return claimed;
+  };
+  if (rules.session !== undefined) return await oneAfterAnother(targets, takeAndTell);
+  const outcomes = await Promise.all(targets.map((target) => outcomeOf(takeAndTell(target))));
   const taken = outcomes.map((outcome) => ('value' in outcome ? outcome.value : undefined));
   const failure = outcomes.find((outcome) => 'error' in outcome);
   if (failure !== undefined && taken.every((one) => one === undefined)) throw failure.error;
   return taken;
 }
 
-/** In a session nothing is handed out before what stands in front of it (semantics §4.6). */
+/**
+ * In a session nothing is handed out before what stands in front of it (semantics §4.6). So a claim whose
+ * outcome is unknown fails the whole call; a claim that was surely refused ends it with what it has.
+ */
 async function oneAfterAnother(
   targets: readonly Target[],
   takeFrom: (target: Target) => Promise<Claimed | undefined>,
@@ -57,7 +66,7 @@ async function oneAfterAnother(
   for (const target of targets) {
     const outcome = await outcomeOf(takeFrom(target));
     if ('error' in outcome) {
-      if (taken.length === 0) throw outcome.error;
+      if (taken.length === 0 || isUnknownOutcome(outcome.error)) throw outcome.error;
       break;
     }
     taken.push(outcome.value);
@@ -76,7 +85,9 @@ export function newTag({ random }: StoreContext, { epoch, session }: LockRules):
 /**
  * Changes the chosen slots of one block, each on the condition that it is as it was seen. Where
  * somebody was faster, the failed write brings the block as it is now, and what is still free in it
- * is chosen anew, at random places so that losers do not meet again.
+ * is chosen anew, at random places so that losers do not meet again. Where nothing was heard of a write, the
+ * block is looked up; one more write then decides, since a late copy of the first cannot be carried out
+ * after it. Throws ServiceTimeout where neither could be heard.
  */
 export async function take(
   receive: Receive,
@@ -84,20 +95,25 @@ export async function take(
   change: ((slot: Slot) => Slot) | undefined,
   tag?: Uint8Array,
 ): Promise<Claimed | undefined> {
-  const { context, log, request, now } = receive;
+  const { context, request, now } = receive;
   let { block } = target;
   let slots = target.slots;
+  let isUnheard = false;
   const { session } = request.rules;
   for (let tries = 0; tries < TRIES_MAX && slots.length > 0; tries++) {
     // Whoever has the session by now has these messages too.
     if (session?.holder !== undefined && session.holder.lockedUntil <= context.clock.now())
       return undefined;
-    const written = await write(context, log, block, slots, change);
+    const written = await write(receive, block, slots, change);
     if (written.done)
       return change === undefined ? { block, slots } : changed(block, slots, change);
-    if (written.old === undefined) return undefined;
-    block = { ...fromBlockItem(written.old), payload: block.payload };
-    // The answer to an earlier try of this very write was lost: the locks are ours.
+    const current = written.old && fromBlockItem(written.old);
+    isUnheard ||= written.isRepeated;
+    // An earlier try may have removed them.
+    if (change === undefined && isUnheard && isNoneLeft(current, slots)) throw unknownOutcome();
+    if (current === undefined) return undefined;
+    block = { ...current, payload: block.payload };
+    // An earlier try of this very claim was carried out: the locks are ours.
     const ours = tag === undefined ? [] : slotsWithTag(block, tag);
     if (ours.length > 0) return { block, slots: ours };
     const free = surveyBlock(block, request.rules, now).free;
@@ -109,25 +125,42 @@ export async function take(
   return undefined;
 }
 
+/** Writes once; where nothing is heard, reads the block in place of the answer. */
 async function write(
-  context: StoreContext,
-  log: Log,
+  { context, log, request: { rules } }: Receive,
   block: Block,
   slots: readonly number[],
   change: ((slot: Slot) => Slot) | undefined,
 ): Promise<Written> {
   const { table } = context;
+  const key = keyOf(log, block);
   const changes = slots.map((number): SlotChange => {
     const slot = slotOf(block, number);
     const effect = change === undefined ? REMOVE : ({ kind: 'set', slot: change(slot) } as const);
     return { number, when: { kind: 'unchanged', slot }, effect };
   });
-  if (change !== undefined || slots.length < block.slots.size) {
-    return await table.update(keyOf(log, block), blockUpdate(changes));
+  const isRemoval = change === undefined && slots.length === block.slots.size;
+  // A dead letter that is abandoned is as it was before its claim: repeated, that would lock it anew.
+  const repeating = { once: rules.isDeadLetter && change !== undefined };
+  const outcome = await outcomeOf(
+    isRemoval
+      ? table.delete(key, blockDelete(changes))
+      : table.update(key, blockUpdate(changes), repeating),
+  );
+  if ('error' in outcome) {
+    if (!isUnknownOutcome(outcome.error)) throw outcome.error;
+    const looked = await outcomeOf(table.get(key, { consistent: true }));
+    if ('error' in looked) throw outcome.error;
+    return { done: false, old: looked.value, isRepeated: true };
   }
-  const written = await table.delete(keyOf(log, block), blockDelete(changes));
-  if (written.done) context.background(() => deletePayload(table, log, block.payload));
-  return written;
+  if (isRemoval && outcome.value.done) {
+    context.background(() => deletePayload(table, log, block.payload));
+  }
+  return outcome.value;
+}
+
+function isNoneLeft(block: Block | undefined, slots: readonly number[]): boolean {
+  return !slots.some((slot) => block?.slots.has(slot));
 }
 
 const REMOVE = { kind: 'remove' } as const;

@@ -1,58 +1,117 @@
 import type { ClaimRequest, ReceivedMessage } from '../broker/ports.ts';
 import { slotOf } from '../domain/block.ts';
+import { BrokerError } from '../domain/broker-error.ts';
 import { type Log, withoutSession } from '../domain/log.ts';
 import { claimed, failedDeliveries } from '../domain/slot.ts';
 import { activateDue } from './activate.ts';
 import { allowedOf, countOf, passedOver } from './allowed.ts';
+import type { Scan, ScanRequest, Target } from './choice.ts';
 import { type Claimed, eachOf, newTag, type Receive, take } from './claim-blocks.ts';
+import { isUnknownOutcome, unknownOutcome } from './failures.ts';
 import { blockSortKey, logKey, logName } from './keys.ts';
 import { outcomeOf } from './outcome-of.ts';
-import { loadMessages } from './payloads.ts';
-import { type Scan, type ScanRequest, scan, type Target } from './scan.ts';
+import { type LoadedMessages, loadMessages } from './payloads.ts';
+import { scan } from './scan.ts';
 import { messageSeen, tokenOf } from './seen.ts';
+import { endSession } from './sessions/lock.ts';
 import type { StoreContext } from './store-context.ts';
 import { tidy } from './tidy.ts';
+
+/** How often a receive reads a log whose messages others were faster to get. */
+const SCANS_MAX = 6;
+/** How often it chooses among the messages of one reading. */
+const CHOICES_MAX = 2;
 
 /**
  * Hands out messages of a log: one query from its front, one conditional write for each block, one
  * batch of gets for payloads. What is found expired or used up on the way is put where it belongs
- * before the answer.
+ * before the answer. Nothing is handed out only where a look saw nothing that could be had: a receive
+ * that loses every race looks again, and chooses among more messages each time. Throws ServiceBusy where
+ * it loses them all.
  */
 export async function claim(
   context: StoreContext,
   log: Log,
   request: ClaimRequest,
 ): Promise<readonly ReceivedMessage[]> {
+  for (let scans = 0; scans < SCANS_MAX; scans++) {
+    const messages = await scanAndClaim(context, log, request);
+    if (messages !== undefined) return messages;
+  }
+  throw new BrokerError(
+    'ServiceBusy',
+    'Other receivers were faster to get each message that this receive chose. Try again.',
+    { subCode: '50009' },
+  );
+}
+
+/** Undefined = there was something, and others were faster. */
+async function scanAndClaim(
+  context: StoreContext,
+  log: Log,
+  request: ClaimRequest,
+): Promise<readonly ReceivedMessage[] | undefined> {
   const now = context.clock.now();
   const lockEnd = request.rules.session?.holder?.lockedUntil ?? now + request.lockMs;
   const lockedUntil = request.mode === 'peekLock' ? lockEnd : undefined;
-  const found = await find(
-    context,
-    log,
-    { ...request, ...(lockedUntil === undefined ? {} : { lockedUntil }) },
-    now,
-  );
+  const scanRequest = { ...request, ...(lockedUntil === undefined ? {} : { lockedUntil }) };
+  const found = await find(context, log, scanRequest, now);
   const receive = { context, log, request, now, lockedUntil };
-  const allowed = allowedOf(found.targets, request.allowance);
+  let { targets } = found;
+  for (let choices = 0; targets.length > 0 && choices < CHOICES_MAX; choices++) {
+    const { messages, asked } = await claimFrom(receive, targets);
+    if (messages.length > 0 || asked === 0) {
+      await tidyBehind(receive, found.leftovers, messages.length > 0);
+      return messages;
+    }
+    targets = found.chooseOthers();
+  }
+  for (const { reservation } of targets) reservation.release();
+  await tidyBehind(receive, found.leftovers, false);
+  if (found.targets.length > 0) return undefined;
+  // What others of this process have chosen they may fail to get.
+  return (await context.fronts.areAllTaken(logName(log))) ? [] : undefined;
+}
+
+/** Claims what was chosen; `asked` = how many messages, of which others may have been faster to get. */
+async function claimFrom(
+  receive: Receive,
+  targets: readonly Target[],
+): Promise<{ readonly messages: readonly ReceivedMessage[]; readonly asked: number }> {
+  const { context, log, request, lockedUntil } = receive;
+  const name = logName(log);
+  const allowed = allowedOf(targets, request.allowance);
   const asked = countOf(allowed);
   let got = 0;
   try {
-    const claims =
+    const { messages, lost } =
       lockedUntil === undefined
         ? await removeAll(receive, allowed)
         : await lockAll(receive, allowed, lockedUntil);
-    got = claims.messages.length;
-    await tidyBehind(receive, found.leftovers, got > 0);
-    const left = [...claims.lost, ...passedOver(found.targets, allowed)];
-    context.fronts.reopen(logName(log), left);
-    return claims.messages;
+    got = messages.length;
+    if (got > 0) context.spread.won(name);
+    else if (asked > 0) context.spread.lost(name);
+    context.fronts.reopen(name, [...lost, ...passedOver(targets, allowed)]);
+    return { messages, asked };
   } catch (error) {
-    context.fronts.forget(logName(log));
-    throw error;
+    context.fronts.forget(name);
+    throw await endedFor(receive, error);
   } finally {
     request.allowance?.giveBack(asked - got);
-    for (const target of found.targets) target.release();
+    for (const { reservation } of targets) reservation.release();
   }
+}
+
+/**
+ * What a claim failed with. In a session whose claim may have been carried out unheard, the next receive
+ * under the same lock would pass over its messages: the lock of the session ends.
+ */
+async function endedFor({ context, log, request }: Receive, error: unknown): Promise<unknown> {
+  const holder = request.rules.session?.holder;
+  if (holder === undefined || !isUnknownOutcome(error)) return error;
+  const ended = await outcomeOf(endSession(context, log, holder.tenure));
+  // It may have been unheard as well; the sweep and the end of the lock find what is left.
+  return 'error' in ended ? unknownOutcome(ended.error) : error;
 }
 
 /** Tidies; a failure is thrown only where there is nothing to hand out that it would lose. */
@@ -88,7 +147,7 @@ async function find(
   const { value: found } = scanned;
   if ('error' in activation) {
     // What the scan chose must not stay reserved, nor be passed over.
-    for (const target of found.targets) target.release();
+    for (const { reservation } of found.targets) reservation.release();
     context.fronts.forget(logName(log));
     throw activation.error;
   }
@@ -115,11 +174,7 @@ async function lockAll(
   );
   const claims = taken.filter((claim) => claim !== undefined);
   noteLastDeliveries(receive, claims, lockedUntil);
-  const loaded = await loadMessages(
-    context.table,
-    log,
-    claims.map(({ block }) => block),
-  );
+  const loaded = await loadClaimed(receive, claims);
   // Where a body is gone, this process was held up so long that others have had the message since.
   const live = claims.filter(({ block }) => loaded.has(block));
   const messages = live.flatMap(({ block, slots }) =>
@@ -134,6 +189,19 @@ async function lockAll(
     }),
   );
   return { messages: messages.sort(bySequenceNumber), lost: lostOf(targets, taken) };
+}
+
+/** The messages of locked blocks. In a session they are locked to a holder who may never see them. */
+async function loadClaimed(
+  { context, log, request }: Receive,
+  claims: readonly Claimed[],
+): Promise<LoadedMessages> {
+  try {
+    const blocks = claims.map(({ block }) => block);
+    return await loadMessages(context.table, log, blocks);
+  } catch (error) {
+    throw request.rules.session === undefined ? error : unknownOutcome(error);
+  }
 }
 
 /**

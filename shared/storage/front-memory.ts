@@ -20,8 +20,8 @@ export interface FrontMemory {
   readonly until: number;
   /** When the last complete look was. */
   readonly lookedAt: Instant;
-  /** Where the next piece of a renewed look starts; absent while none is under way. */
-  readonly cursor?: string;
+  /** A renewed look, piece by piece: when it began, and where its next piece starts. */
+  readonly renewing?: { readonly beganAt: Instant; readonly cursor: string };
 }
 
 /** Whose locks hold messages back: those of an older epoch, or of an earlier holder, do not. */
@@ -38,12 +38,22 @@ const LOGS_MAX = 10_000;
 
 /** A scan under way. */
 export interface ScanWatch {
+  /** What it reads is as old as this, or younger. */
+  readonly beganAt: Instant;
   /** How many others are at the same log. */
   readonly others: number;
   /** The lowest sort key at which something came free, or in, since the scan began. */
   readonly openedAt: string | undefined;
   /** To be called when the scan has remembered what it saw. */
   end(): void;
+}
+
+/** Slots that a receive is about to claim; other receives of this process choose different ones. */
+export interface Reservation {
+  /** To be called once it is known whether something of them is still free: whether all are in hands. */
+  settle(isAllTaken: boolean): void;
+  /** To be called when the claim is over. */
+  release(): void;
 }
 
 /** Comes before all sort keys. */
@@ -53,6 +63,7 @@ const ANYWHERE = '';
 export class Fronts {
   readonly #memories = new Map<string, FrontMemory>();
   readonly #reserved = new Map<string, Map<string, Set<number>>>();
+  readonly #underWay = new Map<string, Set<Promise<boolean>>>();
   readonly #scans = new Map<string, Set<{ openedAt: string | undefined }>>();
   readonly #ages: AgeClock;
   #lastId = 0;
@@ -75,10 +86,9 @@ export class Fronts {
     return this.#ages.since(memory.lookedAt) < FRESH_MS;
   }
 
-  /** Remembers after a complete look from the first block on. */
-  remember(log: string, { from, until, holds }: Closed): void {
+  /** Remembers after a complete look from the first block on, which began at `lookedAt`. */
+  remember(log: string, { from, until, holds }: Closed, lookedAt: Instant): void {
     if (this.#memories.size >= LOGS_MAX) this.#memories.clear();
-    const lookedAt = this.#ages.now();
     this.#memories.set(log, { id: ++this.#lastId, from, until, holds, lookedAt });
   }
 
@@ -104,14 +114,25 @@ export class Fronts {
     this.#memories.set(log, { ...memory, from: lowest });
   }
 
-  /** Notes how far the renewed look has come; `undefined` = it has come to the end. */
-  noteLook(log: string, { id }: FrontMemory, cursor: string | undefined): void {
+  /**
+   * Notes how far the renewed look has come, of which this piece began at `pieceBeganAt`; `undefined` = it
+   * has come to the end. The memory is then as old as the first of the pieces.
+   */
+  noteLook(
+    log: string,
+    { id }: FrontMemory,
+    pieceBeganAt: Instant,
+    cursor: string | undefined,
+  ): void {
     const memory = this.#memories.get(log);
     if (memory?.id !== id) return;
-    const { cursor: _, ...rest } = memory;
+    const { renewing, ...rest } = memory;
+    const beganAt = renewing?.beganAt ?? pieceBeganAt;
     this.#memories.set(
       log,
-      cursor === undefined ? { ...rest, lookedAt: this.#ages.now() } : { ...rest, cursor },
+      cursor === undefined
+        ? { ...rest, lookedAt: beganAt }
+        : { ...rest, renewing: { beganAt, cursor } },
     );
   }
 
@@ -146,6 +167,7 @@ export class Fronts {
     const scan: { openedAt: string | undefined } = { openedAt: undefined };
     scans.add(scan);
     return {
+      beganAt: this.#ages.now(),
       others,
       get openedAt() {
         return scan.openedAt;
@@ -158,18 +180,39 @@ export class Fronts {
   }
 
   /**
-   * Keeps slots for a receive, so that others of this process choose different ones rather than
-   * lose a race, which costs a write unit. Call what it returns when the claim is over.
+   * Keeps slots for a receive, so that others of this process choose different ones rather than lose a
+   * race, which costs a write unit.
    */
-  reserve(log: string, sortKey: string, slots: readonly number[]): () => void {
+  reserve(log: string, sortKey: string, slots: readonly number[]): Reservation {
     const blocks = getOrAdd(this.#reserved, log, () => new Map<string, Set<number>>());
     const taken = getOrAdd(blocks, sortKey, () => new Set<number>());
     for (const slot of slots) taken.add(slot);
-    return () => {
-      for (const slot of slots) taken.delete(slot);
-      if (taken.size === 0) blocks.delete(sortKey);
-      if (blocks.size === 0) this.#reserved.delete(log);
+    let settle = (_isAllTaken: boolean) => {};
+    const underWay = new Promise<boolean>((resolve) => {
+      settle = resolve;
+    });
+    const allUnderWay = getOrAdd(this.#underWay, log, () => new Set());
+    allUnderWay.add(underWay);
+    return {
+      settle: (isAllTaken) => settle(isAllTaken),
+      release: () => {
+        settle(false);
+        allUnderWay.delete(underWay);
+        if (allUnderWay.size === 0) this.#underWay.delete(log);
+        for (const slot of slots) taken.delete(slot);
+        if (taken.size === 0) blocks.delete(sortKey);
+        if (blocks.size === 0) this.#reserved.delete(log);
+      },
     };
+  }
+
+  /**
+   * Waits for the claims of this process that are under way in a log. False = one of them left something
+   * that it had chosen: a look that found nothing else has to look again.
+   */
+  async areAllTaken(log: string): Promise<boolean> {
+    const outcomes = await Promise.all(this.#underWay.get(log) ?? []);
+    return outcomes.every(Boolean);
   }
 }
 

@@ -74,9 +74,7 @@ export async function writeTogether(
 
 /** The keys of new blocks: nothing else is ever written under such a key. */
 function newBlocks(items: readonly TransactWriteItem[]): readonly ItemKey[] {
-  return items.flatMap(({ Put }) =>
-    Put?.Item?.['s'] === undefined ? [] : [keyOfItem(Put.Item)],
-  );
+  return items.flatMap(({ Put }) => (Put?.Item?.['s'] === undefined ? [] : [keyOfItem(Put.Item)]));
 }
 
 async function isAnyThere(table: Table, keys: readonly ItemKey[]): Promise<boolean> {

@@ -3,8 +3,8 @@ import { isOfEpoch } from '../domain/lock-token.ts';
 import type { Log } from '../domain/log.ts';
 import type { LogPolicy } from '../domain/log-policy.ts';
 import { readBlocks } from './blocks.ts';
+import type { Leftover } from './choice.ts';
 import { FIRST_BLOCK } from './keys.ts';
-import type { Leftover } from './scan.ts';
 import type { StoreContext } from './store-context.ts';
 import { tidy } from './tidy.ts';
 

@@ -4,6 +4,7 @@ import type { DueTimes } from './due-times.ts';
 import type { Table } from './dynamo.ts';
 import type { Fronts } from './front-memory.ts';
 import type { SizeGauge } from './size-gauge.ts';
+import type { Spread } from './spread.ts';
 
 /** What the operations on messages are carried out with. */
 export interface StoreContext {
@@ -12,6 +13,7 @@ export interface StoreContext {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly fronts: Fronts;
+  readonly spread: Spread;
   readonly dueTimes: DueTimes;
   readonly gauge: SizeGauge;
   /**

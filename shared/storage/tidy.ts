@@ -10,9 +10,9 @@ import { text } from '../domain/property-value.ts';
 import { unlocked } from '../domain/slot.ts';
 import { asSeen, blockDelete, blockUpdate, type SlotCondition } from './block-writes.ts';
 import { deleteEmptyBlock, keyOf } from './blocks.ts';
+import type { Leftover } from './choice.ts';
 import { type Departure, moveOut } from './move.ts';
 import { deletePayload } from './payloads.ts';
-import type { Leftover } from './scan.ts';
 import type { StoreContext } from './store-context.ts';
 
 /**

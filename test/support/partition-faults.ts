@@ -12,7 +12,7 @@ export interface PartitionClient {
   readonly client: DynamoDBClient;
   /** From now on only these partitions, of any entity, refuse; without any, none does. */
   close(partitions: readonly number[], failing?: Failing): void;
-  /** From now on every write of blocks is carried out, and its answer is lost. */
+  /** From now on every write of blocks is carried out, and its answer is lost; so are the answers of lookups. */
   loseAnswers(isLost: boolean): void;
   /** How many requests went to each partition since the last look, by their heads, logs and bodies. */
   requests(): ReadonlyMap<number, number>;
@@ -39,7 +39,9 @@ export function partitionClient(): PartitionClient {
         const isAffected = failing === 'all' || (failing === 'writes') === isWrite;
         if (isAffected && [...partitions].some((one) => closed.has(one))) throw throttled();
         const answer = await next(args);
-        if (isLost && isWrite && collections.some((name) => BLOCKS.test(name))) throw lost();
+        const isLookup = commandName === 'BatchGetItemCommand';
+        if (isLost && (isWrite || isLookup) && collections.some((name) => BLOCKS.test(name)))
+          throw lost();
         return answer;
       },
     { step: 'initialize', name: 'partitions' },

@@ -32,7 +32,7 @@ function startStore() {
   return {
     changesAt: (log: Log) => store.changesAt(log, policy),
     lockedUntil: (log: Log, until: number) =>
-      fronts.remember(logName(log), { from: 'a', until, holds: holdsOf(rules) }),
+      fronts.remember(logName(log), { from: 'a', until, holds: holdsOf(rules) }, ages.now()),
     dueAt: (log: Log, at: number | undefined) => dueTimes.note(logKey(log), at, dueTimes.now()),
   };
 }

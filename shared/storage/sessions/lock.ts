@@ -1,4 +1,5 @@
 import type { AcceptedSession } from '../../broker/session-ports.ts';
+import { BrokerError } from '../../domain/broker-error.ts';
 import type { Log } from '../../domain/log.ts';
 import {
   isUnder,
@@ -150,6 +151,31 @@ export async function release(
     context.background(() => deleteLockListing(context, session, lock));
   }
 }
+
+/**
+ * Ends the lock of a holder to whom nothing more can be handed out in order. What it did not settle comes to
+ * the next holder, and was no failed delivery.
+ */
+export async function endSession(
+  context: StoreContext,
+  session: Log,
+  tenure: Uint8Array,
+): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      const { lock } = await readSession(context.table, session);
+      if (lock === undefined || !isSame(tenureOf(lock.token), tenure)) return;
+      return await release(context, session, lock.token);
+    } catch (error) {
+      const isOver = error instanceof BrokerError && error.code === 'SessionLockLost';
+      if (isOver) return;
+      if (tries === END_TRIES_MAX) throw error;
+    }
+  }
+}
+
+/** How often the end of a lock is tried of which nothing is heard. */
+const END_TRIES_MAX = 3;
 
 /** Held by nobody, as far as is known: list it without another look. */
 const UNKNOWN: Session = { released: [] };
