@@ -28,7 +28,7 @@ export function asSeen(block: Block, number: number): { number: number; when: Sl
 export type SlotEffect =
   | { readonly kind: 'set'; readonly slot: Slot }
   | { readonly kind: 'remove' }
-  /** The lock starts anew and lasts until then. */
+  /** The lock starts anew and lasts until then; one that lasts as long already is left as it is. */
   | { readonly kind: 'extend'; readonly until: number }
   /** The lock ends; the message stays back until then, if an instant is given. */
   | { readonly kind: 'release'; readonly heldUntil?: number };
@@ -106,7 +106,7 @@ export function blockDelete(
 }
 
 function condition(
-  { number, when }: { readonly number: number; readonly when: SlotCondition },
+  { number, when, effect }: Pick<SlotChange, 'number' | 'when'> & Partial<SlotChange>,
   names: Names,
   values: Values,
 ): string {
@@ -117,9 +117,12 @@ function condition(
     case 'locked': {
       const sameHolder = `${path}.${names.of('t')} = ${values.of({ B: when.tag })}`;
       if (when.now === undefined) return sameHolder;
+      const end = `${path}.${names.of('u')}`;
       // A lock that ran out is lost even if nobody has taken the message since.
-      const stillLocked = `${path}.${names.of('u')} > ${values.number(when.now)}`;
-      return `${sameHolder} AND ${stillLocked}`;
+      if (effect?.kind !== 'extend') return `${sameHolder} AND ${end} > ${values.number(when.now)}`;
+      // And a copy of an earlier renewal that arrives late must not shorten it.
+      const [first, last] = [values.number(when.now + 1), values.number(effect.until - 1)];
+      return `${sameHolder} AND ${end} BETWEEN ${first} AND ${last}`;
     }
   }
 }

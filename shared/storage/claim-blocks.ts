@@ -10,6 +10,7 @@ import { keyOf } from './blocks.ts';
 import type { Target } from './choice.ts';
 import type { Written } from './dynamo.ts';
 import { isUnknownOutcome, unknownOutcome } from './failures.ts';
+import { orLookedUp } from './look-up.ts';
 import { outcomeOf } from './outcome-of.ts';
 import { deletePayload } from './payloads.ts';
 import type { StoreContext } from './store-context.ts';
@@ -125,9 +126,8 @@ export async function take(
   return undefined;
 }
 
-/** Writes once; where nothing is heard, reads the block in place of the answer. */
 async function write(
-  { context, log, request: { rules } }: Receive,
+  { context, log }: Receive,
   block: Block,
   slots: readonly number[],
   change: ((slot: Slot) => Slot) | undefined,
@@ -140,23 +140,14 @@ async function write(
     return { number, when: { kind: 'unchanged', slot }, effect };
   });
   const isRemoval = change === undefined && slots.length === block.slots.size;
-  // A dead letter that is abandoned is as it was before its claim: repeated, that would lock it anew.
-  const repeating = { once: rules.isDeadLetter && change !== undefined };
-  const outcome = await outcomeOf(
-    isRemoval
-      ? table.delete(key, blockDelete(changes))
-      : table.update(key, blockUpdate(changes), repeating),
-  );
-  if ('error' in outcome) {
-    if (!isUnknownOutcome(outcome.error)) throw outcome.error;
-    const looked = await outcomeOf(table.get(key, { consistent: true }));
-    if ('error' in looked) throw outcome.error;
-    return { done: false, old: looked.value, isRepeated: true };
-  }
-  if (isRemoval && outcome.value.done) {
+  const writing = isRemoval
+    ? table.delete(key, blockDelete(changes))
+    : table.update(key, blockUpdate(changes));
+  const written = await orLookedUp(table, key, writing);
+  if (isRemoval && written.done) {
     context.background(() => deletePayload(table, log, block.payload));
   }
-  return outcome.value;
+  return written;
 }
 
 function isNoneLeft(block: Block | undefined, slots: readonly number[]): boolean {

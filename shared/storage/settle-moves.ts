@@ -7,7 +7,7 @@ import { fromBlockItem } from './block-item.ts';
 import { keyOf } from './blocks.ts';
 import { decided } from './failures.ts';
 import { carryOut } from './plan.ts';
-import type { BlockSettlement } from './settle.ts';
+import type { BlockSettlement } from './settle-groups.ts';
 import { planSettlements } from './settle-plan.ts';
 import type { StoreContext } from './store-context.ts';
 

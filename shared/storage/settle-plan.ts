@@ -71,7 +71,9 @@ async function planChanges(
     if (isDropped || action.kind === 'complete') {
       changes.push({ ...change, effect: { kind: 'remove' } });
     } else if (action.kind === 'renew') {
-      changes.push({ ...change, effect: { kind: 'extend', until: action.until } });
+      // A lock that lasts as long already is made to last a little longer, so that the write can be told apart.
+      const until = Math.max(action.until, (slotOf(block, token.slot).heldUntil ?? 0) + 1);
+      changes.push({ ...change, effect: { kind: 'extend', until } });
     } else if (action.kind === 'abandon' && action.properties === undefined && !fate) {
       changes.push({ ...change, effect: releaseOf(action, now) });
     } else {

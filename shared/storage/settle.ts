@@ -1,7 +1,6 @@
 import type { TokenSettlement } from '../broker/ports.ts';
 import { type Block, expiryOf, slotOf } from '../domain/block.ts';
 import { BrokerError, lockLost } from '../domain/broker-error.ts';
-import type { LockToken } from '../domain/lock-token.ts';
 import type { Log } from '../domain/log.ts';
 import type { LogPolicy } from '../domain/log-policy.ts';
 import { deliveriesOf, holdsLock, type LockRules } from '../domain/slot.ts';
@@ -13,23 +12,21 @@ import {
   type SlotEffect,
   underLock,
 } from './block-writes.ts';
-import { announceReturn, deleteEmptyBlock, keyOf } from './blocks.ts';
+import { announceReturn, deleteEmptyBlock } from './blocks.ts';
 import type { Written } from './dynamo.ts';
 import { unknownOutcome } from './failures.ts';
+import { orLookedUp } from './look-up.ts';
 import { deletePayload } from './payloads.ts';
+import {
+  type BlockSettlement,
+  keyOfTokens,
+  roundsByBlock,
+  SETTLE_TRIES_MAX,
+  settledTooOften,
+} from './settle-groups.ts';
 import { isMove, settleByMoving } from './settle-moves.ts';
 import type { StoreContext } from './store-context.ts';
 import { tidy } from './tidy.ts';
-
-/** Settlements that concern one block, with their places in the request. */
-export interface BlockSettlement {
-  readonly place: number;
-  readonly token: LockToken;
-  readonly action: TokenSettlement['action'];
-}
-
-/** A block changes under a settlement only while others settle in it; they are soon done. */
-const TRIES_MAX = 10;
 
 /**
  * Settles messages. Tokens say where their messages are, so nothing is read first: all completes,
@@ -77,26 +74,6 @@ export async function settle(
   );
 }
 
-/**
- * Groups what concerns one block. A message that is named more than once, by an old token beside the
- * live one, say, has its further mentions in later rounds: one write can change a slot once.
- */
-function roundsByBlock(settlements: readonly TokenSettlement[]): BlockSettlement[][][] {
-  const rounds: Map<string, BlockSettlement[]>[] = [];
-  for (const [place, { token, action }] of settlements.entries()) {
-    const key = `${token.store}.${token.block}`;
-    const isFree = (round: Map<string, BlockSettlement[]>) =>
-      !round.get(key)?.some((other) => other.token.slot === token.slot);
-    let round = rounds.find(isFree);
-    if (round === undefined) {
-      round = new Map();
-      rounds.push(round);
-    }
-    round.set(key, [...(round.get(key) ?? []), { place, token, action }]);
-  }
-  return rounds.map((round) => [...round.values()]);
-}
-
 async function settleInPlace(
   context: StoreContext,
   log: Log,
@@ -106,34 +83,51 @@ async function settleInPlace(
   const now = context.clock.now();
   let pending = group;
   let isLast = completesAll(group, Math.min(...group.map(({ token }) => token.liveSlots)));
-  for (let tries = 0; tries < TRIES_MAX && pending.length > 0; tries++) {
+  for (let tries = 0; tries < SETTLE_TRIES_MAX && pending.length > 0; tries++) {
     const written = await write(context, log, pending, isLast, policy.rules, now);
     if (written.done) {
-      context.gauge.left(log);
-      try {
-        await afterwards(context, log, pending, isLast, written, policy);
-      } catch (error) {
-        // The settlement is done; what is left to tidy is found by the next receiver.
-        context.background(() => Promise.reject(error));
-      }
+      await settled(context, log, pending, isLast, written, policy);
       return pending;
     }
     const block = written.old && fromBlockItem(written.old);
-    // An earlier try may have done it without being heard, or somebody else before: not known.
-    if (written.isRepeated && pending.some((one) => mayBeCarriedOut(one, block)))
-      throw unknownOutcome();
+    const before = written.isRepeated ? wereSettledBefore(pending, block) : 'no';
+    if (before === 'unknown') throw unknownOutcome();
     if (block === undefined) return [];
+    if (before === 'yes') {
+      const item = written.old;
+      await settled(context, log, pending, false, { done: true, item }, policy);
+      return pending;
+    }
     pending = pending.filter(({ token }) =>
       holdsLock(block.slots.get(token.slot), token.tag, policy.rules, now),
     );
     isLast = completesAll(pending, block.slots.size);
   }
   if (pending.length === 0) return [];
-  throw new BrokerError('ServiceBusy', 'Others settle in the same block all the time; try again.');
+  throw settledTooOften();
 }
 
-function mayBeCarriedOut({ token, action }: BlockSettlement, block: Block | undefined): boolean {
-  return action.kind === 'complete' && !block?.slots.has(token.slot);
+/**
+ * Whether a try of which nothing was heard settled these messages, all in one write: 'no' where one of them
+ * is still under its lock. A message that was given back and is free tells that they all were. One that is
+ * gone does not tell by whom: another receiver may have had it after the lock ran out.
+ */
+function wereSettledBefore(
+  group: readonly BlockSettlement[],
+  block: Block | undefined,
+): 'yes' | 'no' | 'unknown' {
+  const isUnderLock = ({ token }: BlockSettlement) =>
+    isSameTag(block?.slots.get(token.slot)?.tag, token.tag);
+  if (group.some(isUnderLock)) return 'no';
+  const isGivenBack = ({ token, action }: BlockSettlement) =>
+    action.kind === 'abandon' &&
+    block?.slots.has(token.slot) === true &&
+    block.slots.get(token.slot)?.tag === undefined;
+  return group.every(isGivenBack) ? 'yes' : 'unknown';
+}
+
+function isSameTag(a: Uint8Array | undefined, b: Uint8Array): boolean {
+  return a?.every((byte, i) => byte === b[i]) === true;
 }
 
 function completesAll(group: readonly BlockSettlement[], liveSlots: number): boolean {
@@ -156,10 +150,11 @@ async function write(
       effect: effectOf(action, now),
     }),
   );
-  if (isLast) {
-    return await context.table.delete(key, { ...blockDelete(changes), ReturnValues: 'ALL_OLD' });
-  }
-  return await context.table.update(key, { ...blockUpdate(changes), ReturnValues: 'ALL_NEW' });
+  const { table } = context;
+  const writing = isLast
+    ? table.delete(key, { ...blockDelete(changes), ReturnValues: 'ALL_OLD' })
+    : table.update(key, { ...blockUpdate(changes), ReturnValues: 'ALL_NEW' });
+  return await orLookedUp(table, key, writing);
 }
 
 function effectOf(action: TokenSettlement['action'], now: number): SlotEffect {
@@ -170,10 +165,15 @@ function effectOf(action: TokenSettlement['action'], now: number): SlotEffect {
     : { kind: 'release', heldUntil: now + delayMs };
 }
 
-function keyOfTokens(log: Log, group: readonly BlockSettlement[]) {
-  const [first] = group;
-  if (first === undefined) throw new Error('Broken promise: a group of settlements is not empty');
-  return keyOf(log, { store: first.token.store, sequence: first.token.block });
+/** What follows once a settlement is done; what fails then is found by the next receiver. */
+async function settled(...settlement: Parameters<typeof afterwards>): Promise<void> {
+  const [context, log] = settlement;
+  context.gauge.left(log);
+  try {
+    await afterwards(...settlement);
+  } catch (error) {
+    context.background(() => Promise.reject(error));
+  }
 }
 
 async function afterwards(
@@ -219,52 +219,4 @@ async function tidyReleased(
   });
   if (exhausted.length + expired.length === 0) return;
   await tidy(context, log, policy, [{ block, survey: { free: [], expired, exhausted } }]);
-}
-
-/** Starts locks anew, from now. */
-export async function renew(
-  context: StoreContext,
-  log: Log,
-  tokens: readonly LockToken[],
-  lockMs: number,
-  rules: LockRules,
-): Promise<readonly (number | BrokerError)[]> {
-  const now = context.clock.now();
-  const until = now + lockMs;
-  const renewed = new Set<number>();
-  const asSettlements = tokens.map((token) => ({ token, action: { kind: 'complete' } as const }));
-  for (const groups of roundsByBlock(asSettlements)) {
-    await Promise.all(
-      groups.map((group) => renewGroup(context, log, group, { until, now, rules, renewed })),
-    );
-  }
-  return tokens.map((_, place) => (renewed.has(place) ? until : lockLost()));
-}
-
-async function renewGroup(
-  context: StoreContext,
-  log: Log,
-  group: readonly BlockSettlement[],
-  renewal: { until: number; now: number; rules: LockRules; renewed: Set<number> },
-): Promise<void> {
-  const { until, now, rules, renewed } = renewal;
-  let pending = group;
-  for (let tries = 0; tries < TRIES_MAX && pending.length > 0; tries++) {
-    const changes = pending.map(
-      ({ token }): SlotChange => ({
-        number: token.slot,
-        when: underLock(token.tag, rules, now),
-        effect: { kind: 'extend', until },
-      }),
-    );
-    const written = await context.table.update(keyOfTokens(log, pending), blockUpdate(changes));
-    if (written.done) {
-      for (const { place } of pending) renewed.add(place);
-      return;
-    }
-    const block = written.old && fromBlockItem(written.old);
-    pending = pending.filter(({ token }) =>
-      holdsLock(block?.slots.get(token.slot), token.tag, rules, now),
-    );
-  }
 }

@@ -21,7 +21,7 @@ export interface TriesClient {
   arrive(): Promise<void>;
 }
 
-/** Below the retries of the SDK, where the network is. To be destroyed by who asked for it. */
+/** Below the retries of the SDK, and below what the product puts there. To be destroyed by who asked for it. */
 export function startTries(): TriesClient {
   const client = engineClient();
   let meant: string | undefined;
@@ -39,7 +39,8 @@ export function startTries(): TriesClient {
         if (fate === 'conflict' || fate === 'throttled') throw refusal(commandName, fate);
         throw Object.assign(new Error('The answer was lost.'), { code: 'ECONNRESET' });
       },
-    { step: 'finalizeRequest', priority: 'low', name: 'tries' },
+    // Where the network is: inside of everything that looks at answers.
+    { step: 'deserialize', priority: 'low', name: 'tries' },
   );
   return {
     client,

@@ -14,8 +14,9 @@ import {
 import type { Slot } from '../../domain/slot.ts';
 import { readBlocks } from '../blocks.ts';
 import type { Written } from '../dynamo.ts';
-import { decided } from '../failures.ts';
+import { decided, isUnknownOutcome } from '../failures.ts';
 import { AFTER_ALL_STORES, FIRST_BLOCK, logName, sessionKey } from '../keys.ts';
+import { outcomeOf } from '../outcome-of.ts';
 import type { StoreContext } from '../store-context.ts';
 import { deleteLockListing, enlist, newLockListing, putLockListing } from './listings.ts';
 import {
@@ -47,7 +48,7 @@ export async function lockSession(
   const listing = newLockListing(context, session, lockedUntil);
   const { generation, sessionId = '' } = session;
   await putLockListing(context, session, listing);
-  const written = await table.update(sessionKey(session), {
+  const lock = {
     UpdateExpression:
       'SET k = :token, t = :tenure, u = :until, o = :epoch, e = :listing, g = :generation',
     ConditionExpression: 'attribute_not_exists(u) OR u <= :now OR o <> :epoch',
@@ -60,19 +61,32 @@ export async function lockSession(
       ':listing': { S: listing },
       ':generation': { N: String(generation) },
     },
-  });
-  if (written.done || isOurs(written, token)) return { sessionId, token, lockedUntil };
+  };
+  // Sent once: repeated after the holder has given the session back, it would lock it for nobody.
+  const locked = await outcomeOf(table.update(sessionKey(session), lock, { once: true }));
+  if ('error' in locked && !(await isLockedBy(context, session, token, locked.error))) {
+    throw locked.error;
+  }
+  if ('error' in locked || locked.value.done) return { sessionId, token, lockedUntil };
   context.background(() => deleteLockListing(context, session, { listing, generation }));
   return undefined;
 }
 
-/** Whether an earlier try of the same write, whose answer was lost, has locked the session. */
-function isOurs(written: Extract<Written, { done: false }>, token: Uint8Array): boolean {
-  const lock = written.old && parseSession(written.old).lock;
+/** Whether a write that failed has locked the session all the same: looks where nothing was heard of it. */
+async function isLockedBy(
+  { table }: StoreContext,
+  session: Log,
+  token: Uint8Array,
+  error: unknown,
+): Promise<boolean> {
+  if (!isUnknownOutcome(error)) return false;
+  const looked = await outcomeOf(readSession(table, session));
+  const lock = 'value' in looked ? looked.value.lock : undefined;
   return lock !== undefined && isSame(lock.token, token);
 }
 
-function isSame(a: Uint8Array, b: Uint8Array): boolean {
+/** Whether two tokens or tenures are the same. */
+export function isSame(a: Uint8Array, b: Uint8Array): boolean {
   return a.byteLength === b.byteLength && a.every((byte, i) => byte === b[i]);
 }
 
@@ -121,11 +135,14 @@ export async function renewSession(
   const { condition, values } = whileHeld(token, session, now);
   const written = await table.update(sessionKey(session), {
     UpdateExpression: 'SET u = :until',
-    ConditionExpression: condition,
+    // A copy of an earlier renewal that arrives late must not shorten the lock.
+    ConditionExpression: `${condition} AND u < :until`,
     ExpressionAttributeValues: { ...values, ':until': { N: String(until) } },
   });
-  if (!written.done) throw sessionLockLost();
-  return until;
+  if (written.done) return until;
+  const lock = written.old && liveLock(parseSession(written.old), session, now);
+  if (lock === undefined || !isSame(lock.token, token)) throw sessionLockLost();
+  return lock.lockedUntil;
 }
 
 /**

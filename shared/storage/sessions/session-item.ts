@@ -11,6 +11,7 @@ import { sessionKey } from '../keys.ts';
  *     e  its listing           g  generation in which that lies
  *     r  tenures that were given back, one after the other
  *     w  state set at          d  state             p  state's payload   z  its bytes
+ *     m  stamp of the last change of the state
  */
 export interface Session {
   readonly lock?: SessionLock;

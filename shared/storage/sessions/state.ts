@@ -1,11 +1,12 @@
 import type { Log } from '../../domain/log.ts';
 import { sessionLockLost } from '../../domain/session.ts';
 import { payloadName } from '../append.ts';
+import type { Written } from '../dynamo.ts';
 import { decided } from '../failures.ts';
 import { payloadKey, sessionKey } from '../keys.ts';
 import { putPayload } from '../payloads.ts';
 import type { StoreContext } from '../store-context.ts';
-import { readHeld } from './lock.ts';
+import { isSame, readHeld } from './lock.ts';
 import { parseSession, whileHeld } from './session-item.ts';
 
 /**
@@ -50,18 +51,13 @@ export async function setState(
   if (reference !== undefined && bytes !== undefined) {
     await putPayload(table, session, [{ reference, parts: [bytes] }], now);
   }
-  const { condition, values } = whileHeld(token, session, now);
-  const written = await table.update(sessionKey(session), {
-    ConditionExpression: condition,
-    ReturnValues: 'ALL_OLD',
-    ...change(bytes, reference, values),
-  });
   const discard = (unused: string | undefined) => {
     if (unused === undefined) return;
     context.background(async () => {
       await table.delete(payloadKey(session, unused, 0));
     });
   };
+  const written = await writeState(context, session, token, { bytes, reference });
   // Throws where an earlier try may have been carried out: then the session may name what was stored.
   if (!decided(written)) {
     discard(reference);
@@ -73,23 +69,57 @@ export async function setState(
   if (replaced !== reference) discard(replaced);
 }
 
+/**
+ * Each state has a stamp, the time or just above the one before, and is written only over a lower one: a copy
+ * of an earlier state that arrives late must not replace a later one.
+ */
+async function writeState(
+  { table, clock }: StoreContext,
+  session: Log,
+  token: Uint8Array,
+  state: { readonly bytes: Uint8Array | undefined; readonly reference: string | undefined },
+): Promise<Written> {
+  const now = clock.now();
+  const { condition, values } = whileHeld(token, session, now);
+  let stamp = now;
+  for (let tries = 1; ; tries++) {
+    const stamped = { ...values, ':stamp': { N: String(stamp) } };
+    const written = await table.update(sessionKey(session), {
+      ConditionExpression: `${condition} AND (attribute_not_exists(m) OR m < :stamp)`,
+      ReturnValues: 'ALL_OLD',
+      ...change(state.bytes, state.reference, stamped),
+    });
+    if (written.done || written.old === undefined) return written;
+    const { lock } = parseSession(written.old);
+    const isHeld = lock !== undefined && isSame(lock.token, token) && lock.lockedUntil > now;
+    const current = Number(written.old['m']?.N ?? 0);
+    if (!isHeld || current < stamp || tries === TRIES_MAX) return written;
+    // An earlier try set the state, or a later call of the holder has replaced it since.
+    if (written.isRepeated) return { done: true, item: undefined };
+    stamp = current + 1;
+  }
+}
+
 function change(
   bytes: Uint8Array | undefined,
   reference: string | undefined,
   values: ReturnType<typeof whileHeld>['values'],
 ) {
   if (bytes === undefined) {
-    return { UpdateExpression: 'REMOVE w, d, p, z', ExpressionAttributeValues: values };
+    return {
+      UpdateExpression: 'SET m = :stamp REMOVE w, d, p, z',
+      ExpressionAttributeValues: values,
+    };
   }
   const set = { ...values, ':bytes': { N: String(bytes.byteLength) } };
   if (reference !== undefined) {
     return {
-      UpdateExpression: 'SET w = :now, z = :bytes, p = :reference REMOVE d',
+      UpdateExpression: 'SET m = :stamp, w = :now, z = :bytes, p = :reference REMOVE d',
       ExpressionAttributeValues: { ...set, ':reference': { S: reference } },
     };
   }
   return {
-    UpdateExpression: 'SET w = :now, z = :bytes, d = :state REMOVE p',
+    UpdateExpression: 'SET m = :stamp, w = :now, z = :bytes, d = :state REMOVE p',
     ExpressionAttributeValues: { ...set, ':state': { B: bytes } },
   };
 }

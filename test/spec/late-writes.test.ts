@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { startBroker } from '../support/start-broker.ts';
+import { expectStatus, type Received, type TestBroker } from '../support/test-broker.ts';
+import { acceptRaw, acceptSession } from '../support/test-session.ts';
+import { startTries, type TriesClient } from '../support/tries-client.ts';
+
+/**
+ * Writes of which nothing is heard: the SDK repeats them, and a copy may arrive late. Whatever was answered
+ * since must hold.
+ */
+
+async function start(
+  t: TestContext,
+): Promise<{ readonly broker: TestBroker; readonly tries: TriesClient }> {
+  const tries = startTries();
+  t.after(() => tries.client.destroy());
+  const broker = await startBroker(t, { client: tries.client });
+  expectStatus(await broker.createQueue('q', { LockDuration: 'PT30S' }), 201);
+  expectStatus(
+    await broker.createQueue('s', { RequiresSession: 'true', LockDuration: 'PT30S' }),
+    201,
+  );
+  return { broker, tries };
+}
+
+async function lockOne(broker: TestBroker): Promise<Received> {
+  expectStatus(await broker.send('q', 'm'), 201);
+  const message = await broker.peekLock('q');
+  assert.ok(message);
+  return message;
+}
+
+test('a renewal that arrives late does not shorten a lock that was renewed since', async (t) => {
+  const { broker, tries } = await start(t);
+  const message = await lockOne(broker);
+  broker.clock.advance({ seconds: 1 });
+  tries.next('UpdateItemCommand', ['late']);
+  expectStatus(await broker.renew(message), 200);
+  broker.clock.advance({ seconds: 20 });
+  expectStatus(await broker.renew(message), 200);
+  await tries.arrive();
+  broker.clock.advance({ seconds: 29 });
+  assert.equal(await broker.peekLock('q'), undefined);
+  assert.equal(await broker.complete(message), 200);
+});
+
+test('a renewal whose first try was carried out unheard is answered with the end of the lock', async (t) => {
+  const { broker, tries } = await start(t);
+  const message = await lockOne(broker);
+  broker.clock.advance({ seconds: 1 });
+  tries.next('UpdateItemCommand', ['unheard']);
+  const answer = await broker.renew(message);
+  expectStatus(answer, 200);
+  const { LockedUntilUtc } = JSON.parse(answer.headers.get('brokerproperties') ?? answer.text);
+  assert.equal(Date.parse(LockedUntilUtc), broker.clock.now() + 30_000);
+});
+
+test('a renewal that others stand in the way of says that the service is busy', async (t) => {
+  const { broker, tries } = await start(t);
+  const message = await lockOne(broker);
+  tries.next('UpdateItemCommand', Array(8).fill('conflict'));
+  expectStatus(await broker.renew(message), 503);
+  assert.equal(await broker.complete(message), 200);
+});
+
+test('a renewal of a session that arrives late does not shorten its lock', async (t) => {
+  const { broker, tries } = await start(t);
+  const session = await acceptSession(broker, 's', 'a');
+  broker.clock.advance({ seconds: 1 });
+  tries.next('UpdateItemCommand', ['late']);
+  await session.renew();
+  broker.clock.advance({ seconds: 20 });
+  await session.renew();
+  await tries.arrive();
+  broker.clock.advance({ seconds: 29 });
+  expectStatus(await acceptRaw(broker, 's', 'a'), 409);
+});
+
+test('a session that was given back is not locked by an accept that arrives late', async (t) => {
+  const { broker, tries } = await start(t);
+  tries.next('UpdateItemCommand', ['late']);
+  // Nothing is repeated, so nothing but the first copy can still arrive.
+  expectStatus(await acceptRaw(broker, 's', 'a'), 504);
+  const session = await acceptSession(broker, 's', 'a');
+  await tries.arrive();
+  await session.release();
+  expectStatus(await acceptRaw(broker, 's', 'a'), 201);
+});
+
+test('a session that was accepted unheard is accepted', async (t) => {
+  const { broker, tries } = await start(t);
+  tries.next('UpdateItemCommand', ['unheard']);
+  const session = await acceptSession(broker, 's', 'a');
+  await session.setState('held');
+  assert.equal(await session.state(), 'held');
+});
+
+test('a state that arrives late does not replace a later one', async (t) => {
+  const { broker, tries } = await start(t);
+  const session = await acceptSession(broker, 's', 'a');
+  tries.next('UpdateItemCommand', ['late']);
+  await session.setState('first');
+  await session.setState('second');
+  await tries.arrive();
+  assert.equal(await session.state(), 'second');
+  tries.next('UpdateItemCommand', ['late']);
+  await session.setState('third');
+  await session.clearState();
+  await tries.arrive();
+  assert.equal(await session.state(), undefined);
+});
+
+for (const delaySeconds of [undefined, 10]) {
+  const how = delaySeconds === undefined ? 'given back' : 'given back with a delay';
+  test(`a message that was ${how} unheard is told as given back`, async (t) => {
+    const { broker, tries } = await start(t);
+    const message = await lockOne(broker);
+    tries.next('UpdateItemCommand', ['unheard']);
+    const [outcome] = await broker.settle('q', [
+      {
+        lockToken: message.broker.LockToken,
+        outcome: 'abandon',
+        ...(delaySeconds === undefined ? {} : { delaySeconds }),
+      },
+    ]);
+    assert.equal(outcome?.settled, true, outcome?.error?.message);
+    broker.clock.advance({ seconds: 10 });
+    assert.equal((await broker.peekLock('q'))?.broker.DeliveryCount, 2);
+  });
+}
+
+test('a message that was given back unheard, and is in other hands, is not told as lost', async (t) => {
+  const { broker, tries } = await start(t);
+  const there = await startBroker(t, { beside: broker });
+  const message = await lockOne(broker);
+  tries.next('UpdateItemCommand', [
+    'unheard',
+    async () => {
+      assert.ok(await there.peekLock('q'));
+    },
+  ]);
+  assert.equal(await broker.abandon(message), 504);
+});
+
+test('a message that was removed unheard by receive-and-delete is not told as an empty queue', async (t) => {
+  const { broker, tries } = await start(t);
+  expectStatus(await broker.send('q', 'm'), 201);
+  tries.next('DeleteItemCommand', ['unheard']);
+  expectStatus(await broker.request('DELETE', 'q/messages/head?timeout=0'), 504);
+});
