@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { DocumentTable, DocumentWrite } from './documents.ts';
+import { isUnknownOutcome } from './failures.ts';
+import { outcomeOf } from './outcome-of.ts';
 
 export interface EntityChangesSettings {
   readonly table: DocumentTable;
@@ -33,11 +35,18 @@ export class EntityChanges {
   }
 
   /**
-   * Whether writes were carried out. Where they were refused after a try of which nothing was heard, that
-   * try may have made the change: `isThere` looks.
+   * Whether writes were carried out. Where nothing was heard of a try, it may have made the change: `isThere`
+   * looks. Throws ServiceTimeout where that does not tell.
    */
   async made(writes: readonly DocumentWrite[], isThere: () => Promise<boolean>): Promise<boolean> {
-    const { refused, isRepeated } = await this.#settings.table.transact(writes);
+    const written = await outcomeOf(this.#settings.table.transact(writes));
+    if ('error' in written) {
+      if (!isUnknownOutcome(written.error)) throw written.error;
+      const looked = await outcomeOf(isThere());
+      if ('error' in looked || !looked.value) throw written.error;
+      return true;
+    }
+    const { refused, isRepeated } = written.value;
     return refused.length === 0 || (isRepeated && (await isThere()));
   }
 }

@@ -61,20 +61,26 @@ export async function publish(
   if (place !== undefined) letGo(context, place);
 }
 
+/** What comes into many logs as a part of something larger. */
+export interface DeliveryPlan extends Plan {
+  /** The logs, each as often as it gets a block; those that are sessions are still to be listed. */
+  readonly logs: readonly Log[];
+}
+
 /** How messages come into many logs as a part of something larger; their payloads are stored. */
 export async function planDeliveries(
   context: StoreContext,
   deliveries: readonly Delivery[],
   enqueuedAt: number,
-): Promise<Plan> {
+): Promise<DeliveryPlan> {
   const { table } = context;
   const placed = await layOut(context, deliveries, enqueuedAt);
-  const logs = placed.map(({ to }) => to);
   return {
-    items: putsOf(table, [
-      ...placed.map(({ to, block }) => toBlockItem(to, block)),
-      ...listingItems(context, logs, context.clock.now()),
-    ]),
+    logs: placed.map(({ to }) => to),
+    items: putsOf(
+      table,
+      placed.map(({ to, block }) => toBlockItem(to, block)),
+    ),
     announce: () => announce(context, placed),
     done: () => {},
     refused: () => {

@@ -146,7 +146,8 @@ async function planSends(
     ),
     planDeliveries(context, deliveries, now),
   ]);
-  const sessions = appends.flatMap((append) => append.sessions);
+  // By whatever way messages come into a session, its listing is one item.
+  const sessions = [...appends.flatMap((append) => append.sessions), ...delivery.logs];
   const listings: Plan = {
     items: putsOf(context.table, listingItems(context, sessions, now)),
     announce: () => announceWaiting(context, sessions),

@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { startBroker } from '../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../support/test-broker.ts';
 import { acceptNext, acceptSession } from '../support/test-session.ts';
+import { createSubscription, createTopic, subscription } from '../support/topic-entities.ts';
 import { bodies } from './queue.ts';
 import { commit, requireRefused, sending, settling, transact } from './transaction.ts';
 
@@ -165,4 +166,22 @@ test('transactions at once that send the same message store it once', async (t) 
   const too = bodies(await broker.peek('too'));
   assert.equal(too.filter((body) => body === 'z').length, 1);
   assert.equal(too.length, 9);
+});
+
+test('a transaction reaches one session by a send, by a forward and through a topic at once', async (t) => {
+  const broker = await start(t);
+  expectStatus(await broker.createQueue('via', { ForwardTo: 'out' }), 201);
+  await createTopic(broker);
+  for (const name of ['one', 'two']) {
+    await createSubscription(broker, subscription(name), { ForwardTo: 'out' });
+  }
+  await commit(broker, [
+    sending('out', inSession('sent', 'a')),
+    sending('via', inSession('forwarded', 'a')),
+    sending('t', inSession('published', 'a')),
+  ]);
+  const session = await acceptNext(broker, 'out');
+  assert.equal(session?.id, 'a');
+  const received = bodies(await session.peekLockMany(10));
+  assert.deepEqual([...received].sort(), ['forwarded', 'published', 'published', 'sent']);
 });
