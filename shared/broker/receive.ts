@@ -1,3 +1,4 @@
+import { BrokerError } from '../domain/broker-error.ts';
 import { partitionNumbers } from '../domain/entity.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
 import { logOf } from '../domain/log.ts';
@@ -13,6 +14,8 @@ import { Vigil } from './vigil.ts';
 
 /** While a receive waits on a dead-letter queue, the main queue is looked at this often. */
 const LOOK_EVERY_MS = 5000;
+/** So long a receive that waits lets pass before it looks again where the service was busy; twice as long each time. */
+const BUSY_PAUSE_MS = { first: 100, most: 2000 };
 
 /** Hands out messages, waiting for a first one if asked to; see `Broker.receive`. */
 export async function receive(
@@ -38,6 +41,7 @@ async function lookAndWait(
 ): Promise<readonly ReceivedMessage[]> {
   const gathering = new Gathering(parts, path, options);
   let lookAgainAt = 0;
+  let busyMs = BUSY_PAUSE_MS.first;
   for (let looks = 0; !vigil.isGivenUp; looks++) {
     // Asked again after each wait: the entity may have been changed, disabled or deleted meanwhile.
     const entity = await findReceivable(parts, path);
@@ -48,7 +52,14 @@ async function lookAndWait(
     const isLast = !vigil.listen(logs);
     // Everywhere at first and before going away with nothing; in between some take turns.
     const breadth = looks === 0 || isLast ? 'all' : 'some';
-    let messages = await gathering.look(entity, breadth);
+    const looked = await orBusy(gathering.look(entity, breadth), isLast);
+    if (looked === 'busy') {
+      await vigil.pause(parts.clock.now() + busyMs);
+      busyMs = Math.min(BUSY_PAUSE_MS.most, 2 * busyMs);
+      continue;
+    }
+    busyMs = BUSY_PAUSE_MS.first;
+    let messages = looked;
     const isTimeToLook = parts.monotonicNow() >= lookAgainAt;
     if (messages.length === 0 && isTimeToLook) lookAgainAt = parts.monotonicNow() + LOOK_EVERY_MS;
     if (messages.length === 0 && isTimeToLook && (await settleLapsed(parts, entity, path))) {
@@ -62,6 +73,17 @@ async function lookAndWait(
     await vigil.pause(changesAt(parts, entity, path));
   }
   return [];
+}
+
+/** What a look found. A receive that has time left is not refused because others were faster, or for a throttle. */
+async function orBusy<Found>(look: Promise<Found>, isLast: boolean): Promise<Found | 'busy'> {
+  try {
+    return await look;
+  } catch (error) {
+    const isBusy = error instanceof BrokerError && error.code === 'ServiceBusy';
+    if (!isBusy || isLast) throw error;
+    return 'busy';
+  }
 }
 
 /** When a look may find something though nobody did anything. */

@@ -8,8 +8,9 @@ import { fromBlockItem } from './block-item.ts';
 import { asSeen, blockDelete, blockUpdate } from './block-writes.ts';
 import { keyOf } from './blocks.ts';
 import { newTag } from './claim-blocks.ts';
-import { keyItem } from './dynamo.ts';
-import { decided } from './failures.ts';
+import { keyItem, type Transacted } from './dynamo.ts';
+import { decided, isUnknownOutcome } from './failures.ts';
+import { outcomeOf } from './outcome-of.ts';
 import { deletePayload, loadMessages } from './payloads.ts';
 import { messageSeen, tokenOf } from './seen.ts';
 import type { StoreContext } from './store-context.ts';
@@ -39,7 +40,7 @@ export async function receiveDeferred(
   // Whoever has the session by now has these messages too.
   if (holder !== undefined && holder.lockedUntil <= context.clock.now()) throw sessionLockLost();
   const lockedUntil = holder?.lockedUntil ?? now + request.lockMs;
-  const outcome = await table.transact(
+  const claiming = table.transact(
     blocks.map((block) => {
       const seen = asSeen(block, 0);
       const target = { TableName: table.name, Key: keyItem(keyOf(log, block)) };
@@ -50,7 +51,8 @@ export async function receiveDeferred(
       };
     }),
   );
-  if (!decided(outcome)) throw notLocked();
+  const isClaimed = await orLocked(context, log, blocks, isLocking ? tag : undefined, claiming);
+  if (!isClaimed) throw notLocked();
   return blocks.map((block) => {
     if (!isLocking) context.background(() => deletePayload(table, log, block.payload));
     const slot = slotOf(block, 0);
@@ -62,6 +64,25 @@ export async function receiveDeferred(
       ...(isLocking ? { lockToken: tokenOf(log, block, 0, tag), lockedUntil } : {}),
     };
   });
+}
+
+/** Whether messages were claimed. Where nothing was heard, their locks tell: they are all ours, or none is. */
+async function orLocked(
+  { table }: StoreContext,
+  log: Log,
+  blocks: readonly Block[],
+  tag: Uint8Array | undefined,
+  claiming: Promise<Transacted>,
+): Promise<boolean> {
+  const claimed = await outcomeOf(claiming.then(decided));
+  if ('value' in claimed) return claimed.value;
+  if (tag === undefined || !isUnknownOutcome(claimed.error)) throw claimed.error;
+  const keys = blocks.slice(0, 1).map((block) => keyOf(log, block));
+  const looked = await outcomeOf(table.getMany(keys, { consistent: true }));
+  const [item] = 'value' in looked ? looked.value : [];
+  const locked = item && fromBlockItem(item).slots.get(0)?.tag;
+  if (locked?.every((byte, i) => byte === tag[i])) return true;
+  throw claimed.error;
 }
 
 async function readDeferred(

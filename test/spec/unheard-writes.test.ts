@@ -125,3 +125,22 @@ test('a message that was dead-lettered unheard, and is found to be there, is set
   assert.equal(await deadLetter(broker, message), 'settled');
   assert.deepEqual(bodies(await broker.peekLockMany(DEAD, 10)), ['1']);
 });
+
+test('deferred messages that were locked unheard are handed out', async (t) => {
+  const { broker, pauses } = await start(t);
+  const messages = await lockEach(broker, ['1', '2']);
+  const settlements = messages.map(({ broker: { LockToken: lockToken } }) => ({
+    lockToken,
+    outcome: 'defer' as const,
+  }));
+  await broker.settle(QUEUE, settlements);
+  const numbers = messages.map(({ broker: { SequenceNumber } }) => SequenceNumber);
+  pauses.loseNextAnswer(isTransaction);
+  const received = await broker.receiveDeferred(QUEUE, numbers);
+  assert.deepEqual(bodies(received), ['1', '2']);
+  const completions = received.map(({ broker: { LockToken: lockToken } }) => ({
+    lockToken,
+    outcome: 'complete' as const,
+  }));
+  assert.ok((await broker.settle(QUEUE, completions)).every(({ settled }) => settled));
+});

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { startBroker } from '../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../support/test-broker.ts';
+import { startTries, type Try } from '../support/tries-client.ts';
 
 /** Far longer than any of these tests takes: who gets an answer was woken. */
 const LONG = 60;
@@ -120,4 +121,19 @@ test('a wait on one queue is not ended by what comes into another', async (t) =>
   expectStatus(await broker.send('q', 'y'), 201);
   await waiting;
   assert.deepEqual(order, ['other: x', 'q: y']);
+});
+
+test('a waiting receive outlasts a database that is busy; one that does not wait says so', async (t) => {
+  const tries = startTries();
+  t.after(() => tries.client.destroy());
+  const broker = await startBroker(t, { client: tries.client });
+  expectStatus(await broker.createQueue('q'), 201);
+  expectStatus(await broker.send('q', 'm'), 201);
+  const throttled = Array<Try>(4).fill('throttled');
+  tries.next('QueryCommand', throttled);
+  const answer = await broker.request('POST', 'q/messages/head?timeout=0');
+  expectStatus(answer, 503);
+  assert.equal(answer.headers.get('retry-after'), '1');
+  tries.next('QueryCommand', throttled);
+  assert.equal((await broker.peekLock('q', LONG))?.body, 'm');
 });

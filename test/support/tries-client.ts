@@ -1,5 +1,6 @@
 import {
   type DynamoDBClient,
+  ProvisionedThroughputExceededException,
   TransactionCanceledException,
   TransactionConflictException,
   TransactWriteItemsCommand,
@@ -58,7 +59,11 @@ export function startTries(): TriesClient {
 
 function refusal(command: string | undefined, fate: 'conflict' | 'throttled'): Error {
   const options = { message: 'Refused for the moment.', $metadata: { httpStatusCode: 400 } };
-  if (command !== TransactWriteItemsCommand.name) return new TransactionConflictException(options);
+  if (command !== TransactWriteItemsCommand.name) {
+    return fate === 'conflict'
+      ? new TransactionConflictException(options)
+      : new ProvisionedThroughputExceededException(options);
+  }
   const Code = fate === 'conflict' ? 'TransactionConflict' : 'ThrottlingError';
   return new TransactionCanceledException({ ...options, CancellationReasons: [{ Code }] });
 }
