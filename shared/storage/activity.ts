@@ -35,8 +35,9 @@ export class DynamoActivity implements Activity {
     const { clock, touch, background } = this.#settings;
     const now = clock.now();
     const touchedAt = this.#uses.get(entity.id)?.touchedAt ?? entity.accessedAt ?? 0;
-    const isDue =
-      entity.description.autoDeleteOnIdleMs !== undefined && now - touchedAt >= TOUCH_EVERY_MS;
+    // A clock that was set back tells nothing of how long ago that was.
+    const isLongAgo = now < touchedAt || now - touchedAt >= TOUCH_EVERY_MS;
+    const isDue = entity.description.autoDeleteOnIdleMs !== undefined && isLongAgo;
     if (this.#uses.size >= ENTITIES_MAX) this.#uses.clear();
     this.#uses.set(entity.id, { usedAt: now, touchedAt: isDue ? now : touchedAt });
     if (isDue) background(() => ignoreGone(touch(entity, now)));

@@ -5,7 +5,7 @@ import { type Outgoing, type PauseClient, startPauses } from '../support/pause-c
 import { startBroker } from '../support/start-broker.ts';
 import { expectStatus, type Received, type TestBroker } from '../support/test-broker.ts';
 import { acceptNext, acceptSession, type TestSession } from '../support/test-session.ts';
-import { startTries } from '../support/tries-client.ts';
+import { startTries, type Try } from '../support/tries-client.ts';
 
 /**
  * Claims in a session of which nothing is heard. The order of a session is strict: nothing is handed out
@@ -104,4 +104,24 @@ test('a claim of a session that arrives late takes nothing from what was handed 
   );
   assert.ok(outcomes.every(({ settled }) => settled));
   assert.deepEqual(await session.peek(), []);
+});
+
+test('a session that one call fails to accept is accepted by the call that passed it by', async (t) => {
+  const tries = startTries();
+  t.after(() => tries.client.destroy());
+  const broker = await startBroker(t, { client: tries.client });
+  expectStatus(await broker.createQueue('s', { RequiresSession: 'true' }), 201);
+  expectStatus(await broker.send('s', 'm', { SessionId: 'a' }), 201);
+  const accept = () => broker.request('POST', 's/sessions/$accept?timeout=0');
+  let other: ReturnType<typeof accept> | undefined;
+  tries.next('UpdateItemCommand', [
+    'conflict',
+    async () => {
+      other = accept();
+    },
+    ...Array<Try>(7).fill('conflict'),
+  ]);
+  expectStatus(await accept(), 503);
+  assert.ok(other);
+  expectStatus(await other, 201);
 });

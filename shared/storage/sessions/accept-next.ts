@@ -1,10 +1,12 @@
 import type { AcceptedSession, AcceptNextRequest } from '../../broker/session-ports.ts';
 import { surveyBlock } from '../../domain/block.ts';
+import { BrokerError } from '../../domain/broker-error.ts';
 import type { RandomSource } from '../../domain/clock.ts';
 import { inSession, type Log } from '../../domain/log.ts';
 import type { LogPolicy } from '../../domain/log-policy.ts';
 import { readBlocks } from '../blocks.ts';
 import { FIRST_BLOCK, FIRST_LISTING, logName, sessionKey } from '../keys.ts';
+import { outcomeOf } from '../outcome-of.ts';
 import type { StoreContext } from '../store-context.ts';
 import { tidy } from '../tidy.ts';
 import {
@@ -41,7 +43,11 @@ export async function acceptNext(
 ): Promise<AcceptedSession | undefined> {
   const now = context.clock.now();
   const walk = { context, partition, request, accepting };
-  const found = await walkListings(walk, now);
+  let found = await walkListings(walk, now);
+  for (let walks = 1; found === undefined && !(await areOthersHeld(walk)); walks++) {
+    if (walks === WALKS_MAX) throw othersFailed();
+    found = await walkListings(walk, now);
+  }
   const { brokenUntil = now } = request;
   if (found !== undefined || brokenUntil <= now || lookedThrough.has(partition)) return found;
   // Locks that a change of the entity ended are listed for the ends they would have had. Once none of
@@ -51,10 +57,34 @@ export async function acceptNext(
   return broken;
 }
 
+/** How often the listings are walked while other calls fail to accept what this one passed by. */
+const WALKS_MAX = 3;
+
+/**
+ * Whether the sessions that this call passed by, because other calls of this process were accepting them, are
+ * held now. Where one of those failed, its session may be free.
+ */
+async function areOthersHeld({ partition, accepting }: Walk): Promise<boolean> {
+  const prefix = `${logName(partition)}/`;
+  const others = [...accepting].flatMap(([name, isHeld]) =>
+    name.startsWith(prefix) ? [isHeld] : [],
+  );
+  return (await Promise.all(others)).every(Boolean);
+}
+
+function othersFailed(): BrokerError {
+  return new BrokerError('ServiceBusy', 'Sessions could not be accepted just now. Try again.', {
+    subCode: '50009',
+  });
+}
+
 /** What a process remembers of accepting sessions. */
 export interface AcceptMemory {
-  /** Sessions that this process is accepting; others pass them by rather than lose a race. */
-  readonly accepting: Set<string>;
+  /**
+   * Sessions that this process is accepting, and whether that succeeds; other calls pass them by rather
+   * than lose a race.
+   */
+  readonly accepting: Map<string, Promise<boolean>>;
   readonly lookedThrough: LookedThrough;
 }
 
@@ -79,7 +109,7 @@ interface Walk {
   readonly context: StoreContext;
   readonly partition: Log;
   readonly request: AcceptNextRequest;
-  readonly accepting: Set<string>;
+  readonly accepting: Map<string, Promise<boolean>>;
 }
 
 async function walkListings(walk: Walk, dueBy: number): Promise<AcceptedSession | undefined> {
@@ -108,7 +138,7 @@ export async function tidyListings(
   partition: Log,
   policy: LogPolicy,
 ): Promise<void> {
-  const walk = { context, partition, request: { policy, lockMs: 0 }, accepting: new Set<string>() };
+  const walk = { context, partition, request: { policy, lockMs: 0 }, accepting: new Map() };
   const dueBy = context.clock.now();
   let from: string | undefined = FIRST_LISTING;
   while (from !== undefined) {
@@ -148,9 +178,12 @@ async function take(
   const session = inSession(partition, listing.sessionId);
   const name = logName(session);
   if (accepting.has(name)) return undefined;
-  accepting.add(name);
+  const locking = lockSession(context, session, request.lockMs);
+  // Held by somebody then, whoever was faster; only a failure leaves it free.
+  const isHeld = outcomeOf(locking).then((outcome) => 'value' in outcome);
+  accepting.set(name, isHeld);
   try {
-    const accepted = await lockSession(context, session, request.lockMs);
+    const accepted = await locking;
     // Whoever was faster deals with the listing.
     if (accepted !== undefined) await strikeOff(context, listing);
     return accepted;

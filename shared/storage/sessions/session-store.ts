@@ -23,7 +23,7 @@ const LAPSED_MAX = 50;
 /** Sessions in DynamoDB. */
 export class DynamoSessionStore implements SessionStore {
   readonly #context: StoreContext;
-  readonly #accepting = new Set<string>();
+  readonly #accepting = new Map<string, Promise<boolean>>();
   readonly #lookedThrough = new LookedThrough();
 
   constructor(context: StoreContext) {
