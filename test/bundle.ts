@@ -6,7 +6,7 @@ import { build, type Plugin } from 'esbuild';
 /** Below `node_modules`, so that packages are found from there, and git is not concerned. */
 const OUTPUT = join('node_modules', '.cache', 'dynabus-tests');
 /** What takes long, or starts processes, has a process of its own. */
-const ALONE = ['model', 'local', 'compat'].map((folder) => join('test', folder));
+const ALONE = ['model', 'processes', 'local', 'compat'].map((folder) => join('test', folder));
 /** Few processes start sooner and run warmer; several share the cores. */
 const FILES_PER_PROCESS = 8;
 
