@@ -79,6 +79,11 @@ export class BenchClient {
     return String(bytes);
   }
 
+  /** Any call whose status the caller judges. */
+  async ask(method: string, path: string): Promise<Pick<Answer, 'status' | 'location'>> {
+    return await this.#exchange({ method, path });
+  }
+
   /** Creates a topic that does not fill up during any measurement. */
   async createTopic(name: string): Promise<void> {
     const room = '<MaxSizeInMegabytes>5120</MaxSizeInMegabytes>';

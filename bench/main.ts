@@ -5,6 +5,13 @@ import { StartupError } from '../local/startup-error.ts';
 import { AMQP_TITLE, printAmqp } from './amqp-report.ts';
 import { measureAmqp } from './amqp-section.ts';
 import { type BodySet, corpusBodies, standardBodies, topicBodies } from './bodies.ts';
+import {
+  COMPETING_MESSAGES,
+  COMPETING_PROCESSES,
+  type CompetingOptions,
+  measureCompeting,
+} from './competing.ts';
+import { COMPETING_TITLE, printCompeting } from './competing-report.ts';
 import { type CountingNamespace, startCounting } from './counted-units.ts';
 import { countFeatures, type FeatureRow, printFeatures } from './feature-units.ts';
 import { measureFilters } from './filter-speed.ts';
@@ -37,6 +44,9 @@ of filters a second, and writes them to bench/RESULTS.md.
                   RESULTS.md is left as it is
   --amqp          what the official client costs and how fast it is, and nothing else; the
                   other sections of RESULTS.md are left as they are
+  --competing     how processes that compete for one queue empty it, and nothing else; the
+                  other sections of RESULTS.md are left as they are
+  --messages N    so many messages in that queue (1000)
   --partitions    what partitions add, and nothing else; RESULTS.md is left as it is
   --corpus FILE   measures real bodies as well, one JSON document a line
   --engine NAME   dynamodb-local or dynoxide; without it the first that can run here
@@ -46,6 +56,7 @@ of filters a second, and writes them to bench/RESULTS.md.
 const BATCHES = [1, 10, 100] as const;
 const QUICK_SETS = 2;
 const QUICK_TOPICS = 3;
+const QUICK_COMPETING = { messages: 200, processes: [1, 2] } as const;
 /** Server and engine compile as they go; after this long they are about as fast as they get. */
 const TIMES_MS = {
   full: { warmUp: 8000, measured: 2500, topics: 1500, filters: 1000 },
@@ -76,6 +87,8 @@ function parseOptions() {
     options: {
       quick: { type: 'boolean', default: false },
       amqp: { type: 'boolean', default: false },
+      competing: { type: 'boolean', default: false },
+      messages: { type: 'string' },
       partitions: { type: 'boolean', default: false },
       corpus: { type: 'string' },
       engine: { type: 'string' },
@@ -93,6 +106,12 @@ async function run(options: ReturnType<typeof parseOptions>): Promise<void> {
   const { quick, engine, corpus } = options;
   if (options.partitions) {
     await printPartitions(engine);
+    return;
+  }
+  if (options.competing) {
+    const section = printCompeting(await measureCompeting(competingOptions(options)));
+    console.log(section);
+    if (!quick) replaceSection(COMPETING_TITLE, section);
     return;
   }
   const times = quick ? TIMES_MS.quick : TIMES_MS.full;
@@ -116,6 +135,8 @@ async function run(options: ReturnType<typeof parseOptions>): Promise<void> {
   const measured = await measureAll(counted, times, server);
   const amqp = await measureAmqp(times, server);
   console.log(printAmqp(amqp));
+  const competing = await measureCompeting(competingOptions(options));
+  console.log(printCompeting(competing));
   const report = printReport({
     engine: engineName,
     load,
@@ -125,8 +146,22 @@ async function run(options: ReturnType<typeof parseOptions>): Promise<void> {
     features: counted.features,
     filters,
     amqp,
+    competing,
   });
   if (!quick) keepResults(report);
+}
+
+function competingOptions({
+  engine,
+  quick,
+  messages,
+}: ReturnType<typeof parseOptions>): CompetingOptions {
+  const usual = { messages: COMPETING_MESSAGES, processes: COMPETING_PROCESSES };
+  const choice = { engine, ...(quick ? QUICK_COMPETING : usual) };
+  if (messages === undefined) return choice;
+  const count = Number(messages);
+  if (Number.isInteger(count) && count > 0) return { ...choice, messages: count };
+  throw new StartupError('--messages takes a whole number above 0.');
 }
 
 async function printPartitions(kind: string | undefined): Promise<void> {

@@ -1,6 +1,8 @@
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { printAmqp } from './amqp-report.ts';
 import type { AmqpSection } from './amqp-section.ts';
+import type { CompetingRow } from './competing.ts';
+import { printCompeting } from './competing-report.ts';
 import { type Costs, OPERATIONS, type OperationCost } from './counted-units.ts';
 import { type FeatureRow, printFeatures } from './feature-units.ts';
 import type { FilterRate } from './filter-speed.ts';
@@ -36,6 +38,7 @@ export interface Report {
   readonly features: readonly FeatureRow[];
   readonly filters: readonly FilterRate[];
   readonly amqp: AmqpSection;
+  readonly competing: readonly CompetingRow[];
 }
 
 const COST_TITLES = [
@@ -50,7 +53,7 @@ const EXAMPLE = { ms: 10, megabytes: 512 };
 
 /** The whole report as Markdown. */
 export function printReport(report: Report): string {
-  const { engine, load, options, rows, topics, scale, features, filters, amqp } = report;
+  const { engine, load, options, rows, topics, scale, features, filters, amqp, competing } = report;
   return `# Results of the benchmark
 
 Written by \`${['npm run bench', ...(options.length > 0 ? ['--', ...options] : [])].join(' ')}\`; do not edit.
@@ -85,6 +88,7 @@ ${printTopics(topics)}
 ${printScale(scale)}
 ${printFeatures(features)}
 ${printAmqp(amqp)}
+${printCompeting(competing)}
 ${printFilters(filters)}`;
 }
 

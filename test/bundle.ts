@@ -7,6 +7,8 @@ import { build, type Plugin } from 'esbuild';
 const OUTPUT = join('node_modules', '.cache', 'dynabus-tests');
 /** What takes long, or starts processes, has a process of its own. */
 const ALONE = ['model', 'local', 'compat'].map((folder) => join('test', folder));
+/** Changes how every broker of its process is started. */
+const IN_TURNS = '-in-turns.test.ts';
 /** Few processes start sooner and run warmer; several share the cores. */
 const FILES_PER_PROCESS = 8;
 
@@ -47,8 +49,11 @@ interface Group {
 
 /** Those alone first: to begin the longest last would leave the other cores idle. */
 function groupsOf(files: readonly string[]): readonly Group[] {
-  const alone = ALONE.flatMap((folder) => files.filter((file) => dirname(file) === folder));
-  const others = files.filter((file) => !ALONE.includes(dirname(file)));
+  const alone = [
+    ...ALONE.flatMap((folder) => files.filter((file) => dirname(file) === folder)),
+    ...files.filter((file) => file.endsWith(IN_TURNS)),
+  ];
+  const others = files.filter((file) => !alone.includes(file));
   const together = [...new Set(others.map(dirname))].flatMap((folder) => {
     const inFolder = others.filter((file) => dirname(file) === folder);
     const count = Math.ceil(inFolder.length / FILES_PER_PROCESS);

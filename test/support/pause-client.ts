@@ -23,6 +23,8 @@ export interface Pause {
  */
 export interface PauseClient {
   readonly client: DynamoDBClient;
+  /** Every request so far, in order. */
+  readonly requests: readonly Outgoing[];
   /** Holds up the next request of this kind. */
   pauseNext(isMeant: IsMeant): Pause;
   /** Has the next request of this kind carried out, and holds up its answer. */
@@ -43,9 +45,11 @@ interface Mishap {
 export function startPauses(): PauseClient {
   const client = engineClient();
   const waiting: Mishap[] = [];
+  const requests: Outgoing[] = [];
   client.middlewareStack.add(
     (handle, context) => async (args) => {
       const request = { command: context.commandName ?? '', collection: collectionOf(args.input) };
+      requests.push(request);
       const place = waiting.findIndex(({ isMeant }) => isMeant(request));
       const [mishap] = place < 0 ? [] : waiting.splice(place, 1);
       if (mishap === undefined) return await handle(args);
@@ -77,6 +81,7 @@ export function startPauses(): PauseClient {
   };
   return {
     client,
+    requests,
     pauseNext: (isMeant) => pauseAt('request', isMeant),
     pauseNextAnswer: (isMeant) => pauseAt('answer', isMeant),
     loseNextAnswer: (isMeant) => pauseAt('request', isMeant).goOnUnheard(),

@@ -7,10 +7,14 @@ import { reportFault } from '../../lambdas/http/report-fault.ts';
 import { createDynamoClient } from '../../local/dynamo-client.ts';
 import { startServer } from '../../local/server.ts';
 import { ensureTables } from '../../local/tables.ts';
+import type { RandomSource } from '../../shared/domain/clock.ts';
 import { UnitMeter } from '../../shared/storage/unit-meter.ts';
 import { ApiClient } from './api-client.ts';
+import { isInTurns } from './in-turns.ts';
 import { ManualClock } from './manual-clock.ts';
 import { TestBroker } from './test-broker.ts';
+import { Turns } from './turns.ts';
+import { VirtualTime } from './virtual-time.ts';
 
 export const ROOT_KEY = 'SAS_KEY_VALUE';
 /** Of this process alone: some tests look through all that is there. */
@@ -27,6 +31,10 @@ export interface StartOptions {
   readonly client?: DynamoDBClient;
   /** Standard if it is not named. */
   readonly tier?: ComposeSettings['tier'];
+  /** A wall clock of this process's own; else that of `beside`, or a new one. */
+  readonly clock?: ManualClock;
+  /** The monotonic clock of this process, and how it waits. */
+  readonly time?: Pick<ComposeSettings, 'monotonicNow' | 'pause'>;
 }
 
 /** The engine that `npm test` has started. */
@@ -50,47 +58,81 @@ async function makeTables(): Promise<void> {
   client.destroy();
 }
 
-/** A namespace of its own for one test: the whole app on a port, with a clock that stands still. */
+/**
+ * A namespace of its own for one test: the whole app on a port, with a clock that stands still. In the
+ * mode of `registerInTurns` two processes answer in turns; a broker `beside` another one is one process.
+ */
 export async function startBroker(t: TestContext, options: StartOptions = {}): Promise<TestBroker> {
-  const { beside, tier = 'Standard' } = options;
-  const client = options.client ?? engineClient();
+  const { beside, seed } = options;
   await tablesExist();
-  const clock = beside?.clock ?? new ManualClock();
-  const meter = new UnitMeter();
+  const clock = options.clock ?? beside?.clock ?? new ManualClock();
   const namespace = beside?.namespace ?? `test-${randomBytes(6).toString('hex')}`;
-  const composition: Composition = compose({
-    client,
-    tables: TABLES,
-    namespace,
-    tier,
-    clock,
-    random: randomSource(options.seed),
-    rootKey: ROOT_KEY,
-    soleProcess: beside === undefined,
-    receiveWaitMsMax: 60_000,
-    meter,
-  });
-  clock.onMove(() => composition.wake());
-  const gateway = new Gateway({ ...composition.parts, reportFault });
-  const server = await startServer({ app: composition.app, gateway, host: '127.0.0.1', port: 0 });
+  const meter = new UnitMeter();
+  const time = beside === undefined ? timeOf(t) : beside.time;
+  const soleProcess = beside === undefined && time === undefined;
+  const place = { clock, namespace, meter, soleProcess };
+  const timing = options.time ?? (time && { monotonicNow: time.now, pause: time.pause }) ?? {};
+  const start = (random: RandomSource) => startProcess(options, { ...place, ...timing, random });
+  const first = start(randomSource(seed));
+  const others =
+    time === undefined || beside !== undefined ? [] : [start(randomSource(seed && `${seed}+`))];
+  const processes = [first, ...others].map(({ composition }) => composition);
+  const turns = time && new Turns(processes, time);
+  const gateway = new Gateway({ ...first.composition.parts, reportFault });
+  const app = turns ?? first.composition.app;
+  const server = await startServer({ app, gateway, host: '127.0.0.1', port: 0 });
   t.after(async () => {
     const closed = server.close();
     await gateway.close();
-    await composition.close();
+    for (const { composition } of [first, ...others]) await composition.close();
     await closed;
-    if (options.client === undefined) client.destroy();
+    for (const { release } of [first, ...others]) release();
   });
   return new TestBroker({
     api: new ApiClient(server.url, ROOT_KEY),
     clock,
     meter,
     namespace,
-    composition,
+    composition: turns ?? first.composition,
+    ...(time && { time }),
   });
 }
 
+/** A time of its own for a test whose processes answer in turns. */
+function timeOf(t: TestContext): VirtualTime | undefined {
+  return isInTurns(t) ? new VirtualTime() : undefined;
+}
+
+type ProcessSettings = Omit<
+  ComposeSettings,
+  'client' | 'tables' | 'tier' | 'rootKey' | 'receiveWaitMsMax'
+>;
+
+/** One process; `release` lets go of its client once the process is closed. */
+function startProcess(
+  { client: given, tier = 'Standard' }: StartOptions,
+  settings: ProcessSettings & { readonly clock: ManualClock },
+): { readonly composition: Composition; readonly release: () => void } {
+  const client = given ?? engineClient();
+  const composition = compose({
+    ...settings,
+    client,
+    tables: TABLES,
+    tier,
+    rootKey: ROOT_KEY,
+    receiveWaitMsMax: 60_000,
+  });
+  settings.clock.onMove(() => composition.wake());
+  return {
+    composition,
+    release: () => {
+      if (given === undefined) client.destroy();
+    },
+  };
+}
+
 /** Random bytes; the same ones for the same seed. */
-function randomSource(seed: string | undefined) {
+function randomSource(seed: string | undefined): RandomSource {
   if (seed === undefined) return { bytes: (count: number) => new Uint8Array(randomBytes(count)) };
   let drawn = 0;
   return {

@@ -3,6 +3,7 @@ import type { UnitMeter, Units } from '../../shared/storage/unit-meter.ts';
 import type { Answer, ApiClient, RequestOptions } from './api-client.ts';
 import type { ManualClock } from './manual-clock.ts';
 import { type RuntimeProperties, readRuntimeProperties } from './runtime-properties.ts';
+import type { VirtualTime } from './virtual-time.ts';
 import {
   type BatchMessage,
   fromWire,
@@ -34,7 +35,10 @@ interface Parts {
   readonly clock: ManualClock;
   readonly meter: UnitMeter;
   readonly namespace: string;
-  readonly composition: Composition;
+  /** The process behind the address, or several that take turns. */
+  readonly composition: Pick<Composition, 'sweep' | 'idle'>;
+  /** The monotonic clock of its processes, where they answer in turns. */
+  readonly time?: VirtualTime;
 }
 
 /** A running namespace in the words of its users; everything goes over HTTP. */
@@ -42,10 +46,13 @@ export class TestBroker {
   readonly api: ApiClient;
   readonly clock: ManualClock;
   readonly namespace: string;
+  /** For a process that is started beside this one. */
+  readonly time: VirtualTime | undefined;
   readonly #meter: UnitMeter;
-  readonly #composition: Composition;
+  readonly #composition: Pick<Composition, 'sweep' | 'idle'>;
 
-  constructor({ api, clock, meter, namespace, composition }: Parts) {
+  constructor({ api, clock, meter, namespace, composition, time }: Parts) {
+    this.time = time;
     this.api = api;
     this.clock = clock;
     this.namespace = namespace;

@@ -1,0 +1,82 @@
+import type { BenchClient } from './http-client.ts';
+
+/** A receiver that has got nothing for longer fails, unless others still complete messages. */
+const STANDSTILL_MS_MAX = 60_000;
+
+/** Receivers that empty one queue together, each through its own process; times are monotonic ms. */
+export class CompetingReceivers {
+  readonly #queue: string;
+  readonly #messages: number;
+  readonly #begunAt = performance.now();
+  /** How often each message was handed out, by its sequence number. */
+  readonly #handedOut = new Map<string, number>();
+  /** Receives that brought nothing, by the time of the answer. */
+  readonly #empty: number[] = [];
+  readonly #busy: number[] = [];
+  #receives = 0;
+  #lastClaimAt = 0;
+  #completed = 0;
+  #completedAt = 0;
+
+  constructor(queue: string, messages: number) {
+    this.#queue = queue;
+    this.#messages = messages;
+  }
+
+  /** Locks and completes one message after the other until all are completed. */
+  async receive(http: BenchClient): Promise<void> {
+    const path = `/${this.#queue}/messages/head?timeout=0`;
+    let movedAt = performance.now();
+    while (this.#completed < this.#messages) {
+      const { status, location } = await http.ask('POST', path);
+      const now = performance.now();
+      this.#receives++;
+      if (status === 201 && location !== undefined) {
+        movedAt = now;
+        this.#note(location, now);
+        await this.#complete(http, new URL(location).pathname);
+      } else if (status === 204) this.#empty.push(now);
+      else if (status === 503) this.#busy.push(now);
+      else throw new Error(`A receive answered ${status}.`);
+      if (now - movedAt > STANDSTILL_MS_MAX && now - this.#completedAt > STANDSTILL_MS_MAX) {
+        throw new Error(`${this.#messages - this.#completed} messages are missing.`);
+      }
+    }
+  }
+
+  #note(location: string, now: number): void {
+    const number = new URL(location).pathname.split('/').at(-2) ?? '';
+    const times = this.#handedOut.get(number) ?? 0;
+    if (times === 0) this.#lastClaimAt = now;
+    this.#handedOut.set(number, times + 1);
+  }
+
+  async #complete(http: BenchClient, lock: string): Promise<void> {
+    for (;;) {
+      const { status } = await http.ask('DELETE', lock);
+      if (status === 503) continue;
+      if (status === 200) {
+        this.#completed++;
+        this.#completedAt = performance.now();
+      }
+      // Lost by a message that was handed out twice, which the result tells.
+      else if (status !== 404) throw new Error(`A completion answered ${status}.`);
+      return;
+    }
+  }
+
+  /** The tally, once all receivers have ended. */
+  result() {
+    const late = [...this.#empty, ...this.#busy].filter((at) => at > this.#lastClaimAt).length;
+    const receives = this.#receives - late;
+    const share = (answers: readonly number[]) =>
+      answers.filter((at) => at <= this.#lastClaimAt).length / receives;
+    const seconds = (this.#completedAt - this.#begunAt) / 1000;
+    return {
+      perSecond: this.#messages / seconds,
+      emptyShare: share(this.#empty),
+      busyShare: share(this.#busy),
+      seenTwice: [...this.#handedOut.values()].filter((times) => times > 1).length,
+    };
+  }
+}

@@ -1,0 +1,35 @@
+import { randomBytes } from 'node:crypto';
+import { compose } from '../lambdas/http/compose.ts';
+import { createDynamoClient } from '../local/dynamo-client.ts';
+import { startServer } from '../local/server.ts';
+import { UnitMeter } from '../shared/storage/unit-meter.ts';
+import { BENCH_KEY, BENCH_TABLES } from './competing-process.ts';
+
+/**
+ * One process of a namespace that several processes serve, as in a deployment. Started by
+ * `startCompetingProcess`: it sends its URL, and then its capacity units since it was last asked.
+ */
+
+const [, , endpoint, namespace] = process.argv;
+if (endpoint === undefined || namespace === undefined) {
+  throw new Error('Usage: competing-server.ts ENDPOINT NAMESPACE');
+}
+const meter = new UnitMeter();
+const composition = compose({
+  client: createDynamoClient(endpoint),
+  tables: BENCH_TABLES,
+  namespace,
+  clock: { now: () => Date.now() },
+  random: { bytes: (count) => new Uint8Array(randomBytes(count)) },
+  rootKey: BENCH_KEY,
+  soleProcess: false,
+  receiveWaitMsMax: 0,
+  meter,
+});
+const server = await startServer({ app: composition.app, host: '127.0.0.1', port: 0 });
+process.on('message', async () => {
+  await composition.idle();
+  process.send?.(meter.take());
+});
+process.on('disconnect', () => process.exit());
+process.send?.(server.url);

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { isoInstant } from '../spec/queue.ts';
+import { type Outgoing, type PauseClient, startPauses } from '../support/pause-client.ts';
+import { startBroker } from '../support/start-broker.ts';
+import { expectStatus, type TestBroker } from '../support/test-broker.ts';
+import { drainBodies } from '../support/topic-entities.ts';
+
+/** Two processes work on one queue at the same time; requests of the slow one can be held up. */
+
+interface Scene {
+  readonly slow: TestBroker;
+  readonly fast: TestBroker;
+  /** Of the slow process. */
+  readonly pauses: PauseClient;
+}
+
+async function start(t: TestContext): Promise<Scene> {
+  const pauses = startPauses();
+  t.after(() => pauses.client.destroy());
+  // The first process of a test believes that it is alone; so it gets nothing to do here.
+  const alone = await startBroker(t);
+  expectStatus(await alone.createQueue('q'), 201);
+  return {
+    slow: await startBroker(t, { beside: alone, client: pauses.client }),
+    fast: await startBroker(t, { beside: alone }),
+    pauses,
+  };
+}
+
+const isOfHead = ({ collection }: Outgoing) => /\.0$/.test(collection);
+const isOfMessages = ({ collection }: Outgoing) => /\.0m0$/.test(collection);
+
+for (const mode of ['peekLock', 'receiveAndDelete'] as const) {
+  test(`${mode} that loses a message to another process gets another one of the same block`, async (t) => {
+    const { slow, fast, pauses } = await start(t);
+    expectStatus(await fast.sendBatch('q', [{ Body: '1' }, { Body: '2' }, { Body: '3' }]), 201);
+    const claim = pauses.pauseNext((r) => r.command === 'UpdateItemCommand' && isOfMessages(r));
+    const receiving = slow[mode]('q');
+    await claim.reached;
+    assert.equal((await fast.peekLock('q'))?.body, '1');
+    claim.goOn();
+    assert.match((await receiving)?.body ?? 'nothing', /^[23]$/);
+    // The refused write tells what the block holds now, so it need not be read again.
+    const queries = pauses.requests.filter((r) => r.command === 'QueryCommand' && isOfMessages(r));
+    assert.equal(queries.length, 1);
+  });
+}
+
+test('what is scheduled while another process raises the next due time is not forgotten', async (t) => {
+  const { slow, fast, pauses } = await start(t);
+  const at = (body: string, seconds: number) => ({
+    Body: body,
+    BrokerProperties: { ScheduledEnqueueTimeUtc: isoInstant({ seconds }) },
+  });
+  await slow.schedule('q', [at('first', 60)]);
+  await slow.schedule('q', [at('last', 3600)]);
+  slow.clock.advance({ seconds: 60 });
+  // The activation takes sequence numbers from the head, and then raises the next due time there.
+  let writes = 0;
+  const raise = pauses.pauseNext(
+    (r) => r.command === 'UpdateItemCommand' && isOfHead(r) && ++writes === 2,
+  );
+  const receiving = slow.receiveAndDelete('q');
+  await raise.reached;
+  await fast.schedule('q', [at('between', 120)]);
+  raise.goOn();
+  assert.equal((await receiving)?.body, 'first');
+  slow.clock.advance({ seconds: 60 });
+  assert.deepEqual(await drainBodies(slow, 'q'), ['between']);
+  slow.clock.advance({ hours: 1 });
+  assert.deepEqual(await drainBodies(fast, 'q'), ['last']);
+});
