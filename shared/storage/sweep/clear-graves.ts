@@ -14,7 +14,7 @@ import {
   sessionsCollection,
 } from '../keys.ts';
 import { deletePayload, payloadKeys } from '../payloads.ts';
-import { resumePublications } from '../publish.ts';
+import { resumePublications } from '../publish-in-steps.ts';
 import type { StoreContext } from '../store-context.ts';
 import type { SweepParts } from './sweep.ts';
 

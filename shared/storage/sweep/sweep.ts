@@ -7,7 +7,7 @@ import type { DynamoActivity } from '../activity.ts';
 import type { Agenda, AgendaEntry } from '../agenda.ts';
 import type { DocumentTable } from '../documents.ts';
 import type { DynamoEntityStore } from '../entity-store.ts';
-import { resumePublications } from '../publish.ts';
+import { resumePublications } from '../publish-in-steps.ts';
 import type { DynamoSessionStore } from '../sessions/session-store.ts';
 import { settleLapsed } from '../settle-lapsed.ts';
 import type { StoreContext } from '../store-context.ts';
