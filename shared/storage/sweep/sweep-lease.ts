@@ -101,9 +101,14 @@ export class SweepLease {
   async release(): Promise<void> {
     if (this.#isLost) return;
     const walks = [...this.#walks];
+    const remove = 'REMOVE heldBy, heldUntil';
+    if (walks.length === 0) {
+      await this.#update({ UpdateExpression: remove });
+      return;
+    }
     const sets = walks.map((_, place) => `#walk${place} = :state${place}`).join(', ');
     await this.#update({
-      UpdateExpression: `${sets && `SET ${sets} `}REMOVE heldBy, heldUntil`,
+      UpdateExpression: `SET ${sets} ${remove}`,
       ExpressionAttributeNames: Object.fromEntries(walks.map(([name], i) => [`#walk${i}`, name])),
       ExpressionAttributeValues: Object.fromEntries(
         walks.map(([, state], i) => [`:state${i}`, state]),

@@ -54,8 +54,9 @@ async function workOff(run: SweepRun, entries: readonly AgendaEntry[]): Promise<
   const attempts = Math.max(...entries.map((entry) => entry.attempts));
   const what = `Attempt ${attempts + 1} to do what is due for ${nameOf(entries)} failed.`;
   await run.attempt(what, async () => {
-    // What the run before died of must not come first in this one as well, and in all later ones.
-    const early = lease.isTakenOver ? await postpone(run, entries) : undefined;
+    // A run may die of this work, as one before did, perhaps: then it must not come first in every later run.
+    const isRisky = lease.isTakenOver || attempts > 0;
+    const early = isRisky ? await postpone(run, entries) : undefined;
     try {
       await workFor(parts, entries[0]?.log);
     } catch (error) {
