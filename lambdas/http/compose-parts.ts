@@ -66,6 +66,7 @@ export interface ComposedParts extends HttpParts {
   readonly signals: Signals;
   readonly agenda: Agenda;
   readonly activity: DynamoActivity;
+  readonly ages: AgeClock;
   readonly counts: DynamoCounts;
   /** Sends on what waits in some partitions of an entity that forwards, or of a topic. */
   readonly forwardPending: (entity: Entity, partitions: readonly number[]) => Promise<void>;
@@ -101,6 +102,7 @@ export function composeParts(settings: ComposeSettings): ComposedParts {
   };
   return {
     ...stores,
+    ages,
     broker: createBroker(brokerParts),
     store: entities,
     forwardPending: (entity, partitions) => forwardPending(brokerParts, entity, partitions),
@@ -136,7 +138,7 @@ function composeStores(settings: ComposeSettings, ages: AgeClock) {
     outlastCaches: () =>
       soleProcess ? Promise.resolve() : pause(ENTITY_KEPT_MS + OUTLAST_MARGIN_MS),
   });
-  const agenda = new Agenda(documents, namespace);
+  const agenda = new Agenda(documents, namespace, { clock, random });
   const signals = new Signals();
   const whereabouts = new KnownWhereabouts(ages);
   const background = new BackgroundWork(reportFault);

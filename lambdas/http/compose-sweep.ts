@@ -4,17 +4,23 @@ import { type ComposedParts, type ComposeSettings, composeParts } from './compos
 /** Builds the sweep alone: what its function loads. */
 export function composeSweep(
   settings: Omit<ComposeSettings, 'rootKey' | 'receiveWaitMsMax'>,
-): () => Promise<void> {
+): () => Promise<boolean> {
   return sweepOf(composeParts({ ...settings, rootKey: '', receiveWaitMsMax: 0 }), settings);
 }
 
-/** One run of the sweep over the parts of a namespace; ends when nothing is left to do behind it. */
+/**
+ * One run of the sweep over the parts of a namespace; ends when nothing is left to do behind it. The run
+ * resolves to false where another one is under way: then it did nothing.
+ */
 export function sweepOf(
   parts: ComposedParts,
   { soleProcess }: Pick<ComposeSettings, 'soleProcess'>,
-): () => Promise<void> {
+): () => Promise<boolean> {
   return async () => {
-    await sweep({ ...parts, soleProcess });
-    await parts.background.settled();
+    try {
+      return await sweep({ ...parts, soleProcess });
+    } finally {
+      await parts.background.settled();
+    }
   };
 }

@@ -19,7 +19,7 @@ export interface Composition {
   readonly app: Hono;
   /** What a transport beside HTTP is built from. */
   readonly parts: HttpParts & { readonly rules: RuleManagement };
-  /** One run of the sweep. */
+  /** One run of the sweep; nothing where another process is at it. */
   sweep(): Promise<void>;
   /** Lets go of receives that wait, because the clock was moved or the server ends. */
   wake(): void;
@@ -42,6 +42,7 @@ export function compose(settings: ComposeSettings): Composition {
     namespace: { name: namespace, tier: settings.tier ?? 'Standard' },
     beginForwarding: parts.beginForwarding,
   });
+  const sweep = sweepOf(parts, settings);
   const app = runtimeApp(
     parts,
     sendRoutes(parts),
@@ -53,7 +54,9 @@ export function compose(settings: ComposeSettings): Composition {
   return {
     app,
     parts: { ...parts, rules: management.rules },
-    sweep: sweepOf(parts, settings),
+    sweep: async () => {
+      await sweep();
+    },
     wake: () => parts.signals.signalAll(),
     idle: () => parts.background.settled(),
     close: async () => {

@@ -15,8 +15,14 @@ export interface HttpApp {
 }
 
 /**
+ * What is left to do behind an answer delays it by this much at most, ms. What takes longer goes on with the
+ * next request, or is the sweep's.
+ */
+export const FINISH_MS_MAX = 1000;
+
+/**
  * Lets an HTTP API call the app, event format 2.0. `finish` ends what was left to do behind the
- * answer: a function is frozen once it has answered. Not Hono's adapter, which changes bytes on the
+ * answer: a function is frozen once it has answered. It is waited for up to FINISH_MS_MAX. Not Hono's adapter, which changes bytes on the
  * way: bodies without a content type and headers beyond ASCII.
  */
 export function httpHandler(
@@ -28,9 +34,22 @@ export function httpHandler(
   return async (event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> => {
     if (byIam) requireIamCaller(event);
     const response = await app.fetch(toRequest(event, byIam));
-    const [result] = await Promise.all([toResult(response), finish()]);
+    const [result] = await Promise.all([toResult(response), withinBound(finish())]);
     return result;
   };
+}
+
+/** Waits for work, but no longer than FINISH_MS_MAX. */
+async function withinBound(work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const bound = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, FINISH_MS_MAX);
+  });
+  try {
+    await Promise.race([work, bound]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Trusts the gateway no further than it says whom IAM let through: a route can be changed by hand. */

@@ -8,7 +8,8 @@ import type { ItemKey } from './dynamo.ts';
  *     <namespace>/r/<topic id>    <subscription id>/<rule>       rules of all its subscriptions
  *     <namespace>/graves          <id>                           what the sweep has to clear
  *     <namespace>/agenda          <instant>/<log>                what the sweep has to do when
- *     <namespace>/orphans         <partition>                    payloads that looked unused
+ *     <namespace>/orphans         <id>.<partition>               payloads that looked unused
+ *     <namespace>/sweep           state                          who sweeps, and how far it came
  *
  * What belongs to a topic lies under its internal id, so that a topic of the same name that is made
  * later never finds it.
@@ -50,6 +51,11 @@ export function agendaOf(namespace: string): string {
 /** The collection of payload items that looked unused at the last look. */
 export function orphansOf(namespace: string): string {
   return `${namespace}/orphans`;
+}
+
+/** The lease of the sweep, and how far its walks over the entities have come. */
+export function sweepStateKey(namespace: string): ItemKey {
+  return { pk: `${namespace}/sweep`, sk: 'state' };
 }
 
 /** The collection of what was removed and is still to be cleared. */

@@ -15,6 +15,7 @@ import {
   topLevelKey,
 } from './entity-keys.ts';
 import { ANY_TIME, graveOf, headRemovalOf, removalOf } from './entity-removal.ts';
+import { listEntities, listSubscriptions } from './list-entities.ts';
 import type { Leased, TimedCache } from './timed-cache.ts';
 
 export interface EntityStoreSettings {
@@ -252,22 +253,16 @@ export class DynamoEntityStore implements EntityStore {
     if (!done) throw entityNotFound(entity.name);
   }
 
-  /** All queues and topics, eventually consistent: for the sweep. */
-  async *everything(): AsyncGenerator<Entity> {
+  /** All entities behind a key, eventually consistent: for the sweep. See `listEntities`. */
+  everything(after?: string): AsyncGenerator<Entity> {
     const { table, namespace } = this.#settings;
-    for await (const document of table.allSoon(namespace, TOP_LEVEL_PREFIX)) {
-      const entity = fromDocument(document);
-      yield entity;
-      if (entity.description.kind === 'topic') yield* this.subscriptionsOf(entity);
-    }
+    return listEntities(table, namespace, after);
   }
 
   /** The subscriptions of a topic, eventually consistent. */
-  async *subscriptionsOf(topic: Entity): AsyncGenerator<Entity> {
+  subscriptionsOf(topic: Entity): AsyncGenerator<Entity> {
     const { table, namespace } = this.#settings;
-    for await (const document of table.allSoon(subscriptionsOf(namespace, topic.id))) {
-      yield fromDocument(document);
-    }
+    return listSubscriptions(table, namespace, topic.id);
   }
 
   async list(page: ListPage): Promise<readonly Entity[]> {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { VARIABLES } from '../../lambdas/http/variables.ts';
+import { LEASE_MS } from '../../shared/storage/sweep/sweep-lease.ts';
+import { RUN_UNTIL_MS } from '../../shared/storage/sweep/sweep-run.ts';
 import { propertiesById, synthesize } from './synthesize.ts';
 
 interface FunctionProperties {
@@ -8,6 +10,7 @@ interface FunctionProperties {
   readonly Environment: { readonly Variables: Readonly<Record<string, unknown>> };
   readonly LoggingConfig: { readonly LogGroup: { readonly Ref: string } };
   readonly ReservedConcurrentExecutions?: number;
+  readonly Timeout: number;
 }
 
 const FUNCTION = 'AWS::Lambda::Function';
@@ -87,6 +90,30 @@ test('the sweep runs at the rate that is set', () => {
     ScheduleExpression: 'rate(5 minutes)',
     State: 'ENABLED',
   });
+});
+
+test('a sweep that failed is called neither again by Lambda nor by its rule', () => {
+  const template = synthesize();
+  const [sweepId] = [...functionsOf(template)].find(([id]) => id.startsWith('Sweep')) ?? [];
+  template.resourceCountIs('AWS::Lambda::EventInvokeConfig', 1);
+  template.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
+    FunctionName: { Ref: sweepId },
+    MaximumRetryAttempts: 0,
+    MaximumEventAgeInSeconds: 60,
+  });
+  template.hasResourceProperties('AWS::Events::Rule', {
+    Targets: [{ RetryPolicy: { MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 } }],
+  });
+});
+
+test('a sweep holds its lease for as long as its function may run, and begins nothing new at its end', () => {
+  const [, { Timeout }] = [...functionsOf(synthesize())].find(([id]) => id.startsWith('Sweep')) ?? [
+    '',
+    { Timeout: 0 },
+  ];
+  assert.equal(LEASE_MS, Timeout * 1000);
+  const lastBegun = Math.max(...Object.values(RUN_UNTIL_MS));
+  assert.ok(lastBegun <= Timeout * 1000 - 15_000, `${lastBegun} ms`);
 });
 
 test('failures raise an alarm, and the topic hears of it', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { type HttpApp, httpHandler } from '../../lambdas/http/lambda.ts';
+import { FINISH_MS_MAX, type HttpApp, httpHandler } from '../../lambdas/http/lambda.ts';
 import { readHttpSettings, readTableNames } from '../../lambdas/http/settings.ts';
 
 test('a request arrives as it was sent', async () => {
@@ -74,6 +74,30 @@ test('what is left to do behind an answer is done before it leaves', async () =>
     steps.push('finished');
   });
   assert.deepEqual(steps, ['answered', 'finished']);
+});
+
+test('an answer is not held up for longer than a second by what is left to do behind it', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let isAnswered = false;
+  const answering = answer(
+    () => new Response('x'),
+    {},
+    () => new Promise(() => {}),
+  ).then((result) => {
+    isAnswered = true;
+    return result;
+  });
+  const elapse = async (ms: number) => {
+    t.mock.timers.tick(ms);
+    for (let i = 0; i < 10; i++) await new Promise(setImmediate);
+  };
+  await elapse(0);
+  await elapse(FINISH_MS_MAX - 1);
+  assert.equal(isAnswered, false);
+  await elapse(1);
+  assert.equal(isAnswered, true);
+  assert.equal((await answering).statusCode, 200);
+  assert.equal(FINISH_MS_MAX, 1000);
 });
 
 test('a function does not start without its settings', () => {

@@ -12,7 +12,7 @@ import {
   set,
   subscription,
 } from '../support/topic-entities.ts';
-import { lookForOrphans, TopicItems } from '../support/topic-items.ts';
+import { TopicItems } from '../support/topic-items.ts';
 import { lockAndSettle, settleOne } from './queue.ts';
 
 const NAMES = ['a', 'b', 'c'];
@@ -233,11 +233,14 @@ test('a purged source takes nothing from the subscriptions its messages were for
 });
 
 test('in the daily look for orphans, a shared body is no orphan while anybody has it', async (t) => {
-  const { broker, items, id } = await startForwarding(t);
+  const { broker } = await startForwarding(t);
   expectStatus(await broker.createQueue('source', { ForwardTo: 't' }), 201);
   await send(broker, LARGE);
   expectStatus(await broker.send('source', LARGE), 201);
-  await lookForOrphans(broker, [id, await items.idOf('source')], 3);
+  for (let day = 0; day < 3; day++) {
+    broker.clock.advance({ days: 1 });
+    await broker.sweep();
+  }
   for (const path of ['q1', 'q2', ...NAMES.map((name) => subscription(name))]) {
     assert.equal((await drainBodies(broker, path)).length, 2, path);
   }

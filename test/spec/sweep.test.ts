@@ -126,20 +126,28 @@ test('a sweep beside senders, receivers and settlements loses and doubles nothin
   assert.equal(new Set(done).size, 60);
 });
 
-test('an idle namespace of a hundred queues costs a sweep at most 50 read units and writes nothing', async (t) => {
+/** A run writes its lease twice: when it takes it, and when it releases it with how far it came. */
+const LEASE_UNITS = 2;
+
+test('an idle namespace of a hundred queues costs a sweep at most 50 read units and writes its lease only', async (t) => {
   const broker = await startBroker(t);
   const names = Array.from({ length: 100 }, (_, i) => `queue-${i}`);
   await Promise.all(names.map(async (name) => expectStatus(await broker.createQueue(name), 201)));
+  // The first run of a day looks at each of them more closely, and notes each before.
+  const daily = await broker.units(() => broker.sweep());
+  t.diagnostic(`once a day ${daily.read} read units and ${daily.write} write units`);
+  assert.ok(daily.read <= 300, `${daily.read} read units`);
+  assert.ok(daily.write <= LEASE_UNITS + names.length, `${daily.write} write units`);
   for (let i = 0; i < 10; i++) {
     broker.clock.advance({ minutes: 1 });
     const { read, write } = await broker.units(() => broker.sweep());
     if (i === 0) t.diagnostic(`${read} read units`);
     assert.ok(read > 0 && read <= 50, `${read} read units`);
-    assert.equal(write, 0);
+    assert.equal(write, LEASE_UNITS);
   }
 });
 
-test('a hundred queues that forward cost an idle sweep no more than others', async (t) => {
+test('a hundred queues that forward cost an hour of idle sweeps one look at each and no more than others', async (t) => {
   const broker = await startBroker(t);
   expectStatus(await broker.createQueue('end'), 201);
   const names = Array.from({ length: 100 }, (_, i) => `queue-${i}`);
@@ -147,12 +155,16 @@ test('a hundred queues that forward cost an idle sweep no more than others', asy
   await Promise.all(
     names.map(async (name) => expectStatus(await broker.createQueue(name, settings), 201)),
   );
-  for (let i = 0; i < 60; i++) {
-    broker.clock.advance({ minutes: 1 });
-    const { read, write } = await broker.units(() => broker.sweep());
-    assert.ok(read <= 50, `${read} read units`);
-    assert.equal(write, 0);
-  }
+  await broker.sweep();
+  const hour = await broker.units(async () => {
+    for (let i = 0; i < 60; i++) {
+      broker.clock.advance({ minutes: 1 });
+      await broker.sweep();
+    }
+  });
+  t.diagnostic(`${hour.read} read units and ${hour.write} write units in an hour`);
+  assert.ok(hour.read <= 60 * 50, `${hour.read} read units`);
+  assert.ok(hour.write <= 60 * LEASE_UNITS + names.length, `${hour.write} write units`);
 });
 
 test('a hundred queues that hold messages nobody fetches cost a sweep no more, once it passed', async (t) => {
@@ -171,7 +183,7 @@ test('a hundred queues that hold messages nobody fetches cost a sweep no more, o
   broker.clock.advance({ minutes: 1 });
   const { read, write } = await broker.units(() => broker.sweep());
   assert.ok(read <= 50, `${read} read units`);
-  assert.equal(write, 0);
+  assert.equal(write, LEASE_UNITS);
 });
 
 test('the sweep activates what is due, so that the first receiver need not', async (t) => {
@@ -194,7 +206,7 @@ test('a sweep of a namespace in which there is nothing at all is well', async (t
   await broker.sweep();
   const { read, write } = await broker.units(() => broker.sweep());
   assert.ok(read <= 5, `${read} read units`);
-  assert.equal(write, 0);
+  assert.equal(write, LEASE_UNITS);
 });
 
 test('a deferred message is found by its number after any number of sweeps', async (t) => {

@@ -88,15 +88,20 @@ export function startPauses(): PauseClient {
   };
 }
 
-function collectionOf(input: object): string {
+/** The partition key that a request is about; empty where it names none. */
+export function collectionOf(input: object): string {
   const {
     Item,
     Key = Item,
     ExpressionAttributeValues: values,
   } = input as {
-    Item?: Record<string, { S?: string }>;
-    Key?: Record<string, { S?: string }>;
-    ExpressionAttributeValues?: Record<string, { S?: string }>;
+    Item?: Record<string, Value>;
+    Key?: Record<string, Value>;
+    ExpressionAttributeValues?: Record<string, Value>;
   };
-  return Key?.['pk']?.S ?? values?.[':pk']?.S ?? values?.[':log']?.S ?? '';
+  const value = Key?.['pk'] ?? values?.[':pk'] ?? values?.[':log'];
+  return typeof value === 'string' ? value : (value?.S ?? '');
 }
+
+/** Documents are plain values, items are not. */
+type Value = string | { readonly S?: string } | undefined;

@@ -4,6 +4,7 @@ import {
   QueryCommand,
   ScanCommand,
 } from '@aws-sdk/client-dynamodb';
+import { sweepStateKey } from '../../shared/storage/entity-keys.ts';
 import { engineClient, TABLES } from './start-broker.ts';
 import type { TestBroker } from './test-broker.ts';
 
@@ -58,9 +59,10 @@ export class StoredItems {
     return await this.#count(TABLES.messages, `${id}.`);
   }
 
-  /** What is kept of a namespace beside its entities: what the sweep has to do. */
+  /** What is kept of a namespace beside its entities and the state of the sweep: what that has to do. */
   async ofSweep(): Promise<number> {
-    return await this.#count(TABLES.entities, `${this.#namespace}/`);
+    const state = await this.#count(TABLES.entities, sweepStateKey(this.#namespace).pk);
+    return (await this.#count(TABLES.entities, `${this.#namespace}/`)) - state;
   }
 
   /** All that lies in the messages table of the queues and topics of the namespace, item by item. */

@@ -14,7 +14,9 @@ export interface CuttingClient {
   dieAfter(transactions: number): void;
   /** The same, but what is no transaction happens until the next transaction is tried. */
   dieAtTransactionAfter(transactions: number): void;
-  /** The machine is up again. */
+  /** At the write of this number, counted from 1 and from now on, the process stands still meanwhile. */
+  stallAt(write: number, meanwhile: () => Promise<unknown>): void;
+  /** The machine is up again, and does not stand still any more. */
   revive(): void;
   /** How many transactions happened since the last `dieAfter`. */
   readonly transactions: number;
@@ -29,9 +31,13 @@ export function cuttingClient(): CuttingClient {
   let done = 0;
   let isDead = false;
   let isPatient = false;
+  let stall: { at: number; readonly meanwhile: () => Promise<unknown> } | undefined;
   client.middlewareStack.add(
     (next, { commandName }) =>
       async (args) => {
+        if (isWrite(commandName) && stall !== undefined && --stall.at === 0) {
+          await stall.meanwhile();
+        }
         if (left === undefined || !isWrite(commandName)) return await next(args);
         const isTransaction = commandName === TransactWriteItemsCommand.name;
         if (left === 0 && (isDead || isTransaction)) isDead = true;
@@ -61,7 +67,11 @@ export function cuttingClient(): CuttingClient {
       done = 0;
       isPatient = true;
     },
+    stallAt: (write, meanwhile) => {
+      stall = { at: write, meanwhile };
+    },
     revive: () => {
+      stall = undefined;
       left = undefined;
       isDead = false;
     },

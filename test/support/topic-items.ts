@@ -1,5 +1,5 @@
 import { type AttributeValue, type DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
-import { minuteOf } from '../../shared/storage/sweep/turns.ts';
+import { sweepStateKey } from '../../shared/storage/entity-keys.ts';
 import { engineClient, TABLES } from './start-broker.ts';
 import type { TestBroker } from './test-broker.ts';
 
@@ -30,9 +30,11 @@ export class TopicItems {
     return { bodies, all: items.length };
   }
 
-  /** How many items the namespace has for entities, rules, and the work of the sweep. */
+  /** How many items the namespace has for entities, rules, and work that is left to the sweep. */
   async ofNamespace(): Promise<number> {
-    return (await this.#scan(TABLES.entities, this.#namespace)).length;
+    const { pk: state } = sweepStateKey(this.#namespace);
+    const items = await this.#scan(TABLES.entities, this.#namespace);
+    return items.filter(({ pk }) => pk?.S !== state).length;
   }
 
   async #scan(table: string, prefix: string): Promise<readonly Item[]> {
@@ -56,22 +58,5 @@ export class TopicItems {
 
   close(): void {
     this.#client.destroy();
-  }
-}
-
-/** Sweeps at the minute of the day at which bodies of entities are looked through, for some days. */
-export async function lookForOrphans(
-  broker: TestBroker,
-  ids: readonly string[],
-  days: number,
-): Promise<void> {
-  const minutes = ids.map((id) => minuteOf({ id })).toSorted((a, b) => a - b);
-  for (let day = 0; day < days; day++) {
-    for (const minute of minutes) {
-      const now = Math.floor(broker.clock.now() / 60_000) % (24 * 60);
-      broker.clock.advance({ minutes: minute >= now ? minute - now : minute - now + 24 * 60 });
-      await broker.sweep();
-    }
-    broker.clock.advance({ minutes: 1 });
   }
 }

@@ -14,9 +14,9 @@ import {
   sessionsCollection,
 } from '../keys.ts';
 import { deletePayload, payloadKeys } from '../payloads.ts';
-import { resumePublications } from '../publish.ts';
+import { resumePublications } from '../publish-in-steps.ts';
 import type { StoreContext } from '../store-context.ts';
-import type { SweepParts } from './sweep.ts';
+import type { SweepParts, SweepRun } from './sweep-run.ts';
 
 /** One run deletes about this many items. */
 const ITEMS_MAX = 5000;
@@ -27,20 +27,34 @@ const SETTLED_MS = 10_000;
 
 const SUB_QUEUES = ['main', 'deadLetter', 'transferDeadLetter'] as const satisfies SubQueue[];
 
-/** Deletes the messages of what was purged or deleted, a bounded number in a run. */
-export async function clearGraves(parts: SweepParts): Promise<void> {
+/**
+ * Deletes the messages of what was purged or deleted, a bounded number in a run. What cannot be cleared
+ * keeps nothing else waiting.
+ */
+export async function clearGraves(run: SweepRun): Promise<void> {
+  const { documents, namespace } = run.parts;
   let left = ITEMS_MAX;
-  for await (const document of parts.documents.allSoon(gravesOf(parts.namespace))) {
-    const grave = document as unknown as Grave & { pk: string; sk: string };
-    const age = parts.clock.now() - grave.removedAt;
-    // Until then a process may still serve what it read before; nothing is pulled from under it.
-    if (age < SETTLED_MS) continue;
-    const deleted = await clearGrave(parts, grave, left);
-    left -= deleted;
-    if (left <= 0) return;
-    if (deleted === 0 && age >= KEPT_MS)
-      await parts.documents.delete({ pk: grave.pk, sk: grave.sk });
+  for await (const document of documents.allSoon(gravesOf(namespace))) {
+    if (left <= 0 || run.isOver('graves')) return;
+    const grave = document as unknown as StoredGrave;
+    await run.attempt(`What was removed of '${grave.entity.name}' was not cleared.`, async () => {
+      left -= await clearInTime(run.parts, grave, left);
+    });
   }
+}
+
+type StoredGrave = Grave & ItemKey;
+
+/** Returns how many items were deleted. */
+async function clearInTime(parts: SweepParts, grave: StoredGrave, limit: number): Promise<number> {
+  const age = parts.clock.now() - grave.removedAt;
+  // Until then a process may still serve what it read before; nothing is pulled from under it.
+  if (age < SETTLED_MS) return 0;
+  const deleted = await clearGrave(parts, grave, limit);
+  if (deleted === 0 && age >= KEPT_MS) {
+    await parts.documents.delete({ pk: grave.pk, sk: grave.sk });
+  }
+  return deleted;
 }
 
 async function clearGrave(parts: SweepParts, grave: Grave, limit: number): Promise<number> {

@@ -1,79 +1,116 @@
-import { type Entity, partitionsOf } from '../../domain/entity.ts';
+import { type Entity, partitionNumbers } from '../../domain/entity.ts';
 import type { SubQueue } from '../../domain/entity-path.ts';
 import { logOf } from '../../domain/log.ts';
+import type { Document } from '../documents.ts';
 import type { Item, ItemKey } from '../dynamo.ts';
 import { orphansOf } from '../entity-keys.ts';
 import { logKey, payloadCollection, sessionsCollection } from '../keys.ts';
-import type { SweepParts } from './sweep.ts';
+import type { SweepParts } from './sweep-run.ts';
 
 const SUB_QUEUES = ['main', 'deadLetter', 'transferDeadLetter'] as const satisfies SubQueue[];
 const MINUTE = 60_000;
 /** What is younger may belong to a send that is still under way. */
 const MIN_AGE_MS = 60 * MINUTE;
-/** One look takes at most this many payload items; the rest has its turn another day. */
+/** Between two looks that both find a payload unused there is as much time. */
+const LOOKS_APART_MS = 60 * MINUTE;
+/** One look goes over at most this many payload items of a partition; the next one begins behind them. */
 const ITEMS_MAX = 2000;
 
+/** What the looks at a partition leave to the next one. */
+interface Looks {
+  /** Epoch ms of the last look; absent where an earlier version wrote this. */
+  readonly at?: number;
+  /** Payload items that the last look found unused, by sort key. */
+  readonly keys: readonly string[];
+  /** The sort key of the last item it went over; absent = it reached the end. */
+  readonly after?: string;
+}
+
 /**
- * Deletes payload items that no block names: what a crash between two writes leaves behind. An item
- * is deleted only if two looks, a day apart, found no block that names it, since a message may be on
- * its way from one store to another during a look.
+ * Deletes payload items that no block names: what a crash between two writes leaves behind. A look goes
+ * over the next 2,000 payload items of each partition, and begins anew behind the last one. An item
+ * that is old and that no block names is a suspect. It is deleted only if the next look, a day later, still
+ * finds no block that names it, since a message may be on its way from one store to another during a look.
  */
 export async function clearOrphans(parts: SweepParts, entity: Entity): Promise<void> {
-  for (let partition = 0; partition < partitionsOf(entity); partition++) {
+  for (const partition of partitionNumbers(entity)) {
     await clearPartition(parts, entity, partition);
   }
 }
 
 async function clearPartition(parts: SweepParts, entity: Entity, partition: number): Promise<void> {
-  const { context, documents, namespace } = parts;
-  const candidates = await oldPayloads(parts, entity, partition);
-  if (candidates.length === 0) return;
-  const named = await namedPayloads(parts, entity, partition);
-  const orphans = candidates.filter(({ sk }) => !named.has(nameOf(sk)));
-  const key = { pk: orphansOf(namespace), sk: `${entity.id}.${partition}` };
-  const before = await documents.get(key);
-  const suspects = new Set(Array.isArray(before?.['keys']) ? before['keys'].map(String) : []);
-  for (const orphan of orphans) {
-    if (suspects.has(orphan.sk)) await context.table.delete(orphan);
-  }
-  const suspected = orphans.map(({ sk }) => sk).filter((sk) => !suspects.has(sk));
-  if (suspected.length > 0) await documents.put({ ...key, keys: suspected });
-  else if (before !== undefined) await documents.delete(key);
-}
-
-async function oldPayloads(
-  { context }: SweepParts,
-  entity: Entity,
-  partition: number,
-): Promise<readonly ItemKey[]> {
+  const { context, documents, namespace, clock } = parts;
   const collection = payloadCollection(logOf(entity, 'main', partition));
-  const oldest = context.clock.now() - MIN_AGE_MS;
-  const found: ItemKey[] = [];
-  for await (const item of itemsOf(context, collection, 'sk, q')) {
-    const sk = item['sk']?.S ?? '';
-    if (Number(item['q']?.N) <= oldest) found.push({ pk: collection, sk });
-    if (found.length >= ITEMS_MAX) break;
+  const key = { pk: orphansOf(namespace), sk: `${entity.id}.${partition}` };
+  const stored = await documents.get(key);
+  const before = stored === undefined ? { keys: [] } : fromDocument(stored);
+  const next = await nextItems(parts, collection, before.after);
+  if (next.old.length === 0 && stored === undefined && next.after === undefined) return;
+  const unnamed = new Set([...before.keys, ...next.old].map(nameOf));
+  await leaveOutNamed(parts, entity, partition, unnamed);
+  const isUnnamed = (sk: string) => unnamed.has(nameOf(sk));
+
+  const now = clock.now();
+  const isLaterLook = before.at === undefined || now - before.at >= LOOKS_APART_MS;
+  const again = before.keys.filter(isUnnamed);
+  if (isLaterLook) {
+    for (const sk of again) await context.table.delete({ pk: collection, sk });
   }
-  return found;
+  const suspects = new Set([...(isLaterLook ? [] : again), ...next.old.filter(isUnnamed)]);
+  if (isLaterLook) for (const sk of again) suspects.delete(sk);
+  const keys = [...suspects];
+  if (keys.length === 0 && next.after === undefined) {
+    if (stored !== undefined) await documents.delete(key);
+    return;
+  }
+  const looks: Looks = { at: now, keys, ...(next.after !== undefined && { after: next.after }) };
+  await documents.put({ ...key, ...looks });
 }
 
-async function namedPayloads(
+function fromDocument({ at, keys, after }: Document): Looks {
+  return {
+    ...(at === undefined ? {} : { at: Number(at) }),
+    keys: Array.isArray(keys) ? keys.map(String) : [],
+    ...(after === undefined ? {} : { after: String(after) }),
+  };
+}
+
+/** The old ones of the next payload items, and where the look after that is to begin. */
+async function nextItems(
+  { context }: SweepParts,
+  collection: string,
+  after: string | undefined,
+): Promise<{ readonly old: readonly string[]; readonly after: string | undefined }> {
+  const oldest = context.clock.now() - MIN_AGE_MS;
+  const old: string[] = [];
+  let count = 0;
+  const start = after === undefined ? undefined : { pk: collection, sk: after };
+  for await (const item of itemsOf(context, collection, 'sk, q', start)) {
+    const sk = item['sk']?.S ?? '';
+    if (Number(item['q']?.N) <= oldest) old.push(sk);
+    if (++count >= ITEMS_MAX) return { old, after: sk };
+  }
+  return { old, after: undefined };
+}
+
+/** Takes out of a set the names of payloads that a block or the state of a session names. */
+async function leaveOutNamed(
   { context, store }: SweepParts,
   entity: Entity,
   partition: number,
-): Promise<ReadonlySet<string>> {
-  const named = new Set<string>();
+  names: Set<string>,
+): Promise<void> {
   for await (const holder of holdersOf(store, entity)) {
     const logs = SUB_QUEUES.map((subQueue) => logOf(holder, subQueue, partition));
     const states = logs.slice(0, 1).map(sessionsCollection);
     for (const collection of [...logs.map(logKey), ...states]) {
+      if (names.size === 0) return;
       for await (const item of itemsOf(context, collection, 'p')) {
         const reference = item['p']?.S;
-        if (reference !== undefined) named.add(reference);
+        if (reference !== undefined) names.delete(reference);
       }
     }
   }
-  return named;
 }
 
 /** The entities whose blocks may name payloads of this one: of a topic all its subscriptions too. */
@@ -86,8 +123,10 @@ async function* itemsOf(
   context: SweepParts['context'],
   collection: string,
   projection: string,
+  after?: ItemKey,
 ): AsyncGenerator<Item> {
-  let start: Item | undefined;
+  let start: Item | undefined =
+    after === undefined ? undefined : { pk: { S: after.pk }, sk: { S: after.sk } };
   do {
     const page = await context.table.query({
       KeyConditionExpression: 'pk = :pk',

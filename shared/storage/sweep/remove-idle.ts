@@ -5,7 +5,7 @@ import { TOUCH_EVERY_MS } from '../activity.ts';
 import { readBlocks } from '../blocks.ts';
 import { readHead } from '../head.ts';
 import { blockSortKey } from '../keys.ts';
-import type { SweepParts } from './sweep.ts';
+import type { SweepParts } from './sweep-run.ts';
 
 /**
  * Deletes an entity that nobody used for as long as its AutoDeleteOnIdle says. Uses are what

@@ -1,0 +1,32 @@
+import { randomBytes } from 'node:crypto';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { Agenda } from '../../shared/storage/agenda.ts';
+import { DocumentTable } from '../../shared/storage/documents.ts';
+import { inParallel } from '../../shared/storage/in-parallel.ts';
+import { engineClient, TABLES } from './start-broker.ts';
+import type { TestBroker } from './test-broker.ts';
+
+const WIDTH = 20;
+
+/** Leaves entries in the agenda of the sweep for a queue, one due every 10 seconds, as many messages would. */
+export async function leaveDueWork(
+  { namespace, clock }: TestBroker,
+  queue: { readonly id: string; readonly name: string },
+  count: number,
+): Promise<void> {
+  const client = engineClient();
+  const table = new DocumentTable(DynamoDBDocumentClient.from(client), TABLES.entities);
+  const random = { bytes: (length: number) => new Uint8Array(randomBytes(length)) };
+  const agenda = new Agenda(table, namespace, { clock, random });
+  const log = {
+    entityId: queue.id,
+    counterId: queue.id,
+    entityKey: queue.name,
+    partition: 0,
+    subQueue: 'main',
+    generation: 0,
+  } as const;
+  const instants = Array.from({ length: count }, (_, i) => clock.now() + i * 10_000);
+  await inParallel(instants, WIDTH, (instant) => agenda.note(log, instant));
+  client.destroy();
+}
