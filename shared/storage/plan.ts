@@ -114,7 +114,7 @@ function transacted(written: Written): Transacted {
  * Writes an item under a key that nothing else uses. It is sent once: repeated after a lost answer, it would
  * bring back what receivers have completed, and thereby deleted, since.
  */
-async function putNew(table: Table, item: Item): Promise<void> {
+export async function putNew(table: Table, item: Item): Promise<void> {
   await table.put(item, { ConditionExpression: 'attribute_not_exists(pk)' }, { once: true });
 }
 

@@ -1,5 +1,6 @@
 import type { Delivery, Publication } from '../broker/ports.ts';
 import { BrokerError } from '../domain/broker-error.ts';
+import type { Log } from '../domain/log.ts';
 import { type BatchPlace, letGo, removalsOf } from './batch-place.ts';
 import { toBlockItem } from './block-item.ts';
 import { announce as announceBlock } from './blocks.ts';
