@@ -151,7 +151,10 @@ async function find(
     context.fronts.forget(logName(log));
     throw activation.error;
   }
-  if (!activation.value || found.targets.length > 0) return found;
+  if (!activation.value || countOf(found.targets) >= request.maxMessages) return found;
+  // What has just come due was perhaps not there yet.
+  for (const { reservation } of found.targets) reservation.release();
+  context.fronts.forget(logName(log));
   return await scan(context, log, request, now);
 }
 

@@ -4,6 +4,7 @@ import { readBlocks } from './blocks.ts';
 import { Choice, type Scan, type ScanRequest, SPREAD_BLOCKS_MAX } from './choice.ts';
 import { type FrontMemory, holdsOf } from './front-memory.ts';
 import { blockSortKey, FIRST_BLOCK, logName } from './keys.ts';
+import { outcomeOf } from './outcome-of.ts';
 import type { StoreContext } from './store-context.ts';
 
 const PAGE_MIN = 4;
@@ -30,15 +31,15 @@ export async function scan(
   const memory = isStrict ? undefined : fronts.recall(name, now, holdsOf(request.rules));
   if (memory === undefined) return await walk(context, log, request, now);
 
-  const isFresh = fronts.isFresh(memory);
-  const [found] = await Promise.all([
+  if (fronts.isFresh(memory)) return await walk(context, log, request, now, memory);
+  const [found, looked] = await Promise.all([
     walk(context, log, request, now, memory),
-    isFresh
-      ? undefined
-      : lookAgain(context, log, memory, request.rules, now).catch(() => fronts.forget(name)),
+    outcomeOf(lookAgain(context, log, memory, request.rules, now)),
   ]);
-  if (found.targets.length > 0 || isFresh) return found;
-  // Nothing behind: before saying so, look at everything in front.
+  const isOpenInFront = !('value' in looked) || looked.value;
+  if (found.targets.length > 0 && !isOpenInFront) return found;
+  // Nothing behind, or something in front that another process put back: look at everything from there on.
+  for (const { reservation } of found.targets) reservation.release();
   fronts.forget(name);
   return await walk(context, log, request, now);
 }
@@ -79,8 +80,8 @@ function firstPage(maxMessages: number, width: number): number {
 }
 
 /**
- * Looks at one more piece of what the memory skips. Where something can be had there, the memory
- * was wrong: another process put it back, or a slow sender's block came late.
+ * Looks at one more piece of what the memory skips. True = something can be had there: another process put
+ * it back, or a slow sender's block came late.
  */
 async function lookAgain(
   context: StoreContext,
@@ -88,7 +89,7 @@ async function lookAgain(
   memory: FrontMemory,
   rules: BlockRules,
   now: number,
-): Promise<void> {
+): Promise<boolean> {
   const { fronts } = context;
   const name = logName(log);
   const watch = fronts.beginScan(name);
@@ -100,8 +101,8 @@ async function lookAgain(
   }).finally(() => watch.end());
   const inFront = blocks.filter((block) => sortKeyOf(block) < memory.from);
   const isOpen = inFront.some((block) => surveyBlock(block, rules, now).free.length > 0);
-  if (isOpen) fronts.noteReturn(name);
-  else fronts.noteLook(name, memory, watch.beganAt, next);
+  if (!isOpen) fronts.noteLook(name, memory, watch.beganAt, next);
+  return isOpen;
 }
 
 function sortKeyOf(block: Block): string {

@@ -1,42 +1,28 @@
-import { type LeftOut, registerInTurns } from '../support/in-turns.ts';
-import { CAME_DUE } from './left-out-reasons.ts';
+import { registerInTurns } from '../support/in-turns.ts';
 
 /**
  * The specs of queues as a deployment runs them: two processes that share nothing but the tables answer
  * in turns, and each is frozen between its requests for longer than it trusts its memory.
  */
 
-/** The tests of these specs that only one process can pass, each with the reason. */
-const LEFT_OUT: LeftOut = {
-  '#81 the window of a scheduled message counts from its acceptance, not from when it is due':
-    CAME_DUE,
-  '#81 what is scheduled makes a message sent now a duplicate, and the other way round': CAME_DUE,
-  'an update touches nothing but locks: messages, their states and their numbers stay': CAME_DUE,
-  'scheduled messages arrive in order of their times, and those of one time as they were sent':
-    CAME_DUE,
-};
-
-registerInTurns(
-  {
-    'dead-letter-queue': () => import('../spec/dead-letter-queue.test.ts'),
-    deferral: () => import('../spec/deferral.test.ts'),
-    'duplicate-detection': () => import('../spec/duplicate-detection.test.ts'),
-    'entity-update': () => import('../spec/entity-update.test.ts'),
-    management: () => import('../spec/management.test.ts'),
-    'max-delivery': () => import('../spec/max-delivery.test.ts'),
-    'partitions-settle': () => import('../spec/partitions-settle.test.ts'),
-    peek: () => import('../spec/peek.test.ts'),
-    'peek-lock': () => import('../spec/peek-lock.test.ts'),
-    'purge-and-resubmit': () => import('../spec/purge-and-resubmit.test.ts'),
-    'receive-and-delete': () => import('../spec/receive-and-delete.test.ts'),
-    'renew-lock': () => import('../spec/renew-lock.test.ts'),
-    scheduling: () => import('../spec/scheduling.test.ts'),
-    send: () => import('../spec/send.test.ts'),
-    settle: () => import('../spec/settle.test.ts'),
-    settlement: () => import('../spec/settlement.test.ts'),
-    'time-to-live': () => import('../spec/time-to-live.test.ts'),
-    transactions: () => import('../spec/transactions.test.ts'),
-    'waiting-receive': () => import('../spec/waiting-receive.test.ts'),
-  },
-  LEFT_OUT,
-);
+registerInTurns({
+  'dead-letter-queue': () => import('../spec/dead-letter-queue.test.ts'),
+  deferral: () => import('../spec/deferral.test.ts'),
+  'duplicate-detection': () => import('../spec/duplicate-detection.test.ts'),
+  'entity-update': () => import('../spec/entity-update.test.ts'),
+  management: () => import('../spec/management.test.ts'),
+  'max-delivery': () => import('../spec/max-delivery.test.ts'),
+  'partitions-settle': () => import('../spec/partitions-settle.test.ts'),
+  peek: () => import('../spec/peek.test.ts'),
+  'peek-lock': () => import('../spec/peek-lock.test.ts'),
+  'purge-and-resubmit': () => import('../spec/purge-and-resubmit.test.ts'),
+  'receive-and-delete': () => import('../spec/receive-and-delete.test.ts'),
+  'renew-lock': () => import('../spec/renew-lock.test.ts'),
+  scheduling: () => import('../spec/scheduling.test.ts'),
+  send: () => import('../spec/send.test.ts'),
+  settle: () => import('../spec/settle.test.ts'),
+  settlement: () => import('../spec/settlement.test.ts'),
+  'time-to-live': () => import('../spec/time-to-live.test.ts'),
+  transactions: () => import('../spec/transactions.test.ts'),
+  'waiting-receive': () => import('../spec/waiting-receive.test.ts'),
+});

@@ -68,7 +68,9 @@ export async function startBroker(t: TestContext, options: StartOptions = {}): P
   const clock = options.clock ?? beside?.clock ?? new ManualClock();
   const namespace = beside?.namespace ?? `test-${randomBytes(6).toString('hex')}`;
   const meter = new UnitMeter();
-  const time = beside === undefined ? timeOf(t) : beside.time;
+  // Processes that answer in turns have a time of their own.
+  const own = isInTurns() ? new VirtualTime() : undefined;
+  const time = beside === undefined ? own : beside.time;
   const soleProcess = beside === undefined && time === undefined;
   const place = { clock, namespace, meter, soleProcess };
   const timing = options.time ?? (time && { monotonicNow: time.now, pause: time.pause }) ?? {};
@@ -96,11 +98,6 @@ export async function startBroker(t: TestContext, options: StartOptions = {}): P
     composition: turns ?? first.composition,
     ...(time && { time }),
   });
-}
-
-/** A time of its own for a test whose processes answer in turns. */
-function timeOf(t: TestContext): VirtualTime | undefined {
-  return isInTurns(t) ? new VirtualTime() : undefined;
 }
 
 type ProcessSettings = Omit<
