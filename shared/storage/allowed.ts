@@ -1,15 +1,20 @@
 import type { Allowance } from '../broker/ports.ts';
+import type { SizedTarget } from './answer-size.ts';
 import { blockSortKey } from './keys.ts';
 import type { Target } from './scan.ts';
 
 /** Of what a log has to offer, as much as the claims of other logs left of what all may take. */
 export function allowedOf(
-  targets: readonly Target[],
+  targets: readonly SizedTarget[],
   allowance: Allowance | undefined,
 ): readonly Target[] {
   if (allowance === undefined) return targets;
   return targets.flatMap((target) => {
-    const count = allowance.take(target.slots.length, target.block.payload.bytes);
+    const count = allowance.take(
+      target.slots.length,
+      target.block.payload.bytes,
+      target.answerBytes,
+    );
     return count === 0 ? [] : [{ ...target, slots: target.slots.slice(0, count) }];
   });
 }

@@ -4,6 +4,7 @@ import { type Log, withoutSession } from '../domain/log.ts';
 import { claimed, failedDeliveries } from '../domain/slot.ts';
 import { activateDue } from './activate.ts';
 import { allowedOf, countOf, passedOver } from './allowed.ts';
+import { answerable } from './answer-size.ts';
 import { type Claimed, eachOf, newTag, type Receive, take } from './claim-blocks.ts';
 import { blockSortKey, logKey, logName } from './keys.ts';
 import { outcomeOf } from './outcome-of.ts';
@@ -33,10 +34,11 @@ export async function claim(
     now,
   );
   const receive = { context, log, request, now, lockedUntil };
-  const allowed = allowedOf(found.targets, request.allowance);
-  const asked = countOf(allowed);
+  let asked = 0;
   let got = 0;
   try {
+    const allowed = allowedOf(await answerable(receive, found.targets), request.allowance);
+    asked = countOf(allowed);
     const claims =
       lockedUntil === undefined
         ? await removeAll(receive, allowed)
