@@ -228,6 +228,19 @@ test('a thousand tiny messages still come in one answer', async (t) => {
   requireResultsFit();
 });
 
+test('a token longer than any is refused, and not repeated a thousand times', async (t) => {
+  const { broker, requireResultsFit } = await startLambdaBroker(t);
+  expectStatus(await broker.createQueue('q'), 201);
+  const settlements = Array.from({ length: 1000 }, () => ({
+    lockToken: 'x'.repeat(6000),
+    outcome: 'complete',
+  }));
+  expectStatus(await broker.post('q', '$settle', { settlements }), 400);
+  const lockTokens = settlements.map(({ lockToken }) => lockToken);
+  expectStatus(await broker.post('q', '$renew', { lockTokens }), 400);
+  requireResultsFit();
+});
+
 test('a thousand outcomes and a full answer of messages fit together', async (t) => {
   const { broker, requireResultsFit } = await startLambdaBroker(t);
   expectStatus(await broker.createQueue('q'), 201);
