@@ -202,6 +202,9 @@ function blockSize(log: Log, slots: ReadonlyMap<number, Slot>, payload: PayloadP
   return itemSize(toBlockItem(log, block));
 }
 
+/** The room that no payload takes: less than one of no bytes, by the name of the attribute. */
+const NOTHING = -1;
+
 /**
  * Decides which bytes of a payload lie in the block and which in items of their own. All of it in
  * the block where that stays within one unit; otherwise only what would start another KB of the
@@ -234,11 +237,14 @@ export function layPayload(
   const roomBeside = (place: Pick<PayloadPlace, 'bytes' | 'offset' | 'printedBytes'>) =>
     UNIT_BYTES - lockedSize(log, payload.slots, { ...place, reference, parts: 1 }) - 1;
   const sized = printedBytes === undefined ? lean : { ...lean, printedBytes };
-  const costsUnit = [-1, overhang, encoded.byteLength].some(
-    (inline) => inline !== 0 && inline > roomBeside(sized) && inline <= roomBeside(lean),
+  const rooms = { lean: roomBeside(lean), sized: roomBeside(sized) };
+  // What would lie in the block: all, or the overhang, or nothing, for which not even its name counts.
+  const inline = encoded.byteLength <= rooms.lean ? encoded.byteLength : overhang;
+  const costsUnit = [inline || NOTHING, NOTHING].some(
+    (length) => length <= rooms.lean && length > rooms.sized,
   );
   const common = costsUnit ? lean : sized;
-  const room = roomBeside(common);
+  const room = costsUnit ? rooms.lean : rooms.sized;
   if (encoded.byteLength <= room)
     return { payload: { ...common, inline: encoded, parts: 0 }, parts: [] };
 
