@@ -58,14 +58,14 @@ export async function answerable(
       })),
     )
     .sort((a, b) => (a.sequence < b.sequence ? -1 : 1));
-  const taken = new Map<Target, { readonly slots: number[]; answerBytes: number }>();
+  const taken = new Map<Target, TakenTarget>();
   let left = answer.bytes;
   for (const { target, slot } of places) {
     const known = taken.get(target);
-    const bytes = slotSize(target.block, answer) + (known ? 0 : payloadSize(target.block, answer));
+    const entry = known ?? { slots: [], slotBytes: slotSize(target.block, answer), answerBytes: 0 };
+    const bytes = entry.slotBytes + (known ? 0 : payloadSize(target.block, answer));
     if (bytes > left) break;
     left -= bytes;
-    const entry = known ?? { slots: [], answerBytes: 0 };
     entry.slots.push(slot);
     entry.answerBytes += bytes;
     taken.set(target, entry);
@@ -76,7 +76,18 @@ export async function answerable(
     const slots = places.slice(0, leading < 0 ? places.length : leading).map(({ slot }) => slot);
     return [await measured(claiming, { ...first.target, slots }, answer)];
   }
-  return Array.from(taken, ([target, entry]) => ({ ...target, ...entry }));
+  return Array.from(taken, ([target, { slots, answerBytes }]) => ({
+    ...target,
+    slots,
+    answerBytes,
+  }));
+}
+
+interface TakenTarget {
+  readonly slots: number[];
+  /** What the overlay of the block adds to each message. */
+  readonly slotBytes: number;
+  answerBytes: number;
 }
 
 /** What the messages of a block take at most, whichever of them are claimed. */

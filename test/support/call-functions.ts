@@ -1,7 +1,4 @@
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
-import { handler as manage } from '../../lambdas/manage/handler.ts';
-import { handler as receive } from '../../lambdas/receive/handler.ts';
-import { handler as send } from '../../lambdas/send/handler.ts';
 
 /**
  * Run as a process whose environment is that of deployed functions: fills a queue with messages that
@@ -15,6 +12,13 @@ const QUEUE =
   '<entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml"><QueueDescription xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect" /></content></entry>';
 
 type Handler = (event: APIGatewayProxyEventV2) => Promise<APIGatewayProxyStructuredResultV2>;
+
+/** Starts a function in this process, with its environment. */
+async function start(name: string): Promise<Handler> {
+  const file = new URL(`../../lambdas/${name}/handler.ts`, import.meta.url);
+  const { handler }: { readonly handler: Handler } = await import(file.href);
+  return handler;
+}
 
 /** Calls a function as API Gateway does for a caller whom IAM let through. */
 async function call(
@@ -34,6 +38,12 @@ async function call(
   if ((result.statusCode ?? 500) >= 300) throw new Error(`${method} ${rawPath}: ${result.body}`);
   return result;
 }
+
+const [manage, receive, send] = await Promise.all([
+  start('manage'),
+  start('receive'),
+  start('send'),
+]);
 
 async function passThrough(queue: string, handler: Handler) {
   await call(manage, 'PUT', `/${queue}`, { body: QUEUE });

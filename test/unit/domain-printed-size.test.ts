@@ -179,6 +179,18 @@ for (const [what, body] of TYPICAL) {
   });
 }
 
+for (const [what, body] of [
+  ['binary bytes', randomBytes(LIMITS.answerBytes + 1)],
+  ['text', bytesOf('x'.repeat(LIMITS.answerBytes + 1))],
+  ['control characters', bytesOf('\u0001'.repeat(LIMITS.answerBytes + 1))],
+] as const) {
+  test(`a body of ${what} that fits in no form prints no longer than its bound`, () => {
+    const one = locked(body);
+    const bytes = bytesOf(printBatch([one])).length;
+    assert.ok(bytes > LIMITS.answerBytes && bytes <= printedSize(one.message) + '[]'.length);
+  });
+}
+
 test('text that prints too long prints as base64 only where that is shorter', () => {
   const printsAs = (body: Uint8Array) => {
     const [message] = JSON.parse(printBatch([locked(body)])) as { BodyEncoding?: string }[];
