@@ -1,4 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { createDynamoClient } from './dynamo-client.ts';
 import { type Engine, startEngine } from './engine.ts';
+import { probeEngine, untilEngineAnswers } from './engine-wait.ts';
 import { type Options, parseOptions, USAGE, UsageError } from './options.ts';
 import { requireFreePort } from './server.ts';
 import { StartupError } from './startup-error.ts';
@@ -32,12 +35,22 @@ async function run(options: Options): Promise<void> {
     startEngine({ kind: options.engine, dataDirectory: options.dataDirectory }),
     import('./namespace.ts'),
   ]);
+  // An engine that is elsewhere may not be there yet.
+  const early = engine.startedHere ? undefined : firstSignal();
+  if (early !== undefined) {
+    const tell = options.quiet ? console.error : say;
+    const isStopped = early.then(() => true);
+    if (await Promise.race([answering(engine, tell), isStopped])) {
+      say('Stopped');
+      return;
+    }
+  }
   say(`Engine answers: ${engine.name}`);
   try {
     const reportError = console.error;
     const namespace = await serveNamespace(engine, { ...options, say, reportError });
     // Whoever starts us waits for what is printed next, and may signal at once.
-    const signalled = firstSignal();
+    const signalled = early ?? firstSignal();
     const { url } = namespace;
     console.log(options.quiet ? url : welcome(url, engine.name, Date.now()));
     await Promise.race([signalled, failureOf(engine)]);
@@ -47,6 +60,20 @@ async function run(options: Options): Promise<void> {
     await engine.stop();
   }
   say('Stopped');
+}
+
+/** Waits until the engine answers; resolves with false, as nothing was stopped. */
+async function answering(engine: Engine, say: (line: string) => void): Promise<false> {
+  const client = createDynamoClient(engine.endpoint, engine);
+  await untilEngineAnswers({
+    endpoint: engine.endpoint,
+    probe: () => probeEngine(client, engine.endpoint),
+    say,
+    pause: (ms) => delay(ms),
+    now: () => Date.now(),
+  });
+  client.destroy();
+  return false;
 }
 
 async function failureOf(engine: Engine): Promise<never> {

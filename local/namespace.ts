@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { Gateway } from '../amqp/service/gateway.ts';
 import { compose } from '../lambdas/http/compose.ts';
 import { obtainCertificate } from './certificate.ts';
@@ -8,6 +9,7 @@ import type { Engine } from './engine.ts';
 import { MovableClock } from './movable-clock.ts';
 import type { Options } from './options.ts';
 import { startServer } from './server.ts';
+import { StartupError } from './startup-error.ts';
 import { startSweeping } from './sweeping.ts';
 import { ensureTables, LOCAL_TABLES } from './tables.ts';
 import { listenOnUsualPorts } from './usual-ports.ts';
@@ -31,13 +33,29 @@ export interface NamespaceOptions extends Pick<Options, 'host' | 'port' | 'tier'
   readonly reportError: (error: unknown) => void;
 }
 
+/**
+ * Creates the missing tables. Throws StartupError where an engine elsewhere fails, since the user can
+ * correct that.
+ */
+async function requireTables(client: DynamoDBClient, engine: Engine): Promise<void> {
+  try {
+    await ensureTables(client, LOCAL_TABLES);
+  } catch (cause) {
+    if (engine.startedHere || !(cause instanceof Error)) throw cause;
+    throw new StartupError(
+      `The tables cannot be made in the engine at ${engine.endpoint}: ${cause.name}: ${cause.message}`,
+      { cause },
+    );
+  }
+}
+
 /** Serves a namespace whose data an engine keeps. Throws StartupError. */
 export async function serveNamespace(
   engine: Engine,
   { host, port, tier, certificate: file, say, reportError }: NamespaceOptions,
 ): Promise<LocalNamespace> {
   const client = createDynamoClient(engine.endpoint, engine);
-  await ensureTables(client, LOCAL_TABLES);
+  await requireTables(client, engine);
   say(`Tables are ready: ${Object.values(LOCAL_TABLES).join(', ')}`);
 
   const clock = new MovableClock();

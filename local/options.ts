@@ -31,7 +31,7 @@ A service bus namespace on this machine.
   --quiet        print the endpoint only
   --help         print this
 
-Environment: DYNAMODB_ENDPOINT uses a running engine instead of starting one,
+Environment: DYNAMODB_ENDPOINT uses an engine elsewhere instead of starting one, and waits for it,
 DYNABUS_ENGINE is the default of --engine.
 `;
 

@@ -101,7 +101,7 @@ export const PARAMETERS = {
     'maxMessages',
     { type: 'integer', minimum: 1, maximum: LIMITS.receiveMessages },
     10,
-    'Up to so many messages, in the batch format. Without it: one, in headers and body.',
+    'Up to so many messages, and as many as the answer can carry, in the batch format. Without it: one, in headers and body.',
   ),
   fromSequenceNumber: query(
     'fromSequenceNumber',
@@ -197,7 +197,7 @@ export type RefusalStatus = keyof typeof REFUSAL_EXAMPLES;
 const MEANINGS: Readonly<Record<RefusalStatus, string>> = {
   400: 'Something in the request cannot be read, is out of range, or is not possible here.',
   401: 'No token, a bad one, or one without the right.',
-  403: 'Too large or full, or the status of the entity forbids it.',
+  403: 'Too large, for an answer too, or full, or the status of the entity forbids it.',
   404: 'The lock is over, or there is no such message; in management: no such entity or rule.',
   409: 'It exists already, or somebody else is changing the same entity.',
   410: 'There is no such entity.',

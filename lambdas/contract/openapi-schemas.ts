@@ -30,7 +30,7 @@ function listOf(items: Schema, maxItems: number): Schema {
 }
 
 function settlement(outcome: string, options: Readonly<Record<string, Schema>> = {}): Schema {
-  return strict({ lockToken: text, outcome: { const: outcome }, ...options }, [
+  return strict({ lockToken: id, outcome: { const: outcome }, ...options }, [
     'lockToken',
     'outcome',
   ]);
@@ -112,7 +112,11 @@ export const SCHEMAS = {
     type: 'object',
     properties: {
       Body: text,
-      BodyEncoding: { const: 'base64' },
+      BodyEncoding: {
+        const: 'base64',
+        description:
+          'For a body that is no text, or that is shorter so and too long for an answer.',
+      },
       BrokerProperties: {
         type: 'object',
         properties: {
@@ -172,7 +176,7 @@ export const SCHEMAS = {
       },
     ],
   },
-  Renewals: strict({ lockTokens: listOf(text, LIMITS.settlements) }, ['lockTokens']),
+  Renewals: strict({ lockTokens: listOf(id, LIMITS.settlements) }, ['lockTokens']),
   RenewalOutcomes: {
     type: 'object',
     properties: {

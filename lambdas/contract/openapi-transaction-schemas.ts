@@ -4,7 +4,7 @@ import { LIMITS } from '../../shared/domain/limits.ts';
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const text = { type: 'string' } as const;
-const lockToken = { lockToken: text };
+const lockToken = { lockToken: { ...text, maxLength: LIMITS.idLength } };
 const session = {
   sessionId: { ...text, description: 'The session, where the entity requires sessions.' },
 };

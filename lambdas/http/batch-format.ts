@@ -2,7 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import type { ReceivedMessage } from '../../shared/broker/broker.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
-import type { OutgoingMessage } from '../../shared/domain/message.ts';
+import type { Message, OutgoingMessage } from '../../shared/domain/message.ts';
+import { printsAsBase64 } from '../../shared/domain/printed-size.ts';
 import { printBrokerProperties, readBrokerProperties, type ShownAs } from './broker-properties.ts';
 import { isJsonObject, parseExactJson } from './exact-json.ts';
 import { base64, parseBase64, printProperties, readProperties } from './property-json.ts';
@@ -71,7 +72,10 @@ function invalid(sentence: string): BrokerError {
   return new BrokerError('ArgumentError', sentence, { subCode: '40000' });
 }
 
-/** The JSON text of messages; a body comes back byte for byte, as text wherever it is UTF-8. */
+/**
+ * The JSON text of messages; a body comes back byte for byte. It is printed as text where it is UTF-8,
+ * unless the message would then not fit into an answer and base64 is shorter.
+ */
 export function printBatch(
   messages: readonly ReceivedMessage[],
   view: ShownAs['view'] = 'received',
@@ -81,18 +85,20 @@ export function printBatch(
 }
 
 function printMessage(stored: ReceivedMessage, shownAs: ShownAs): string {
-  const { body, properties } = stored.message;
+  const { properties } = stored.message;
   const members = [
-    ...printBody(body),
+    ...printBody(stored.message),
     `"BrokerProperties":${printBrokerProperties(stored, shownAs)}`,
     `"UserProperties":${printProperties(properties)}`,
   ];
   return `{${members.join(',')}}`;
 }
 
-function printBody(body: Uint8Array): readonly string[] {
-  // `toString` keeps a byte order mark, which a TextDecoder drops unless told otherwise.
-  if (isUtf8(body)) {
+/** Base64 where the body is no text, or where its text would be too long for an answer. */
+function printBody(message: Message): readonly string[] {
+  const { body } = message;
+  if (isUtf8(body) && !printsAsBase64(message)) {
+    // `toString` keeps a byte order mark, which a TextDecoder drops unless told otherwise.
     const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
     return [`"Body":${JSON.stringify(text)}`];
   }

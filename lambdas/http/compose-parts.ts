@@ -48,6 +48,8 @@ export interface ComposeSettings {
   /** Whether no other process serves this namespace, so that caches are known to be right. */
   readonly soleProcess: boolean;
   readonly receiveWaitMsMax: number;
+  /** What messages may take in one answer, bytes; absent = any number, as long as nothing bounds an answer. */
+  readonly answerBytesMax?: number;
   /** Milliseconds that only ever go on; the process's own clock if none is given. */
   readonly monotonicNow?: () => number;
   /** Lets milliseconds pass, as `monotonicNow` tells them; a timer if nothing is given. */
@@ -112,6 +114,7 @@ export function composeParts(settings: ComposeSettings): ComposedParts {
     random,
     namespace,
     receiveWaitMsMax: settings.receiveWaitMsMax,
+    answerBytesMax: settings.answerBytesMax,
   };
 }
 

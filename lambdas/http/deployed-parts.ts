@@ -3,6 +3,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { AgeClock, type Instant } from '../../shared/domain/age.ts';
 import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
+import { LIMITS } from '../../shared/domain/limits.ts';
 import { type Environment, readHttpSettings, readTableNames } from './settings.ts';
 
 const CLOCK: Clock = { now: () => Date.now() };
@@ -35,6 +36,11 @@ export function deployedHttpParts(environment: Environment, socketsMax = SOCKETS
     receiveWaitMsMax,
     rootKey: rootKeySecret === undefined ? noRootKey : rootKeyReader(rootKeySecret),
   };
+}
+
+/** The same for a function, whose answers Lambda bounds. */
+export function functionParts(environment: Environment) {
+  return { ...deployedHttpParts(environment), answerBytesMax: LIMITS.answerBytes };
 }
 
 /**

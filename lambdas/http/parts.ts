@@ -14,6 +14,8 @@ export interface HttpParts {
   readonly namespace: string;
   /** The longest a receive may wait for a message, ms; short where waiting is paid for. */
   readonly receiveWaitMsMax: number;
+  /** What messages may take in one answer, bytes, as they are printed; absent = any number. */
+  readonly answerBytesMax?: number | undefined;
 }
 
 /** The shared access policies that hold for the whole namespace. */

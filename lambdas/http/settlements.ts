@@ -18,7 +18,8 @@ import { checkRequest, parseRequest } from './json-request.ts';
 /** A message may be set aside this long; a bound only so that no instant leaves the calendar. */
 const DELAY_SECONDS_MAX = 365 * 24 * 60 * 60;
 
-const lockToken = z.string();
+/** Outcomes repeat the token, so its length bounds the answer. */
+const lockToken = z.string().check(z.maxLength(LIMITS.idLength));
 const delaySeconds = z.pipe(
   z.transform(plainNumber),
   z.number().check(z.minimum(0), z.maximum(DELAY_SECONDS_MAX)),

@@ -1,8 +1,8 @@
 import { compose } from '../http/compose.ts';
-import { deployedHttpParts } from '../http/deployed-parts.ts';
+import { functionParts } from '../http/deployed-parts.ts';
 import { httpHandler } from '../http/lambda.ts';
 
-const namespace = compose(deployedHttpParts(process.env));
+const namespace = compose(functionParts(process.env));
 
 /** Answers everything that no other function is given: management, and paths of many segments. */
 export const handler = httpHandler(namespace.app, () => namespace.idle());

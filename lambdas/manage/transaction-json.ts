@@ -28,7 +28,9 @@ const transactionRequest = z.strictObject({
   operations: z.array(z.unknown()).check(z.minLength(1), z.maxLength(LIMITS.settlements)),
 });
 const sendOperation = z.strictObject({ messages: z.unknown() });
-const renewOperation = z.strictObject({ lockToken: z.string() });
+const renewOperation = z.strictObject({
+  lockToken: z.string().check(z.maxLength(LIMITS.idLength)),
+});
 const sessionOf = z.optional(z.string());
 const entityPath = z.string();
 

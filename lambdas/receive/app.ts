@@ -1,7 +1,10 @@
 import type { Context, Hono } from 'hono';
 import type { ReceivedMessage, SessionHandle, Settlement } from '../../shared/broker/broker.ts';
+import type { AnswerLimit } from '../../shared/domain/answer-limit.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { EntityPath } from '../../shared/domain/entity-path.ts';
+import { LIMITS } from '../../shared/domain/limits.ts';
+import type { StoredMessage } from '../../shared/domain/message.ts';
 import { BATCH_CONTENT_TYPE, printBatch } from '../http/batch-format.ts';
 import { createTrackingId, showError } from '../http/error-response.ts';
 import { messageResponse } from '../http/message-response.ts';
@@ -38,7 +41,8 @@ export function receiveRoutes(parts: HttpParts): Hono {
   serve(app, parts, 'peekLock', (c, path) => receive(c, parts, path, 'peekLock'));
   serve(app, parts, 'receiveAndDelete', (c, path) => receive(c, parts, path, 'receiveAndDelete'));
   serve(app, parts, 'receiveDeferred', async (c, path) => {
-    const options = { ...parseDeferred(await readBody(c.req.raw)), ...sessionOf(c) };
+    const request = { ...parseDeferred(await readBody(c.req.raw)), ...sessionOf(c) };
+    const options = { ...request, ...answerOf(parts, 'batch') };
     const messages = await parts.broker.receiveDeferred(path, options);
     return batchAnswer(c, printBatch(messages), statusOf(options.mode));
   });
@@ -48,7 +52,10 @@ export function receiveRoutes(parts: HttpParts): Hono {
       ...parsePeek(c.req.query('fromSequenceNumber'), c.req.query('maxMessages')),
       ...(sessionId === undefined ? {} : { sessionId }),
     };
-    return batchAnswer(c, printBatch(await parts.broker.peek(path, options), 'peeked'), 200);
+    const messages = await parts.broker.peek(path, options);
+    const batch = printBatch(messages, 'peeked');
+    requireFits(parts, messages, batch);
+    return batchAnswer(c, batch, 200);
   });
   serveSessions(app, parts);
   return app;
@@ -74,7 +81,8 @@ async function receiveOnly(
   parts: HttpParts,
   request: ReceiveRequest,
 ): Promise<Response> {
-  const messages = await messagesFor(parts, request);
+  const form = request.maxMessages === undefined ? 'single' : 'batch';
+  const messages = await messagesFor(parts, request, answerOf(parts, form));
   const status = statusOf(request.mode);
   const [first] = messages;
   if (first === undefined) return c.body(null, 204, retryHeaders(request.wait));
@@ -103,7 +111,7 @@ async function settleAndReceive(
   const settled = `"settlements":${printSettlements(outcomes, parts.random)}`;
   const headers = { 'Content-Type': 'application/json' };
   try {
-    const messages = await messagesFor(parts, request);
+    const messages = await messagesFor(parts, request, answerOf(parts, 'batch', settled));
     const retry = messages.length === 0 ? retryHeaders(request.wait) : {};
     return c.body(`{${settled},"messages":${printBatch(messages)}}`, 200, { ...headers, ...retry });
   } catch (error) {
@@ -113,14 +121,41 @@ async function settleAndReceive(
   }
 }
 
+/** What messages may take in an answer that carries some text besides. */
+function answerOf(
+  { answerBytesMax }: HttpParts,
+  form: AnswerLimit['form'],
+  besides = '',
+): { readonly answer?: AnswerLimit } {
+  if (answerBytesMax === undefined) return {};
+  const extra = Math.max(0, Buffer.byteLength(besides) - LIMITS.answerExtraBytes);
+  return { answer: { form, bytes: Math.max(0, answerBytesMax - extra) } };
+}
+
+/** A peek shows a first message whatever its size. Throws MessageSizeExceeded. */
+function requireFits(
+  { answerBytesMax = Number.POSITIVE_INFINITY }: HttpParts,
+  [first]: readonly StoredMessage[],
+  batch: string,
+): void {
+  const bytes = Buffer.byteLength(batch);
+  if (first === undefined || bytes <= answerBytesMax) return;
+  throw new BrokerError(
+    'MessageSizeExceeded',
+    `The message with sequence number ${first.sequenceNumber} takes ${bytes} bytes in an answer, which is more than the ${answerBytesMax} bytes that one can carry. Peek at it by AMQP, or go on with fromSequenceNumber=${first.sequenceNumber + 1n}.`,
+  );
+}
+
 function messagesFor(
   { broker }: HttpParts,
   { path, mode, maxMessages = 1, wait, session }: ReceiveRequest,
+  answer: { readonly answer?: AnswerLimit },
 ): Promise<readonly ReceivedMessage[]> {
   return broker.receive(path, {
     mode,
     maxMessages,
     waitMs: wait.ms,
+    ...answer,
     ...(session === undefined ? {} : { session }),
   });
 }

@@ -1,3 +1,4 @@
+import type { AnswerLimit } from '../domain/answer-limit.ts';
 import type { BrokerError } from '../domain/broker-error.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
 import type { LockedMessage, OutgoingMessage, StoredMessage } from '../domain/message.ts';
@@ -16,8 +17,10 @@ export interface Broker {
   send(path: EntityPath, messages: readonly OutgoingMessage[]): Promise<readonly SentMessage[]>;
 
   /**
-   * Hands out up to `maxMessages`, as soon as there is one; an empty list when the wait is over.
-   * Throws MessagingEntityNotFound, MessagingEntityDisabled, InvalidOperation, ServiceBusy.
+   * Hands out up to `maxMessages`, and as many as the answer can carry, as soon as there is one; an
+   * empty list when the wait is over. Throws MessagingEntityNotFound, MessagingEntityDisabled,
+   * InvalidOperation, ServiceBusy; MessageSizeExceeded, with nothing claimed, where the answer cannot
+   * carry even the first message.
    */
   receive(path: EntityPath, options: ReceiveOptions): Promise<readonly ReceivedMessage[]>;
 
@@ -80,7 +83,10 @@ export interface Broker {
    */
   peek(path: EntityPath, options: PeekOptions): Promise<readonly StoredMessage[]>;
 
-  /** Hands out deferred messages by number, all or none. Throws MessageNotFound and as `receive`. */
+  /**
+   * Hands out deferred messages by number, all or none. Throws MessageNotFound and as `receive`;
+   * MessageSizeExceeded, with nothing claimed, where the answer cannot carry all of them.
+   */
   receiveDeferred(path: EntityPath, options: DeferredOptions): Promise<readonly ReceivedMessage[]>;
 
   /** What an operator does to messages that nobody need hold; each has its own outcome, in order. */
@@ -150,6 +156,8 @@ export interface DeferredOptions {
   readonly mode: 'peekLock' | 'receiveAndDelete';
   readonly sequenceNumbers: readonly bigint[];
   readonly session?: SessionHandle;
+  /** What the answer can carry; absent = any number of bytes. */
+  readonly answer?: AnswerLimit;
 }
 
 /**
@@ -178,6 +186,8 @@ export interface ReceiveOptions {
   readonly signal?: AbortSignal;
   /** Needed where messages lie by session. */
   readonly session?: SessionHandle;
+  /** What the answer can carry; absent = any number of bytes. */
+  readonly answer?: AnswerLimit;
 }
 
 /** Under a lock after a peek-lock; without one after receive-and-delete. */

@@ -23,7 +23,7 @@ import { requireAction } from './settlement-rules.ts';
 export async function receiveDeferred(
   parts: BrokerParts,
   path: EntityPath,
-  { mode, sequenceNumbers, session }: DeferredOptions,
+  { mode, sequenceNumbers, session, answer }: DeferredOptions,
 ): Promise<readonly ReceivedMessage[]> {
   const entity = await findReceivable(parts, path);
   requireReceivable(entity);
@@ -36,6 +36,7 @@ export async function receiveDeferred(
     ...(held?.policy ?? policyOf(entity, path.subQueue, log.partition)),
     mode,
     lockMs: entity.description.lockMs,
+    ...(answer === undefined ? {} : { answer }),
     sequences,
   });
 }

@@ -16,6 +16,8 @@ const SOME_EVERY_MS = 250;
 /** In each such time that has passed so many partitions have had their turn. */
 const TURN_MS = 400;
 
+const UNLIMITED = { bytes: Number.POSITIVE_INFINITY };
+
 /** Which partitions a look asks besides those where this process believes that there is something. */
 export type Breadth = 'all' | 'some';
 
@@ -45,10 +47,10 @@ export class Gathering {
   async look(entity: Receivable, breadth: Breadth): Promise<readonly ReceivedMessage[]> {
     this.#asked.clear();
     if (partitionsOf(entity) === 1) return await this.#claim(entity, 0);
-    const { maxMessages } = this.#options;
+    const { maxMessages, answer = UNLIMITED } = this.#options;
     const look: Look = {
       entity,
-      allowance: new SharedAllowance(maxMessages, LIMITS.receiveBytes),
+      allowance: new SharedAllowance(maxMessages, LIMITS.receiveBytes, answer.bytes),
       found: [],
       passedOver: [],
       failures: [],
@@ -120,8 +122,8 @@ export class Gathering {
         const looked = whereabouts.beginLook(log);
         let isMore = false;
         const allowance: Allowance = {
-          take: (messages, bytes) => {
-            const allowed = look.allowance.take(messages, bytes);
+          take: (messages, ...bytes) => {
+            const allowed = look.allowance.take(messages, ...bytes);
             isMore ||= allowed < messages;
             return allowed;
           },
@@ -149,7 +151,7 @@ export class Gathering {
     share?: { readonly left: number; readonly allowance: Allowance },
   ): Promise<readonly ReceivedMessage[]> {
     const { subQueue } = this.#path;
-    const { mode, maxMessages } = this.#options;
+    const { mode, maxMessages, answer } = this.#options;
     this.#asked.add(partition);
     await forwardTopicDue(this.#parts, this.#path, partition);
     return await this.#parts.messages.claim(logOf(entity, subQueue, partition), {
@@ -158,6 +160,7 @@ export class Gathering {
       maxMessages: share?.left ?? maxMessages,
       maxBytes: LIMITS.receiveBytes,
       lockMs: entity.description.lockMs,
+      ...(answer === undefined ? {} : { answer }),
       ...(share === undefined ? {} : { allowance: share.allowance }),
     });
   }

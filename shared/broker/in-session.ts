@@ -95,6 +95,7 @@ export async function receiveInSession(
         maxMessages: options.maxMessages,
         maxBytes: LIMITS.receiveBytes,
         lockMs: entity.description.lockMs,
+        ...(options.answer === undefined ? {} : { answer: options.answer }),
       });
       if (entity.description.forwardDeadLetteredMessagesTo !== undefined)
         await sendOn(parts, entity, [log.partition]);

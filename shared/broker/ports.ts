@@ -1,3 +1,4 @@
+import type { AnswerLimit } from '../domain/answer-limit.ts';
 import type { BlockRules } from '../domain/block.ts';
 import type { BrokerError } from '../domain/broker-error.ts';
 import type { EntityDescription, SubscriptionDescription } from '../domain/descriptions.ts';
@@ -59,14 +60,19 @@ export interface ClaimRequest extends LogPolicy {
   /** Bodies of more than this are not handed out in one answer, except a single one. */
   readonly maxBytes: number;
   readonly lockMs: number;
+  /** What the answer can carry; absent = any number of bytes. */
+  readonly answer?: AnswerLimit;
   /** What this claim and others at the same time may take together; absent = it is alone. */
   readonly allowance?: Allowance;
 }
 
 /** What claims of several logs may take together, so that all of them are not more than one. */
 export interface Allowance {
-  /** Asks for some messages of a block of so many bytes; returns how many of them may be taken. */
-  take(messages: number, bytes: number): number;
+  /**
+   * Asks for some messages of a block of so many bytes, which take `answerBytes` in the answer; returns
+   * how many of them may be taken.
+   */
+  take(messages: number, bytes: number, answerBytes: number): number;
   /** What was allowed and not got after all. */
   giveBack(messages: number): void;
 }
@@ -100,6 +106,8 @@ export interface RemoveBeforeRequest {
 export interface DeferredRequest extends LogPolicy {
   readonly mode: 'peekLock' | 'receiveAndDelete';
   readonly lockMs: number;
+  /** What the answer can carry; absent = any number of bytes. */
+  readonly answer?: AnswerLimit;
   /** Numbers without the partition; all different. */
   readonly sequences: readonly bigint[];
 }
@@ -197,7 +205,10 @@ export interface MessageStore extends TransactionStore {
   forwardAll(log: Log, policy: LogPolicy, forward: Forward): Promise<boolean>;
   /** Has the sweep send on what waits in an entity that forwards, in a minute; given its main log. */
   leaveToSweep(log: Log): void;
-  /** Hands out what can be had now, in order. */
+  /**
+   * Hands out what can be had now, in order, as much as the answer can carry. Throws
+   * MessageSizeExceeded where it cannot carry even the first message; nothing is claimed then.
+   */
   claim(log: Log, request: ClaimRequest): Promise<readonly ReceivedMessage[]>;
   /**
    * When something in a log in which nothing can be had may be had without anybody's doing, as far as
@@ -224,7 +235,7 @@ export interface MessageStore extends TransactionStore {
   settleLapsed(log: Log, policy: LogPolicy): Promise<boolean>;
   /** Shows messages in order of their numbers without touching them. */
   peek(log: Log, request: PeekRequest): Promise<Peeked>;
-  /** Hands out deferred messages, all or none. Throws MessageNotFound. */
+  /** Hands out deferred messages, all or none. Throws MessageNotFound, MessageSizeExceeded. */
   receiveDeferred(log: Log, request: DeferredRequest): Promise<readonly ReceivedMessage[]>;
   /** Removes messages that are not due yet, all or none. Throws MessageNotFound. */
   cancelScheduled(log: Log, sequences: readonly bigint[]): Promise<void>;

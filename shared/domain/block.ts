@@ -33,8 +33,13 @@ export interface PayloadPlace {
   readonly parts: number;
   /** The place in the payload of the message in slot 0. */
   readonly offset: number;
-  /** Size of all messages, decoded, in bytes: what an answer will carry. */
+  /** Size of all messages, decoded, in bytes: what a receive reads. */
   readonly bytes: number;
+  /**
+   * The most that these messages print in an answer, bytes, without the overlay; absent = no more than
+   * follows from `bytes` and the number of messages (`printedSizeOf`).
+   */
+  readonly printedBytes?: number;
   /** What happened to these messages since they were encoded (dead-letter reason and the like). */
   readonly overlay?: Uint8Array;
 }

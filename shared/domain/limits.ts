@@ -37,8 +37,16 @@ export const LIMITS = {
   defaultTimeToLiveMsMin: 1 * SECOND,
 
   receiveMessages: 1000,
-  /** One answer carries at most this many bytes of bodies; a Lambda answer ends at 6 MB of base64. */
+  /** One receive reads at most this many bytes of messages, decoded. */
   receiveBytes: 3 * 1024 * KB,
+  /**
+   * One answer over HTTP carries at most this many bytes of messages, as they are printed, and
+   * `answerExtraBytes` beside them, such as the outcomes of 1,000 settlements. Lambda takes a result
+   * of 6,291,556 bytes of JSON, in which the body is base64: 4/3 × (4 MiB + 500 KB) = 6,275,072
+   * bytes, which leaves 16 KB for headers.
+   */
+  answerBytes: 4 * 1024 * KB,
+  answerExtraBytes: 500 * KB,
   receiveTimeoutSeconds: 60,
   settlements: 1000,
   peekMessages: 250,

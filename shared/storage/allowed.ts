@@ -1,16 +1,19 @@
 import type { Allowance } from '../broker/ports.ts';
+import type { SizedTarget } from './answer-size.ts';
 import type { Target } from './choice.ts';
-import { blockSortKey } from './keys.ts';
 
 /** Of what a log has to offer, as much as the claims of other logs left of what all may take. */
 export function allowedOf(
-  targets: readonly Target[],
+  targets: readonly SizedTarget[],
   allowance: Allowance | undefined,
 ): readonly Target[] {
   if (allowance === undefined) return targets;
   return targets.flatMap((target) => {
-    const count = allowance.take(target.slots.length, target.block.payload.bytes);
-    if (count < target.slots.length) target.reservation.settle(false);
+    const count = allowance.take(
+      target.slots.length,
+      target.block.payload.bytes,
+      target.answerBytes,
+    );
     return count === 0 ? [] : [{ ...target, slots: target.slots.slice(0, count) }];
   });
 }
@@ -20,11 +23,11 @@ export function countOf(targets: readonly Target[]): number {
   return targets.reduce((sum, { slots }) => sum + slots.length, 0);
 }
 
-/** Sort keys of blocks in which more was chosen than allowed. */
-export function passedOver(chosen: readonly Target[], allowed: readonly Target[]): string[] {
-  if (countOf(chosen) === countOf(allowed)) return [];
+/** The targets of which more was chosen than allowed. */
+export function passedOver(
+  chosen: readonly Target[],
+  allowed: readonly Target[],
+): readonly Target[] {
   const taken = new Map(allowed.map(({ block, slots }) => [block, slots.length]));
-  return chosen.flatMap(({ block, slots }) =>
-    taken.get(block) === slots.length ? [] : [blockSortKey(block.store, block.sequence)],
-  );
+  return chosen.filter(({ block, slots }) => taken.get(block) !== slots.length);
 }

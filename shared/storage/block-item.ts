@@ -13,6 +13,7 @@ import { blockSortKey, logKey, parseBlockSortKey, sessionPrefix } from './keys.t
  *     d  payload bytes    p  payload name     k  payload parts   o  payload offset
  *     z  decoded bytes    v  overlay          w  topic that keeps a shared payload
  *     i  number of the sharer   y  session of scheduled messages
+ *     b  bytes that the messages print in an answer, where `z` does not bound them well enough
  *
  * and in a slot: t  lock tag   u  held until   c  deliveries   x  expires at. A slot is named by
  * one letter, since there are many.
@@ -64,6 +65,7 @@ export function toBlockItem(log: Log, block: Block): Item {
     q: number(block.enqueuedAt),
     s: { M: slots },
     z: number(payload.bytes),
+    ...(payload.printedBytes === undefined ? {} : { b: number(payload.printedBytes) }),
     ...(block.expiresAt === undefined ? {} : { x: number(block.expiresAt) }),
     ...(block.sessionId === undefined ? {} : { y: { S: block.sessionId } }),
     ...(payload.inline === undefined ? {} : { d: { B: payload.inline } }),
@@ -110,6 +112,7 @@ export function fromBlockItem(item: Item): Block {
       parts: reference === undefined ? 0 : Number(item['k']?.N ?? 1),
       offset: Number(item['o']?.N ?? 0),
       bytes: Number(item['z']?.N ?? 0),
+      ...(item['b']?.N === undefined ? {} : { printedBytes: Number(item['b'].N) }),
       ...(item['v']?.B === undefined ? {} : { overlay: item['v'].B }),
     },
   };

@@ -11,6 +11,11 @@ export function keyOf(log: Log, block: Pick<Block, 'store' | 'sequence'>): ItemK
   return { pk: logKey(log), sk: sessionPrefix(log) + blockSortKey(block.store, block.sequence) };
 }
 
+/** The sort key of a block within its log. */
+export function sortKeyOf({ store, sequence }: Pick<Block, 'store' | 'sequence'>): string {
+  return blockSortKey(store, sequence);
+}
+
 /** Tells receivers of this process that a block has come into a log. */
 export function announce(
   context: StoreContext,

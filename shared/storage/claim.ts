@@ -5,10 +5,12 @@ import { type Log, withoutSession } from '../domain/log.ts';
 import { claimed, failedDeliveries } from '../domain/slot.ts';
 import { activateDue } from './activate.ts';
 import { allowedOf, countOf, passedOver } from './allowed.ts';
+import { answerable } from './answer-size.ts';
+import { sortKeyOf } from './blocks.ts';
 import type { Scan, ScanRequest, Target } from './choice.ts';
 import { type Claimed, eachOf, newTag, type Receive, take } from './claim-blocks.ts';
 import { isUnknownOutcome, unknownOutcome } from './failures.ts';
-import { blockSortKey, logKey, logName } from './keys.ts';
+import { logKey, logName } from './keys.ts';
 import { outcomeOf } from './outcome-of.ts';
 import { type LoadedMessages, loadMessages } from './payloads.ts';
 import { scan } from './scan.ts';
@@ -80,7 +82,7 @@ async function claimFrom(
 ): Promise<{ readonly messages: readonly ReceivedMessage[]; readonly asked: number }> {
   const { context, log, request, lockedUntil } = receive;
   const name = logName(log);
-  const allowed = allowedOf(targets, request.allowance);
+  const allowed = await chooseAllowed(receive, targets);
   const asked = countOf(allowed);
   let got = 0;
   try {
@@ -91,7 +93,8 @@ async function claimFrom(
     got = messages.length;
     if (got > 0) context.spread.won(name);
     else if (asked > 0) context.spread.lost(name);
-    context.fronts.reopen(name, [...lost, ...passedOver(targets, allowed)]);
+    const left = passedOver(targets, allowed).map(({ block }) => sortKeyOf(block));
+    context.fronts.reopen(name, [...lost, ...left]);
     return { messages, asked };
   } catch (error) {
     context.fronts.forget(name);
@@ -99,6 +102,23 @@ async function claimFrom(
   } finally {
     request.allowance?.giveBack(asked - got);
     for (const { reservation } of targets) reservation.release();
+  }
+}
+
+/** As much of what was chosen as the answer can carry, and as other claims of the same receive have left. */
+async function chooseAllowed(
+  receive: Receive,
+  targets: readonly Target[],
+): Promise<readonly Target[]> {
+  try {
+    const sized = await answerable(receive, targets);
+    const allowed = allowedOf(sized, receive.request.allowance);
+    // Receives beside this one learn at once that something of these stays free.
+    for (const target of passedOver(targets, allowed)) target.reservation.settle(false);
+    return allowed;
+  } catch (error) {
+    for (const { reservation } of targets) reservation.release();
+    throw error;
   }
 }
 
@@ -253,6 +273,6 @@ function bySequenceNumber(a: ReceivedMessage, b: ReceivedMessage): number {
 
 function lostOf(targets: readonly Target[], taken: readonly (Claimed | undefined)[]): string[] {
   return targets.flatMap(({ block, slots }, i) =>
-    taken[i]?.slots.length === slots.length ? [] : [blockSortKey(block.store, block.sequence)],
+    taken[i]?.slots.length === slots.length ? [] : [sortKeyOf(block)],
   );
 }

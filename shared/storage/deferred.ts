@@ -4,6 +4,7 @@ import { BrokerError } from '../domain/broker-error.ts';
 import type { Log } from '../domain/log.ts';
 import { sessionLockLost } from '../domain/session.ts';
 import { claimed, failedDeliveries } from '../domain/slot.ts';
+import { requireAnswerable } from './answer-size.ts';
 import { fromBlockItem } from './block-item.ts';
 import { asSeen, blockDelete, blockUpdate } from './block-writes.ts';
 import { keyOf } from './blocks.ts';
@@ -22,7 +23,7 @@ const NOT_LOCKED_TEXT =
 /**
  * Hands out deferred messages by their numbers: all of them, or none where one is locked, expired
  * or not there (semantics §4.4). A deferred message lies alone in its block, so all are locked in
- * one transaction. Throws MessageNotFound.
+ * one transaction. Throws MessageNotFound, and MessageSizeExceeded where they do not fit into one answer.
  */
 export async function receiveDeferred(
   context: StoreContext,
@@ -34,6 +35,11 @@ export async function receiveDeferred(
   const blocks = await readDeferred(context, log, request, now);
   const loaded = await loadMessages(table, log, blocks);
   if (!blocks.every((block) => loaded.has(block))) throw notLocked();
+  requireAnswerable(
+    log,
+    blocks.map((block) => ({ block, message: loaded.at(block, 0) })),
+    request.answer,
+  );
   const isLocking = request.mode === 'peekLock';
   const tag = newTag(context, request.rules);
   const holder = request.rules.session?.holder;

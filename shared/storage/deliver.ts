@@ -8,8 +8,9 @@ import { payloadName } from './append.ts';
 import type { Item } from './dynamo.ts';
 import { headKey, payloadCollection } from './keys.ts';
 import { encodeMessages } from './message-codec.ts';
-import { layPayload, SLOTS_PER_BLOCK, sizeOf } from './pack-blocks.ts';
+import { layPayload, SLOTS_PER_BLOCK, sizeOf, withPrintedBytes } from './pack-blocks.ts';
 import { putPayload, sharersItem } from './payloads.ts';
+import { printedBytesToStore } from './printed-bytes.ts';
 import type { StoreContext } from './store-context.ts';
 
 /**
@@ -176,13 +177,17 @@ async function sharedPlaces(
   const places = new Map<Part, PayloadPlace>();
   if (parts.length < 2) return places;
   const encoded = encodeMessages(sparse(chunk.messages, chunk.first));
-  const bytes = [...chunk.messages.values()].reduce((sum, message) => sum + sizeOf(message), 0);
+  const messages = [...chunk.messages.values()];
+  const bytes = messages.reduce((sum, message) => sum + sizeOf(message), 0);
+  const printedBytes = printedBytesToStore(messages, bytes);
   const reference = payloadName(context.random);
   const sharedIn = payloadCollection(owner);
   let pieces: readonly Uint8Array[] | undefined;
   let sharers = 0;
   for (const part of parts) {
-    const laid = layPayload(part.delivery.to, { slots: part.slots, encoded, bytes, reference });
+    const { slots } = part;
+    const { to } = part.delivery;
+    const laid = layPayload(to, { slots, encoded, bytes, printedBytes, reference });
     const offset = Number(part.first - chunk.first);
     if (laid.parts.length === 0) {
       places.set(part, { ...laid.payload, offset });
@@ -192,7 +197,8 @@ async function sharedPlaces(
     // The bytes are the same for all, so none of them lies in a block.
     pieces ??= wholePieces(encoded);
     const sharer = sharers++;
-    places.set(part, { reference, sharedIn, sharer, parts: pieces.length, offset, bytes });
+    const place = { reference, sharedIn, sharer, parts: pieces.length, offset, bytes };
+    places.set(part, withPrintedBytes(to, slots, place, printedBytes));
   }
   if (pieces !== undefined) await putShared(context, owner, reference, pieces, sharers);
   return places;
@@ -235,10 +241,13 @@ async function putShared(
 
 async function ownPlace(context: StoreContext, part: Part): Promise<PayloadPlace> {
   const { to } = part.delivery;
+  const messages = [...part.messages.values()];
+  const bytes = messages.reduce((sum, message) => sum + sizeOf(message), 0);
   const { payload, parts } = layPayload(to, {
     slots: part.slots,
     encoded: encodeMessages(sparse(part.messages, part.first)),
-    bytes: [...part.messages.values()].reduce((sum, message) => sum + sizeOf(message), 0),
+    bytes,
+    printedBytes: printedBytesToStore(messages, bytes),
     reference: payloadName(context.random),
   });
   const { reference } = payload;

@@ -21,6 +21,7 @@ import {
   putPayload,
 } from './payloads.ts';
 import { carryOut, type Plan, putsOf } from './plan.ts';
+import { printedBytesToStore } from './printed-bytes.ts';
 import type { StoreContext } from './store-context.ts';
 
 /** Messages that leave a block together for one new block. */
@@ -170,10 +171,13 @@ async function copied(
       for (const { number } of departure.slots) {
         messages[number - first] = changedBy(loaded.at(block, number), departure.overlay);
       }
+      const leaving = messages.filter((message) => message !== undefined);
+      const bytes = leaving.reduce((sum, message) => sum + sizeOf(message), 0);
       const { payload, parts } = layPayload(departure.to, {
         slots: newSlots(departure),
         encoded: encodeMessages(Array.from(messages)),
-        bytes: messages.reduce((sum, message) => sum + (message ? sizeOf(message) : 0), 0),
+        bytes,
+        printedBytes: printedBytesToStore(leaving, bytes),
         reference: payloadName(random),
       });
       const { reference } = payload;

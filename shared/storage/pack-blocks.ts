@@ -8,6 +8,7 @@ import { keyItem } from './dynamo.ts';
 import { ITEM_BYTES_MAX, itemSize, UNIT_BYTES } from './item-size.ts';
 import { logKey, payloadKey } from './keys.ts';
 import { encodeMessages } from './message-codec.ts';
+import { printedBytesToStore } from './printed-bytes.ts';
 
 /**
  * How messages are laid out in blocks. A block stays within one write unit even with every message
@@ -57,6 +58,10 @@ export function packBlocks(
       slots,
       encoded: encodeMessages(bySlot(run, offset)),
       bytes: sizeOfAll(run),
+      printedBytes: printedBytesToStore(
+        run.map(({ message }) => message),
+        sizeOfAll(run),
+      ),
       reference: reference(),
     });
     return { offset, slots, ...(expiresAt === undefined ? {} : { expiresAt }), ...laid };
@@ -161,6 +166,30 @@ const EMPTY_PLACE: PayloadPlace = {
   bytes: PAYLOAD_BYTES,
 };
 
+/** The size of a block in which every message is locked. */
+function lockedSize(log: Log, slots: ReadonlyMap<number, Slot>, payload: PayloadPlace): number {
+  const locked = new Map(
+    Array.from(slots, ([slot, { expiresAt }]) => [
+      slot,
+      expiresAt === undefined ? LOCKED : LOCKED_WITH_EXPIRY,
+    ]),
+  );
+  return blockSize(log, locked, payload);
+}
+
+/** A place with what its messages print, unless the block would then cost another unit. */
+export function withPrintedBytes(
+  log: Log,
+  slots: ReadonlyMap<number, Slot>,
+  payload: PayloadPlace,
+  printedBytes: number | undefined,
+): PayloadPlace {
+  if (printedBytes === undefined) return payload;
+  const sized = { ...payload, printedBytes };
+  const units = (place: PayloadPlace) => Math.ceil(lockedSize(log, slots, place) / UNIT_BYTES);
+  return units(sized) > units(payload) ? payload : sized;
+}
+
 function blockSize(log: Log, slots: ReadonlyMap<number, Slot>, payload: PayloadPlace): number {
   const block: Block = {
     store: 'live',
@@ -173,6 +202,9 @@ function blockSize(log: Log, slots: ReadonlyMap<number, Slot>, payload: PayloadP
   return itemSize(toBlockItem(log, block));
 }
 
+/** The room that no payload takes: less than one of no bytes, by the name of the attribute. */
+const NOTHING = -1;
+
 /**
  * Decides which bytes of a payload lie in the block and which in items of their own. All of it in
  * the block where that stays within one unit; otherwise only what would start another KB of the
@@ -184,32 +216,38 @@ export function layPayload(
     readonly slots: ReadonlyMap<number, Slot>;
     readonly encoded: Uint8Array;
     readonly bytes: number;
+    /** Left out where the block would then cost another unit. */
+    readonly printedBytes?: number | undefined;
     readonly reference: string;
     readonly overlay?: Uint8Array;
   },
 ): { payload: PayloadPlace; parts: readonly Uint8Array[] } {
-  const { encoded, bytes, reference } = payload;
-  const common = {
+  const { encoded, bytes, printedBytes, reference } = payload;
+  const lean = {
     bytes,
     offset: 0,
     ...(payload.overlay === undefined ? {} : { overlay: payload.overlay }),
   };
-  const locked = new Map(
-    Array.from(payload.slots, ([slot, { expiresAt }]) => [
-      slot,
-      expiresAt === undefined ? LOCKED : LOCKED_WITH_EXPIRY,
-    ]),
-  );
-  const room = UNIT_BYTES - blockSize(log, locked, { ...common, reference, parts: 1 }) - 1;
-  if (encoded.byteLength <= room)
-    return { payload: { ...common, inline: encoded, parts: 0 }, parts: [] };
-
   const keyBytes = itemSize({
     ...keyItem(payloadKey(log, reference, 0)),
     q: { N: String(Number.MAX_SAFE_INTEGER) },
     d: { S: '' },
   });
   const overhang = (encoded.byteLength + keyBytes) % UNIT_BYTES;
+  const roomBeside = (place: Pick<PayloadPlace, 'bytes' | 'offset' | 'printedBytes'>) =>
+    UNIT_BYTES - lockedSize(log, payload.slots, { ...place, reference, parts: 1 }) - 1;
+  const sized = printedBytes === undefined ? lean : { ...lean, printedBytes };
+  const rooms = { lean: roomBeside(lean), sized: roomBeside(sized) };
+  // What would lie in the block: all, or the overhang, or nothing, for which not even its name counts.
+  const inline = encoded.byteLength <= rooms.lean ? encoded.byteLength : overhang;
+  const costsUnit = [inline || NOTHING, NOTHING].some(
+    (length) => length <= rooms.lean && length > rooms.sized,
+  );
+  const common = costsUnit ? lean : sized;
+  const room = costsUnit ? rooms.lean : rooms.sized;
+  if (encoded.byteLength <= room)
+    return { payload: { ...common, inline: encoded, parts: 0 }, parts: [] };
+
   const inside = overhang <= room ? Math.min(overhang, encoded.byteLength) : 0;
   const parts: Uint8Array[] = [];
   const partBytes = ITEM_BYTES_MAX - keyBytes;

@@ -1,9 +1,9 @@
-import { type Block, type BlockRules, surveyBlock } from '../domain/block.ts';
+import { type BlockRules, surveyBlock } from '../domain/block.ts';
 import type { Log } from '../domain/log.ts';
-import { readBlocks } from './blocks.ts';
+import { readBlocks, sortKeyOf } from './blocks.ts';
 import { Choice, type Scan, type ScanRequest, SPREAD_BLOCKS_MAX } from './choice.ts';
 import { type FrontMemory, holdsOf } from './front-memory.ts';
-import { blockSortKey, FIRST_BLOCK, logName } from './keys.ts';
+import { FIRST_BLOCK, logName } from './keys.ts';
 import { outcomeOf } from './outcome-of.ts';
 import type { StoreContext } from './store-context.ts';
 
@@ -103,8 +103,4 @@ async function lookAgain(
   const isOpen = inFront.some((block) => surveyBlock(block, rules, now).free.length > 0);
   if (!isOpen) fronts.noteLook(name, memory, watch.beganAt, next);
   return isOpen;
-}
-
-function sortKeyOf(block: Block): string {
-  return blockSortKey(block.store, block.sequence);
 }

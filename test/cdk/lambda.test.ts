@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { deployedHttpParts, functionParts } from '../../lambdas/http/deployed-parts.ts';
 import { FINISH_MS_MAX, type HttpApp, httpHandler } from '../../lambdas/http/lambda.ts';
 import { readHttpSettings, readTableNames } from '../../lambdas/http/settings.ts';
+import { LIMITS } from '../../shared/domain/limits.ts';
+import { LAMBDA_RESULT_BYTES_MAX } from '../support/lambda-broker.ts';
 
 test('a request arrives as it was sent', async () => {
   const request = await arrive({
@@ -56,6 +59,39 @@ test('an answer leaves as the bytes it is, whatever its content type says', asyn
     assert.deepEqual(Buffer.from(result.body ?? '', 'base64'), Buffer.from(body));
     assert.equal(result.headers?.['content-type'], type);
   }
+});
+
+test('the largest answer with a thousand outcomes is a result that Lambda takes', async () => {
+  const result = await answer(() => {
+    const text = 'x'.repeat(LIMITS.answerBytes + LIMITS.answerExtraBytes);
+    const headers = { 'Content-Type': 'application/json', 'Retry-After': '60' };
+    return new Response(text, { status: 200, headers });
+  });
+  const bytes = Buffer.byteLength(JSON.stringify(result));
+  assert.ok(bytes <= LAMBDA_RESULT_BYTES_MAX - 15 * 1024, `${bytes} bytes`);
+});
+
+test('the largest message that comes alone is a result that Lambda takes', async () => {
+  const result = await answer(() => {
+    // A receive counts 256 KB for headers; 64 KB of properties take 15 times their size at most.
+    const body = 'x'.repeat(LIMITS.answerBytes - 256 * 1024);
+    const headers = { p: '\\'.repeat((15 * LIMITS.propertiesBytes) / 2) };
+    return new Response(body, { status: 201, headers });
+  });
+  const bytes = Buffer.byteLength(JSON.stringify(result));
+  assert.ok(bytes <= LAMBDA_RESULT_BYTES_MAX, `${bytes} bytes`);
+});
+
+test('functions bound their answers, and the gateway, which no Lambda bounds, does not', () => {
+  const environment = {
+    ENTITIES_TABLE: 'e',
+    MESSAGES_TABLE: 'm',
+    NAMESPACE: 'n',
+    ROOT_KEY_SECRET: 's',
+    RECEIVE_WAIT_MS_MAX: '1',
+  };
+  assert.equal(functionParts(environment).answerBytesMax, LIMITS.answerBytes);
+  assert.ok(!('answerBytesMax' in deployedHttpParts(environment)));
 });
 
 test('an answer without a body stays without one', async () => {

@@ -20,6 +20,8 @@ export interface Cli {
   errors(): string;
   /** Waits until the output holds the text; fails with everything printed if it ends before. */
   untilPrinted(text: string): Promise<void>;
+  /** The same for what it says on the error output. */
+  untilReported(text: string): Promise<void>;
   /** Resolves with the exit code, or with the name of the signal that ended it. */
   readonly ended: Promise<number | string>;
 }
@@ -48,17 +50,19 @@ export function startCli(t: TestContext, options: CliOptions = {}): Cli {
     child.kill('SIGTERM');
     await ended;
   });
+  const untilHas = (stream: () => string, text: string) =>
+    until(`'${text}' is printed`, () => {
+      const running = child.exitCode === null && child.signalCode === null;
+      assert.ok(running || stream().includes(text), `${output()}${errors()}`);
+      return stream().includes(text);
+    });
   return {
     child,
     output,
     errors,
     ended,
-    untilPrinted: (text) =>
-      until(`'${text}' is printed`, () => {
-        const running = child.exitCode === null && child.signalCode === null;
-        assert.ok(running || output().includes(text), `${output()}${errors()}`);
-        return output().includes(text);
-      }),
+    untilPrinted: (text) => untilHas(output, text),
+    untilReported: (text) => untilHas(errors, text),
   };
 }
 

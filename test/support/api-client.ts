@@ -21,9 +21,12 @@ export interface RequestOptions {
 export class ApiClient {
   readonly url: string;
   readonly #authorization: string;
+  readonly #fetch: typeof fetch;
 
-  constructor(url: string, rootKey: string) {
+  /** `send` carries requests in another way than over the network. */
+  constructor(url: string, rootKey: string, send: typeof fetch = fetch) {
     this.url = url;
+    this.#fetch = send;
     this.#authorization = createSasToken({
       audience: url,
       keyName: 'RootManageSharedAccessKey',
@@ -35,7 +38,7 @@ export class ApiClient {
 
   async request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
     const { authorization = this.#authorization, body } = options;
-    const response = await fetch(path.startsWith('http') ? path : `${this.url}/${path}`, {
+    const response = await this.#fetch(path.startsWith('http') ? path : `${this.url}/${path}`, {
       method,
       headers: {
         ...(authorization === null ? {} : { Authorization: authorization }),

@@ -3,6 +3,7 @@ import {
   type DynamoDBClient,
   QueryCommand,
   ScanCommand,
+  UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { sweepStateKey } from '../../shared/storage/entity-keys.ts';
 import { engineClient, TABLES } from './start-broker.ts';
@@ -86,6 +87,29 @@ export class StoredItems {
       start = page.LastEvaluatedKey;
     } while (start !== undefined);
     return items.sort();
+  }
+
+  /** Removes from the blocks of a queue what their messages print: earlier versions stored none. */
+  async forgetPrintedBytes(id: string): Promise<number> {
+    const { Items = [] } = await this.#client.send(
+      new QueryCommand({
+        TableName: TABLES.messages,
+        KeyConditionExpression: 'pk = :log',
+        FilterExpression: 'attribute_exists(b)',
+        ExpressionAttributeValues: { ':log': { S: `${id}.0m0` } },
+        ConsistentRead: true,
+      }),
+    );
+    for (const { pk, sk } of Items) {
+      await this.#client.send(
+        new UpdateItemCommand({
+          TableName: TABLES.messages,
+          Key: { pk, sk } as Record<string, AttributeValue>,
+          UpdateExpression: 'REMOVE b',
+        }),
+      );
+    }
+    return Items.length;
   }
 
   async #count(table: string, prefix: string): Promise<number> {

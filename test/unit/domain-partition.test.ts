@@ -97,12 +97,18 @@ test('turns go round from a random start and pass over who refused, for a while'
 });
 
 test('what several claims take together is never more than one may', () => {
-  const allowance = new SharedAllowance(10, 1000);
-  assert.equal(allowance.take(4, 5000), 4);
-  assert.equal(allowance.take(1, 1), 0);
+  const allowance = new SharedAllowance(10, 1000, 1000);
+  assert.equal(allowance.take(4, 5000, 1), 4);
+  assert.equal(allowance.take(1, 1, 1), 0);
   assert.equal(allowance.left, 0);
-  const roomy = new SharedAllowance(10, 1000);
-  assert.deepEqual([roomy.take(6, 100), roomy.take(6, 100), roomy.take(1, 1)], [6, 4, 0]);
+  const roomy = new SharedAllowance(10, 1000, 1000);
+  assert.deepEqual([roomy.take(6, 100, 9), roomy.take(6, 100, 9), roomy.take(1, 1, 1)], [6, 4, 0]);
   roomy.giveBack(3);
-  assert.deepEqual([roomy.left, roomy.take(5, 1)], [3, 3]);
+  assert.deepEqual([roomy.left, roomy.take(5, 1, 1)], [3, 3]);
+});
+
+test('what several claims take together is never more than one answer can carry', () => {
+  const allowance = new SharedAllowance(10, 1000, 600);
+  assert.deepEqual([allowance.take(1, 1, 400), allowance.take(1, 1, 300)], [1, 0]);
+  assert.deepEqual([allowance.left, allowance.take(1, 1, 200), allowance.left], [9, 1, 0]);
 });

@@ -1,0 +1,7 @@
+/** How much one answer of a surface can carry. */
+export interface AnswerLimit {
+  /** `batch` = messages as JSON; `single` = one message, its body as it is and the rest in headers. */
+  readonly form: 'batch' | 'single';
+  /** What messages may take in it, bytes. */
+  readonly bytes: number;
+}

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import { connect, createServer, type Server } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { untilEngineAnswers } from '../../local/engine-wait.ts';
+import { startCli } from './cli.ts';
+
+/** The server is started while the engine at DYNAMODB_ENDPOINT is away, or is none. */
+
+async function listen(t: TestContext, server: Server, port = 0): Promise<number> {
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const address = server.address();
+  assert.ok(address !== null && typeof address !== 'string');
+  return address.port;
+}
+
+/** A port on which nobody listens. */
+async function freePort(t: TestContext): Promise<number> {
+  const server = createServer();
+  const port = await listen(t, server);
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+const startFor = (t: TestContext, endpoint: string, ...args: string[]) =>
+  startCli(t, { args: ['--port', '0', ...args], env: { DYNAMODB_ENDPOINT: endpoint } });
+
+test('a server that is started before its engine waits for it, and then serves', async (t) => {
+  const engine = process.env['DYNAMODB_ENDPOINT'];
+  if (engine === undefined) return t.skip('no engine: start through test/run.ts');
+  const port = await freePort(t);
+  const endpoint = `http://127.0.0.1:${port}`;
+  const cli = startFor(t, endpoint);
+  await cli.untilPrinted(`Waiting for the engine at ${endpoint}`);
+  assert.match(cli.output(), /\(ECONNREFUSED\)\. Start it, or correct DYNAMODB_ENDPOINT\.\n/);
+
+  const { hostname, port: enginePort } = new URL(engine);
+  const relay = createServer((socket) => {
+    const onward = connect(Number(enginePort), hostname);
+    for (const end of [socket, onward]) end.on('error', () => {});
+    socket.pipe(onward).pipe(socket);
+  });
+  await listen(t, relay, port);
+
+  await cli.untilPrinted('/messages/head');
+  assert.match(cli.output(), /Listening on http/);
+  assert.equal(cli.errors(), '');
+});
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  test(`${signal} ends a server that waits for its engine`, async (t) => {
+    const cli = startFor(t, `http://127.0.0.1:${await freePort(t)}`);
+    await cli.untilPrinted('Waiting for the engine');
+    cli.child.kill(signal);
+    assert.equal(await cli.ended, 0);
+    assert.match(cli.output(), /Stopped\n$/);
+    assert.equal(cli.errors(), '');
+  });
+}
+
+test('--quiet says on the error output that it waits, and prints nothing else', async (t) => {
+  const endpoint = `http://127.0.0.1:${await freePort(t)}`;
+  const cli = startFor(t, endpoint, '--quiet');
+  await cli.untilReported('Waiting for the engine');
+  cli.child.kill('SIGTERM');
+  assert.equal(await cli.ended, 0);
+  assert.equal(cli.output(), '');
+});
+
+const OTHERS = {
+  'a web server': () => createHttpServer((_, answer) => answer.end('<html></html>')),
+  'a web server without pages': () =>
+    createHttpServer((_, answer) => answer.writeHead(404).end('Not found')),
+  'an empty answer': () => createHttpServer((_, answer) => answer.end()),
+  'another protocol': () =>
+    createServer((socket) => socket.on('error', () => {}).end('SSH-2.0\r\n')),
+} as const;
+
+for (const [what, start] of Object.entries(OTHERS)) {
+  test(`an endpoint that is no engine (${what}) is one sentence and exit code 1`, async (t) => {
+    const endpoint = `http://127.0.0.1:${await listen(t, start())}`;
+    const cli = startFor(t, endpoint);
+    assert.equal(await cli.ended, 1);
+    const [line, ...more] = cli.errors().split('\n');
+    assert.ok(line?.startsWith(`What answers at ${endpoint} is not a DynamoDB engine: `), line);
+    assert.ok(line?.endsWith('. Correct DYNAMODB_ENDPOINT.'));
+    assert.deepEqual(more, ['']);
+  });
+}
+
+test('while the engine is away, one line tells so at once, and one every 10 seconds', async () => {
+  let now = Date.UTC(2026, 0, 1);
+  const lines: string[] = [];
+  const reasons = Array.from({ length: 45 }, () => 'it cannot be reached (ECONNREFUSED)');
+  await untilEngineAnswers({
+    endpoint: 'http://127.0.0.1:9',
+    probe: async () => reasons.pop(),
+    say: (line) => lines.push(line),
+    pause: async (ms) => {
+      now += ms;
+    },
+    now: () => now,
+  });
+  assert.equal(lines.length, 3);
+  assert.match(lines[0] ?? '', /^Waiting for the engine at http:\/\/127\.0\.0\.1:9: it cannot/);
+  assert.match(lines[2] ?? '', / since \d\d:\d\d:\d\d, for 20 s: it cannot be reached/);
+});

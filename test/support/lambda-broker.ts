@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import type { TestContext } from 'node:test';
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { compose } from '../../lambdas/http/compose.ts';
+import { httpHandler } from '../../lambdas/http/lambda.ts';
+import { LIMITS } from '../../shared/domain/limits.ts';
+import { UnitMeter } from '../../shared/storage/unit-meter.ts';
+import { ApiClient } from './api-client.ts';
+import { ManualClock } from './manual-clock.ts';
+import { engineClient, ROOT_KEY, TABLES, tablesExist } from './start-broker.ts';
+import { TestBroker } from './test-broker.ts';
+
+/** The largest result that Lambda takes from a function, as JSON, bytes. */
+export const LAMBDA_RESULT_BYTES_MAX = 6_291_556;
+const DOMAIN = 'b.example';
+
+/** A namespace behind the Lambda adapter. */
+export interface LambdaBroker {
+  readonly broker: TestBroker;
+  /** Sizes of the results so far, as JSON, bytes. */
+  readonly resultBytes: readonly number[];
+  /** Fails if Lambda would have refused any result so far. */
+  readonly requireResultsFit: () => void;
+}
+
+/**
+ * A namespace whose requests go through the adapter of the deployed functions: each is an event of
+ * API Gateway, and each answer is the result that the function returns.
+ */
+export async function startLambdaBroker(
+  t: TestContext,
+  tier: 'Standard' | 'Premium' = 'Standard',
+): Promise<LambdaBroker> {
+  const client = engineClient();
+  await tablesExist();
+  const clock = new ManualClock();
+  const meter = new UnitMeter();
+  const namespace = `test-${randomBytes(6).toString('hex')}`;
+  const composition = compose({
+    client,
+    tables: TABLES,
+    namespace,
+    tier,
+    clock,
+    random: { bytes: (count) => new Uint8Array(randomBytes(count)) },
+    rootKey: ROOT_KEY,
+    soleProcess: true,
+    receiveWaitMsMax: 0,
+    answerBytesMax: LIMITS.answerBytes,
+    meter,
+  });
+  t.after(async () => {
+    await composition.close();
+    client.destroy();
+  });
+  const resultBytes: number[] = [];
+  const handler = httpHandler(composition.app, () => composition.idle(), {});
+  const send = async (input: unknown, init: RequestInit = {}): Promise<Response> => {
+    const result = await handler(toEvent(new URL(String(input)), init));
+    resultBytes.push(Buffer.byteLength(JSON.stringify(result)));
+    const bytes = Buffer.from(result.body ?? '', 'base64');
+    const headers = new Headers(result.headers as Record<string, string>);
+    const { statusCode: status = 500 } = result;
+    return new Response(status === 204 ? null : bytes, { status, headers });
+  };
+  const api = new ApiClient(`https://${DOMAIN}`, ROOT_KEY, send);
+  const broker = new TestBroker({ api, clock, meter, namespace, composition });
+  const requireResultsFit = () => {
+    const largest = Math.max(...resultBytes);
+    assert.ok(largest <= LAMBDA_RESULT_BYTES_MAX, `a result takes ${largest} bytes`);
+  };
+  return { broker, resultBytes, requireResultsFit };
+}
+
+function toEvent(url: URL, { method = 'GET', headers, body }: RequestInit): APIGatewayProxyEventV2 {
+  const bytes = body instanceof Uint8Array ? Buffer.from(body) : undefined;
+  return {
+    rawPath: decodeURI(url.pathname),
+    rawQueryString: url.search.slice(1),
+    headers: Object.fromEntries(new Headers(headers)),
+    isBase64Encoded: bytes !== undefined,
+    ...(bytes === undefined ? {} : { body: bytes.toString('base64') }),
+    requestContext: { domainName: DOMAIN, http: { method } },
+  } as APIGatewayProxyEventV2;
+}
