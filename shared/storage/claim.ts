@@ -117,6 +117,7 @@ async function chooseAllowed(
     for (const target of passedOver(targets, allowed)) target.reservation.settle(false);
     return allowed;
   } catch (error) {
+    receive.context.fronts.forget(logName(receive.log));
     for (const { reservation } of targets) reservation.release();
     throw error;
   }
