@@ -9,6 +9,9 @@ const OUTPUT = join('node_modules', '.cache', 'dynabus-tests');
 const ALONE = ['model', 'local', 'compat'].map((folder) => join('test', folder));
 /** Changes how every broker of its process is started. */
 const IN_TURNS = '-in-turns.test.ts';
+/** Fill the tables of their process, which other tests read as a whole. */
+const FILLING =
+  /spec\/(answer-\w[\w-]*|budgets|competing-receivers|full-entities|partitions-full)\.test\.ts$/;
 /** Few processes start sooner and run warmer; several share the cores. */
 const FILES_PER_PROCESS = 8;
 
@@ -51,7 +54,7 @@ interface Group {
 function groupsOf(files: readonly string[]): readonly Group[] {
   const alone = [
     ...ALONE.flatMap((folder) => files.filter((file) => dirname(file) === folder)),
-    ...files.filter((file) => file.endsWith(IN_TURNS)),
+    ...files.filter((file) => file.endsWith(IN_TURNS) || FILLING.test(file)),
   ];
   const others = files.filter((file) => !alone.includes(file));
   const together = [...new Set(others.map(dirname))].flatMap((folder) => {
