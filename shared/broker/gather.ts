@@ -127,7 +127,7 @@ export class Gathering {
             isMore ||= allowed < messages;
             return allowed;
           },
-          giveBack: (messages) => look.allowance.giveBack(messages),
+          giveBack: (...left) => look.allowance.giveBack(...left),
         };
         try {
           const messages = await this.#claim(look.entity, partition, {

@@ -73,8 +73,8 @@ export interface Allowance {
    * how many of them may be taken.
    */
   take(messages: number, bytes: number, answerBytes: number): number;
-  /** What was allowed and not got after all. */
-  giveBack(messages: number): void;
+  /** What was allowed and not got after all: messages, and the bytes as they were asked for. */
+  giveBack(messages: number, bytes: number, answerBytes: number): void;
 }
 
 export interface RoomRequest {

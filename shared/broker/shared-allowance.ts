@@ -32,7 +32,9 @@ export class SharedAllowance implements Allowance {
     return allowed;
   }
 
-  giveBack(messages: number): void {
+  giveBack(messages: number, bytes: number, answerBytes: number): void {
     this.#messages += messages;
+    this.#bytes += bytes;
+    this.#answerBytes += answerBytes;
   }
 }

@@ -131,6 +131,8 @@ export function subjectOf({ log }: Pick<AgendaEntry, 'log'>): string {
   return `${entityId}.${partition}.${generation}${sessionPrefix(log)}`;
 }
 
-function sortKeyOf(entry: Pick<AgendaEntry, 'log' | 'dueAt'>): string {
-  return `${instantKey(entry.dueAt)}/${subjectOf(entry)}`;
+/** What was postponed has a key of its own: it must not stand for what is noted for the same instant. */
+function sortKeyOf(entry: Pick<AgendaEntry, 'log' | 'dueAt' | 'attempts'>): string {
+  const postponed = entry.attempts > 0 ? '+' : '';
+  return `${instantKey(entry.dueAt)}${postponed}/${subjectOf(entry)}`;
 }

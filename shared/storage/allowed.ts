@@ -6,7 +6,7 @@ import type { Target } from './choice.ts';
 export function allowedOf(
   targets: readonly SizedTarget[],
   allowance: Allowance | undefined,
-): readonly Target[] {
+): readonly SizedTarget[] {
   if (allowance === undefined) return targets;
   return targets.flatMap((target) => {
     const count = allowance.take(
@@ -30,4 +30,18 @@ export function passedOver(
 ): readonly Target[] {
   const taken = new Map(allowed.map(({ block, slots }) => [block, slots.length]));
   return chosen.filter(({ block, slots }) => taken.get(block) !== slots.length);
+}
+
+/** Gives back what was allowed and not got. Blocks count as a whole, so bytes come back where nothing was got. */
+export function giveBack(
+  allowance: Allowance | undefined,
+  allowed: readonly SizedTarget[],
+  got: number,
+): void {
+  const all = { bytes: 0, answerBytes: 0 };
+  for (const { block, answerBytes } of got === 0 ? allowed : []) {
+    all.bytes += block.payload.bytes;
+    all.answerBytes += answerBytes;
+  }
+  allowance?.giveBack(countOf(allowed) - got, all.bytes, all.answerBytes);
 }

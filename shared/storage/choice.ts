@@ -90,7 +90,9 @@ export class Choice {
   consider(block: Block): void {
     const sortKey = blockSortKey(block.store, block.sequence);
     const survey = surveyBlock(block, this.#request.rules, this.#now);
-    const reserved = this.#context.fronts.reservedIn(this.#name, sortKey);
+    // In a session nothing is passed over: of receives at once, the conditions of the writes decide.
+    const isBySession = this.#request.rules.session !== undefined;
+    const reserved = isBySession ? undefined : this.#context.fronts.reservedIn(this.#name, sortKey);
     const free = reserved === undefined ? survey.free : survey.free.filter((s) => !reserved.has(s));
     this.#offers.push({ block, sortKey, survey, free, isReserved: reserved !== undefined });
     this.#free += free.length;

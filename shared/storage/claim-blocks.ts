@@ -2,7 +2,7 @@ import type { ClaimRequest } from '../broker/ports.ts';
 import { type Block, slotOf, surveyBlock } from '../domain/block.ts';
 import { lockTag, TAG_BYTES } from '../domain/lock-token.ts';
 import type { Log } from '../domain/log.ts';
-import { tagUnder } from '../domain/session.ts';
+import { sessionLockLost, tagUnder } from '../domain/session.ts';
 import type { LockRules, Slot } from '../domain/slot.ts';
 import { fromBlockItem } from './block-item.ts';
 import { blockDelete, blockUpdate, type SlotChange } from './block-writes.ts';
@@ -44,7 +44,8 @@ export async function eachOf(
 ): Promise<readonly (Claimed | undefined)[]> {
   const takeAndTell = async (target: Target) => {
     const claimed = await takeFrom(target);
-    target.reservation.settle(true);
+    // Where others were faster something may still be free in the block; its release tells.
+    if (claimed !== undefined) target.reservation.settle(true);
     return claimed;
   };
   if (rules.session !== undefined) return await oneAfterAnother(targets, takeAndTell);
@@ -104,7 +105,7 @@ export async function take(
   for (let tries = 0; tries < TRIES_MAX && slots.length > 0; tries++) {
     // Whoever has the session by now has these messages too.
     if (session?.holder !== undefined && session.holder.lockedUntil <= context.clock.now())
-      return undefined;
+      throw sessionLockLost();
     const written = await write(receive, block, slots, change);
     if (written.done)
       return change === undefined ? { block, slots } : changed(block, slots, change);
@@ -118,11 +119,15 @@ export async function take(
     const ours = tag === undefined ? [] : slotsWithTag(block, tag);
     if (ours.length > 0) return { block, slots: ours };
     const free = surveyBlock(block, request.rules, now).free;
+    // A copy of the write may still arrive: the same messages again, so that it cannot be carried out then.
+    if (isUnheard && slots.every((slot) => free.includes(slot))) continue;
+    isUnheard = false;
     slots =
       session === undefined
         ? pickAtRandom(context, free, target.slots.length)
         : free.slice(0, target.slots.length);
   }
+  if (isUnheard) throw unknownOutcome();
   return undefined;
 }
 

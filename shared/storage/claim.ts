@@ -4,8 +4,8 @@ import { BrokerError } from '../domain/broker-error.ts';
 import { type Log, withoutSession } from '../domain/log.ts';
 import { claimed, failedDeliveries } from '../domain/slot.ts';
 import { activateDue } from './activate.ts';
-import { allowedOf, countOf, passedOver } from './allowed.ts';
-import { answerable } from './answer-size.ts';
+import { allowedOf, countOf, giveBack, passedOver } from './allowed.ts';
+import { answerable, type SizedTarget } from './answer-size.ts';
 import { sortKeyOf } from './blocks.ts';
 import type { Scan, ScanRequest, Target } from './choice.ts';
 import { type Claimed, eachOf, newTag, type Receive, take } from './claim-blocks.ts';
@@ -66,7 +66,8 @@ async function scanAndClaim(
       await tidyBehind(receive, found.leftovers, messages.length > 0);
       return messages;
     }
-    targets = found.chooseOthers();
+    // In a session nothing may be taken behind what was not got.
+    targets = request.rules.session === undefined ? found.chooseOthers() : [];
   }
   for (const { reservation } of targets) reservation.release();
   await tidyBehind(receive, found.leftovers, false);
@@ -100,7 +101,7 @@ async function claimFrom(
     context.fronts.forget(name);
     throw await endedFor(receive, error);
   } finally {
-    request.allowance?.giveBack(asked - got);
+    giveBack(request.allowance, allowed, got);
     for (const { reservation } of targets) reservation.release();
   }
 }
@@ -109,7 +110,7 @@ async function claimFrom(
 async function chooseAllowed(
   receive: Receive,
   targets: readonly Target[],
-): Promise<readonly Target[]> {
+): Promise<readonly SizedTarget[]> {
   try {
     const sized = await answerable(receive, targets);
     const allowed = allowedOf(sized, receive.request.allowance);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { startBroker } from '../support/start-broker.ts';
 import { expectStatus, type Received, type TestBroker } from '../support/test-broker.ts';
-import { acceptRaw, acceptSession } from '../support/test-session.ts';
+import { acceptNext, acceptRaw, acceptSession } from '../support/test-session.ts';
 import { startTries, type TriesClient } from '../support/tries-client.ts';
 
 /**
@@ -148,4 +148,32 @@ test('a message that was removed unheard by receive-and-delete is not told as an
   expectStatus(await broker.send('q', 'm'), 201);
   tries.next('DeleteItemCommand', ['unheard']);
   expectStatus(await broker.request('DELETE', 'q/messages/head?timeout=0'), 504);
+});
+
+test('a state that was never stored is not told as stored, whatever another process stored before', async (t) => {
+  const { broker, tries } = await start(t);
+  const there = await startBroker(t, { beside: broker });
+  const session = await acceptSession(broker, 's', 'a');
+  const state = `s/sessions/$state?${session.query}`;
+  expectStatus(await there.request('PUT', state, { body: 'earlier' }), 200);
+  tries.next('UpdateItemCommand', ['late']);
+  await session.setState('later');
+  assert.equal(await session.state(), 'later');
+});
+
+test('states that are set at the same time are all set', async (t) => {
+  const { broker } = await start(t);
+  const session = await acceptSession(broker, 's', 'a');
+  const states = Array.from({ length: 8 }, (_, i) => `${i}`);
+  await Promise.all(states.map((state) => session.setState(state)));
+  assert.ok(states.includes((await session.state()) ?? ''));
+});
+
+test('a session that was given back unheard is there for the next holder', async (t) => {
+  const { broker, tries } = await start(t);
+  const session = await acceptSession(broker, 's', 'a');
+  expectStatus(await broker.send('s', 'm', { SessionId: 'a' }), 201);
+  tries.next('UpdateItemCommand', ['unheard']);
+  await session.release();
+  assert.equal((await acceptNext(broker, 's'))?.id, 'a');
 });

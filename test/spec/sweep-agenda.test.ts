@@ -193,3 +193,33 @@ test('a message that is stored while the sweep is at its queue is forwarded by t
   await broker.sweep();
   assert.deepEqual(await bodiesIn(broker, 'target'), ['first', 'late']);
 });
+
+test('a last delivery that lapses after a sweep has died is dead-lettered like the one before it', async (t) => {
+  const broker = await startBroker(t);
+  expectStatus(await broker.createQueue('target'), 201);
+  const settings = {
+    LockDuration: 'PT1M',
+    MaxDeliveryCount: '1',
+    ForwardDeadLetteredMessagesTo: 'target',
+  };
+  expectStatus(await broker.createQueue('q', settings), 201);
+  let updates = 0;
+  const dying = hookedClient(({ command }) => {
+    if (command === 'UpdateItemCommand' && ++updates > 1) throw new Error('The process died.');
+  });
+  t.after(() => dying.destroy());
+  const dead = await startBroker(t, { beside: broker, client: dying });
+  const sweeper = await startBroker(t, { beside: broker });
+  expectStatus(await broker.send('q', 'first'), 201);
+  assert.ok(await broker.peekLock('q'));
+  await assert.rejects(dead.sweep());
+  broker.clock.advance({ seconds: 60 });
+  expectStatus(await broker.send('q', 'second'), 201);
+  assert.equal((await broker.peekLock('q'))?.body, 'second');
+  for (let i = 0; i < 4; i++) {
+    await sweeper.sweep();
+    broker.clock.advance({ seconds: 60 });
+  }
+  const arrived = (await broker.peek('target')).map(({ body }) => body);
+  assert.deepEqual(arrived, ['first', 'second']);
+});

@@ -103,7 +103,7 @@ test('what several claims take together is never more than one may', () => {
   assert.equal(allowance.left, 0);
   const roomy = new SharedAllowance(10, 1000, 1000);
   assert.deepEqual([roomy.take(6, 100, 9), roomy.take(6, 100, 9), roomy.take(1, 1, 1)], [6, 4, 0]);
-  roomy.giveBack(3);
+  roomy.giveBack(3, 0, 0);
   assert.deepEqual([roomy.left, roomy.take(5, 1, 1)], [3, 3]);
 });
 
@@ -111,4 +111,12 @@ test('what several claims take together is never more than one answer can carry'
   const allowance = new SharedAllowance(10, 1000, 600);
   assert.deepEqual([allowance.take(1, 1, 400), allowance.take(1, 1, 300)], [1, 0]);
   assert.deepEqual([allowance.left, allowance.take(1, 1, 200), allowance.left], [9, 1, 0]);
+});
+
+test('what claims did not get is there for others, bytes as well', () => {
+  const allowance = new SharedAllowance(10, 1000, 1000);
+  assert.equal(allowance.take(1, 1000, 1000), 1);
+  assert.equal(allowance.left, 0);
+  allowance.giveBack(1, 1000, 1000);
+  assert.deepEqual([allowance.left, allowance.take(10, 1000, 1000)], [10, 10]);
 });

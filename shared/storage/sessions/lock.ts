@@ -14,8 +14,9 @@ import {
 import type { Slot } from '../../domain/slot.ts';
 import { readBlocks } from '../blocks.ts';
 import type { Written } from '../dynamo.ts';
-import { decided, isUnknownOutcome } from '../failures.ts';
+import { isUnknownOutcome, unknownOutcome } from '../failures.ts';
 import { AFTER_ALL_STORES, FIRST_BLOCK, logName, sessionKey } from '../keys.ts';
+import { orLookedUp } from '../look-up.ts';
 import { outcomeOf } from '../outcome-of.ts';
 import type { StoreContext } from '../store-context.ts';
 import { deleteLockListing, enlist, newLockListing, putLockListing } from './listings.ts';
@@ -157,7 +158,7 @@ export async function release(
   const known = await readHeld(context, session, token);
   const { lock } = known;
   const left = await whatIsLeft(context, session, tenureOf(token));
-  if (!decided(await letGo(context, session, known, token, left))) throw sessionLockLost();
+  requireGone(await letGo(context, session, known, token, left), session, token, context);
   const { blocks } = await readBlocks(context, session, {
     from: FIRST_BLOCK,
     limit: 1,
@@ -167,6 +168,22 @@ export async function release(
   if (lock !== undefined) {
     context.background(() => deleteLockListing(context, session, lock));
   }
+}
+
+/**
+ * Whether a session is given back. Where nothing was heard of that, its item tells: without this lock it is,
+ * by whichever way. Throws SessionLockLost, ServiceTimeout.
+ */
+function requireGone(
+  written: Written,
+  session: Log,
+  token: Uint8Array,
+  { clock }: StoreContext,
+): void {
+  if (written.done) return;
+  if (!written.isRepeated) throw sessionLockLost();
+  const lock = written.old && liveLock(parseSession(written.old), session, clock.now());
+  if (lock !== undefined && isSame(lock.token, token)) throw unknownOutcome();
 }
 
 /**
@@ -181,7 +198,11 @@ export async function endSession(
   for (let tries = 1; ; tries++) {
     try {
       const { lock } = await readSession(context.table, session);
-      if (lock === undefined || !isSame(tenureOf(lock.token), tenure)) return;
+      if (lock === undefined || !isSame(tenureOf(lock.token), tenure)) {
+        // A try before this one may have ended the lock, and not come to listing the session.
+        if (tries > 1) await enlist(context, [session]);
+        return;
+      }
       return await release(context, session, lock.token);
     } catch (error) {
       const isOver = error instanceof BrokerError && error.code === 'SessionLockLost';
@@ -207,20 +228,25 @@ async function letGo(
   const { table, clock } = context;
   const { condition, values } = whileHeld(token, session, clock.now());
   if (known.state === undefined && left === 'nothing') {
-    const deleted = await table.delete(sessionKey(session), {
-      ConditionExpression: `${condition} AND attribute_not_exists(w)`,
-      ExpressionAttributeValues: values,
-    });
+    const deleted = await orLookedUp(
+      table,
+      sessionKey(session),
+      table.delete(sessionKey(session), {
+        ConditionExpression: `${condition} AND attribute_not_exists(w)`,
+        ExpressionAttributeValues: values,
+      }),
+    );
     if (deleted.done || deleted.isRepeated) return deleted;
   }
   const added = left === 'held' ? [tenureOf(token)] : [];
   const released = Buffer.concat([...known.released, ...added].slice(-RELEASED_MAX));
   const isAny = released.byteLength > 0;
-  return await table.update(sessionKey(session), {
+  const releasing = table.update(sessionKey(session), {
     UpdateExpression: `${isAny ? 'SET r = :released ' : ''}REMOVE k, t, u, o, e, g`,
     ConditionExpression: condition,
     ExpressionAttributeValues: { ...values, ...(isAny ? { ':released': { B: released } } : {}) },
   });
+  return await orLookedUp(table, sessionKey(session), releasing);
 }
 
 /** Where a holder's messages are not among so many blocks, it may have some behind them. */

@@ -2,9 +2,10 @@ import type { Log } from '../../domain/log.ts';
 import { sessionLockLost } from '../../domain/session.ts';
 import { payloadName } from '../append.ts';
 import type { Written } from '../dynamo.ts';
-import { decided } from '../failures.ts';
+import { decided, unknownOutcome } from '../failures.ts';
 import { payloadKey, sessionKey } from '../keys.ts';
 import { putPayload } from '../payloads.ts';
+import { CONFLICT_TRIES_MAX, pauseBeforeRetry } from '../retries.ts';
 import type { StoreContext } from '../store-context.ts';
 import { isSame, readHeld } from './lock.ts';
 import { parseSession, whileHeld } from './session-item.ts';
@@ -71,7 +72,9 @@ export async function setState(
 
 /**
  * Each state has a stamp, the time or just above the one before, and is written only over a lower one: a copy
- * of an earlier state that arrives late must not replace a later one.
+ * of an earlier state that arrives late must not replace a later one. Where the stamp is not above the one
+ * that is there, the state is written again with a higher one: this call is still under way, so it may
+ * well be the last of those that are.
  */
 async function writeState(
   { table, clock }: StoreContext,
@@ -82,7 +85,11 @@ async function writeState(
   const now = clock.now();
   const { condition, values } = whileHeld(token, session, now);
   let stamp = now;
-  for (let tries = 1; ; tries++) {
+  let isUnheard = false;
+  for (let tries = 0; ; tries++) {
+    await pauseBeforeRetry(tries, CONFLICT_TRIES_MAX).catch((error: unknown) => {
+      throw isUnheard ? unknownOutcome(error) : error;
+    });
     const stamped = { ...values, ':stamp': { N: String(stamp) } };
     const written = await table.update(sessionKey(session), {
       ConditionExpression: `${condition} AND (attribute_not_exists(m) OR m < :stamp)`,
@@ -90,12 +97,11 @@ async function writeState(
       ...change(state.bytes, state.reference, stamped),
     });
     if (written.done || written.old === undefined) return written;
+    isUnheard ||= written.isRepeated;
     const { lock } = parseSession(written.old);
     const isHeld = lock !== undefined && isSame(lock.token, token) && lock.lockedUntil > now;
     const current = Number(written.old['m']?.N ?? 0);
-    if (!isHeld || current < stamp || tries === TRIES_MAX) return written;
-    // An earlier try set the state, or a later call of the holder has replaced it since.
-    if (written.isRepeated) return { done: true, item: undefined };
+    if (!isHeld || current < stamp) return { ...written, isRepeated: isUnheard };
     stamp = current + 1;
   }
 }
