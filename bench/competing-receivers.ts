@@ -10,10 +10,11 @@ export class CompetingReceivers {
   readonly #begunAt = performance.now();
   /** How often each message was handed out, by its sequence number. */
   readonly #handedOut = new Map<string, number>();
-  /** Receives that brought nothing, by the time of the answer. */
+  /** Receives that brought nothing though messages were free, by the time of the answer. */
   readonly #empty: number[] = [];
   readonly #busy: number[] = [];
   #receives = 0;
+  #underWay = 0;
   #lastClaimAt = 0;
   #completed = 0;
   #completedAt = 0;
@@ -28,20 +29,28 @@ export class CompetingReceivers {
     const path = `/${this.#queue}/messages/head?timeout=0`;
     let movedAt = performance.now();
     while (this.#completed < this.#messages) {
+      this.#underWay++;
       const { status, location } = await http.ask('POST', path);
+      this.#underWay--;
       const now = performance.now();
       this.#receives++;
       if (status === 201 && location !== undefined) {
         movedAt = now;
         this.#note(location, now);
         await this.#complete(http, new URL(location).pathname);
-      } else if (status === 204) this.#empty.push(now);
+      } else if (status === 204 && this.#isAnyFree()) this.#empty.push(now);
+      else if (status === 204) this.#receives--;
       else if (status === 503) this.#busy.push(now);
       else throw new Error(`A receive answered ${status}.`);
       if (now - movedAt > STANDSTILL_MS_MAX && now - this.#completedAt > STANDSTILL_MS_MAX) {
         throw new Error(`${this.#messages - this.#completed} messages are missing.`);
       }
     }
+  }
+
+  /** Whether there are more messages than receives under way may have claimed already. */
+  #isAnyFree(): boolean {
+    return this.#messages - this.#handedOut.size > this.#underWay;
   }
 
   #note(location: string, now: number): void {

@@ -15,9 +15,9 @@ export function printCompeting(rows: readonly CompetingRow[]): string {
 
 A deployment is many processes that share nothing but the tables. Here so many server processes, each with one
 receiver over HTTP, empty one queue of single messages of 200 bytes: a receiver locks one message without waiting,
-completes it, and asks again. Shares are of all receives before the last message was claimed: an answer of 204 says
-that the queue is empty, although messages are free; 503 asks the client to try again. Units are for each message,
-received and completed, of all processes together. All processes run on this machine's cores, so the rate is
+completes it, and asks again. Shares are of all receives before the last message was claimed. An answer of 204 says
+that the queue is empty; it is too early where more messages were left than receives were under way. 503 asks the
+client to try again. Units are for each message, received and completed, of all processes together. All processes run on this machine's cores, so the rate is
 theirs and the engine's; shares and units are those of a deployment.
 
 ${table(TITLES, rows.map(line))}

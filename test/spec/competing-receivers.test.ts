@@ -30,6 +30,8 @@ async function fill(brokers: readonly TestBroker[], path: string, count: number)
 interface Tally {
   readonly claimed: Map<number, number>;
   emptyTooSoon: number;
+  /** Receives under way, which may have claimed a message that nobody has been handed yet. */
+  underWay: number;
   busy: number;
   calls: number;
 }
@@ -38,10 +40,12 @@ interface Tally {
 async function drain(broker: TestBroker, tally: Tally): Promise<void> {
   for (;;) {
     tally.calls++;
+    tally.underWay++;
     const answer = await broker.request('POST', 'q/messages/head?timeout=0');
+    tally.underWay--;
     if (answer.status === 204) {
       if (tally.claimed.size === MESSAGES) return;
-      tally.emptyTooSoon++;
+      if (MESSAGES - tally.claimed.size > tally.underWay) tally.emptyTooSoon++;
       continue;
     }
     if (answer.status === 503) {
@@ -83,7 +87,7 @@ test('eight processes empty a queue of a thousand without an empty answer, at 2.
   assert.ok(first);
   expectStatus(await first.createQueue('q', { LockDuration: 'PT5M' }), 201);
   await fill(brokers, 'q', MESSAGES);
-  const tally: Tally = { claimed: new Map(), emptyTooSoon: 0, busy: 0, calls: 0 };
+  const tally: Tally = { claimed: new Map(), emptyTooSoon: 0, underWay: 0, busy: 0, calls: 0 };
   const { read, write } = await unitsOf(brokers, () =>
     Promise.all(brokers.map((broker) => drain(broker, tally))),
   );
