@@ -31,11 +31,12 @@ export interface CompetingOptions {
 }
 
 /** What `npm run bench` measures where it is not told how many messages. */
-export const COMPETING_MESSAGES = 1000;
+export const COMPETING_MESSAGES = 2000;
 export const COMPETING_PROCESSES = [1, 2, 8] as const;
 
 const BODY_BYTES = 200;
-const WARM_UP_MESSAGES = 100;
+/** Each process handles about so many before, so that all run compiled code as a server does. */
+const WARM_UP_MESSAGES = 300;
 const SENDERS = 8;
 
 /**
@@ -77,7 +78,7 @@ async function measure(
     Array.from({ length: count }, () => startCompetingProcess(endpoint, namespace)),
   );
   try {
-    await compete(processes, 'warm-up', WARM_UP_MESSAGES);
+    await compete(processes, 'warm-up', WARM_UP_MESSAGES * count);
     return await compete(processes, 'measured', messages);
   } finally {
     await Promise.all(processes.map((each) => each.stop()));
