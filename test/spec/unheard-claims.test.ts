@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { ProvisionedThroughputExceededException } from '@aws-sdk/client-dynamodb';
 import type { Answer } from '../support/api-client.ts';
-import { hookedClient } from '../support/hooked-client.ts';
+import { hookedClient, throttled } from '../support/hooked-client.ts';
 import type { Outgoing } from '../support/pause-client.ts';
 import { startBroker } from '../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../support/test-broker.ts';
@@ -43,11 +42,6 @@ function gate(): { readonly open: () => void; readonly opened: Promise<void> } {
 
 const isRead = ({ command, collection }: Outgoing) =>
   command === 'QueryCommand' && /\.\dm\d$/.test(collection);
-
-function throttled(): Error {
-  const $metadata = { httpStatusCode: 400 };
-  return new ProvisionedThroughputExceededException({ message: 'Throttled.', $metadata });
-}
 
 async function startLate(t: TestContext) {
   const tries = startTries();

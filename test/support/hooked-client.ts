@@ -1,4 +1,8 @@
-import { type DynamoDBClient, InternalServerError } from '@aws-sdk/client-dynamodb';
+import {
+  type DynamoDBClient,
+  InternalServerError,
+  ProvisionedThroughputExceededException,
+} from '@aws-sdk/client-dynamodb';
 import { collectionOf, type Outgoing } from './pause-client.ts';
 import { engineClient } from './start-broker.ts';
 
@@ -24,4 +28,10 @@ export function hookedClient(hook: Hook): DynamoDBClient {
 /** What the database answers when it is at fault. */
 export function databaseFault(): InternalServerError {
   return new InternalServerError({ message: 'The database failed.', $metadata: {} });
+}
+
+/** What the database answers where it has no capacity for a request, which it surely did not carry out. */
+export function throttled(): ProvisionedThroughputExceededException {
+  const $metadata = { httpStatusCode: 400 };
+  return new ProvisionedThroughputExceededException({ message: 'Throttled.', $metadata });
 }
