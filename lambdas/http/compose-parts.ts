@@ -8,6 +8,7 @@ import { AgeClock } from '../../shared/domain/age.ts';
 import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
 import type { Tier } from '../../shared/domain/description-tier.ts';
 import type { Entity } from '../../shared/domain/entity.ts';
+import { pause, type Scheduler } from '../../shared/domain/scheduler.ts';
 import { DynamoActivity } from '../../shared/storage/activity.ts';
 import { Agenda } from '../../shared/storage/agenda.ts';
 import { DynamoCounts } from '../../shared/storage/counts.ts';
@@ -32,11 +33,14 @@ import type { UnitMeter } from '../../shared/storage/unit-meter.ts';
 import { KnownWhereabouts } from '../../shared/storage/whereabouts.ts';
 import { BackgroundWork } from './background-work.ts';
 import type { HttpParts, NamespaceKeys } from './parts.ts';
+import { realScheduler } from './real-scheduler.ts';
 import { reportFault } from './report-fault.ts';
 
 /** What a namespace is made of; a handler, the local server or a test decides. */
 export interface ComposeSettings {
   readonly client: DynamoDBClient;
+  /** The same tables over plain values; made from `client` if none is given. */
+  readonly documentClient?: DynamoDBDocumentClient;
   readonly tables: TableNames;
   readonly namespace: string;
   /** Bounds what may be said of entities; Standard if it is not named. */
@@ -50,10 +54,10 @@ export interface ComposeSettings {
   readonly receiveWaitMsMax: number;
   /** What messages may take in one answer, bytes; absent = any number, as long as nothing bounds an answer. */
   readonly answerBytesMax?: number;
-  /** Milliseconds that only ever go on; the process's own clock if none is given. */
-  readonly monotonicNow?: () => number;
-  /** Lets milliseconds pass, as `monotonicNow` tells them; a timer if nothing is given. */
-  readonly pause?: (ms: number) => Promise<void>;
+  /** Runs work later; the process's own timers if none is given. */
+  readonly scheduler?: Scheduler;
+  /** Is told what fails behind answers; if none is given, it goes to the log. */
+  readonly reportFault?: (error: unknown) => void;
   /** Counts capacity units, for benchmarks and tests. */
   readonly meter?: UnitMeter;
 }
@@ -69,6 +73,7 @@ export interface ComposedParts extends HttpParts {
   readonly agenda: Agenda;
   readonly activity: DynamoActivity;
   readonly ages: AgeClock;
+  readonly scheduler: Scheduler;
   readonly counts: DynamoCounts;
   /** Sends on what waits in some partitions of an entity that forwards, or of a topic. */
   readonly forwardPending: (entity: Entity, partitions: readonly number[]) => Promise<void>;
@@ -80,17 +85,18 @@ export interface ComposedParts extends HttpParts {
 const ENTITY_KEPT_MS = 2000;
 /** Where this is the only process, it sees every change itself; this bounds memory only. */
 const ENTITY_KEPT_MS_ALONE = 60_000;
-/** Clocks of machines run at slightly different speeds. */
-const OUTLAST_MARGIN_MS = 200;
+/** By then no process uses an entity as it was, ms; clocks of machines run at slightly different speeds. */
+export const OUTLAST_MS = ENTITY_KEPT_MS + 200;
 /** What another process schedules is seen this much late at most. */
 const DUE_KNOWN_MS = 1000;
 const ROOT_KEY_NAME = 'RootManageSharedAccessKey';
 
 /** Builds broker and storage, without management: what a function for messages loads. */
 export function composeParts(settings: ComposeSettings): ComposedParts {
-  const { clock, random, namespace, monotonicNow = processMonotonicNow } = settings;
+  const { clock, random, namespace, scheduler = realScheduler } = settings;
+  const monotonicNow = () => scheduler.now();
   const ages = new AgeClock(clock, monotonicNow);
-  const stores = composeStores(settings, ages);
+  const stores = composeStores(settings, ages, scheduler);
   const { context, entities, counts } = stores;
   const brokerParts: BrokerParts = {
     ...stores,
@@ -105,6 +111,7 @@ export function composeParts(settings: ComposeSettings): ComposedParts {
   return {
     ...stores,
     ages,
+    scheduler,
     broker: createBroker(brokerParts),
     store: entities,
     forwardPending: (entity, partitions) => forwardPending(brokerParts, entity, partitions),
@@ -118,17 +125,13 @@ export function composeParts(settings: ComposeSettings): ComposedParts {
   };
 }
 
-function processMonotonicNow(): number {
-  return performance.now();
-}
-
-function composeStores(settings: ComposeSettings, ages: AgeClock) {
-  const { client, tables, namespace, clock, random, soleProcess, meter, pause = timer } = settings;
-  const documents = new DocumentTable(
-    DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } }),
-    tables.entities,
-    meter,
-  );
+function composeStores(settings: ComposeSettings, ages: AgeClock, scheduler: Scheduler) {
+  const { client, tables, namespace, clock, random, soleProcess, meter } = settings;
+  const documentClient =
+    settings.documentClient ??
+    DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
+  const tableOptions = { scheduler, random, meter };
+  const documents = new DocumentTable(documentClient, tables.entities, tableOptions);
   const keptMs = soleProcess ? ENTITY_KEPT_MS_ALONE : ENTITY_KEPT_MS;
   const subscribed = new TimedCache<SubscribedTo>(keptMs, ages);
   const entities = new DynamoEntityStore({
@@ -138,18 +141,18 @@ function composeStores(settings: ComposeSettings, ages: AgeClock) {
     random,
     cache: new TimedCache<Entity>(keptMs, ages),
     forgetSubscriptions: (topic) => subscribed.forget(topic),
-    outlastCaches: () =>
-      soleProcess ? Promise.resolve() : pause(ENTITY_KEPT_MS + OUTLAST_MARGIN_MS),
+    outlastCaches: () => (soleProcess ? Promise.resolve() : pause(scheduler, OUTLAST_MS)),
   });
   const agenda = new Agenda(documents, namespace, { clock, random });
-  const signals = new Signals();
+  const signals = new Signals(scheduler);
   const whereabouts = new KnownWhereabouts(ages);
-  const background = new BackgroundWork(reportFault);
+  const background = new BackgroundWork(settings.reportFault ?? reportFault);
   const later = (work: () => Promise<void>) => background.add(work);
   const context: StoreContext = {
     namespace,
-    table: new Table(client, tables.messages, meter),
+    table: new Table(client, tables.messages, tableOptions),
     clock,
+    scheduler,
     random,
     fronts: new Fronts(ages),
     spread: new Spread(),
@@ -181,10 +184,6 @@ function composeStores(settings: ComposeSettings, ages: AgeClock) {
     signals,
     whereabouts,
   };
-}
-
-function timer(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 function rootKeys(rootKey: ComposeSettings['rootKey']): NamespaceKeys {

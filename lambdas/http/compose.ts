@@ -1,6 +1,7 @@
 import type { Hono } from 'hono';
 import { Management } from '../../shared/broker/management.ts';
 import type { RuleManagement } from '../../shared/broker/management-rules.ts';
+import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import { DynamoRuleStore } from '../../shared/storage/rule-store.ts';
 import { contractRoutes } from '../contract/app.ts';
 import { manageRoutes } from '../manage/app.ts';
@@ -18,7 +19,8 @@ export type { ComposeSettings } from './compose-parts.ts';
 export interface Composition {
   readonly app: Hono;
   /** What a transport beside HTTP is built from. */
-  readonly parts: HttpParts & { readonly rules: RuleManagement };
+  readonly parts: HttpParts & { readonly rules: RuleManagement; readonly scheduler: Scheduler };
+  readonly management: Management;
   /** One run of the sweep; nothing where another process is at it. */
   sweep(): Promise<void>;
   /** Lets go of receives that wait, because the clock was moved or the server ends. */
@@ -54,6 +56,7 @@ export function compose(settings: ComposeSettings): Composition {
   return {
     app,
     parts: { ...parts, rules: management.rules },
+    management,
     sweep: async () => {
       await sweep();
     },

@@ -4,10 +4,11 @@ import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-sec
 import { AgeClock, type Instant } from '../../shared/domain/age.ts';
 import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
+import { realScheduler } from './real-scheduler.ts';
 import { type Environment, readHttpSettings, readTableNames } from './settings.ts';
 
 const CLOCK: Clock = { now: () => Date.now() };
-const AGES = new AgeClock(CLOCK, () => performance.now());
+const AGES = new AgeClock(CLOCK, realScheduler.now);
 const RANDOM: RandomSource = { bytes: (count) => randomBytes(count) };
 
 /** What the SDK keeps open at most unless it is told otherwise: plenty for one function. */

@@ -3,7 +3,9 @@ import type {
   APIGatewayProxyEventV2WithIAMAuthorizer,
   APIGatewayProxyStructuredResultV2,
 } from 'aws-lambda';
+import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import { IamRequest } from './access.ts';
+import { realScheduler } from './real-scheduler.ts';
 import { type Environment, readAccess } from './settings.ts';
 
 /** What an event tells where a route has the IAM authorizer. */
@@ -29,27 +31,23 @@ export function httpHandler(
   app: HttpApp,
   finish: () => Promise<void>,
   environment: Environment = process.env,
+  scheduler: Scheduler = realScheduler,
 ) {
   const byIam = readAccess(environment) === 'iam';
   return async (event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> => {
     if (byIam) requireIamCaller(event);
     const response = await app.fetch(toRequest(event, byIam));
-    const [result] = await Promise.all([toResult(response), withinBound(finish())]);
+    const [result] = await Promise.all([toResult(response), withinBound(finish(), scheduler)]);
     return result;
   };
 }
 
 /** Waits for work, but no longer than FINISH_MS_MAX. */
-async function withinBound(work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const bound = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, FINISH_MS_MAX);
+function withinBound(work: Promise<void>, scheduler: Scheduler): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = scheduler.after(FINISH_MS_MAX, resolve);
+    work.finally(() => timer.cancel()).then(resolve, reject);
   });
-  try {
-    await Promise.race([work, bound]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** Trusts the gateway no further than it says whom IAM let through: a route can be changed by hand. */

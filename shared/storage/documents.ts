@@ -15,10 +15,9 @@ import {
   UpdateCommand,
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
-import type { ItemKey } from './dynamo.ts';
+import type { ItemKey, TableOptions } from './dynamo.ts';
 import { orUnknown, toBrokerError, unknownOutcome } from './failures.ts';
 import { CONFLICT_TRIES_MAX, isPassing, pauseBeforeRetry } from './retries.ts';
-import type { UnitMeter } from './unit-meter.ts';
 import { WriteTries } from './write-tries.ts';
 
 const TOTAL = 'TOTAL' as const;
@@ -51,12 +50,12 @@ export interface DocumentWritten {
 export class DocumentTable {
   readonly name: string;
   readonly #client: DynamoDBDocumentClient;
-  readonly #meter: UnitMeter | undefined;
+  readonly #options: TableOptions;
 
-  constructor(client: DynamoDBDocumentClient, name: string, meter?: UnitMeter) {
+  constructor(client: DynamoDBDocumentClient, name: string, options: TableOptions) {
     this.#client = client;
     this.name = name;
-    this.#meter = meter;
+    this.#options = options;
   }
 
   /** One document by key, as it is now. */
@@ -196,7 +195,7 @@ export class DocumentTable {
     const input = { TransactItems: [...writes], ReturnConsumedCapacity: TOTAL };
     const tries = new WriteTries({ once: false });
     for (let count = 0; ; count++) {
-      await pauseBeforeRetry(count, CONFLICT_TRIES_MAX);
+      await pauseBeforeRetry(this.#options, count, CONFLICT_TRIES_MAX);
       try {
         // Its tries bear one token, by which the database knows them: carried out is carried out once.
         const command = tries.watch(new TransactWriteCommand(input));
@@ -223,7 +222,7 @@ export class DocumentTable {
     transactItems: number,
     send: () => Promise<Answer>,
   ): Promise<Answer> {
-    const finish = this.#meter?.begin(kind, transactItems);
+    const finish = this.#options.meter?.begin(kind, transactItems);
     try {
       const answer = await send();
       finish?.(answer.ConsumedCapacity);

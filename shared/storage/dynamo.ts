@@ -21,7 +21,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { chunks } from './chunks.ts';
 import { orUnknown, toBrokerError, unknownOutcome } from './failures.ts';
-import { CONFLICT_TRIES_MAX, isPassing, pauseBeforeRetry } from './retries.ts';
+import { CONFLICT_TRIES_MAX, isPassing, pauseBeforeRetry, type RetryTiming } from './retries.ts';
 import type { UnitMeter } from './unit-meter.ts';
 import { WriteTries } from './write-tries.ts';
 
@@ -76,6 +76,11 @@ export function keyItem(key: ItemKey): Item {
   return { pk: { S: key.pk }, sk: { S: key.sk } };
 }
 
+/** What a table is used with. */
+export interface TableOptions extends RetryTiming {
+  readonly meter?: UnitMeter | undefined;
+}
+
 /**
  * One table of the DynamoDB API, in the few forms this project uses. Asks every write for the item
  * that stood in its way, counts units, and lets no exception of the SDK out: throttling becomes
@@ -84,12 +89,12 @@ export function keyItem(key: ItemKey): Item {
 export class Table {
   readonly name: string;
   readonly #client: DynamoDBClient;
-  readonly #meter: UnitMeter | undefined;
+  readonly #options: TableOptions;
 
-  constructor(client: DynamoDBClient, name: string, meter?: UnitMeter) {
+  constructor(client: DynamoDBClient, name: string, options: TableOptions) {
     this.#client = client;
     this.name = name;
-    this.#meter = meter;
+    this.#options = options;
   }
 
   /** One item by key. */
@@ -132,7 +137,7 @@ export class Table {
     const found: Item[] = [];
     let pending = keys.map(keyItem);
     for (let tries = 0; pending.length > 0; tries++) {
-      await pauseBeforeRetry(tries, UNPROCESSED_TRIES_MAX);
+      await pauseBeforeRetry(this.#options, tries, UNPROCESSED_TRIES_MAX);
       const request = { [this.name]: { Keys: pending, ConsistentRead: consistent } };
       const answer = await this.#run('read', () =>
         this.#client.send(
@@ -179,7 +184,7 @@ export class Table {
   async #writePage(requests: readonly WriteRequest[]): Promise<void> {
     let pending: WriteRequest[] = [...requests];
     for (let tries = 0; pending.length > 0; tries++) {
-      await pauseBeforeRetry(tries, UNPROCESSED_TRIES_MAX);
+      await pauseBeforeRetry(this.#options, tries, UNPROCESSED_TRIES_MAX);
       const request = { [this.name]: pending };
       const answer = await this.#run('write', () =>
         this.#client.send(
@@ -200,7 +205,7 @@ export class Table {
     const tries = new WriteTries({ once });
     for (let count = 0; ; count++) {
       try {
-        await pauseBeforeRetry(count, CONFLICT_TRIES_MAX);
+        await pauseBeforeRetry(this.#options, count, CONFLICT_TRIES_MAX);
         const answer = await this.#run('write', () => send(tries));
         return { done: true, item: answer.Attributes };
       } catch (error) {
@@ -219,7 +224,7 @@ export class Table {
     const input = { TransactItems: [...items], ReturnConsumedCapacity: 'TOTAL' as const };
     const tries = new WriteTries({ once: false });
     for (let count = 0; ; count++) {
-      await pauseBeforeRetry(count, CONFLICT_TRIES_MAX);
+      await pauseBeforeRetry(this.#options, count, CONFLICT_TRIES_MAX);
       try {
         // Its tries bear one token, by which the database knows them: carried out is carried out once.
         const command = tries.watch(new TransactWriteItemsCommand(input));
@@ -244,7 +249,7 @@ export class Table {
     send: () => Promise<Answer>,
     transactItems = 0,
   ): Promise<Answer> {
-    const finish = this.#meter?.begin(kind, transactItems);
+    const finish = this.#options.meter?.begin(kind, transactItems);
     try {
       const answer = await send();
       finish?.(answer.ConsumedCapacity);

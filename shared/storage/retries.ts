@@ -1,4 +1,6 @@
 import type { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
+import type { RandomSource } from '../domain/clock.ts';
+import { fraction, pause, type Scheduler } from '../domain/scheduler.ts';
 import { toBrokerError } from './failures.ts';
 
 /** How often a write is tried that others stand in the way of for a moment. */
@@ -16,12 +18,21 @@ export function isPassing(error: TransactionCanceledException): boolean {
   return (error.CancellationReasons ?? []).some(({ Code = '' }) => PASSING.has(Code));
 }
 
+/** What retries wait by. */
+export interface RetryTiming {
+  readonly scheduler: Scheduler;
+  readonly random: RandomSource;
+}
+
 /** Nothing before the first try; then a few ms, doubling, with jitter, up to `triesMax` tries. */
-export async function pauseBeforeRetry(tries: number, triesMax: number): Promise<void> {
+export async function pauseBeforeRetry(
+  { scheduler, random }: RetryTiming,
+  tries: number,
+  triesMax: number,
+): Promise<void> {
   if (tries === 0) return;
   if (tries >= triesMax) {
     throw toBrokerError(new Error('Another operation holds the item; tries are used up.'));
   }
-  const ms = Math.random() * 5 * 2 ** tries;
-  await new Promise((resolve) => setTimeout(resolve, ms));
+  await pause(scheduler, fraction(random) * 5 * 2 ** tries);
 }

@@ -1,5 +1,6 @@
 import type { Arrival, Arrivals } from '../broker/arrivals.ts';
 import type { Log } from '../domain/log.ts';
+import type { Scheduler, Timer } from '../domain/scheduler.ts';
 import { logName } from './keys.ts';
 
 /** So soon somebody looks, then less and less often while nothing comes. */
@@ -14,7 +15,12 @@ const POLL_GROWTH = 1.2;
 export class Signals implements Arrivals {
   /** Each under all of its logs. */
   readonly #lines = new Map<string, Line>();
+  readonly #scheduler: Scheduler;
   #isClosing = false;
+
+  constructor(scheduler: Scheduler) {
+    this.#scheduler = scheduler;
+  }
 
   get isClosing(): boolean {
     return this.#isClosing;
@@ -39,7 +45,7 @@ export class Signals implements Arrivals {
   wait(logs: readonly Log[], ms: number): Arrival {
     const keys = logs.map(logName);
     const [first = ''] = keys;
-    const line = this.#lines.get(first) ?? new Line();
+    const line = this.#lines.get(first) ?? new Line(this.#scheduler);
     for (const key of keys) this.#lines.set(key, line);
     return new Waiter(line, ms, () => {
       const current = this.#lines.get(first);
@@ -53,9 +59,14 @@ export class Signals implements Arrivals {
 
 /** Those who wait on the same logs, the longest first. */
 class Line {
+  readonly scheduler: Scheduler;
   readonly #waiting = new Set<Waiter>();
   #pollMs: number = POLL_MS.first;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
+
+  constructor(scheduler: Scheduler) {
+    this.scheduler = scheduler;
+  }
 
   get isEmpty(): boolean {
     return this.#waiting.size === 0;
@@ -68,7 +79,7 @@ class Line {
 
   add(waiter: Waiter): void {
     this.#waiting.add(waiter);
-    this.#timer ??= setTimeout(() => this.#poll(), this.#pollMs);
+    this.#timer ??= this.#nextPoll();
   }
 
   remove(waiter: Waiter): void {
@@ -90,7 +101,11 @@ class Line {
     this.#stop();
     this.#pollMs = Math.min(POLL_MS.most, this.#pollMs * POLL_GROWTH);
     this.#wakeOne();
-    if (!this.isEmpty) this.#timer = setTimeout(() => this.#poll(), this.#pollMs);
+    if (!this.isEmpty) this.#timer = this.#nextPoll();
+  }
+
+  #nextPoll(): Timer {
+    return this.scheduler.after(this.#pollMs, () => this.#poll());
   }
 
   #wakeOne(): void {
@@ -99,7 +114,7 @@ class Line {
   }
 
   #stop(): void {
-    clearTimeout(this.#timer);
+    this.#timer?.cancel();
     this.#timer = undefined;
   }
 }
@@ -109,8 +124,8 @@ class Waiter implements Arrival {
   readonly done: Promise<void>;
   readonly #line: Line;
   readonly #leave: () => Line | undefined;
-  readonly #deadline: NodeJS.Timeout;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #deadline: Timer;
+  #timer: Timer | undefined;
   #state: 'waiting' | 'woken' | 'over' = 'waiting';
   #resolve = () => {};
 
@@ -121,7 +136,7 @@ class Waiter implements Arrival {
     this.done = new Promise((resolve) => {
       this.#resolve = resolve;
     });
-    this.#deadline = setTimeout(() => this.#end('over'), ms);
+    this.#deadline = line.scheduler.after(ms, () => this.#end('over'));
     line.add(this);
   }
 
@@ -131,7 +146,7 @@ class Waiter implements Arrival {
 
   within(ms: number): void {
     if (this.#state !== 'waiting' || ms >= this.#line.pollMs) return;
-    this.#timer = setTimeout(() => this.wake(), ms);
+    this.#timer = this.#line.scheduler.after(ms, () => this.wake());
   }
 
   lookedInVain(): void {
@@ -148,8 +163,8 @@ class Waiter implements Arrival {
 
   #end(state: 'woken' | 'over'): void {
     if (this.#state === 'waiting') {
-      clearTimeout(this.#deadline);
-      clearTimeout(this.#timer);
+      this.#deadline.cancel();
+      this.#timer?.cancel();
       this.#line.remove(this);
       this.#resolve();
     }

@@ -1,5 +1,6 @@
 import type { Clock, RandomSource } from '../domain/clock.ts';
 import type { Log } from '../domain/log.ts';
+import type { Scheduler } from '../domain/scheduler.ts';
 import type { DueTimes } from './due-times.ts';
 import type { Table } from './dynamo.ts';
 import type { Fronts } from './front-memory.ts';
@@ -11,6 +12,7 @@ export interface StoreContext {
   readonly table: Table;
   readonly namespace: string;
   readonly clock: Clock;
+  readonly scheduler: Scheduler;
   readonly random: RandomSource;
   readonly fronts: Fronts;
   readonly spread: Spread;

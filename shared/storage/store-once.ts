@@ -37,7 +37,7 @@ export async function storeOnce(
 ): Promise<readonly (bigint | undefined)[]> {
   const sender = payloadName(context.random);
   for (let tries = 0; ; tries++) {
-    await pauseBeforeRetry(tries, CONFLICT_TRIES_MAX);
+    await pauseBeforeRetry(context, tries, CONFLICT_TRIES_MAX);
     const attempt = new Attempt(context, request, `${sender}.${tries}`);
     try {
       return await attempt.carryOut(store);
@@ -224,7 +224,7 @@ class Attempt {
     const { entityId } = this.#request.log;
     const looks = looksFor(size, this.#isBatch && this.#name < name);
     for (let look = 0; look < looks; look++) {
-      await pauseBeforeRetry(look, looks);
+      await pauseBeforeRetry(this.#context, look, looks);
       const item = await table.get(verdictKey(entityId, name), { consistent: true });
       if (item !== undefined) return fromVerdictItem(item);
     }

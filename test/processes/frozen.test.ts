@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { OUTLAST_MS } from '../../lambdas/http/compose-parts.ts';
+import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
+import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import type { Answer } from '../support/api-client.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { startBroker } from '../support/start-broker.ts';
@@ -41,15 +44,21 @@ async function start(t: TestContext, { clock }: Options = {}): Promise<Scene> {
   const alone = await startBroker(t);
   const frozen = await startBroker(t, {
     beside: alone,
-    time: { monotonicNow: () => 0 },
+    scheduler: { ...realScheduler, now: () => 0 },
     ...(clock && { clock }),
   });
   const passTime = async (ms: number) => alone.clock.advance({ ms });
   let wait = passTime;
-  const other = await startBroker(t, {
-    beside: alone,
-    time: { monotonicNow: () => alone.clock.now(), pause: async (ms) => await wait(ms) },
-  });
+  const scheduler: Scheduler = {
+    ...realScheduler,
+    now: () => alone.clock.now(),
+    after: (ms, work) => {
+      if (ms !== OUTLAST_MS) return realScheduler.after(ms, work);
+      void wait(ms).then(work);
+      return { cancel: () => {} };
+    },
+  };
+  const other = await startBroker(t, { beside: alone, scheduler });
   const whileOtherWaits: Scene['whileOtherWaits'] = (work) => {
     wait = async (ms) => {
       wait = passTime;

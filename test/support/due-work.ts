@@ -1,9 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { Agenda } from '../../shared/storage/agenda.ts';
 import { DocumentTable } from '../../shared/storage/documents.ts';
 import { inParallel } from '../../shared/storage/in-parallel.ts';
-import { engineClient, TABLES } from './start-broker.ts';
+import { engineClient, TABLES, tableOptions } from './start-broker.ts';
 import type { TestBroker } from './test-broker.ts';
 
 const WIDTH = 20;
@@ -15,9 +14,9 @@ export async function leaveDueWork(
   count: number,
 ): Promise<void> {
   const client = engineClient();
-  const table = new DocumentTable(DynamoDBDocumentClient.from(client), TABLES.entities);
-  const random = { bytes: (length: number) => new Uint8Array(randomBytes(length)) };
-  const agenda = new Agenda(table, namespace, { clock, random });
+  const options = tableOptions();
+  const table = new DocumentTable(DynamoDBDocumentClient.from(client), TABLES.entities, options);
+  const agenda = new Agenda(table, namespace, { clock, random: options.random });
   const log = {
     entityId: queue.id,
     counterId: queue.id,

@@ -3,11 +3,14 @@ import type { TestContext } from 'node:test';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { Gateway } from '../../amqp/service/gateway.ts';
 import { type ComposeSettings, type Composition, compose } from '../../lambdas/http/compose.ts';
+import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
 import { reportFault } from '../../lambdas/http/report-fault.ts';
 import { createDynamoClient } from '../../local/dynamo-client.ts';
 import { startServer } from '../../local/server.ts';
 import { ensureTables } from '../../local/tables.ts';
 import type { RandomSource } from '../../shared/domain/clock.ts';
+import type { Scheduler } from '../../shared/domain/scheduler.ts';
+import type { TableOptions } from '../../shared/storage/dynamo.ts';
 import { UnitMeter } from '../../shared/storage/unit-meter.ts';
 import { ApiClient } from './api-client.ts';
 import { isInTurns } from './in-turns.ts';
@@ -34,7 +37,7 @@ export interface StartOptions {
   /** A wall clock of this process's own; else that of `beside`, or a new one. */
   readonly clock?: ManualClock;
   /** The monotonic clock of this process, and how it waits. */
-  readonly time?: Pick<ComposeSettings, 'monotonicNow' | 'pause'>;
+  readonly scheduler?: Scheduler;
 }
 
 /** The engine that `npm test` has started. */
@@ -42,6 +45,11 @@ export function engineClient(): DynamoDBClient {
   const endpoint = process.env['DYNAMODB_ENDPOINT'];
   if (endpoint === undefined) throw new Error('No engine is running: start tests by `npm test`.');
   return createDynamoClient(endpoint);
+}
+
+/** What a table is used with that no broker stands before. */
+export function tableOptions(meter?: UnitMeter): TableOptions {
+  return { scheduler: realScheduler, random: randomSource(), meter };
 }
 
 let making: Promise<void> | undefined;
@@ -72,9 +80,9 @@ export async function startBroker(t: TestContext, options: StartOptions = {}): P
   const own = isInTurns() ? new VirtualTime() : undefined;
   const time = beside === undefined ? own : beside.time;
   const soleProcess = beside === undefined && time === undefined;
-  const place = { clock, namespace, meter, soleProcess };
-  const timing = options.time ?? (time && { monotonicNow: time.now, pause: time.pause }) ?? {};
-  const start = (random: RandomSource) => startProcess(options, { ...place, ...timing, random });
+  const scheduler = options.scheduler ?? time ?? realScheduler;
+  const place = { clock, namespace, meter, soleProcess, scheduler };
+  const start = (random: RandomSource) => startProcess(options, { ...place, random });
   const first = start(randomSource(seed));
   const others =
     time === undefined || beside !== undefined ? [] : [start(randomSource(seed && `${seed}+`))];
@@ -129,7 +137,7 @@ function startProcess(
 }
 
 /** Random bytes; the same ones for the same seed. */
-function randomSource(seed: string | undefined): RandomSource {
+function randomSource(seed?: string): RandomSource {
   if (seed === undefined) return { bytes: (count: number) => new Uint8Array(randomBytes(count)) };
   let drawn = 0;
   return {

@@ -1,18 +1,27 @@
+import { OUTLAST_MS } from '../../lambdas/http/compose-parts.ts';
+import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
+import type { Scheduler, Timer } from '../../shared/domain/scheduler.ts';
+
 /**
- * A monotonic clock that a test moves ahead without waiting. It goes on by itself as well, so that
- * real timers and this clock agree while nobody moves it.
+ * Time that a test moves ahead without waiting. It goes on by itself as well, so that real timers and
+ * this clock agree while nobody moves it.
  */
-export class VirtualTime {
+export class VirtualTime implements Scheduler {
+  readonly every = realScheduler.every;
+  readonly soon = realScheduler.soon;
   #skippedMs = 0;
 
-  /** For `ComposeSettings.monotonicNow`. */
-  readonly now = (): number => performance.now() + this.#skippedMs;
+  now(): number {
+    return realScheduler.now() + this.#skippedMs;
+  }
 
-  /** For `ComposeSettings.pause`: the time passes at once. */
-  readonly pause = (ms: number): Promise<void> => {
+  /** A timer; but the time in which the caches of all processes run out passes at once. */
+  after(ms: number, work: () => void): Timer {
+    if (ms !== OUTLAST_MS) return realScheduler.after(ms, work);
     this.skip(ms);
-    return Promise.resolve();
-  };
+    queueMicrotask(work);
+    return { cancel: () => {} };
+  }
 
   /** Moves the clock ahead. */
   skip(ms: number): void {

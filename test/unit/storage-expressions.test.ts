@@ -21,7 +21,7 @@ import {
 } from '../../shared/storage/block-writes.ts';
 import { keyOf } from '../../shared/storage/blocks.ts';
 import { Table } from '../../shared/storage/dynamo.ts';
-import { engineClient, TABLES, tablesExist } from '../support/start-broker.ts';
+import { engineClient, TABLES, tableOptions, tablesExist } from '../support/start-broker.ts';
 
 const NOW = 1_790_000_000_000;
 const TAG = Uint8Array.of(1, 2, 3, 4, 5, 6, 7);
@@ -142,7 +142,10 @@ async function startTable(t: TestContext): Promise<{ table: Table; log: Log }> {
     updatedAt: NOW,
     description: QUEUE_DEFAULTS,
   };
-  return { table: new Table(client, TABLES.messages), log: logOf(entity, 'main', 0) };
+  return {
+    table: new Table(client, TABLES.messages, tableOptions()),
+    log: logOf(entity, 'main', 0),
+  };
 }
 
 test('slots are named by one letter each, and a block names no more than it can', () => {

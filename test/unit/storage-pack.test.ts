@@ -19,7 +19,7 @@ import {
 } from '../../shared/storage/pack-blocks.ts';
 import { putPayload } from '../../shared/storage/payloads.ts';
 import { UnitMeter } from '../../shared/storage/unit-meter.ts';
-import { engineClient, TABLES, tablesExist } from '../support/start-broker.ts';
+import { engineClient, TABLES, tableOptions, tablesExist } from '../support/start-broker.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const KB = 1024;
@@ -158,7 +158,7 @@ async function startEngine(t: TestContext): Promise<Engine> {
   await tablesExist();
   const meter = new UnitMeter();
   const log = { ...LOG, entityId: randomBytes(6).toString('base64url') };
-  return { table: new Table(client, TABLES.messages, meter), meter, log };
+  return { table: new Table(client, TABLES.messages, tableOptions(meter)), meter, log };
 }
 
 async function unitsOfPut({ table, meter }: Engine, item: Item): Promise<number> {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { mock, type TestContext, test } from 'node:test';
+import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
 import type { Log } from '../../shared/domain/log.ts';
 import { logName } from '../../shared/storage/keys.ts';
 import { Signals } from '../../shared/storage/signals.ts';
@@ -21,7 +22,7 @@ const LOG = logNamed('queue');
 
 /** Lets waits be told of by number, in the order in which they are woken. */
 class Room {
-  readonly signals = new Signals();
+  readonly signals = new Signals(realScheduler);
   readonly woken: number[] = [];
   #entered = 0;
 

@@ -77,21 +77,21 @@ export async function setState(
  * well be the last of those that are.
  */
 async function writeState(
-  { table, clock }: StoreContext,
+  context: StoreContext,
   session: Log,
   token: Uint8Array,
   state: { readonly bytes: Uint8Array | undefined; readonly reference: string | undefined },
 ): Promise<Written> {
-  const now = clock.now();
+  const now = context.clock.now();
   const { condition, values } = whileHeld(token, session, now);
   let stamp = now;
   let isUnheard = false;
   for (let tries = 0; ; tries++) {
-    await pauseBeforeRetry(tries, CONFLICT_TRIES_MAX).catch((error: unknown) => {
+    await pauseBeforeRetry(context, tries, CONFLICT_TRIES_MAX).catch((error: unknown) => {
       throw isUnheard ? unknownOutcome(error) : error;
     });
     const stamped = { ...values, ':stamp': { N: String(stamp) } };
-    const written = await table.update(sessionKey(session), {
+    const written = await context.table.update(sessionKey(session), {
       ConditionExpression: `${condition} AND (attribute_not_exists(m) OR m < :stamp)`,
       ReturnValues: 'ALL_OLD',
       ...change(state.bytes, state.reference, stamped),
