@@ -1,3 +1,4 @@
+import type { Scheduler, Timer } from '../../shared/domain/scheduler.ts';
 import { encodeFrame, type Frame, FrameReader, protocolHeader } from '../wire/frames.ts';
 import { type Open, type Performative, readPerformative } from '../wire/performatives.ts';
 import type { ErrorInfo } from '../wire/states.ts';
@@ -25,6 +26,12 @@ const TICK_MS_MAX = 30_000;
 
 type Phase = 'header' | 'sasl' | 'authenticating' | 'headerAgain' | 'open' | 'closing' | 'ended';
 
+/** What we call ourselves, and what a connection waits by. */
+export interface ConnectionOptions {
+  readonly containerId: string;
+  readonly scheduler: Scheduler;
+}
+
 /**
  * The server's end of one AMQP connection: bytes in, bytes out. What the peer gets wrong ends the
  * connection with an error that says so, and nothing else.
@@ -32,6 +39,7 @@ type Phase = 'header' | 'sasl' | 'authenticating' | 'headerAgain' | 'open' | 'cl
 export class Connection implements SessionHost {
   readonly holdings = new Holdings();
   readonly #transport: Transport;
+  readonly #scheduler: Scheduler;
   readonly #handler: ConnectionHandler;
   readonly #containerId: string;
   readonly #outbox: Outbox;
@@ -39,19 +47,21 @@ export class Connection implements SessionHost {
   readonly #sessions = new Map<number, Session>();
   #phase: Phase = 'header';
   #peer: Open | undefined;
-  #heardAt = performance.now();
-  #timer: NodeJS.Timeout;
+  #heardAt: number;
+  #timer: Timer;
 
   constructor(
     transport: Transport,
-    containerId: string,
+    { containerId, scheduler }: ConnectionOptions,
     createHandler: (connection: Connection) => ConnectionHandler,
   ) {
     this.#transport = transport;
-    this.#outbox = new Outbox(transport);
+    this.#scheduler = scheduler;
+    this.#outbox = new Outbox(transport, scheduler);
     this.#containerId = containerId;
     this.#handler = createHandler(this);
-    this.#timer = setTimeout(() => this.#abort(), HANDSHAKE_MS_MAX);
+    this.#heardAt = scheduler.now();
+    this.#timer = scheduler.after(HANDSHAKE_MS_MAX, () => this.#abort());
   }
 
   get maxFrameSize(): number {
@@ -67,7 +77,7 @@ export class Connection implements SessionHost {
   input(bytes: Uint8Array): void {
     // What comes behind a close nobody reads.
     if (this.#phase === 'closing' || this.#phase === 'ended') return;
-    this.#heardAt = performance.now();
+    this.#heardAt = this.#scheduler.now();
     this.#reader.push(bytes);
     this.#advance();
   }
@@ -76,7 +86,7 @@ export class Connection implements SessionHost {
   lost(): void {
     if (this.#phase === 'ended') return;
     this.#phase = 'ended';
-    clearTimeout(this.#timer);
+    this.#timer.cancel();
     this.#outbox.clear();
     this.#endSessions();
     this.#handler.closed();
@@ -96,9 +106,8 @@ export class Connection implements SessionHost {
     this.#endSessions();
     this.#outbox.flush();
     this.#transport.end();
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#abort(), CLOSE_MS_MAX);
-    this.#timer.unref();
+    this.#timer.cancel();
+    this.#timer = this.#scheduler.after(CLOSE_MS_MAX, () => this.#abort());
   }
 
   send(channel: number, performative: Performative, payload?: Uint8Array): void {
@@ -233,16 +242,16 @@ export class Connection implements SessionHost {
       channelMax: CHANNEL_MAX,
       idleTimeOutMs: IDLE_MS,
     });
-    clearTimeout(this.#timer);
+    this.#timer.cancel();
     // 0 stands for no bound, as does nothing.
     const everyMs = Math.min((peer.idleTimeOutMs || Number.POSITIVE_INFINITY) / 3, TICK_MS_MAX);
-    this.#timer = setInterval(() => this.#tick(everyMs), Math.max(everyMs, 100));
+    this.#timer = this.#scheduler.every(Math.max(everyMs, 100), () => this.#tick(everyMs));
     this.#handler.opened(peer.hostname);
   }
 
   /** Says something where nothing was to be said, and ends what has not been heard for long. */
   #tick(everyMs: number): void {
-    const now = performance.now();
+    const now = this.#scheduler.now();
     if (now - this.#heardAt > 2 * IDLE_MS) {
       this.close({ condition: 'amqp:resource-limit-exceeded', description: 'Nothing was heard.' });
     } else if (now - this.#outbox.saidAt >= everyMs) {

@@ -1,3 +1,4 @@
+import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import type { Transport } from './handlers.ts';
 
 /** What may wait to be taken by the peer before nothing more is heard of it. */
@@ -9,12 +10,15 @@ const BACKLOG_BYTES_MAX = 16 * 1024 * 1024;
  */
 export class Outbox {
   readonly #transport: Transport;
+  readonly #scheduler: Scheduler;
   #waiting: Uint8Array[] = [];
-  #saidAt = performance.now();
+  #saidAt: number;
   #isPaused = false;
 
-  constructor(transport: Transport) {
+  constructor(transport: Transport, scheduler: Scheduler) {
     this.#transport = transport;
+    this.#scheduler = scheduler;
+    this.#saidAt = scheduler.now();
   }
 
   /** When something was written last, monotonic ms. */
@@ -23,13 +27,13 @@ export class Outbox {
   }
 
   write(bytes: Uint8Array): void {
-    if (this.#waiting.length === 0) setImmediate(() => this.flush());
+    if (this.#waiting.length === 0) this.#scheduler.soon(() => this.flush());
     this.#waiting.push(bytes);
   }
 
   flush(): void {
     if (this.#waiting.length === 0) return;
-    this.#saidAt = performance.now();
+    this.#saidAt = this.#scheduler.now();
     const bytes = Buffer.concat(this.#waiting);
     this.#waiting = [];
     this.#transport.write(bytes, () => this.#written());

@@ -1,5 +1,6 @@
 import type { ReceivedMessage, SessionHandle } from '../../shared/broker/broker.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
+import { pause, type Scheduler } from '../../shared/domain/scheduler.ts';
 import type { OutgoingLink } from '../endpoint/outgoing-link.ts';
 import { guidBytes, swapGuid } from '../messages/property-values.ts';
 import { writeMessage } from '../messages/write-message.ts';
@@ -31,6 +32,7 @@ export interface DelivererOptions {
  */
 export class Deliverer {
   readonly #context: ClientContext;
+  readonly #scheduler: Scheduler;
   readonly #options: DelivererOptions;
   readonly #mode: 'peekLock' | 'receiveAndDelete';
   readonly #forgetShutdown: () => void;
@@ -41,6 +43,7 @@ export class Deliverer {
 
   constructor(context: ClientContext, options: DelivererOptions) {
     this.#context = context;
+    this.#scheduler = context.parts.scheduler;
     this.#options = options;
     const isSettled = options.link.asked.senderSettleMode === SETTLED;
     this.#mode = isSettled ? 'receiveAndDelete' : 'peekLock';
@@ -69,7 +72,7 @@ export class Deliverer {
     if (this.#options.link.isDraining) this.#wait.abort();
     if (this.#isRunning) return;
     this.#isRunning = true;
-    setImmediate(() => this.#context.background(() => this.#run()));
+    this.#scheduler.soon(() => this.#context.background(() => this.#run()));
   }
 
   async #run(): Promise<void> {
@@ -92,7 +95,7 @@ export class Deliverer {
   async #round(): Promise<void> {
     const { link } = this.#options;
     // It works on more than it wants, so it will want more: what is claimed at once costs one write.
-    if (link.credit < link.held && !link.isDraining) await pause(GATHER_MS);
+    if (link.credit < link.held && !link.isDraining) await pause(this.#scheduler, GATHER_MS);
     await this.#requireRight();
     // Nobody would end a wait that begins after the end of the link.
     if (!this.#mayDeliver) return;
@@ -111,7 +114,7 @@ export class Deliverer {
   async #untilTaken(): Promise<void> {
     let ms = BACKLOG_PAUSE_MS.first;
     while (this.#mayDeliver && this.#context.backlog() > BACKLOG_BYTES_MAX) {
-      await pause(ms);
+      await pause(this.#scheduler, ms);
       ms = Math.min(2 * ms, BACKLOG_PAUSE_MS.most);
     }
   }
@@ -120,7 +123,7 @@ export class Deliverer {
     const { link, node, session } = this.#options;
     const { background, parts } = this.#context;
     this.#wait = new AbortController();
-    const check = setInterval(() => background(() => this.#check()), CHECK_MS);
+    const check = this.#scheduler.every(CHECK_MS, () => background(() => this.#check()));
     try {
       return await parts.broker.receive(node.path, {
         mode: this.#mode,
@@ -130,7 +133,7 @@ export class Deliverer {
         ...(session === undefined ? {} : { session }),
       });
     } finally {
-      clearInterval(check);
+      check.cancel();
     }
   }
 
@@ -184,8 +187,4 @@ function asHandedOut(received: ReceivedMessage): ReceivedMessage {
   return wasScheduled && received.state === 'Active'
     ? { ...received, state: 'Scheduled' }
     : received;
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,3 +1,4 @@
+import { pause } from '../../shared/domain/scheduler.ts';
 import { Connection } from '../endpoint/connection.ts';
 import type { Transport } from '../endpoint/handlers.ts';
 import { Client } from './client.ts';
@@ -27,8 +28,9 @@ export class Gateway {
 
   /** Serves a client; what it says goes to `input` of what is returned. */
   accept(transport: Transport): Connection {
-    const { namespace } = this.#parts;
-    const connection: Connection = new Connection(transport, namespace, (own) => {
+    const { namespace: containerId, scheduler } = this.#parts;
+    const options = { containerId, scheduler };
+    const connection: Connection = new Connection(transport, options, (own) => {
       return new Client(
         this.#parts,
         own,
@@ -62,18 +64,23 @@ export class Gateway {
 
   /** Waits for what clients have sent, and until it is done. */
   async #settle(): Promise<void> {
-    if (this.#connections.size > 0) await pause(ARRIVED_MS);
+    if (this.#connections.size > 0) await pause(this.#parts.scheduler, ARRIVED_MS);
     await this.#finish();
   }
 
   /** Waits for what is under way, and for what comes of it, though not for ever. */
   async #finish(): Promise<void> {
-    const deadline = performance.now() + CLOSE_MS_MAX;
-    while (this.#background.size > 0) {
-      const left = deadline - performance.now();
-      if (left <= 0) return;
-      const enough = new Promise((resolve) => setTimeout(resolve, left).unref());
-      await Promise.race([Promise.all(this.#background), enough]);
+    const { scheduler } = this.#parts;
+    const deadline = scheduler.now() + CLOSE_MS_MAX;
+    for (let left = CLOSE_MS_MAX; this.#background.size > 0 && left > 0; ) {
+      await new Promise<void>((resolve) => {
+        const timer = scheduler.after(left, resolve);
+        void Promise.all(this.#background).then(() => {
+          timer.cancel();
+          resolve();
+        });
+      });
+      left = deadline - scheduler.now();
     }
   }
 
@@ -82,8 +89,4 @@ export class Gateway {
     this.#background.add(run);
     void run.finally(() => this.#background.delete(run));
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,5 +1,6 @@
 import type { HttpParts } from '../../lambdas/http/parts.ts';
 import type { RuleManagement } from '../../shared/broker/management-rules.ts';
+import type { Scheduler } from '../../shared/domain/scheduler.ts';
 
 /** What the gateway is built from: the same broker as every other transport, and who may do what. */
 export interface GatewayParts
@@ -8,6 +9,7 @@ export interface GatewayParts
     'broker' | 'entities' | 'namespaceKeys' | 'clock' | 'random' | 'namespace'
   > {
   readonly rules: RuleManagement;
+  readonly scheduler: Scheduler;
   /** Told of faults of our own, of which clients learn nothing but the tracking id. */
   readonly reportFault: (error: unknown, trackingId?: string) => void;
 }

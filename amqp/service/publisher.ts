@@ -54,7 +54,8 @@ export class Publisher {
     if (this.#isRunning) return;
     this.#isRunning = true;
     // Deliveries of the same turn are there before it runs.
-    setImmediate(() => this.#context.background(() => this.#run()));
+    const { background, parts } = this.#context;
+    parts.scheduler.soon(() => background(() => this.#run()));
   }
 
   async #run(): Promise<void> {

@@ -1,6 +1,7 @@
 import type { SessionLock } from '../../shared/broker/broker.ts';
 import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
 import { requiresSession } from '../../shared/domain/entity.ts';
+import type { Timer } from '../../shared/domain/scheduler.ts';
 import { noSessionsHere, sessionLockLost, sessionRequired } from '../../shared/domain/session.ts';
 import type { Acceptance } from '../endpoint/link.ts';
 import type { OutgoingLink } from '../endpoint/outgoing-link.ts';
@@ -161,17 +162,17 @@ function watchLock(
   node: EntityNode,
   held: HeldSession,
 ): () => void {
-  let timer: NodeJS.Timeout;
+  let timer: Timer | undefined;
   const look = () => {
     const left = held.lock.lockedUntil - parts.clock.now();
-    if (left > 0) timer = setTimeout(look, left);
+    if (left > 0) timer = parts.scheduler.after(left, look);
     else link.detach(tell(parts, sessionLockLost(), node.path.name));
   };
   look();
   held.renewed = (lock) => {
     held.lock = lock;
   };
-  return () => clearTimeout(timer);
+  return () => timer?.cancel();
 }
 
 /** Our attach names the session, and until when it is held. */

@@ -1,6 +1,7 @@
 import type { Settlement, SettlementAction } from '../../shared/broker/broker.ts';
 import type { EntityPath } from '../../shared/domain/entity-path.ts';
 import type { Properties } from '../../shared/domain/property-value.ts';
+import type { Timer } from '../../shared/domain/scheduler.ts';
 import type { OutgoingDelivery, OutgoingLink } from '../endpoint/outgoing-link.ts';
 import { guidText, swapGuid, toProperties } from '../messages/property-values.ts';
 import type { DeliveryState, Outcome } from '../wire/states.ts';
@@ -34,7 +35,7 @@ export class Settler {
   readonly #sessionId: string | undefined;
   #pending: Pending[] = [];
   #isRunning = false;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   /** Whether the last call had company: then it is likely that the next one has. */
   #isBusy = false;
 
@@ -58,14 +59,15 @@ export class Settler {
     if (this.#isRunning) return;
     // Who has nothing left to settle waits for us.
     if (!this.#isBusy || this.#link.held === 0) this.#start();
-    else this.#timer ??= setTimeout(() => this.#start(), GATHER_MS);
+    else this.#timer ??= this.#context.parts.scheduler.after(GATHER_MS, () => this.#start());
   }
 
   #start(): void {
-    clearTimeout(this.#timer);
+    this.#timer?.cancel();
     this.#timer = undefined;
     this.#isRunning = true;
-    setImmediate(() => this.#context.background(() => this.#run()));
+    const { background, parts } = this.#context;
+    parts.scheduler.soon(() => background(() => this.#run()));
   }
 
   /** A settlement of a transaction is carried out when that is discharged; the lock stays until then. */

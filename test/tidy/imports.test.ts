@@ -49,7 +49,11 @@ const ROOMS: readonly Room[] = [
   })),
   // The wire knows values and frames; the endpoint what to do with them; the rest knows the broker.
   { files: /^amqp\/wire\// },
-  { files: /^amqp\/endpoint\//, may: /^amqp\/wire\// },
+  {
+    files: /^amqp\/endpoint\//,
+    may: /^amqp\/wire\//,
+    mayType: /^shared\/domain\/scheduler\.ts$/,
+  },
   {
     files: /^amqp\//,
     may: /^shared\/(domain|filters|broker)\/|^lambdas\/http\/sas-token\.ts$/,

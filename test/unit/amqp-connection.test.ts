@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { Connection } from '../../amqp/endpoint/connection.ts';
 import { encodeFrame, protocolHeader } from '../../amqp/wire/frames.ts';
 import { writePerformative } from '../../amqp/wire/write-performative.ts';
+import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -30,7 +31,8 @@ async function opened({ mock }: TestContext, idleTimeOutMs: number) {
     closed: () => {},
     failed: () => {},
   };
-  const connection = new Connection(transport, 'here', () => handler);
+  const options = { containerId: 'here', scheduler: realScheduler };
+  const connection = new Connection(transport, options, () => handler);
   const open = { kind: 'open', containerId: 'there', idleTimeOutMs } as const;
   connection.input(protocolHeader('amqp'));
   connection.input(encodeFrame('amqp', 0, writePerformative(open)));

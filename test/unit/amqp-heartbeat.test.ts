@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { Connection } from '../../amqp/endpoint/connection.ts';
 import { encodeFrame, protocolHeader } from '../../amqp/wire/frames.ts';
 import { writePerformative } from '../../amqp/wire/write-performative.ts';
+import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
 
 /** What a load balancer with TLS waits until it forgets a connection without a word, and no setting. */
 const FORGOTTEN_MS = 350_000;
@@ -21,7 +22,8 @@ test('a peer that wants no heartbeats is sent some, before a load balancer forge
     resume: () => {},
     destroy: () => assert.fail('It is not silent for too long.'),
   };
-  const connection = new Connection(transport, 'own', () => ({
+  const options = { containerId: 'own', scheduler: realScheduler };
+  const connection = new Connection(transport, options, () => ({
     mechanisms: [],
     authenticate: () => Promise.resolve(true),
     opened: () => {},
