@@ -1,0 +1,143 @@
+import type { AttributeValue } from '@aws-sdk/client-dynamodb';
+import { areEqual, compareValues, hasMember, type Item } from './attribute-values.ts';
+import { notSimulated } from './failures.ts';
+import {
+  type Path,
+  type Placeholders,
+  parsePath,
+  parseValue,
+  type Uses,
+  valueAt,
+} from './paths.ts';
+import { textBytes } from './sizes.ts';
+import { Tokens } from './tokens.ts';
+
+/** Whether a condition holds for an item; undefined = there is none. */
+export type Condition = (item: Item | undefined, placeholders: Placeholders) => boolean;
+
+type Operand = (item: Item | undefined, placeholders: Placeholders) => AttributeValue | undefined;
+
+/** Reads a condition of the kinds that storage emits. */
+export function parseCondition(expression: string, uses: Uses): Condition {
+  const tokens = new Tokens(expression);
+  const condition = parseOr(tokens, uses);
+  if (!tokens.isEmpty) throw notSimulated(`the condition ${expression}`);
+  return condition;
+}
+
+function parseOr(tokens: Tokens, uses: Uses): Condition {
+  const parts = [parseAnd(tokens, uses)];
+  while (tokens.takeIf('OR')) parts.push(parseAnd(tokens, uses));
+  const [only] = parts;
+  if (only !== undefined && parts.length === 1) return only;
+  return (item, placeholders) => parts.some((part) => part(item, placeholders));
+}
+
+function parseAnd(tokens: Tokens, uses: Uses): Condition {
+  const parts = [parseTerm(tokens, uses)];
+  while (tokens.takeIf('AND')) parts.push(parseTerm(tokens, uses));
+  const [only] = parts;
+  if (only !== undefined && parts.length === 1) return only;
+  return (item, placeholders) => parts.every((part) => part(item, placeholders));
+}
+
+function parseTerm(tokens: Tokens, uses: Uses): Condition {
+  if (tokens.takeIf('(')) {
+    const inner = parseOr(tokens, uses);
+    tokens.expect(')');
+    return inner;
+  }
+  if (tokens.isBeforeBracket && tokens.ahead?.text !== 'size') return parseFunction(tokens, uses);
+  return parseComparison(tokens, uses);
+}
+
+function parseFunction(tokens: Tokens, uses: Uses): Condition {
+  const { text } = tokens.take();
+  tokens.expect('(');
+  const path = parsePath(tokens, uses);
+  const condition = functionOn(text, path, tokens, uses);
+  tokens.expect(')');
+  return condition;
+}
+
+function functionOn(name: string, path: Path, tokens: Tokens, uses: Uses): Condition {
+  switch (name) {
+    case 'attribute_exists':
+      return (item, { names }) => valueAt(item, path, names) !== undefined;
+    case 'attribute_not_exists':
+      return (item, { names }) => valueAt(item, path, names) === undefined;
+    case 'contains': {
+      tokens.expect(',');
+      const member = parseValue(tokens, uses);
+      return (item, { names, values }) => {
+        const whole = valueAt(item, path, names);
+        return whole !== undefined && contains(whole, values[member] as AttributeValue);
+      };
+    }
+    default:
+      throw notSimulated(`the function ${name}`);
+  }
+}
+
+function contains(whole: AttributeValue, part: AttributeValue): boolean {
+  if (whole.S !== undefined) return part.S !== undefined && whole.S.includes(part.S);
+  if (whole.L !== undefined) return whole.L.some((element) => areEqual(element, part));
+  return hasMember(whole, part);
+}
+
+function parseComparison(tokens: Tokens, uses: Uses): Condition {
+  const left = parseOperand(tokens, uses);
+  if (tokens.takeIf('BETWEEN')) {
+    const low = parseOperand(tokens, uses);
+    tokens.expect('AND');
+    const high = parseOperand(tokens, uses);
+    const [isFromLow, isToHigh] = [comparison('>=', left, low), comparison('<=', left, high)];
+    return (item, placeholders) => isFromLow(item, placeholders) && isToHigh(item, placeholders);
+  }
+  return comparison(tokens.take().text, left, parseOperand(tokens, uses));
+}
+
+function parseOperand(tokens: Tokens, uses: Uses): Operand {
+  if (tokens.ahead?.kind === 'value') {
+    const value = parseValue(tokens, uses);
+    return (_, { values }) => values[value];
+  }
+  const isSize = tokens.isBeforeBracket && tokens.takeIf('SIZE');
+  if (isSize) tokens.expect('(');
+  const path = parsePath(tokens, uses);
+  if (!isSize) return (item, { names }) => valueAt(item, path, names);
+  tokens.expect(')');
+  return (item, { names }) => {
+    const value = valueAt(item, path, names);
+    const size = value && sizeOf(value);
+    return size === undefined ? undefined : { N: String(size) };
+  };
+}
+
+/** What `size` says of a value; undefined = it says nothing of this type. */
+function sizeOf(value: AttributeValue): number | undefined {
+  if (value.M !== undefined) return Object.keys(value.M).length;
+  if (value.S !== undefined) return textBytes(value.S);
+  return (value.B ?? value.L ?? value.NS ?? value.SS ?? value.BS)?.length;
+}
+
+/** A comparison with something that is not there never holds, except that it differs. */
+function comparison(sign: string, left: Operand, right: Operand): Condition {
+  const test = TESTS[sign];
+  if (test === undefined) throw notSimulated(`the comparison ${sign}`);
+  return (item, placeholders) => {
+    const a = left(item, placeholders);
+    const b = right(item, placeholders);
+    if (a === undefined || b === undefined) return sign === '<>' && a !== b;
+    return test(a, b);
+  };
+}
+
+const TESTS: Readonly<Record<string, (a: AttributeValue, b: AttributeValue) => boolean>> = {
+  '=': areEqual,
+  '<>': (a, b) => !areEqual(a, b),
+  '<': (a, b) => (compareValues(a, b) ?? 0) < 0,
+  '<=': (a, b) => (compareValues(a, b) ?? 1) <= 0,
+  '>': (a, b) => (compareValues(a, b) ?? 0) > 0,
+  '>=': (a, b) => (compareValues(a, b) ?? -1) >= 0,
+};

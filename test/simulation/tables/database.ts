@@ -1,0 +1,112 @@
+import type {
+  BatchGetItemCommandInput,
+  BatchWriteItemCommandInput,
+  GetItemCommandInput,
+  QueryCommandInput,
+  TransactWriteItemsCommandInput,
+} from '@aws-sdk/client-dynamodb';
+import { copyItem, type Item } from './attribute-values.ts';
+import { batchGet, batchWrite } from './batches.ts';
+import { notSimulated } from './failures.ts';
+import type { ItemKey } from './item-keys.ts';
+import { getItem, query } from './reads.ts';
+import { type SingleWriteInput, writeSingle } from './single-writes.ts';
+import { type DatabaseSettings, State } from './state.ts';
+import { Table } from './table.ts';
+import { TransactionTokens } from './transaction-tokens.ts';
+import { commit, type PreparedTransaction, prepare } from './transactions.ts';
+
+export type { Item } from './attribute-values.ts';
+export type { DatabaseSettings } from './state.ts';
+export type { PreparedTransaction } from './transactions.ts';
+
+/** What is carried out in one step, by name. */
+const OPERATIONS = {
+  GetItemCommand: (state: State, input: object) => getItem(state, input as GetItemCommandInput),
+  QueryCommand: (state: State, input: object) => query(state, input as QueryCommandInput),
+  BatchGetItemCommand: (state: State, input: object) =>
+    batchGet(state, input as BatchGetItemCommandInput),
+  BatchWriteItemCommand: (state: State, input: object) =>
+    batchWrite(state, input as BatchWriteItemCommandInput),
+  PutItemCommand: (state: State, input: object) =>
+    writeSingle(state, 'Put', input as SingleWriteInput),
+  UpdateItemCommand: (state: State, input: object) =>
+    writeSingle(state, 'Update', input as SingleWriteInput),
+  DeleteItemCommand: (state: State, input: object) =>
+    writeSingle(state, 'Delete', input as SingleWriteInput),
+};
+
+/** The names of the SDK's commands that are carried out in one step. */
+export type OperationName = keyof typeof OPERATIONS;
+
+/** An item of a table. */
+export interface PlacedItem extends ItemKey {
+  readonly table: string;
+}
+
+/**
+ * A pair of tables with the semantics and the prices of the service, in memory. Time and chance are handed in;
+ * the same requests at the same instants have the same answers. Knows exactly the operations and
+ * expressions that storage emits, and throws an Error for any other.
+ */
+export class SimulatedDatabase {
+  readonly #state: State;
+  readonly #tokens = new TransactionTokens();
+
+  constructor(settings: DatabaseSettings) {
+    this.#state = new State(settings);
+  }
+
+  /**
+   * Carries out one operation at this instant. `name` = the SDK command's name, `input` = its marshalled
+   * input. Throws the exceptions of the SDK.
+   */
+  execute(name: OperationName, input: object): object {
+    const operation = OPERATIONS[name];
+    if (operation === undefined) throw notSimulated(`the operation ${name}`);
+    return operation(this.#state, input);
+  }
+
+  /**
+   * The first half of TransactWriteItems: checks conditions and conflicts, and holds the items until the
+   * commit. Throws TransactionCanceledException and, where its token says so,
+   * TransactionInProgressException and IdempotentParameterMismatchException.
+   */
+  prepare(input: object): PreparedTransaction {
+    return prepare(this.#state, this.#tokens, input as TransactWriteItemsCommandInput);
+  }
+
+  /** The second half: writes everything at once, and lets go of the items. */
+  commit(prepared: PreparedTransaction): object {
+    return commit(this.#state, this.#tokens, prepared);
+  }
+
+  /** The items that the service may delete at this instant, because their time is over. */
+  expirable(): readonly PlacedItem[] {
+    const now = this.#state.now();
+    return [...this.#state.tables.values()].flatMap(({ name, expiring }) =>
+      [...expiring]
+        .filter(({ current }) => Table.isExpired(current, now))
+        .map(({ pk, sk }) => ({ table: name, pk, sk })),
+    );
+  }
+
+  /** Deletes one of them. Does nothing where its time is not over, or a transaction holds it. */
+  expire({ table, pk, sk }: PlacedItem): void {
+    const now = this.#state.now();
+    const current = this.#state.table(table).find(pk, sk)?.current;
+    if (current === undefined || !Table.isExpired(current, now)) return;
+    if (this.#state.isHeld(table, pk, sk)) return;
+    this.#state.table(table).write(pk, sk, undefined, 0, now);
+  }
+
+  /** All items of a table as they are now, sorted by key. */
+  items(table: string): readonly Item[] {
+    const collections = [...this.#state.table(table).collections.values()];
+    return collections
+      .sort((a, b) => (a.pk < b.pk ? -1 : 1))
+      .flatMap(({ places }) =>
+        places.flatMap(({ current: { item } }) => (item === undefined ? [] : [copyItem(item)])),
+      );
+  }
+}

@@ -1,0 +1,100 @@
+import type { Item } from './attribute-values.ts';
+import { parseCondition } from './conditions.ts';
+import { validationFailed } from './failures.ts';
+import { parseKeyCondition } from './key-conditions.ts';
+import type { Placeholders, Uses } from './paths.ts';
+import { parseProjection } from './projections.ts';
+import { textBytes } from './sizes.ts';
+import { takeItem } from './take-values.ts';
+import { parseUpdate } from './updates.ts';
+
+/** What is kept of expressions that were parsed; the one parsed first goes first. */
+const KEPT_MAX = 10_000;
+/** The service takes no longer expression, in bytes. */
+const EXPRESSION_BYTES_MAX = 4096;
+
+/** An expression as it was parsed, with the placeholders it uses. */
+export interface Parsed<Meaning> {
+  readonly meaning: Meaning;
+  readonly names: readonly string[];
+  readonly values: readonly string[];
+}
+
+/** Parses expressions, each text once as long as it is kept. */
+function cached<Meaning>(
+  parse: (expression: string, uses: Uses) => Meaning,
+): (expression: string) => Parsed<Meaning> {
+  const kept = new Map<string, Parsed<Meaning>>();
+  return (expression) => {
+    const known = kept.get(expression);
+    if (known !== undefined) return known;
+    if (textBytes(expression) > EXPRESSION_BYTES_MAX) {
+      throw validationFailed(
+        `Expression size has exceeded the maximum allowed size; expression size: ${textBytes(expression)}`,
+      );
+    }
+    const uses = { names: new Set<string>(), values: new Set<string>() };
+    const meaning = parse(expression, uses);
+    const parsed = { meaning, names: [...uses.names], values: [...uses.values] };
+    for (const oldest of kept.keys()) {
+      if (kept.size < KEPT_MAX) break;
+      kept.delete(oldest);
+    }
+    kept.set(expression, parsed);
+    return parsed;
+  };
+}
+
+export const conditionOf = cached(parseCondition);
+export const updateOf = cached(parseUpdate);
+export const keyConditionOf = cached(parseKeyCondition);
+export const projectionOf = cached(parseProjection);
+
+/** What a request says of the placeholders in its expressions. */
+export interface GivenPlaceholders {
+  readonly ExpressionAttributeNames?: Record<string, string> | undefined;
+  readonly ExpressionAttributeValues?: Item | undefined;
+}
+
+/**
+ * The placeholders of a request. Throws ValidationException where an expression uses one that is not
+ * given, or none uses one that is.
+ */
+export function placeholdersOf(
+  { ExpressionAttributeNames: names, ExpressionAttributeValues: values }: GivenPlaceholders,
+  used: readonly (Parsed<unknown> | undefined)[],
+): Placeholders {
+  requireAll('Names', names ?? NONE, used, 'names');
+  requireAll('Values', values ?? NONE, used, 'values');
+  return { names: names ?? NONE, values: values === undefined ? NONE : takeItem(values) };
+}
+
+const NONE = {};
+
+function requireAll(
+  what: 'Names' | 'Values',
+  given: Readonly<Record<string, unknown>>,
+  used: readonly (Parsed<unknown> | undefined)[],
+  kind: 'names' | 'values',
+): void {
+  for (const parsed of used) {
+    for (const placeholder of parsed?.[kind] ?? []) {
+      if (given[placeholder] !== undefined) continue;
+      throw validationFailed(
+        `An expression attribute ${what} used in expression is not defined: ${placeholder}`,
+      );
+    }
+  }
+  let count = 0;
+  for (const placeholder in given) {
+    if (given[placeholder] === undefined) continue;
+    count++;
+    if (used.some((parsed) => parsed?.[kind].includes(placeholder))) continue;
+    throw validationFailed(
+      `Value provided in ExpressionAttribute${what} unused in expressions: keys: {${placeholder}}`,
+    );
+  }
+  if (count === 0 && given !== NONE) {
+    throw validationFailed(`ExpressionAttribute${what} must not be empty`);
+  }
+}

@@ -1,0 +1,88 @@
+import {
+  type AttributeValue,
+  type CancellationReason,
+  ConditionalCheckFailedException,
+  DynamoDBServiceException,
+  IdempotentParameterMismatchException,
+  ThrottlingException,
+  TransactionCanceledException,
+  TransactionConflictException,
+  TransactionInProgressException,
+} from '@aws-sdk/client-dynamodb';
+
+/** The service's refusals, as the classes of the SDK that its clients see. */
+
+/** The request breaks a rule of the API; repeating it changes nothing. */
+export function validationFailed(message: string): DynamoDBServiceException {
+  return new DynamoDBServiceException({
+    name: 'ValidationException',
+    $fault: 'client',
+    message,
+    $metadata: refused(),
+  });
+}
+
+/** A condition does not hold; `item` = the item that is there, if the request asks for it. */
+export function conditionFailed(
+  item: Record<string, AttributeValue> | undefined,
+): ConditionalCheckFailedException {
+  return new ConditionalCheckFailedException({
+    message: 'The conditional request failed',
+    $metadata: refused(),
+    ...(item !== undefined && { Item: item }),
+  });
+}
+
+/** A transaction holds the item that a single write is about. */
+export function transactionConflict(): TransactionConflictException {
+  return new TransactionConflictException({
+    message: 'Transaction is ongoing for the item',
+    $metadata: refused(),
+  });
+}
+
+/** An item collection has used up its units of this second. */
+export function throttled(): ThrottlingException {
+  return new ThrottlingException({ message: THROTTLED, $metadata: refused() });
+}
+
+/** Why an item of a transaction is throttled, or the whole of a single request. */
+export const THROTTLED = 'Throughput exceeds the current capacity of your table or index.';
+
+/** Nothing of a transaction is written; one reason for each of its items. */
+export function transactionCanceled(
+  reasons: readonly CancellationReason[],
+): TransactionCanceledException {
+  const codes = reasons.map(({ Code }) => Code).join(', ');
+  return new TransactionCanceledException({
+    message: `Transaction cancelled, please refer cancellation reasons for specific reasons [${codes}]`,
+    $metadata: refused(),
+    CancellationReasons: [...reasons],
+  });
+}
+
+/** A transaction with the same token is still under way. */
+export function transactionInProgress(): TransactionInProgressException {
+  return new TransactionInProgressException({
+    message: 'Transaction is in progress',
+    $metadata: refused(),
+  });
+}
+
+/** A transaction with the same token was carried out, and it was another one. */
+export function parameterMismatch(): IdempotentParameterMismatchException {
+  return new IdempotentParameterMismatchException({
+    message: 'Request with same ClientRequestToken but different parameters',
+    $metadata: refused(),
+  });
+}
+
+/** Storage emits something that the simulation does not know: the simulation is to be extended. */
+export function notSimulated(what: string): Error {
+  return new Error(`The simulated tables do not know ${what}.`);
+}
+
+/** The SDK adds to the metadata of an error, so that each has its own. */
+function refused(): { httpStatusCode: number } {
+  return { httpStatusCode: 400 };
+}

@@ -1,0 +1,75 @@
+import type { AttributeValue } from '@aws-sdk/client-dynamodb';
+import { notSimulated, validationFailed } from './failures.ts';
+import { type Placeholders, parsePath, parseValue, type Uses } from './paths.ts';
+import { textOrder } from './text-order.ts';
+import { Tokens } from './tokens.ts';
+
+/** Of which collection a query asks, and between which sort keys, in their order; both included. */
+export interface KeyRange {
+  readonly pk: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** What a key condition means with the values of a request. */
+export type KeyCondition = (values: Placeholders['values']) => KeyRange;
+
+/** Sorts behind every sort key that begins with what stands before it. */
+const LAST = '\uffff';
+
+/** Reads a key condition of the kinds that storage emits. */
+export function parseKeyCondition(expression: string, uses: Uses): KeyCondition {
+  const tokens = new Tokens(expression);
+  requirePath(parsePath(tokens, uses), 'pk');
+  tokens.expect('=');
+  const pk = parseValue(tokens, uses);
+  const range = tokens.takeIf('AND') ? parseSortKey(tokens, uses) : WHOLE;
+  if (!tokens.isEmpty) throw notSimulated(`the key condition ${expression}`);
+  return (values) => ({ pk: keyText(values[pk]), ...range(values) });
+}
+
+type SortKeys = (values: Placeholders['values']) => Pick<KeyRange, 'from' | 'to'>;
+
+const WHOLE: SortKeys = () => ({ from: '', to: LAST });
+
+function parseSortKey(tokens: Tokens, uses: Uses): SortKeys {
+  if (tokens.takeIf('BEGINS_WITH')) {
+    tokens.expect('(');
+    requirePath(parsePath(tokens, uses), 'sk');
+    tokens.expect(',');
+    const prefix = parseValue(tokens, uses);
+    tokens.expect(')');
+    return (values) => {
+      const from = textOrder(keyText(values[prefix]));
+      return { from, to: `${from}${LAST}` };
+    };
+  }
+  requirePath(parsePath(tokens, uses), 'sk');
+  tokens.expect('BETWEEN');
+  const from = parseValue(tokens, uses);
+  tokens.expect('AND');
+  const to = parseValue(tokens, uses);
+  return (values) => {
+    const range = { from: textOrder(keyText(values[from])), to: textOrder(keyText(values[to])) };
+    if (range.from <= range.to) return range;
+    throw validationFailed(
+      'Invalid KeyConditionExpression: The BETWEEN operator requires upper bound to be greater than or equal to lower bound',
+    );
+  };
+}
+
+function requirePath(path: readonly string[], name: string): void {
+  if (path.join('.') !== name) throw notSimulated(`a key condition on ${path.join('.')}`);
+}
+
+function keyText(value: AttributeValue | undefined): string {
+  if (value?.S === undefined) {
+    throw validationFailed(
+      'One or more parameter values were invalid: Condition parameter type does not match schema type',
+    );
+  }
+  if (value.S !== '') return value.S;
+  throw validationFailed(
+    'One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value.',
+  );
+}

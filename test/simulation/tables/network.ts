@@ -1,0 +1,43 @@
+/** One try of a request. */
+export interface NetworkRequest {
+  /** The name of the SDK's command, `PutItemCommand` for instance. */
+  readonly name: string;
+  /** Its marshalled input. */
+  readonly input: object;
+  /** 1 for the first try. */
+  readonly attempt: number;
+}
+
+/** What the database did with a request: done; or, a transaction, half done, and to be finished later. */
+export type Arrived = { readonly answer: object } | { readonly finish: () => object };
+
+/** What carries requests to the database, and answers back. */
+export interface Network {
+  /**
+   * Carries one try there and its answer back; settles as the client hears of it. Calls `arrive` once; or
+   * never; or late, after the try has failed for the client. `arrive` throws what the database refuses.
+   */
+  carry(request: NetworkRequest, arrive: () => Arrived): Promise<object>;
+  /** Between two tries of the SDK. */
+  pause(ms: number): Promise<void>;
+  /** A fraction in [0, 1). */
+  random(): number;
+}
+
+/** How far the generator below goes with each number: the golden ratio, as 32 bits. */
+const STEP = 0x9e3779b9;
+const RANGE = 2 ** 32;
+let drawn = 0;
+
+/** A network that carries everything at once, and loses nothing. */
+export const directNetwork: Network = {
+  carry: async (_, arrive) => {
+    const arrived = arrive();
+    return 'answer' in arrived ? arrived.answer : arrived.finish();
+  },
+  pause: async () => {},
+  random: () => {
+    drawn = (drawn + STEP) >>> 0;
+    return drawn / RANGE;
+  },
+};

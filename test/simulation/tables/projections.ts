@@ -1,0 +1,28 @@
+import { copyValue, type Item } from './attribute-values.ts';
+import { notSimulated } from './failures.ts';
+import { nameOf, type Placeholders, parsePath, type Uses } from './paths.ts';
+import { Tokens } from './tokens.ts';
+
+/** What an answer shows of an item: a copy. */
+export type Projection = (item: Item, names: Placeholders['names']) => Item;
+
+/** Reads a projection of the kind that storage emits: names of attributes. */
+export function parseProjection(expression: string, uses: Uses): Projection {
+  const tokens = new Tokens(expression);
+  const shown: string[] = [];
+  do {
+    const [name = '', ...inner] = parsePath(tokens, uses);
+    if (inner.length > 0) throw notSimulated(`the projection ${expression}`);
+    shown.push(name);
+  } while (tokens.takeIf(','));
+  if (!tokens.isEmpty) throw notSimulated(`the projection ${expression}`);
+  return (item, names) => {
+    const seen: Item = {};
+    for (const part of shown) {
+      const name = nameOf(part, names);
+      const value = item[name];
+      if (value !== undefined) seen[name] = copyValue(value);
+    }
+    return seen;
+  };
+}

@@ -1,0 +1,77 @@
+import { Table } from './table.ts';
+import { Throughput } from './throughput.ts';
+
+/** How a simulated database behaves. */
+export interface DatabaseSettings {
+  /** Epoch ms of the database's own clock, which never goes back. */
+  readonly now: () => number;
+  /** A fraction in [0, 1): how stale a read is, which items of a batch stay unprocessed. */
+  readonly random: () => number;
+  /**
+   * How old an eventually consistent read may be, ms; 0 = never stale; default 1000. A page of a query
+   * shows its collection as it was at one instant, as one replica would.
+   */
+  readonly staleMsMax?: number;
+  /** Whether item collections are limited to 1,000 write and 3,000 read units a second; default true. */
+  readonly throttles?: boolean;
+  /** How likely a batch leaves items unprocessed, though never all; default 0. */
+  readonly unprocessedChance?: number;
+}
+
+/** How old a read without `ConsistentRead` may be unless the settings say otherwise, ms. */
+const STALE_MS_MAX = 1000;
+
+/** What all operations work on. */
+export class State {
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly unprocessedChance: number;
+  readonly throughput: Throughput;
+  readonly tables = new Map<string, Table>();
+  readonly #held = new Map<string, object>();
+  readonly #staleMsMax: number;
+
+  constructor(settings: DatabaseSettings) {
+    const { now, random, staleMsMax = STALE_MS_MAX, throttles = true } = settings;
+    this.now = now;
+    this.random = random;
+    this.unprocessedChance = settings.unprocessedChance ?? 0;
+    this.throughput = new Throughput(throttles, now);
+    this.#staleMsMax = staleMsMax;
+  }
+
+  /** A table by name; all there are are made as they are first asked for. */
+  table(name: string): Table {
+    const known = this.tables.get(name);
+    if (known !== undefined) return known;
+    const table = new Table(name, this.#staleMsMax);
+    this.tables.set(name, table);
+    return table;
+  }
+
+  /** The instant that a read shows, epoch ms. */
+  readInstant(isConsistent: boolean): number {
+    const now = this.now();
+    return isConsistent || this.#staleMsMax === 0 ? now : now - this.random() * this.#staleMsMax;
+  }
+
+  /** Whether a transaction holds an item. */
+  isHeld(table: string, pk: string, sk: string): boolean {
+    return this.#held.size > 0 && this.#held.has(holdKey(table, pk, sk));
+  }
+
+  /** Has a transaction hold an item, there or not. */
+  hold(table: string, pk: string, sk: string, holder: object): void {
+    this.#held.set(holdKey(table, pk, sk), holder);
+  }
+
+  /** Ends the hold of a transaction on an item. */
+  release(table: string, pk: string, sk: string, holder: object): void {
+    const key = holdKey(table, pk, sk);
+    if (this.#held.get(key) === holder) this.#held.delete(key);
+  }
+}
+
+function holdKey(table: string, pk: string, sk: string): string {
+  return `${table}\n${pk}\n${sk}`;
+}

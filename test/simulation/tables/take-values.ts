@@ -1,0 +1,65 @@
+import type { AttributeValue } from '@aws-sdk/client-dynamodb';
+import type { Item } from './attribute-values.ts';
+import { notSimulated, validationFailed } from './failures.ts';
+import { canonicalNumber } from './numbers.ts';
+
+/** Maps and lists may lie in each other so deep. */
+const DEPTH_MAX = 32;
+
+/**
+ * The item of a request as it is stored: a copy that the requester cannot change, with its numbers in
+ * canonical form. Throws ValidationException where a value breaks a rule of the service.
+ */
+export function takeItem(item: Item, depth = 0): Item {
+  if (depth > DEPTH_MAX) throw validationFailed('Nesting Levels have exceeded supported limits');
+  const taken: Item = {};
+  for (const name in item) {
+    const value = item[name];
+    // The SDK leaves these out as it prints the request.
+    if (value !== undefined) taken[name] = takeValue(value, depth);
+  }
+  return taken;
+}
+
+/** The same of one value. */
+export function takeValue(value: AttributeValue, depth = 0): AttributeValue {
+  if (value.S !== undefined) return { S: value.S };
+  if (value.N !== undefined) return { N: canonicalNumber(value.N) };
+  if (value.B !== undefined) return { B: new Uint8Array(value.B) };
+  if (value.M !== undefined) return { M: takeItem(value.M, depth + 1) };
+  if (value.BOOL !== undefined) return { BOOL: value.BOOL };
+  if (value.NULL !== undefined) return { NULL: value.NULL };
+  if (value.L !== undefined) {
+    if (depth >= DEPTH_MAX) throw validationFailed('Nesting Levels have exceeded supported limits');
+    return { L: value.L.map((element) => takeValue(element, depth + 1)) };
+  }
+  return takeSet(value);
+}
+
+function takeSet(set: AttributeValue): AttributeValue {
+  if (set.NS !== undefined) return withoutDuplicates({ NS: set.NS.map(canonicalNumber) }, 'NS');
+  if (set.SS !== undefined) return withoutDuplicates({ SS: [...set.SS] }, 'SS');
+  if (set.BS !== undefined) {
+    return withoutDuplicates({ BS: set.BS.map((bytes) => new Uint8Array(bytes)) }, 'BS');
+  }
+  throw notSimulated(`a value of ${Object.keys(set).join()}`);
+}
+
+function withoutDuplicates<SetValue extends AttributeValue>(
+  set: SetValue,
+  kind: 'NS' | 'SS' | 'BS',
+): SetValue {
+  const members: readonly (string | Uint8Array)[] = set[kind] ?? [];
+  if (members.length === 0) {
+    throw validationFailed('One or more parameter values were invalid: A set may not be empty');
+  }
+  const texts = members.map((each) =>
+    typeof each === 'string' ? each : Buffer.from(each).toString('latin1'),
+  );
+  if (new Set(texts).size < members.length) {
+    throw validationFailed(
+      'One or more parameter values were invalid: Input collection contains duplicates.',
+    );
+  }
+  return set;
+}

@@ -1,0 +1,71 @@
+import { notSimulated } from './failures.ts';
+
+/** One word or sign of an expression. */
+export interface Token {
+  readonly kind: 'name' | 'value' | 'sign';
+  readonly text: string;
+}
+
+/** `#a` and `a` are names, `:a` is a value, anything else a sign; a word may be a keyword, too. */
+const TOKEN = /\s*(?:(?<name>#?[A-Za-z_]\w*|#\w+)|(?<value>:\w+)|(?<sign><>|<=|>=|[=<>(),.]))\s*/y;
+
+/** Reads the words and signs of an expression one by one. */
+export class Tokens {
+  readonly #all: readonly Token[];
+  #next = 0;
+
+  constructor(expression: string) {
+    this.#all = split(expression);
+  }
+
+  /** Whether all is read. */
+  get isEmpty(): boolean {
+    return this.#next === this.#all.length;
+  }
+
+  /** The next one, which is read thereby. */
+  take(): Token {
+    const token = this.#all[this.#next++];
+    if (token === undefined) throw notSimulated('an expression that ends in the middle');
+    return token;
+  }
+
+  /** Reads the next one if it is this sign, or this keyword in capitals or not. */
+  takeIf(text: string): boolean {
+    const token = this.#all[this.#next];
+    if (token === undefined || token.kind === 'value') return false;
+    if (token.text !== text && token.text.toUpperCase() !== text) return false;
+    this.#next++;
+    return true;
+  }
+
+  /** Reads the next one, which must be this one. */
+  expect(text: string): void {
+    if (!this.takeIf(text)) throw notSimulated(`an expression without '${text}' at this place`);
+  }
+
+  /** Whether a sign comes behind the next one: what is next is then no function's name. */
+  get isBeforeBracket(): boolean {
+    return this.#all[this.#next + 1]?.text === '(';
+  }
+
+  /** What comes next, unread. */
+  get ahead(): Token | undefined {
+    return this.#all[this.#next];
+  }
+}
+
+function split(expression: string): readonly Token[] {
+  const tokens: Token[] = [];
+  TOKEN.lastIndex = 0;
+  while (TOKEN.lastIndex < expression.length) {
+    const at = TOKEN.lastIndex;
+    const groups = TOKEN.exec(expression)?.groups;
+    if (groups === undefined) throw notSimulated(`the expression at '${expression.slice(at)}'`);
+    const { name, value, sign = '' } = groups;
+    if (name !== undefined) tokens.push({ kind: 'name', text: name });
+    else if (value !== undefined) tokens.push({ kind: 'value', text: value });
+    else tokens.push({ kind: 'sign', text: sign });
+  }
+  return tokens;
+}

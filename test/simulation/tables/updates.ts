@@ -1,0 +1,143 @@
+import type { AttributeValue } from '@aws-sdk/client-dynamodb';
+import { hasMember, type Item, kindOf } from './attribute-values.ts';
+import { notSimulated, validationFailed } from './failures.ts';
+import { addNumbers } from './numbers.ts';
+import { nameOf, type Path, type Placeholders, parsePath, parseValue, type Uses } from './paths.ts';
+import { Tokens } from './tokens.ts';
+
+/** What an update does at one path; `value` = the placeholder of a value. */
+export type Action =
+  | { readonly kind: 'SET' | 'ADD' | 'DELETE'; readonly path: Path; readonly value: string }
+  | { readonly kind: 'REMOVE'; readonly path: Path };
+
+const SECTIONS = ['SET', 'REMOVE', 'ADD', 'DELETE'] as const;
+
+/** Reads an update of the kinds that storage emits. */
+export function parseUpdate(expression: string, uses: Uses): readonly Action[] {
+  const tokens = new Tokens(expression);
+  const actions: Action[] = [];
+  const left = new Set<Action['kind']>(SECTIONS);
+  while (!tokens.isEmpty) {
+    const kind = SECTIONS.find((section) => tokens.takeIf(section));
+    if (kind === undefined || !left.delete(kind)) throw notSimulated(`the update ${expression}`);
+    do actions.push(parseAction(kind, tokens, uses));
+    while (tokens.takeIf(','));
+  }
+  return actions;
+}
+
+function parseAction(kind: Action['kind'], tokens: Tokens, uses: Uses): Action {
+  const path = parsePath(tokens, uses);
+  if (kind === 'REMOVE') return { kind, path };
+  if (kind === 'SET') tokens.expect('=');
+  return { kind, path, value: parseValue(tokens, uses) };
+}
+
+/** Throws ValidationException where two actions concern the same value, or one concerns a key. */
+export function requireApart(
+  actions: readonly Action[],
+  names: Placeholders['names'],
+  keyNames: readonly string[],
+): void {
+  const paths = actions.map(({ path }) => path.map((part) => nameOf(part, names)));
+  const known = new Set<string>();
+  for (const path of paths) {
+    if (keyNames.includes(path[0] ?? '')) {
+      throw validationFailed(
+        'One or more parameter values were invalid: Cannot update attribute. This attribute is part of the key',
+      );
+    }
+    const text = JSON.stringify(path);
+    if (known.has(text)) throw overlapping();
+    known.add(text);
+  }
+  if (paths.length === 1) return;
+  for (const path of paths) {
+    for (let length = 1; length < path.length; length++) {
+      if (known.has(JSON.stringify(path.slice(0, length)))) throw overlapping();
+    }
+  }
+}
+
+function overlapping(): Error {
+  return validationFailed(
+    'Invalid UpdateExpression: Two document paths overlap with each other; must remove or rewrite one of these paths',
+  );
+}
+
+/**
+ * The item that an update makes of another one, which stays as it is. Throws ValidationException where
+ * a path or a type does not fit the item.
+ */
+export function applyUpdate(
+  before: Item,
+  actions: readonly Action[],
+  { names, values }: Placeholders,
+): Item {
+  const after = { ...before };
+  const copied = new Set<Item>([after]);
+  for (const action of actions) {
+    const { path } = action;
+    const map = parentOf(after, path, names, copied);
+    const name = nameOf(path.at(-1) as string, names);
+    if (action.kind === 'REMOVE') {
+      delete map[name];
+      continue;
+    }
+    const value = values[action.value] as AttributeValue;
+    const result = RESULTS[action.kind](map[name], value);
+    if (result === undefined) delete map[name];
+    else map[name] = result;
+  }
+  return after;
+}
+
+/** The map in which a path ends, as a copy that may be changed. */
+function parentOf(item: Item, path: Path, names: Placeholders['names'], copied: Set<Item>): Item {
+  let map = item;
+  for (let depth = 0; depth < path.length - 1; depth++) {
+    const name = nameOf(path[depth] as string, names);
+    const inner = map[name]?.M;
+    if (inner === undefined) {
+      throw validationFailed(
+        'The document path provided in the update expression is invalid for update',
+      );
+    }
+    if (copied.has(inner)) {
+      map = inner;
+      continue;
+    }
+    const copy = { ...inner };
+    copied.add(copy);
+    map[name] = { M: copy };
+    map = copy;
+  }
+  return map;
+}
+
+type Result = (
+  before: AttributeValue | undefined,
+  value: AttributeValue,
+) => AttributeValue | undefined;
+
+/** What an action leaves in place of a value; undefined = nothing. */
+const RESULTS: Readonly<Record<'SET' | 'ADD' | 'DELETE', Result>> = {
+  SET: (_, value) => value,
+  ADD: (before, value) => {
+    if (value.N === undefined) throw notSimulated(`ADD of a value of ${kindOf(value)}`);
+    if (before === undefined) return value;
+    if (before.N === undefined) throw wrongType();
+    return { N: addNumbers(before.N, value.N) };
+  },
+  DELETE: (before, value) => {
+    if (value.NS === undefined) throw notSimulated(`DELETE of a value of ${kindOf(value)}`);
+    if (before === undefined) return undefined;
+    if (before.NS === undefined) throw wrongType();
+    const left = before.NS.filter((N) => !hasMember(value, { N }));
+    return left.length === 0 ? undefined : { NS: left };
+  },
+};
+
+function wrongType(): Error {
+  return validationFailed('An operand in the update expression has an incorrect data type');
+}

@@ -1,0 +1,141 @@
+import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
+import type { Item } from './attribute-values.ts';
+import type { Condition } from './conditions.ts';
+import {
+  conditionOf,
+  type GivenPlaceholders,
+  type Parsed,
+  placeholdersOf,
+  updateOf,
+} from './expressions.ts';
+import { notSimulated, validationFailed } from './failures.ts';
+import { requireKnown } from './fields.ts';
+import { type ItemKey, KEY_NAMES, keyIn, keyItem, soleKey } from './item-keys.ts';
+import type { Placeholders } from './paths.ts';
+import { ITEM_BYTES_MAX, itemBytes } from './sizes.ts';
+import type { State } from './state.ts';
+import { takeItem } from './take-values.ts';
+import { type Action, applyUpdate, requireApart } from './updates.ts';
+
+/** What writes one item, on a condition if one is given. */
+export type WriteKind = 'Put' | 'Update' | 'Delete' | 'ConditionCheck';
+
+/** One write as a request says it, alone or in a transaction. */
+export type WriteInput = GivenPlaceholders & {
+  readonly TableName: string | undefined;
+  readonly Key?: Item | undefined;
+  readonly Item?: Item | undefined;
+  readonly ConditionExpression?: string | undefined;
+  readonly UpdateExpression?: string | undefined;
+  readonly ReturnValuesOnConditionCheckFailure?: string | undefined;
+};
+
+/** A write whose request is sound, whatever it meets. */
+export interface Write {
+  readonly kind: WriteKind;
+  readonly table: string;
+  readonly key: ItemKey;
+  readonly put: Item | undefined;
+  readonly condition: Condition | undefined;
+  readonly actions: readonly Action[];
+  readonly placeholders: Placeholders;
+  /** Whether a refusal shows the item that is there. */
+  readonly showsOld: boolean;
+}
+
+/** What a write comes to: refused by its condition, or what stands there afterwards. */
+export interface Change {
+  readonly isRefused: boolean;
+  readonly before: Item | undefined;
+  readonly after: Item | undefined;
+  readonly afterBytes: number;
+  /** Of the larger one of the items before and after: what the write is charged for. */
+  readonly bytes: number;
+}
+
+const FIELDS = new Set([
+  ...['TableName', 'Key', 'Item', 'ConditionExpression', 'UpdateExpression'],
+  ...['ExpressionAttributeNames', 'ExpressionAttributeValues'],
+  ...['ReturnValuesOnConditionCheckFailure', 'ReturnValues', 'ReturnConsumedCapacity'],
+]);
+
+/** Reads a write. Throws ValidationException. */
+export function parseWrite(kind: WriteKind, input: WriteInput): Write {
+  requireKnown(input, FIELDS);
+  const { ConditionExpression: condition, UpdateExpression: update } = input;
+  const [parsedCondition, parsedUpdate] = parsedExpressions(condition, update);
+  const put = kind === 'Put' ? takeItem(input.Item ?? {}) : undefined;
+  const placeholders = placeholdersOf(input, [parsedCondition, parsedUpdate]);
+  const actions = parsedUpdate?.meaning ?? [];
+  requireApart(actions, placeholders.names, KEY_NAMES);
+  return {
+    kind,
+    table: input.TableName ?? '',
+    key: put === undefined ? soleKey(input.Key) : keyIn(put),
+    put,
+    condition: parsedCondition?.meaning,
+    actions,
+    placeholders,
+    showsOld: showsOld(input),
+  };
+}
+
+function parsedExpressions(
+  condition: string | undefined,
+  update: string | undefined,
+): readonly [Parsed<Condition> | undefined, Parsed<readonly Action[]> | undefined] {
+  if (condition === '' || update === '') {
+    throw validationFailed('Invalid expression: The expression can not be empty');
+  }
+  return [
+    condition === undefined ? undefined : conditionOf(condition),
+    update === undefined ? undefined : updateOf(update),
+  ];
+}
+
+function showsOld({ ReturnValuesOnConditionCheckFailure: asked = 'NONE' }: WriteInput): boolean {
+  if (asked !== 'ALL_OLD' && asked !== 'NONE') {
+    throw notSimulated(`ReturnValuesOnConditionCheckFailure ${asked}`);
+  }
+  return asked === 'ALL_OLD';
+}
+
+/** The kind of an entry of a transaction, and what it says. */
+export function entryOf(entry: TransactWriteItem): readonly [WriteKind, WriteInput] {
+  const { Put, Update, Delete, ConditionCheck } = entry;
+  if (Put !== undefined) return ['Put', Put];
+  if (Update !== undefined) return ['Update', Update];
+  if (Delete !== undefined) return ['Delete', Delete];
+  if (ConditionCheck !== undefined) return ['ConditionCheck', ConditionCheck];
+  throw validationFailed('TransactItems can only contain one of Check, Put, Update or Delete');
+}
+
+/** What a write would do now. Throws ValidationException where it does not fit what is there. */
+export function evaluate(state: State, write: Write): Change {
+  const { kind, table, key, put, condition, actions, placeholders } = write;
+  const version = state.table(table).find(key.pk, key.sk)?.current;
+  const before = version?.item;
+  const beforeBytes = version?.bytes ?? 0;
+  if (condition !== undefined && !condition(before, placeholders)) {
+    const bytes = put === undefined ? beforeBytes : Math.max(beforeBytes, itemBytes(put));
+    return { isRefused: true, before, after: before, afterBytes: beforeBytes, bytes };
+  }
+  if (kind === 'ConditionCheck') {
+    return { isRefused: false, before, after: before, afterBytes: beforeBytes, bytes: beforeBytes };
+  }
+  const after =
+    kind === 'Update' ? applyUpdate(before ?? keyItem(key), actions, placeholders) : put;
+  const afterBytes = after === undefined ? 0 : itemBytes(after);
+  if (afterBytes > ITEM_BYTES_MAX) {
+    throw validationFailed('Item size has exceeded the maximum allowed size');
+  }
+  const bytes = Math.max(beforeBytes, afterBytes);
+  return { isRefused: false, before, after, afterBytes, bytes };
+}
+
+/** Carries a change out. */
+export function carryOut(state: State, { table, key, kind }: Write, change: Change): void {
+  if (kind === 'ConditionCheck') return;
+  const { after, afterBytes } = change;
+  state.table(table).write(key.pk, key.sk, after, afterBytes, state.now());
+}
