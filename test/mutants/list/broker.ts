@@ -1,0 +1,54 @@
+import type { Mutant } from '../mutant.ts';
+
+/** Bugs in the verbs. */
+export const BROKER: readonly Mutant[] = [
+  {
+    name: 'a receive never asks all partitions',
+    room: 'broker',
+    find: "const breadth = looks === 0 || isLast ? 'all' : 'some';",
+    replace: "const breadth = 'some';",
+    harm: 'A receive is answered empty while a partition has a message.',
+    needs: 'A partitioned queue; one process sends, another one receives without a wait.',
+  },
+  {
+    name: 'a receive does not look again when its wait is over',
+    room: 'broker',
+    find: 'const isLast = !vigil.listen(logs); const breadth =',
+    replace:
+      'const isLast = !vigil.listen(logs); if (isLast && looks > 0) return []; const breadth =',
+    harm: 'A receive that waited is answered empty although a message came before its end.',
+    needs: 'A waiting receive in one process, a send through another one shortly before the end.',
+  },
+  {
+    name: 'a waiting receive is refused when the database is busy',
+    room: 'broker',
+    find: 'if (!isBusy || isLast) throw error;',
+    replace: 'throw error;',
+    harm: 'A receive that has time left is answered `ServiceBusy`.',
+    needs: 'A waiting receive, and throttling that outlasts the tries of the SDK.',
+  },
+  {
+    name: 'a refused transaction does not ask whether another attempt was carried out',
+    room: 'broker',
+    find: 'const outcomes = await parts.messages.conclude(identity, error);',
+    replace: 'throw error; const outcomes = await parts.messages.conclude(identity, error);',
+    harm: 'One attempt of a transaction is told as done, another one of the same id as refused.',
+    needs: 'Two attempts of one transaction with an id and a settlement, at the same time.',
+  },
+  {
+    name: 'a send whose outcome is unknown is sent to another partition as well',
+    room: 'broker',
+    find: 'if (isFixed || !(error instanceof NothingStored)) throw error;',
+    replace: 'if (isFixed) throw error;',
+    harm: 'A message is stored twice.',
+    needs: 'A partitioned queue, sends without a key, lost answers.',
+  },
+  {
+    name: 'messages of a session are settled after its lock was lost',
+    room: 'broker',
+    find: 'if (tenure === undefined || !isUnder(token.tag, tenure)) throw sessionLockLost();',
+    replace: '',
+    harm: 'A settlement succeeds under a session lock that ran out or was released.',
+    needs: 'Accept, receive, let the lock run out (or release it), then settle.',
+  },
+];

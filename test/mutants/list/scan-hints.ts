@@ -1,0 +1,47 @@
+import type { Mutant } from '../mutant.ts';
+
+/** Bugs in what a process remembers of the front of a log. */
+export const SCAN_HINTS: readonly Mutant[] = [
+  {
+    name: 'a scan hint holds although a lock in front of it has ended',
+    room: 'storage',
+    find: 'if (now < memory.until && memory.holds === holds) return memory;',
+    replace: 'if (memory.holds === holds) return memory;',
+    harm: 'A message whose lock has run out is not handed out.',
+    needs: 'One process receives in vain shortly before a lock ends, and again shortly after.',
+  },
+  {
+    name: 'what a receive chose and did not get stays behind the scan hint',
+    room: 'storage',
+    find: 'context.fronts.reopen(name, [...lost, ...left]);',
+    replace: '',
+    harm: 'A receive is answered empty while a message is free in front.',
+    needs:
+      'Receives of several messages: over several partitions, or over several blocks of which one write fails; then another receive in the same process.',
+  },
+  {
+    name: 'what came back in front stays behind the scan hint',
+    room: 'storage',
+    find: 'if (memory !== undefined && sortKey < memory.from) this.#memories.delete(log);',
+    replace: '',
+    harm: 'A message that was abandoned a moment ago is not handed out by the same process.',
+    needs: 'Receive, abandon, receive in one process.',
+  },
+  {
+    name: 'what comes back while a log is being read stays behind the scan hint',
+    room: 'storage',
+    find: 'if (scan.openedAt === undefined || sortKey < scan.openedAt) scan.openedAt = sortKey;',
+    replace: '',
+    harm: 'A receive is answered empty while a message is free in front.',
+    needs: 'In one process an abandon, or a slow send, beside a receive; then another receive.',
+  },
+  {
+    name: 'scan hints are trusted for a minute',
+    room: 'storage',
+    find: 'const FRESH_MS = 1500;',
+    replace: 'const FRESH_MS = 60_000;',
+    harm: 'What another process put back in front long ago is not handed out.',
+    needs:
+      'A receive in vain in one process, an abandon in another one, a receive seconds later in the first.',
+  },
+];

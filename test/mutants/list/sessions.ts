@@ -1,0 +1,86 @@
+import type { Mutant } from '../mutant.ts';
+
+/** Bugs in sessions. */
+export const SESSIONS: readonly Mutant[] = [
+  {
+    name: 'a session is locked although somebody holds it',
+    room: 'storage',
+    find: "ConditionExpression: 'attribute_not_exists(u) OR u <= :now OR o <> :epoch',",
+    replace:
+      "ConditionExpression: 'attribute_not_exists(u) OR u <= :now OR u > :now OR o <> :epoch',",
+    harm: 'Two holders of one session.',
+    needs: 'Two accepts of one session, or of the next one, at the same time in two processes.',
+  },
+  {
+    name: 'the lock of a session is written again after a lost answer',
+    room: 'storage',
+    find: 'table.update(sessionKey(session), lock, { once: true })',
+    replace: 'table.update(sessionKey(session), lock)',
+    harm: 'A session is locked for nobody: `SessionCannotBeLocked`, or no next session.',
+    needs:
+      'Accepts whose answers from the database are lost, or whose copies are carried out late.',
+  },
+  {
+    name: 'a holder who vanishes leaves a session that nobody finds',
+    room: 'storage',
+    find: 'await putLockListing(context, session, listing);',
+    replace: '',
+    harm: 'Accepting the next session is answered empty although one has messages.',
+    needs:
+      'A session lock that runs out, or a process that ends, with messages left; then accept the next session.',
+  },
+  {
+    name: 'clocks of two processes count as equal',
+    room: 'storage',
+    find: 'const CLOCK_SKEW_MS = 1000;',
+    replace: 'const CLOCK_SKEW_MS = 0;',
+    harm: 'A message is sent to a session that accepting the next session never finds.',
+    needs:
+      'Clocks apart by up to a second; a session with a state whose lock runs out while it is empty; accepting the next session in vain in the process that is ahead, then a send to it through the one behind, within the difference.',
+  },
+  {
+    name: 'a release looks for messages before it lets the session go',
+    room: 'storage',
+    find: `requireGone(await letGo(context, session, known, token, left), session, token, context);
+      const { blocks } = await readBlocks(context, session, { from: FIRST_BLOCK, limit: 1, consistent: true });`,
+    replace: `const { blocks } = await readBlocks(context, session, { from: FIRST_BLOCK, limit: 1, consistent: true });
+      requireGone(await letGo(context, session, known, token, left), session, token, context);`,
+    harm: 'A message is sent to a session that accepting the next session never finds.',
+    needs: 'A release of an empty session beside a send to it; then accept the next session.',
+  },
+  {
+    name: 'a release of unknown outcome is told as a lost lock',
+    room: 'storage',
+    find: 'if (!written.isRepeated) throw sessionLockLost();',
+    replace: 'throw sessionLockLost();',
+    harm: '`SessionLockLost` for a live lock, and messages that accepting the next session never finds.',
+    needs: 'Releases, with messages left, whose answers from the database are lost.',
+  },
+  {
+    name: 'a session is removed from the ready sessions although it has just become ready again',
+    room: 'storage',
+    find: "ConditionExpression: 'x = :stamp AND c = :count',",
+    replace:
+      "ConditionExpression: '(x = :stamp OR attribute_exists(x)) AND (c = :count OR attribute_exists(c))',",
+    harm: 'Accepting the next session is answered empty although one has messages.',
+    needs:
+      'Two sends to one session within a second; its messages are gone in between; accepting the next session looks at it just before the second send.',
+  },
+  {
+    name: 'a session state that arrives late replaces a later one',
+    room: 'storage',
+    find: '(attribute_not_exists(m) OR m < :stamp)',
+    replace: '(attribute_not_exists(m) OR m < :stamp OR m >= :stamp)',
+    harm: 'The state is an earlier one than the last that was set.',
+    needs: 'Session states set one after the other; a copy of the first write is carried out late.',
+  },
+  {
+    name: 'the lock of a session may be renewed by those who lost it',
+    room: 'storage',
+    find: "condition: 'k = :token AND u > :now AND o = :epoch',",
+    replace: "condition: '(k = :token OR u > :now) AND u > :now AND o = :epoch',",
+    harm: 'An old holder is told that it holds a session that another one holds.',
+    needs:
+      'A session lock runs out, another receiver accepts, the first one renews or sets the state.',
+  },
+];

@@ -1,0 +1,58 @@
+import type { Mutant } from '../mutant.ts';
+
+/** Bugs in publications, forwarding, and what processes believe of entities. */
+export const TOPICS_AND_ENTITIES: readonly Mutant[] = [
+  {
+    name: 'what is forwarded stays where it was',
+    room: 'storage',
+    find: 'const instead = place === undefined ? [] : removalsOf(context, place);',
+    replace: 'const instead: never[] = [];',
+    harm: 'A message arrives at the destination twice.',
+    needs: 'Dead letters that are forwarded; a topic with scheduled messages and two processes.',
+  },
+  {
+    name: 'a step of a large publication does not note that it is done',
+    room: 'storage',
+    find: 'const outcome = await table.transact([progress, ...putsOf(table, steps[done] ?? [])]);',
+    replace: 'const outcome = await table.transact(putsOf(table, steps[done] ?? []));',
+    harm: 'Messages that were completed come back.',
+    needs:
+      'A publication of more than 100 items (a batch to more than 50 sessions of one subscription); the sender ends or is frozen for more than a minute between two steps; receives and a sweep meanwhile.',
+  },
+  {
+    name: 'a large publication goes on without its progress',
+    room: 'storage',
+    find: "ConditionExpression: 'g = :from',",
+    replace: "ConditionExpression: 'g = :from OR attribute_not_exists(g)',",
+    harm: 'Half a publication, or completed messages that come back.',
+    needs:
+      'A publication of more than 100 items whose sender is frozen for more than a minute before or between its steps; a sweep meanwhile.',
+  },
+  {
+    name: 'an update undoes a purge that came between',
+    room: 'storage',
+    find: "ConditionExpression: '#id = :id AND epoch = :epoch AND generations = :generations',",
+    replace: `ConditionExpression:
+      '#id = :id AND epoch = :epoch AND (generations = :generations OR attribute_exists(generations))',`,
+    harm: 'Purged messages come back, and messages sent after the purge are lost.',
+    needs: 'A purge and an update of one queue at the same time.',
+  },
+  {
+    name: 'a change is answered before other processes can know of it',
+    room: 'storage',
+    find: 'if (!isRefused) await this.#settings.outlastCaches();',
+    replace: '',
+    harm: 'Messages sent after a purge are lost; a new subscription misses messages.',
+    needs:
+      'A purge, an update or a new subscription in one process, a send through another one right after.',
+  },
+  {
+    name: 'what is known of a subscription does not rest on the read of its topic',
+    room: 'storage',
+    find: 'const since = this.#ages.older(this.#ages.now(), basis);',
+    replace: 'const since = this.#ages.now();',
+    harm: 'The subscription of a deleted topic is served although there is a new topic of that name.',
+    needs:
+      'A topic with subscriptions is deleted and made anew at once; meanwhile another process, which read the topic just before, receives from a subscription that it had not read for two seconds.',
+  },
+];
