@@ -12,7 +12,7 @@ const MAX_ATTEMPTS = 3;
 const TRANSACTION = 'TransactWriteItemsCommand';
 
 /** The SDK's document commands, and what each is to the database. */
-const DOCUMENT_COMMANDS: Readonly<Record<string, string>> = {
+export const DOCUMENT_COMMANDS: Readonly<Record<string, string>> = {
   GetCommand: 'GetItemCommand',
   PutCommand: 'PutItemCommand',
   UpdateCommand: 'UpdateItemCommand',

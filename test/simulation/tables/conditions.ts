@@ -1,6 +1,6 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { areEqual, compareValues, hasMember, type Item } from './attribute-values.ts';
-import { notSimulated } from './failures.ts';
+import { notSimulated, validationFailed } from './failures.ts';
 import {
   type Path,
   type Placeholders,
@@ -87,14 +87,29 @@ function contains(whole: AttributeValue, part: AttributeValue): boolean {
 
 function parseComparison(tokens: Tokens, uses: Uses): Condition {
   const left = parseOperand(tokens, uses);
-  if (tokens.takeIf('BETWEEN')) {
-    const low = parseOperand(tokens, uses);
-    tokens.expect('AND');
-    const high = parseOperand(tokens, uses);
-    const [isFromLow, isToHigh] = [comparison('>=', left, low), comparison('<=', left, high)];
-    return (item, placeholders) => isFromLow(item, placeholders) && isToHigh(item, placeholders);
-  }
+  if (tokens.takeIf('BETWEEN')) return parseBetween(left, tokens, uses);
   return comparison(tokens.take().text, left, parseOperand(tokens, uses));
+}
+
+function parseBetween(value: Operand, tokens: Tokens, uses: Uses): Condition {
+  const low = parseValue(tokens, uses);
+  tokens.expect('AND');
+  const high = parseValue(tokens, uses);
+  uses.checks.push((values) => requireBounds(values[low], values[high]));
+  const isFromLow = comparison('>=', value, (_, { values }) => values[low]);
+  const isToHigh = comparison('<=', value, (_, { values }) => values[high]);
+  return (item, placeholders) => isFromLow(item, placeholders) && isToHigh(item, placeholders);
+}
+
+/** Throws ValidationException where no value can lie between two. */
+export function requireBounds(
+  low: AttributeValue | undefined,
+  high: AttributeValue | undefined,
+): void {
+  if (low !== undefined && high !== undefined && (compareValues(low, high) ?? 1) <= 0) return;
+  throw validationFailed(
+    'The BETWEEN operator requires upper bound to be greater than or equal to lower bound',
+  );
 }
 
 function parseOperand(tokens: Tokens, uses: Uses): Operand {

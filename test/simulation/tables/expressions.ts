@@ -18,6 +18,7 @@ export interface Parsed<Meaning> {
   readonly meaning: Meaning;
   readonly names: readonly string[];
   readonly values: readonly string[];
+  readonly checks: Uses['checks'];
 }
 
 /** Parses expressions, each text once as long as it is kept. */
@@ -33,9 +34,10 @@ function cached<Meaning>(
         `Expression size has exceeded the maximum allowed size; expression size: ${textBytes(expression)}`,
       );
     }
-    const uses = { names: new Set<string>(), values: new Set<string>() };
+    const uses: Uses = { names: new Set(), values: new Set(), checks: [] };
     const meaning = parse(expression, uses);
-    const parsed = { meaning, names: [...uses.names], values: [...uses.values] };
+    const { checks } = uses;
+    const parsed = { meaning, names: [...uses.names], values: [...uses.values], checks };
     for (const oldest of kept.keys()) {
       if (kept.size < KEPT_MAX) break;
       kept.delete(oldest);
@@ -58,7 +60,7 @@ export interface GivenPlaceholders {
 
 /**
  * The placeholders of a request. Throws ValidationException where an expression uses one that is not
- * given, or none uses one that is.
+ * given, or none uses one that is, or where a value can do nothing in its expression.
  */
 export function placeholdersOf(
   { ExpressionAttributeNames: names, ExpressionAttributeValues: values }: GivenPlaceholders,
@@ -66,7 +68,9 @@ export function placeholdersOf(
 ): Placeholders {
   requireAll('Names', names ?? NONE, used, 'names');
   requireAll('Values', values ?? NONE, used, 'values');
-  return { names: names ?? NONE, values: values === undefined ? NONE : takeItem(values) };
+  const taken = values === undefined ? NONE : takeItem(values);
+  for (const parsed of used) for (const check of parsed?.checks ?? []) check(taken);
+  return { names: names ?? NONE, values: taken };
 }
 
 const NONE = {};

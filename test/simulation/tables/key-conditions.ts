@@ -1,4 +1,5 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
+import { requireBounds } from './conditions.ts';
 import { notSimulated, validationFailed } from './failures.ts';
 import { type Placeholders, parsePath, parseValue, type Uses } from './paths.ts';
 import { textOrder } from './text-order.ts';
@@ -49,13 +50,11 @@ function parseSortKey(tokens: Tokens, uses: Uses): SortKeys {
   const from = parseValue(tokens, uses);
   tokens.expect('AND');
   const to = parseValue(tokens, uses);
-  return (values) => {
-    const range = { from: textOrder(keyText(values[from])), to: textOrder(keyText(values[to])) };
-    if (range.from <= range.to) return range;
-    throw validationFailed(
-      'Invalid KeyConditionExpression: The BETWEEN operator requires upper bound to be greater than or equal to lower bound',
-    );
-  };
+  uses.checks.push((values) => requireBounds(values[from], values[to]));
+  return (values) => ({
+    from: textOrder(keyText(values[from])),
+    to: textOrder(keyText(values[to])),
+  });
 }
 
 function requirePath(path: readonly string[], name: string): void {

@@ -9,10 +9,12 @@ export interface Placeholders {
   readonly values: Readonly<Record<string, AttributeValue>>;
 }
 
-/** The placeholders that an expression uses. */
+/** What an expression asks of the placeholders of its request. */
 export interface Uses {
   readonly names: Set<string>;
   readonly values: Set<string>;
+  /** What its values must be like, whatever item they meet; each throws ValidationException. */
+  readonly checks: ((values: Placeholders['values']) => void)[];
 }
 
 /** Where a value stands: names from the top of the item inwards, some of them placeholders. */

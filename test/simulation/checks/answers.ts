@@ -1,0 +1,68 @@
+import type { OperationRecord } from '../clients/record.ts';
+import { entityOf, type Action } from '../scenario/scenario.ts';
+import type { Ledger } from './ledger.ts';
+import { type Violation, violation } from './violation.ts';
+
+/** Whoever asks may be told at any time that the service is busy. */
+const ALWAYS = ['ServiceBusy'] as const;
+
+/** The codes with which an operation on an entity that is there may be refused. */
+const CODES: Readonly<Record<Action['kind'], readonly string[]>> = {
+  send: [],
+  cancel: ['MessageNotFound'],
+  receive: ['SessionLockLost'],
+  receiveDeferred: ['MessageNotFound', 'SessionLockLost'],
+  peek: [],
+  settle: ['MessageLockLost', 'SessionLockLost'],
+  renew: ['MessageLockLost'],
+  accept: ['SessionCannotBeLocked'],
+  renewSession: ['SessionLockLost'],
+  releaseSession: ['SessionLockLost'],
+  setState: ['SessionLockLost'],
+  readState: ['SessionLockLost'],
+  listSessions: [],
+  // Settlements and sends to partitioned entities may name different partitions.
+  transact: ['MessageLockLost', 'SessionLockLost', 'TransactionAborted', 'InvalidOperation'],
+  operate: [],
+  deleteMessages: ['InvalidOperation'],
+  resubmit: [],
+  purge: ['ConflictInProgress'],
+  update: ['ConflictInProgress'],
+  recreate: ['ConflictInProgress', 'MessagingEntityAlreadyExists'],
+  sweep: [],
+};
+
+/** Every answer is one that the operation can have; no process ever fails with something else. */
+export function checkAnswers(ledger: Ledger): readonly Violation[] {
+  return ledger.records.flatMap((record) => {
+    if (record.heard === 'failed') {
+      return [violation('answer', `${record.action.kind} failed: ${record.text}`, [record])];
+    }
+    const codes = [
+      ...(record.heard === 'refused' ? [record.code ?? ''] : []),
+      ...(record.settled ?? []).flatMap(({ outcome, code }) =>
+        outcome === 'refused' && code !== undefined ? [code] : [],
+      ),
+    ];
+    return codes
+      .filter((code) => !isAllowed(ledger, record, code))
+      .slice(0, 1)
+      .map((code) =>
+        violation('answer', `${record.action.kind} was refused with ${code}: ${record.text}`, [record]),
+      );
+  });
+}
+
+function isAllowed(ledger: Ledger, record: OperationRecord, code: string): boolean {
+  if ([...ALWAYS, ...CODES[record.action.kind]].includes(code)) return true;
+  // What is being deleted, or has been and could not be created again.
+  if (code !== 'MessagingEntityNotFound') return false;
+  return ledger.records.some(
+    ({ action, start }) => action.kind === 'recreate' && start <= record.end && concerns(ledger, record, action.entity),
+  );
+}
+
+function concerns(ledger: Ledger, { action }: OperationRecord, entity: string): boolean {
+  const named = JSON.stringify(action).includes(`"${entityOf(entity)}`);
+  return named || ledger.routes.entity(entity)?.kind === 'subscription';
+}

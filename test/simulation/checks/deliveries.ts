@@ -1,0 +1,114 @@
+import { CLOCK_OFF_MS_MAX } from '../scenario/draw.ts';
+import { entityOf, isDeadLetterPath } from '../scenario/scenario.ts';
+import type { Copy, Delivered } from './copy.ts';
+import { describeDelivery, endsLock, lockedUntilAt } from './locks.ts';
+import type { Ledger } from './ledger.ts';
+import { type Violation, violation } from './violation.ts';
+
+/** What is promised of each delivery: one holder at a time, exact counts, no return, deadlines kept. */
+export function checkDeliveries(ledger: Ledger): readonly Violation[] {
+  return ledger.copies.flatMap((copy) => [
+    ...checkTwoLocks(ledger, copy),
+    ...checkReturned(copy),
+    ...checkCounts(ledger, copy),
+    ...checkDeadlines(ledger, copy),
+  ]);
+}
+
+/** While somebody's lock is live, nobody else gets the message. */
+function checkTwoLocks(ledger: Ledger, copy: Copy): readonly Violation[] {
+  const found: Violation[] = [];
+  for (const first of copy.deliveries) {
+    const { delivery } = first;
+    if (delivery.lockToken === undefined) continue;
+    for (const second of copy.deliveries) {
+      if (second === first || second.delivery.lockToken === delivery.lockToken) continue;
+      if (second.record.start < first.record.end || second.delivery.path !== delivery.path) continue;
+      const { startClock, endClock } = second.record;
+      const until = lockedUntilAt(ledger, copy, delivery, second.record.start);
+      if (Math.max(startClock, endClock) >= until) continue;
+      if (endsLock(ledger, copy, delivery, second.record)) continue;
+      const text = `${copy.tag} was handed out while somebody held it: ${describeDelivery(first)}, ${describeDelivery(second)}`;
+      found.push(violation('two locks', text, [first.record, second.record], [copy.tag]));
+    }
+  }
+  return found.slice(0, 1);
+}
+
+/** What was completed, or removed as it was handed out, never comes again. */
+function checkReturned(copy: Copy): readonly Violation[] {
+  const ends = [
+    ...copy.settlements
+      .filter(({ item }) => item.how === 'complete' && item.outcome === 'done')
+      .map(({ record, item }) => ({ record, path: item.delivery.path })),
+    ...copy.deliveries
+      .filter(({ delivery }) => delivery.lockToken === undefined)
+      .map(({ record, delivery }) => ({ record, path: delivery.path })),
+  ];
+  for (const { record } of ends) {
+    const again = copy.deliveries.find((one) => one.record !== record && one.record.start >= record.end);
+    if (again === undefined) continue;
+    const text = `${copy.tag} was handed out again after it was completed: ${describeDelivery(again)}`;
+    return [violation('returned', text, [record, again.record], [copy.tag])];
+  }
+  return [];
+}
+
+/** Each delivery that ended without success is counted once. */
+function checkCounts(ledger: Ledger, copy: Copy): readonly Violation[] {
+  if (ledger.records.some(({ action }) => action.kind === 'resubmit')) return [];
+  const counted = copy.deliveries.filter(
+    ({ delivery }) => !isDeadLetterPath(delivery.path) && entityOf(delivery.path) === copy.end,
+  );
+  for (const one of counted) {
+    const before = counted.filter(({ record }) => record.end <= one.record.start);
+    const least = before.filter((earlier) => surelyCounts(earlier)).length;
+    const unheard = ledger.records.filter(
+      ({ action, heard, start, number }) =>
+        (action.kind === 'receive' || action.kind === 'receiveDeferred') &&
+        action.from === copy.end &&
+        heard !== 'done' &&
+        start <= one.record.end &&
+        number !== one.record.number,
+    ).length;
+    const beside = counted.filter(
+      (other) => other !== one && other.record.end > one.record.start && other.record.start < one.record.end,
+    ).length;
+    const most = before.length + unheard + beside;
+    const { failedDeliveries } = one.delivery;
+    if (failedDeliveries >= least && failedDeliveries <= most) continue;
+    const text = `${copy.tag} came with ${failedDeliveries} failed deliveries; between ${least} and ${most} were: ${describeDelivery(one)}`;
+    const records = [...before, one].map(({ record }) => record);
+    return [violation('delivery count', text, records, [copy.tag])];
+  }
+  return [];
+}
+
+/** In a session it depends on how the session was given back. */
+function surelyCounts({ delivery }: Delivered): boolean {
+  return delivery.session === undefined;
+}
+
+/** Nothing comes before its time, nor after its time to live, nor after its last delivery. */
+function checkDeadlines(ledger: Ledger, copy: Copy): readonly Violation[] {
+  for (const one of copy.deliveries) {
+    const { delivery, record } = one;
+    const { delayMs } = copy.message;
+    const soonest = copy.sent.start + (delayMs ?? 0) - 2 * CLOCK_OFF_MS_MAX;
+    if (delayMs !== undefined && record.end < soonest) {
+      return [violation('deadline', `${copy.tag} came before its time: ${describeDelivery(one)}`, [copy.sent, record], [copy.tag])];
+    }
+    if (isDeadLetterPath(delivery.path)) continue;
+    const { expiresAt } = delivery;
+    // A deferred message does not expire.
+    if (!delivery.isDeferred && expiresAt !== undefined && Math.min(record.startClock, record.endClock) >= expiresAt) {
+      return [violation('deadline', `${copy.tag} came after its time to live: ${describeDelivery(one)}`, [record], [copy.tag])];
+    }
+    const entity = ledger.routes.entity(entityOf(delivery.path));
+    if (entity === undefined || entity.kind === 'topic') continue;
+    if (!delivery.isDeferred && delivery.failedDeliveries >= entity.maxDeliveryCount) {
+      return [violation('deadline', `${copy.tag} came after its last delivery: ${describeDelivery(one)}`, [record], [copy.tag])];
+    }
+  }
+  return [];
+}

@@ -1,0 +1,81 @@
+import type { OperationRecord } from '../clients/record.ts';
+import { entityOf, isDeadLetterPath } from '../scenario/scenario.ts';
+import type { Ledger } from './ledger.ts';
+import { type Violation, violation } from './violation.ts';
+
+/** What another process freed less than this ago may be missed, ms. */
+const MISSED_MS_MAX = 1500;
+
+/** Nothing is handed out only where there was nothing; and in order where order is promised. */
+export function checkEmptyAnswers(ledger: Ledger): readonly Violation[] {
+  return ledger.records.flatMap((record) => {
+    const { action } = record;
+    if (action.kind !== 'receive' || record.heard !== 'done') return [];
+    if (action.abortAfterMs !== undefined) return [];
+    return record.deliveries?.length === 0
+      ? checkEmpty(ledger, record, action.from, action.waitMs)
+      : checkOrder(ledger, record, action.from);
+  });
+}
+
+function checkEmpty(
+  ledger: Ledger,
+  record: OperationRecord,
+  path: string,
+  waitMs: number,
+): readonly Violation[] {
+  const lastLook = Math.min(record.start + waitMs, record.end);
+  const from = lastLook - MISSED_MS_MAX;
+  const missed = ledger.copies.find(
+    (copy) =>
+      isIn(copy.message.sessionId, record, path) && ledger.couldBeHad(copy, path, from, record.end),
+  );
+  if (missed === undefined) return [];
+  const text = `operation ${record.number} over ${record.process} got nothing from ${path} though ${missed.tag} was free since ${from % 1e7}`;
+  return [violation('empty answer', text, [missed.sent, record], [missed.tag])];
+}
+
+/** In a session, and where one receiver works alone, nothing is passed over. */
+function checkOrder(ledger: Ledger, record: OperationRecord, path: string): readonly Violation[] {
+  const deliveries = record.deliveries ?? [];
+  const numbers = deliveries.map(({ sequenceNumber }) => sequenceNumber);
+  const isSorted = numbers.every((number, i) => i === 0 || number > (numbers[i - 1] ?? number));
+  if (!isSorted && isOnePartition(ledger, path)) {
+    const text = `operation ${record.number} got messages out of order from ${path}: ${numbers.join(', ')}`;
+    return [violation('order', text, [record])];
+  }
+  if (record.session === undefined && !isAlone(ledger, record, path)) return [];
+  if (!isOnePartition(ledger, path) && record.session === undefined) return [];
+  if (isDeadLetterPath(path)) return [];
+  const last = numbers[numbers.length - 1] ?? 0n;
+  const got = new Set(deliveries.map(({ tag }) => tag));
+  const passedOver = ledger.copies.find(
+    (copy) =>
+      copy.sequenceNumber !== undefined &&
+      copy.sequenceNumber < last &&
+      copy.end === entityOf(path) &&
+      !got.has(copy.tag) &&
+      isIn(copy.message.sessionId, record, path) &&
+      ledger.couldBeHad(copy, path, record.start - MISSED_MS_MAX, record.end),
+  );
+  if (passedOver === undefined) return [];
+  const text = `operation ${record.number} over ${record.process} passed over ${passedOver.tag} in ${path}`;
+  return [violation('order', text, [passedOver.sent, record], [passedOver.tag])];
+}
+
+function isIn(sessionId: string | undefined, { session }: OperationRecord, path: string): boolean {
+  return session === undefined || isDeadLetterPath(path) || session.sessionId === sessionId;
+}
+
+function isOnePartition(ledger: Ledger, path: string): boolean {
+  const entity = ledger.routes.entity(entityOf(path));
+  const keeper = entity?.kind === 'subscription' ? ledger.routes.entity(entity.topic) : entity;
+  return keeper?.kind !== 'subscription' && keeper?.partitioned === false;
+}
+
+/** Whether nobody else ever received from a path. */
+function isAlone(ledger: Ledger, { client }: OperationRecord, path: string): boolean {
+  return !ledger.records.some(
+    (other) => other.action.kind === 'receive' && other.action.from === path && other.client !== client,
+  );
+}

@@ -1,0 +1,215 @@
+import type { OperationRecord } from '../clients/record.ts';
+import { CLOCK_OFF_MS_MAX } from '../scenario/draw.ts';
+import { entityOf } from '../scenario/scenario.ts';
+import type { Copy } from './copy.ts';
+import type { Ledger } from './ledger.ts';
+import { type Violation, violation } from './violation.ts';
+
+/** A message that was there when all was over. */
+export interface Found {
+  readonly tag: string;
+  /** Of the queue in which it was, with its sub-queue. */
+  readonly path: string;
+}
+
+/** Once everybody has gone: what was accepted is there or was completed, once; all of a batch or nothing. */
+export function checkEndings(ledger: Ledger, found: readonly Found[]): readonly Violation[] {
+  const places = new Map<Copy, Found[]>();
+  const strangers: Violation[] = [];
+  for (const one of found) {
+    const copy = ledger.at(one.tag, one.path);
+    if (copy === undefined) {
+      strangers.push(violation('duplicate', `${one.tag} was found in ${one.path}, where it does not belong`, [], [one.tag]));
+      continue;
+    }
+    places.set(copy, [...(places.get(copy) ?? []), one]);
+  }
+  return [
+    ...strangers,
+    ...ledger.copies.flatMap((copy) => checkCopy(ledger, copy, places.get(copy) ?? [])),
+    ...checkLost(ledger, places),
+    ...checkDuplicates(ledger, places),
+    ...checkGroups(ledger, places),
+  ];
+}
+
+function checkCopy(ledger: Ledger, copy: Copy, found: readonly Found[]): readonly Violation[] {
+  const records = [copy.sent, ...copy.deliveries.map(({ record }) => record)];
+  const problem = (check: 'returned' | 'duplicate' | 'answer', text: string) => [
+    violation(check, `${copy.tag} ${text}`, records, [copy.tag]),
+  ];
+  if (found.length > 1) {
+    const isResubmitted = ledger.records.some(({ action }) => action.kind === 'resubmit');
+    return problem('duplicate', `was found ${found.length} times, in ${found.map(({ path }) => path).join(' and ')}${isResubmitted ? ' (with resubmissions)' : ''}`);
+  }
+  if (copy.outcome === 'refused' && (found.length > 0 || copy.wasSeen)) {
+    return problem('answer', 'is there although its send was refused');
+  }
+  if (found.length > 0 && isOver(copy)) return problem('returned', 'was found after it was completed');
+  return [];
+}
+
+function isOver(copy: Copy): boolean {
+  return (
+    copy.settlements.some(({ item }) => item.how === 'complete' && item.outcome === 'done') ||
+    copy.deliveries.some(({ delivery }) => delivery.lockToken === undefined)
+  );
+}
+
+/** What was accepted and is nowhere, though nobody can have taken it away. */
+function checkLost(ledger: Ledger, places: ReadonlyMap<Copy, readonly Found[]>): readonly Violation[] {
+  const missing = ledger.copies.filter(
+    (copy) =>
+      copy.outcome === 'done' &&
+      !places.has(copy) &&
+      !isOver(copy) &&
+      copy.mayBeGone.size === 0 &&
+      !mayExpire(ledger, copy) &&
+      !mayBeDuplicate(ledger, copy),
+  );
+  // A receive that removes what it hands out, and whose answer was lost, took at most so many.
+  const budgets = new Map<string, number>();
+  for (const { action, heard } of ledger.records) {
+    if (heard === 'done' || heard === 'refused') continue;
+    if (action.kind !== 'receive' || action.mode !== 'receiveAndDelete') continue;
+    const entity = entityOf(action.from);
+    budgets.set(entity, (budgets.get(entity) ?? 0) + action.max);
+  }
+  return missing.flatMap((copy) => {
+    const left = budgets.get(copy.end) ?? 0;
+    budgets.set(copy.end, left - 1);
+    if (left > 0) return [];
+    const records = [copy.sent, ...copy.deliveries.map(({ record }) => record), ...copy.settlements.map(({ record }) => record)];
+    return [violation('lost', `${copy.tag} was accepted by operation ${copy.sent.number} for ${copy.end} and is gone`, records, [copy.tag])];
+  });
+}
+
+/** Whether its time to live can have ended, so that it was dropped. */
+function mayExpire(ledger: Ledger, copy: Copy): boolean {
+  if (copy.expiresFrom === Number.POSITIVE_INFINITY) return false;
+  const ends = [copy.to, copy.end].map((path) => ledger.routes.entity(path));
+  return ends.some((entity) => entity === undefined || entity.kind === 'topic' || !entity.deadLettersExpired);
+}
+
+/** Whether another message with its id may have been stored in its stead. */
+function mayBeDuplicate(ledger: Ledger, copy: Copy): boolean {
+  const entity = ledger.routes.entity(copy.to);
+  if (entity === undefined || entity.kind === 'subscription' || entity.detectionMs === undefined) return false;
+  return ledger.copies.some((other) => other !== copy && other.tag !== copy.tag && isSameId(copy, other) && other.outcome !== 'refused');
+}
+
+function isSameId(a: Copy, b: Copy): boolean {
+  return (
+    a.to === b.to &&
+    a.message.messageId !== undefined &&
+    a.message.messageId === b.message.messageId &&
+    a.message.sessionId === b.message.sessionId &&
+    a.message.partitionKey === b.message.partitionKey
+  );
+}
+
+/** Of messages with one id that came within the window, one is stored, and one is. */
+function checkDuplicates(ledger: Ledger, places: ReadonlyMap<Copy, readonly Found[]>): readonly Violation[] {
+  if (ledger.records.some(({ action }) => action.kind === 'recreate')) return [];
+  const isStored = (copy: Copy) => copy.wasSeen || places.has(copy);
+  for (const copy of ledger.copies) {
+    const entity = ledger.routes.entity(copy.to);
+    if (entity === undefined || entity.kind === 'subscription' || entity.detectionMs === undefined) continue;
+    if (copy.message.messageId === undefined) continue;
+    const same = ledger.copies.filter((other) => other !== copy && other.end === copy.end && isSameId(copy, other));
+    const twin = same.find(
+      (other) =>
+        isStored(copy) &&
+        isStored(other) &&
+        other.sent.start >= copy.sent.end &&
+        other.sent.end - copy.sent.start < (entity.detectionMs ?? 0) - 2 * CLOCK_OFF_MS_MAX,
+    );
+    if (twin !== undefined) {
+      const text = `${copy.tag} and ${twin.tag} have the id ${copy.message.messageId}, and ${copy.to} took both`;
+      return [violation('duplicate', text, [copy.sent, twin.sent], [copy.tag, twin.tag])];
+    }
+    const all = [copy, ...same];
+    const isExplained = all.some((one) => isStored(one) || one.mayBeGone.size > 0 || mayExpire(ledger, one));
+    const mayBeTaken = ledger.records.some(
+      ({ action, heard }) =>
+        action.kind === 'receive' && action.mode === 'receiveAndDelete' && heard === 'unknown',
+    );
+    if (all.some(({ outcome }) => outcome === 'done') && !isExplained && !mayBeTaken) {
+      const text = `${all.map(({ tag }) => tag).join(', ')} have the id ${copy.message.messageId}; some were accepted and none is there`;
+      return [violation('lost', text, all.map(({ sent }) => sent), all.map(({ tag }) => tag))];
+    }
+  }
+  return [];
+}
+
+/** A send, and a transaction, of which nothing was heard was carried out as a whole or not at all. */
+function checkGroups(ledger: Ledger, places: ReadonlyMap<Copy, readonly Found[]>): readonly Violation[] {
+  const groups = new Map<OperationRecord, Copy[]>();
+  for (const copy of ledger.copies) {
+    if (copy.outcome !== 'unknown') continue;
+    groups.set(copy.sent, [...(groups.get(copy.sent) ?? []), copy]);
+  }
+  for (const [record, copies] of groups) {
+    // Each entity knows its own duplicates; messages that wait for their time go separately to a topic.
+    const certain = copies.filter((copy) => isCertain(ledger, copy));
+    const there = certain.filter((copy) => copy.wasSeen || places.has(copy));
+    const missing = certain.filter((copy) => !copy.wasSeen && !places.has(copy));
+    const [one] = there;
+    const [other] = missing;
+    if (one === undefined || other === undefined) continue;
+    const text = `operation ${record.number} was carried out in part: ${one.tag} is there and ${other.tag} is not`;
+    return [violation('transaction', text, [record], [one.tag, other.tag])];
+  }
+  return checkHalves(ledger, places);
+}
+
+function isCertain(ledger: Ledger, copy: Copy): boolean {
+  const entity = ledger.routes.entity(copy.to);
+  const detects = entity !== undefined && entity.kind !== 'subscription' && entity.detectionMs !== undefined;
+  const isTaken = ledger.records.some(
+    ({ action, heard }) =>
+      action.kind === 'receive' &&
+      action.mode === 'receiveAndDelete' &&
+      heard === 'unknown' &&
+      entityOf(action.from) === copy.end,
+  );
+  return (
+    !detects &&
+    !isTaken &&
+    copy.mayBeGone.size === 0 &&
+    !mayExpire(ledger, copy) &&
+    (copy.to === copy.end || copy.message.delayMs === undefined)
+  );
+}
+
+/** What a transaction completed does not come again where what it sent is there, and the other way round. */
+function checkHalves(ledger: Ledger, places: ReadonlyMap<Copy, readonly Found[]>): readonly Violation[] {
+  for (const record of ledger.records) {
+    const { action } = record;
+    if (action.kind !== 'transact' || action.how !== 'complete' || record.heard !== 'unknown') continue;
+    const sent = ledger.copies.filter((copy) => copy.sent === record && isCertain(ledger, copy));
+    const isSent = sent.some((copy) => copy.wasSeen || places.has(copy));
+    const isMissing = sent.some((copy) => !copy.wasSeen && !places.has(copy));
+    for (const { delivery } of record.settled ?? []) {
+      const copy = ledger.at(delivery.tag, delivery.path);
+      if (copy === undefined) continue;
+      const isBack =
+        places.has(copy) ||
+        copy.deliveries.some((one) => one.delivery.id !== delivery.id && one.record.start >= record.end);
+      const isSettledElse = copy.settlements.some(
+        (one) => one.record !== record && one.item.delivery.id === delivery.id && one.item.outcome !== 'refused',
+      );
+      if (isSettledElse) continue;
+      if (isSent && isBack) {
+        const text = `operation ${record.number} was carried out in part: it sent, and ${copy.tag} came again`;
+        return [violation('transaction', text, [record], [copy.tag])];
+      }
+      const others = copy.mayBeGone.size > 1;
+      if (isMissing && !isBack && !others && !isOver(copy) && !mayExpire(ledger, copy)) {
+        const text = `operation ${record.number} was carried out in part: ${copy.tag} is gone, and what it sent is not there`;
+        return [violation('transaction', text, [record], [copy.tag])];
+      }
+    }
+  }
+  return [];
+}

@@ -1,0 +1,284 @@
+import type { OperationRecord, SettledItem } from '../clients/record.ts';
+import { LATE_MS_MAX } from '../engine/network.ts';
+import { CLOCK_OFF_MS_MAX } from '../scenario/draw.ts';
+import {
+  entityOf,
+  isDeadLetterPath,
+  type MessageSpec,
+  type Scenario,
+} from '../scenario/scenario.ts';
+import { Copy, type SendOutcome, type Stretch } from './copy.ts';
+import { Routes } from './route.ts';
+
+/** Codes of refusals behind which something may have been locked, though nothing was handed out. */
+const BUSY_CODES = new Set(['ServiceBusy', 'SessionLockLost', 'MessagingEntityNotFound']);
+
+/** Where deferred messages of a queue lie. */
+export function deferredPlace(path: string): string {
+  return `${path}#deferred`;
+}
+
+/**
+ * What follows from the answers that clients heard: for each message where it surely was when, and for
+ * each path when somebody may have been at work there unheard. Every check starts from it.
+ */
+export class Ledger {
+  readonly scenario: Scenario;
+  readonly routes: Routes;
+  readonly records: readonly OperationRecord[];
+  readonly copies: Copy[] = [];
+  readonly #byTag = new Map<string, Copy[]>();
+  /** Stretches of time in which somebody may have taken any message of a path. */
+  readonly #disturbed = new Map<string, Stretch[]>();
+  readonly #sessionHolds = new Map<string, Stretch[]>();
+
+  constructor(scenario: Scenario, records: readonly OperationRecord[]) {
+    this.scenario = scenario;
+    this.routes = new Routes(scenario.entities);
+    this.records = [...records].sort((a, b) => a.end - b.end || a.number - b.number);
+    for (const record of this.records) this.#noteSends(record);
+    for (const record of this.records) this.#note(record);
+  }
+
+  /** The copies of a message; at most one at each place. */
+  ofTag(tag: string): readonly Copy[] {
+    return this.#byTag.get(tag) ?? [];
+  }
+
+  /** The copy that a delivery of a path shows. */
+  at(tag: string, path: string): Copy | undefined {
+    const copies = this.ofTag(tag);
+    const entity = entityOf(path);
+    return (
+      copies.find((copy) => copy.end === entity) ??
+      copies.find((copy) => this.routes.deadLetters(copy.end) === path)
+    );
+  }
+
+  /** Whether a copy surely could be had at a path all the time between two instants. */
+  couldBeHad(copy: Copy, path: string, from: number, to: number): boolean {
+    if (!isDeadLetterPath(path) && to >= copy.expiresFrom) return false;
+    return copy.isFree(path, from, to) && !this.isDisturbed(path, from, to);
+  }
+
+  /** Whether somebody may have been at work at a path, unheard. */
+  isDisturbed(path: string, from: number, to: number): boolean {
+    return (this.#disturbed.get(path) ?? []).some((one) => one.from <= to && one.to >= from);
+  }
+
+  #disturb(path: string, from: number, to: number): void {
+    const stretches = this.#disturbed.get(path) ?? [];
+    stretches.push({ from, to });
+    this.#disturbed.set(path, stretches);
+  }
+
+  #noteSends(record: OperationRecord): void {
+    const { action } = record;
+    if (action.kind === 'send') {
+      for (const message of action.messages) this.#noteSend(record, action.to, message);
+    } else if (action.kind === 'transact') {
+      for (const { to, messages } of action.sends) {
+        for (const message of messages) this.#noteSend(record, to, message);
+      }
+    }
+  }
+
+  #noteSend(record: OperationRecord, to: string, message: MessageSpec): void {
+    const outcome: SendOutcome = record.heard === 'failed' ? 'unknown' : record.heard;
+    for (const end of this.routes.ends(to, message)) {
+      const timeToLiveMs = this.routes.timeToLiveMs(to, end, message);
+      const copy = new Copy(record, {
+        message,
+        to,
+        end,
+        outcome,
+        expiresFrom: record.start + timeToLiveMs - CLOCK_OFF_MS_MAX,
+      });
+      const entity = this.routes.entity(to);
+      const isKnown = entity?.kind === 'subscription' ? false : entity?.detectionMs === undefined;
+      const dueBy = message.delayMs === undefined ? 0 : message.delayMs + CLOCK_OFF_MS_MAX;
+      if (outcome === 'done' && isKnown) {
+        // What waits for its time, or goes on to another entity, arrives by hands that nobody hears of.
+        const isThere = dueBy === 0 && end === to;
+        if (isThere) copy.mark(record.end, end);
+      }
+      if (end === to || this.routes.entity(to)?.kind === 'topic') {
+        const number = record.numbers?.get(message.tag);
+        if (end === to && message.delayMs === undefined) copy.sequenceNumber = number;
+      }
+      this.copies.push(copy);
+      const known = this.#byTag.get(message.tag);
+      if (known === undefined) this.#byTag.set(message.tag, [copy]);
+      else known.push(copy);
+    }
+  }
+
+  #note(record: OperationRecord): void {
+    const { action } = record;
+    this.#noteDeliveries(record);
+    for (const item of record.settled ?? []) this.#noteSettled(record, item);
+    switch (action.kind) {
+      case 'receive':
+        return this.#noteReceive(record, action.from, action.mode === 'receiveAndDelete');
+      case 'receiveDeferred':
+        if (record.heard !== 'done') this.#doubtTags(record, action.from);
+        return;
+      case 'accept':
+        return this.#noteAccept(record);
+      case 'cancel':
+        return this.#doubtTags(record, action.to, true);
+      case 'operate':
+        if (record.heard !== 'refused') this.#doubtTags(record, action.from, action.what === 'delete');
+        return;
+      case 'deleteMessages':
+      case 'purge':
+        if (record.heard === 'refused') return;
+        return this.#clear(record, [action.from, deferredPlace(action.from)], action.kind);
+      case 'recreate': {
+        const { entity } = action;
+        const places = [entity, deferredPlace(entity), this.routes.deadLetters(entity)];
+        return this.#clear(record, places, action.kind);
+      }
+      case 'resubmit':
+        if (record.heard === 'refused' && record.code !== 'ServiceBusy') return;
+        return this.#clear(record, [action.from], undefined);
+      case 'update':
+        return this.#disturb(action.entity, record.start, record.end);
+      default:
+    }
+  }
+
+  #noteDeliveries(record: OperationRecord): void {
+    for (const delivery of record.deliveries ?? []) {
+      const copy = this.at(delivery.tag, delivery.path);
+      if (copy === undefined) continue;
+      copy.deliveries.push({ delivery, record });
+      const isFirstQueue = copy.end === copy.to || this.routes.entity(copy.to)?.kind === 'topic';
+      if (isFirstQueue && delivery.path === copy.end) copy.sequenceNumber = delivery.sequenceNumber;
+      const place = delivery.isDeferred ? deferredPlace(delivery.path) : delivery.path;
+      copy.mark(record.end, place);
+      if (delivery.lockToken === undefined) {
+        copy.doubt(record.start, Number.POSITIVE_INFINITY);
+        continue;
+      }
+      const hold = { from: record.start, to: (delivery.lockedUntil ?? 0) + CLOCK_OFF_MS_MAX };
+      copy.hold(hold);
+      this.#holdsOf.set(delivery.id, hold);
+      const { session } = delivery;
+      if (session !== undefined) {
+        hold.to = Number.POSITIVE_INFINITY;
+        const key = `${delivery.path}/${session.sessionId}`;
+        this.#sessionHolds.set(key, [...(this.#sessionHolds.get(key) ?? []), hold]);
+      }
+      const entity = this.routes.entity(entityOf(delivery.path));
+      const max = entity === undefined || entity.kind === 'topic' ? 1 : entity.maxDeliveryCount;
+      // After its last delivery it goes to the dead letters, whoever finds it.
+      if (!isDeadLetterPath(delivery.path) && delivery.failedDeliveries + 1 >= max) {
+        copy.doubt(record.start, record.end);
+      }
+    }
+  }
+
+  readonly #holdsOf = new Map<number, Stretch>();
+
+  #noteSettled(record: OperationRecord, item: SettledItem): void {
+    const { delivery, how, outcome } = item;
+    const copy = this.at(delivery.tag, delivery.path);
+    if (copy === undefined) return;
+    copy.settlements.push({ item, record });
+    const hold = this.#holdsOf.get(delivery.id);
+    const late = record.end + LATE_MS_MAX;
+    if (outcome === 'refused') return;
+    if (how === 'renew') {
+      const lockMs = 300_000;
+      const until = item.lockedUntil ?? record.end + lockMs;
+      if (hold !== undefined) hold.to = Math.max(hold.to, until + CLOCK_OFF_MS_MAX);
+      return;
+    }
+    if (outcome === 'unknown') {
+      copy.doubt(record.start, late);
+      if (hold !== undefined) hold.to = Math.max(hold.to, late);
+      if (how === 'complete') copy.mayBeGone.add('an unheard completion');
+      return;
+    }
+    if (how === 'complete') return copy.doubt(record.start, Number.POSITIVE_INFINITY);
+    if (hold !== undefined) hold.to = record.end + (item.delayMs ?? 0) + CLOCK_OFF_MS_MAX;
+    if (how === 'abandon') {
+      const place = delivery.isDeferred ? deferredPlace(delivery.path) : delivery.path;
+      const spent = this.#isLastDelivery(delivery.path, delivery.failedDeliveries);
+      if (!spent) copy.mark(record.end, place);
+      return;
+    }
+    copy.doubt(record.start, record.end - 1);
+    if (how === 'defer') return copy.mark(record.end, deferredPlace(delivery.path));
+    const place = this.routes.deadLetters(entityOf(delivery.path));
+    if (isDeadLetterPath(place)) copy.mark(record.end, place);
+    else copy.doubt(record.start, late);
+  }
+
+  #isLastDelivery(path: string, failedDeliveries: number): boolean {
+    const entity = this.routes.entity(entityOf(path));
+    if (entity === undefined || entity.kind === 'topic' || isDeadLetterPath(path)) return false;
+    return failedDeliveries + 1 >= entity.maxDeliveryCount;
+  }
+
+  /** A receive of which nothing was heard may have locked, or removed, anything that was there. */
+  #noteReceive(record: OperationRecord, path: string, removes: boolean): void {
+    const isUnheard =
+      record.heard === 'unknown' ||
+      record.heard === 'failed' ||
+      (record.heard === 'refused' && BUSY_CODES.has(record.code ?? ''));
+    if (!isUnheard) return;
+    const isCertain = record.heard === 'refused';
+    const entity = this.routes.entity(entityOf(path));
+    const lockMs = entity === undefined || entity.kind === 'topic' ? 0 : entity.lockMs;
+    const until = record.end + LATE_MS_MAX + lockMs + CLOCK_OFF_MS_MAX;
+    this.#disturb(path, record.start, removes && !isCertain ? Number.POSITIVE_INFINITY : until);
+    const max = entity === undefined || entity.kind === 'topic' ? 1 : entity.maxDeliveryCount;
+    for (const copy of this.copies) {
+      if (copy.end !== entityOf(path) && this.routes.deadLetters(copy.end) !== path) continue;
+      if (record.session !== undefined || max <= 10) copy.doubt(record.start, until);
+    }
+  }
+
+  /** A new holder has what earlier ones left. */
+  #noteAccept(record: OperationRecord): void {
+    const { action, granted } = record;
+    if (action.kind !== 'accept') return;
+    if (granted === undefined) {
+      if (record.heard === 'unknown') {
+        const until = record.end + LATE_MS_MAX + 300_000;
+        this.#disturb(action.from, record.start, until);
+      }
+      return;
+    }
+    const key = `${granted.path}/${granted.sessionId}`;
+    for (const hold of this.#sessionHolds.get(key) ?? []) hold.to = Math.min(hold.to, record.end);
+    this.#sessionHolds.delete(key);
+  }
+
+  /** Something may have been done to the named messages. */
+  #doubtTags(record: OperationRecord, path: string, removes = false): void {
+    for (const tag of record.tags ?? []) {
+      for (const copy of this.ofTag(tag)) {
+        if (copy.to !== entityOf(path) && copy.end !== entityOf(path)) continue;
+        copy.doubt(record.start, record.end + LATE_MS_MAX);
+        if (removes) copy.mayBeGone.add(record.action.kind);
+        else if (record.action.kind === 'receiveDeferred') copy.mayBeGone.add('an unheard receive');
+      }
+    }
+  }
+
+  /** Everything that was at these places may be gone, or elsewhere. */
+  #clear(record: OperationRecord, places: readonly string[], why: string | undefined): void {
+    const entities = new Set(places.map(entityOf).map((place) => place.replace(/#.*/, '')));
+    for (const copy of this.copies) {
+      if (copy.sent.start > record.end) continue;
+      const deadLetters = this.routes.deadLetters(copy.end);
+      if (!entities.has(copy.end) && !entities.has(entityOf(deadLetters))) continue;
+      copy.doubt(record.start, Number.POSITIVE_INFINITY);
+      if (why !== undefined) copy.mayBeGone.add(why);
+    }
+    for (const place of places) this.#disturb(place, record.start, record.end + LATE_MS_MAX);
+  }
+}

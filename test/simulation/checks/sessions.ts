@@ -1,0 +1,106 @@
+import type { OperationRecord, SessionGrant } from '../clients/record.ts';
+import type { Ledger } from './ledger.ts';
+import { type Violation, violation } from './violation.ts';
+
+interface Granted {
+  readonly grant: SessionGrant;
+  readonly record: OperationRecord;
+}
+
+/** A session has one holder at a time, and its state is what the last holder set. */
+export function checkSessions(ledger: Ledger): readonly Violation[] {
+  const grants = ledger.records.flatMap((record): Granted[] =>
+    record.action.kind === 'accept' && record.granted !== undefined
+      ? [{ grant: record.granted, record }]
+      : [],
+  );
+  return [...checkHolders(ledger, grants), ...checkLost(ledger, grants), ...checkStates(ledger)];
+}
+
+function checkHolders(ledger: Ledger, grants: readonly Granted[]): readonly Violation[] {
+  for (const first of grants) {
+    for (const second of grants) {
+      if (!isSameSession(first.grant, second.grant) || second === first) continue;
+      if (second.record.start < first.record.end) continue;
+      const until = untilOf(ledger, first.grant, second.record.start);
+      if (Math.max(second.record.startClock, second.record.endClock) >= until) continue;
+      if (mayHaveEnded(ledger, first.grant, second.record)) continue;
+      const text = `session ${first.grant.sessionId} of ${first.grant.path} was given to operation ${second.record.number} while operation ${first.record.number} held it`;
+      return [violation('session', text, [first.record, second.record])];
+    }
+  }
+  return [];
+}
+
+/** A lock is lost only where its time was over, or where somebody ended it. */
+function checkLost(ledger: Ledger, grants: readonly Granted[]): readonly Violation[] {
+  for (const record of ledger.records) {
+    const { session } = record;
+    if (session === undefined || record.code !== 'SessionLockLost') continue;
+    const granted = grants.find(({ grant }) => grant.lockToken === session.lockToken);
+    if (granted === undefined) continue;
+    const until = untilOf(ledger, granted.grant, record.start);
+    if (Math.max(record.startClock, record.endClock) >= until) continue;
+    if (mayHaveEnded(ledger, granted.grant, record)) continue;
+    const text = `operation ${record.number} was told that session ${session.sessionId} of ${session.path} is lost, which had ${until - record.endClock} ms left`;
+    return [violation('session', text, [granted.record, record])];
+  }
+  return [];
+}
+
+function untilOf(ledger: Ledger, { lockToken, lockedUntil }: SessionGrant, instant: number): number {
+  return Math.max(
+    lockedUntil,
+    ...ledger.records.flatMap(({ action, granted, end }) =>
+      action.kind === 'renewSession' && granted?.lockToken === lockToken && end <= instant
+        ? [granted.lockedUntil]
+        : [],
+    ),
+  );
+}
+
+/** Whether the holder, an administrator, or a receive that failed may have ended the lock. */
+function mayHaveEnded(ledger: Ledger, grant: SessionGrant, { end, number }: OperationRecord): boolean {
+  return ledger.records.some(({ action, heard, start, session, number: own }) => {
+    if (start > end || own === number) return false;
+    if (action.kind === 'update' || action.kind === 'recreate') return action.entity === grant.path;
+    if (action.kind === 'purge') return action.from === grant.path && heard !== 'refused';
+    if (session?.lockToken !== grant.lockToken) return false;
+    if (action.kind === 'releaseSession') return heard !== 'refused';
+    return (action.kind === 'receive' || action.kind === 'receiveDeferred') && heard !== 'done';
+  });
+}
+
+function checkStates(ledger: Ledger): readonly Violation[] {
+  for (const record of ledger.records) {
+    if (record.action.kind !== 'readState' || record.heard !== 'done') continue;
+    const { session } = record;
+    if (session === undefined) continue;
+    const sets = ledger.records.filter(
+      (one) => one.action.kind === 'setState' && one.session !== undefined && isSameSession(one.session, session),
+    );
+    const cleared = ledger.records.some(
+      ({ action, start }) => action.kind === 'recreate' && action.entity === session.path && start <= record.end,
+    );
+    if (cleared) continue;
+    const done = sets.filter(({ heard, end }) => heard === 'done' && end <= record.start);
+    const latest = done.reduce<OperationRecord | undefined>(
+      (last, one) => (last === undefined || one.start >= last.end ? one : last),
+      undefined,
+    );
+    const possible = new Set(
+      sets
+        .filter((one) => one.start <= record.end && one.heard !== 'refused')
+        .filter((one) => latest === undefined || one.end >= latest.start || one.heard === 'unknown')
+        .map(({ action }) => (action.kind === 'setState' ? action.state : '')),
+    );
+    if (record.state === undefined ? latest === undefined : possible.has(record.state)) continue;
+    const text = `operation ${record.number} read the state ${record.state} of session ${session.sessionId}, which was ${[...possible].join(' or ')}`;
+    return [violation('session', text, [...(latest === undefined ? [] : [latest]), record])];
+  }
+  return [];
+}
+
+function isSameSession(a: SessionGrant, b: SessionGrant): boolean {
+  return a.path === b.path && a.sessionId === b.sessionId;
+}

@@ -1,0 +1,69 @@
+import type { Copy, Settled } from './copy.ts';
+import type { Ledger } from './ledger.ts';
+import { endsLock, lockedUntilAt, lockedUntilMost } from './locks.ts';
+import { type Violation, violation } from './violation.ts';
+
+/** What a settlement is answered is true, or it is that nothing is known. */
+export function checkSettlements(ledger: Ledger): readonly Violation[] {
+  return ledger.copies.flatMap((copy) =>
+    copy.settlements.flatMap((settled) => {
+      const text = wrongAnswer(ledger, copy, settled);
+      if (text === undefined) return [];
+      const { item, record } = settled;
+      const named = `${item.how} of ${copy.tag} in operation ${record.number} ${text}`;
+      const deliveries = copy.deliveries.map((one) => one.record);
+      return [violation('settlement', named, [...deliveries, record], [copy.tag])];
+    }),
+  );
+}
+
+function wrongAnswer(ledger: Ledger, copy: Copy, settled: Settled): string | undefined {
+  const { item } = settled;
+  if (item.outcome === 'done') return wronglyDone(copy, settled);
+  const isLockLost = item.code === 'MessageLockLost' || item.code === 'SessionLockLost';
+  return item.outcome === 'refused' && isLockLost ? wronglyLost(ledger, copy, settled) : undefined;
+}
+
+/** Only a live lock settles, and it settles once. */
+function wronglyDone(copy: Copy, { item, record }: Settled): string | undefined {
+  const { delivery } = item;
+  const earlier = copy.settlements.find(
+    (one) =>
+      one.item.delivery.id === delivery.id &&
+      one.record.end <= record.start &&
+      one.item.outcome === 'done' &&
+      one.item.how !== 'renew',
+  );
+  if (earlier !== undefined) return `was done after operation ${earlier.record.number} had settled it`;
+  const taken = copy.deliveries.find(
+    (one) =>
+      one.delivery.lockToken !== delivery.lockToken &&
+      one.delivery.path === delivery.path &&
+      one.delivery.sequenceNumber === delivery.sequenceNumber &&
+      one.record.end <= record.start &&
+      isLater(copy, one.delivery.id, delivery.id),
+  );
+  if (taken !== undefined) return `was done after operation ${taken.record.number} got the message`;
+  if (delivery.session !== undefined) return undefined;
+  const until = lockedUntilMost(copy, delivery);
+  const clock = Math.min(record.startClock, record.endClock);
+  return clock >= until ? `was done ${clock - until} ms after the lock had ended` : undefined;
+}
+
+/** Whether a delivery surely came after another one. */
+function isLater(copy: Copy, id: number, than: number): boolean {
+  const one = copy.deliveries.find(({ delivery }) => delivery.id === id);
+  const other = copy.deliveries.find(({ delivery }) => delivery.id === than);
+  return one !== undefined && other !== undefined && one.record.start >= other.record.end;
+}
+
+/** A lock is lost only where its time was over, or where somebody ended it. */
+function wronglyLost(ledger: Ledger, copy: Copy, { item, record }: Settled): string | undefined {
+  const { delivery } = item;
+  const until = lockedUntilAt(ledger, copy, delivery, record.start);
+  if (Math.max(record.startClock, record.endClock) >= until) return undefined;
+  if (endsLock(ledger, copy, delivery, record)) return undefined;
+  // In a transaction another operation may be the one that is refused.
+  if (record.action.kind === 'transact' && record.settled !== undefined && record.settled.length > 1) return undefined;
+  return `was refused although the lock was live for ${until - record.endClock} ms more`;
+}

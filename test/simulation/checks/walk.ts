@@ -1,0 +1,34 @@
+import { TABLES } from '../engine/process.ts';
+import type { World } from '../engine/world.ts';
+import type { Item } from '../tables/database.ts';
+import { type Violation, violation } from './violation.ts';
+
+/** Once everything was received and swept, each item that is left belongs to something that is there. */
+export function checkLeftOver(world: World): readonly Violation[] {
+  const entities = world.database.items(TABLES.entities);
+  const ids = new Set(entities.flatMap((item) => (item['id']?.S === undefined ? [] : [item['id'].S])));
+  const left = world.database
+    .items(TABLES.messages)
+    .filter((item) => !isExplained(item, ids))
+    .map(describeItem);
+  const orphans = entities.filter((item) => !isExplainedDocument(item)).map(describeItem);
+  return [...left, ...orphans].slice(0, 5).map((item) => violation('left over', `Nothing explains ${item}`));
+}
+
+/** The head of a partition, or the state of a session, of an entity that is there. */
+function isExplained(item: Item, ids: ReadonlySet<string>): boolean {
+  const [id = '', rest = ''] = (item['pk']?.S ?? '').split('.');
+  if (!ids.has(id)) return false;
+  return item['sk']?.S === 'head' || /^\d+k$/.test(rest);
+}
+
+/** Entities, rules, and where the sweep has come. */
+function isExplainedDocument(item: Item): boolean {
+  const pk = item['pk']?.S ?? '';
+  return !/(graves|agenda|orphans)/.test(pk);
+}
+
+function describeItem(item: Item): string {
+  const { pk, sk, ...rest } = item;
+  return `${pk?.S} ${sk?.S} (${Object.keys(rest).join(' ')})`;
+}

@@ -1,0 +1,136 @@
+import type { ReceivedMessage } from '../../../shared/broker/broker.ts';
+import type { StoredMessage } from '../../../shared/domain/message.ts';
+import { isDeadLetterPath } from '../scenario/scenario.ts';
+import type { Client } from './client.ts';
+import { type ActionOf, answerOr, broker, type Operations, pathOf, type Prepared } from './operations.ts';
+import type { Delivery, Details, SessionGrant } from './record.ts';
+import { tagOf } from './wire.ts';
+
+/** What hands out messages, or shows them. */
+export const receiveOperations: Operations<'receive' | 'receiveDeferred' | 'peek'> = {
+  receive,
+  receiveDeferred,
+  peek,
+};
+
+/** Functions end waits early, as deployed ones do. */
+const FUNCTION_WAIT_MS_MAX = 2000;
+
+function receive(client: Client, action: ActionOf<'receive'>): Prepared | undefined {
+  const { from, mode, max, waitMs, abortAfterMs } = action;
+  const { world } = client.parts;
+  const isBySession = world.requiresSession(from) && !isDeadLetterPath(from);
+  const session = isBySession ? client.hands.session(from) : undefined;
+  if (isBySession && session === undefined) return undefined;
+  return {
+    ask: async (composition) => {
+      const abort = new AbortController();
+      if (abortAfterMs !== undefined) {
+        composition.parts.scheduler.after(abortAfterMs, () => abort.abort());
+      }
+      const messages = await broker(composition).receive(pathOf(from), {
+        mode,
+        maxMessages: max,
+        waitMs: Math.min(waitMs, world.hasFunctions ? FUNCTION_WAIT_MS_MAX : waitMs),
+        signal: abort.signal,
+        ...(session === undefined ? {} : { session: handleOf(session) }),
+      });
+      return { deliveries: deliveriesOf(client, from, messages, { session, isDeferred: false }) };
+    },
+    note: (heard) => noteDeliveries(client, from, answerOr(heard), session),
+  };
+}
+
+function receiveDeferred(client: Client, action: ActionOf<'receiveDeferred'>): Prepared | undefined {
+  const { from, mode, count } = action;
+  const { board, world, random } = client.parts;
+  const session = world.requiresSession(from) ? client.hands.session(from) : undefined;
+  if (world.requiresSession(from) && session === undefined) return undefined;
+  const known = board
+    .deferred(from)
+    .filter(({ sessionId }) => session === undefined || sessionId === session.sessionId);
+  const [first] = known.length === 0 ? [] : [random.pick(known)];
+  if (first === undefined) return undefined;
+  const partition = first.sequenceNumber >> 48n;
+  const sequenceNumbers = new Set([first.sequenceNumber]);
+  for (const { sequenceNumber } of known) {
+    if (sequenceNumbers.size < count && sequenceNumber >> 48n === partition)
+      sequenceNumbers.add(sequenceNumber);
+  }
+  const tags = known
+    .filter(({ sequenceNumber }) => sequenceNumbers.has(sequenceNumber))
+    .map(({ tag }) => tag);
+  return {
+    ask: async (composition) => {
+      const messages = await broker(composition).receiveDeferred(pathOf(from), {
+        mode,
+        sequenceNumbers: [...sequenceNumbers],
+        ...(session === undefined ? {} : { session: handleOf(session) }),
+      });
+      return { tags, deliveries: deliveriesOf(client, from, messages, { session, isDeferred: true }) };
+    },
+    note: (heard) => noteDeliveries(client, from, answerOr(heard, { tags }), session),
+  };
+}
+
+function peek(client: Client, { from, max, sessionId }: ActionOf<'peek'>): Prepared | undefined {
+  const isBySession = client.parts.world.requiresSession(from) && !isDeadLetterPath(from);
+  if (isBySession && sessionId === undefined) return undefined;
+  return {
+    ask: async (composition) => {
+      const shown = await broker(composition).peek(pathOf(from), {
+        maxMessages: max,
+        ...(isBySession && sessionId !== undefined ? { sessionId } : {}),
+      });
+      return { tags: shown.map(({ message }) => tagOf(message)) };
+    },
+    note: (heard) => answerOr(heard),
+  };
+}
+
+/** What names a session to the broker. */
+export function handleOf({ sessionId, lockToken }: SessionGrant) {
+  return { sessionId, lockToken };
+}
+
+function deliveriesOf(
+  client: Client,
+  path: string,
+  messages: readonly ReceivedMessage[],
+  { session, isDeferred }: { readonly session: SessionGrant | undefined; readonly isDeferred: boolean },
+): readonly Delivery[] {
+  return messages.map((one) => ({
+    id: client.parts.number(),
+    tag: tagOf(one.message),
+    path,
+    isDeferred,
+    sequenceNumber: one.sequenceNumber,
+    failedDeliveries: one.failedDeliveries,
+    ...lockOf(one),
+    ...(session === undefined ? {} : { session: handleOf(session) }),
+    ...(one.expiresAt === undefined ? {} : { expiresAt: one.expiresAt }),
+  }));
+}
+
+function lockOf(message: StoredMessage | ReceivedMessage) {
+  if (!('lockToken' in message)) return {};
+  const { lockToken, lockedUntil } = message;
+  return { lockToken, lockedUntil };
+}
+
+function noteDeliveries(
+  client: Client,
+  path: string,
+  details: Details,
+  session: SessionGrant | undefined,
+): Details {
+  for (const delivery of details.deliveries ?? []) {
+    if (delivery.lockToken === undefined) continue;
+    client.hands.take(path, {
+      delivery,
+      isSpent: false,
+      ...(session === undefined ? {} : { session }),
+    });
+  }
+  return session === undefined ? details : { ...details, session };
+}

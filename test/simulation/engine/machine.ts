@@ -1,0 +1,103 @@
+import type { Clock } from '../../../shared/domain/clock.ts';
+import type { Scheduler, Timer } from '../../../shared/domain/scheduler.ts';
+import type { Endpoint } from './network.ts';
+import type { Timeline } from './timeline.ts';
+
+/**
+ * One process as the machine runs it: its clocks, its timers, and whether it is frozen. While it is
+ * frozen nothing happens in it; what was to happen happens when it goes on. After a crash nothing
+ * that was under way ever goes on.
+ */
+export class Machine implements Scheduler, Endpoint {
+  /** The wall clock, which may be wrong. */
+  readonly clock: Clock;
+  /** How far its wall clock is ahead of the true time, ms. */
+  aheadMs: number;
+  readonly #timeline: Timeline;
+  /** Whether the monotonic clock stands still while the process is frozen. */
+  readonly #standsStill: boolean;
+  readonly #startedAt: number;
+  #frozenSince: number | undefined;
+  #frozenMs = 0;
+  #isOver = false;
+  readonly #backlog: (() => void)[] = [];
+
+  constructor(timeline: Timeline, { aheadMs, standsStill }: MachineSettings) {
+    this.#timeline = timeline;
+    this.aheadMs = aheadMs;
+    this.#standsStill = standsStill;
+    this.#startedAt = timeline.now;
+    this.clock = { now: () => Math.floor(timeline.now + this.aheadMs) };
+  }
+
+  get isFrozen(): boolean {
+    return this.#frozenSince !== undefined;
+  }
+
+  /** Ends the process: whatever was under way in it is never heard of again. */
+  crash(): void {
+    this.#isOver = true;
+    this.#backlog.length = 0;
+  }
+
+  freeze(): void {
+    this.#frozenSince ??= this.#timeline.now;
+  }
+
+  thaw(): void {
+    if (this.#frozenSince === undefined) return;
+    this.#frozenMs += this.#timeline.now - this.#frozenSince;
+    this.#frozenSince = undefined;
+    for (const work of this.#backlog.splice(0)) this.deliver(this.#timeline.now, work);
+  }
+
+  deliver(instant: number, work: () => void): void {
+    this.#timeline.at(instant, () => {
+      if (this.#isOver) return;
+      if (this.isFrozen) this.#backlog.push(work);
+      else work();
+    });
+  }
+
+  now(): number {
+    const frozen = this.#frozenSince === undefined ? 0 : this.#timeline.now - this.#frozenSince;
+    const standing = this.#standsStill ? this.#frozenMs + frozen : 0;
+    return this.#timeline.now - this.#startedAt - standing;
+  }
+
+  after(ms: number, work: () => void): Timer {
+    let isCancelled = false;
+    const dueAt = this.now() + Math.max(0, ms);
+    const wait = () =>
+      this.deliver(this.#timeline.now + (dueAt - this.now()), () => {
+        if (isCancelled) return;
+        // The monotonic clock stood still meanwhile.
+        if (this.now() < dueAt) wait();
+        else work();
+      });
+    wait();
+    return {
+      cancel: () => {
+        isCancelled = true;
+      },
+    };
+  }
+
+  every(ms: number, work: () => void): Timer {
+    const again = () => {
+      timer = this.after(ms, again);
+      work();
+    };
+    let timer = this.after(ms, again);
+    return { cancel: () => timer.cancel() };
+  }
+
+  soon(work: () => void): void {
+    this.deliver(this.#timeline.now, work);
+  }
+}
+
+export interface MachineSettings {
+  readonly aheadMs: number;
+  readonly standsStill: boolean;
+}

@@ -1,0 +1,221 @@
+import type { ProcessSpec } from '../engine/process.ts';
+import type { Random } from '../engine/random.ts';
+import {
+  type Action,
+  COLOURS,
+  DEAD_LETTERS,
+  type EntitySpec,
+  type MessageSpec,
+  type QueueSpec,
+  type ReceivableSpec,
+  type SettlementKind,
+  type Step,
+  type TopicSpec,
+} from './scenario.ts';
+
+interface Drawing {
+  readonly processes: readonly ProcessSpec[];
+  readonly entities: readonly EntitySpec[];
+  readonly durationMs: number;
+}
+
+const SESSIONS = ['a', 'b', 'c'] as const;
+
+/** Draws what clients do. Each keeps to a few entities, so that what it holds is worth something. */
+export function drawSteps(random: Random, { processes, entities, durationMs }: Drawing): readonly Step[] {
+  const clients = random.between(1, 6);
+  const steps = random.pick([15, 40, 80, 150]);
+  const drawer = new ActionDrawer(random, entities);
+  const all = Array.from({ length: steps }, (): Step => {
+    const client = `c${random.below(clients)}`;
+    return {
+      at: random.chance(0.3) ? random.below(durationMs / 10) : random.below(durationMs),
+      client,
+      process: random.pick(processes).name,
+      action: drawer.draw(),
+    };
+  });
+  return all.sort((a, b) => a.at - b.at);
+}
+
+/** Draws actions that fit the entities. */
+class ActionDrawer {
+  readonly #random: Random;
+  readonly #senders: readonly (QueueSpec | TopicSpec)[];
+  readonly #receivers: readonly ReceivableSpec[];
+  readonly #weights: Readonly<Record<Action['kind'], number>>;
+  readonly #settlements: Readonly<Record<SettlementKind, number>>;
+  readonly #isBulky: boolean;
+  #tags = 0;
+
+  constructor(random: Random, entities: readonly EntitySpec[]) {
+    this.#random = random;
+    this.#senders = entities.filter((entity) => entity.kind !== 'subscription');
+    this.#receivers = entities
+      .filter((entity) => entity.kind !== 'topic')
+      .filter(({ forwardTo }) => forwardTo === undefined);
+    const some = (weight: number) => (random.chance(0.5) ? 0 : weight);
+    const rare = (weight: number) => (random.chance(0.85) ? 0 : weight);
+    const hasSessions = this.#receivers.some(({ requiresSession }) => requiresSession);
+    this.#weights = {
+      send: 25,
+      receive: 30,
+      settle: 25,
+      renew: some(4),
+      accept: hasSessions ? 14 : 0,
+      renewSession: hasSessions ? some(3) : 0,
+      releaseSession: hasSessions ? 5 : 0,
+      setState: hasSessions ? some(3) : 0,
+      readState: hasSessions ? some(3) : 0,
+      listSessions: hasSessions ? some(2) : 0,
+      peek: some(4),
+      receiveDeferred: some(6),
+      cancel: some(3),
+      transact: some(8),
+      operate: rare(4),
+      deleteMessages: rare(2),
+      resubmit: rare(4),
+      purge: rare(2),
+      update: rare(3),
+      recreate: rare(2),
+      sweep: 3,
+    };
+    this.#settlements = { complete: 12, abandon: some(8), defer: some(5), deadLetter: some(5) };
+    this.#isBulky = random.chance(0.15);
+  }
+
+  draw(): Action {
+    const random = this.#random;
+    const kind = random.weighted(this.#weights);
+    const from = this.#from();
+    switch (kind) {
+      case 'send':
+        return { kind, ...this.#sending() };
+      case 'receive':
+        return {
+          kind,
+          from,
+          mode: random.chance(0.2) ? 'receiveAndDelete' : 'peekLock',
+          max: random.pick([1, 1, 2, 5, 100]),
+          waitMs: random.pick([0, 0, 0, 500, 3000, 20_000]),
+          ...(random.chance(0.05) ? { abortAfterMs: random.pick([1, 100, 1000]) } : {}),
+        };
+      case 'settle':
+        return {
+          kind,
+          from,
+          how: random.weighted(this.#settlements),
+          which: random.weighted({ oldest: 6, newest: 3, spent: 1 }),
+          count: random.pick([1, 1, 3, 100]),
+          ...(random.chance(0.1) ? { delayMs: random.pick([1000, 7000]) } : {}),
+          changesProperties: random.chance(0.1),
+        };
+      case 'renew':
+        return { kind, from, which: random.weighted({ oldest: 5, spent: 1 }), count: random.pick([1, 5]) };
+      case 'accept':
+        return {
+          kind,
+          from: this.#main(),
+          ...(random.chance(0.4) ? { sessionId: random.pick(SESSIONS) } : {}),
+          waitMs: random.pick([0, 0, 2000, 10_000]),
+        };
+      case 'renewSession':
+      case 'releaseSession':
+      case 'readState':
+      case 'listSessions':
+        return { kind, from: this.#main() };
+      case 'setState':
+        return { kind, from: this.#main(), state: `state${random.below(100)}` };
+      case 'peek':
+        return {
+          kind,
+          from,
+          max: random.pick([1, 10, 250]),
+          ...(random.chance(0.5) ? { sessionId: random.pick(SESSIONS) } : {}),
+        };
+      case 'receiveDeferred':
+        return {
+          kind,
+          from: this.#main(),
+          mode: random.chance(0.2) ? 'receiveAndDelete' : 'peekLock',
+          count: random.pick([1, 1, 3]),
+        };
+      case 'cancel':
+        return { kind, to: random.pick(this.#senders).path, count: random.pick([1, 2]) };
+      case 'transact':
+        return {
+          kind,
+          ...(random.chance(0.8) ? { from } : {}),
+          how: random.weighted(this.#settlements),
+          count: random.pick([1, 1, 3]),
+          sends: Array.from({ length: random.pick([0, 1, 1, 2]) }, () => this.#sending()),
+          ...(random.chance(0.5) ? { identity: `transaction${random.below(1e9)}` } : {}),
+        };
+      case 'operate':
+        return {
+          kind,
+          from,
+          what: random.pick(['breakLock', 'reactivate', 'delete', 'deadLetter']),
+          count: random.pick([1, 3]),
+        };
+      case 'deleteMessages':
+        return { kind, from, max: random.pick([1, 10]) };
+      case 'resubmit':
+        return { kind, from: this.#main() + DEAD_LETTERS, max: random.pick([1, 10]) };
+      case 'purge':
+        return { kind, from };
+      case 'update':
+        return { kind, entity: this.#main(), lockMs: random.pick([5000, 6000, 20_000]) };
+      case 'recreate':
+        return { kind, entity: this.#main() };
+      case 'sweep':
+        return { kind };
+    }
+  }
+
+  #main(): string {
+    return this.#random.pick(this.#receivers).path;
+  }
+
+  #from(): string {
+    const main = this.#main();
+    return this.#random.chance(0.12) && !this.#forwardsDeadLetters(main) ? main + DEAD_LETTERS : main;
+  }
+
+  #forwardsDeadLetters(path: string): boolean {
+    return this.#receivers.some((one) => one.path === path && one.forwardDeadLettersTo !== undefined);
+  }
+
+  #sending(): { readonly to: string; readonly messages: readonly MessageSpec[] } {
+    const random = this.#random;
+    const to = random.pick(this.#senders);
+    const count = random.pick(this.#isBulky ? [1, 10, 40, 100] : [1, 1, 1, 2, 5]);
+    const messages = Array.from({ length: count }, () => this.#message(to));
+    if (!to.partitioned || count === 1) return { to: to.path, messages };
+    // A batch goes to one partition: all of its messages have one key.
+    const { sessionId } = messages[0] ?? {};
+    const key = sessionId === undefined ? { partitionKey: random.pick(SESSIONS) } : { sessionId };
+    return { to: to.path, messages: messages.map((message) => ({ ...message, ...key })) };
+  }
+
+  #message(to: QueueSpec | TopicSpec): MessageSpec {
+    const random = this.#random;
+    const sessionId = random.pick(SESSIONS);
+    return {
+      tag: `m${this.#tags++}`,
+      bytes: random.weighted({ small: 30, large: this.#isBulky ? 3 : 1 }) === 'large' ? 3000 : 10,
+      colour: random.pick(COLOURS),
+      ...this.#session(to, sessionId),
+      ...(to.detectionMs === undefined ? {} : { messageId: `id${random.below(8)}` }),
+      ...(random.chance(0.05) ? { timeToLiveMs: random.pick([1000, 8000]) } : {}),
+      ...(random.chance(0.08) ? { delayMs: random.pick([500, 3000, 15_000]) } : {}),
+    };
+  }
+
+  /** Sessions where they are required, also by a subscription; elsewhere sometimes a partition key. */
+  #session(to: QueueSpec | TopicSpec, sessionId: string) {
+    const random = this.#random;
+    if (to.kind === 'topic' || to.requiresSession) return { sessionId };
+    return to.partitioned && random.chance(0.5) ? { partitionKey: random.pick(SESSIONS) } : {};
+  }
+}

@@ -1,0 +1,48 @@
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { DOCUMENT_COMMANDS } from '../client.ts';
+import { marshallRequest } from '../marshalling.ts';
+import { shapesOf } from './shapes.ts';
+
+/**
+ * Loaded before a process's own modules, this writes down the shapes of all requests that storage sends: into a
+ * file of the process's own, in the folder that `DYNABUS_SHAPES` names. `record.ts` starts it.
+ */
+
+interface Command {
+  readonly input: { readonly ReturnConsumedCapacity?: string };
+}
+
+interface Sender {
+  send(command: Command, ...rest: unknown[]): unknown;
+}
+
+const folder = process.env['DYNABUS_SHAPES'];
+if (folder === undefined) throw new Error('DYNABUS_SHAPES names the folder to write shapes to.');
+const file = join(folder, `${process.pid}.jsonl`);
+const known = new Set<string>();
+
+record(DynamoDBClient.prototype as unknown as Sender, ({ constructor: { name }, input }) =>
+  shapesOf(name, input),
+);
+record(DynamoDBDocumentClient.prototype as unknown as Sender, ({ constructor: { name }, input }) =>
+  shapesOf(DOCUMENT_COMMANDS[name] ?? name, marshallRequest(input)),
+);
+
+function record(sender: Sender, shapesIn: (command: Command) => readonly object[]): void {
+  const { send } = sender;
+  sender.send = function (this: Sender, command, ...rest) {
+    // Only storage asks what its requests cost; what tests themselves send does not.
+    if (command.input.ReturnConsumedCapacity !== undefined) {
+      for (const shape of shapesIn(command)) {
+        const line = JSON.stringify(shape);
+        if (known.has(line)) continue;
+        known.add(line);
+        appendFileSync(file, `${line}\n`);
+      }
+    }
+    return send.call(this, command, ...rest);
+  };
+}

@@ -1,0 +1,94 @@
+import type {
+  BatchGetItemCommandInput,
+  BatchWriteItemCommandInput,
+  TransactWriteItemsCommandInput,
+} from '@aws-sdk/client-dynamodb';
+import type { Item } from '../attribute-values.ts';
+import { entryOf } from '../writes.ts';
+import { withFewSlots } from './slots.ts';
+import { type AttributeTypes, mergedAttributes, typesOf, typesOfItem } from './value-types.ts';
+
+/** Where a shape was seen: a request of its own, or a part of one. */
+export type Place = 'alone' | 'transaction' | 'batch';
+
+/** What requests of one kind have in common: everything but keys, values and counts. */
+export interface Shape {
+  readonly place: Place;
+  /** The SDK's command; of a part of a request what it does, `Put` for instance. */
+  readonly kind: string;
+  /** Expressions and options as they were sent. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** The types of the values of expressions. */
+  readonly values?: AttributeTypes;
+  /** The types of the attributes of an item that is put. */
+  readonly item?: AttributeTypes;
+}
+
+/** Fields that say how much, or where: only that they are there is kept. */
+const VARIABLE = new Set(['Limit', 'ExclusiveStartKey']);
+const DROPPED = new Set(['TableName', 'Key', 'Item', 'ExpressionAttributeValues', 'Keys']);
+
+/** The shapes in a marshalled request. */
+export function shapesOf(command: string, input: object): readonly Shape[] {
+  switch (command) {
+    case 'TransactWriteItemsCommand':
+      return ((input as TransactWriteItemsCommandInput).TransactItems ?? []).map((entry) => {
+        const [kind, write] = entryOf(entry);
+        return shapeOf('transaction', kind, write);
+      });
+    case 'BatchGetItemCommand':
+      return Object.values((input as BatchGetItemCommandInput).RequestItems ?? {}).map((request) =>
+        shapeOf('batch', 'Get', request),
+      );
+    case 'BatchWriteItemCommand':
+      return Object.values((input as BatchWriteItemCommandInput).RequestItems ?? {})
+        .flat()
+        .map(({ PutRequest }) => shapeOf('batch', PutRequest ? 'Put' : 'Delete', PutRequest ?? {}));
+    default:
+      return [shapeOf('alone', command, input)];
+  }
+}
+
+function shapeOf(place: Place, kind: string, request: object): Shape {
+  const { Item, ExpressionAttributeValues: values } = request as {
+    readonly Item?: Item;
+    readonly ExpressionAttributeValues?: Item;
+  };
+  const fields: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(request)) {
+    if (DROPPED.has(name) || value === undefined) continue;
+    fields[name] = VARIABLE.has(name) ? true : value;
+  }
+  return withFewSlots({
+    place,
+    kind,
+    fields,
+    ...(values !== undefined && {
+      values: Object.fromEntries(
+        Object.entries(values).map(([name, value]) => [name, typesOf(value)]),
+      ),
+    }),
+    ...(Item !== undefined && { item: typesOfItem(Item) }),
+  });
+}
+
+/** Each kind of request once, with all types that were seen, in a fixed order. */
+export function mergedShapes(shapes: readonly Shape[]): readonly Shape[] {
+  const merged = new Map<string, Shape>();
+  for (const shape of shapes) {
+    const { place, kind, fields } = shape;
+    const sorted = Object.fromEntries(Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1)));
+    const key = JSON.stringify([place, kind, sorted]);
+    const known = merged.get(key);
+    merged.set(key, known === undefined ? { ...shape, fields: sorted } : joined(known, shape));
+  }
+  return [...merged].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, shape]) => shape);
+}
+
+function joined(a: Shape, b: Shape): Shape {
+  return {
+    ...a,
+    ...(a.values && b.values && { values: mergedAttributes(a.values, b.values) }),
+    ...(a.item && b.item && { item: mergedAttributes(a.item, b.item) }),
+  };
+}

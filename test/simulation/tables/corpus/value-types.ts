@@ -1,0 +1,59 @@
+import type { AttributeValue } from '@aws-sdk/client-dynamodb';
+import { type Item, type Kind, kindOf } from '../attribute-values.ts';
+
+/** The types that a value was seen to have; of maps and lists those of what is in them. */
+export type ValueTypes = Partial<Record<Exclude<Kind, 'M' | 'L'>, true>> & {
+  M?: AttributeTypes;
+  L?: ValueTypes;
+};
+
+/** The types of attributes by their names; `*` stands for any name. */
+export type AttributeTypes = Record<string, ValueTypes>;
+
+export const ANY_NAME = '*';
+/** A map of more different names than this is taken for one whose names are data. */
+const NAMES_MAX = 24;
+/** The slots of a block, by name. */
+const SLOT = /^[0-9A-Za-z]$/;
+
+/** The types in an item. */
+export function typesOfItem(item: Item): AttributeTypes {
+  const names = Object.keys(item);
+  const types = Object.fromEntries(
+    names.map((name) => [name, typesOf(item[name] as AttributeValue)]),
+  );
+  const areSlots = names.every((name) => SLOT.test(name) && types[name]?.M !== undefined);
+  return areSlots || names.length > NAMES_MAX ? underAnyName(types) : types;
+}
+
+/** The types in a value. */
+export function typesOf(value: AttributeValue): ValueTypes {
+  const kind = kindOf(value);
+  if (kind === 'M') return { M: typesOfItem(value.M ?? {}) };
+  if (kind !== 'L') return { [kind]: true };
+  return { L: (value.L ?? []).map(typesOf).reduce(mergedTypes, {}) };
+}
+
+/** What either of two values was seen to have. */
+export function mergedTypes(a: ValueTypes, b: ValueTypes): ValueTypes {
+  const merged: ValueTypes = { ...a, ...b };
+  if (a.M !== undefined && b.M !== undefined) merged.M = mergedAttributes(a.M, b.M);
+  if (a.L !== undefined && b.L !== undefined) merged.L = mergedTypes(a.L, b.L);
+  return merged;
+}
+
+/** The same of two items. */
+export function mergedAttributes(a: AttributeTypes, b: AttributeTypes): AttributeTypes {
+  const merged = { ...a };
+  for (const [name, types] of Object.entries(b)) {
+    const known = merged[name];
+    merged[name] = known === undefined ? types : mergedTypes(known, types);
+  }
+  const isAny = ANY_NAME in merged || Object.keys(merged).length > NAMES_MAX;
+  return isAny ? underAnyName(merged) : merged;
+}
+
+function underAnyName(types: AttributeTypes): AttributeTypes {
+  const all = Object.values(types);
+  return all.length === 0 ? {} : { [ANY_NAME]: all.reduce(mergedTypes) };
+}

@@ -1,0 +1,49 @@
+import type { TestContext } from 'node:test';
+import { createDynamoClient } from '../../../../local/dynamo-client.ts';
+import { startEngine } from '../../../../local/engine.ts';
+import { ENGINE_KINDS, type EngineKind, findRecipe } from '../../../../local/engine-recipes.ts';
+
+/** The engine that `npm test` runs over: it answers at this address already. */
+const RUNNING = process.env['DYNAMODB_ENDPOINT'] ?? '';
+const RUNNING_KIND = ENGINE_KINDS.find((kind) => kind === process.env['DYNABUS_ENGINE']);
+
+/** Why an engine cannot be asked here; undefined = it can. */
+export function whyMissing(kind: EngineKind): string | undefined {
+  if (isRunning(kind)) return undefined;
+  const recipe = findRecipe[kind]();
+  return 'missing' in recipe ? recipe.missing : undefined;
+}
+
+/** The address of an engine, which is started for a test unless it runs already. */
+export async function engineEndpoint(t: TestContext, kind: EngineKind): Promise<string> {
+  if (isRunning(kind)) return RUNNING;
+  const engine = await startBeside(kind);
+  t.after(() => engine.stop());
+  return engine.endpoint;
+}
+
+/** A client of an engine that tries nothing twice. */
+export function onceClient(t: TestContext, endpoint: string) {
+  const client = createDynamoClient(endpoint);
+  client.config.maxAttempts = async () => 1;
+  t.after(() => client.destroy());
+  return client;
+}
+
+/** `npm test` starts the first engine that can run, unless it is told which. */
+function isRunning(kind: EngineKind): boolean {
+  if (RUNNING === '') return false;
+  if (RUNNING_KIND !== undefined) return RUNNING_KIND === kind;
+  return ENGINE_KINDS.find((each) => !('missing' in findRecipe[each]())) === kind;
+}
+
+/** Starts another engine although one runs: which one is read before anything is waited for. */
+async function startBeside(kind: EngineKind) {
+  delete process.env['DYNAMODB_ENDPOINT'];
+  try {
+    const starting = startEngine({ kind });
+    return await starting;
+  } finally {
+    process.env['DYNAMODB_ENDPOINT'] = RUNNING;
+  }
+}

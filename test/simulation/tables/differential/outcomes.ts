@@ -1,0 +1,93 @@
+import type { AttributeValue, CancellationReason } from '@aws-sdk/client-dynamodb';
+import { type Item, membersOf } from '../attribute-values.ts';
+import { canonicalNumber } from '../numbers.ts';
+
+/** What came of a request, in a form in which two of them can be compared. */
+export interface Outcome {
+  /** The name of the exception; absent = it was carried out. */
+  readonly error?: string;
+  /** What an exception shows: the item that was there, or a reason for each entry. */
+  readonly shown?: unknown;
+  /** What is answered, but for its cost. */
+  readonly answer?: unknown;
+  /** Units consumed, where they are answered. */
+  readonly units?: number;
+}
+
+/** How a request ended that was sent somewhere. */
+export async function outcomeOf(answered: Promise<object>): Promise<Outcome> {
+  try {
+    return succeeded(await answered);
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+interface Consumed {
+  readonly CapacityUnits?: number;
+}
+
+function succeeded(answer: object): Outcome {
+  const {
+    ConsumedCapacity,
+    $metadata: _,
+    ...rest
+  } = answer as {
+    readonly ConsumedCapacity?: Consumed | readonly Consumed[];
+    readonly $metadata?: object;
+  };
+  const costs = [ConsumedCapacity ?? []].flat() as readonly Consumed[];
+  const units = costs.reduce((sum, { CapacityUnits = 0 }) => sum + CapacityUnits, 0);
+  return { answer: plain(rest), ...(ConsumedCapacity !== undefined && { units }) };
+}
+
+interface Failure {
+  readonly name: string;
+  readonly Item?: Item;
+  readonly CancellationReasons?: readonly CancellationReason[];
+}
+
+function failed(error: unknown): Outcome {
+  const { name, Item, CancellationReasons } = error as Failure;
+  const reasons = CancellationReasons?.map(({ Code, Item }) => [Code, Item && plainItem(Item)]);
+  return { error: name, shown: reasons ?? (Item && plainItem(Item)) };
+}
+
+/** The fields of answers that hold items, and those that hold many. */
+function plain(answer: object): unknown {
+  return Object.fromEntries(
+    Object.entries(answer as Record<string, unknown>).flatMap(([field, value]) => {
+      if (value === undefined || field === 'ItemCollectionMetrics') return [];
+      if (field === 'Items') return [[field, (value as Item[]).map(plainItem)]];
+      if (field === 'Responses') return [[field, plainResponses(value as Record<string, Item[]>)]];
+      if (ITEMS.has(field)) return [[field, plainItem(value as Item)]];
+      return [[field, value]];
+    }),
+  );
+}
+
+const ITEMS = new Set(['Item', 'Attributes', 'LastEvaluatedKey']);
+
+/** Batches answer in any order. */
+function plainResponses(responses: Record<string, Item[]>): unknown {
+  return Object.entries(responses).map(([table, items]) => [
+    table,
+    items.map((item) => JSON.stringify(plainItem(item))).sort(),
+  ]);
+}
+
+/** An item in which sets have an order, bytes are text, and names are sorted. */
+export function plainItem(item: Item): unknown {
+  return Object.entries(item)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value]) => [name, plainValue(value)]);
+}
+
+function plainValue(value: AttributeValue): unknown {
+  if (value.M !== undefined) return { M: plainItem(value.M) };
+  if (value.L !== undefined) return { L: value.L.map(plainValue) };
+  if (value.B !== undefined) return { B: Buffer.from(value.B).toString('hex') };
+  if (value.N !== undefined) return { N: canonicalNumber(value.N) };
+  const members = membersOf(value);
+  return members.length === 0 ? value : { set: members.map((each) => JSON.stringify(each)).sort() };
+}
