@@ -5,8 +5,8 @@ import { build, type Plugin } from 'esbuild';
 import { ROOT } from '../tidy/repository.ts';
 import type { Planted } from './plant.ts';
 
-/** Below `node_modules`, so that packages are found from there, and git is not concerned. */
-export const OUTPUT = join(ROOT, 'node_modules', '.cache', 'dynabus-mutants');
+/** Below `node_modules`, so that packages are found from there, and git is not concerned; one for each run. */
+export const OUTPUT = join(ROOT, 'node_modules', '.cache', `dynabus-mutants-${process.pid}`);
 
 /** Bundles an entry with a bug planted; no file of the product changes. Returns what to run. */
 export async function bundleWith(entry: string, planted: Planted, name: string): Promise<string> {

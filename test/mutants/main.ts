@@ -68,7 +68,6 @@ async function huntAll(mutants: readonly Mutant[]): Promise<number> {
     console.error(`No planted bug has ${words.join(' or ')} in its name.`);
     return 1;
   }
-  rmSync(OUTPUT, { recursive: true, force: true });
   mkdirSync(OUTPUT, { recursive: true });
   const sources = productSources();
   const rows: Row[] = [];
@@ -83,6 +82,7 @@ async function huntAll(mutants: readonly Mutant[]): Promise<number> {
     return true;
   });
   const outcomes = await inTurn([...unplanted, ...hunts], Number(options.jobs));
+  rmSync(OUTPUT, { recursive: true, force: true });
   for (const line of tally(inOrder(rows, mutants))) console.log(line);
   const isSound = !outcomes.includes(false);
   if (!isSound) console.error('The simulation does not pass though nothing is planted.');
@@ -91,27 +91,29 @@ async function huntAll(mutants: readonly Mutant[]): Promise<number> {
 
 /** Whether the simulation finds nothing in the product as it is. */
 async function huntUnplanted(): Promise<boolean> {
-  const { seed, outcome } = await huntOne({ name: 'nothing' }, () => new Map());
+  const { seed, outcome } = await huntOne({ name: 'nothing', needs: '' }, () => new Map());
   const isSound = outcome.kind === 'survived';
   const said = isSound ? 'found nothing' : JSON.stringify(outcome);
   console.log(`Nothing planted, seed ${seed}: ${said}`);
   return isSound;
 }
 
-async function huntOne({ name }: Pick<Mutant, 'name'>, plantIt: () => Planted): Promise<Row> {
+async function huntOne(
+  { name, needs }: Pick<Mutant, 'name' | 'needs'>,
+  plantIt: () => Planted,
+): Promise<Row> {
   const seed = options.seed === undefined ? randomInt(SEED_MAX) : Number(options.seed);
   const planted = planting(plantIt);
   if (planted instanceof AnchorGone) {
-    return { name, seed, outcome: { kind: 'gone', why: planted.message } };
+    return { name, needs, seed, outcome: { kind: 'gone', why: planted.message } };
   }
   try {
     const bundle = await bundleWith(options.entry, planted, name.replaceAll(/\W+/g, '-'));
     const onLine = options.show ? { onLine: (line: string) => console.log(line) } : {};
     const outcome = await hunt(bundle, { seconds: Number(options.seconds), seed, ...onLine });
-    rmSync(bundle);
-    return { name, seed, outcome };
+    return { name, needs, seed, outcome };
   } catch (error) {
-    return { name, seed, outcome: { kind: 'broken', why: String(error) } };
+    return { name, needs, seed, outcome: { kind: 'broken', why: String(error) } };
   }
 }
 

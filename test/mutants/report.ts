@@ -4,6 +4,8 @@ import type { Outcome } from './hunt.ts';
 export interface Row {
   readonly name: string;
   readonly seed: number;
+  /** What it takes to see the bug. */
+  readonly needs: string;
   readonly outcome: Outcome | { readonly kind: 'gone'; readonly why: string };
 }
 
@@ -44,7 +46,10 @@ export function tally(rows: readonly Row[]): readonly string[] {
   const missed = rows.filter(({ outcome }) => outcome.kind !== 'found');
   return [
     `${found.length} of ${rows.length} planted bugs were found${speed}.`,
-    ...missed.map(({ name, outcome }) => `Not found (${outcome.kind}): ${name}`),
+    ...missed.flatMap(({ name, needs, outcome }) => [
+      `Not found (${outcome.kind}): ${name}`,
+      `    It takes: ${needs}`,
+    ]),
   ];
 }
 
