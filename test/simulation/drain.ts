@@ -97,8 +97,10 @@ export class Drain {
           ...(sessionId === undefined ? {} : { sessionId }),
         }),
       );
-      for (const { message, sequenceNumber, state } of shown ?? []) {
-        if (state !== 'Deferred') continue;
+      for (const { message, sequenceNumber, state, expiresAt } of shown ?? []) {
+        const isOver = (expiresAt ?? Number.POSITIVE_INFINITY) <= this.#process.clockNow();
+        // What has expired is shown until it is cleared.
+        if (state !== 'Deferred' || isOver) continue;
         await this.#takeDeferred(path, sequenceNumber, tagOf(message), sessionId);
       }
     }

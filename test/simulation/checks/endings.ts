@@ -69,11 +69,12 @@ function checkLost(ledger: Ledger, places: ReadonlyMap<Copy, readonly Found[]>):
   );
   // A receive that removes what it hands out, and whose answer was lost, took at most so many.
   const budgets = new Map<string, number>();
-  for (const { action, heard } of ledger.records) {
-    if (heard === 'done' || heard === 'refused') continue;
+  for (const { action, heard, deliveries } of ledger.records) {
+    if (heard === 'refused') continue;
     if (action.kind !== 'receive' || action.mode !== 'receiveAndDelete') continue;
+    if (heard === 'done' && !ledger.isEverTaken(action.from)) continue;
     const entity = entityOf(action.from);
-    budgets.set(entity, (budgets.get(entity) ?? 0) + action.max);
+    budgets.set(entity, (budgets.get(entity) ?? 0) + action.max - (deliveries?.length ?? 0));
   }
   return missing.flatMap((copy) => {
     const left = budgets.get(copy.end) ?? 0;
@@ -93,19 +94,13 @@ function mayExpire(ledger: Ledger, copy: Copy): boolean {
 
 /** Whether another message with its id may have been stored in its stead. */
 function mayBeDuplicate(ledger: Ledger, copy: Copy): boolean {
-  const entity = ledger.routes.entity(copy.to);
-  if (entity === undefined || entity.kind === 'subscription' || entity.detectionMs === undefined) return false;
-  return ledger.copies.some((other) => other !== copy && other.tag !== copy.tag && isSameId(copy, other) && other.outcome !== 'refused');
+  return detectionOf(ledger, copy) !== undefined && ledger.withSameId(copy).size > 1;
 }
 
-function isSameId(a: Copy, b: Copy): boolean {
-  return (
-    a.to === b.to &&
-    a.message.messageId !== undefined &&
-    a.message.messageId === b.message.messageId &&
-    a.message.sessionId === b.message.sessionId &&
-    a.message.partitionKey === b.message.partitionKey
-  );
+/** How long the entity to which it was sent knows messages again, ms. */
+function detectionOf(ledger: Ledger, copy: Copy): number | undefined {
+  const entity = ledger.routes.entity(copy.to);
+  return entity === undefined || entity.kind === 'subscription' ? undefined : entity.detectionMs;
 }
 
 /** Of messages with one id that came within the window, one is stored, and one is. */
@@ -113,27 +108,28 @@ function checkDuplicates(ledger: Ledger, places: ReadonlyMap<Copy, readonly Foun
   if (ledger.records.some(({ action }) => action.kind === 'recreate')) return [];
   const isStored = (copy: Copy) => copy.wasSeen || places.has(copy);
   for (const copy of ledger.copies) {
-    const entity = ledger.routes.entity(copy.to);
-    if (entity === undefined || entity.kind === 'subscription' || entity.detectionMs === undefined) continue;
-    if (copy.message.messageId === undefined) continue;
-    const same = ledger.copies.filter((other) => other !== copy && other.end === copy.end && isSameId(copy, other));
+    const windowMs = detectionOf(ledger, copy);
+    if (windowMs === undefined || copy.message.messageId === undefined) continue;
+    const tags = ledger.withSameId(copy);
+    const same = ledger.copies.filter(
+      (other) => other !== copy && other.end === copy.end && other.to === copy.to && tags.has(other.tag),
+    );
     const twin = same.find(
       (other) =>
         isStored(copy) &&
         isStored(other) &&
         other.sent.start >= copy.sent.end &&
-        other.sent.end - copy.sent.start < (entity.detectionMs ?? 0) - 2 * CLOCK_OFF_MS_MAX,
+        other.sent.end - copy.sent.start < windowMs - 2 * CLOCK_OFF_MS_MAX,
     );
     if (twin !== undefined) {
       const text = `${copy.tag} and ${twin.tag} have the id ${copy.message.messageId}, and ${copy.to} took both`;
       return [violation('duplicate', text, [copy.sent, twin.sent], [copy.tag, twin.tag])];
     }
+    // Of a topic, each subscription has what it asked for: another one may have got the original.
+    if (ledger.routes.entity(copy.to)?.kind === 'topic') continue;
     const all = [copy, ...same];
     const isExplained = all.some((one) => isStored(one) || one.mayBeGone.size > 0 || mayExpire(ledger, one));
-    const mayBeTaken = ledger.records.some(
-      ({ action, heard }) =>
-        action.kind === 'receive' && action.mode === 'receiveAndDelete' && heard === 'unknown',
-    );
+    const mayBeTaken = ledger.isEverTaken(copy.end);
     if (all.some(({ outcome }) => outcome === 'done') && !isExplained && !mayBeTaken) {
       const text = `${all.map(({ tag }) => tag).join(', ')} have the id ${copy.message.messageId}; some were accepted and none is there`;
       return [violation('lost', text, all.map(({ sent }) => sent), all.map(({ tag }) => tag))];
@@ -164,15 +160,8 @@ function checkGroups(ledger: Ledger, places: ReadonlyMap<Copy, readonly Found[]>
 }
 
 function isCertain(ledger: Ledger, copy: Copy): boolean {
-  const entity = ledger.routes.entity(copy.to);
-  const detects = entity !== undefined && entity.kind !== 'subscription' && entity.detectionMs !== undefined;
-  const isTaken = ledger.records.some(
-    ({ action, heard }) =>
-      action.kind === 'receive' &&
-      action.mode === 'receiveAndDelete' &&
-      heard === 'unknown' &&
-      entityOf(action.from) === copy.end,
-  );
+  const detects = detectionOf(ledger, copy) !== undefined;
+  const isTaken = ledger.isEverTaken(copy.end);
   return (
     !detects &&
     !isTaken &&

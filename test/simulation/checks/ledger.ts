@@ -28,6 +28,7 @@ export class Ledger {
   readonly records: readonly OperationRecord[];
   readonly copies: Copy[] = [];
   readonly #byTag = new Map<string, Copy[]>();
+  readonly #tagsById = new Map<string, ReadonlySet<string>>();
   /** Stretches of time in which somebody may have taken any message of a path. */
   readonly #disturbed = new Map<string, Stretch[]>();
   readonly #sessionHolds = new Map<string, Stretch[]>();
@@ -40,6 +41,11 @@ export class Ledger {
     for (const record of this.records) this.#note(record);
   }
 
+  /** The tags of all messages that were sent to an entity with the id of this one. */
+  withSameId(copy: Copy): ReadonlySet<string> {
+    return this.#tagsById.get(this.#idOf(copy.to, copy.message)) ?? new Set();
+  }
+
   /** The copies of a message; at most one at each place. */
   ofTag(tag: string): readonly Copy[] {
     return this.#byTag.get(tag) ?? [];
@@ -47,12 +53,8 @@ export class Ledger {
 
   /** The copy that a delivery of a path shows. */
   at(tag: string, path: string): Copy | undefined {
-    const copies = this.ofTag(tag);
     const entity = entityOf(path);
-    return (
-      copies.find((copy) => copy.end === entity) ??
-      copies.find((copy) => this.routes.deadLetters(copy.end) === path)
-    );
+    return this.ofTag(tag).find(({ end }) => this.routes.passes(end, entity));
   }
 
   /** Whether a copy surely could be had at a path all the time between two instants. */
@@ -64,6 +66,11 @@ export class Ledger {
   /** Whether somebody may have been at work at a path, unheard. */
   isDisturbed(path: string, from: number, to: number): boolean {
     return (this.#disturbed.get(path) ?? []).some((one) => one.from <= to && one.to >= from);
+  }
+
+  /** Whether somebody may have removed messages of a path for good, unheard. */
+  isEverTaken(path: string): boolean {
+    return (this.#disturbed.get(path) ?? []).some(({ to }) => to === Number.POSITIVE_INFINITY);
   }
 
   #disturb(path: string, from: number, to: number): void {
@@ -84,6 +91,8 @@ export class Ledger {
   }
 
   #noteSend(record: OperationRecord, to: string, message: MessageSpec): void {
+    const id = this.#idOf(to, message);
+    this.#tagsById.set(id, new Set([...(this.#tagsById.get(id) ?? []), message.tag]));
     const outcome: SendOutcome = record.heard === 'failed' ? 'unknown' : record.heard;
     for (const end of this.routes.ends(to, message)) {
       const timeToLiveMs = this.routes.timeToLiveMs(to, end, message);
@@ -228,17 +237,23 @@ export class Ledger {
       record.heard === 'unknown' ||
       record.heard === 'failed' ||
       (record.heard === 'refused' && BUSY_CODES.has(record.code ?? ''));
+    // What removes as it hands out may have removed more than it could hand out.
+    if (removes && this.#mayGoUnheard()) this.#disturb(path, record.start, Number.POSITIVE_INFINITY);
     if (!isUnheard) return;
     const isCertain = record.heard === 'refused';
     const entity = this.routes.entity(entityOf(path));
     const lockMs = entity === undefined || entity.kind === 'topic' ? 0 : entity.lockMs;
     const until = record.end + LATE_MS_MAX + lockMs + CLOCK_OFF_MS_MAX;
     this.#disturb(path, record.start, removes && !isCertain ? Number.POSITIVE_INFINITY : until);
-    const max = entity === undefined || entity.kind === 'topic' ? 1 : entity.maxDeliveryCount;
     for (const copy of this.copies) {
-      if (copy.end !== entityOf(path) && this.routes.deadLetters(copy.end) !== path) continue;
-      if (record.session !== undefined || max <= 10) copy.doubt(record.start, until);
+      // Its deliveries may be used up by then.
+      if (this.routes.passes(copy.end, entityOf(path))) copy.doubt(record.start, until);
     }
+  }
+
+  #mayGoUnheard(): boolean {
+    const { answerLost, late, serverError } = this.scenario.network;
+    return answerLost + late + serverError > 0;
   }
 
   /** A new holder has what earlier ones left. */
@@ -280,5 +295,13 @@ export class Ledger {
       if (why !== undefined) copy.mayBeGone.add(why);
     }
     for (const place of places) this.#disturb(place, record.start, record.end + LATE_MS_MAX);
+  }
+
+  /** What a message is known by in an entity that detects duplicates. */
+  #idOf(to: string, { messageId, sessionId, partitionKey }: MessageSpec): string {
+    const entity = this.routes.entity(to);
+    const isPartitioned = entity !== undefined && entity.kind !== 'subscription' && entity.partitioned;
+    const key = isPartitioned ? (sessionId ?? partitionKey) : undefined;
+    return JSON.stringify([to, messageId, key]);
   }
 }

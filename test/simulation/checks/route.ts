@@ -1,4 +1,4 @@
-import { DEAD_LETTERS, type EntitySpec, type MessageSpec } from '../scenario/scenario.ts';
+import { DEAD_LETTERS, type EntitySpec, isDeadLetterPath, type MessageSpec } from '../scenario/scenario.ts';
 
 /** Where messages end up that nobody touches. */
 export class Routes {
@@ -29,6 +29,13 @@ export class Routes {
     const entity = this.#entities.get(path);
     const to = entity?.kind === 'topic' ? undefined : entity?.forwardDeadLettersTo;
     return to === undefined ? path + DEAD_LETTERS : this.#follow(to);
+  }
+
+  /** Whether a message that lies in a queue may come to another one, or is there: as a dead letter. */
+  passes(end: string, queue: string): boolean {
+    if (end === queue) return true;
+    const next = this.deadLetters(end);
+    return !isDeadLetterPath(next) && this.passes(next, queue);
   }
 
   /** The shortest time to live that a message meets on its way; infinite where there is none. */

@@ -46,6 +46,8 @@ class ActionDrawer {
   readonly #weights: Readonly<Record<Action['kind'], number>>;
   readonly #settlements: Readonly<Record<SettlementKind, number>>;
   readonly #isBulky: boolean;
+  /** How many receives remove what they hand out: little can be said of a queue where their answers get lost. */
+  readonly #removals: number;
   #tags = 0;
 
   constructor(random: Random, entities: readonly EntitySpec[]) {
@@ -81,6 +83,7 @@ class ActionDrawer {
       sweep: 3,
     };
     this.#settlements = { complete: 12, abandon: some(8), defer: some(5), deadLetter: some(5) };
+    this.#removals = random.pick([0, 0, 0.2, 0.5]);
     this.#isBulky = random.chance(0.15);
   }
 
@@ -95,7 +98,7 @@ class ActionDrawer {
         return {
           kind,
           from,
-          mode: random.chance(0.2) ? 'receiveAndDelete' : 'peekLock',
+          mode: random.chance(this.#removals) ? 'receiveAndDelete' : 'peekLock',
           max: random.pick([1, 1, 2, 5, 100]),
           waitMs: random.pick([0, 0, 0, 500, 3000, 20_000]),
           ...(random.chance(0.05) ? { abortAfterMs: random.pick([1, 100, 1000]) } : {}),
@@ -137,7 +140,7 @@ class ActionDrawer {
         return {
           kind,
           from: this.#main(),
-          mode: random.chance(0.2) ? 'receiveAndDelete' : 'peekLock',
+          mode: random.chance(this.#removals) ? 'receiveAndDelete' : 'peekLock',
           count: random.pick([1, 1, 3]),
         };
       case 'cancel':
