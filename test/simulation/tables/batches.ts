@@ -1,6 +1,7 @@
 import type {
   BatchGetItemCommandInput,
   BatchWriteItemCommandInput,
+  KeysAndAttributes,
   WriteRequest,
 } from '@aws-sdk/client-dynamodb';
 import { copyItem, type Item } from './attribute-values.ts';
@@ -8,7 +9,7 @@ import { versionAt } from './collection.ts';
 import { throttled, validationFailed } from './failures.ts';
 import { asksForUnits, consumed, requireKnown } from './fields.ts';
 import { soleKey } from './item-keys.ts';
-import { itemBytes, readUnits, writeUnits } from './sizes.ts';
+import { readUnits, writeUnits } from './sizes.ts';
 import type { State } from './state.ts';
 import { carryOut, evaluate, parseWrite, type Write } from './writes.ts';
 
@@ -27,22 +28,22 @@ export function batchGet(state: State, input: BatchGetItemCommandInput): object 
   const isAskedForUnits = asksForUnits(input);
   const wanted = Object.entries(input.RequestItems ?? {}).flatMap(([table, request]) => {
     requireKnown(request, TABLE_FIELDS);
-    const isConsistent = request.ConsistentRead ?? false;
-    return (request.Keys ?? []).map((Key) => ({ table, isConsistent, Key, ...soleKey(Key) }));
+    return (request.Keys ?? []).map((Key) => ({ table, request, Key, ...soleKey(Key) }));
   });
   requireBatch(wanted, GET_MAX);
   const isLeftOut = leftOut(state, wanted.length);
   const found: Record<string, Item[]> = {};
-  const left: Record<string, { Keys: Item[]; ConsistentRead: boolean }> = {};
+  const left: Record<string, KeysAndAttributes & { Keys: Item[] }> = {};
   const units = new Map<string, number>();
   let bytes = 0;
-  for (const [i, { table, pk, sk, isConsistent, Key }] of wanted.entries()) {
+  for (const [i, { table, pk, sk, request, Key }] of wanted.entries()) {
+    const isConsistent = request.ConsistentRead ?? false;
     found[table] ??= [];
     const place = state.table(table).find(pk, sk);
     const version = place && versionAt(place, state.readInstant(isConsistent));
     const isTooMuch = bytes + (version?.bytes ?? 0) > BATCH_BYTES_MAX;
     if (isTooMuch || isLeftOut(i) || !state.throughput.hasLeft('read', table, pk)) {
-      left[table] ??= { Keys: [], ConsistentRead: isConsistent };
+      left[table] ??= { ...request, Keys: [] };
       left[table].Keys.push(Key);
       continue;
     }
@@ -117,7 +118,7 @@ function requireBatch(
 }
 
 function requireBytes(writes: readonly Write[]): void {
-  const bytes = writes.reduce((sum, { put }) => sum + (put === undefined ? 0 : itemBytes(put)), 0);
+  const bytes = writes.reduce((sum, { putBytes }) => sum + putBytes, 0);
   if (bytes > BATCH_BYTES_MAX) {
     throw validationFailed('The batch exceeds the maximum size of a request of 16 MB');
   }

@@ -12,6 +12,9 @@ import {
 import { textBytes } from './sizes.ts';
 import { Tokens } from './tokens.ts';
 
+/** The service takes no more comparisons, functions and logical words in one condition. */
+const OPERATORS_MAX = 300;
+
 /** Whether a condition holds for an item; undefined = there is none. */
 export type Condition = (item: Item | undefined, placeholders: Placeholders) => boolean;
 
@@ -20,6 +23,11 @@ type Operand = (item: Item | undefined, placeholders: Placeholders) => Attribute
 /** Reads a condition of the kinds that storage emits. */
 export function parseCondition(expression: string, uses: Uses): Condition {
   const tokens = new Tokens(expression);
+  if (tokens.operators > OPERATORS_MAX) {
+    throw validationFailed(
+      'Invalid ConditionExpression: The expression contains too many operators',
+    );
+  }
   const condition = parseOr(tokens, uses);
   if (!tokens.isEmpty) throw notSimulated(`the condition ${expression}`);
   return condition;

@@ -13,6 +13,7 @@ import { getItem, query } from './reads.ts';
 import { type SingleWriteInput, writeSingle } from './single-writes.ts';
 import { type DatabaseSettings, State } from './state.ts';
 import { Table } from './table.ts';
+import { compareTexts } from './text-order.ts';
 import { TransactionTokens } from './transaction-tokens.ts';
 import { commit, type PreparedTransaction, prepare } from './transactions.ts';
 
@@ -104,7 +105,7 @@ export class SimulatedDatabase {
   items(table: string): readonly Item[] {
     const collections = [...this.#state.table(table).collections.values()];
     return collections
-      .sort((a, b) => (a.pk < b.pk ? -1 : 1))
+      .sort((a, b) => compareTexts(a.pk, b.pk))
       .flatMap(({ places }) =>
         places.flatMap(({ current: { item } }) => (item === undefined ? [] : [copyItem(item)])),
       );

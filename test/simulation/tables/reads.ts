@@ -10,7 +10,7 @@ import { readUnits } from './sizes.ts';
 import type { State } from './state.ts';
 import { textOrder } from './text-order.ts';
 
-/** A page of a query ends with the item that takes it over this. */
+/** A page of a query ends with the item that takes it so far. */
 const PAGE_BYTES_MAX = 1024 * 1024;
 
 const GET_FIELDS = new Set(['TableName', 'Key', 'ConsistentRead', 'ReturnConsumedCapacity']);
@@ -70,11 +70,12 @@ export function query(state: State, input: QueryCommandInput): object {
   };
 }
 
-function startOf(input: QueryCommandInput, { pk }: KeyRange): string | undefined {
+function startOf(input: QueryCommandInput, { pk, from, to }: KeyRange): string | undefined {
   const { ExclusiveStartKey: start } = input;
   if (start === undefined) return undefined;
   const key = soleKey(start);
-  if (key.pk === pk) return textOrder(key.sk);
+  const order = textOrder(key.sk);
+  if (key.pk === pk && order >= from && order <= to) return order;
   throw validationFailed('The provided starting key is outside query boundaries');
 }
 
@@ -108,7 +109,7 @@ function readPage(collection: Collection | undefined, request: PageRequest): Pag
     if (version?.item === undefined) continue;
     items.push(version.item);
     bytes += version.bytes;
-    if (items.length >= request.limit || bytes > PAGE_BYTES_MAX) {
+    if (items.length >= request.limit || bytes >= PAGE_BYTES_MAX) {
       return { items, bytes, lastKey: keyItem(place) };
     }
   }

@@ -9,6 +9,8 @@ export interface Token {
 /** `#a` and `a` are names, `:a` is a value, anything else a sign; a word may be a keyword, too. */
 const TOKEN = /\s*(?:(?<name>#?[A-Za-z_]\w*|#\w+)|(?<value>:\w+)|(?<sign><>|<=|>=|[=<>(),.]))\s*/y;
 
+const OPERATOR = /^(?:[<>=]+|AND|OR|BETWEEN)$/i;
+
 /** Reads the words and signs of an expression one by one. */
 export class Tokens {
   readonly #all: readonly Token[];
@@ -47,6 +49,19 @@ export class Tokens {
   /** Whether a sign comes behind the next one: what is next is then no function's name. */
   get isBeforeBracket(): boolean {
     return this.#all[this.#next + 1]?.text === '(';
+  }
+
+  /** How many comparisons, functions and logical words there are in a condition. */
+  get operators(): number {
+    const words = this.#all.filter(({ text }, i) => OPERATOR.test(text) || this.#isFunction(i));
+    const betweens = words.filter(({ text }) => text.toUpperCase() === 'BETWEEN');
+    // The word between two bounds is part of the operator before them.
+    return words.length - betweens.length;
+  }
+
+  #isFunction(index: number): boolean {
+    const { kind, text } = this.#all[index] as Token;
+    return kind === 'name' && !OPERATOR.test(text) && this.#all[index + 1]?.text === '(';
   }
 
   /** What comes next, unread. */

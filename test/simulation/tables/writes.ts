@@ -36,6 +36,8 @@ export interface Write {
   readonly table: string;
   readonly key: ItemKey;
   readonly put: Item | undefined;
+  /** Bytes of the item that is put; 0 where none is. */
+  readonly putBytes: number;
   readonly condition: Condition | undefined;
   readonly actions: readonly Action[];
   readonly placeholders: Placeholders;
@@ -65,6 +67,7 @@ export function parseWrite(kind: WriteKind, input: WriteInput): Write {
   const { ConditionExpression: condition, UpdateExpression: update } = input;
   const [parsedCondition, parsedUpdate] = parsedExpressions(condition, update);
   const put = kind === 'Put' ? takeItem(input.Item ?? {}) : undefined;
+  const putBytes = put === undefined ? 0 : requireStorable(put);
   const placeholders = placeholdersOf(input, [parsedCondition, parsedUpdate]);
   const actions = parsedUpdate?.meaning ?? [];
   requireApart(actions, placeholders.names, KEY_NAMES);
@@ -73,6 +76,7 @@ export function parseWrite(kind: WriteKind, input: WriteInput): Write {
     table: input.TableName ?? '',
     key: put === undefined ? soleKey(input.Key) : keyIn(put),
     put,
+    putBytes,
     condition: parsedCondition?.meaning,
     actions,
     placeholders,
@@ -112,25 +116,30 @@ export function entryOf(entry: TransactWriteItem): readonly [WriteKind, WriteInp
 
 /** What a write would do now. Throws ValidationException where it does not fit what is there. */
 export function evaluate(state: State, write: Write): Change {
-  const { kind, table, key, put, condition, actions, placeholders } = write;
+  const { kind, table, key, put, putBytes, condition, actions, placeholders } = write;
   const version = state.table(table).find(key.pk, key.sk)?.current;
   const before = version?.item;
   const beforeBytes = version?.bytes ?? 0;
-  if (condition !== undefined && !condition(before, placeholders)) {
-    const bytes = put === undefined ? beforeBytes : Math.max(beforeBytes, itemBytes(put));
-    return { isRefused: true, before, after: before, afterBytes: beforeBytes, bytes };
+  const isRefused = condition !== undefined && !condition(before, placeholders);
+  if (isRefused || kind === 'ConditionCheck') {
+    const bytes = Math.max(beforeBytes, putBytes);
+    return { isRefused, before, after: before, afterBytes: beforeBytes, bytes };
   }
-  if (kind === 'ConditionCheck') {
-    return { isRefused: false, before, after: before, afterBytes: beforeBytes, bytes: beforeBytes };
+  if (kind !== 'Update') {
+    const bytes = Math.max(beforeBytes, putBytes);
+    return { isRefused, before, after: put, afterBytes: putBytes, bytes };
   }
-  const after =
-    kind === 'Update' ? applyUpdate(before ?? keyItem(key), actions, placeholders) : put;
-  const afterBytes = after === undefined ? 0 : itemBytes(after);
-  if (afterBytes > ITEM_BYTES_MAX) {
-    throw validationFailed('Item size has exceeded the maximum allowed size');
-  }
+  const after = applyUpdate(before ?? keyItem(key), actions, placeholders);
+  const afterBytes = requireStorable(after);
   const bytes = Math.max(beforeBytes, afterBytes);
-  return { isRefused: false, before, after, afterBytes, bytes };
+  return { isRefused, before, after, afterBytes, bytes };
+}
+
+/** Bytes of an item. Throws ValidationException where it is too large to be stored. */
+function requireStorable(item: Item): number {
+  const bytes = itemBytes(item);
+  if (bytes <= ITEM_BYTES_MAX) return bytes;
+  throw validationFailed('Item size has exceeded the maximum allowed size');
 }
 
 /** Carries a change out. */

@@ -93,9 +93,29 @@ function nested(depth: number): AttributeValue {
   return depth === 0 ? { S: 'x' } : { M: { a: nested(depth - 1) } };
 }
 
+function nestedList(depth: number): AttributeValue {
+  return depth === 0 ? { S: 'x' } : { L: [nestedList(depth - 1)] };
+}
+
 function padded(expression: string, length: number): string {
   return expression.padEnd(length, ' ');
 }
+
+/** A condition that holds, of so many parts beside the first. */
+function alternatives(count: number, part: string): object {
+  const parts = ['attribute_not_exists(pk)', ...Array.from({ length: count - 1 }, () => part)];
+  return { ConditionExpression: parts.join(' OR '), ExpressionAttributeValues: one };
+}
+
+const equalities = (count: number) => alternatives(count, 'a=:x');
+const betweens = (count: number) => alternatives(count, 'a BETWEEN :x AND :x');
+/** The first part has no comparison, so one more is in the last. */
+const sizes = (count: number) => ({
+  ...alternatives(count, 'size(a)=:x'),
+  ConditionExpression: Array.from({ length: count }, (_, i) =>
+    i === 0 ? 'size(a)<>:x' : 'size(a)=:x',
+  ).join(' OR '),
+});
 
 const EXISTS = 'attribute_exists(pk)';
 const exists = { ConditionExpression: EXISTS };
@@ -135,8 +155,10 @@ export const EDGES: readonly Edge[] = [
   edge('a larger number', put({ ...key('a'), x: { N: '1e126' } }), INVALID),
   edge('the smallest number', put({ ...key('a'), x: { N: '1e-130' } })),
   edge('a smaller number', put({ ...key('a'), x: { N: '1e-131' } }), INVALID),
-  edge('maps 32 levels deep', put({ ...key('a'), x: nested(32) })),
-  edge('maps 33 levels deep', put({ ...key('a'), x: nested(33) }), INVALID),
+  edge('maps 31 levels deep', put({ ...key('a'), x: nested(31) })),
+  edge('maps 32 levels deep', put({ ...key('a'), x: nested(32) }), INVALID),
+  edge('lists 31 levels deep', put({ ...key('a'), x: nestedList(31) })),
+  edge('lists 32 levels deep', put({ ...key('a'), x: nestedList(32) }), INVALID),
   edge(
     'a value that no expression uses',
     put(key('a'), { ...exists, ExpressionAttributeValues: x }),
@@ -158,6 +180,12 @@ export const EDGES: readonly Edge[] = [
   ),
   edge('an expression of 4096 bytes', update(padded('REMOVE x', 4096))),
   edge('an expression of 4097 bytes', update(padded('REMOVE x', 4097)), INVALID),
+  edge('a condition of 299 operators', put(key('a'), equalities(150))),
+  edge('a condition of 301 operators', put(key('a'), equalities(151)), INVALID),
+  edge('a condition of 299 operators with bounds', put(key('a'), betweens(150))),
+  edge('a condition of 301 operators with bounds', put(key('a'), betweens(151)), INVALID),
+  edge('a condition of 299 operators with sizes', put(key('a'), sizes(100))),
+  edge('a condition of 302 operators with sizes', put(key('a'), sizes(101)), INVALID),
   edge(
     'one path within another',
     update('SET x = :x REMOVE x.y', { ExpressionAttributeValues: x }),

@@ -59,20 +59,34 @@ function plain(answer: object): unknown {
     Object.entries(answer as Record<string, unknown>).flatMap(([field, value]) => {
       if (value === undefined || field === 'ItemCollectionMetrics') return [];
       if (field === 'Items') return [[field, (value as Item[]).map(plainItem)]];
-      if (field === 'Responses') return [[field, plainResponses(value as Record<string, Item[]>)]];
+      if (field.startsWith('Unprocessed')) return [[field, counts(value as object)]];
+      if (field === 'Responses') return [[field, plainResponses(answer as Responses)]];
       if (ITEMS.has(field)) return [[field, plainItem(value as Item)]];
       return [[field, value]];
     }),
   );
 }
 
+/** Which ones a batch leaves is up to the engine. */
+function counts(unprocessed: object): unknown {
+  return Object.entries(unprocessed as Record<string, { Keys?: object[] } | object[]>).map(
+    ([table, left]) => [table, (Array.isArray(left) ? left : (left.Keys ?? [])).length],
+  );
+}
+
 const ITEMS = new Set(['Item', 'Attributes', 'LastEvaluatedKey']);
 
-/** Batches answer in any order. */
-function plainResponses(responses: Record<string, Item[]>): unknown {
-  return Object.entries(responses).map(([table, items]) => [
+interface Responses {
+  readonly Responses?: Record<string, Item[]>;
+  readonly UnprocessedKeys?: object;
+}
+
+/** Batches answer in any order, and those that leave something out leave out what they will. */
+function plainResponses({ Responses = {}, UnprocessedKeys = {} }: Responses): unknown {
+  const isWhole = Object.keys(UnprocessedKeys).length === 0;
+  return Object.entries(Responses).map(([table, items]) => [
     table,
-    items.map((item) => JSON.stringify(plainItem(item))).sort(),
+    isWhole ? items.map((item) => JSON.stringify(plainItem(item))).sort() : items.length,
   ]);
 }
 

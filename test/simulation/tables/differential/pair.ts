@@ -14,7 +14,8 @@ export interface Compared {
   readonly engine: Outcome;
 }
 
-type Client = Pick<dynamodb.DynamoDBClient, 'send'>;
+/** What requests are sent to. */
+export type Client = Pick<dynamodb.DynamoDBClient, 'send'>;
 type CommandOf = new (input: object) => Parameters<Client['send']>[0];
 
 /** The same pair of tables twice, simulated and in an engine, to which the same requests go. */
@@ -98,7 +99,8 @@ export class Pair {
   }
 }
 
-function sendTo(client: Client, { name, input }: RandomRequest): Promise<object> {
+/** Sends a request. */
+export function sendTo(client: Client, { name, input }: RandomRequest): Promise<object> {
   const Command = (dynamodb as unknown as Record<string, CommandOf>)[name];
   if (Command === undefined) throw new Error(`The SDK has no ${name}.`);
   return client.send(new Command(input)) as Promise<object>;

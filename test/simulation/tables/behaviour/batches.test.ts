@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { key, TABLE, TestDatabase } from './test-database.ts';
+
+interface BatchAnswer {
+  readonly Responses?: Record<string, object[]>;
+  readonly UnprocessedKeys?: Record<string, { Keys: object[] }>;
+  readonly UnprocessedItems?: Record<string, object[]>;
+}
+
+const KEYS = Array.from({ length: 10 }, (_, i) => key(String(i)));
+
+function read(tables: TestDatabase): BatchAnswer {
+  const RequestItems = { [TABLE]: { Keys: KEYS, ConsistentRead: true } };
+  return tables.database.execute('BatchGetItemCommand', { RequestItems });
+}
+
+function write(tables: TestDatabase): BatchAnswer {
+  const RequestItems = { [TABLE]: KEYS.map((Item) => ({ PutRequest: { Item } })) };
+  return tables.database.execute('BatchWriteItemCommand', { RequestItems });
+}
+
+/** Chance that says everything in turn: of ten items each is left out, or all but one. */
+const COURSES = [
+  [0, 0, ...Array.from({ length: 9 }, () => 0)],
+  [0, 0.99, ...Array.from({ length: 9 }, () => 0)],
+  [0, 0.5, ...Array.from({ length: 9 }, (_, i) => (i % 2) / 2)],
+];
+
+test('by chance a batch leaves items unprocessed, though never all, and says which', () => {
+  for (const [course, left] of [
+    [COURSES[0], 9],
+    [COURSES[1], 9],
+    [COURSES[2], 5],
+  ] as const) {
+    const tables = new TestDatabase({ unprocessedChance: 0.5 });
+    tables.fractions.push(...(course ?? []));
+    const written = write(tables);
+    assert.equal(written.UnprocessedItems?.[TABLE]?.length, left);
+    assert.equal(tables.query({ ConsistentRead: true }).length, KEYS.length - left);
+
+    tables.fractions.push(...(course ?? []));
+    const { Responses, UnprocessedKeys } = read(tables);
+    assert.equal(UnprocessedKeys?.[TABLE]?.Keys.length, left);
+    assert.ok((Responses?.[TABLE]?.length ?? 0) <= KEYS.length - left);
+  }
+});
+
+test('otherwise a batch processes all of its items', () => {
+  const tables = new TestDatabase({ unprocessedChance: 0.5 });
+  tables.fractions.push(0.5);
+  assert.deepEqual(write(tables), { UnprocessedItems: {} });
+  tables.fractions.push(0.5);
+  assert.deepEqual(read(tables), { Responses: { [TABLE]: KEYS }, UnprocessedKeys: {} });
+});

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Item } from '../database.ts';
+import { key, TABLE, TestDatabase } from './test-database.ts';
+
+/** Nothing that goes in or comes out is the thing that is stored. */
+
+function item(): Item {
+  return {
+    ...key('s'),
+    b: { B: new Uint8Array([1, 2, 3]) },
+    m: { M: { b: { B: new Uint8Array([4]) }, l: { L: [{ S: 'x' }] } } },
+    c: { NS: ['1', '2'] },
+  };
+}
+
+/** Changes everything in an item. */
+function spoil(given: Item | undefined): void {
+  assert.ok(given);
+  given['b']?.B?.fill(9);
+  given['m']?.M?.['b']?.B?.fill(9);
+  given['m']?.M?.['l']?.L?.push({ S: 'y' });
+  given['c']?.NS?.pop();
+  given['x'] = { S: 'x' };
+}
+
+function stored(tables: TestDatabase): Item | undefined {
+  return tables.get('s', { consistent: true });
+}
+
+test('who changes what it has written changes nothing that is stored', () => {
+  const tables = new TestDatabase();
+  const put = item();
+  tables.run('PutItemCommand', { Item: put });
+  spoil(put);
+  assert.deepEqual(stored(tables), item());
+
+  const value = item()['m'] as Item[string];
+  tables.run('UpdateItemCommand', {
+    Key: key('s'),
+    UpdateExpression: 'SET n = :n',
+    ExpressionAttributeValues: { ':n': value },
+  });
+  value.M?.['b']?.B?.fill(9);
+  assert.deepEqual(stored(tables)?.['n'], item()['m']);
+});
+
+test('who changes what it has prepared in a transaction changes nothing of it', () => {
+  const tables = new TestDatabase();
+  const Item = item();
+  const prepared = tables.prepare([{ Put: { TableName: TABLE, Item } }]);
+  spoil(Item);
+  tables.database.commit(prepared);
+  assert.deepEqual(stored(tables), item());
+});
+
+test('who changes what it has read changes nothing that is stored', () => {
+  const tables = new TestDatabase();
+  tables.run('PutItemCommand', { Item: item() });
+
+  spoil(stored(tables));
+  const { Items } = tables.run<{ Items: Item[] }>('QueryCommand', {
+    KeyConditionExpression: 'pk = :pk',
+    ExpressionAttributeValues: { ':pk': { S: 'a' } },
+    ProjectionExpression: 'b, m, c',
+  });
+  spoil(Items[0]);
+  const batch = tables.database.execute('BatchGetItemCommand', {
+    RequestItems: { [TABLE]: { Keys: [key('s')] } },
+  }) as { Responses: Record<string, Item[]> };
+  spoil(batch.Responses[TABLE]?.[0]);
+  const update = { Key: key('s'), UpdateExpression: 'REMOVE nothing', ReturnValues: 'ALL_NEW' };
+  spoil(tables.run<{ Attributes: Item }>('UpdateItemCommand', update).Attributes);
+  spoil(tables.database.items(TABLE)[0]);
+  assert.throws(
+    () =>
+      tables.run('PutItemCommand', {
+        Item: key('s'),
+        ConditionExpression: 'attribute_not_exists(pk)',
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      }),
+    (error: { Item?: Item }) => {
+      spoil(error.Item);
+      return true;
+    },
+  );
+
+  assert.deepEqual(stored(tables), item());
+});
+
+test('an update leaves older versions as they were', () => {
+  const tables = new TestDatabase();
+  tables.run('PutItemCommand', { Item: item() });
+  tables.now += 10;
+  tables.run('UpdateItemCommand', {
+    Key: key('s'),
+    UpdateExpression: 'SET m.n = :n REMOVE m.b DELETE c :c',
+    ExpressionAttributeValues: { ':n': { N: '1' }, ':c': { NS: ['1'] } },
+  });
+
+  tables.fractions.push(0.01);
+  assert.deepEqual(tables.get('s'), item());
+});

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  GetItemCommand,
+  InternalServerError,
+  PutItemCommand,
+  TransactWriteItemsCommand,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import { WriteTries } from '../../../../shared/storage/write-tries.ts';
+import { type Network, type NetworkRequest, simulatedClients } from '../client.ts';
+import { key, number, putting, TABLE, TestDatabase } from './test-database.ts';
+
+/** What becomes of a try: `lost` on the way back, `never` there, `late`, or answered. */
+type Fate = 'lost' | 'never' | 'late' | 'answered' | Error;
+
+/** A network on which a test decides. */
+class TestNetwork implements Network {
+  readonly fates: Fate[] = [];
+  readonly requests: NetworkRequest[] = [];
+  readonly pauses: number[] = [];
+  fraction = 0.5;
+  readonly #late: (() => void)[] = [];
+
+  async carry(request: NetworkRequest, arrive: Parameters<Network['carry']>[1]): Promise<object> {
+    this.requests.push(request);
+    const fate = this.fates.shift() ?? 'answered';
+    const carryOut = () => {
+      const arrived = arrive();
+      return 'answer' in arrived ? arrived.answer : arrived.finish();
+    };
+    if (fate === 'answered') return carryOut();
+    if (fate === 'lost') carryOut();
+    if (fate === 'late') this.#late.push(carryOut);
+    throw fate instanceof Error
+      ? fate
+      : Object.assign(new Error('The connection was reset.'), { code: 'ECONNRESET' });
+  }
+
+  async pause(ms: number): Promise<void> {
+    this.pauses.push(ms);
+  }
+
+  random(): number {
+    return this.fraction;
+  }
+
+  /** Has the late tries arrive. */
+  arrive(): void {
+    for (const arrives of this.#late) arrives();
+  }
+}
+
+function start(options: { maxAttempts?: number } = {}) {
+  const tables = new TestDatabase();
+  const network = new TestNetwork();
+  return { tables, network, ...simulatedClients(tables.database, network, options) };
+}
+
+const count = {
+  TableName: TABLE,
+  Key: key('s'),
+  UpdateExpression: 'ADD n :one',
+  ExpressionAttributeValues: { ':one': number(1) },
+};
+
+test('a write whose answer is lost is sent again, and carried out twice', async () => {
+  const { client, network, tables } = start();
+  network.fates.push('lost');
+
+  const { $metadata } = await client.send(new UpdateItemCommand(count));
+
+  assert.equal(tables.get('s', { consistent: true })?.['n']?.N, '2');
+  assert.deepEqual(
+    network.requests.map(({ name, attempt }) => [name, attempt]),
+    [
+      ['UpdateItemCommand', 1],
+      ['UpdateItemCommand', 2],
+    ],
+  );
+  assert.equal($metadata.attempts, 2);
+});
+
+test('a write may arrive after it has failed for its sender', async () => {
+  const { client, network, tables } = start({ maxAttempts: 1 });
+  network.fates.push('late');
+
+  await assert.rejects(client.send(new UpdateItemCommand(count)), { code: 'ECONNRESET' });
+  assert.equal(tables.get('s', { consistent: true }), undefined);
+
+  network.arrive();
+  assert.equal(tables.get('s', { consistent: true })?.['n']?.N, '1');
+});
+
+test('a transaction whose answer is lost is carried out once: its tries bear one token', async () => {
+  const { client, network, tables } = start();
+  network.fates.push('lost', 'lost');
+  const TransactItems = [{ Update: count }];
+
+  await client.send(new TransactWriteItemsCommand({ TransactItems }));
+  network.fraction = 0.6;
+  await client.send(new TransactWriteItemsCommand({ TransactItems }));
+
+  assert.equal(tables.get('s', { consistent: true })?.['n']?.N, '2');
+  const tokens = tokensOf(network);
+  assert.deepEqual(
+    tokens.map((token) => tokens.indexOf(token)),
+    [0, 0, 0, 3],
+  );
+});
+
+test('a token that a request bears is kept', async () => {
+  const { client, network } = start();
+  const TransactItems = [putting('s')] as never;
+  await client.send(new TransactWriteItemsCommand({ TransactItems, ClientRequestToken: 'own' }));
+  assert.deepEqual(tokensOf(network), ['own']);
+});
+
+test('whoever watches the tries of a write sees each, and can refuse the next one', async () => {
+  const { client, network } = start();
+  network.fates.push('never', 'lost');
+  const tries = new WriteTries({ once: true });
+  const put = tries.watch(new PutItemCommand({ TableName: TABLE, Item: key('s') }));
+
+  await assert.rejects(client.send(put), { name: 'SentBefore' });
+
+  assert.equal(network.requests.length, 1);
+  assert.equal(tries.mayHaveHappened, true);
+});
+
+test('a refusal is heard at once, and tells that nothing was carried out', async () => {
+  const { client, network, tables } = start();
+  tables.put('s');
+  const tries = new WriteTries({ once: false });
+  const put = new PutItemCommand({
+    TableName: TABLE,
+    Item: key('s'),
+    ConditionExpression: 'attribute_not_exists(pk)',
+  });
+
+  await assert.rejects(client.send(tries.watch(put)), {
+    name: 'ConditionalCheckFailedException',
+    $metadata: { httpStatusCode: 400, attempts: 1, totalRetryDelay: 0 },
+  });
+
+  assert.equal(network.requests.length, 1);
+  assert.equal(tries.mayHaveHappened, false);
+});
+
+test('after the last try the failure is heard', async () => {
+  for (const maxAttempts of [1, 2, 5]) {
+    const { client, network } = start({ maxAttempts });
+    network.fates.push(...Array.from({ length: 9 }, (): Fate => 'never'));
+    const get = new GetItemCommand({ TableName: TABLE, Key: key('s') });
+    await assert.rejects(client.send(get), { code: 'ECONNRESET' });
+    assert.equal(network.requests.length, maxAttempts);
+  }
+});
+
+test('a client whose requests fail too often tries no more, until some succeed', async () => {
+  const { client, network } = start();
+  const get = () => client.send(new GetItemCommand({ TableName: TABLE, Key: key('s') }));
+  const failing = () => {
+    network.fates.push(failed(), failed(), failed());
+    return assert.rejects(get(), { name: 'InternalServerError' });
+  };
+  // Each further try costs 14 of 500: seventeen requests have two each, and the next one has one.
+  for (let request = 0; request < 17; request++) await failing();
+  network.requests.length = 0;
+  await failing();
+  assert.equal(network.requests.length, 2);
+
+  network.fates.length = 0;
+  network.requests.length = 0;
+  await failing();
+  assert.equal(network.requests.length, 1);
+  network.fates.length = 0;
+  for (let request = 0; request < 14; request++) await get();
+  network.requests.length = 0;
+  await failing();
+  assert.equal(network.requests.length, 2);
+});
+
+function tokensOf(network: TestNetwork): readonly (string | undefined)[] {
+  return network.requests.map(
+    ({ input }) => (input as { ClientRequestToken?: string }).ClientRequestToken,
+  );
+}
+
+function failed(): Error {
+  return new InternalServerError({ message: 'failed', $metadata: { httpStatusCode: 500 } });
+}

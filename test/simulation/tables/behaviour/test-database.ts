@@ -1,0 +1,78 @@
+import type { OperationName } from '../database.ts';
+import { type DatabaseSettings, type Item, SimulatedDatabase } from '../database.ts';
+
+export const TABLE = 'messages';
+/** Epoch ms at which tests begin. */
+export const START = 1_790_000_000_000;
+
+/** A simulated database whose time and chance a test decides on. */
+export class TestDatabase {
+  readonly database: SimulatedDatabase;
+  /** Epoch ms. */
+  now = START;
+  /** What chance says next; 0 once all is said. */
+  readonly fractions: number[] = [];
+
+  constructor(settings: Omit<DatabaseSettings, 'now' | 'random'> = {}) {
+    this.database = new SimulatedDatabase({
+      now: () => this.now,
+      random: () => this.fractions.shift() ?? 0,
+      ...settings,
+    });
+  }
+
+  /** Carries out an operation on the one table. */
+  run<Answer = Record<string, unknown>>(name: OperationName, input: object): Answer {
+    return this.database.execute(name, { TableName: TABLE, ...input }) as Answer;
+  }
+
+  put(sk: string, attributes: Item = {}, pk = 'a'): void {
+    this.run('PutItemCommand', { Item: { ...key(sk, pk), ...attributes } });
+  }
+
+  delete(sk: string, pk = 'a'): void {
+    this.run('DeleteItemCommand', { Key: key(sk, pk) });
+  }
+
+  /** What a read sees of an item. */
+  get(sk: string, { consistent = false } = {}, pk = 'a'): Item | undefined {
+    return this.run<{ Item?: Item }>('GetItemCommand', {
+      Key: key(sk, pk),
+      ConsistentRead: consistent,
+    }).Item;
+  }
+
+  /** The sort keys that a query sees. */
+  query(options: object = {}, pk = 'a'): readonly string[] {
+    const { Items } = this.run<{ Items: readonly Item[] }>('QueryCommand', {
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': { S: pk } },
+      ...options,
+    });
+    return Items.map((item) => item['sk']?.S ?? '');
+  }
+
+  /** Prepares a transaction. */
+  prepare(TransactItems: readonly object[], token?: string) {
+    return this.database.prepare({
+      TransactItems,
+      ReturnConsumedCapacity: 'TOTAL',
+      ...(token !== undefined && { ClientRequestToken: token }),
+    });
+  }
+}
+
+/** A key in the form in which the SDK sees it. */
+export function key(sk: string, pk = 'a'): Item {
+  return { pk: { S: pk }, sk: { S: sk } };
+}
+
+/** An entry of a transaction that puts an item. */
+export function putting(sk: string, attributes: Item = {}, options: object = {}): object {
+  return { Put: { TableName: TABLE, Item: { ...key(sk), ...attributes }, ...options } };
+}
+
+/** A number as an attribute. */
+export function number(value: number): { N: string } {
+  return { N: String(value) };
+}

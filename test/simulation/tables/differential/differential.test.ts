@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ENGINE_KINDS } from '../../../../local/engine-recipes.ts';
+import { seedOfRun } from '../../../support/load-random.ts';
+import { recordedShapes } from '../corpus/recorded.ts';
+import { areAlike, deviation } from './deviations.ts';
+import { engineEndpoint, onceClient, whyMissing } from './engines.ts';
+import { type Compared, Pair } from './pair.ts';
+
+/**
+ * The simulation against the local engines: the same random requests, of every shape that storage emits, must end the
+ * same way, show and cost the same, and leave the same items. `DYNABUS_SEED` repeats a run, and
+ * `DYNABUS_DIFFERENTIAL_RUNS` makes more of them.
+ */
+
+const SEED = seedOfRun();
+const RUNS = Number(process.env['DYNABUS_DIFFERENTIAL_RUNS'] ?? 6);
+const STEPS = 120;
+
+for (const kind of ENGINE_KINDS) {
+  const title = `random requests end as in ${kind} (seed ${SEED})`;
+  test(title, { skip: whyMissing(kind) ?? false }, async (t) => {
+    const client = onceClient(t, await engineEndpoint(t, kind));
+    for (let run = 0; run < RUNS; run++) {
+      const pair = await Pair.make(client, `${SEED}-${run}`, recordedShapes());
+      for (let step = 0; step < STEPS; step++) {
+        const compared = await pair.next();
+        if (areAlike(compared.simulated, compared.engine)) continue;
+        if (deviation(kind, compared) === undefined) {
+          assert.fail(`run ${run}, step ${step} of seed ${SEED}: ${printed(compared)}`);
+        }
+      }
+      for (const { simulated, engine } of await pair.items()) assert.deepEqual(simulated, engine);
+      await pair.drop();
+    }
+  });
+}
+
+const SHOWN_MAX = 2000;
+
+function printed({ request, simulated, engine }: Compared): string {
+  const short = (value: unknown) => JSON.stringify(value).slice(0, SHOWN_MAX);
+  return `\n${short(request)}\nsimulated: ${short(simulated)}\nengine: ${short(engine)}`;
+}

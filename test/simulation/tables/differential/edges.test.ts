@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DeleteTableCommand } from '@aws-sdk/client-dynamodb';
+import { ENGINE_KINDS } from '../../../../local/engine-recipes.ts';
+import { ensureTables } from '../../../../local/tables.ts';
+import { directNetwork, simulatedClients } from '../client.ts';
+import { SimulatedDatabase } from '../database.ts';
+import { areAlike, EDGE_DEVIATIONS } from './deviations.ts';
+import { engineEndpoint, onceClient, whyMissing } from './engines.ts';
+import { EDGE_TABLE, EDGES, type Edge } from './limits.ts';
+import { type Outcome, outcomeOf } from './outcomes.ts';
+import { type Client, sendTo } from './pair.ts';
+
+/** The limits of the service, from both sides: by what it documents, and as the local engines have them. */
+
+for (const edge of EDGES) {
+  test(`the simulation takes the limits of the service: ${edge.name}`, async () => {
+    const { error } = await outcomeAt(edge, simulated());
+    assert.equal(error, edge.error);
+  });
+}
+
+for (const kind of ENGINE_KINDS) {
+  const title = `at the limits the simulation ends as ${kind}, but for what is named`;
+  test(title, { skip: whyMissing(kind) ?? false }, async (t) => {
+    const client = onceClient(t, await engineEndpoint(t, kind));
+    const different: string[] = [];
+    for (const edge of EDGES) {
+      await ensureTables(client, { entities: EDGE_TABLE, messages: EDGE_TABLE });
+      const outcomes = [await outcomeAt(edge, simulated()), await outcomeAt(edge, client)] as const;
+      if (!areAlike(...outcomes)) different.push(edge.name);
+      await client.send(new DeleteTableCommand({ TableName: EDGE_TABLE }));
+    }
+    assert.deepEqual(different.toSorted(), Object.keys(EDGE_DEVIATIONS[kind]).toSorted());
+  });
+}
+
+function simulated(): Client {
+  const database = new SimulatedDatabase({
+    now: () => 1_790_000_000_000,
+    random: () => 0,
+    throttles: false,
+  });
+  return simulatedClients(database, directNetwork, { maxAttempts: 1 }).client;
+}
+
+async function outcomeAt({ before, request }: Edge, client: Client): Promise<Outcome> {
+  for (const earlier of before) await sendTo(client, earlier);
+  return await outcomeOf(sendTo(client, request));
+}
