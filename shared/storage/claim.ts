@@ -247,7 +247,7 @@ function noteLastDeliveries(
 
 /** Receive-and-delete: bodies are read first, so that a failed read loses nothing. */
 async function removeAll(receive: Receive, targets: readonly Target[]): Promise<Claims> {
-  const { context, log, request } = receive;
+  const { context, log, request, now } = receive;
   const loaded = await loadMessages(
     context.table,
     log,
@@ -263,7 +263,7 @@ async function removeAll(receive: Receive, targets: readonly Target[]): Promise<
       ? []
       : claim.slots.map((number) => ({
           ...messageSeen(log, claim.block, number, loaded.at(claim.block, number), request.rules),
-          failedDeliveries: slotOf(claim.block, number).deliveries,
+          failedDeliveries: failedDeliveries(slotOf(claim.block, number), request.rules, now),
         })),
   );
   return { messages: messages.sort(bySequenceNumber), lost: lostOf(targets, taken) };

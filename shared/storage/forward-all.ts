@@ -7,6 +7,7 @@ import { readBatch } from './batch-place.ts';
 import { readBlocks } from './blocks.ts';
 import { FIRST_BLOCK } from './keys.ts';
 import type { StoreContext } from './store-context.ts';
+import { tidy } from './tidy.ts';
 
 const PAGE_BLOCKS = 20;
 /** One call forwards at most this many pages; the sweep goes on. */
@@ -15,7 +16,8 @@ const PAGES_MAX = 200;
 /**
  * Sends on what lies in a log that forwards: messages that were there before it did, and dead
  * letters of an entity that forwards those. Each block goes in one transaction with what it becomes,
- * so that no message is ever in both places or in neither. True = there is more than one call sends on.
+ * so that no message is ever in both places or in neither. What has expired there is dead-lettered or
+ * dropped. True = there is more than one call sends on.
  */
 export async function forwardAll(
   context: StoreContext,
@@ -30,13 +32,19 @@ export async function forwardAll(
       limit: PAGE_BLOCKS,
       consistent: true,
     });
-    for (const block of page.blocks) {
-      const { free } = surveyBlock(block, policy.rules, context.clock.now());
-      if (free.length === 0) continue;
-      const place = { log, taken: [{ block, slots: free }] };
+    const surveyed = page.blocks.map((block) => ({
+      block,
+      survey: surveyBlock(block, policy.rules, context.clock.now()),
+    }));
+    for (const { block, survey } of surveyed) {
+      if (survey.free.length === 0) continue;
+      const place = { log, taken: [{ block, slots: survey.free }] };
       const batch = await readBatch(context, place, block.enqueuedAt);
       if (batch !== undefined) await tryForward(forward, batch);
     }
+    // No receiver comes here that would find what has expired while it waited to be sent on.
+    const over = surveyed.filter(({ survey }) => survey.expired.length + survey.exhausted.length > 0);
+    await tidy(context, log, policy, over);
     start = page.next;
   }
   return start !== undefined;

@@ -1,5 +1,5 @@
-import type { ReceivedMessage } from '../../shared/broker/broker.ts';
 import type { Composition } from '../../lambdas/http/compose.ts';
+import type { ReceivedMessage } from '../../shared/broker/broker.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { Found } from './checks/endings.ts';
 import { type Violation, violation } from './checks/violation.ts';
@@ -54,11 +54,20 @@ export class Drain {
     if (isThere !== true) return;
     if (entity.requiresSession) await this.#drainSessions(path);
     else await this.#drainQueue(path);
-    if (entity.forwardDeadLettersTo === undefined) await this.#drainQueue(path + DEAD_LETTERS);
-    await this.#drainDeferred(entity);
+    // Expired ones are shown until they are cleared; they can be had no more.
+    if (entity.defaultTimeToLiveMs === undefined) {
+      const sessions = entity.requiresSession ? this.#sessions() : [undefined];
+      for (const sessionId of sessions) await this.#drainDeferred(path, sessionId);
+    }
+    if (entity.forwardDeadLettersTo !== undefined) return;
+    await this.#drainQueue(path + DEAD_LETTERS);
+    await this.#drainDeferred(path + DEAD_LETTERS, undefined);
   }
 
-  async #drainQueue(path: string, session?: { sessionId: string; lockToken: string }): Promise<void> {
+  async #drainQueue(
+    path: string,
+    session?: { sessionId: string; lockToken: string },
+  ): Promise<void> {
     for (let page = 0; page < PAGES_MAX; page++) {
       const messages = await this.#ask(`a receive from ${path}`, (composition) =>
         broker(composition).receive(pathOf(path), {
@@ -87,23 +96,28 @@ export class Drain {
     }
   }
 
-  async #drainDeferred(entity: ReceivableSpec): Promise<void> {
-    const { path } = entity;
-    const sessions = entity.requiresSession ? this.#sessions() : [undefined];
-    for (const sessionId of sessions) {
-      const shown = await this.#ask(`a peek at ${path}`, (composition) =>
-        broker(composition).peek(pathOf(path), {
-          maxMessages: 250,
-          ...(sessionId === undefined ? {} : { sessionId }),
-        }),
-      );
-      for (const { message, sequenceNumber, state, expiresAt } of shown ?? []) {
-        const isOver = (expiresAt ?? Number.POSITIVE_INFINITY) <= this.#process.clockNow();
-        // What has expired is shown until it is cleared.
-        if (state !== 'Deferred' || isOver) continue;
-        await this.#takeDeferred(path, sequenceNumber, tagOf(message), sessionId);
-      }
+  async #drainDeferred(path: string, sessionId: string | undefined): Promise<void> {
+    while (await this.#takeShown(path, sessionId)) {
+      // Each peek shows the first ones that are left.
     }
+  }
+
+  /** Receives the deferred messages that one peek shows. True = there were some. */
+  async #takeShown(path: string, sessionId: string | undefined): Promise<boolean> {
+    const taken = this.found.length;
+    const shown = await this.#ask(`a peek at ${path}`, (composition) =>
+      broker(composition).peek(pathOf(path), {
+        maxMessages: 250,
+        ...(sessionId === undefined ? {} : { sessionId }),
+      }),
+    );
+    for (const { message, sequenceNumber, state, expiresAt } of shown ?? []) {
+      const isOver = (expiresAt ?? Number.POSITIVE_INFINITY) <= this.#process.clockNow();
+      // What has expired is shown until it is cleared.
+      if (state !== 'Deferred' || isOver) continue;
+      await this.#takeDeferred(path, sequenceNumber, tagOf(message), sessionId);
+    }
+    return this.found.length > taken;
   }
 
   /** The sessions that messages of the run can have. */
@@ -122,19 +136,22 @@ export class Drain {
     tag: string,
     sessionId: string | undefined,
   ): Promise<void> {
-    const messages = await this.#ask(`a receive of ${tag}, which is deferred`, async (composition) => {
-      const session =
-        sessionId === undefined
-          ? undefined
-          : await broker(composition).acceptSession(pathOf(path), { sessionId, waitMs: 0 });
-      const got = await broker(composition).receiveDeferred(pathOf(path), {
-        mode: 'receiveAndDelete',
-        sequenceNumbers: [sequenceNumber],
-        ...(session === undefined ? {} : { session }),
-      });
-      if (session !== undefined) await broker(composition).releaseSession(pathOf(path), session);
-      return got;
-    });
+    const messages = await this.#ask(
+      `a receive of ${tag}, which is deferred`,
+      async (composition) => {
+        const session =
+          sessionId === undefined
+            ? undefined
+            : await broker(composition).acceptSession(pathOf(path), { sessionId, waitMs: 0 });
+        const got = await broker(composition).receiveDeferred(pathOf(path), {
+          mode: 'receiveAndDelete',
+          sequenceNumbers: [sequenceNumber],
+          ...(session === undefined ? {} : { session }),
+        });
+        if (session !== undefined) await broker(composition).releaseSession(pathOf(path), session);
+        return got;
+      },
+    );
     for (const { message } of messages ?? []) this.found.push({ tag: tagOf(message), path });
   }
 

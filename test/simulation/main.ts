@@ -1,33 +1,80 @@
-import { Random } from './engine/random.ts';
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { describeFinding, describeTally, keepFinding } from './report.ts';
 import { runScenario } from './run.ts';
-import { drawScenario } from './scenario/draw.ts';
-const seconds = Number(process.argv[2] ?? 10);
-const only = process.argv[3];
-const t0 = performance.now();
-let n = 0, ops = 0, events = 0;
-const kinds = new Map<string, number>();
-const codes = new Map<string, number>();
-const seed0 = only ?? String(Date.now());
-while ((performance.now() - t0) / 1000 < seconds) {
-  const seed = only ?? `${seed0}-${n}`;
-  const scenario = drawScenario(seed, new Random(`${seed}/scenario`));
-  (await import('node:fs')).writeFileSync('/tmp/seed.txt', seed);
-  let run;
-  try {
-    run = await runScenario(scenario, only ? (w, l) => console.log(w, l) : undefined);
-  } catch (e) { console.log('seed', seed); throw e; }
-  n++; ops += run.records.length; events += run.events;
-  for (const r of run.records) {
-    const k = `${r.action.kind} ${r.heard} ${r.code ?? ''}`;
-    codes.set(k, (codes.get(k) ?? 0) + 1);
-  }
-  for (const v of run.violations.slice(0, 1)) {
-    kinds.set(v.check, (kinds.get(v.check) ?? 0) + 1);
-    if ((kinds.get(v.check) ?? 0) <= 3) console.log(seed, v.check, v.text);
-  }
-  if (only) { console.log(JSON.stringify(scenario.entities), JSON.stringify(scenario.network), JSON.stringify(scenario.processes), JSON.stringify(scenario.faults)); for (const v of run.violations) console.log(v.check, v.text); break; }
+import type { Scenario } from './scenario/scenario.ts';
+import { type Finding, newTally, scenarioOf, search } from './search.ts';
+import { shrink } from './shrink.ts';
+
+/**
+ * The simulation from a command line: `--seconds` how long to search, `--seed` where to begin; `--one` a
+ * single scenario by its seed, or `--file` one that was kept, with all that happens in it. `--keep` makes a
+ * failing scenario a file; `--shrink` seconds are spent on making it smaller, and `--lines` of it are shown. Exit code 1 = a promise was not kept.
+ */
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '30' },
+    seed: { type: 'string', default: String(Date.now()) },
+    one: { type: 'string' },
+    file: { type: 'string' },
+    keep: { type: 'boolean', default: false },
+    shrink: { type: 'string', default: '20' },
+    lines: { type: 'string', default: '400' },
+  },
+});
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const given = givenScenario();
+  const finding =
+    given === undefined ? await searchFor(Number(values.seconds)) : await runOne(given);
+  return finding === undefined ? 0 : 1;
 }
-const s = (performance.now() - t0) / 1000;
-console.log(n, 'scenarios', ops, 'ops', (ops / s).toFixed(0), 'ops/s', (events / s).toFixed(0), 'events/s');
-console.log(Object.fromEntries(kinds));
-if (process.argv[4]) console.log(Object.fromEntries([...codes].sort()));
+
+function givenScenario(): Scenario | undefined {
+  if (values.one !== undefined) return scenarioOf(values.one);
+  if (values.file === undefined) return undefined;
+  return (JSON.parse(readFileSync(values.file, 'utf8')) as { scenario: Scenario }).scenario;
+}
+
+async function runOne(scenario: Scenario): Promise<Finding | undefined> {
+  const run = await runScenario(scenario);
+  if (run.violations.length === 0) {
+    console.log('Every promise was kept.');
+    return undefined;
+  }
+  return await show({ scenario, run });
+}
+
+async function searchFor(seconds: number): Promise<Finding | undefined> {
+  const began = performance.now();
+  const tally = newTally();
+  const ms = () => performance.now() - began;
+  let last = '';
+  const finding = await search({
+    seed: values.seed,
+    tally,
+    isOver: () => ms() > 1000 * seconds,
+    begin: (seed) => {
+      last = seed;
+    },
+  }).catch((error: unknown) => {
+    console.error(`The scenario ${last} could not be run.`);
+    throw error;
+  });
+  if (finding !== undefined) {
+    console.log(`Found after ${(ms() / 1000).toFixed(1)} s in ${finding.scenario.seed}`);
+    await show(finding);
+  }
+  console.log(describeTally(tally, ms()));
+  return finding;
+}
+
+async function show(finding: Finding): Promise<Finding> {
+  const until = performance.now() + 1000 * Number(values.shrink);
+  const small = await shrink(finding, () => performance.now() > until);
+  console.log(await describeFinding(small, Number(values.lines)));
+  if (values.keep) console.log(`Kept as ${keepFinding(small)}`);
+  return small;
+}

@@ -78,7 +78,8 @@ async function create(world: World): Promise<void> {
     const heard = await world.firstProcess().call(async ({ management }) => {
       await createEntity(management, entity);
     });
-    if (heard.kind !== 'done') throw new Error(`An entity could not be created: ${JSON.stringify(heard)}`);
+    if (heard.kind !== 'done')
+      throw new Error(`An entity could not be created: ${JSON.stringify(heard)}`);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { OperationRecord } from '../clients/record.ts';
-import { entityOf, type Action } from '../scenario/scenario.ts';
+import { type Action, entityOf } from '../scenario/scenario.ts';
 import type { Ledger } from './ledger.ts';
 import { type Violation, violation } from './violation.ts';
 
@@ -48,7 +48,9 @@ export function checkAnswers(ledger: Ledger): readonly Violation[] {
       .filter((code) => !isAllowed(ledger, record, code))
       .slice(0, 1)
       .map((code) =>
-        violation('answer', `${record.action.kind} was refused with ${code}: ${record.text}`, [record]),
+        violation('answer', `${record.action.kind} was refused with ${code}: ${record.text}`, [
+          record,
+        ]),
       );
   });
 }
@@ -58,7 +60,8 @@ function isAllowed(ledger: Ledger, record: OperationRecord, code: string): boole
   // What is being deleted, or has been and could not be created again.
   if (code !== 'MessagingEntityNotFound') return false;
   return ledger.records.some(
-    ({ action, start }) => action.kind === 'recreate' && start <= record.end && concerns(ledger, record, action.entity),
+    ({ action, start }) =>
+      action.kind === 'recreate' && start <= record.end && concerns(ledger, record, action.entity),
   );
 }
 

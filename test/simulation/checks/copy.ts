@@ -6,6 +6,8 @@ export type SendOutcome = 'done' | 'unknown' | 'refused';
 
 /** An instant from which a message surely is at a place. */
 interface Mark {
+  /** When what tells so began: what was under way then may have come after it. */
+  readonly since: number;
   readonly at: number;
   readonly place: string;
 }
@@ -65,9 +67,9 @@ export class Copy {
     this.expiresFrom = fixed.expiresFrom;
   }
 
-  /** It surely is at a place. */
-  mark(at: number, place: string): void {
-    this.#marks.push({ at, place });
+  /** An operation tells that it surely is at a place, unless something beside it took it away again. */
+  mark({ start, end }: OperationRecord, place: string): void {
+    this.#marks.push({ since: start, at: end, place });
   }
 
   /** Somebody may hold it. */
@@ -92,8 +94,8 @@ export class Copy {
       if (one.at <= from && (mark === undefined || one.at >= mark.at)) mark = one;
     }
     if (mark?.place !== place) return false;
-    const { at } = mark;
+    const { since } = mark;
     if (this.#holds.some((hold) => hold.from <= to && hold.to >= from)) return false;
-    return !this.#doubts.some((doubt) => doubt.from <= to && doubt.until >= at);
+    return !this.#doubts.some((doubt) => doubt.from <= to && doubt.until >= since);
   }
 }

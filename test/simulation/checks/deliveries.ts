@@ -1,8 +1,8 @@
 import { CLOCK_OFF_MS_MAX } from '../scenario/draw.ts';
 import { entityOf, isDeadLetterPath } from '../scenario/scenario.ts';
 import type { Copy, Delivered } from './copy.ts';
+import { type Ledger, mayHaveTakenMore } from './ledger.ts';
 import { describeDelivery, endsLock, lockedUntilAt } from './locks.ts';
-import type { Ledger } from './ledger.ts';
 import { type Violation, violation } from './violation.ts';
 
 /** What is promised of each delivery: one holder at a time, exact counts, no return, deadlines kept. */
@@ -23,7 +23,8 @@ function checkTwoLocks(ledger: Ledger, copy: Copy): readonly Violation[] {
     if (delivery.lockToken === undefined) continue;
     for (const second of copy.deliveries) {
       if (second === first || second.delivery.lockToken === delivery.lockToken) continue;
-      if (second.record.start < first.record.end || second.delivery.path !== delivery.path) continue;
+      if (second.record.start < first.record.end || second.delivery.path !== delivery.path)
+        continue;
       const { startClock, endClock } = second.record;
       const until = lockedUntilAt(ledger, copy, delivery, second.record.start);
       if (Math.max(startClock, endClock) >= until) continue;
@@ -46,7 +47,9 @@ function checkReturned(copy: Copy): readonly Violation[] {
       .map(({ record, delivery }) => ({ record, path: delivery.path })),
   ];
   for (const { record } of ends) {
-    const again = copy.deliveries.find((one) => one.record !== record && one.record.start >= record.end);
+    const again = copy.deliveries.find(
+      (one) => one.record !== record && one.record.start >= record.end,
+    );
     if (again === undefined) continue;
     const text = `${copy.tag} was handed out again after it was completed: ${describeDelivery(again)}`;
     return [violation('returned', text, [record, again.record], [copy.tag])];
@@ -64,15 +67,16 @@ function checkCounts(ledger: Ledger, copy: Copy): readonly Violation[] {
     const before = counted.filter(({ record }) => record.end <= one.record.start);
     const least = before.filter((earlier) => surelyCounts(earlier)).length;
     const unheard = ledger.records.filter(
-      ({ action, heard, start, number }) =>
-        (action.kind === 'receive' || action.kind === 'receiveDeferred') &&
-        action.from === copy.end &&
-        heard !== 'done' &&
-        start <= one.record.end &&
-        number !== one.record.number,
+      (record) =>
+        (record.action.kind === 'receive' || record.action.kind === 'receiveDeferred') &&
+        record.action.from === copy.end &&
+        mayHaveTakenMore(record) &&
+        record.start <= one.record.end &&
+        record !== one.record,
     ).length;
     const beside = counted.filter(
-      (other) => other !== one && other.record.end > one.record.start && other.record.start < one.record.end,
+      (other) =>
+        other !== one && other.record.end > one.record.start && other.record.start < one.record.end,
     ).length;
     const most = before.length + unheard + beside;
     const { failedDeliveries } = one.delivery;
@@ -96,18 +100,43 @@ function checkDeadlines(ledger: Ledger, copy: Copy): readonly Violation[] {
     const { delayMs } = copy.message;
     const soonest = copy.sent.start + (delayMs ?? 0) - 2 * CLOCK_OFF_MS_MAX;
     if (delayMs !== undefined && record.end < soonest) {
-      return [violation('deadline', `${copy.tag} came before its time: ${describeDelivery(one)}`, [copy.sent, record], [copy.tag])];
+      return [
+        violation(
+          'deadline',
+          `${copy.tag} came before its time: ${describeDelivery(one)}`,
+          [copy.sent, record],
+          [copy.tag],
+        ),
+      ];
     }
     if (isDeadLetterPath(delivery.path)) continue;
     const { expiresAt } = delivery;
     // A deferred message does not expire.
-    if (!delivery.isDeferred && expiresAt !== undefined && Math.min(record.startClock, record.endClock) >= expiresAt) {
-      return [violation('deadline', `${copy.tag} came after its time to live: ${describeDelivery(one)}`, [record], [copy.tag])];
+    if (
+      !delivery.isDeferred &&
+      expiresAt !== undefined &&
+      Math.min(record.startClock, record.endClock) >= expiresAt
+    ) {
+      return [
+        violation(
+          'deadline',
+          `${copy.tag} came after its time to live: ${describeDelivery(one)}`,
+          [record],
+          [copy.tag],
+        ),
+      ];
     }
     const entity = ledger.routes.entity(entityOf(delivery.path));
     if (entity === undefined || entity.kind === 'topic') continue;
     if (!delivery.isDeferred && delivery.failedDeliveries >= entity.maxDeliveryCount) {
-      return [violation('deadline', `${copy.tag} came after its last delivery: ${describeDelivery(one)}`, [record], [copy.tag])];
+      return [
+        violation(
+          'deadline',
+          `${copy.tag} came after its last delivery: ${describeDelivery(one)}`,
+          [record],
+          [copy.tag],
+        ),
+      ];
     }
   }
   return [];

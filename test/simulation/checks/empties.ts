@@ -76,6 +76,7 @@ function isOnePartition(ledger: Ledger, path: string): boolean {
 /** Whether nobody else ever received from a path. */
 function isAlone(ledger: Ledger, { client }: OperationRecord, path: string): boolean {
   return !ledger.records.some(
-    (other) => other.action.kind === 'receive' && other.action.from === path && other.client !== client,
+    (other) =>
+      other.action.kind === 'receive' && other.action.from === path && other.client !== client,
   );
 }

@@ -19,7 +19,14 @@ export function checkEndings(ledger: Ledger, found: readonly Found[]): readonly 
   for (const one of found) {
     const copy = ledger.at(one.tag, one.path);
     if (copy === undefined) {
-      strangers.push(violation('duplicate', `${one.tag} was found in ${one.path}, where it does not belong`, [], [one.tag]));
+      strangers.push(
+        violation(
+          'duplicate',
+          `${one.tag} was found in ${one.path}, where it does not belong`,
+          [],
+          [one.tag],
+        ),
+      );
       continue;
     }
     places.set(copy, [...(places.get(copy) ?? []), one]);
@@ -40,12 +47,16 @@ function checkCopy(ledger: Ledger, copy: Copy, found: readonly Found[]): readonl
   ];
   if (found.length > 1) {
     const isResubmitted = ledger.records.some(({ action }) => action.kind === 'resubmit');
-    return problem('duplicate', `was found ${found.length} times, in ${found.map(({ path }) => path).join(' and ')}${isResubmitted ? ' (with resubmissions)' : ''}`);
+    return problem(
+      'duplicate',
+      `was found ${found.length} times, in ${found.map(({ path }) => path).join(' and ')}${isResubmitted ? ' (with resubmissions)' : ''}`,
+    );
   }
   if (copy.outcome === 'refused' && (found.length > 0 || copy.wasSeen)) {
     return problem('answer', 'is there although its send was refused');
   }
-  if (found.length > 0 && isOver(copy)) return problem('returned', 'was found after it was completed');
+  if (found.length > 0 && isOver(copy))
+    return problem('returned', 'was found after it was completed');
   return [];
 }
 
@@ -57,7 +68,10 @@ function isOver(copy: Copy): boolean {
 }
 
 /** What was accepted and is nowhere, though nobody can have taken it away. */
-function checkLost(ledger: Ledger, places: ReadonlyMap<Copy, readonly Found[]>): readonly Violation[] {
+function checkLost(
+  ledger: Ledger,
+  places: ReadonlyMap<Copy, readonly Found[]>,
+): readonly Violation[] {
   const missing = ledger.copies.filter(
     (copy) =>
       copy.outcome === 'done' &&
@@ -80,16 +94,31 @@ function checkLost(ledger: Ledger, places: ReadonlyMap<Copy, readonly Found[]>):
     const left = budgets.get(copy.end) ?? 0;
     budgets.set(copy.end, left - 1);
     if (left > 0) return [];
-    const records = [copy.sent, ...copy.deliveries.map(({ record }) => record), ...copy.settlements.map(({ record }) => record)];
-    return [violation('lost', `${copy.tag} was accepted by operation ${copy.sent.number} for ${copy.end} and is gone`, records, [copy.tag])];
+    const records = [
+      copy.sent,
+      ...copy.deliveries.map(({ record }) => record),
+      ...copy.settlements.map(({ record }) => record),
+    ];
+    return [
+      violation(
+        'lost',
+        `${copy.tag} was accepted by operation ${copy.sent.number} for ${copy.end} and is gone`,
+        records,
+        [copy.tag],
+      ),
+    ];
   });
 }
 
 /** Whether its time to live can have ended, so that it was dropped. */
 function mayExpire(ledger: Ledger, copy: Copy): boolean {
   if (copy.expiresFrom === Number.POSITIVE_INFINITY) return false;
-  const ends = [copy.to, copy.end].map((path) => ledger.routes.entity(path));
-  return ends.some((entity) => entity === undefined || entity.kind === 'topic' || !entity.deadLettersExpired);
+  const ends = [copy.to, ...ledger.routes.queues(copy.end)].map((path) =>
+    ledger.routes.entity(path),
+  );
+  return ends.some(
+    (entity) => entity === undefined || entity.kind === 'topic' || !entity.deadLettersExpired,
+  );
 }
 
 /** Whether another message with its id may have been stored in its stead. */
@@ -104,7 +133,10 @@ function detectionOf(ledger: Ledger, copy: Copy): number | undefined {
 }
 
 /** Of messages with one id that came within the window, one is stored, and one is. */
-function checkDuplicates(ledger: Ledger, places: ReadonlyMap<Copy, readonly Found[]>): readonly Violation[] {
+function checkDuplicates(
+  ledger: Ledger,
+  places: ReadonlyMap<Copy, readonly Found[]>,
+): readonly Violation[] {
   if (ledger.records.some(({ action }) => action.kind === 'recreate')) return [];
   const isStored = (copy: Copy) => copy.wasSeen || places.has(copy);
   for (const copy of ledger.copies) {
@@ -112,7 +144,8 @@ function checkDuplicates(ledger: Ledger, places: ReadonlyMap<Copy, readonly Foun
     if (windowMs === undefined || copy.message.messageId === undefined) continue;
     const tags = ledger.withSameId(copy);
     const same = ledger.copies.filter(
-      (other) => other !== copy && other.end === copy.end && other.to === copy.to && tags.has(other.tag),
+      (other) =>
+        other !== copy && other.end === copy.end && other.to === copy.to && tags.has(other.tag),
     );
     const twin = same.find(
       (other) =>
@@ -128,18 +161,30 @@ function checkDuplicates(ledger: Ledger, places: ReadonlyMap<Copy, readonly Foun
     // Of a topic, each subscription has what it asked for: another one may have got the original.
     if (ledger.routes.entity(copy.to)?.kind === 'topic') continue;
     const all = [copy, ...same];
-    const isExplained = all.some((one) => isStored(one) || one.mayBeGone.size > 0 || mayExpire(ledger, one));
+    const isExplained = all.some(
+      (one) => isStored(one) || one.mayBeGone.size > 0 || mayExpire(ledger, one),
+    );
     const mayBeTaken = ledger.isEverTaken(copy.end);
     if (all.some(({ outcome }) => outcome === 'done') && !isExplained && !mayBeTaken) {
       const text = `${all.map(({ tag }) => tag).join(', ')} have the id ${copy.message.messageId}; some were accepted and none is there`;
-      return [violation('lost', text, all.map(({ sent }) => sent), all.map(({ tag }) => tag))];
+      return [
+        violation(
+          'lost',
+          text,
+          all.map(({ sent }) => sent),
+          all.map(({ tag }) => tag),
+        ),
+      ];
     }
   }
   return [];
 }
 
 /** A send, and a transaction, of which nothing was heard was carried out as a whole or not at all. */
-function checkGroups(ledger: Ledger, places: ReadonlyMap<Copy, readonly Found[]>): readonly Violation[] {
+function checkGroups(
+  ledger: Ledger,
+  places: ReadonlyMap<Copy, readonly Found[]>,
+): readonly Violation[] {
   const groups = new Map<OperationRecord, Copy[]>();
   for (const copy of ledger.copies) {
     if (copy.outcome !== 'unknown') continue;
@@ -172,10 +217,14 @@ function isCertain(ledger: Ledger, copy: Copy): boolean {
 }
 
 /** What a transaction completed does not come again where what it sent is there, and the other way round. */
-function checkHalves(ledger: Ledger, places: ReadonlyMap<Copy, readonly Found[]>): readonly Violation[] {
+function checkHalves(
+  ledger: Ledger,
+  places: ReadonlyMap<Copy, readonly Found[]>,
+): readonly Violation[] {
   for (const record of ledger.records) {
     const { action } = record;
-    if (action.kind !== 'transact' || action.how !== 'complete' || record.heard !== 'unknown') continue;
+    if (action.kind !== 'transact' || action.how !== 'complete' || record.heard !== 'unknown')
+      continue;
     const sent = ledger.copies.filter((copy) => copy.sent === record && isCertain(ledger, copy));
     const isSent = sent.some((copy) => copy.wasSeen || places.has(copy));
     const isMissing = sent.some((copy) => !copy.wasSeen && !places.has(copy));
@@ -184,9 +233,14 @@ function checkHalves(ledger: Ledger, places: ReadonlyMap<Copy, readonly Found[]>
       if (copy === undefined) continue;
       const isBack =
         places.has(copy) ||
-        copy.deliveries.some((one) => one.delivery.id !== delivery.id && one.record.start >= record.end);
+        copy.deliveries.some(
+          (one) => one.delivery.id !== delivery.id && one.record.start >= record.end,
+        );
       const isSettledElse = copy.settlements.some(
-        (one) => one.record !== record && one.item.delivery.id === delivery.id && one.item.outcome !== 'refused',
+        (one) =>
+          one.record !== record &&
+          one.item.delivery.id === delivery.id &&
+          one.item.outcome !== 'refused',
       );
       if (isSettledElse) continue;
       if (isSent && isBack) {

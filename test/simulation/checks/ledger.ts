@@ -13,6 +13,14 @@ import { Routes } from './route.ts';
 /** Codes of refusals behind which something may have been locked, though nothing was handed out. */
 const BUSY_CODES = new Set(['ServiceBusy', 'SessionLockLost', 'MessagingEntityNotFound']);
 
+/** Whether a receive may have locked, or removed, messages that it did not hand out. */
+export function mayHaveTakenMore(record: OperationRecord): boolean {
+  const { heard, action, deliveries = [], wentWrong } = record;
+  if (heard === 'unknown' || heard === 'failed') return true;
+  if (heard === 'refused') return BUSY_CODES.has(record.code ?? '') || wentWrong;
+  return wentWrong && action.kind === 'receive' && deliveries.length < action.max;
+}
+
 /** Where deferred messages of a queue lie. */
 export function deferredPlace(path: string): string {
   return `${path}#deferred`;
@@ -109,7 +117,7 @@ export class Ledger {
       if (outcome === 'done' && isKnown) {
         // What waits for its time, or goes on to another entity, arrives by hands that nobody hears of.
         const isThere = dueBy === 0 && end === to;
-        if (isThere) copy.mark(record.end, end);
+        if (isThere) copy.mark(record, end);
       }
       if (end === to || this.routes.entity(to)?.kind === 'topic') {
         const number = record.numbers?.get(message.tag);
@@ -126,33 +134,39 @@ export class Ledger {
     const { action } = record;
     this.#noteDeliveries(record);
     for (const item of record.settled ?? []) this.#noteSettled(record, item);
+    const isRefused = record.heard === 'refused';
     switch (action.kind) {
       case 'receive':
-        return this.#noteReceive(record, action.from, action.mode === 'receiveAndDelete');
+        this.#noteReceive(record, action.from, action.mode === 'receiveAndDelete');
+        break;
       case 'receiveDeferred':
         if (record.heard !== 'done') this.#doubtTags(record, action.from);
-        return;
+        break;
       case 'accept':
-        return this.#noteAccept(record);
+        this.#noteAccept(record);
+        break;
       case 'cancel':
-        return this.#doubtTags(record, action.to, true);
+        this.#doubtTags(record, action.to, true);
+        break;
       case 'operate':
-        if (record.heard !== 'refused') this.#doubtTags(record, action.from, action.what === 'delete');
-        return;
+        if (!isRefused) this.#doubtTags(record, action.from, action.what === 'delete');
+        break;
       case 'deleteMessages':
       case 'purge':
-        if (record.heard === 'refused') return;
-        return this.#clear(record, [action.from, deferredPlace(action.from)], action.kind);
+        if (!isRefused) this.#clear(record, [action.from, deferredPlace(action.from)], action.kind);
+        break;
       case 'recreate': {
         const { entity } = action;
         const places = [entity, deferredPlace(entity), this.routes.deadLetters(entity)];
-        return this.#clear(record, places, action.kind);
+        this.#clear(record, places, action.kind);
+        break;
       }
       case 'resubmit':
-        if (record.heard === 'refused' && record.code !== 'ServiceBusy') return;
-        return this.#clear(record, [action.from], undefined);
+        this.#clear(record, [action.from], undefined);
+        break;
       case 'update':
-        return this.#disturb(action.entity, record.start, record.end);
+        this.#disturb(action.entity, record.start, record.end);
+        break;
       default:
     }
   }
@@ -165,7 +179,7 @@ export class Ledger {
       const isFirstQueue = copy.end === copy.to || this.routes.entity(copy.to)?.kind === 'topic';
       if (isFirstQueue && delivery.path === copy.end) copy.sequenceNumber = delivery.sequenceNumber;
       const place = delivery.isDeferred ? deferredPlace(delivery.path) : delivery.path;
-      copy.mark(record.end, place);
+      copy.mark(record, place);
       if (delivery.lockToken === undefined) {
         copy.doubt(record.start, Number.POSITIVE_INFINITY);
         continue;
@@ -210,18 +224,24 @@ export class Ledger {
       if (how === 'complete') copy.mayBeGone.add('an unheard completion');
       return;
     }
-    if (how === 'complete') return copy.doubt(record.start, Number.POSITIVE_INFINITY);
+    if (how === 'complete') {
+      copy.doubt(record.start, Number.POSITIVE_INFINITY);
+      return;
+    }
     if (hold !== undefined) hold.to = record.end + (item.delayMs ?? 0) + CLOCK_OFF_MS_MAX;
     if (how === 'abandon') {
       const place = delivery.isDeferred ? deferredPlace(delivery.path) : delivery.path;
       const spent = this.#isLastDelivery(delivery.path, delivery.failedDeliveries);
-      if (!spent) copy.mark(record.end, place);
+      if (!spent) copy.mark(record, place);
       return;
     }
-    copy.doubt(record.start, record.end - 1);
-    if (how === 'defer') return copy.mark(record.end, deferredPlace(delivery.path));
+    copy.doubt(record.start, record.start - 1);
+    if (how === 'defer') {
+      copy.mark(record, deferredPlace(delivery.path));
+      return;
+    }
     const place = this.routes.deadLetters(entityOf(delivery.path));
-    if (isDeadLetterPath(place)) copy.mark(record.end, place);
+    if (isDeadLetterPath(place)) copy.mark(record, place);
     else copy.doubt(record.start, late);
   }
 
@@ -233,14 +253,8 @@ export class Ledger {
 
   /** A receive of which nothing was heard may have locked, or removed, anything that was there. */
   #noteReceive(record: OperationRecord, path: string, removes: boolean): void {
-    const isUnheard =
-      record.heard === 'unknown' ||
-      record.heard === 'failed' ||
-      (record.heard === 'refused' && BUSY_CODES.has(record.code ?? ''));
-    // What removes as it hands out may have removed more than it could hand out.
-    if (removes && this.#mayGoUnheard()) this.#disturb(path, record.start, Number.POSITIVE_INFINITY);
-    if (!isUnheard) return;
-    const isCertain = record.heard === 'refused';
+    if (!mayHaveTakenMore(record)) return;
+    const isCertain = record.heard === 'refused' && !record.wentWrong;
     const entity = this.routes.entity(entityOf(path));
     const lockMs = entity === undefined || entity.kind === 'topic' ? 0 : entity.lockMs;
     const until = record.end + LATE_MS_MAX + lockMs + CLOCK_OFF_MS_MAX;
@@ -249,11 +263,6 @@ export class Ledger {
       // Its deliveries may be used up by then.
       if (this.routes.passes(copy.end, entityOf(path))) copy.doubt(record.start, until);
     }
-  }
-
-  #mayGoUnheard(): boolean {
-    const { answerLost, late, serverError } = this.scenario.network;
-    return answerLost + late + serverError > 0;
   }
 
   /** A new holder has what earlier ones left. */
@@ -300,7 +309,8 @@ export class Ledger {
   /** What a message is known by in an entity that detects duplicates. */
   #idOf(to: string, { messageId, sessionId, partitionKey }: MessageSpec): string {
     const entity = this.routes.entity(to);
-    const isPartitioned = entity !== undefined && entity.kind !== 'subscription' && entity.partitioned;
+    const isPartitioned =
+      entity !== undefined && entity.kind !== 'subscription' && entity.partitioned;
     const key = isPartitioned ? (sessionId ?? partitionKey) : undefined;
     return JSON.stringify([to, messageId, key]);
   }

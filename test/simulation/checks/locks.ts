@@ -34,7 +34,8 @@ export function lockedUntilAt(
 /** The latest instant until which the lock can be live: also renewals count of which nothing was heard. */
 export function lockedUntilMost(copy: Copy, delivery: Delivery): number {
   const isUnheard = copy.settlements.some(
-    ({ item }) => item.how === 'renew' && item.delivery.id === delivery.id && item.outcome === 'unknown',
+    ({ item }) =>
+      item.how === 'renew' && item.delivery.id === delivery.id && item.outcome === 'unknown',
   );
   return isUnheard
     ? Number.POSITIVE_INFINITY
@@ -61,7 +62,12 @@ export function endsLock(
       record.number !== number &&
       item.outcome !== 'refused',
   );
-  return isSettled || ledger.records.some((record) => record.start <= end && record.number !== number && mayEnd(record, copy, delivery));
+  return (
+    isSettled ||
+    ledger.records.some(
+      (record) => record.start <= end && record.number !== number && mayEnd(record, copy, delivery),
+    )
+  );
 }
 
 function mayEnd(record: OperationRecord, copy: Copy, delivery: Delivery): boolean {
@@ -98,6 +104,7 @@ function mayEnd(record: OperationRecord, copy: Copy, delivery: Delivery): boolea
 
 /** A delivery as violations name it. */
 export function describeDelivery({ delivery, record }: Delivered): string {
-  const until = delivery.lockedUntil === undefined ? 'removed' : `until ${delivery.lockedUntil % 1e7}`;
+  const until =
+    delivery.lockedUntil === undefined ? 'removed' : `until ${delivery.lockedUntil % 1e7}`;
   return `operation ${record.number} by ${record.client} over ${record.process} from ${record.start % 1e7} to ${record.end % 1e7} (${until})`;
 }

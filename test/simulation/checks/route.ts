@@ -1,4 +1,9 @@
-import { DEAD_LETTERS, type EntitySpec, isDeadLetterPath, type MessageSpec } from '../scenario/scenario.ts';
+import {
+  DEAD_LETTERS,
+  type EntitySpec,
+  isDeadLetterPath,
+  type MessageSpec,
+} from '../scenario/scenario.ts';
 
 /** Where messages end up that nobody touches. */
 export class Routes {
@@ -31,11 +36,15 @@ export class Routes {
     return to === undefined ? path + DEAD_LETTERS : this.#follow(to);
   }
 
-  /** Whether a message that lies in a queue may come to another one, or is there: as a dead letter. */
-  passes(end: string, queue: string): boolean {
-    if (end === queue) return true;
+  /** The main queues in which a message may come to lie, as a dead letter of the one before. */
+  queues(end: string): readonly string[] {
     const next = this.deadLetters(end);
-    return !isDeadLetterPath(next) && this.passes(next, queue);
+    return isDeadLetterPath(next) ? [end] : [end, ...this.queues(next)];
+  }
+
+  /** Whether a message that lies in a queue may come to another one, or is there. */
+  passes(end: string, queue: string): boolean {
+    return this.queues(end).includes(queue);
   }
 
   /** The shortest time to live that a message meets on its way; infinite where there is none. */

@@ -48,7 +48,11 @@ function checkLost(ledger: Ledger, grants: readonly Granted[]): readonly Violati
   return [];
 }
 
-function untilOf(ledger: Ledger, { lockToken, lockedUntil }: SessionGrant, instant: number): number {
+function untilOf(
+  ledger: Ledger,
+  { lockToken, lockedUntil }: SessionGrant,
+  instant: number,
+): number {
   return Math.max(
     lockedUntil,
     ...ledger.records.flatMap(({ action, granted, end }) =>
@@ -60,7 +64,11 @@ function untilOf(ledger: Ledger, { lockToken, lockedUntil }: SessionGrant, insta
 }
 
 /** Whether the holder, an administrator, or a receive that failed may have ended the lock. */
-function mayHaveEnded(ledger: Ledger, grant: SessionGrant, { end, number }: OperationRecord): boolean {
+function mayHaveEnded(
+  ledger: Ledger,
+  grant: SessionGrant,
+  { end, number }: OperationRecord,
+): boolean {
   return ledger.records.some(({ action, heard, start, session, number: own }) => {
     if (start > end || own === number) return false;
     if (action.kind === 'update' || action.kind === 'recreate') return action.entity === grant.path;
@@ -77,10 +85,14 @@ function checkStates(ledger: Ledger): readonly Violation[] {
     const { session } = record;
     if (session === undefined) continue;
     const sets = ledger.records.filter(
-      (one) => one.action.kind === 'setState' && one.session !== undefined && isSameSession(one.session, session),
+      (one) =>
+        one.action.kind === 'setState' &&
+        one.session !== undefined &&
+        isSameSession(one.session, session),
     );
     const cleared = ledger.records.some(
-      ({ action, start }) => action.kind === 'recreate' && action.entity === session.path && start <= record.end,
+      ({ action, start }) =>
+        action.kind === 'recreate' && action.entity === session.path && start <= record.end,
     );
     if (cleared) continue;
     const done = sets.filter(({ heard, end }) => heard === 'done' && end <= record.start);

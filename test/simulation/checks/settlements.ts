@@ -34,7 +34,8 @@ function wronglyDone(copy: Copy, { item, record }: Settled): string | undefined 
       one.item.outcome === 'done' &&
       one.item.how !== 'renew',
   );
-  if (earlier !== undefined) return `was done after operation ${earlier.record.number} had settled it`;
+  if (earlier !== undefined)
+    return `was done after operation ${earlier.record.number} had settled it`;
   const taken = copy.deliveries.find(
     (one) =>
       one.delivery.lockToken !== delivery.lockToken &&
@@ -64,6 +65,11 @@ function wronglyLost(ledger: Ledger, copy: Copy, { item, record }: Settled): str
   if (Math.max(record.startClock, record.endClock) >= until) return undefined;
   if (endsLock(ledger, copy, delivery, record)) return undefined;
   // In a transaction another operation may be the one that is refused.
-  if (record.action.kind === 'transact' && record.settled !== undefined && record.settled.length > 1) return undefined;
+  if (
+    record.action.kind === 'transact' &&
+    record.settled !== undefined &&
+    record.settled.length > 1
+  )
+    return undefined;
   return `was refused although the lock was live for ${until - record.endClock} ms more`;
 }

@@ -6,20 +6,28 @@ import { type Violation, violation } from './violation.ts';
 /** Once everything was received and swept, each item that is left belongs to something that is there. */
 export function checkLeftOver(world: World): readonly Violation[] {
   const entities = world.database.items(TABLES.entities);
-  const ids = new Set(entities.flatMap((item) => (item['id']?.S === undefined ? [] : [item['id'].S])));
+  const ids = new Set(
+    entities.flatMap((item) => (item['id']?.S === undefined ? [] : [item['id'].S])),
+  );
   const left = world.database
     .items(TABLES.messages)
     .filter((item) => !isExplained(item, ids))
     .map(describeItem);
   const orphans = entities.filter((item) => !isExplainedDocument(item)).map(describeItem);
-  return [...left, ...orphans].slice(0, 5).map((item) => violation('left over', `Nothing explains ${item}`));
+  return [...left, ...orphans]
+    .slice(0, 5)
+    .map((item) => violation('left over', `Nothing explains ${item}`));
 }
 
-/** The head of a partition, or the state of a session, of an entity that is there. */
+/**
+ * The head of a partition, or the state of a session, of an entity that is there. Deferred messages that have
+ * expired stay until somebody asks for them (semantics §4.4).
+ */
 function isExplained(item: Item, ids: ReadonlySet<string>): boolean {
   const [id = '', rest = ''] = (item['pk']?.S ?? '').split('.');
   if (!ids.has(id)) return false;
-  return item['sk']?.S === 'head' || /^\d+k$/.test(rest);
+  const sk = item['sk']?.S ?? '';
+  return sk === 'head' || /^\d+k$/.test(rest) || /(^|\/)d[0-9a-f]{12}$/.test(sk);
 }
 
 /** Entities, rules, and where the sweep has come. */

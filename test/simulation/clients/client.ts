@@ -1,23 +1,14 @@
-import type { Random } from '../engine/random.ts';
 import type { Heard } from '../engine/process.ts';
-import type { World } from '../engine/world.ts';
 import type { Action, Step } from '../scenario/scenario.ts';
 import { isDeadLetterPath } from '../scenario/scenario.ts';
-import { type ActionOf, type Answer, OPERATIONS } from './operations.ts';
-import { Hands, type Noticeboard } from './pool.ts';
+import type { Actor, ClientParts } from './actor.ts';
+import { OPERATIONS } from './operation-table.ts';
+import type { ActionOf, Answer } from './operations.ts';
+import { Hands } from './pool.ts';
 import type { Details, OperationRecord } from './record.ts';
 
-export interface ClientParts {
-  readonly world: World;
-  readonly random: Random;
-  readonly board: Noticeboard;
-  readonly record: (record: OperationRecord) => void;
-  /** Numbers for operations and deliveries. */
-  readonly number: () => number;
-}
-
 /** A client that does one step after the other, and remembers what it was handed. */
-export class Client {
+export class Client implements Actor {
   readonly name: string;
   readonly hands = new Hands();
   readonly parts: ClientParts;
@@ -63,6 +54,7 @@ export class Client {
     const process = world.process(processName);
     const start = world.timeline.now;
     const startClock = process.clockNow();
+    const { wrongs } = process;
     const order = number();
     world.trace?.(this.name, `${process.spec.name} <- ${describe(action)}`);
     const heard: Heard<Answer> = await process.call((composition) => prepared.ask(composition));
@@ -75,6 +67,7 @@ export class Client {
       end: world.timeline.now,
       startClock,
       endClock: process.clockNow(),
+      wentWrong: process.wrongs > wrongs,
       ...heardOf(heard),
       ...prepared.note(heard),
     };

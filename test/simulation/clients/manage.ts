@@ -1,8 +1,15 @@
 import type { OperatorAction } from '../../../shared/broker/broker.ts';
 import { BrokerError } from '../../../shared/domain/broker-error.ts';
 import { entityOf, isDeadLetterPath } from '../scenario/scenario.ts';
-import type { Client } from './client.ts';
-import { type ActionOf, answerOr, broker, type Operations, pathOf, type Prepared } from './operations.ts';
+import type { Actor } from './actor.ts';
+import {
+  type ActionOf,
+  answerOr,
+  broker,
+  type Operations,
+  type Prepared,
+  pathOf,
+} from './operations.ts';
 import type { Numbered } from './pool.ts';
 import { createEntity, settingsOf } from './wire.ts';
 
@@ -11,7 +18,7 @@ export const manageOperations: Operations<
   'operate' | 'deleteMessages' | 'resubmit' | 'purge' | 'update' | 'recreate' | 'sweep'
 > = { operate, deleteMessages, resubmit, purge, update, recreate, sweep };
 
-function operate(client: Client, { from, what, count }: ActionOf<'operate'>): Prepared | undefined {
+function operate(client: Actor, { from, what, count }: ActionOf<'operate'>): Prepared | undefined {
   const named = chooseNumbered(client, from, what, count);
   const [first] = named;
   if (first === undefined) return undefined;
@@ -22,7 +29,12 @@ function operate(client: Client, { from, what, count }: ActionOf<'operate'>): Pr
   return {
     ask: async (composition) => {
       const numbers = named.map(({ sequenceNumber }) => sequenceNumber);
-      const acted = await broker(composition).operate(pathOf(from), operation, numbers, first.sessionId);
+      const acted = await broker(composition).operate(
+        pathOf(from),
+        operation,
+        numbers,
+        first.sessionId,
+      );
       return { tags, acted };
     },
     note: (heard) => answerOr(heard, { tags }),
@@ -30,7 +42,7 @@ function operate(client: Client, { from, what, count }: ActionOf<'operate'>): Pr
 }
 
 function chooseNumbered(
-  client: Client,
+  client: Actor,
   from: string,
   what: ActionOf<'operate'>['what'],
   count: number,
@@ -50,7 +62,10 @@ function chooseNumbered(
   return [...new Map(chosen.map((one) => [one.sequenceNumber, one])).values()];
 }
 
-function deleteMessages(client: Client, { from, max }: ActionOf<'deleteMessages'>): Prepared | undefined {
+function deleteMessages(
+  client: Actor,
+  { from, max }: ActionOf<'deleteMessages'>,
+): Prepared | undefined {
   const { world } = client.parts;
   if (world.requiresSession(from) && !isDeadLetterPath(from)) return undefined;
   return {
@@ -64,14 +79,16 @@ function deleteMessages(client: Client, { from, max }: ActionOf<'deleteMessages'
   };
 }
 
-function resubmit(_client: Client, { from, max }: ActionOf<'resubmit'>): Prepared {
+function resubmit(_client: Actor, { from, max }: ActionOf<'resubmit'>): Prepared {
   return {
-    ask: async (composition) => ({ removed: await broker(composition).resubmit(pathOf(from), max) }),
+    ask: async (composition) => ({
+      removed: await broker(composition).resubmit(pathOf(from), max),
+    }),
     note: (heard) => answerOr(heard),
   };
 }
 
-function purge(_client: Client, { from }: ActionOf<'purge'>): Prepared {
+function purge(_client: Actor, { from }: ActionOf<'purge'>): Prepared {
   return {
     ask: async (composition) => {
       await broker(composition).purge(pathOf(from));
@@ -81,7 +98,7 @@ function purge(_client: Client, { from }: ActionOf<'purge'>): Prepared {
   };
 }
 
-function update(client: Client, { entity, lockMs }: ActionOf<'update'>): Prepared | undefined {
+function update(client: Actor, { entity, lockMs }: ActionOf<'update'>): Prepared | undefined {
   const spec = client.parts.world.receivable(entity);
   if (spec === undefined) return undefined;
   return {
@@ -94,7 +111,7 @@ function update(client: Client, { entity, lockMs }: ActionOf<'update'>): Prepare
 }
 
 /** Deletes an entity, and creates it anew under its name. */
-function recreate(client: Client, { entity }: ActionOf<'recreate'>): Prepared | undefined {
+function recreate(client: Actor, { entity }: ActionOf<'recreate'>): Prepared | undefined {
   const spec = client.parts.world.receivable(entityOf(entity));
   if (spec === undefined || client.parts.world.isDestination(entity)) return undefined;
   return {
@@ -110,7 +127,7 @@ function recreate(client: Client, { entity }: ActionOf<'recreate'>): Prepared | 
   };
 }
 
-function sweep(_client: Client, _action: ActionOf<'sweep'>): Prepared {
+function sweep(_client: Actor, _action: ActionOf<'sweep'>): Prepared {
   return {
     ask: async (composition) => {
       try {

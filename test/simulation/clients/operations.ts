@@ -1,16 +1,10 @@
+import type { Composition } from '../../../lambdas/http/compose.ts';
 import type { Broker } from '../../../shared/broker/broker.ts';
 import { type EntityPath, parseEntityPath } from '../../../shared/domain/entity-path.ts';
-import type { Composition } from '../../../lambdas/http/compose.ts';
 import type { Heard } from '../engine/process.ts';
 import type { Action } from '../scenario/scenario.ts';
-import { manageOperations } from './manage.ts';
-import { receiveOperations } from './receive.ts';
-import type { Client } from './client.ts';
+import type { Actor } from './actor.ts';
 import type { Details } from './record.ts';
-import { sendOperations } from './send.ts';
-import { sessionOperations } from './sessions.ts';
-import { settleOperations } from './settle.ts';
-import { transactOperations } from './transact.ts';
 
 export type ActionOf<Kind extends Action['kind']> = Extract<Action, { kind: Kind }>;
 export type Answer = Details;
@@ -25,16 +19,7 @@ export interface Prepared {
 
 /** How each kind of action is carried out; undefined = the client has nothing to do it with. */
 export type Operations<Kinds extends Action['kind']> = {
-  readonly [Kind in Kinds]: (client: Client, action: ActionOf<Kind>) => Prepared | undefined;
-};
-
-export const OPERATIONS: Operations<Action['kind']> = {
-  ...sendOperations,
-  ...receiveOperations,
-  ...settleOperations,
-  ...sessionOperations,
-  ...transactOperations,
-  ...manageOperations,
+  readonly [Kind in Kinds]: (client: Actor, action: ActionOf<Kind>) => Prepared | undefined;
 };
 
 /** What was answered, or what is known without an answer. */

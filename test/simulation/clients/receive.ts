@@ -1,8 +1,15 @@
 import type { ReceivedMessage } from '../../../shared/broker/broker.ts';
 import type { StoredMessage } from '../../../shared/domain/message.ts';
 import { isDeadLetterPath } from '../scenario/scenario.ts';
-import type { Client } from './client.ts';
-import { type ActionOf, answerOr, broker, type Operations, pathOf, type Prepared } from './operations.ts';
+import type { Actor } from './actor.ts';
+import {
+  type ActionOf,
+  answerOr,
+  broker,
+  type Operations,
+  type Prepared,
+  pathOf,
+} from './operations.ts';
 import type { Delivery, Details, SessionGrant } from './record.ts';
 import { tagOf } from './wire.ts';
 
@@ -16,7 +23,7 @@ export const receiveOperations: Operations<'receive' | 'receiveDeferred' | 'peek
 /** Functions end waits early, as deployed ones do. */
 const FUNCTION_WAIT_MS_MAX = 2000;
 
-function receive(client: Client, action: ActionOf<'receive'>): Prepared | undefined {
+function receive(client: Actor, action: ActionOf<'receive'>): Prepared | undefined {
   const { from, mode, max, waitMs, abortAfterMs } = action;
   const { world } = client.parts;
   const isBySession = world.requiresSession(from) && !isDeadLetterPath(from);
@@ -41,7 +48,7 @@ function receive(client: Client, action: ActionOf<'receive'>): Prepared | undefi
   };
 }
 
-function receiveDeferred(client: Client, action: ActionOf<'receiveDeferred'>): Prepared | undefined {
+function receiveDeferred(client: Actor, action: ActionOf<'receiveDeferred'>): Prepared | undefined {
   const { from, mode, count } = action;
   const { board, world, random } = client.parts;
   const session = world.requiresSession(from) ? client.hands.session(from) : undefined;
@@ -67,13 +74,16 @@ function receiveDeferred(client: Client, action: ActionOf<'receiveDeferred'>): P
         sequenceNumbers: [...sequenceNumbers],
         ...(session === undefined ? {} : { session: handleOf(session) }),
       });
-      return { tags, deliveries: deliveriesOf(client, from, messages, { session, isDeferred: true }) };
+      return {
+        tags,
+        deliveries: deliveriesOf(client, from, messages, { session, isDeferred: true }),
+      };
     },
     note: (heard) => noteDeliveries(client, from, answerOr(heard, { tags }), session),
   };
 }
 
-function peek(client: Client, { from, max, sessionId }: ActionOf<'peek'>): Prepared | undefined {
+function peek(client: Actor, { from, max, sessionId }: ActionOf<'peek'>): Prepared | undefined {
   const isBySession = client.parts.world.requiresSession(from) && !isDeadLetterPath(from);
   if (isBySession && sessionId === undefined) return undefined;
   return {
@@ -94,10 +104,13 @@ export function handleOf({ sessionId, lockToken }: SessionGrant) {
 }
 
 function deliveriesOf(
-  client: Client,
+  client: Actor,
   path: string,
   messages: readonly ReceivedMessage[],
-  { session, isDeferred }: { readonly session: SessionGrant | undefined; readonly isDeferred: boolean },
+  {
+    session,
+    isDeferred,
+  }: { readonly session: SessionGrant | undefined; readonly isDeferred: boolean },
 ): readonly Delivery[] {
   return messages.map((one) => ({
     id: client.parts.number(),
@@ -119,7 +132,7 @@ function lockOf(message: StoredMessage | ReceivedMessage) {
 }
 
 function noteDeliveries(
-  client: Client,
+  client: Actor,
   path: string,
   details: Details,
   session: SessionGrant | undefined,

@@ -48,6 +48,8 @@ export interface OperationRecord {
   /** The wall clock of the process at both ends. */
   readonly startClock: number;
   readonly endClock: number;
+  /** Whether requests of the process went wrong meanwhile, so that it may have done more than it knows. */
+  readonly wentWrong: boolean;
   readonly heard: 'done' | 'refused' | 'unknown' | 'failed';
   /** Of a refusal, or why nothing is known. */
   readonly code?: string;
@@ -74,5 +76,16 @@ export interface OperationRecord {
 /** What an operation adds to its record. */
 export type Details = Omit<
   OperationRecord,
-  'number' | 'client' | 'process' | 'action' | 'start' | 'end' | 'startClock' | 'endClock' | 'heard' | 'code' | 'text'
+  | 'number'
+  | 'client'
+  | 'process'
+  | 'action'
+  | 'start'
+  | 'end'
+  | 'startClock'
+  | 'endClock'
+  | 'wentWrong'
+  | 'heard'
+  | 'code'
+  | 'text'
 >;

@@ -1,11 +1,18 @@
-import type { Client } from './client.ts';
-import { type ActionOf, answerOr, broker, type Operations, pathOf, type Prepared } from './operations.ts';
+import type { Actor } from './actor.ts';
+import {
+  type ActionOf,
+  answerOr,
+  broker,
+  type Operations,
+  type Prepared,
+  pathOf,
+} from './operations.ts';
 import { toMessage } from './wire.ts';
 
 /** Sends, and takes back what is scheduled. */
 export const sendOperations: Operations<'send' | 'cancel'> = { send, cancel };
 
-function send(client: Client, { to, messages }: ActionOf<'send'>): Prepared {
+function send(client: Actor, { to, messages }: ActionOf<'send'>): Prepared {
   const { board, world } = client.parts;
   return {
     ask: async (composition) => {
@@ -34,7 +41,7 @@ function send(client: Client, { to, messages }: ActionOf<'send'>): Prepared {
   };
 }
 
-function cancel(client: Client, { to, count }: ActionOf<'cancel'>): Prepared | undefined {
+function cancel(client: Actor, { to, count }: ActionOf<'cancel'>): Prepared | undefined {
   const { board, random } = client.parts;
   const known = board.scheduled(to);
   const [first] = known.length === 0 ? [] : [random.pick(known)];

@@ -1,6 +1,13 @@
 import { isDeadLetterPath } from '../scenario/scenario.ts';
-import type { Client } from './client.ts';
-import { type ActionOf, answerOr, broker, type Operations, pathOf, type Prepared } from './operations.ts';
+import type { Actor } from './actor.ts';
+import {
+  type ActionOf,
+  answerOr,
+  broker,
+  type Operations,
+  type Prepared,
+  pathOf,
+} from './operations.ts';
 import { handleOf } from './receive.ts';
 import type { SessionGrant } from './record.ts';
 
@@ -20,7 +27,10 @@ const FUNCTION_WAIT_MS_MAX = 2000;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-function accept(client: Client, { from, sessionId, waitMs }: ActionOf<'accept'>): Prepared | undefined {
+function accept(
+  client: Actor,
+  { from, sessionId, waitMs }: ActionOf<'accept'>,
+): Prepared | undefined {
   const { world } = client.parts;
   if (!world.requiresSession(from) || isDeadLetterPath(from)) return undefined;
   return {
@@ -39,14 +49,14 @@ function accept(client: Client, { from, sessionId, waitMs }: ActionOf<'accept'>)
   };
 }
 
-function renew(client: Client, path: string): Prepared | undefined {
+function renew(client: Actor, path: string): Prepared | undefined {
   return inSession(client, path, async (composition, session) => {
     const { lockedUntil } = await broker(composition).renewSession(pathOf(path), handleOf(session));
     return { granted: { ...session, lockedUntil } };
   });
 }
 
-function release(client: Client, path: string): Prepared | undefined {
+function release(client: Actor, path: string): Prepared | undefined {
   const prepared = inSession(client, path, async (composition, session) => {
     await broker(composition).releaseSession(pathOf(path), handleOf(session));
     return {};
@@ -63,7 +73,7 @@ function release(client: Client, path: string): Prepared | undefined {
   );
 }
 
-function setState(client: Client, { from, state }: ActionOf<'setState'>): Prepared | undefined {
+function setState(client: Actor, { from, state }: ActionOf<'setState'>): Prepared | undefined {
   return inSession(client, from, async (composition, session) => {
     const bytes = encoder.encode(state);
     await broker(composition).setSessionState(pathOf(from), handleOf(session), bytes);
@@ -71,14 +81,14 @@ function setState(client: Client, { from, state }: ActionOf<'setState'>): Prepar
   });
 }
 
-function readState(client: Client, path: string): Prepared | undefined {
+function readState(client: Actor, path: string): Prepared | undefined {
   return inSession(client, path, async (composition, session) => {
     const bytes = await broker(composition).sessionState(pathOf(path), handleOf(session));
     return { state: bytes === undefined ? undefined : decoder.decode(bytes) };
   });
 }
 
-function list(client: Client, path: string): Prepared | undefined {
+function list(client: Actor, path: string): Prepared | undefined {
   if (!client.parts.world.requiresSession(path)) return undefined;
   return {
     ask: async (composition) => ({
@@ -90,7 +100,7 @@ function list(client: Client, path: string): Prepared | undefined {
 
 /** Does something under the lock that the client has, if it has one, and forgets it where it is lost. */
 function inSession(
-  client: Client,
+  client: Actor,
   path: string,
   ask: (
     composition: Parameters<Prepared['ask']>[0],

@@ -1,16 +1,21 @@
 import type { Settlement, SettlementAction } from '../../../shared/broker/broker.ts';
 import { text } from '../../../shared/domain/property-value.ts';
 import type { Heard } from '../engine/process.ts';
-import { entityOf, isDeadLetterPath, type SettlementKind, type Which } from '../scenario/scenario.ts';
-import type { Client } from './client.ts';
+import {
+  entityOf,
+  isDeadLetterPath,
+  type SettlementKind,
+  type Which,
+} from '../scenario/scenario.ts';
+import type { Actor } from './actor.ts';
 import {
   type ActionOf,
   type Answer,
   answerOr,
   broker,
   type Operations,
-  pathOf,
   type Prepared,
+  pathOf,
 } from './operations.ts';
 import type { Held } from './pool.ts';
 import type { ItemOutcome, SettledItem } from './record.ts';
@@ -18,7 +23,7 @@ import type { ItemOutcome, SettledItem } from './record.ts';
 /** What is done to messages that a client holds. */
 export const settleOperations: Operations<'settle' | 'renew'> = { settle, renew };
 
-function settle(client: Client, action: ActionOf<'settle'>): Prepared | undefined {
+function settle(client: Actor, action: ActionOf<'settle'>): Prepared | undefined {
   const { from, count, delayMs } = action;
   const how = isDeadLetterPath(from) && action.how === 'deadLetter' ? 'complete' : action.how;
   const chosen = chooseHeld(client, from, action.which, count);
@@ -35,7 +40,11 @@ function settle(client: Client, action: ActionOf<'settle'>): Prepared | undefine
   const kept = { how, ...(delay === undefined ? {} : { delayMs: delay }) };
   return {
     ask: async (composition) => {
-      const outcomes = await broker(composition).settle(pathOf(from), settlements, session?.sessionId);
+      const outcomes = await broker(composition).settle(
+        pathOf(from),
+        settlements,
+        session?.sessionId,
+      );
       return {
         settled: chosen.map(({ delivery }, i) => ({
           delivery,
@@ -48,7 +57,7 @@ function settle(client: Client, action: ActionOf<'settle'>): Prepared | undefine
   };
 }
 
-function renew(client: Client, { from, which, count }: ActionOf<'renew'>): Prepared | undefined {
+function renew(client: Actor, { from, which, count }: ActionOf<'renew'>): Prepared | undefined {
   const chosen = chooseHeld(client, from, which, count);
   const [first] = chosen;
   if (first === undefined || first.session !== undefined) return undefined;
@@ -69,7 +78,12 @@ function renew(client: Client, { from, which, count }: ActionOf<'renew'>): Prepa
 }
 
 /** Some of what a client holds, all of one session. */
-export function chooseHeld(client: Client, path: string, which: Which, count: number): readonly Held[] {
+export function chooseHeld(
+  client: Actor,
+  path: string,
+  which: Which,
+  count: number,
+): readonly Held[] {
   const held = client.hands.held(path, which === 'spent');
   const ordered = which === 'oldest' ? held : [...held].reverse();
   const [first] = ordered;
@@ -98,7 +112,7 @@ export function actionOf(
 
 /** Keeps what settlements came to; each of them becomes part of the record. */
 export function noteSettled(
-  client: Client,
+  client: Actor,
   path: string,
   chosen: readonly Held[],
   heard: Heard<Answer>,
@@ -136,7 +150,9 @@ function allOf(
   return chosen.map(({ delivery }) => ({ delivery, ...kept, outcome, ...code }));
 }
 
-function outcomeOf(refusal: { readonly code: string } | undefined): Pick<SettledItem, 'outcome' | 'code'> {
+function outcomeOf(
+  refusal: { readonly code: string } | undefined,
+): Pick<SettledItem, 'outcome' | 'code'> {
   if (refusal === undefined) return { outcome: 'done' };
   const { code } = refusal;
   return { outcome: code === 'ServiceTimeout' ? 'unknown' : 'refused', code };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { TransactionOperation } from '../../../shared/broker/broker.ts';
-import type { Client } from './client.ts';
-import { type ActionOf, broker, type Operations, pathOf, type Prepared } from './operations.ts';
+import type { Actor } from './actor.ts';
+import { type ActionOf, broker, type Operations, type Prepared, pathOf } from './operations.ts';
 import type { Held } from './pool.ts';
 import { actionOf, chooseHeld, noteSettled } from './settle.ts';
 import { toMessage } from './wire.ts';
@@ -9,9 +9,10 @@ import { toMessage } from './wire.ts';
 /** Several operations, all or none. */
 export const transactOperations: Operations<'transact'> = { transact };
 
-function transact(client: Client, action: ActionOf<'transact'>): Prepared | undefined {
+function transact(client: Actor, action: ActionOf<'transact'>): Prepared | undefined {
   const { from, how, sends, identity } = action;
-  const chosen = from === undefined ? [] : ofOnePartition(chooseHeld(client, from, 'oldest', action.count));
+  const chosen =
+    from === undefined ? [] : ofOnePartition(chooseHeld(client, from, 'oldest', action.count));
   if (chosen.length === 0 && sends.length === 0) return undefined;
   return {
     ask: async (composition) => {
@@ -20,18 +21,25 @@ function transact(client: Client, action: ActionOf<'transact'>): Prepared | unde
         ({ delivery, session }): TransactionOperation => ({
           kind: 'settle',
           path: pathOf(from ?? ''),
-          settlement: { lockToken: delivery.lockToken ?? '', action: actionOf(how, undefined, false) },
+          settlement: {
+            lockToken: delivery.lockToken ?? '',
+            action: actionOf(how, undefined, false),
+          },
           ...(session === undefined ? {} : { sessionId: session.sessionId }),
         }),
       );
-      const sendings = sends.map(({ to, messages }): TransactionOperation => ({
-        kind: 'send',
-        path: pathOf(to),
-        messages: messages.map((message) => toMessage(message, now)),
-      }));
+      const sendings = sends.map(
+        ({ to, messages }): TransactionOperation => ({
+          kind: 'send',
+          path: pathOf(to),
+          messages: messages.map((message) => toMessage(message, now)),
+        }),
+      );
       const outcomes = await broker(composition).transact({
         operations: [...settlements, ...sendings],
-        ...(identity === undefined ? {} : { identity: { id: identity, fingerprint: printOf(action, chosen) } }),
+        ...(identity === undefined
+          ? {}
+          : { identity: { id: identity, fingerprint: printOf(action, chosen) } }),
       });
       const numbers = new Map<string, bigint>();
       for (const [i, { messages }] of sends.entries()) {
@@ -59,5 +67,7 @@ function ofOnePartition(held: readonly Held[]): readonly Held[] {
 
 function printOf(action: ActionOf<'transact'>, chosen: readonly Held[]): string {
   const tokens = chosen.map(({ delivery }) => delivery.lockToken);
-  return createHash('sha256').update(JSON.stringify([action, tokens])).digest('hex');
+  return createHash('sha256')
+    .update(JSON.stringify([action, tokens]))
+    .digest('hex');
 }

@@ -1,8 +1,13 @@
-import type { Rule } from '../../../shared/filters/rule.ts';
 import type { EntitySettings, Management } from '../../../shared/broker/management.ts';
 import type { Message, OutgoingMessage } from '../../../shared/domain/message.ts';
 import { text } from '../../../shared/domain/property-value.ts';
-import type { EntitySpec, MessageSpec, ReceivableSpec, SubscriptionSpec } from '../scenario/scenario.ts';
+import type { Rule } from '../../../shared/filters/rule.ts';
+import type {
+  EntitySpec,
+  MessageSpec,
+  ReceivableSpec,
+  SubscriptionSpec,
+} from '../scenario/scenario.ts';
 
 /** How scenarios are told to the broker, and what it hands out is read. */
 

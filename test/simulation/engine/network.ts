@@ -51,7 +51,9 @@ export interface NetworkSettings {
   /** As they are now. */
   readonly faults: () => NetworkFaults;
   /** Told of every request and how it went, for histories that somebody reads. */
-  readonly trace?: ((request: NetworkRequest, fate: RequestFate, result: string) => void) | undefined;
+  readonly trace?:
+    | ((request: NetworkRequest, fate: RequestFate, result: string) => void)
+    | undefined;
   /** Told of each request that goes wrong. */
   readonly count: (fate: RequestFate) => void;
 }
@@ -121,8 +123,8 @@ export class SimulatedNetwork implements Network {
   /** The connection breaks soon, or the process has waited long enough. */
   #giveUp(fail: (delayMs: number, error: Error) => void): void {
     const { random } = this.#settings;
-    if (random.chance(0.3)) return fail(REQUEST_MS_MAX, timedOut());
-    fail(random.between(5, 50), connectionError('socket hang up', 'ECONNRESET'));
+    if (random.chance(0.3)) fail(REQUEST_MS_MAX, timedOut());
+    else fail(random.between(5, 50), connectionError('socket hang up', 'ECONNRESET'));
   }
 
   #fate(): RequestFate {
@@ -145,15 +147,20 @@ export class SimulatedNetwork implements Network {
   /** At the tables. A transaction holds its items for a moment, in which others meet it. */
   #atTables(arrive: () => Arrived, then: (outcome: Outcome) => void): void {
     const { timeline, random } = this.#settings;
-    let arrived: Arrived;
-    try {
-      arrived = arrive();
-    } catch (error) {
-      return then({ error });
+    const arrived = orError(arrive);
+    if ('finish' in arrived) {
+      timeline.after(random.between(0, 4), () => then({ answer: arrived.finish() }));
+    } else {
+      then(arrived);
     }
-    if ('answer' in arrived) return then(arrived);
-    const { finish } = arrived;
-    timeline.after(random.between(0, 4), () => then({ answer: finish() }));
+  }
+}
+
+function orError(arrive: () => Arrived): Arrived | { readonly error: unknown } {
+  try {
+    return arrive();
+  } catch (error) {
+    return { error };
   }
 }
 

@@ -1,6 +1,6 @@
 import { type Composition, compose } from '../../../lambdas/http/compose.ts';
-import type { Tier } from '../../../shared/domain/description-tier.ts';
 import { BrokerError } from '../../../shared/domain/broker-error.ts';
+import type { Tier } from '../../../shared/domain/description-tier.ts';
 import { pause } from '../../../shared/domain/scheduler.ts';
 import type { TableNames } from '../../../shared/storage/table-schema.ts';
 import { simulatedClients } from '../tables/client.ts';
@@ -58,6 +58,7 @@ export class SimulatedProcess {
   #starts = 0;
   #isBusy = false;
   #frozenUntil = 0;
+  #wrongs = 0;
 
   constructor(spec: ProcessSpec, parts: ProcessParts) {
     this.spec = spec;
@@ -69,6 +70,11 @@ export class SimulatedProcess {
   /** Whether a call has to go elsewhere. */
   get isBusy(): boolean {
     return this.spec.kind === 'function' && this.#isBusy;
+  }
+
+  /** How many of its requests have gone wrong so far. */
+  get wrongs(): number {
+    return this.#wrongs;
   }
 
   /** Its wall clock, epoch ms. */
@@ -144,11 +150,17 @@ export class SimulatedProcess {
       random: own.fork('network'),
       endpoint: machine,
       faults,
-      count,
+      count: (fate) => {
+        if (fate !== 'slow') this.#wrongs++;
+        count(fate);
+      },
       trace:
         trace &&
         ((request, fate, result) =>
-          trace(name, `${describeRequest(request)} ${fate === 'plain' ? '' : `${fate} `}${result}`)),
+          trace(
+            name,
+            `${describeRequest(request)} ${fate === 'plain' ? '' : `${fate} `}${result}`,
+          )),
     });
     return compose({
       ...simulatedClients(database, network, { maxAttempts: ATTEMPTS_MAX }),
@@ -190,7 +202,15 @@ interface KeyedInput {
 }
 
 /** A request as histories show it. */
-function describeRequest({ name, input, attempt }: { name: string; input: object; attempt: number }) {
+function describeRequest({
+  name,
+  input,
+  attempt,
+}: {
+  name: string;
+  input: object;
+  attempt: number;
+}) {
   const again = attempt > 1 ? ` (try ${attempt})` : '';
   return `${name.replace(/(Item)?s?Command$/, '')}${again} ${describeInput(input as KeyedInput)}`;
 }
@@ -208,5 +228,8 @@ function describeInput(input: KeyedInput): string {
     return `[${items.join('; ')}]`;
   }
   const values = Object.values(input.ExpressionAttributeValues ?? {});
-  return values.map(({ S }) => S ?? '').filter(Boolean).join(' ');
+  return values
+    .map(({ S }) => S ?? '')
+    .filter(Boolean)
+    .join(' ');
 }

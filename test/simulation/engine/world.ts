@@ -1,4 +1,9 @@
-import { entityOf, type EntitySpec, type ReceivableSpec, type Scenario } from '../scenario/scenario.ts';
+import {
+  type EntitySpec,
+  entityOf,
+  type ReceivableSpec,
+  type Scenario,
+} from '../scenario/scenario.ts';
 import { SimulatedDatabase } from '../tables/database.ts';
 import { NO_FAULTS, type RequestFate } from './network.ts';
 import { type ProcessSpec, SimulatedProcess } from './process.ts';
@@ -6,14 +11,14 @@ import { Random } from './random.ts';
 import { START, Timeline } from './timeline.ts';
 
 /** Says what happens, when and where, for histories that somebody reads. */
-export type Trace = (where: string, line: string) => void;
+export type Trace = (where: string, line: string, at: number) => void;
 
 /** The tables and the processes of one run. */
 export class World {
   readonly timeline = new Timeline();
   readonly database: SimulatedDatabase;
   readonly random: Random;
-  readonly trace: Trace | undefined;
+  readonly trace: ((where: string, line: string) => void) | undefined;
   /** How many requests went wrong, by how. */
   readonly fates = new Map<RequestFate, number>();
   /** Whether some processes are functions, whose waits are short. */
@@ -24,7 +29,7 @@ export class World {
 
   constructor(scenario: Scenario, trace?: Trace) {
     this.#scenario = scenario;
-    this.trace = trace;
+    this.trace = trace && ((where, line) => trace(where, line, this.timeline.now));
     this.random = new Random(scenario.seed);
     const random = this.random.fork('database');
     this.database = new SimulatedDatabase({

@@ -22,7 +22,10 @@ interface Drawing {
 const SESSIONS = ['a', 'b', 'c'] as const;
 
 /** Draws what clients do. Each keeps to a few entities, so that what it holds is worth something. */
-export function drawSteps(random: Random, { processes, entities, durationMs }: Drawing): readonly Step[] {
+export function drawSteps(
+  random: Random,
+  { processes, entities, durationMs }: Drawing,
+): readonly Step[] {
   const clients = random.between(1, 6);
   const steps = random.pick([15, 40, 80, 150]);
   const drawer = new ActionDrawer(random, entities);
@@ -114,7 +117,12 @@ class ActionDrawer {
           changesProperties: random.chance(0.1),
         };
       case 'renew':
-        return { kind, from, which: random.weighted({ oldest: 5, spent: 1 }), count: random.pick([1, 5]) };
+        return {
+          kind,
+          from,
+          which: random.weighted({ oldest: 5, spent: 1 }),
+          count: random.pick([1, 5]),
+        };
       case 'accept':
         return {
           kind,
@@ -182,11 +190,15 @@ class ActionDrawer {
 
   #from(): string {
     const main = this.#main();
-    return this.#random.chance(0.12) && !this.#forwardsDeadLetters(main) ? main + DEAD_LETTERS : main;
+    return this.#random.chance(0.12) && !this.#forwardsDeadLetters(main)
+      ? main + DEAD_LETTERS
+      : main;
   }
 
   #forwardsDeadLetters(path: string): boolean {
-    return this.#receivers.some((one) => one.path === path && one.forwardDeadLettersTo !== undefined);
+    return this.#receivers.some(
+      (one) => one.path === path && one.forwardDeadLettersTo !== undefined,
+    );
   }
 
   #sending(): { readonly to: string; readonly messages: readonly MessageSpec[] } {

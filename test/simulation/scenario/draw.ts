@@ -1,4 +1,4 @@
-import { NO_FAULTS, type NetworkFaults } from '../engine/network.ts';
+import { type NetworkFaults, NO_FAULTS } from '../engine/network.ts';
 import type { ProcessSpec } from '../engine/process.ts';
 import type { Random } from '../engine/random.ts';
 import { drawEntities } from './draw-entities.ts';
@@ -49,7 +49,8 @@ function drawFaults(
     const at = random.below(durationMs);
     const process = random.pick(processes).name;
     const kind = random.weighted<Fault['kind']>({ freeze: 5, crash: 3, clock: 1 });
-    if (kind === 'freeze') return { at, kind, process, ms: random.pick([100, 1000, 3000, 8000, 40_000]) };
+    if (kind === 'freeze')
+      return { at, kind, process, ms: random.pick([100, 1000, 3000, 8000, 40_000]) };
     if (kind === 'crash') return { at, kind, process };
     return { at, kind, process, aheadMs: random.between(-CLOCK_OFF_MS_MAX, CLOCK_OFF_MS_MAX) / 2 };
   });

@@ -109,9 +109,19 @@ export type Action =
   | { readonly kind: 'releaseSession'; readonly from: string }
   | { readonly kind: 'readState'; readonly from: string }
   | { readonly kind: 'setState'; readonly from: string; readonly state: string }
-  | { readonly kind: 'peek'; readonly from: string; readonly max: number; readonly sessionId?: string }
+  | {
+      readonly kind: 'peek';
+      readonly from: string;
+      readonly max: number;
+      readonly sessionId?: string;
+    }
   | { readonly kind: 'listSessions'; readonly from: string }
-  | { readonly kind: 'receiveDeferred'; readonly from: string; readonly mode: ReceiveMode; readonly count: number }
+  | {
+      readonly kind: 'receiveDeferred';
+      readonly from: string;
+      readonly mode: ReceiveMode;
+      readonly count: number;
+    }
   | { readonly kind: 'cancel'; readonly to: string; readonly count: number }
   | {
       readonly kind: 'transact';
@@ -153,7 +163,12 @@ export type Fault =
   | { readonly at: number; readonly kind: 'freeze'; readonly process: string; readonly ms: number }
   | { readonly at: number; readonly kind: 'crash'; readonly process: string }
   /** Its wall clock is so far ahead from now on. */
-  | { readonly at: number; readonly kind: 'clock'; readonly process: string; readonly aheadMs: number };
+  | {
+      readonly at: number;
+      readonly kind: 'clock';
+      readonly process: string;
+      readonly aheadMs: number;
+    };
 
 export const DEAD_LETTERS = '/$deadletterqueue';
 
