@@ -1,4 +1,5 @@
 import type { EngineKind } from '../../../../local/engine-recipes.ts';
+import type { Item } from '../database.ts';
 import type { Compared } from './pair.ts';
 
 /**
@@ -59,6 +60,16 @@ const RANDOM_DEVIATIONS: readonly Deviation[] = [
     applies: ({ request, simulated, engine }) => {
       const { LastEvaluatedKey: key, ...rest } = answerOf(simulated);
       return key !== undefined && isQuery(request) && areAlike(rest, answerOf(engine));
+    },
+  },
+  {
+    kind: 'dynamodb-local',
+    reason: 'nor may a page begin behind such a bound, where nothing is left',
+    applies: ({ request, simulated, engine }) => {
+      const { ExclusiveStartKey: start, ExpressionAttributeValues: values = {} } =
+        request.input as { ExclusiveStartKey?: Item; ExpressionAttributeValues?: Item };
+      const isAtBound = start !== undefined && values[':to']?.S === start['sk']?.S;
+      return isAtBound && simulated.error === undefined && engine.error === 'ValidationException';
     },
   },
   {

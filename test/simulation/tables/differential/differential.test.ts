@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ENGINE_KINDS } from '../../../../local/engine-recipes.ts';
 import { seedOfRun } from '../../../support/load-random.ts';
-import { recordedShapes } from '../corpus/recorded.ts';
+import { knownShapes } from '../corpus/known-shapes.ts';
 import { areAlike, deviation } from './deviations.ts';
 import { engineEndpoint, onceClient, whyMissing } from './engines.ts';
 import { type Compared, Pair } from './pair.ts';
@@ -22,7 +22,7 @@ for (const kind of ENGINE_KINDS) {
   test(title, { skip: whyMissing(kind) ?? false }, async (t) => {
     const client = onceClient(t, await engineEndpoint(t, kind));
     for (let run = 0; run < RUNS; run++) {
-      const pair = await Pair.make(client, `${SEED}-${run}`, recordedShapes());
+      const pair = await Pair.make(client, `${SEED}-${run}`, knownShapes());
       for (let step = 0; step < STEPS; step++) {
         const compared = await pair.next();
         if (areAlike(compared.simulated, compared.engine)) continue;

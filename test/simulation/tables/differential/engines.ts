@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test';
 import { createDynamoClient } from '../../../../local/dynamo-client.ts';
-import { startEngine } from '../../../../local/engine.ts';
+import { type Engine, startEngine } from '../../../../local/engine.ts';
 import { ENGINE_KINDS, type EngineKind, findRecipe } from '../../../../local/engine-recipes.ts';
 
 /** The engine that `npm test` runs over: it answers at this address already. */
@@ -37,13 +37,10 @@ function isRunning(kind: EngineKind): boolean {
   return ENGINE_KINDS.find((each) => !('missing' in findRecipe[each]())) === kind;
 }
 
-/** Starts another engine although one runs: which one is read before anything is waited for. */
-async function startBeside(kind: EngineKind) {
-  delete process.env['DYNAMODB_ENDPOINT'];
-  try {
-    const starting = startEngine({ kind });
-    return await starting;
-  } finally {
-    process.env['DYNAMODB_ENDPOINT'] = RUNNING;
-  }
+/** Starts another engine although one runs. Where that one answers is read before anything is waited for. */
+function startBeside(kind: EngineKind): Promise<Engine> {
+  process.env['DYNAMODB_ENDPOINT'] = '';
+  const starting = startEngine({ kind });
+  process.env['DYNAMODB_ENDPOINT'] = RUNNING;
+  return starting;
 }
