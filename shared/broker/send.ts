@@ -153,7 +153,7 @@ async function distribute(
   const scheduled = later.length === 0 ? [] : await store(parts, sending, later);
   const atOnce = messages.filter((message) => !isLater(message));
   if (atOnce.length > 0) {
-    await storeOnce(parts, detection, atOnce, async (fresh, guard) => {
+    const storing = storeOnce(parts, detection, atOnce, async (fresh, guard) => {
       await storeAt(parts, entity, place, async (partition) => {
         const deliveries = await route(parts, entity, fresh, 'sent', partition);
         const owner = logOf(entity, 'main', partition);
@@ -161,12 +161,23 @@ async function distribute(
       });
       return [];
     });
+    await (later.length === 0 ? storing : storing.catch(storedInPart));
   }
   let next = 0;
   return messages.map((message) => {
     const waiting = isLater(message) ? scheduled[next++] : undefined;
     return waiting ?? { messageId: message.messageId };
   });
+}
+
+/** A refusal would tell that nothing was stored; the scheduled messages of the same batch were. */
+function storedInPart(cause: unknown): never {
+  if (!(cause instanceof BrokerError)) throw cause;
+  throw new BrokerError(
+    'ServiceTimeout',
+    'Only the scheduled messages of the batch are surely stored; whether the others are is not known.',
+    { cause, subCode: '50400' },
+  );
 }
 
 function numbered(sequenceNumber: bigint | undefined) {

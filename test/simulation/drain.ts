@@ -5,7 +5,7 @@ import type { Found } from './checks/endings.ts';
 import { type Violation, violation } from './checks/violation.ts';
 import { broker, pathOf } from './clients/operations.ts';
 import { tagOf } from './clients/wire.ts';
-import type { SimulatedProcess } from './engine/process.ts';
+import { type SimulatedProcess, TABLES } from './engine/process.ts';
 import type { World } from './engine/world.ts';
 import { DEAD_LETTERS, type ReceivableSpec } from './scenario/scenario.ts';
 
@@ -35,7 +35,7 @@ export class Drain {
     // What expires, or is dead-lettered on, while others are drained comes to the second round.
     for (let round = 0; round < 2; round++) {
       for (const entity of receivables) {
-        if (entity.forwardTo === undefined) await this.#drain(entity);
+        await this.#drain(entity);
       }
     }
   }
@@ -52,6 +52,10 @@ export class Drain {
       }
     });
     if (isThere !== true) return;
+    if (entity.forwardTo !== undefined) {
+      await this.#drainQueue(path + DEAD_LETTERS);
+      return;
+    }
     if (entity.requiresSession) await this.#drainSessions(path);
     else await this.#drainQueue(path);
     // Expired ones are shown until they are cleared; they can be had no more.
@@ -68,6 +72,7 @@ export class Drain {
     path: string,
     session?: { sessionId: string; lockToken: string },
   ): Promise<void> {
+    let before: number | undefined;
     for (let page = 0; page < PAGES_MAX; page++) {
       const messages = await this.#ask(`a receive from ${path}`, (composition) =>
         broker(composition).receive(pathOf(path), {
@@ -77,9 +82,24 @@ export class Drain {
           ...(session === undefined ? {} : { session }),
         }),
       );
-      if (messages === undefined || messages.length === 0) return;
-      await this.#complete(path, messages, session?.sessionId);
+      if (messages === undefined) return;
+      if (messages.length > 0) {
+        await this.#complete(path, messages, session?.sessionId);
+        continue;
+      }
+      // One receive clears away only so much of what has expired.
+      const left = this.#blocks();
+      if (left === before) return;
+      before = left;
     }
+  }
+
+  /** How many messages lie in main queues, those included that have expired. */
+  #blocks(): number {
+    return this.#world.database
+      .items(TABLES.messages)
+      .filter((item) => /\.\d+m/.test(item['pk']?.S ?? ''))
+      .reduce((sum, item) => sum + Object.keys(item['s']?.M ?? {}).length, 0);
   }
 
   async #drainSessions(path: string): Promise<void> {

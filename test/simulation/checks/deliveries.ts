@@ -65,7 +65,12 @@ function checkCounts(ledger: Ledger, copy: Copy): readonly Violation[] {
   );
   for (const one of counted) {
     const before = counted.filter(({ record }) => record.end <= one.record.start);
-    const least = before.filter((earlier) => surelyCounts(earlier)).length;
+    // Who makes a deferred message active again gives it one delivery more.
+    const isReactivated = ledger.records.some(
+      ({ action, tags }) =>
+        action.kind === 'operate' && action.what === 'reactivate' && tags?.includes(copy.tag),
+    );
+    const least = isReactivated ? 0 : before.filter((earlier) => surelyCounts(earlier)).length;
     const unheard = ledger.records.filter(
       (record) =>
         (record.action.kind === 'receive' || record.action.kind === 'receiveDeferred') &&

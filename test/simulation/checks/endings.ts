@@ -113,6 +113,9 @@ function checkLost(
 /** Whether its time to live can have ended, so that it was dropped. */
 function mayExpire(ledger: Ledger, copy: Copy): boolean {
   if (copy.expiresFrom === Number.POSITIVE_INFINITY) return false;
+  // A deferred message that has expired is not dead-lettered until somebody asks for it.
+  if (copy.settlements.some(({ item }) => item.how === 'defer' && item.outcome !== 'refused'))
+    return true;
   const ends = [copy.to, ...ledger.routes.queues(copy.end)].map((path) =>
     ledger.routes.entity(path),
   );

@@ -62,7 +62,7 @@ export class Ledger {
   /** The copy that a delivery of a path shows. */
   at(tag: string, path: string): Copy | undefined {
     const entity = entityOf(path);
-    return this.ofTag(tag).find(({ end }) => this.routes.passes(end, entity));
+    return this.ofTag(tag).find(({ to, end }) => to === entity || this.routes.passes(end, entity));
   }
 
   /** Whether a copy surely could be had at a path all the time between two instants. */
