@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DeleteTableCommand } from '@aws-sdk/client-dynamodb';
-import { ENGINE_KINDS } from '../../../../local/engine-recipes.ts';
-import { ensureTables } from '../../../../local/tables.ts';
-import { directNetwork, simulatedClients } from '../client.ts';
-import { SimulatedDatabase } from '../database.ts';
-import { areAlike, EDGE_DEVIATIONS } from './deviations.ts';
-import { engineEndpoint, onceClient, whyMissing } from './engines.ts';
-import { EDGE_TABLE, EDGES, type Edge } from './limits.ts';
-import { type Outcome, outcomeOf } from './outcomes.ts';
-import { type Client, sendTo } from './pair.ts';
+import { ENGINE_KINDS } from '../../../../../local/engine-recipes.ts';
+import { ensureTables } from '../../../../../local/tables.ts';
+import { directNetwork, simulatedClients } from '../../client.ts';
+import { SimulatedDatabase } from '../../database.ts';
+import { areAlike, EDGE_DEVIATIONS } from '../deviations.ts';
+import { engineEndpoint, onceClient, whyMissing } from '../engines.ts';
+import { type Outcome, outcomeOf } from '../outcomes.ts';
+import { type Client, sendTo } from '../pair.ts';
+import { type Edge, TableName } from './edge.ts';
+import { EDGES } from './edges.ts';
 
 /** The limits of the service, from both sides: by what it documents, and as the local engines have them. */
 
@@ -26,10 +27,10 @@ for (const kind of ENGINE_KINDS) {
     const client = onceClient(t, await engineEndpoint(t, kind));
     const different: string[] = [];
     for (const edge of EDGES) {
-      await ensureTables(client, { entities: EDGE_TABLE, messages: EDGE_TABLE });
+      await ensureTables(client, { entities: TableName, messages: TableName });
       const outcomes = [await outcomeAt(edge, simulated()), await outcomeAt(edge, client)] as const;
       if (!areAlike(...outcomes)) different.push(edge.name);
-      await client.send(new DeleteTableCommand({ TableName: EDGE_TABLE }));
+      await client.send(new DeleteTableCommand({ TableName }));
     }
     assert.deepEqual(different.toSorted(), Object.keys(EDGE_DEVIATIONS[kind]).toSorted());
   });

@@ -1,0 +1,109 @@
+import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
+import type { Item } from '../../attribute-values.ts';
+import type { RandomRequest } from '../random-requests.ts';
+import {
+  after,
+  bytes,
+  CANCELED,
+  type Edge,
+  edge,
+  INVALID,
+  key,
+  put,
+  sized,
+  TableName,
+  times,
+} from './edge.ts';
+
+function transact(
+  TransactItems: readonly TransactWriteItem[],
+  options: object = {},
+): RandomRequest {
+  return { name: 'TransactWriteItemsCommand', input: { TransactItems, ...options } };
+}
+
+function transactPuts(items: readonly Item[], options: object = {}): RandomRequest {
+  return transact(
+    items.map((Item) => ({ Put: { TableName, Item } })),
+    options,
+  );
+}
+
+function batchWrite(requests: readonly object[]): RandomRequest {
+  return { name: 'BatchWriteItemCommand', input: { RequestItems: { [TableName]: requests } } };
+}
+
+function batchGet(Keys: readonly Item[]): RandomRequest {
+  const RequestItems = { [TableName]: { Keys } };
+  return { name: 'BatchGetItemCommand', input: { RequestItems, ReturnConsumedCapacity: 'TOTAL' } };
+}
+
+/** What transactions and batches may hold. */
+export const REQUEST_EDGES: readonly Edge[] = [
+  edge('a transaction of 100 items', transactPuts(times(100, (name) => key('a', name)))),
+  edge('a transaction of 101 items', transactPuts(times(101, (name) => key('a', name))), INVALID),
+  edge('a transaction of nothing', transact([]), INVALID),
+  edge('a transaction with one key twice', transactPuts([key('a'), key('a')]), INVALID),
+  edge('a transaction of nearly 4 MB', transactPuts(times(10, (name) => sized(400_000, name)))),
+  edge(
+    'a transaction of more than 4 MB',
+    transactPuts(times(11, (name) => sized(400_000, name))),
+    INVALID,
+  ),
+  after(
+    'an update in a transaction that makes an item too large',
+    [put(sized(300_000))],
+    transact([
+      {
+        Update: {
+          TableName,
+          Key: key('a'),
+          UpdateExpression: 'SET x = :x',
+          ExpressionAttributeValues: { ':x': bytes(150_000) },
+        },
+      },
+      { Put: { TableName, Item: key('b') } },
+    ]),
+    CANCELED,
+  ),
+  edge(
+    'a path into nothing in a transaction',
+    transact([
+      { Update: { TableName, Key: key('a'), UpdateExpression: 'REMOVE x.y' } },
+      { Put: { TableName, Item: key('b') } },
+    ]),
+    CANCELED,
+  ),
+  after(
+    'a transaction again, by its token',
+    [transactPuts([sized(5000)], { ClientRequestToken: 'once' }), put(key('a'))],
+    transactPuts([sized(5000)], { ClientRequestToken: 'once', ReturnConsumedCapacity: 'TOTAL' }),
+  ),
+  after(
+    'another transaction under the same token',
+    [transactPuts([key('a')], { ClientRequestToken: 'twice' })],
+    transactPuts([key('b')], { ClientRequestToken: 'twice' }),
+    'IdempotentParameterMismatchException',
+  ),
+  edge(
+    'a batch of 25 writes',
+    batchWrite(times(25, (name) => ({ PutRequest: { Item: key('a', name) } }))),
+  ),
+  edge(
+    'a batch of 26 writes',
+    batchWrite(times(26, (name) => ({ PutRequest: { Item: key('a', name) } }))),
+    INVALID,
+  ),
+  edge(
+    'a batch that writes one key twice',
+    batchWrite([{ PutRequest: { Item: key('a') } }, { DeleteRequest: { Key: key('a') } }]),
+    INVALID,
+  ),
+  edge('a batch of 101 reads', batchGet(times(101, (name) => key('a', name))), INVALID),
+  edge('a batch that reads one key twice', batchGet([key('a'), key('a')]), INVALID),
+  after(
+    'a batch that reads more than 16 MB',
+    times(45, (name) => put(sized(400_000, name))),
+    batchGet(times(45, (name) => key('a', name))),
+  ),
+];
