@@ -17,6 +17,8 @@ const PAGES_MAX = 200;
 export class Drain {
   readonly found: Found[] = [];
   readonly violations: Violation[] = [];
+  /** Whether messages were to be had long before. */
+  isLate = false;
   readonly #world: World;
   readonly #process: SimulatedProcess;
 
@@ -172,7 +174,7 @@ export class Drain {
         return got;
       },
     );
-    for (const { message } of messages ?? []) this.found.push({ tag: tagOf(message), path });
+    for (const { message } of messages ?? []) this.#find(tagOf(message), path);
   }
 
   async #complete(
@@ -180,7 +182,7 @@ export class Drain {
     messages: readonly ReceivedMessage[],
     sessionId: string | undefined,
   ): Promise<void> {
-    for (const { message } of messages) this.found.push({ tag: tagOf(message), path });
+    for (const { message } of messages) this.#find(tagOf(message), path);
     const outcomes = await this.#ask(`completions in ${path}`, (composition) =>
       broker(composition).settle(
         pathOf(path),
@@ -204,6 +206,10 @@ export class Drain {
     if (heard.kind === 'done') return heard.value;
     this.#fail(what, heard.kind === 'unknown' ? heard.why : String(heard.error));
     return undefined;
+  }
+
+  #find(tag: string, path: string): void {
+    this.found.push({ tag, path, isLate: this.isLate });
   }
 
   /** Nothing goes wrong any more, and nobody is in the way: every answer must be a success. */

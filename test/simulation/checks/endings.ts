@@ -2,14 +2,16 @@ import type { OperationRecord } from '../clients/record.ts';
 import { CLOCK_OFF_MS_MAX } from '../scenario/draw.ts';
 import { entityOf } from '../scenario/scenario.ts';
 import type { Copy } from './copy.ts';
-import type { Ledger } from './ledger.ts';
-import { type Violation, violation } from './violation.ts';
+import { type Ledger, mayHaveTakenMore } from './ledger.ts';
+import { type CheckName, type Violation, violation } from './violation.ts';
 
 /** A message that was there when all was over. */
 export interface Found {
   readonly tag: string;
   /** Of the queue in which it was, with its sub-queue. */
   readonly path: string;
+  /** Whether it could not be had before the sweep had run for days. */
+  readonly isLate: boolean;
 }
 
 /** Once everybody has gone: what was accepted is there or was completed, once; all of a batch or nothing. */
@@ -42,7 +44,7 @@ export function checkEndings(ledger: Ledger, found: readonly Found[]): readonly 
 
 function checkCopy(ledger: Ledger, copy: Copy, found: readonly Found[]): readonly Violation[] {
   const records = [copy.sent, ...copy.deliveries.map(({ record }) => record)];
-  const problem = (check: 'returned' | 'duplicate' | 'answer', text: string) => [
+  const problem = (check: CheckName, text: string) => [
     violation(check, `${copy.tag} ${text}`, records, [copy.tag]),
   ];
   if (found.length > 1) {
@@ -51,6 +53,11 @@ function checkCopy(ledger: Ledger, copy: Copy, found: readonly Found[]): readonl
       'duplicate',
       `was found ${found.length} times, in ${found.map(({ path }) => path).join(' and ')}${isResubmitted ? ' (with resubmissions)' : ''}`,
     );
+  }
+  const isUnsure =
+    copy.mayBeGone.size > 0 || copy.settlements.some(({ item }) => item.outcome === 'unknown');
+  if (copy.outcome === 'done' && !isUnsure && found.some(({ isLate }) => isLate)) {
+    return problem('lost', 'was accepted, and could not be had for a day');
   }
   if (copy.outcome === 'refused' && (found.length > 0 || copy.wasSeen)) {
     return problem('answer', 'is there although its send was refused');
@@ -67,6 +74,9 @@ function isOver(copy: Copy): boolean {
   );
 }
 
+/** How often a receive chooses anew after a removal of which nothing was heard. */
+const CHOICES = 4;
+
 /** What was accepted and is nowhere, though nobody can have taken it away. */
 function checkLost(
   ledger: Ledger,
@@ -81,14 +91,17 @@ function checkLost(
       !mayExpire(ledger, copy) &&
       !mayBeDuplicate(ledger, copy),
   );
-  // A receive that removes what it hands out, and whose answer was lost, took at most so many.
+  // A receive that removes what it hands out, and whose answers got lost, took at most so many.
   const budgets = new Map<string, number>();
-  for (const { action, heard, deliveries } of ledger.records) {
-    if (heard === 'refused') continue;
+  for (const record of ledger.records) {
+    const { action, deliveries } = record;
     if (action.kind !== 'receive' || action.mode !== 'receiveAndDelete') continue;
-    if (heard === 'done' && !ledger.isEverTaken(action.from)) continue;
+    if (!mayHaveTakenMore(record)) continue;
     const entity = entityOf(action.from);
-    budgets.set(entity, (budgets.get(entity) ?? 0) + action.max - (deliveries?.length ?? 0));
+    budgets.set(
+      entity,
+      (budgets.get(entity) ?? 0) + CHOICES * action.max - (deliveries?.length ?? 0),
+    );
   }
   return missing.flatMap((copy) => {
     const left = budgets.get(copy.end) ?? 0;

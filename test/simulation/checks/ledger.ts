@@ -18,7 +18,9 @@ export function mayHaveTakenMore(record: OperationRecord): boolean {
   const { heard, action, deliveries = [], wentWrong } = record;
   if (heard === 'unknown' || heard === 'failed') return true;
   if (heard === 'refused') return BUSY_CODES.has(record.code ?? '') || wentWrong;
-  return wentWrong && action.kind === 'receive' && deliveries.length < action.max;
+  if (!wentWrong || action.kind !== 'receive') return false;
+  // One that removes goes on to other messages after a removal of which nothing was heard.
+  return action.mode === 'receiveAndDelete' || deliveries.length < action.max;
 }
 
 /** Where deferred messages of a queue lie. */
@@ -41,8 +43,15 @@ export class Ledger {
   readonly #disturbed = new Map<string, Stretch[]>();
   readonly #sessionHolds = new Map<string, Stretch[]>();
 
+  /** How far ahead of the true time any clock is, ms. */
+  readonly mostAheadMs: number;
+
   constructor(scenario: Scenario, records: readonly OperationRecord[]) {
     this.scenario = scenario;
+    this.mostAheadMs = Math.max(
+      ...scenario.processes.map(({ aheadMs }) => aheadMs),
+      ...scenario.faults.map((fault) => (fault.kind === 'clock' ? fault.aheadMs : 0)),
+    );
     this.routes = new Routes(scenario.entities);
     this.records = [...records].sort((a, b) => a.end - b.end || a.number - b.number);
     for (const record of this.records) this.#noteSends(record);
@@ -101,7 +110,9 @@ export class Ledger {
   #noteSend(record: OperationRecord, to: string, message: MessageSpec): void {
     const id = this.#idOf(to, message);
     this.#tagsById.set(id, new Set([...(this.#tagsById.get(id) ?? []), message.tag]));
-    const outcome: SendOutcome = record.heard === 'failed' ? 'unknown' : record.heard;
+    // What came into an entity while it was deleted went with it.
+    const isDeleted = record.code === 'MessagingEntityNotFound';
+    const outcome: SendOutcome = record.heard === 'failed' || isDeleted ? 'unknown' : record.heard;
     for (const end of this.routes.ends(to, message)) {
       const timeToLiveMs = this.routes.timeToLiveMs(to, end, message);
       const copy = new Copy(record, {

@@ -40,7 +40,8 @@ function checkLost(ledger: Ledger, grants: readonly Granted[]): readonly Violati
     const granted = grants.find(({ grant }) => grant.lockToken === session.lockToken);
     if (granted === undefined) continue;
     const until = untilOf(ledger, granted.grant, record.start);
-    if (Math.max(record.startClock, record.endClock) >= until) continue;
+    // The clock that is furthest ahead may have ended it.
+    if (record.end + ledger.mostAheadMs >= until) continue;
     if (mayHaveEnded(ledger, granted.grant, record)) continue;
     const text = `operation ${record.number} was told that session ${session.sessionId} of ${session.path} is lost, which had ${until - record.endClock} ms left`;
     return [violation('session', text, [granted.record, record])];

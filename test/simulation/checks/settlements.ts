@@ -62,7 +62,8 @@ function isLater(copy: Copy, id: number, than: number): boolean {
 function wronglyLost(ledger: Ledger, copy: Copy, { item, record }: Settled): string | undefined {
   const { delivery } = item;
   const until = lockedUntilAt(ledger, copy, delivery, record.start);
-  if (Math.max(record.startClock, record.endClock) >= until) return undefined;
+  // The clock that is furthest ahead may have ended it.
+  if (record.end + ledger.mostAheadMs >= until) return undefined;
   if (endsLock(ledger, copy, delivery, record)) return undefined;
   // In a transaction another operation may be the one that is refused.
   if (
