@@ -50,6 +50,22 @@ test('messages that were there before a queue forwards go on, in order and with 
   assert.deepEqual(await counts(broker, 'source'), {});
 });
 
+test('what expired before a queue forwards becomes a dead letter of that queue, and the rest goes on', async (t) => {
+  const broker = await start(t);
+  const batch = [withBroker('old', { TimeToLive: 5 }), { Body: 'kept' }];
+  expectStatus(await broker.sendBatch('source', batch), 201);
+  broker.clock.advance({ seconds: 10 });
+  await forward(broker, { DeadLetteringOnMessageExpiration: 'true' });
+  await sweepLater(broker);
+  assert.deepEqual(await drainBodies(broker, 'target'), ['kept']);
+  const [dead] = await drain(broker, 'source/$deadletterqueue');
+  assert.deepEqual(
+    [dead?.body, dead?.properties['DeadLetterReason']],
+    ['old', 'TTLExpiredException'],
+  );
+  assert.deepEqual(await counts(broker, 'source'), {});
+});
+
 test('many messages with large bodies go on, each once and whole', async (t) => {
   const broker = await start(t);
   const sent: string[] = [];

@@ -68,6 +68,16 @@ for (const place of PLACES) {
     assert.deepEqual(await scene.broker.peek(scene.dead), []);
   });
 
+  test(`#94 nor does it raise the count that a receive-and-delete shows (${place.what})`, async (t) => {
+    const scene = await startSessions(t, place);
+    await scene.send('a', '1', '2');
+    const holder = await scene.next();
+    await holder.peekLockMany(1);
+    await holder.release();
+    const removed = await (await scene.nextIs('a')).receiveAndDeleteMany(2);
+    assert.deepEqual(counts(removed), [1, 1]);
+  });
+
   test(`the lock of a session lasts from its renewal on, and its messages with it (${place.what})`, async (t) => {
     const scene = await startSessions(t, place);
     await scene.send('a', '1', '2');

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { hookedClient, throttled } from '../support/hooked-client.ts';
 import { startBroker } from '../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../support/test-broker.ts';
 import {
@@ -51,6 +52,21 @@ test('#63 #66 once due it has another number, and was enqueued at its time', asy
   assert.notEqual(x?.broker.SequenceNumber, scheduled);
   assert.ok((x?.broker.SequenceNumber ?? 0) > (y?.broker.SequenceNumber ?? 0));
   assert.equal(x?.broker.EnqueuedTimeUtc, instant({ seconds: 10 }));
+});
+
+test('where only the scheduled part of a batch was stored, its sender is told that nothing is known', async (t) => {
+  const broker = await start(t);
+  await createSubscription(broker, subscription('too'));
+  // What is scheduled is one transaction, what goes on at once is another.
+  let transactions = 0;
+  const client = hookedClient(({ command }) => {
+    if (command === 'TransactWriteItemsCommand' && ++transactions > 1) throw throttled();
+  });
+  t.after(() => client.destroy());
+  const sender = await startBroker(t, { client, beside: broker });
+  const answer = await sender.sendBatch('t', [withBroker('later', IN_10), { Body: 'now' }]);
+  assert.equal(answer.status, 504, answer.text);
+  assert.deepEqual(await counts(broker, 't'), { Scheduled: 1, Subscription: 2 });
 });
 
 test('a scheduled batch comes in order of its times, in each subscription', async (t) => {
