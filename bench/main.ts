@@ -21,6 +21,7 @@ import { countQueue } from './queue-units.ts';
 import { printReport, printRow, type Row } from './report.ts';
 import { keepResults, replaceSection } from './results-file.ts';
 import { type ServerOptions, type ServerProcess, startServerProcess } from './server-process.ts';
+import { writeScale } from './simulate/main.ts';
 import { measureRates } from './throughput.ts';
 import { printFilters, printTopicRow, type TopicRow } from './topic-report.ts';
 import { createServerTopic, measureTopic } from './topic-throughput.ts';
@@ -47,6 +48,9 @@ of filters a second, and writes them to bench/RESULTS.md.
   --competing     how processes that compete for one queue empty it, and nothing else; the
                   other sections of RESULTS.md are left as they are
   --messages N    so many messages in that queue (1000)
+  --simulate      throughput, latencies and dollars at scale, computed in virtual time, and nothing
+                  else; writes docs/scale.md, and takes about ten minutes; --quick prints a
+                  few rows only
   --partitions    what partitions add, and nothing else; RESULTS.md is left as it is
   --corpus FILE   measures real bodies as well, one JSON document a line
   --engine NAME   dynamodb-local or dynoxide; without it the first that can run here
@@ -89,6 +93,7 @@ function parseOptions() {
       amqp: { type: 'boolean', default: false },
       competing: { type: 'boolean', default: false },
       messages: { type: 'string' },
+      simulate: { type: 'boolean', default: false },
       partitions: { type: 'boolean', default: false },
       corpus: { type: 'string' },
       engine: { type: 'string' },
@@ -104,6 +109,10 @@ async function run(options: ReturnType<typeof parseOptions>): Promise<void> {
     return;
   }
   const { quick, engine, corpus } = options;
+  if (options.simulate) {
+    await writeScale(quick);
+    return;
+  }
   if (options.partitions) {
     await printPartitions(engine);
     return;

@@ -1,7 +1,9 @@
 import type { Units } from '../shared/storage/unit-meter.ts';
 
-/** Prices on demand in us-east-1, in dollars. */
+/** List prices on demand in us-east-1, in dollars, as remembered: check them before you rely on a sum. */
 export const PRICES = {
+  /** When they were written down. */
+  rememberedOn: '2026-11-22',
   perMillionWriteUnits: 0.625,
   perMillionReadUnits: 0.125,
   /** API Gateway HTTP API; each 512 KB of a request or an answer count as one. */

@@ -1,0 +1,78 @@
+import { rounded, table } from '../markdown.ts';
+import { PRICES } from '../prices.ts';
+import { STALE_MS_MAX } from './experiment.ts';
+import { RECEIVE_WAIT_MS } from './instance.ts';
+import { HANDLER_MS, LATENCIES } from './latencies.ts';
+import { COLLECTION_UNITS, DEFAULT_QUOTAS, invocationRate, RAISED_QUOTAS } from './quotas.ts';
+import { MEGABYTES } from './verdict.ts';
+
+const NAMES: Readonly<Record<keyof typeof LATENCIES, string>> = {
+  read: 'GetItem, BatchGetItem, Query',
+  write: 'PutItem, UpdateItem, DeleteItem, BatchWriteItem',
+  transaction: 'TransactWriteItems',
+  gateway: 'from the client to a function and back',
+  coldStart: 'cold start of a function',
+};
+/** Standard deviations from the median to the 99th percentile. */
+const TO_P99 = 2.326;
+
+/** The section on what the simulation takes for granted, as Markdown. */
+export function printAssumptions(): string {
+  return `## What is assumed
+
+Check these before you rely on a number above.
+
+**Limits.** No quota raises those of an item collection: ${rounded(COLLECTION_UNITS.write)} write units and ${rounded(COLLECTION_UNITS.read)} read units a second. They
+also hold for the head item of a partition, from which every send takes its sequence numbers.
+
+${table(
+  [
+    'quotas',
+    'API Gateway, requests/s',
+    'at once',
+    'Lambda, concurrency',
+    'Lambda, invocations/s',
+    'table, units/s of each kind',
+  ],
+  [DEFAULT_QUOTAS, RAISED_QUOTAS].map((quotas) => [
+    quotas.name,
+    ...[quotas.requests.rate, quotas.requests.burst, quotas.concurrency].map(rounded),
+    ...[invocationRate(quotas), quotas.tableUnits].map(rounded),
+  ]),
+)}
+
+API Gateway's is the setting \`throttle\` of the stage; Lambda's and the table's are AWS's defaults, to be raised on
+request.
+
+**Latencies** of requests that are carried out, ms: lognormal, and three in a thousand take six times as long.
+
+${table(
+  ['what', 'p50', 'p99'],
+  Object.entries(LATENCIES).map(([name, { medianMs, deviation }]) => [
+    NAMES[name as keyof typeof LATENCIES],
+    medianMs,
+    Math.round(medianMs * Math.exp(TO_P99 * deviation)),
+  ]),
+)}
+
+A function computes ${HANDLER_MS.call} ms for a call and ${HANDLER_MS.message} ms for each message in it. A receive waits up to ${RECEIVE_WAIT_MS} ms for a first
+message, the default of \`receiveWaitMsMax\`.
+
+**Prices** as in [the benchmark](../bench/prices.ts): list prices on demand in us-east-1, as remembered on ${PRICES.rememberedOn}. A million
+write units $${PRICES.perMillionWriteUnits}, read units $${PRICES.perMillionReadUnits}, requests to the HTTP API $${PRICES.perMillionHttpRequests.toFixed(2)}, invocations $${PRICES.perMillionInvocations.toFixed(2)}; a GB-second of
+Lambda on arm64 $${PRICES.perGigabyteSecond}, with ${MEGABYTES} MB. A cold start is paid for. Storage, logs, traces, point-in-time recovery and
+transfer are not in it.
+
+**What the model has.** Each execution environment is a composition of its own, with its own memory, frozen between
+calls; it serves one call at a time. The one that was busy last serves the next call: what Lambda does is not
+documented. Throttled requests are tried again by the SDK's rules (three tries, up to 1 s and 2 s apart), and hold
+their function meanwhile. Eventually consistent reads are up to ${STALE_MS_MAX} ms old. What
+item collections had saved is used up a second before measuring begins, as by a long load.
+
+**What it does not have.** DynamoDB's splitting for heat and its bursts of up to 300 s: where a hot collection is split,
+its blocks spread over several partitions and the curve bends later, but the head item stays one item. Other collections
+in the same physical partition, which bend it earlier. A table that is new and has to grow first. How fast Lambda adds
+environments (1,000 for each function in 10 s). Slow clients and networks, failing requests, the sweep, sessions,
+topics, duplicate detection, AMQP.
+`;
+}

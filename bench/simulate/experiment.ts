@@ -1,0 +1,104 @@
+import { Random } from '../../test/simulation/engine/random.ts';
+import { Timeline } from '../../test/simulation/engine/timeline.ts';
+import { SimulatedDatabase } from '../../test/simulation/tables/database.ts';
+import { standardBodies } from '../bodies.ts';
+import { Clients } from './clients.ts';
+import { Deployment } from './deployment.ts';
+import { Measures } from './measures.ts';
+import { TableUnits } from './metered-network.ts';
+import type { Quotas } from './quotas.ts';
+import { useUpSavings } from './savings.ts';
+
+/** One load on one kind of queue. */
+export interface Configuration {
+  readonly isPartitioned: boolean;
+  /** Messages in a call, sent and received, at most. */
+  readonly batch: number;
+  /** Messages a second that senders offer. */
+  readonly rate: number;
+  readonly receivers: number;
+  readonly quotas: Quotas;
+}
+
+/** How long a load lasts before it is measured, and while it is, virtual ms. */
+export interface Duration {
+  readonly warmUpMs: number;
+  readonly measuredMs: number;
+}
+
+/** What a load came to. */
+export interface Observation {
+  readonly configuration: Configuration;
+  readonly measures: Measures;
+  readonly measuredMs: number;
+  /** How many events were simulated, in all. */
+  readonly events: number;
+}
+
+/** How far an eventually consistent read lags behind, ms: usually it is no more. */
+export const STALE_MS_MAX = 20;
+const QUEUE = 'orders';
+/** So long before measuring, what item collections have saved is used up: a small load can save anew. */
+const SAVINGS_MS = 1000;
+/** Longer than any deployment of a queue takes. */
+const CREATION_MS_MAX = 60_000;
+
+/**
+ * Lets a load run on a new deployment in virtual time, and measures it. The same seed gives the same
+ * numbers. Throws what a client heard that it never may.
+ */
+export async function simulate(
+  configuration: Configuration,
+  { warmUpMs, measuredMs }: Duration,
+  seed: string,
+): Promise<Observation> {
+  const { quotas, isPartitioned, rate, receivers } = configuration;
+  const random = new Random(seed);
+  const timeline = new Timeline();
+  const staleness = random.fork('staleness');
+  const measures = new Measures();
+  const database = new SimulatedDatabase({
+    now: () => timeline.now,
+    random: () => staleness.fraction(),
+    staleMsMax: STALE_MS_MAX,
+  });
+  const tableUnits = new TableUnits(quotas, { timeline });
+  const surroundings = { timeline, database, random, tableUnits, measures };
+  const deployment = new Deployment(quotas, surroundings);
+  const queue = await finish(timeline, deployment.createQueue(QUEUE, isPartitioned));
+  const clients = new Clients({
+    ...{ deployment, timeline, measures, path: QUEUE },
+    random: random.fork('clients'),
+    bodies: standardBodies()[0]?.bodies ?? [],
+  });
+  const batch = batchOf(configuration);
+  clients.receive(receivers, configuration.batch);
+  clients.send(rate, batch);
+  const startAt = timeline.now + warmUpMs;
+  const isPast = (instant: number) => () =>
+    timeline.now >= instant || clients.failure !== undefined;
+  await timeline.runUntil(isPast(startAt - SAVINGS_MS));
+  useUpSavings(database, queue);
+  await timeline.runUntil(isPast(startAt));
+  measures.restart();
+  await timeline.runUntil(isPast(startAt + measuredMs));
+  if (clients.failure !== undefined) throw clients.failure;
+  return { configuration, measures, measuredMs, events: timeline.count };
+}
+
+/** How many messages a call brings: where few are sent, those of a second. */
+export function batchOf({ batch, rate }: Configuration): number {
+  return Math.max(1, Math.min(batch, rate));
+}
+
+async function finish<Value>(timeline: Timeline, work: Promise<Value>): Promise<Value> {
+  let isOver = false;
+  const watched = work.finally(() => {
+    isOver = true;
+  });
+  // Is heard of below; until then it must not count as unheard.
+  watched.catch(() => {});
+  const limit = timeline.now + CREATION_MS_MAX;
+  await timeline.runUntil(() => isOver || timeline.now > limit);
+  return await watched;
+}

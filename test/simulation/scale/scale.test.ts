@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Configuration, simulate } from '../../../bench/simulate/experiment.ts';
+import { DEFAULT_QUOTAS, RAISED_QUOTAS } from '../../../bench/simulate/quotas.ts';
+import { rowBeyond, rowOf } from '../../../bench/simulate/verdict.ts';
+
+const DURATION = { warmUpMs: 1500, measuredMs: 1000 };
+/** By then what piled up during cold starts is worked off. */
+const SETTLED = { warmUpMs: 3500, measuredMs: 1000 };
+const SEED = 'test';
+const SINGLES: Configuration = {
+  isPartitioned: false,
+  batch: 1,
+  rate: 100,
+  receivers: 10,
+  quotas: RAISED_QUOTAS,
+};
+
+function run(changes: Partial<Configuration>, duration = DURATION) {
+  return simulate({ ...SINGLES, ...changes }, duration, SEED);
+}
+
+test('a small load is delivered, for what the budgets say at least', async () => {
+  const { delivered, isBent, perMessage, limit, latencies } = rowOf(await run({}, SETTLED));
+  assert.ok(!isBent);
+  assert.ok(delivered > 70 && delivered < 130, `${delivered} a second`);
+  assert.ok(perMessage.write > 3.5 && perMessage.write < 6, `${perMessage.write} write units`);
+  assert.equal(limit.limit, 'blocks, write units');
+  // To a function, two round trips to store; to a function, two round trips to find and to claim.
+  assert.ok((latencies[0] ?? 0) > 20, `${latencies[0]} ms`);
+});
+
+test('the same seed gives the same numbers', async () => {
+  assert.deepEqual(rowOf(await run({})), rowOf(await run({})));
+});
+
+test('single messages bend a plain queue at the write units of its blocks, a partitioned one much later', async () => {
+  const load = { rate: 400, receivers: 40 };
+  const plain = rowOf(await run(load));
+  const partitioned = rowOf(await run({ ...load, isPartitioned: true }));
+  assert.ok(plain.isBent);
+  assert.equal(plain.limit.limit, 'blocks, write units');
+  assert.ok(plain.delivered < 340, `${plain.delivered} a second`);
+  assert.ok(!partitioned.isBent);
+});
+
+test('batches carry a plain queue further', async () => {
+  const observation = await run({ batch: 100, rate: 2000, receivers: 5 }, SETTLED);
+  assert.ok(!rowOf(observation).isBent);
+  const beyond = rowBeyond(observation, { ...observation.configuration, rate: 100_000 });
+  assert.ok(beyond.isBent && beyond.isComputed);
+  assert.ok(beyond.delivered > 2000 && beyond.delivered < 20_000, `${beyond.delivered} a second`);
+});
+
+test('more receivers that wait than functions may run keep senders out', async () => {
+  const quotas = { ...DEFAULT_QUOTAS, concurrency: 20 };
+  const row = rowOf(await run({ rate: 20, receivers: 60, quotas }));
+  assert.ok(row.isBent);
+  assert.equal(row.limit.limit, 'Lambda, concurrency');
+});
