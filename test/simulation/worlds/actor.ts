@@ -1,0 +1,390 @@
+import type {
+  OperatorAction,
+  ReceivedMessage,
+  SessionHandle,
+  SessionLock,
+  SettlementAction,
+  TransactionOperation,
+} from '../../../shared/broker/broker.ts';
+import type { EntitySettings } from '../../../shared/broker/management.ts';
+import { BrokerError } from '../../../shared/domain/broker-error.ts';
+import { type EntityPath, parseEntityPath } from '../../../shared/domain/entity-path.ts';
+import type { OutgoingMessage } from '../../../shared/domain/message.ts';
+import type { Delivery } from './delivery.ts';
+import type { Call, CallKind, History } from './history.ts';
+import type { WorldProcess } from './process.ts';
+import type { Stage } from './stage.ts';
+
+/** What a message that is sent is like. */
+export interface Sent {
+  /** Its MessageId. */
+  readonly tag: string;
+  readonly sessionId?: string;
+  readonly partitionKey?: string;
+  readonly timeToLiveMs?: number;
+  readonly delayMs?: number;
+  readonly bytes?: number;
+}
+
+interface About {
+  readonly kind: CallKind;
+  readonly path: string;
+  readonly text: string;
+  readonly tags?: readonly string[];
+  readonly delivery?: Delivery;
+  readonly session?: string;
+  readonly mayExpire?: boolean;
+}
+
+/** Somebody who uses the broker through one process. What fails is noted, and thrown nowhere. */
+export class Actor {
+  readonly name: string;
+  readonly process: WorldProcess;
+  readonly #stage: Stage;
+  readonly #history: History;
+  /** Whether what it does comes before the first choice. */
+  readonly #isBefore: boolean;
+  readonly #hasEnded: (name: string) => Promise<void>;
+
+  constructor(
+    name: string,
+    parts: {
+      readonly process: WorldProcess;
+      readonly stage: Stage;
+      readonly history: History;
+      readonly isBefore?: boolean;
+      readonly hasEnded?: (name: string) => Promise<void>;
+    },
+  ) {
+    this.name = name;
+    this.process = parts.process;
+    this.#stage = parts.stage;
+    this.#history = parts.history;
+    this.#isBefore = parts.isBefore ?? false;
+    this.#hasEnded = parts.hasEnded ?? (async () => {});
+  }
+
+  /** Resolves when another actor has heard of all that it asked. */
+  async after(name: string): Promise<void> {
+    await this.#hasEnded(name);
+  }
+
+  /** Sends messages, given by tag or in full; returns their numbers. */
+  async send(path: string, ...messages: readonly (Sent | string)[]): Promise<readonly bigint[]> {
+    const sent = messages.map((one) => (typeof one === 'string' ? { tag: one } : one));
+    const tags = sent.map(({ tag }) => tag);
+    const kind = sent.some(({ delayMs }) => delayMs !== undefined) ? 'schedule' : 'send';
+    const mayExpire = sent.some(({ timeToLiveMs }) => timeToLiveMs !== undefined);
+    const about: About = { kind, path, text: tags.join(' '), tags, mayExpire };
+    const numbers = await this.#ask(about, async () => {
+      const outgoing = sent.map((one) => this.#outgoing(one));
+      const stored = await this.process.broker.send(pathOf(path), outgoing);
+      return stored.flatMap(({ sequenceNumber }) =>
+        sequenceNumber === undefined ? [] : [sequenceNumber],
+      );
+    });
+    return numbers ?? [];
+  }
+
+  /** Receives at once what there is, up to so many, under a lock. */
+  async receive(path: string, max = 1, session?: SessionHandle): Promise<readonly Delivery[]> {
+    return await this.#receive(
+      'receive',
+      path,
+      () =>
+        this.process.broker.receive(pathOf(path), {
+          mode: 'peekLock',
+          maxMessages: max,
+          waitMs: 0,
+          ...(session === undefined ? {} : { session }),
+        }),
+      session,
+    );
+  }
+
+  async receiveAndDelete(path: string, max = 1): Promise<readonly Delivery[]> {
+    return await this.#receive('receiveAndDelete', path, () =>
+      this.process.broker.receive(pathOf(path), {
+        mode: 'receiveAndDelete',
+        maxMessages: max,
+        waitMs: 0,
+      }),
+    );
+  }
+
+  async receiveDeferred(
+    path: string,
+    ...sequenceNumbers: readonly bigint[]
+  ): Promise<readonly Delivery[]> {
+    return await this.#receive('receiveDeferred', path, () =>
+      this.process.broker.receiveDeferred(pathOf(path), { mode: 'peekLock', sequenceNumbers }),
+    );
+  }
+
+  async complete(delivery: Delivery | undefined): Promise<void> {
+    await this.#settle(delivery, { kind: 'complete' });
+  }
+
+  async abandon(delivery: Delivery | undefined, how: { delayMs?: number } = {}): Promise<void> {
+    await this.#settle(delivery, { kind: 'abandon', ...how });
+  }
+
+  async defer(delivery: Delivery | undefined): Promise<void> {
+    await this.#settle(delivery, { kind: 'defer' });
+  }
+
+  async deadLetter(delivery: Delivery | undefined): Promise<void> {
+    await this.#settle(delivery, { kind: 'deadLetter', reason: 'asked for' });
+  }
+
+  async renew(delivery: Delivery | undefined): Promise<void> {
+    if (delivery?.lockToken === undefined) return;
+    const { path, tag, lockToken } = delivery;
+    await this.#ask({ kind: 'renew', path, text: tag, tags: [tag], delivery }, async (call) => {
+      const [outcome] = await this.process.broker.renewLocks(pathOf(path), [lockToken]);
+      if (outcome?.refusal !== undefined) throw outcome.refusal;
+      if (outcome?.lockedUntil !== undefined) call.lockedUntil = outcome.lockedUntil;
+    });
+  }
+
+  /** Completes a message and sends others, all or none. */
+  async transact(
+    completed: Delivery | undefined,
+    sends: Readonly<Record<string, readonly (Sent | string)[]>>,
+    identity?: string,
+  ): Promise<void> {
+    const sent = Object.entries(sends).map(([path, messages]) => ({
+      path,
+      messages: messages.map((one) => (typeof one === 'string' ? { tag: one } : one)),
+    }));
+    const tags = sent.flatMap(({ messages }) => messages.map(({ tag }) => tag));
+    const settled: readonly TransactionOperation[] =
+      completed?.lockToken === undefined
+        ? []
+        : [
+            {
+              kind: 'settle',
+              path: pathOf(completed.path),
+              settlement: { lockToken: completed.lockToken, action: { kind: 'complete' } },
+            },
+          ];
+    const text = `${completed === undefined ? '' : `complete ${completed.tag}, `}send ${tags.join(' ')}`;
+    const path = completed?.path ?? sent[0]?.path ?? '';
+    const about: About = {
+      kind: 'transact',
+      path,
+      text,
+      tags,
+      ...(completed === undefined ? {} : { delivery: completed }),
+    };
+    await this.#ask(about, async () => {
+      await this.process.broker.transact({
+        operations: [
+          ...settled,
+          ...sent.map(
+            (one): TransactionOperation => ({
+              kind: 'send',
+              path: pathOf(one.path),
+              messages: one.messages.map((message) => this.#outgoing(message)),
+            }),
+          ),
+        ],
+        ...(identity === undefined ? {} : { identity: { id: identity, fingerprint: identity } }),
+      });
+    });
+  }
+
+  async cancel(path: string, tag: string, sequenceNumber: bigint | undefined): Promise<void> {
+    if (sequenceNumber === undefined) return;
+    await this.#ask({ kind: 'cancel', path, text: tag, tags: [tag] }, () =>
+      this.process.broker.cancelScheduled(pathOf(path), [sequenceNumber]),
+    );
+  }
+
+  async accept(path: string, sessionId?: string): Promise<SessionLock | undefined> {
+    return await this.#ask({ kind: 'accept', path, text: sessionId ?? 'next' }, async (call) => {
+      const options = { waitMs: 0, ...(sessionId === undefined ? {} : { sessionId }) };
+      const lock = await this.process.broker.acceptSession(pathOf(path), options);
+      call.answer = lock?.sessionId ?? 'none';
+      if (lock !== undefined) {
+        call.lockedUntil = lock.lockedUntil;
+        call.session = lock.lockToken;
+      }
+      return lock;
+    });
+  }
+
+  async renewSession(path: string, session: SessionLock | undefined): Promise<void> {
+    if (session === undefined) return;
+    const { sessionId: text, lockToken } = session;
+    await this.#ask({ kind: 'renewSession', path, text, session: lockToken }, async (call) => {
+      const { lockedUntil } = await this.process.broker.renewSession(pathOf(path), session);
+      call.lockedUntil = lockedUntil;
+    });
+  }
+
+  async release(path: string, session: SessionLock | undefined): Promise<void> {
+    if (session === undefined) return;
+    const { sessionId: text, lockToken } = session;
+    await this.#ask({ kind: 'release', path, text, session: lockToken }, () =>
+      this.process.broker.releaseSession(pathOf(path), session),
+    );
+  }
+
+  async purge(path: string): Promise<void> {
+    await this.#ask({ kind: 'purge', path, text: '' }, () =>
+      this.process.broker.purge(pathOf(path)),
+    );
+  }
+
+  async create(path: string, settings: EntitySettings): Promise<void> {
+    await this.#ask({ kind: 'create', path, text: '' }, async () => {
+      await this.process.management.create(path, settings);
+    });
+  }
+
+  async update(path: string, settings: EntitySettings): Promise<void> {
+    await this.#ask({ kind: 'update', path, text: '' }, async () => {
+      await this.process.management.update(path, settings, '*');
+    });
+  }
+
+  async delete(path: string): Promise<void> {
+    await this.#ask({ kind: 'delete', path, text: '' }, () => this.process.management.delete(path));
+  }
+
+  async operate(path: string, action: OperatorAction, tag: string, number: bigint): Promise<void> {
+    await this.#ask(
+      { kind: 'operate', path, text: `${action.kind} ${tag}`, tags: [tag] },
+      async (call) => {
+        const [isDone] = await this.process.broker.operate(pathOf(path), action, [number]);
+        call.answer = String(isDone);
+      },
+    );
+  }
+
+  async sweep(): Promise<void> {
+    await this.#ask({ kind: 'sweep', path: '', text: '' }, async () => {
+      await this.process.sweep();
+    });
+  }
+
+  /** Lets time pass, for everybody: when it does is a matter of choice. */
+  async pass(ms: number): Promise<void> {
+    if (this.#isBefore) this.#stage.time.now += ms;
+    else await this.#stage.pass(this.name, ms);
+  }
+
+  #outgoing({ tag, bytes = 4, delayMs, ...rest }: Sent): OutgoingMessage {
+    return {
+      body: new Uint8Array(bytes),
+      messageId: tag,
+      properties: {},
+      ...rest,
+      ...(delayMs === undefined ? {} : { scheduledEnqueueAt: this.#stage.time.now + delayMs }),
+    };
+  }
+
+  async #settle(delivery: Delivery | undefined, action: SettlementAction): Promise<void> {
+    if (delivery?.lockToken === undefined) return;
+    const { path, tag, lockToken, session } = delivery;
+    const { kind } = action;
+    await this.#ask({ kind, path, text: tag, tags: [tag], delivery }, async () => {
+      const settlements = [{ lockToken, action }];
+      const [outcome] = await this.process.broker.settle(
+        pathOf(path),
+        settlements,
+        session?.sessionId,
+      );
+      if (outcome?.refusal !== undefined) throw outcome.refusal;
+    });
+  }
+
+  async #receive(
+    kind: CallKind,
+    path: string,
+    work: () => Promise<readonly ReceivedMessage[]>,
+    session?: SessionHandle,
+  ): Promise<readonly Delivery[]> {
+    const got = await this.#ask({ kind, path, text: '' }, async (call) => {
+      const messages = await work();
+      call.deliveries = messages.map((one) => deliveryOf(path, one, session));
+      call.answer = call.deliveries.map(({ tag }) => tag).join(' ') || 'nothing';
+      return call.deliveries;
+    });
+    return got ?? [];
+  }
+
+  async #ask<Value>(
+    about: About,
+    work: (call: Call) => Promise<Value>,
+  ): Promise<Value | undefined> {
+    if (!this.#isBefore) await this.#stage.turn(this.process, this.name);
+    const { time, events } = this.#stage;
+    const call: Call = {
+      tags: [],
+      ...about,
+      actor: this.name,
+      start: this.#isBefore ? -1 : events.length,
+      startAt: time.now,
+      end: Number.POSITIVE_INFINITY,
+      endAt: Number.POSITIVE_INFINITY,
+      heard: 'unknown',
+      code: 'nothing heard',
+      deliveries: [],
+      answer: 'done',
+    };
+    this.#history.calls.push(call);
+    const heard = await hearing(work(call));
+    call.end = this.#isBefore ? -1 : events.length;
+    call.endAt = time.now;
+    if ('value' in heard) {
+      call.heard = 'done';
+      return heard.value;
+    }
+    const { error } = heard;
+    call.heard = heardOf(error);
+    call.code = error instanceof BrokerError ? error.code : String((error as Error).stack);
+    return undefined;
+  }
+}
+
+async function hearing<Value>(
+  work: Promise<Value>,
+): Promise<{ readonly value: Value } | { readonly error: unknown }> {
+  try {
+    return { value: await work };
+  } catch (error) {
+    return { error };
+  }
+}
+
+function heardOf(error: unknown): Call['heard'] {
+  if (!(error instanceof BrokerError)) return 'failed';
+  return error.code === 'ServiceTimeout' ? 'unknown' : 'refused';
+}
+
+function deliveryOf(
+  path: string,
+  one: ReceivedMessage,
+  session: SessionHandle | undefined,
+): Delivery {
+  const { message, sequenceNumber, failedDeliveries } = one;
+  return {
+    tag: message.messageId,
+    path,
+    sequenceNumber,
+    failedDeliveries,
+    ...('lockToken' in one ? { lockToken: one.lockToken, lockedUntil: one.lockedUntil } : {}),
+    ...(session === undefined ? {} : { session }),
+  };
+}
+
+const paths = new Map<string, EntityPath>();
+
+/** A path, read once. */
+export function pathOf(text: string): EntityPath {
+  const known = paths.get(text) ?? parseEntityPath(text);
+  paths.set(text, known);
+  return known;
+}

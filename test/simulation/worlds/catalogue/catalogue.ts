@@ -1,0 +1,21 @@
+import type { World } from '../world.ts';
+import { claimWorlds } from './claims.ts';
+import { entityWorlds } from './entities.ts';
+import { lockWorlds } from './locks.ts';
+import { lostAnswerWorlds } from './lost-answers.ts';
+import { moveWorlds } from './moves.ts';
+import { sendWorlds } from './sends.ts';
+import { sessionWorlds } from './sessions.ts';
+import { transactionWorlds } from './transactions.ts';
+
+/** All small worlds. */
+export const catalogue: readonly World[] = [
+  ...claimWorlds,
+  ...lockWorlds,
+  ...moveWorlds,
+  ...entityWorlds,
+  ...sessionWorlds,
+  ...sendWorlds,
+  ...transactionWorlds,
+  ...lostAnswerWorlds,
+];

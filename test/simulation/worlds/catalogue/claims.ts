@@ -1,0 +1,92 @@
+import { world } from '../world.ts';
+import { queue } from './settings.ts';
+
+/** Receivers against each other, and against those who hold what they want. */
+export const claimWorlds = [
+  world({
+    name: 'claim × claim, one message',
+    entities: { q: queue() },
+    setUp: (actor) => actor.send('q', 'a'),
+    actors: {
+      A: async (actor) => void (await actor.receive('q')),
+      B: async (actor) => void (await actor.receive('q')),
+    },
+  }),
+  world({
+    name: 'claim × claim, two messages in one block',
+    entities: { q: queue() },
+    setUp: (actor) => actor.send('q', 'a', 'b'),
+    actors: {
+      A: async (actor) => void (await actor.receive('q')),
+      B: async (actor) => void (await actor.receive('q')),
+    },
+  }),
+  world({
+    name: 'claim × claim, three messages in two blocks',
+    entities: { q: queue() },
+    setUp: async (actor) => {
+      await actor.send('q', 'a', 'b');
+      await actor.send('q', 'c');
+    },
+    actors: {
+      A: async (actor) => void (await actor.receive('q', 2)),
+      B: async (actor) => void (await actor.receive('q', 2)),
+    },
+  }),
+  world({
+    name: 'claim × claim × claim, two messages in one block',
+    entities: { q: queue() },
+    setUp: (actor) => actor.send('q', 'a', 'b'),
+    actors: {
+      A: async (actor) => void (await actor.receive('q')),
+      B: async (actor) => void (await actor.receive('q')),
+      C: async (actor) => void (await actor.receive('q')),
+    },
+  }),
+  world({
+    name: 'claim × claim in one process, two messages in one block',
+    entities: { q: queue() },
+    setUp: (actor) => actor.send('q', 'a', 'b'),
+    sharesProcess: true,
+    actors: {
+      A: async (actor) => void (await actor.receive('q')),
+      B: async (actor) => void (await actor.receive('q')),
+    },
+  }),
+  world({
+    name: 'receive and delete × claim, two messages in one block',
+    entities: { q: queue() },
+    setUp: (actor) => actor.send('q', 'a', 'b'),
+    actors: {
+      A: async (actor) => void (await actor.receiveAndDelete('q', 2)),
+      B: async (actor) => void (await actor.receive('q')),
+    },
+  }),
+  world({
+    name: 'send × claim, cold processes',
+    entities: { q: queue() },
+    setUp: async () => {},
+    isCold: true,
+    actors: {
+      A: async (actor) => void (await actor.send('q', 'a')),
+      B: async (actor) => {
+        const [message] = await actor.receive('q');
+        await actor.complete(message);
+      },
+    },
+  }),
+  world({
+    name: 'send × claim in one process',
+    entities: { q: queue() },
+    setUp: (actor) => actor.send('q', 'a'),
+    sharesProcess: true,
+    actors: {
+      A: async (actor) => void (await actor.send('q', 'b')),
+      B: async (actor) => void (await actor.receive('q')),
+      C: async (actor) => {
+        await actor.after('A');
+        await actor.receive('q', 2);
+      },
+    },
+  }),
+];

@@ -1,0 +1,151 @@
+import type { Ended } from '../ending.ts';
+import { world } from '../world.ts';
+import { LOCK_MS, queue } from './settings.ts';
+
+/** What was sent before a purge began, or the entity was deleted, is gone. */
+function isGone({ history, found }: Ended): readonly string[] {
+  const wipes = history.of('purge', 'delete').filter(({ heard }) => heard === 'done');
+  return found.flatMap(({ tag, path }) => {
+    const sends = history.of('send').filter(({ tags }) => tags.includes(tag));
+    const wipe = wipes.find(({ start }) => sends.every(({ end }) => end < start || end === -1));
+    return wipe === undefined ? [] : [`${tag} was still in ${path} after ${wipe.kind}.`];
+  });
+}
+
+/** Locks from before an update are lost once it was answered. */
+function areLost({ history }: Ended): readonly string[] {
+  const changes = history.of('update', 'purge', 'delete').filter(({ heard }) => heard === 'done');
+  return history.of('complete', 'abandon', 'renew').flatMap((call) => {
+    const { delivery, heard, actor, kind, start } = call;
+    const received = history.calls.find(({ deliveries }) =>
+      deliveries.some(({ lockToken }) => lockToken === delivery?.lockToken),
+    );
+    const change = changes.find((one) => one.end <= start && (received?.end ?? 0) <= one.start);
+    if (heard !== 'done' || change === undefined) return [];
+    return [`${actor}: ${kind} succeeded though ${change.kind} had been answered.`];
+  });
+}
+
+/** Changes of entities against those who use them. */
+export const entityWorlds = [
+  world({
+    name: 'purge × send × claim',
+    entities: { q: queue() },
+    isCold: true,
+    setUp: (actor) => actor.send('q', 'a'),
+    actors: {
+      A: async (actor) => await actor.purge('q'),
+      B: async (actor) => {
+        await actor.send('q', 'b');
+        await actor.after('A');
+        await actor.send('q', 'c');
+      },
+      C: async (actor) => {
+        const [message] = await actor.receive('q');
+        await actor.after('A');
+        await actor.complete(message);
+        await actor.receive('q', 2);
+      },
+    },
+    check: (ended) => [...isGone(ended), ...areLost(ended)],
+  }),
+  world({
+    name: 'purge × purge, then send and claim',
+    entities: { q: queue() },
+    isCold: true,
+    setUp: (actor) => actor.send('q', 'a'),
+    actors: {
+      A: async (actor) => await actor.purge('q'),
+      B: async (actor) => await actor.purge('q'),
+      C: async (actor) => {
+        await actor.after('A');
+        await actor.after('B');
+        await actor.send('q', 'b');
+        await actor.receive('q');
+      },
+    },
+    check: isGone,
+  }),
+  world({
+    name: 'delete and create × send × claim',
+    entities: { q: queue() },
+    isCold: true,
+    setUp: (actor) => actor.send('q', 'a'),
+    actors: {
+      A: async (actor) => {
+        await actor.delete('q');
+        await actor.create('q', queue());
+      },
+      B: async (actor) => void (await actor.send('q', 'b')),
+      C: async (actor) => void (await actor.receive('q')),
+    },
+    check: isGone,
+  }),
+  world({
+    name: 'delete × sweep × send',
+    entities: { q: queue() },
+    isCold: true,
+    setUp: async (actor) => {
+      await actor.send('q', { tag: 'a', bytes: 2000 });
+    },
+    actors: {
+      A: async (actor) => {
+        await actor.delete('q');
+        await actor.pass(11 * 60_000);
+        await actor.sweep();
+      },
+      B: async (actor) => void (await actor.send('q', 'b')),
+    },
+    check: isGone,
+  }),
+  world({
+    name: 'update × claim × complete',
+    entities: { q: queue() },
+    isCold: true,
+    setUp: async (actor) => {
+      await actor.send('q', 'a', 'b');
+      return await actor.receive('q');
+    },
+    actors: {
+      A: async (actor) => await actor.update('q', queue({ lockMs: 10_000 })),
+      B: async (actor) => {
+        const [message] = await actor.receive('q');
+        await actor.complete(message);
+      },
+      C: async (actor, [message]) => {
+        await actor.after('A');
+        await actor.complete(message);
+      },
+    },
+    check: areLost,
+  }),
+  world({
+    name: 'update × update',
+    entities: { q: queue() },
+    isCold: true,
+    setUp: async (actor) => {
+      await actor.send('q', 'a');
+      return await actor.receive('q');
+    },
+    actors: {
+      A: async (actor) => await actor.update('q', queue({ lockMs: 10_000 })),
+      B: async (actor) => await actor.update('q', queue({ lockMs: 20_000 })),
+      C: async (actor, [message]) => {
+        await actor.pass(LOCK_MS);
+        await actor.renew(message);
+      },
+    },
+    check: areLost,
+  }),
+  world({
+    name: 'an entity begins to forward × claim × send',
+    entities: { r: queue(), q: queue() },
+    isCold: true,
+    setUp: (actor) => actor.send('q', 'a'),
+    actors: {
+      A: async (actor) => await actor.update('q', queue({ forwardTo: 'r' })),
+      B: async (actor) => void (await actor.receive('r')),
+      C: async (actor) => void (await actor.send('q', 'b')),
+    },
+  }),
+];

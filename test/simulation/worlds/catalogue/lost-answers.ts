@@ -1,0 +1,127 @@
+import { world } from '../world.ts';
+import { LOCK_MS, queue, sessionQueue } from './settings.ts';
+
+/** Somebody hears nothing of one write, which is carried out at some time, while others are at work. */
+export const lostAnswerWorlds = [
+  world({
+    name: 'send with a late write × claim and complete',
+    entities: { q: queue() },
+    setUp: async () => {},
+    faults: ['late', 'crash'],
+    actors: {
+      A: async (actor) => void (await actor.send('q', 'a')),
+      B: async (actor) => {
+        const [message] = await actor.receive('q');
+        await actor.complete(message);
+      },
+    },
+  }),
+  world({
+    name: 'claim with a late write × claim and complete',
+    entities: { q: queue() },
+    setUp: (actor) => actor.send('q', 'a'),
+    faults: ['late', 'crash'],
+    actors: {
+      A: async (actor) => {
+        const [message] = await actor.receive('q');
+        await actor.complete(message);
+      },
+      B: async (actor) => {
+        const [message] = await actor.receive('q');
+        await actor.complete(message);
+      },
+    },
+  }),
+  world({
+    name: 'abandon with a late write × claim and complete',
+    entities: { q: queue() },
+    setUp: async (actor) => {
+      await actor.send('q', 'a', 'b');
+      return await actor.receive('q');
+    },
+    faults: ['late'],
+    actors: {
+      A: async (actor, [message]) => await actor.abandon(message),
+      B: async (actor) => {
+        const [message] = await actor.receive('q');
+        await actor.complete(message);
+      },
+    },
+  }),
+  world({
+    name: 'receive and delete with a late write × claim',
+    entities: { q: queue() },
+    setUp: (actor) => actor.send('q', 'a', 'b'),
+    faults: ['late'],
+    actors: {
+      A: async (actor) => void (await actor.receiveAndDelete('q')),
+      B: async (actor) => {
+        const [message] = await actor.receive('q');
+        await actor.complete(message);
+      },
+    },
+  }),
+  world({
+    name: 'dead-letter with a late write × lapse × claim',
+    entities: { q: queue() },
+    setUp: async (actor) => {
+      await actor.send('q', 'a');
+      return await actor.receive('q');
+    },
+    faults: ['late', 'crash'],
+    actors: {
+      A: async (actor, [message]) => await actor.deadLetter(message),
+      B: async (actor) => {
+        await actor.pass(LOCK_MS);
+        const [message] = await actor.receive('q');
+        await actor.complete(message);
+      },
+    },
+  }),
+  world({
+    name: 'transaction with a late write × complete',
+    entities: { q: queue(), r: queue() },
+    setUp: async (actor) => {
+      await actor.send('q', 'a');
+      return await actor.receive('q');
+    },
+    faults: ['late', 'crash'],
+    actors: {
+      A: async (actor, [message]) => await actor.transact(message, { r: ['b'] }, 'id'),
+      B: async (actor, [message]) => await actor.complete(message),
+    },
+  }),
+  world({
+    name: 'accept with a late write × accept and receive',
+    entities: { q: sessionQueue() },
+    setUp: (actor) => actor.send('q', { tag: 'a', sessionId: 's' }),
+    faults: ['late', 'crash'],
+    actors: {
+      A: async (actor) => {
+        const session = await actor.accept('q', 's');
+        await actor.release('q', session);
+      },
+      B: async (actor) => void (await actor.accept('q', 's')),
+    },
+  }),
+  world({
+    name: 'purge with a late write × send',
+    entities: { q: queue() },
+    setUp: (actor) => actor.send('q', 'a'),
+    faults: ['late', 'crash'],
+    actors: {
+      A: async (actor) => await actor.purge('q'),
+      B: async (actor) => void (await actor.send('q', 'b')),
+    },
+  }),
+  world({
+    name: 'duplicate with a late write × duplicate',
+    entities: { q: queue({ requiresDuplicateDetection: true }) },
+    setUp: async () => {},
+    faults: ['late', 'crash'],
+    actors: {
+      A: async (actor) => void (await actor.send('q', 'a')),
+      B: async (actor) => void (await actor.send('q', 'a')),
+    },
+  }),
+];

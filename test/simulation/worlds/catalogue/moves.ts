@@ -1,0 +1,106 @@
+import { world } from '../world.ts';
+import { LOCK_MS, queue } from './settings.ts';
+
+const DEAD_LETTERS = 'q/$DeadLetterQueue';
+
+/** Messages that change their place, against those who want them. */
+export const moveWorlds = [
+  world({
+    name: 'dead-letter × claim × claim of dead letters',
+    entities: { q: queue() },
+    setUp: async (actor) => {
+      await actor.send('q', 'a', 'b');
+      return await actor.receive('q');
+    },
+    actors: {
+      A: async (actor, [message]) => await actor.deadLetter(message),
+      B: async (actor) => void (await actor.receive('q', 2)),
+      C: async (actor) => void (await actor.receive(DEAD_LETTERS)),
+    },
+  }),
+  world({
+    name: 'dead-letter × complete × lapse',
+    entities: { q: queue() },
+    setUp: async (actor) => {
+      await actor.send('q', 'a');
+      return await actor.receive('q');
+    },
+    actors: {
+      A: async (actor, [message]) => await actor.deadLetter(message),
+      B: async (actor, [message]) => await actor.complete(message),
+      T: async (actor) => await actor.pass(LOCK_MS),
+    },
+  }),
+  world({
+    name: 'dead-letter × dead-letter of one block, in halves',
+    entities: { q: queue() },
+    setUp: async (actor) => {
+      await actor.send('q', 'a', 'b');
+      return await actor.receive('q', 2);
+    },
+    splitsTransactions: true,
+    actors: {
+      A: async (actor, [message]) => await actor.deadLetter(message),
+      B: async (actor, [, message]) => await actor.deadLetter(message),
+    },
+  }),
+  world({
+    name: 'defer × receive deferred × claim',
+    entities: { q: queue() },
+    setUp: async (actor) => {
+      await actor.send('q', 'a', 'b');
+      return await actor.receive('q');
+    },
+    actors: {
+      A: async (actor, [message]) => await actor.defer(message),
+      B: async (actor, [message]) => {
+        const [deferred] = await actor.receiveDeferred('q', message?.sequenceNumber ?? 0n);
+        await actor.complete(deferred);
+      },
+      C: async (actor) => void (await actor.receive('q', 2)),
+    },
+  }),
+  world({
+    name: 'receive deferred × receive deferred × delete by an operator',
+    entities: { q: queue() },
+    setUp: async (actor) => {
+      await actor.send('q', 'a');
+      const [message] = await actor.receive('q');
+      await actor.defer(message);
+      return message?.sequenceNumber ?? 0n;
+    },
+    actors: {
+      A: async (actor, number) => void (await actor.receiveDeferred('q', number)),
+      B: async (actor, number) => void (await actor.receiveDeferred('q', number)),
+      C: async (actor, number) => await actor.operate('q', { kind: 'delete' }, 'a', number),
+    },
+  }),
+  world({
+    name: 'sweep × claim × claim of dead letters, after a lapse',
+    entities: { q: queue({ maxDeliveryCount: 1 }) },
+    setUp: async (actor) => {
+      await actor.send('q', 'a');
+      const [message] = await actor.receive('q');
+      await actor.pass(LOCK_MS + 60_000);
+      return message;
+    },
+    actors: {
+      A: async (actor) => await actor.sweep(),
+      B: async (actor) => void (await actor.receive('q')),
+      C: async (actor) => void (await actor.receive(DEAD_LETTERS)),
+    },
+  }),
+  world({
+    name: 'dead letters are forwarded × claim × send',
+    entities: { r: queue(), q: queue({ forwardDeadLetteredMessagesTo: 'r' }) },
+    setUp: async (actor) => {
+      await actor.send('q', 'a');
+      return await actor.receive('q');
+    },
+    actors: {
+      A: async (actor, [message]) => await actor.deadLetter(message),
+      B: async (actor) => void (await actor.receive('q')),
+      C: async (actor) => void (await actor.receive('r')),
+    },
+  }),
+];

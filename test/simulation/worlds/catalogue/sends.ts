@@ -1,0 +1,106 @@
+import { world } from '../world.ts';
+import { queue } from './settings.ts';
+
+const known = () => queue({ requiresDuplicateDetection: true });
+const DUE_MS = 10_000;
+
+/** Duplicates, schedules, copies. */
+export const sendWorlds = [
+  world({
+    name: 'duplicate × duplicate',
+    entities: { q: known() },
+    setUp: async () => {},
+    actors: {
+      A: async (actor) => void (await actor.send('q', 'a')),
+      B: async (actor) => void (await actor.send('q', 'a')),
+    },
+  }),
+  world({
+    name: 'batch × batch with a common duplicate',
+    entities: { q: known() },
+    setUp: async () => {},
+    actors: {
+      A: async (actor) => void (await actor.send('q', 'a', 'b')),
+      B: async (actor) => void (await actor.send('q', 'b', 'c')),
+    },
+  }),
+  world({
+    name: 'batch × single duplicate',
+    entities: { q: known() },
+    setUp: async () => {},
+    actors: {
+      A: async (actor) => void (await actor.send('q', 'a', 'b')),
+      B: async (actor) => void (await actor.send('q', 'b')),
+    },
+  }),
+  world({
+    name: 'schedule × activation of what is due',
+    entities: { q: queue() },
+    setUp: async (actor) => {
+      await actor.send('q', { tag: 'a', delayMs: DUE_MS });
+      await actor.pass(DUE_MS);
+    },
+    actors: {
+      A: async (actor) => void (await actor.send('q', { tag: 'b', delayMs: DUE_MS })),
+      B: async (actor) => void (await actor.receive('q')),
+    },
+  }),
+  world({
+    name: 'activation × activation',
+    entities: { q: queue() },
+    setUp: async (actor) => {
+      await actor.send('q', { tag: 'a', delayMs: DUE_MS });
+      await actor.send('q', { tag: 'b', delayMs: 2 * DUE_MS });
+      await actor.pass(DUE_MS);
+    },
+    actors: {
+      A: async (actor) => void (await actor.receive('q')),
+      B: async (actor) => void (await actor.receive('q')),
+    },
+  }),
+  world({
+    name: 'cancel × activation',
+    entities: { q: queue() },
+    setUp: async (actor) => {
+      const numbers = await actor.send(
+        'q',
+        { tag: 'a', delayMs: DUE_MS },
+        { tag: 'b', delayMs: DUE_MS },
+      );
+      await actor.pass(DUE_MS);
+      return numbers;
+    },
+    actors: {
+      A: async (actor, [number]) => await actor.cancel('q', 'a', number),
+      B: async (actor) => void (await actor.receive('q', 2)),
+    },
+  }),
+  world({
+    name: 'cancel × activation × activation, as it comes due',
+    entities: { q: queue() },
+    setUp: (actor) => actor.send('q', { tag: 'a', delayMs: DUE_MS }),
+    actors: {
+      A: async (actor, [number]) => await actor.cancel('q', 'a', number),
+      B: async (actor) => {
+        await actor.pass(DUE_MS);
+        await actor.receive('q');
+      },
+      C: async (actor) => void (await actor.receive('q')),
+    },
+    isLarge: true,
+  }),
+  world({
+    name: 'publish × claim of a copy × claim of the other',
+    entities: {
+      t: { kind: 'topic' },
+      't/subscriptions/one': { kind: 'subscription' },
+      't/subscriptions/two': { kind: 'subscription' },
+    },
+    setUp: async () => {},
+    actors: {
+      A: async (actor) => void (await actor.send('t', 'a')),
+      B: async (actor) => void (await actor.receive('t/subscriptions/one')),
+    },
+    check: () => [],
+  }),
+];

@@ -1,0 +1,105 @@
+import { world } from '../world.ts';
+import { LOCK_MS, sessionQueue } from './settings.ts';
+
+const inS = (tag: string) => ({ tag, sessionId: 's' });
+
+/** Those who hold a session, those who want it, and those who send to it. */
+export const sessionWorlds = [
+  world({
+    name: 'accept × accept of one session',
+    entities: { q: sessionQueue() },
+    setUp: (actor) => actor.send('q', inS('a')),
+    actors: {
+      A: async (actor) => void (await actor.accept('q', 's')),
+      B: async (actor) => void (await actor.accept('q', 's')),
+    },
+  }),
+  world({
+    name: 'accept the next × accept the next, two sessions',
+    entities: { q: sessionQueue() },
+    setUp: async (actor) => {
+      await actor.send('q', inS('a'));
+      await actor.send('q', { tag: 'b', sessionId: 'other' });
+    },
+    actors: {
+      A: async (actor) => void (await actor.accept('q')),
+      B: async (actor) => void (await actor.accept('q')),
+    },
+  }),
+  world({
+    name: 'release × send × accept the next',
+    entities: { q: sessionQueue() },
+    setUp: (actor) => actor.accept('q', 's'),
+    actors: {
+      A: async (actor, session) => await actor.release('q', session),
+      B: async (actor) => void (await actor.send('q', inS('a'))),
+      C: async (actor) => void (await actor.accept('q')),
+    },
+  }),
+  world({
+    name: 'release with messages × send',
+    entities: { q: sessionQueue() },
+    setUp: async (actor) => {
+      await actor.send('q', inS('a'));
+      const session = await actor.accept('q', 's');
+      const [message] = await actor.receive('q', 1, session);
+      return { session, message };
+    },
+    actors: {
+      A: async (actor, { session, message }) => {
+        await actor.complete(message);
+        await actor.release('q', session);
+      },
+      B: async (actor) => void (await actor.send('q', inS('b'))),
+    },
+  }),
+  world({
+    name: 'receive × renew × lapse of a session × accept',
+    entities: { q: sessionQueue() },
+    setUp: async (actor) => {
+      await actor.send('q', inS('a'));
+      return await actor.accept('q', 's');
+    },
+    actors: {
+      A: async (actor, session) => void (await actor.receive('q', 1, session)),
+      B: async (actor, session) => await actor.renewSession('q', session),
+      C: async (actor) => {
+        const session = await actor.accept('q', 's');
+        if (session !== undefined) await actor.receive('q', 1, session);
+      },
+      T: async (actor) => await actor.pass(LOCK_MS),
+    },
+    isLarge: true,
+  }),
+  world({
+    name: 'renew × lapse of a session × accept',
+    entities: { q: sessionQueue() },
+    setUp: async (actor) => {
+      await actor.send('q', inS('a'));
+      return await actor.accept('q', 's');
+    },
+    actors: {
+      A: async (actor, session) => await actor.renewSession('q', session),
+      B: async (actor) => void (await actor.accept('q', 's')),
+      T: async (actor) => await actor.pass(LOCK_MS),
+    },
+  }),
+  world({
+    name: 'complete in a session × release × accept and receive',
+    entities: { q: sessionQueue() },
+    setUp: async (actor) => {
+      await actor.send('q', inS('a'));
+      const session = await actor.accept('q', 's');
+      const [message] = await actor.receive('q', 1, session);
+      return { session, message };
+    },
+    actors: {
+      A: async (actor, { message }) => await actor.complete(message),
+      B: async (actor, { session }) => await actor.release('q', session),
+      C: async (actor) => {
+        const session = await actor.accept('q', 's');
+        if (session !== undefined) await actor.receive('q', 1, session);
+      },
+    },
+  }),
+];

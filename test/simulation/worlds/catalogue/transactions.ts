@@ -1,0 +1,78 @@
+import type { Ended } from '../ending.ts';
+import { world } from '../world.ts';
+import { LOCK_MS, queue } from './settings.ts';
+
+/** What a transaction sends is there exactly where its settlement counts. */
+function isWhole({ history, found }: Ended): readonly string[] {
+  return history.of('transact').flatMap(({ tags, delivery, heard, actor }) => {
+    const sent = tags.filter((tag) => found.some((one) => one.tag === tag)).length;
+    if (sent > 0 && sent < tags.length)
+      return [`${actor}: of ${tags.join(' ')} only a part is there.`];
+    if (heard === 'done' && sent === 0 && !history.mayHave('complete', 'receive')) {
+      return [`${actor}: ${tags.join(' ')} is not there.`];
+    }
+    if (delivery === undefined || sent === 0) return [];
+    const isThere = found.some(({ tag }) => tag === delivery.tag);
+    return isThere
+      ? [`${actor}: ${tags.join(' ')} was sent, and ${delivery.tag} is still there.`]
+      : [];
+  });
+}
+
+/** Several operations, all or none. */
+export const transactionWorlds = [
+  world({
+    name: 'transaction × complete of the same lock',
+    entities: { q: queue(), r: queue() },
+    setUp: async (actor) => {
+      await actor.send('q', 'a');
+      return await actor.receive('q');
+    },
+    actors: {
+      A: async (actor, [message]) => await actor.transact(message, { r: ['b', 'c'] }),
+      B: async (actor, [message]) => await actor.complete(message),
+    },
+    check: isWhole,
+  }),
+  world({
+    name: 'transaction × lapse × claim',
+    entities: { q: queue(), r: queue() },
+    setUp: async (actor) => {
+      await actor.send('q', 'a');
+      return await actor.receive('q');
+    },
+    actors: {
+      A: async (actor, [message]) => await actor.transact(message, { r: ['b'] }),
+      B: async (actor) => void (await actor.receive('q')),
+      T: async (actor) => await actor.pass(LOCK_MS),
+    },
+    check: isWhole,
+  }),
+  world({
+    name: 'a transaction that is asked for twice',
+    entities: { q: queue(), r: queue() },
+    setUp: async (actor) => {
+      await actor.send('q', 'a');
+      return await actor.receive('q');
+    },
+    actors: {
+      A: async (actor, [message]) => await actor.transact(message, { r: ['b'] }, 'same'),
+      B: async (actor, [message]) => await actor.transact(message, { r: ['b'] }, 'same'),
+    },
+    check: isWhole,
+  }),
+  world({
+    name: 'transaction × transaction on one block, in halves',
+    entities: { q: queue(), r: queue() },
+    setUp: async (actor) => {
+      await actor.send('q', 'a', 'b');
+      return await actor.receive('q', 2);
+    },
+    splitsTransactions: true,
+    actors: {
+      A: async (actor, [message]) => await actor.transact(message, { r: ['c'] }),
+      B: async (actor, [, message]) => await actor.transact(message, { r: ['d'] }),
+    },
+    check: isWhole,
+  }),
+];

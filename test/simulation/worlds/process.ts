@@ -1,0 +1,93 @@
+import { type ComposedParts, composeParts } from '../../../lambdas/http/compose-parts.ts';
+import { sweepOf } from '../../../lambdas/http/compose-sweep.ts';
+import type { Broker } from '../../../shared/broker/broker.ts';
+import { Management } from '../../../shared/broker/management.ts';
+import { DynamoRuleStore } from '../../../shared/storage/rule-store.ts';
+import type { TableNames } from '../../../shared/storage/table-schema.ts';
+import { Random } from '../engine/random.ts';
+import { simulatedClients } from '../tables/client.ts';
+import type { SimulatedDatabase } from '../tables/database.ts';
+import type { Network } from '../tables/network.ts';
+import { ProcessScheduler, type WorldTime } from './time.ts';
+
+export const TABLES: TableNames = { entities: 'entities', messages: 'messages' };
+const NAMESPACE = 'worlds';
+
+/** What a process is started with. */
+export interface ProcessSettings {
+  readonly name: string;
+  readonly time: WorldTime;
+  readonly database: SimulatedDatabase;
+  /** Carries its requests; random numbers are the process's own. */
+  readonly carry: Network['carry'];
+  /** Is told what fails behind answers. */
+  readonly reportFault: (error: unknown) => void;
+}
+
+/** A process of a world: a whole composition without its routes, with a memory of its own. */
+export class WorldProcess {
+  readonly name: string;
+  readonly parts: ComposedParts;
+  readonly sweep: () => Promise<boolean>;
+  readonly #scheduler: ProcessScheduler;
+  #management: Management | undefined;
+
+  constructor({ name, time, database, carry, reportFault }: ProcessSettings) {
+    this.name = name;
+    this.#scheduler = new ProcessScheduler(time);
+    const random = new Random(name);
+    const network: Network = {
+      carry,
+      // The next try is a request like any other: when it comes is a matter of choice.
+      pause: async () => {},
+      random: () => random.fraction(),
+    };
+    const settings = {
+      ...simulatedClients(database, network),
+      tables: TABLES,
+      namespace: NAMESPACE,
+      clock: { now: () => time.now },
+      random,
+      scheduler: this.#scheduler,
+      rootKey: 'none',
+      soleProcess: false,
+      receiveWaitMsMax: 60_000,
+      reportFault,
+    };
+    this.parts = composeParts(settings);
+    this.sweep = sweepOf(this.parts, settings);
+  }
+
+  get broker(): Broker {
+    return this.parts.broker;
+  }
+
+  get management(): Management {
+    const { clock, random, documents, namespace, store, counts, beginForwarding } = this.parts;
+    this.#management ??= new Management({
+      entities: store,
+      rules: new DynamoRuleStore(documents, namespace, store),
+      counts,
+      clock,
+      random,
+      namespace: { name: namespace, tier: 'Standard' },
+      beginForwarding,
+    });
+    return this.#management;
+  }
+
+  get isOver(): boolean {
+    return this.#scheduler.isOver;
+  }
+
+  /** Ends the process: nothing that waits in it ever goes on. */
+  end(): void {
+    this.#scheduler.isOver = true;
+  }
+}
+
+/** Carries a request at once, and loses nothing. */
+export const directly: Network['carry'] = async (_, arrive) => {
+  const arrived = arrive();
+  return 'answer' in arrived ? arrived.answer : arrived.finish();
+};
