@@ -71,6 +71,6 @@ export const OUTCOMES: readonly Mutant[] = [
     replace: 'pending = [];',
     harm: 'Messages are locked and not handed out; scheduled ones never come due.',
     needs:
-      'Batches of reads that leave keys unprocessed: receives of several payloads, several due blocks.',
+      'Batches of reads that leave keys unprocessed: receives of several messages of some kilobytes that do not compress, several due blocks.',
   },
 ];

@@ -10,7 +10,7 @@ export const SCHEDULING: readonly Mutant[] = [
       context.background(() => putPayload(table, log, pieces, now)),`,
     harm: 'A message that was acknowledged has no body.',
     needs:
-      'Messages of some kilobytes; a receive right after the send, or a process that ends or is throttled after its answer.',
+      'Messages of some kilobytes that do not compress; a receive right after the send, or a process that ends or is throttled after its answer.',
   },
   {
     name: 'a due time is noted before the messages only',

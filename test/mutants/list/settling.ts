@@ -38,7 +38,7 @@ export const SETTLING: readonly Mutant[] = [
     replace: 'if (isWhole)',
     harm: 'A message has no body any more, so it is never handed out again.',
     needs:
-      'A message of some kilobytes alone in its block; defer or dead-letter it; receive it there.',
+      'A message of some kilobytes that do not compress, alone in its block; defer or dead-letter it; receive it there.',
   },
   {
     name: 'a whole block that moves forgets where its first message lies',
@@ -56,7 +56,7 @@ export const SETTLING: readonly Mutant[] = [
     replace: 'return written.done;',
     harm: 'Other subscriptions never get the message.',
     needs:
-      'A topic with two subscriptions, a message of some kilobytes; one of them completes it first.',
+      'A topic with two subscriptions, a message of some kilobytes that do not compress; one of them completes it first.',
   },
   {
     name: 'deferred messages are handed out while somebody holds them',

@@ -14,7 +14,8 @@ export const SWEEP: readonly Mutant[] = [
       },
     ],
     harm: 'An acknowledged message has no body, so it is never handed out.',
-    needs: 'Sends of some kilobytes beside the first sweep of a namespace; stale reads.',
+    needs:
+      'Sends of some kilobytes that do not compress, beside the first sweep of a namespace; stale reads.',
   },
   {
     name: 'a queue with scheduled messages counts as idle',

@@ -26,7 +26,7 @@ export const TOPICS_AND_ENTITIES: readonly Mutant[] = [
     replace: "ConditionExpression: 'g = :from OR attribute_not_exists(g)',",
     harm: 'Half a publication, or completed messages that come back.',
     needs:
-      'A publication of more than 100 items whose sender is frozen for more than a minute before or between its steps; a sweep meanwhile.',
+      'A publication of more than 99 blocks (a batch to 100 sessions of one subscription); a step that writes blocks is held up for more than a minute; sweeps and receives finish everything meanwhile.',
   },
   {
     name: 'an update undoes a purge that came between',
