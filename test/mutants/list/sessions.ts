@@ -41,10 +41,14 @@ export const SESSIONS: readonly Mutant[] = [
   {
     name: 'a release looks for messages before it lets the session go',
     room: 'storage',
-    find: `requireGone(await letGo(context, session, known, token, left), session, token, context);
-      const { blocks } = await readBlocks(context, session, { from: FIRST_BLOCK, limit: 1, consistent: true });`,
-    replace: `const { blocks } = await readBlocks(context, session, { from: FIRST_BLOCK, limit: 1, consistent: true });
-      requireGone(await letGo(context, session, known, token, left), session, token, context);`,
+    find: 'requireGone(await letGo(context, session, known, token, left), session, token, context);',
+    replace: `const front = { from: FIRST_BLOCK, limit: 1, consistent: true };
+      const { blocks: seen } = await readBlocks(context, session, front);
+      requireGone(await letGo(context, session, known, token, left), session, token, context);
+      if (seen.length === 0) {
+        if (lock !== undefined) context.background(() => deleteLockListing(context, session, lock));
+        return;
+      }`,
     harm: 'A message is sent to a session that accepting the next session never finds.',
     needs: 'A release of an empty session beside a send to it; then accept the next session.',
   },
