@@ -20,7 +20,7 @@ const MINUTE = 60_000;
 const TEST_MINUTES_MAX = { usual: 5, search: 240 };
 /** How far a search goes, unless the environment says otherwise. */
 const SEARCH = {
-  files: ['test/model', 'spec/atom-fuzz', 'compat/amqp-fuzz', 'compat/restart'],
+  files: ['test/model', 'test/simulation/', 'spec/atom-fuzz', 'compat/amqp-fuzz', 'compat/restart'],
   env: {
     DYNABUS_MODEL_RUNS: '10000',
     DYNABUS_FAULT_RUNS: '2000',
@@ -30,6 +30,7 @@ const SEARCH = {
     DYNABUS_RACE_MESSAGES: '20000',
     DYNABUS_DUPLICATE_MESSAGES: '20000',
     DYNABUS_MONEY_ROUNDS: '4000',
+    DYNABUS_SIMULATION_SECONDS: '10800',
     FUZZ_RUNS: '20000',
     DYNABUS_FUZZ_CONNECTIONS: '20000',
     DYNABUS_RESTART_CLIENTS: '200',

@@ -7,7 +7,7 @@ import { toBlockItem } from './block-item.ts';
 import { announce } from './blocks.ts';
 import { noteDue, toDueItem } from './due-times.ts';
 import { type Item, TRANSACTION_ITEMS_MAX } from './dynamo.ts';
-import { beforeStoring } from './failures.ts';
+import { afterStoring, beforeStoring } from './failures.ts';
 import { type Guard, transactUnder } from './guard.ts';
 import { takeNumbers } from './head.ts';
 import { deletePayload, putPayload } from './payloads.ts';
@@ -45,8 +45,8 @@ export async function append(
   } finally {
     plan.announce();
   }
-  await plan.noteDueAgain();
-  await plan.enlist();
+  await afterStoring(plan.noteDueAgain());
+  await afterStoring(plan.enlist());
   return plan.numbers;
 }
 

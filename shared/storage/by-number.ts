@@ -6,7 +6,7 @@ import { isHeld, unlocked } from '../domain/slot.ts';
 import { activateDue } from './activate.ts';
 import { asSeen, blockDelete, blockUpdate } from './block-writes.ts';
 import { announceReturn, keyOf } from './blocks.ts';
-import { decided } from './failures.ts';
+import { afterStoring, decided } from './failures.ts';
 import { type Found, findByNumber } from './find-by-number.ts';
 import { moveOut } from './move.ts';
 import { deletePayload } from './payloads.ts';
@@ -141,7 +141,7 @@ async function onMessage(
       if (!isRefused) announceReturn(context, log);
     }
     if (isRefused) continue;
-    await enlist(context, [log]);
+    await afterStoring(enlist(context, [log]));
     return true;
   }
   return false;

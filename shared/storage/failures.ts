@@ -69,6 +69,18 @@ export async function beforeStoring<Value>(work: Promise<Value>): Promise<Value>
   }
 }
 
+/**
+ * Does what follows once something is stored: where the database fails at it, a refusal would tell that
+ * nothing was stored. Throws ServiceTimeout.
+ */
+export async function afterStoring<Value>(work: Promise<Value>): Promise<Value> {
+  try {
+    return await work;
+  } catch (error) {
+    throw error instanceof BrokerError ? unknownOutcome(error) : error;
+  }
+}
+
 /** Whether nothing was heard of what was tried: it may or may not have been done. */
 export function isUnknownOutcome(error: unknown): boolean {
   return error instanceof BrokerError && error.code === 'ServiceTimeout';

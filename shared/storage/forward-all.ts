@@ -43,7 +43,9 @@ export async function forwardAll(
       if (batch !== undefined) await tryForward(forward, batch);
     }
     // No receiver comes here that would find what has expired while it waited to be sent on.
-    const over = surveyed.filter(({ survey }) => survey.expired.length + survey.exhausted.length > 0);
+    const over = surveyed.filter(
+      ({ survey }) => survey.expired.length + survey.exhausted.length > 0,
+    );
     await tidy(context, log, policy, over);
     start = page.next;
   }

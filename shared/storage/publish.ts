@@ -5,7 +5,7 @@ import { type BatchPlace, letGo, removalsOf } from './batch-place.ts';
 import { toBlockItem } from './block-item.ts';
 import { announce as announceBlock } from './blocks.ts';
 import { layOut, type Placed } from './deliver.ts';
-import { beforeStoring } from './failures.ts';
+import { afterStoring, beforeStoring } from './failures.ts';
 import { type Guard, transactUnder } from './guard.ts';
 import { deletePayload } from './payloads.ts';
 import { fitsTransaction, type Plan, putsOf, writeTogether } from './plan.ts';
@@ -35,7 +35,7 @@ export async function publish(
   const write = async (): Promise<boolean> => {
     if (items.length === 1 && conditions === 0) {
       await writeTogether(table, putsOf(table, items));
-      await enlist(context, logs);
+      await afterStoring(enlist(context, logs));
       return true;
     }
     if (fitsTransaction(items.length + conditions + listings.length)) {

@@ -15,6 +15,7 @@ import {
   type Verdict,
 } from './duplicate-items.ts';
 import type { Item } from './dynamo.ts';
+import { afterStoring } from './failures.ts';
 import { type Guard, GuardRefused } from './guard.ts';
 import { inParallel } from './in-parallel.ts';
 import { duplicateKey, verdictKey } from './keys.ts';
@@ -133,8 +134,8 @@ class Attempt {
     this.#guard = guard;
     const places = [...candidates.keys()].filter((place) => !originals.has(place));
     const stored = places.length === 0 ? [] : await store(places, guard);
-    await this.#noteDueAgain(originals);
-    await this.#enlistAgain(originals);
+    await afterStoring(this.#noteDueAgain(originals));
+    await afterStoring(this.#enlistAgain(originals));
     const numbers = new Map(places.map((place, i) => [place, stored[i]]));
     return candidates.map((_, place) => numbers.get(place) ?? originals.get(place));
   }

@@ -35,7 +35,7 @@ export class Drain {
     }
     const receivables = this.#world.scenario.entities.filter((entity) => entity.kind !== 'topic');
     // What expires, or is dead-lettered on, while others are drained comes to the second round.
-    for (let round = 0; round < 2; round++) {
+    for (let round = 0; round < 2 && this.#isAnyLeft(); round++) {
       for (const entity of receivables) {
         await this.#drain(entity);
       }
@@ -94,6 +94,11 @@ export class Drain {
       if (left === before) return;
       before = left;
     }
+  }
+
+  /** Whether there is any block of messages, of whatever store. */
+  #isAnyLeft(): boolean {
+    return this.#world.database.items(TABLES.messages).some((item) => item['s'] !== undefined);
   }
 
   /** How many messages lie in main queues, those included that have expired. */

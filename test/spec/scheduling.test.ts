@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { hookedClient, throttled } from '../support/hooked-client.ts';
 import { startBroker } from '../support/start-broker.ts';
 import { type BatchMessage, expectStatus } from '../support/test-broker.ts';
 import { bodies, DEAD, instant, lock, numbers, sendTogether, startQueue } from './queue.ts';
@@ -31,6 +32,20 @@ test('#63 #64 at its instant exactly it is there, enqueued then, under a new num
   const { SequenceNumber, EnqueuedTimeUtc, State, DeliveryCount } = message.broker;
   assert.deepEqual([SequenceNumber, State, DeliveryCount], [3, 'Active', 1]);
   assert.equal(EnqueuedTimeUtc, instant({ seconds: 60 }));
+});
+
+test('where a throttle comes after the message is stored, its sender is told that nothing is known', async (t) => {
+  let isStored = false;
+  const client = hookedClient(({ command }) => {
+    if (command === 'TransactWriteItemsCommand') isStored = true;
+    else if (isStored) throw throttled();
+  });
+  t.after(() => client.destroy());
+  const broker = await startQueue(t);
+  const sender = await startBroker(t, { client, beside: broker });
+  const answer = await sender.sendBatch('q', [at(60, 'a')]);
+  assert.equal(answer.status, 504, answer.text);
+  assert.equal((await broker.peek('q')).length, 1);
 });
 
 test('#65 scheduled in the past or for this very instant, a message is there at once', async (t) => {

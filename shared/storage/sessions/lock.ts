@@ -14,7 +14,7 @@ import {
 import type { Slot } from '../../domain/slot.ts';
 import { readBlocks } from '../blocks.ts';
 import type { Written } from '../dynamo.ts';
-import { isUnknownOutcome, unknownOutcome } from '../failures.ts';
+import { afterStoring, isUnknownOutcome, unknownOutcome } from '../failures.ts';
 import { AFTER_ALL_STORES, FIRST_BLOCK, logName, sessionKey } from '../keys.ts';
 import { orLookedUp } from '../look-up.ts';
 import { outcomeOf } from '../outcome-of.ts';
@@ -159,15 +159,19 @@ export async function release(
   const { lock } = known;
   const left = await whatIsLeft(context, session, tenureOf(token));
   requireGone(await letGo(context, session, known, token, left), session, token, context);
+  await afterStoring(enlistWhatIsLeft(context, session));
+  if (lock !== undefined) {
+    context.background(() => deleteLockListing(context, session, lock));
+  }
+}
+
+async function enlistWhatIsLeft(context: StoreContext, session: Log): Promise<void> {
   const { blocks } = await readBlocks(context, session, {
     from: FIRST_BLOCK,
     limit: 1,
     consistent: true,
   });
   if (blocks.length > 0) await enlist(context, [session], new Map([[logName(session), UNKNOWN]]));
-  if (lock !== undefined) {
-    context.background(() => deleteLockListing(context, session, lock));
-  }
 }
 
 /**

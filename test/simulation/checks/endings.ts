@@ -125,14 +125,18 @@ function checkLost(
 
 /** Whether its time to live can have ended, so that it was dropped. */
 function mayExpire(ledger: Ledger, copy: Copy): boolean {
-  if (copy.expiresFrom === Number.POSITIVE_INFINITY) return false;
+  const entities = [copy.to, ...ledger.routes.queues(copy.end)].map((path) =>
+    ledger.routes.entity(path),
+  );
+  const hasDefault = entities.some(
+    (entity) =>
+      entity !== undefined && entity.kind !== 'topic' && entity.defaultTimeToLiveMs !== undefined,
+  );
+  if (copy.message.timeToLiveMs === undefined && !hasDefault) return false;
   // A deferred message that has expired is not dead-lettered until somebody asks for it.
   if (copy.settlements.some(({ item }) => item.how === 'defer' && item.outcome !== 'refused'))
     return true;
-  const ends = [copy.to, ...ledger.routes.queues(copy.end)].map((path) =>
-    ledger.routes.entity(path),
-  );
-  return ends.some(
+  return entities.some(
     (entity) => entity === undefined || entity.kind === 'topic' || !entity.deadLettersExpired,
   );
 }

@@ -34,7 +34,9 @@ function wronglyDone(copy: Copy, { item, record }: Settled): string | undefined 
       one.item.outcome === 'done' &&
       one.item.how !== 'renew',
   );
-  if (earlier !== undefined)
+  // A message that is free tells one whose answer was lost that it was given back, whoever did so.
+  const isGivenBack = item.how === 'abandon' && earlier?.item.how === 'abandon' && record.wentWrong;
+  if (earlier !== undefined && !isGivenBack)
     return `was done after operation ${earlier.record.number} had settled it`;
   const taken = copy.deliveries.find(
     (one) =>

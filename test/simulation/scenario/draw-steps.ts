@@ -27,7 +27,7 @@ export function drawSteps(
   { processes, entities, durationMs }: Drawing,
 ): readonly Step[] {
   const clients = random.between(1, 6);
-  const steps = random.pick([15, 40, 80, 150]);
+  const steps = random.pick([20, 60, 150, 300]);
   const drawer = new ActionDrawer(random, entities);
   const all = Array.from({ length: steps }, (): Step => {
     const client = `c${random.below(clients)}`;

@@ -29,13 +29,15 @@ function drawProcesses(random: Random): readonly ProcessSpec[] {
   const isAlone = random.chance(0.15);
   const areApart = random.chance(0.3);
   const count = isAlone ? 1 : random.between(2, 5);
+  // It has fewer partitions.
+  const tier = random.pick(['Standard', 'Premium'] as const);
   return Array.from({ length: count }, (_, i) => ({
     name: `p${i}`,
     kind: isAlone || random.chance(0.4) ? 'server' : 'function',
     aheadMs: areApart ? random.between(-CLOCK_OFF_MS_MAX, CLOCK_OFF_MS_MAX) / 2 : 0,
     standsStill: random.chance(0.5),
     soleProcess: isAlone,
-    tier: 'Standard',
+    tier,
   }));
 }
 

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { seedOfRun } from '../support/load-random.ts';
+import { describeFinding, describeTally, keepFinding, REGRESSIONS, timelineOf } from './report.ts';
+import { runScenario } from './run.ts';
+import type { Scenario } from './scenario/scenario.ts';
+import { newTally, scenarioOf, search } from './search.ts';
+import { shrink } from './shrink.ts';
+
+/**
+ * The whole broker over simulated tables, in virtual time: several processes, clients with scripts drawn at
+ * random, faults of machines and network, and every promise checked. `DYNABUS_SEED` repeats a run,
+ * `DYNABUS_SIMULATION_SECONDS` searches longer. What fails is made small, printed, and kept as a file among
+ * the regressions.
+ */
+
+const SEED = seedOfRun();
+const SECONDS = Number(process.env['DYNABUS_SIMULATION_SECONDS'] || 30);
+const SHRINK_MS = 30_000;
+const LINES_SHOWN = 300;
+
+test(`every promise is kept in ${SECONDS} s of simulation (seed ${SEED})`, async (t) => {
+  const began = performance.now();
+  const tally = newTally();
+  const finding = await search({
+    seed: SEED,
+    tally,
+    isOver: () => performance.now() - began > 1000 * SECONDS,
+  });
+  t.diagnostic(describeTally(tally, performance.now() - began));
+  if (finding !== undefined) {
+    const until = performance.now() + SHRINK_MS;
+    const small = await shrink(finding, () => performance.now() > until);
+    assert.fail(
+      `${await describeFinding(small, LINES_SHOWN)}\n\nSeed ${finding.scenario.seed}, kept as ${keepFinding(small)}`,
+    );
+  }
+  for (const kind of ['send done', 'receive done', 'settle done', 'transact done', 'accept done']) {
+    assert.ok((tally.kinds.get(kind) ?? 0) > 0, `nothing was simulated of: ${kind}`);
+  }
+});
+
+test('the same seed gives the same history, line by line', async () => {
+  for (let i = 0; i < 5; i++) {
+    const scenario = scenarioOf(`${SEED}:same:${i}`);
+    assert.deepEqual(await timelineOf(scenario), await timelineOf(scenario));
+  }
+});
+
+for (const file of readdirSync(REGRESSIONS).filter((name) => name.endsWith('.json'))) {
+  test(`a scenario that failed once: ${file}`, async () => {
+    const text = readFileSync(join(REGRESSIONS, file), 'utf8');
+    const { scenario } = JSON.parse(text) as { readonly scenario: Scenario };
+    const { violations } = await runScenario(scenario);
+    assert.deepEqual(
+      violations.map(({ check, text: said }) => `${check}: ${said}`),
+      [],
+    );
+  });
+}
