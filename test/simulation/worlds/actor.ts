@@ -7,13 +7,10 @@ import type {
   TransactionOperation,
 } from '../../../shared/broker/broker.ts';
 import type { EntitySettings } from '../../../shared/broker/management.ts';
-import { BrokerError } from '../../../shared/domain/broker-error.ts';
-import { type EntityPath, parseEntityPath } from '../../../shared/domain/entity-path.ts';
 import type { OutgoingMessage } from '../../../shared/domain/message.ts';
-import type { Delivery } from './delivery.ts';
-import type { Call, CallKind, History } from './history.ts';
-import type { WorldProcess } from './process.ts';
-import type { Stage } from './stage.ts';
+import { type About, Caller, pathOf } from './caller.ts';
+import { type Delivery, deliveryOf } from './delivery.ts';
+import type { CallKind } from './history.ts';
 
 /** What a message that is sent is like. */
 export interface Sent {
@@ -26,49 +23,8 @@ export interface Sent {
   readonly bytes?: number;
 }
 
-interface About {
-  readonly kind: CallKind;
-  readonly path: string;
-  readonly text: string;
-  readonly tags?: readonly string[];
-  readonly delivery?: Delivery;
-  readonly session?: string;
-  readonly mayExpire?: boolean;
-}
-
-/** Somebody who uses the broker through one process. What fails is noted, and thrown nowhere. */
-export class Actor {
-  readonly name: string;
-  readonly process: WorldProcess;
-  readonly #stage: Stage;
-  readonly #history: History;
-  /** Whether what it does comes before the first choice. */
-  readonly #isBefore: boolean;
-  readonly #hasEnded: (name: string) => Promise<void>;
-
-  constructor(
-    name: string,
-    parts: {
-      readonly process: WorldProcess;
-      readonly stage: Stage;
-      readonly history: History;
-      readonly isBefore?: boolean;
-      readonly hasEnded?: (name: string) => Promise<void>;
-    },
-  ) {
-    this.name = name;
-    this.process = parts.process;
-    this.#stage = parts.stage;
-    this.#history = parts.history;
-    this.#isBefore = parts.isBefore ?? false;
-    this.#hasEnded = parts.hasEnded ?? (async () => {});
-  }
-
-  /** Resolves when another actor has heard of all that it asked. */
-  async after(name: string): Promise<void> {
-    await this.#hasEnded(name);
-  }
-
+/** Somebody who uses the broker through one process. */
+export class Actor extends Caller {
   /** Sends messages, given by tag or in full; returns their numbers. */
   async send(path: string, ...messages: readonly (Sent | string)[]): Promise<readonly bigint[]> {
     const sent = messages.map((one) => (typeof one === 'string' ? { tag: one } : one));
@@ -76,7 +32,7 @@ export class Actor {
     const kind = sent.some(({ delayMs }) => delayMs !== undefined) ? 'schedule' : 'send';
     const mayExpire = sent.some(({ timeToLiveMs }) => timeToLiveMs !== undefined);
     const about: About = { kind, path, text: tags.join(' '), tags, mayExpire };
-    const numbers = await this.#ask(about, async () => {
+    const numbers = await this.ask(about, async () => {
       const outgoing = sent.map((one) => this.#outgoing(one));
       const stored = await this.process.broker.send(pathOf(path), outgoing);
       return stored.flatMap(({ sequenceNumber }) =>
@@ -140,7 +96,7 @@ export class Actor {
   async renew(delivery: Delivery | undefined): Promise<void> {
     if (delivery?.lockToken === undefined) return;
     const { path, tag, lockToken } = delivery;
-    await this.#ask({ kind: 'renew', path, text: tag, tags: [tag], delivery }, async (call) => {
+    await this.ask({ kind: 'renew', path, text: tag, tags: [tag], delivery }, async (call) => {
       const [outcome] = await this.process.broker.renewLocks(pathOf(path), [lockToken]);
       if (outcome?.refusal !== undefined) throw outcome.refusal;
       if (outcome?.lockedUntil !== undefined) call.lockedUntil = outcome.lockedUntil;
@@ -177,7 +133,7 @@ export class Actor {
       tags,
       ...(completed === undefined ? {} : { delivery: completed }),
     };
-    await this.#ask(about, async () => {
+    await this.ask(about, async () => {
       await this.process.broker.transact({
         operations: [
           ...settled,
@@ -196,13 +152,13 @@ export class Actor {
 
   async cancel(path: string, tag: string, sequenceNumber: bigint | undefined): Promise<void> {
     if (sequenceNumber === undefined) return;
-    await this.#ask({ kind: 'cancel', path, text: tag, tags: [tag] }, () =>
+    await this.ask({ kind: 'cancel', path, text: tag, tags: [tag] }, () =>
       this.process.broker.cancelScheduled(pathOf(path), [sequenceNumber]),
     );
   }
 
   async accept(path: string, sessionId?: string): Promise<SessionLock | undefined> {
-    return await this.#ask({ kind: 'accept', path, text: sessionId ?? 'next' }, async (call) => {
+    return await this.ask({ kind: 'accept', path, text: sessionId ?? 'next' }, async (call) => {
       const options = { waitMs: 0, ...(sessionId === undefined ? {} : { sessionId }) };
       const lock = await this.process.broker.acceptSession(pathOf(path), options);
       call.answer = lock?.sessionId ?? 'none';
@@ -217,7 +173,7 @@ export class Actor {
   async renewSession(path: string, session: SessionLock | undefined): Promise<void> {
     if (session === undefined) return;
     const { sessionId: text, lockToken } = session;
-    await this.#ask({ kind: 'renewSession', path, text, session: lockToken }, async (call) => {
+    await this.ask({ kind: 'renewSession', path, text, session: lockToken }, async (call) => {
       const { lockedUntil } = await this.process.broker.renewSession(pathOf(path), session);
       call.lockedUntil = lockedUntil;
     });
@@ -226,35 +182,35 @@ export class Actor {
   async release(path: string, session: SessionLock | undefined): Promise<void> {
     if (session === undefined) return;
     const { sessionId: text, lockToken } = session;
-    await this.#ask({ kind: 'release', path, text, session: lockToken }, () =>
+    await this.ask({ kind: 'release', path, text, session: lockToken }, () =>
       this.process.broker.releaseSession(pathOf(path), session),
     );
   }
 
   async purge(path: string): Promise<void> {
-    await this.#ask({ kind: 'purge', path, text: '' }, () =>
+    await this.ask({ kind: 'purge', path, text: '' }, () =>
       this.process.broker.purge(pathOf(path)),
     );
   }
 
   async create(path: string, settings: EntitySettings): Promise<void> {
-    await this.#ask({ kind: 'create', path, text: '' }, async () => {
+    await this.ask({ kind: 'create', path, text: '' }, async () => {
       await this.process.management.create(path, settings);
     });
   }
 
   async update(path: string, settings: EntitySettings): Promise<void> {
-    await this.#ask({ kind: 'update', path, text: '' }, async () => {
+    await this.ask({ kind: 'update', path, text: '' }, async () => {
       await this.process.management.update(path, settings, '*');
     });
   }
 
   async delete(path: string): Promise<void> {
-    await this.#ask({ kind: 'delete', path, text: '' }, () => this.process.management.delete(path));
+    await this.ask({ kind: 'delete', path, text: '' }, () => this.process.management.delete(path));
   }
 
   async operate(path: string, action: OperatorAction, tag: string, number: bigint): Promise<void> {
-    await this.#ask(
+    await this.ask(
       { kind: 'operate', path, text: `${action.kind} ${tag}`, tags: [tag] },
       async (call) => {
         const [isDone] = await this.process.broker.operate(pathOf(path), action, [number]);
@@ -264,15 +220,9 @@ export class Actor {
   }
 
   async sweep(): Promise<void> {
-    await this.#ask({ kind: 'sweep', path: '', text: '' }, async () => {
+    await this.ask({ kind: 'sweep', path: '', text: '' }, async () => {
       await this.process.sweep();
     });
-  }
-
-  /** Lets time pass, for everybody: when it does is a matter of choice. */
-  async pass(ms: number): Promise<void> {
-    if (this.#isBefore) this.#stage.time.now += ms;
-    else await this.#stage.pass(this.name, ms);
   }
 
   #outgoing({ tag, bytes = 4, delayMs, ...rest }: Sent): OutgoingMessage {
@@ -281,7 +231,7 @@ export class Actor {
       messageId: tag,
       properties: {},
       ...rest,
-      ...(delayMs === undefined ? {} : { scheduledEnqueueAt: this.#stage.time.now + delayMs }),
+      ...(delayMs === undefined ? {} : { scheduledEnqueueAt: this.now() + delayMs }),
     };
   }
 
@@ -289,7 +239,7 @@ export class Actor {
     if (delivery?.lockToken === undefined) return;
     const { path, tag, lockToken, session } = delivery;
     const { kind } = action;
-    await this.#ask({ kind, path, text: tag, tags: [tag], delivery }, async () => {
+    await this.ask({ kind, path, text: tag, tags: [tag], delivery }, async () => {
       const settlements = [{ lockToken, action }];
       const [outcome] = await this.process.broker.settle(
         pathOf(path),
@@ -306,7 +256,7 @@ export class Actor {
     work: () => Promise<readonly ReceivedMessage[]>,
     session?: SessionHandle,
   ): Promise<readonly Delivery[]> {
-    const got = await this.#ask({ kind, path, text: '' }, async (call) => {
+    const got = await this.ask({ kind, path, text: '' }, async (call) => {
       const messages = await work();
       call.deliveries = messages.map((one) => deliveryOf(path, one, session));
       call.answer = call.deliveries.map(({ tag }) => tag).join(' ') || 'nothing';
@@ -314,77 +264,4 @@ export class Actor {
     });
     return got ?? [];
   }
-
-  async #ask<Value>(
-    about: About,
-    work: (call: Call) => Promise<Value>,
-  ): Promise<Value | undefined> {
-    if (!this.#isBefore) await this.#stage.turn(this.process, this.name);
-    const { time, events } = this.#stage;
-    const call: Call = {
-      tags: [],
-      ...about,
-      actor: this.name,
-      start: this.#isBefore ? -1 : events.length,
-      startAt: time.now,
-      end: Number.POSITIVE_INFINITY,
-      endAt: Number.POSITIVE_INFINITY,
-      heard: 'unknown',
-      code: 'nothing heard',
-      deliveries: [],
-      answer: 'done',
-    };
-    this.#history.calls.push(call);
-    const heard = await hearing(work(call));
-    call.end = this.#isBefore ? -1 : events.length;
-    call.endAt = time.now;
-    if ('value' in heard) {
-      call.heard = 'done';
-      return heard.value;
-    }
-    const { error } = heard;
-    call.heard = heardOf(error);
-    call.code = error instanceof BrokerError ? error.code : String((error as Error).stack);
-    return undefined;
-  }
-}
-
-async function hearing<Value>(
-  work: Promise<Value>,
-): Promise<{ readonly value: Value } | { readonly error: unknown }> {
-  try {
-    return { value: await work };
-  } catch (error) {
-    return { error };
-  }
-}
-
-function heardOf(error: unknown): Call['heard'] {
-  if (!(error instanceof BrokerError)) return 'failed';
-  return error.code === 'ServiceTimeout' ? 'unknown' : 'refused';
-}
-
-function deliveryOf(
-  path: string,
-  one: ReceivedMessage,
-  session: SessionHandle | undefined,
-): Delivery {
-  const { message, sequenceNumber, failedDeliveries } = one;
-  return {
-    tag: message.messageId,
-    path,
-    sequenceNumber,
-    failedDeliveries,
-    ...('lockToken' in one ? { lockToken: one.lockToken, lockedUntil: one.lockedUntil } : {}),
-    ...(session === undefined ? {} : { session }),
-  };
-}
-
-const paths = new Map<string, EntityPath>();
-
-/** A path, read once. */
-export function pathOf(text: string): EntityPath {
-  const known = paths.get(text) ?? parseEntityPath(text);
-  paths.set(text, known);
-  return known;
 }

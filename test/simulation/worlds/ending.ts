@@ -1,6 +1,6 @@
 import type { ReceivedMessage, SessionLock } from '../../../shared/broker/broker.ts';
-import { pathOf } from './actor.ts';
-import { checkHistory } from './checks.ts';
+import { pathOf } from './caller.ts';
+import { checkHistory } from './checks/check.ts';
 import type { History } from './history.ts';
 import { TABLES, type WorldProcess } from './process.ts';
 import { Stage } from './stage.ts';

@@ -12,6 +12,8 @@ export interface ExploreWorldsSettings {
   readonly secondsMax: number;
   /** Whether large worlds are explored, too, and all of them further. */
   readonly isSearch?: boolean;
+  /** Whether to leave the other worlds out once something does not hold in one. */
+  readonly stopsAtFirst?: boolean;
   /** Only worlds whose name holds this. */
   readonly only?: string | undefined;
 }
@@ -36,7 +38,7 @@ export async function exploreWorlds(settings: ExploreWorldsSettings): Promise<{
   readonly reports: readonly WorldReport[];
   readonly violations: readonly string[];
 }> {
-  const { secondsMax, isSearch = false, only = '' } = settings;
+  const { secondsMax, isSearch = false, stopsAtFirst = false, only = '' } = settings;
   const until = coreMs() + secondsMax * 1000;
   const chosen = catalogue.filter(
     ({ name, isLarge }) => name.includes(only) && (isSearch || isLarge !== true),
@@ -47,7 +49,9 @@ export async function exploreWorlds(settings: ExploreWorldsSettings): Promise<{
     // What quick worlds leave over is for those that come later.
     const share = now + (4 * Math.max(0, until - now)) / (chosen.length - i + 3);
     const runsMax = RUNS_MAX[isSearch ? 'search' : 'usual'];
-    reports.push(await exploreWorld(world, { runsMax, until: share }));
+    const report = await exploreWorld(world, { runsMax, until: share });
+    reports.push(report);
+    if (stopsAtFirst && report.violation !== undefined) break;
   }
   const violations = reports.flatMap(({ violation }) =>
     violation === undefined ? [] : [violation],

@@ -1,5 +1,6 @@
 import { meet } from './footprint.ts';
-import type { Event, Fault, Pending, Stage, Way } from './stage.ts';
+import type { Event, Fault, Pending, Way } from './happenings.ts';
+import type { Stage } from './stage.ts';
 
 /** A choice: which of the things that can happen does, and how. */
 export interface Choice {
@@ -84,6 +85,14 @@ export async function explore<Begun extends Run>(
   return { ...counts, isComplete };
 }
 
+/**
+ * What happens as soon as it can where nothing else is chosen: operations begin late, so that as many as possible
+ * come after those that others have heard of, and pauses end when nothing else is left.
+ */
+function isSoon({ isStart, isPause }: Pending): boolean {
+  return isStart !== true && isPause !== true;
+}
+
 /** Replays choices; what they do not say happens as soon as it can, and operations begin late. */
 export async function replay<Begun extends Run>(
   start: () => Promise<Begun>,
@@ -93,7 +102,7 @@ export async function replay<Begun extends Run>(
   const left = [...choices];
   while (await settle(run)) {
     const pending = [...run.stage.pending.values()];
-    const first = pending.find(({ isStart }) => isStart !== true) ?? pending[0];
+    const first = pending.find(isSoon) ?? pending[0];
     const { number, way } = left.shift() ?? { number: first?.number ?? 0, way: 'plain' };
     await run.stage.happen(number, way);
   }
@@ -120,8 +129,7 @@ async function extend(run: Run, path: Node[], settings: ExploreSettings): Promis
       }
     }
     const awake = enabled.filter(({ number }) => !asleep.has(number));
-    // Operations begin late, so that as many as possible come after those that others have heard of.
-    const first = awake.find(({ isStart }) => isStart !== true) ?? awake[0];
+    const first = awake.find(isSoon) ?? awake[0];
     if (first === undefined) return false;
     const mayFail = !path.some(({ chosen }) => chosen.way !== 'plain');
     path.push({

@@ -27,6 +27,11 @@ export function meet(a: Footprint, b: Footprint): boolean {
   );
 }
 
+/** What a request touched that has changed nothing. */
+export function asRead(footprint: Footprint): Footprint {
+  return footprint.map((touch) => ({ ...touch, isWrite: false }));
+}
+
 interface Input {
   readonly TableName?: string;
   readonly Key?: Key;

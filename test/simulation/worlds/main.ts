@@ -2,7 +2,8 @@ import { exploreWorlds, replayWorld } from './explore-worlds.ts';
 
 /**
  * Explores the small worlds by hand: `DYNABUS_WORLD` = part of a name, `DYNABUS_CHOICES` = repeats one run of it,
- * `DYNABUS_WORLD_SECONDS` = how long. The first argument `--search` explores the large ones, too.
+ * `DYNABUS_WORLD_SECONDS` = how long. `--search` explores the large ones, too; `--first` ends at the first
+ * world in which something does not hold.
  */
 const {
   DYNABUS_WORLD: only,
@@ -15,6 +16,7 @@ if (only !== undefined && choices !== undefined) {
   const { reports, violations } = await exploreWorlds({
     secondsMax: Number(seconds ?? 60),
     isSearch: process.argv.includes('--search'),
+    stopsAtFirst: process.argv.includes('--first'),
     only,
   });
   for (const violation of violations) console.log(`${violation}\n`);

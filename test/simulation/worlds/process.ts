@@ -8,7 +8,7 @@ import { Random } from '../engine/random.ts';
 import { simulatedClients } from '../tables/client.ts';
 import type { SimulatedDatabase } from '../tables/database.ts';
 import type { Network } from '../tables/network.ts';
-import { ProcessScheduler, type WorldTime } from './time.ts';
+import { ProcessScheduler, type TakePause, type WorldTime } from './time.ts';
 
 export const TABLES: TableNames = { entities: 'entities', messages: 'messages' };
 const NAMESPACE = 'worlds';
@@ -20,6 +20,7 @@ export interface ProcessSettings {
   readonly database: SimulatedDatabase;
   /** Carries its requests; random numbers are the process's own. */
   readonly carry: Network['carry'];
+  readonly takePause: TakePause;
   /** Is told what fails behind answers. */
   readonly reportFault: (error: unknown) => void;
 }
@@ -32,9 +33,9 @@ export class WorldProcess {
   readonly #scheduler: ProcessScheduler;
   #management: Management | undefined;
 
-  constructor({ name, time, database, carry, reportFault }: ProcessSettings) {
+  constructor({ name, time, database, carry, takePause, reportFault }: ProcessSettings) {
     this.name = name;
-    this.#scheduler = new ProcessScheduler(time);
+    this.#scheduler = new ProcessScheduler(time, takePause);
     const random = new Random(name);
     const network: Network = {
       carry,

@@ -1,53 +1,11 @@
 import type { Item } from '../tables/database.ts';
 import { SimulatedDatabase } from '../tables/database.ts';
 import type { Arrived, NetworkRequest } from '../tables/network.ts';
-import { describeRequest } from './describe.ts';
-import { type Footprint, footprintOf } from './footprint.ts';
+import { asRead } from './footprint.ts';
+import type { Event, Pending, Upcoming, Way } from './happenings.ts';
 import { directly, TABLES, WorldProcess } from './process.ts';
+import { type Outcome, RequestOnItsWay } from './request-on-its-way.ts';
 import { promisesSettled, WorldTime } from './time.ts';
-
-/** What can go wrong with a write. */
-export type Fault =
-  /** It is carried out; the process hears that the connection broke. */
-  | 'answerLost'
-  /** The process hears that the connection broke; the write is carried out at any instant after that. */
-  | 'late'
-  /** It is carried out, and the process ends. */
-  | 'crash'
-  /** The process ends before it is carried out. */
-  | 'crashBefore';
-
-/** How a request is carried out. */
-export type Way = 'plain' | Fault;
-
-/** Something that can happen next. */
-export interface Pending {
-  /** Counted as they come up; the same choices give the same numbers. */
-  readonly number: number;
-  readonly kind: 'request' | 'time';
-  readonly process: string;
-  readonly footprint: Footprint;
-  /** The event that brought it up, by its place in the run; -1 = the beginning. */
-  readonly cause: number;
-  readonly isWrite: boolean;
-  /** The process, where several actors share its memory: then the order of all its answers can matter. */
-  readonly memory?: string | undefined;
-  /** An actor begins an operation, which reads clocks and memories. */
-  readonly isStart?: boolean;
-  /** The second half of a transaction, which happens even if its process ends. */
-  readonly isCommit?: boolean;
-  /** What timelines show. */
-  readonly text: () => string;
-  /** Has it happen; returns what timelines show of the result. */
-  readonly happen: (way: Way) => string;
-}
-
-/** Something that has happened. */
-export interface Event extends Omit<Pending, 'kind' | 'happen'> {
-  readonly kind: Pending['kind'] | 'timer';
-  readonly way: Way;
-  readonly result: string;
-}
 
 /** What the tables hold, and when. */
 export interface Snapshot {
@@ -59,7 +17,12 @@ export interface StageSettings {
   readonly snapshot?: Snapshot | undefined;
   /** Whether a transaction has two halves, between which others meet its conflicts. */
   readonly splitsTransactions?: boolean | undefined;
+  /** Whether a short pause of a process ends at any instant, as if others were slow; time stands still. */
+  readonly endsPauses?: boolean | undefined;
 }
+
+/** Pauses between two tries last so long at most, ms. */
+const PAUSE_MS_MAX = 1000;
 
 /** More happens in no run. */
 export const EVENTS_MAX = 400;
@@ -73,14 +36,17 @@ export class Stage {
   /** What failed behind answers. */
   readonly faults: unknown[] = [];
   readonly #splits: boolean;
+  readonly #endsPauses: boolean;
   readonly #sharing = new Set<string>();
   readonly #crashed = new Map<string, () => void>();
   #isDirect = true;
   #numbers = 0;
 
-  constructor({ snapshot, splitsTransactions = false }: StageSettings = {}) {
+  constructor(settings: StageSettings = {}) {
+    const { snapshot, splitsTransactions = false, endsPauses = false } = settings;
     this.time = new WorldTime(snapshot?.at);
     this.#splits = splitsTransactions;
+    this.#endsPauses = endsPauses;
     this.database = new SimulatedDatabase({
       now: () => this.time.now,
       random: () => 0.5,
@@ -111,9 +77,12 @@ export class Stage {
       time: this.time,
       database: this.database,
       carry: (request, arrive) =>
-        this.#isDirect
-          ? directly(request, arrive)
-          : this.#wait(process, sharesMemory ? name : undefined, request, arrive),
+        this.#isDirect ? directly(request, arrive) : this.#wait(process, request, arrive),
+      takePause: (ms, work) => {
+        if (!this.#endsPauses || this.#isDirect || ms > PAUSE_MS_MAX) return false;
+        this.#step(name, { isPause: true, text: () => 'a pause ends' }, work);
+        return true;
+      },
       reportFault: (error) => this.faults.push(error),
     });
     return process;
@@ -123,19 +92,7 @@ export class Stage {
   turn(process: WorldProcess, actor: string): Promise<void> {
     if (process.isOver) return new Promise(() => {});
     return new Promise((resolve) => {
-      this.#add({
-        kind: 'request',
-        process: process.name,
-        memory: this.#sharing.has(process.name) ? process.name : undefined,
-        footprint: [],
-        isWrite: false,
-        isStart: true,
-        text: () => `${actor} begins`,
-        happen: () => {
-          resolve();
-          return '';
-        },
-      });
+      this.#step(process.name, { isStart: true, text: () => `${actor} begins` }, resolve);
     });
   }
 
@@ -173,7 +130,9 @@ export class Stage {
     const place = this.events.length;
     this.events.push({ ...next, way, result: '' });
     const result = next.happen(way);
-    this.events[place] = { ...next, way, result };
+    const isRefused = way === 'plain' && REFUSALS.has(result);
+    const footprint = isRefused ? asRead(next.footprint) : next.footprint;
+    this.events[place] = { ...next, way, result, footprint };
     await promisesSettled();
   }
 
@@ -220,96 +179,51 @@ export class Stage {
     return { at: this.time.now, items };
   }
 
-  #add(next: Omit<Pending, 'number' | 'cause'>): void {
+  /** Has something come up within a process, which asks nothing of the tables. */
+  #step(
+    process: string,
+    what: Pick<Upcoming, 'isStart' | 'isPause' | 'text'>,
+    work: () => void,
+  ): void {
+    this.#add({
+      ...what,
+      kind: 'request',
+      process,
+      memory: this.#sharing.has(process) ? process : undefined,
+      footprint: [],
+      isWrite: false,
+      happen: () => {
+        work();
+        return '';
+      },
+    });
+  }
+
+  #add(next: Upcoming): void {
     const number = this.#numbers++;
     this.pending.set(number, { ...next, number, cause: this.events.length - 1 });
   }
 
-  #wait(
-    process: WorldProcess,
-    memory: string | undefined,
-    request: NetworkRequest,
-    arrive: () => Arrived,
-  ): Promise<object> {
+  #wait(process: WorldProcess, request: NetworkRequest, arrive: () => Arrived): Promise<object> {
     if (process.isOver) return new Promise(() => {});
-    const footprint = footprintOf(request);
-    const isWrite = footprint.some((touch) => touch.isWrite);
+    const hooks = {
+      add: (next: Upcoming) => this.#add(next),
+      crash: () => this.#crash(process),
+      splitsTransactions: this.#splits,
+    };
+    const memory = this.#sharing.has(process.name) ? process.name : undefined;
     return new Promise((resolve, reject) => {
-      const answer = (outcome: Outcome) =>
+      const hear = (outcome: Outcome) =>
         'error' in outcome ? reject(outcome.error) : resolve(outcome.answer);
-      const happen = (way: Way): string => {
-        switch (way) {
-          case 'plain':
-            return this.#carryOut(base, arrive, answer);
-          case 'answerLost': {
-            const result = this.#carryOut(base, arrive, () => {});
-            reject(connectionBroke());
-            return result;
-          }
-          case 'late':
-            this.#add({
-              ...base,
-              process: `${process.name}, late`,
-              isWrite: false,
-              happen: () => this.#carryOut(base, arrive, () => {}),
-            });
-            reject(connectionBroke());
-            return 'the connection broke';
-          case 'crash': {
-            const result = this.#carryOut(base, arrive, () => {});
-            this.#crash(process);
-            return result;
-          }
-          case 'crashBefore':
-            this.#crash(process);
-            return 'never sent';
-        }
-      };
-      const base = {
-        kind: 'request' as const,
+      const way = new RequestOnItsWay(hooks, {
         process: process.name,
         memory,
-        footprint,
-        isWrite,
-        text: () => describeRequest(request),
-      };
-      this.#add({ ...base, happen });
+        request,
+        arrive,
+        hear,
+      });
+      this.#add(way.upcoming);
     });
-  }
-
-  /** Returns what came of it, for timelines. */
-  #carryOut(
-    base: Omit<Pending, 'number' | 'cause' | 'happen'>,
-    arrive: () => Arrived,
-    answer: (outcome: Outcome) => void,
-  ): string {
-    let arrived: Arrived;
-    try {
-      arrived = arrive();
-    } catch (error) {
-      answer({ error });
-      return error instanceof Error ? error.name : String(error);
-    }
-    if ('answer' in arrived) {
-      answer(arrived);
-      return summaryOf(arrived.answer);
-    }
-    const { finish } = arrived;
-    if (!this.#splits) {
-      answer({ answer: finish() });
-      return 'done';
-    }
-    this.#add({
-      ...base,
-      isWrite: false,
-      isCommit: true,
-      text: () => `commit of ${base.text()}`,
-      happen: () => {
-        answer({ answer: finish() });
-        return 'done';
-      },
-    });
-    return 'prepared';
   }
 
   #crash(process: WorldProcess): void {
@@ -321,15 +235,9 @@ export class Stage {
   }
 }
 
-type Outcome = { readonly answer: object } | { readonly error: unknown };
-
-function connectionBroke(): Error {
-  return Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' });
-}
-
-function summaryOf(answer: object): string {
-  const { Items, Item } = answer as { readonly Items?: readonly Item[]; readonly Item?: Item };
-  if (Items !== undefined) return Items.map((item) => item['sk']?.S).join(', ') || 'nothing';
-  if (Item !== undefined) return 'there';
-  return 'done';
-}
+/** What a write comes to that has changed nothing: it was a read. */
+const REFUSALS = new Set([
+  'ConditionalCheckFailedException',
+  'TransactionCanceledException',
+  'TransactionConflictException',
+]);

@@ -53,13 +53,18 @@ export class WorldTime {
   }
 }
 
+/** Takes work that is to be done after a short pause. False = it does not, and the timer rings in its time. */
+export type TakePause = (ms: number, work: () => void) => boolean;
+
 /** What one process of a world sees of its time; nothing any more once it has ended. */
 export class ProcessScheduler implements Scheduler {
   isOver = false;
   readonly #time: WorldTime;
+  readonly #takePause: TakePause;
 
-  constructor(time: WorldTime) {
+  constructor(time: WorldTime, takePause: TakePause) {
     this.#time = time;
+    this.#takePause = takePause;
   }
 
   now(): number {
@@ -67,9 +72,16 @@ export class ProcessScheduler implements Scheduler {
   }
 
   after(ms: number, work: () => void): Timer {
-    return this.#time.after(ms, () => {
-      if (!this.isOver) work();
-    });
+    let isCancelled = false;
+    const unlessOver = () => {
+      if (!this.isOver && !isCancelled) work();
+    };
+    if (!this.#takePause(ms, unlessOver)) return this.#time.after(ms, unlessOver);
+    return {
+      cancel: () => {
+        isCancelled = true;
+      },
+    };
   }
 
   every(ms: number, work: () => void): Timer {

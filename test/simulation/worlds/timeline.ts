@@ -1,6 +1,6 @@
 import type { Choice } from './explore.ts';
+import type { Way } from './happenings.ts';
 import type { Call } from './history.ts';
-import type { Way } from './stage.ts';
 import type { WorldRun } from './world.ts';
 
 /** Choices as a text: the number of what happens, and how, where that is not as usual. */

@@ -1,10 +1,12 @@
 import type { EntitySettings } from '../../../shared/broker/management.ts';
-import { Actor, pathOf } from './actor.ts';
+import { Actor } from './actor.ts';
+import { pathOf } from './caller.ts';
 import { type Ended, Ending } from './ending.ts';
 import type { Run } from './explore.ts';
+import type { Fault } from './happenings.ts';
 import { History } from './history.ts';
 import type { WorldProcess } from './process.ts';
-import { EVENTS_MAX, type Fault, type Snapshot, Stage } from './stage.ts';
+import { EVENTS_MAX, type Snapshot, Stage } from './stage.ts';
 import { promisesSettled } from './time.ts';
 
 /** A small world: what there is, who does what in it, and what must hold at the end besides what always must. */
@@ -18,10 +20,15 @@ export interface World<Given = unknown> {
   readonly actors: Readonly<Record<string, Script<Given>>>;
   /** All actors in one process. */
   readonly sharesProcess?: boolean;
-  /** Whether processes know nothing when they begin; else they know the entities. */
-  readonly isCold?: boolean;
+  /**
+   * What processes know when they begin: the entities, and also when the next scheduled message is due.
+   * Absent = both.
+   */
+  readonly knows?: 'nothing' | 'entities';
   readonly faults?: readonly Fault[];
   readonly splitsTransactions?: boolean;
+  /** Whether a short pause of a process may end while others are slow. */
+  readonly endsPauses?: boolean;
   /** What does not hold. */
   readonly check?: (ended: Ended, given: Given) => readonly string[];
   /** Only searches explore it. */
@@ -83,8 +90,8 @@ export class PreparedWorld {
 
   /** Begins a run. */
   async start(): Promise<WorldRun> {
-    const { actors, sharesProcess, isCold, splitsTransactions } = this.world;
-    const stage = new Stage({ snapshot: this.#snapshot, splitsTransactions });
+    const { actors, sharesProcess, knows, splitsTransactions, endsPauses } = this.world;
+    const stage = new Stage({ snapshot: this.#snapshot, splitsTransactions, endsPauses });
     const history = new History();
     history.calls.push(...this.#before.calls);
     const names = Object.keys(actors);
@@ -116,7 +123,7 @@ export class PreparedWorld {
         script: actors[name],
       };
     });
-    if (isCold !== true) for (const process of processes) await this.#warm(process);
+    if (knows !== 'nothing') for (const process of processes) await this.#warm(process);
     stage.begin();
     for (const { name, actor, script } of scripts) {
       void script?.(actor, this.#given).then(
@@ -149,8 +156,10 @@ export class PreparedWorld {
     for (const [path, settings] of Object.entries(this.world.entities)) {
       const entity = await parts.entities.find(path);
       if (entity === undefined) continue;
-      if (settings.kind !== 'topic' && settings.requiresSession !== true)
+      const isRead = settings.kind !== 'topic' && settings.requiresSession !== true;
+      if (isRead && this.world.knows === undefined) {
         await broker.peek(pathOf(path), { maxMessages: 1 });
+      }
     }
   }
 }

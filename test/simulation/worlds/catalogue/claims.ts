@@ -66,7 +66,7 @@ export const claimWorlds = [
     name: 'send × claim, cold processes',
     entities: { q: queue() },
     setUp: async () => {},
-    isCold: true,
+    knows: 'nothing',
     actors: {
       A: async (actor) => void (await actor.send('q', 'a')),
       B: async (actor) => {

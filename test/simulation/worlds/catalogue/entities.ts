@@ -26,12 +26,21 @@ function areLost({ history }: Ended): readonly string[] {
   });
 }
 
+/** After a purge that was answered nobody receives what was sent before. */
+function areBothSeen({ history }: Ended): readonly string[] {
+  const isPurged = history.of('purge').some(({ heard }) => heard === 'done');
+  return history
+    .of('receive')
+    .filter(({ deliveries }) => isPurged && deliveries.length > 0)
+    .map(({ actor }) => `${actor} received what had been purged.`);
+}
+
 /** Changes of entities against those who use them. */
 export const entityWorlds = [
   world({
     name: 'purge × send × claim',
     entities: { q: queue() },
-    isCold: true,
+    knows: 'nothing',
     setUp: (actor) => actor.send('q', 'a'),
     actors: {
       A: async (actor) => await actor.purge('q'),
@@ -52,7 +61,7 @@ export const entityWorlds = [
   world({
     name: 'purge × purge, then send and claim',
     entities: { q: queue() },
-    isCold: true,
+    knows: 'nothing',
     setUp: (actor) => actor.send('q', 'a'),
     actors: {
       A: async (actor) => await actor.purge('q'),
@@ -69,7 +78,7 @@ export const entityWorlds = [
   world({
     name: 'delete and create × send × claim',
     entities: { q: queue() },
-    isCold: true,
+    knows: 'nothing',
     setUp: (actor) => actor.send('q', 'a'),
     actors: {
       A: async (actor) => {
@@ -84,7 +93,7 @@ export const entityWorlds = [
   world({
     name: 'delete × sweep × send',
     entities: { q: queue() },
-    isCold: true,
+    knows: 'nothing',
     setUp: async (actor) => {
       await actor.send('q', { tag: 'a', bytes: 2000 });
     },
@@ -101,7 +110,7 @@ export const entityWorlds = [
   world({
     name: 'update × claim × complete',
     entities: { q: queue() },
-    isCold: true,
+    knows: 'nothing',
     setUp: async (actor) => {
       await actor.send('q', 'a', 'b');
       return await actor.receive('q');
@@ -120,9 +129,47 @@ export const entityWorlds = [
     check: areLost,
   }),
   world({
+    name: 'update × purge',
+    entities: { q: queue() },
+    knows: 'nothing',
+    setUp: (actor) => actor.send('q', 'a'),
+    actors: {
+      A: async (actor) => await actor.update('q', queue({ lockMs: 10_000 })),
+      B: async (actor) => await actor.purge('q'),
+      C: async (actor) => {
+        await actor.after('A');
+        await actor.after('B');
+        await actor.receive('q');
+      },
+    },
+    check: (ended) => [...isGone(ended), ...areBothSeen(ended)],
+  }),
+  world({
+    name: 'update × renew, then claim',
+    entities: { q: queue() },
+    setUp: async (actor) => {
+      await actor.send('q', 'a', 'b');
+      return await actor.receive('q');
+    },
+    actors: {
+      A: async (actor) => await actor.update('q', queue({ lockMs: 10_000 })),
+      B: async (actor, [message]) => await actor.renew(message),
+      C: async (actor) => {
+        await actor.after('A');
+        await actor.after('B');
+        await actor.receive('q', 2);
+      },
+    },
+    check: ({ history }) => {
+      const got = history.of('receive').filter(({ actor }) => actor === 'C');
+      const isAll = got.every(({ deliveries }) => deliveries.length === 2);
+      return isAll ? [] : ['What was locked before an update could not be had after it.'];
+    },
+  }),
+  world({
     name: 'update × update',
     entities: { q: queue() },
-    isCold: true,
+    knows: 'nothing',
     setUp: async (actor) => {
       await actor.send('q', 'a');
       return await actor.receive('q');
@@ -140,7 +187,7 @@ export const entityWorlds = [
   world({
     name: 'an entity begins to forward × claim × send',
     entities: { r: queue(), q: queue() },
-    isCold: true,
+    knows: 'nothing',
     setUp: (actor) => actor.send('q', 'a'),
     actors: {
       A: async (actor) => await actor.update('q', queue({ forwardTo: 'r' })),

@@ -34,8 +34,20 @@ export const sendWorlds = [
     },
   }),
   world({
+    name: 'batch × single duplicate, a slow batch',
+    entities: { q: known() },
+    endsPauses: true,
+    setUp: async () => {},
+    actors: {
+      A: async (actor) => void (await actor.send('q', 'a', 'b')),
+      B: async (actor) => void (await actor.send('q', 'b')),
+    },
+    isLarge: true,
+  }),
+  world({
     name: 'schedule × activation of what is due',
     entities: { q: queue() },
+    knows: 'entities',
     setUp: async (actor) => {
       await actor.send('q', { tag: 'a', delayMs: DUE_MS });
       await actor.pass(DUE_MS);
@@ -48,6 +60,7 @@ export const sendWorlds = [
   world({
     name: 'activation × activation',
     entities: { q: queue() },
+    knows: 'entities',
     setUp: async (actor) => {
       await actor.send('q', { tag: 'a', delayMs: DUE_MS });
       await actor.send('q', { tag: 'b', delayMs: 2 * DUE_MS });
@@ -57,10 +70,12 @@ export const sendWorlds = [
       A: async (actor) => void (await actor.receive('q')),
       B: async (actor) => void (await actor.receive('q')),
     },
+    isLarge: true,
   }),
   world({
     name: 'cancel × activation',
     entities: { q: queue() },
+    knows: 'entities',
     setUp: async (actor) => {
       const numbers = await actor.send(
         'q',

@@ -102,4 +102,19 @@ export const sessionWorlds = [
       },
     },
   }),
+  world({
+    name: 'send × accept the next, an empty session is listed',
+    entities: { q: sessionQueue() },
+    setUp: async (actor) => {
+      await actor.send('q', inS('a'));
+      const session = await actor.accept('q', 's');
+      const [message] = await actor.receive('q', 1, session);
+      await actor.complete(message);
+      await actor.release('q', session);
+    },
+    actors: {
+      A: async (actor) => void (await actor.accept('q')),
+      B: async (actor) => void (await actor.send('q', inS('b'))),
+    },
+  }),
 ];

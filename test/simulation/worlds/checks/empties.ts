@@ -1,0 +1,54 @@
+import type { Call, History } from '../history.ts';
+import type { World } from '../world.ts';
+import { deliveriesOf, lastsUntil } from './deliveries.ts';
+
+/** Nobody goes away with nothing where something could be had all the time. */
+export function falseEmpties(history: History, world: World): string[] {
+  if (history.mayHave('accept')) return [];
+  return history.of('receive', 'receiveAndDelete').flatMap((call) => {
+    if (call.heard !== 'done' || call.deliveries.length > 0) return [];
+    const sends = history
+      .of('send')
+      .filter(({ heard, end, path }) => heard === 'done' && end <= call.start && path === call.path)
+      .filter(({ mayExpire }) => mayExpire !== true);
+    const settings = world.entities[call.path];
+    const most =
+      settings !== undefined && settings.kind !== 'topic' ? settings.maxDeliveryCount : 0;
+    const isUsedUp = (tag: string) =>
+      deliveriesOf(history).filter(({ delivery }) => delivery.tag === tag).length >= (most ?? MOST);
+    return sends
+      .flatMap(({ tags }) => tags)
+      .filter((tag) => !isUsedUp(tag) && isFree(history, tag, call))
+      .map((tag) => `${call.actor} received nothing, though ${tag} was there.`);
+  });
+}
+
+/** How often a queue hands a message out unless its settings say otherwise. */
+const MOST = 10;
+
+/** What leaves a message where it is, and free. */
+const HARMLESS = new Set(['send', 'receive', 'schedule', 'sweep', 'create', 'renew']);
+
+/** Whether a message surely could be had during a call. */
+function isFree(history: History, tag: string, during: Call): boolean {
+  return history.calls.every((call) => {
+    if (call === during || call.start > during.end) return true;
+    if (call.kind === 'receive' && call.heard === 'unknown') return false;
+    if (!HARMLESS.has(call.kind) && call.heard !== 'refused') {
+      const isAbandoned =
+        call.kind === 'abandon' && call.heard === 'done' && call.end <= during.start;
+      const isOther = call.delivery !== undefined && call.delivery.tag !== tag;
+      if (!isAbandoned && !isOther) return false;
+      // Others may not see at once what a process gave back.
+      if (isAbandoned && call.actor !== during.actor) return false;
+      if (isAbandoned) return true;
+    }
+    return call.deliveries.every((delivery) => {
+      if (delivery.tag !== tag) return true;
+      const isBack = history
+        .of('abandon')
+        .some((one) => one.delivery?.lockToken === delivery.lockToken && one.end <= during.start);
+      return isBack || lastsUntil(history, delivery) <= during.startAt;
+    });
+  });
+}

@@ -1,0 +1,87 @@
+import type { Call, History } from '../history.ts';
+import { type Delivered, deliveriesOf, LOCK_ENDERS, pairsOf, settlementsOf } from './deliveries.ts';
+
+/** A message is in one pair of hands at a time. */
+export function sharedLocks(history: History): string[] {
+  if (history.mayHave(...LOCK_ENDERS)) return [];
+  const locked = deliveriesOf(history).filter(({ delivery }) => delivery.lockToken !== undefined);
+  return pairsOf(locked).flatMap(([a, b]) => {
+    if (a.delivery.tag !== b.delivery.tag || a.delivery.path !== b.delivery.path) return [];
+    if (endsBefore(history, a, b) || endsBefore(history, b, a)) return [];
+    return [
+      `${a.delivery.tag} was handed to ${a.call.actor} and ${b.call.actor} at the same time.`,
+    ];
+  });
+}
+
+/** Whether a lock may have ended before another delivery was over. */
+function endsBefore(history: History, a: Delivered, b: Delivered): boolean {
+  if (b.call.end < a.call.start) return false;
+  if ((a.delivery.lockedUntil ?? 0) <= b.call.endAt) return true;
+  return settlementsOf(history, a.delivery).some(
+    ({ kind, start }) => kind !== 'complete' && kind !== 'transact' && start <= b.call.end,
+  );
+}
+
+/** What was removed as it was handed out, or completed, nobody else gets afterwards. */
+export function sharedRemovals(history: History): string[] {
+  const all = deliveriesOf(history);
+  const removed = all.flatMap((one) => {
+    if (one.delivery.lockToken === undefined) return [{ ...one, at: one.call }];
+    const done = settlementsOf(history, one.delivery).find(
+      ({ kind, heard }) => heard === 'done' && (kind === 'complete' || kind === 'transact'),
+    );
+    return done === undefined ? [] : [{ ...one, at: done }];
+  });
+  const again = removed.flatMap(({ call, delivery, at }) =>
+    all
+      .filter((other) => other.call !== call && other.delivery.tag === delivery.tag)
+      .filter((other) => other.delivery.lockToken === undefined || other.call.start >= at.end)
+      .map(
+        (other) => `${delivery.tag} was gone for ${at.actor}, and handed to ${other.call.actor}.`,
+      ),
+  );
+  const twice = pairsOf(removed)
+    .filter(([a, b]) => a.delivery.tag === b.delivery.tag)
+    .map(([a, b]) => `${a.delivery.tag} was completed by ${a.at.actor} and by ${b.at.actor}.`);
+  return [...again, ...twice];
+}
+
+/** A session is in one pair of hands at a time. */
+export function sharedSessions(history: History): string[] {
+  const held = history
+    .of('accept')
+    .filter(({ heard, answer }) => heard === 'done' && answer !== 'none');
+  if (history.mayHave('update', 'delete')) return [];
+  const isOver = (a: Call, b: Call) =>
+    (a.lockedUntil ?? 0) <= b.endAt ||
+    history
+      .of('release')
+      .some(
+        ({ session, heard, start }) =>
+          session === a.session && heard !== 'refused' && start <= b.end,
+      );
+  return pairsOf(held)
+    .filter(([a, b]) => a.answer === b.answer && !isOver(a, b) && !isOver(b, a))
+    .map(
+      ([a, b]) => `Session ${a.answer} was handed to ${a.actor} and ${b.actor} at the same time.`,
+    );
+}
+
+/** Nobody is told that a session is held where every lock of it is over. */
+export function falselyHeld(history: History): string[] {
+  const lasting = history.of('accept', 'renewSession');
+  return history
+    .of('accept')
+    .filter(({ code }) => code === 'SessionCannotBeLocked')
+    .filter((call) =>
+      lasting.every(
+        (other) =>
+          other === call ||
+          other.heard === 'refused' ||
+          (other.heard === 'done' && (other.lockedUntil ?? 0) <= call.startAt) ||
+          other.start > call.end,
+      ),
+    )
+    .map(({ actor, text }) => `${actor} was refused session ${text}, which nobody held.`);
+}
