@@ -1,4 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import { BrokerError } from '../domain/broker-error.ts';
+import type { Entity } from '../domain/entity.ts';
 import type { DocumentTable, DocumentWrite } from './documents.ts';
 import { isUnknownOutcome } from './failures.ts';
 import { outcomeOf } from './outcome-of.ts';
@@ -54,4 +56,13 @@ export class EntityChanges {
 /** Whether two descriptions are the same; what is not set is not stored. */
 export function isSame(stored: unknown, expected: object): boolean {
   return isDeepStrictEqual(stored, JSON.parse(JSON.stringify(expected)));
+}
+
+/** The refusal of a change that met another one. */
+export function changedMeanwhile({ name }: Entity): BrokerError {
+  return new BrokerError(
+    'ConflictInProgress',
+    `The messaging entity '${name}' was changed by somebody else at the same time; read it and try again.`,
+    { subCode: '40901' },
+  );
 }

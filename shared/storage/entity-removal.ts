@@ -9,11 +9,11 @@ import { gravesOf } from './entity-keys.ts';
 /** Whoever removes an entity without asking whether it is idle. */
 export const ANY_TIME = Number.POSITIVE_INFINITY;
 
-/** Removes the description, if it still is that of this entity. */
+/** Removes the description, if it still is that of this entity, with the logs that are to be cleared. */
 export function removalOf(
   table: string,
   key: ItemKey,
-  id: string,
+  { id, generations }: Entity,
   idleSince: number,
 ): DocumentWrite {
   const isAny = idleSince === ANY_TIME;
@@ -22,10 +22,14 @@ export function removalOf(
       TableName: table,
       Key: key,
       ConditionExpression: isAny
-        ? '#id = :id'
-        : '#id = :id AND (attribute_not_exists(accessedAt) OR accessedAt <= :since)',
+        ? '#id = :id AND generations = :generations'
+        : '#id = :id AND generations = :generations AND (attribute_not_exists(accessedAt) OR accessedAt <= :since)',
       ExpressionAttributeNames: { '#id': 'id' },
-      ExpressionAttributeValues: { ':id': id, ...(isAny ? {} : { ':since': idleSince }) },
+      ExpressionAttributeValues: {
+        ':id': id,
+        ':generations': generations,
+        ...(isAny ? {} : { ':since': idleSince }),
+      },
     },
   };
 }

@@ -6,7 +6,7 @@ import { type Entity, partitionsOf } from '../domain/entity.ts';
 import type { SubQueue } from '../domain/entity-path.ts';
 import type { Document, DocumentTable, DocumentWrite } from './documents.ts';
 import type { ItemKey } from './dynamo.ts';
-import { EntityChanges, isSame } from './entity-changes.ts';
+import { changedMeanwhile, EntityChanges, isSame } from './entity-changes.ts';
 import { fromDocument, headKeys, newEntity, newHeads } from './entity-document.ts';
 import {
   splitSubscriptionKey,
@@ -32,6 +32,8 @@ export interface EntityStoreSettings {
 }
 
 const ID_BYTES = 6;
+/** Others may purge the entity while it is removed; they are soon done. */
+const REMOVE_TRIES_MAX = 10;
 const SAME_ID = {
   ConditionExpression: '#id = :id',
   ExpressionAttributeNames: { '#id': 'id' },
@@ -199,19 +201,20 @@ export class DynamoEntityStore implements EntityStore {
   async #whyNotReplaced(entity: Entity): Promise<BrokerError> {
     const current = await this.read(entity.key);
     if (current?.id !== entity.id) return entityNotFound(entity.name);
-    return new BrokerError(
-      'ConflictInProgress',
-      `The messaging entity '${entity.name}' was changed by somebody else at the same time; read it and try again.`,
-      { subCode: '40901' },
-    );
+    return changedMeanwhile(entity);
   }
 
   async remove(key: string, now: number): Promise<void> {
     const entity = await this.read(key);
     if (entity === undefined) throw entityNotFound(key);
-    if (!(await this.changes.madeKnown(key, () => this.#bury(entity, now, ANY_TIME)))) {
-      throw entityNotFound(entity.name);
+    let current: Entity | undefined = entity;
+    for (let tries = 0; current?.id === entity.id && tries < REMOVE_TRIES_MAX; tries++) {
+      const seen = current;
+      if (await this.changes.madeKnown(key, () => this.#bury(seen, now, ANY_TIME))) return;
+      // Purged meanwhile: what the sweep has to clear is more than was read.
+      current = await this.read(key);
     }
+    throw current?.id === entity.id ? changedMeanwhile(entity) : entityNotFound(entity.name);
   }
 
   /**
@@ -228,7 +231,7 @@ export class DynamoEntityStore implements EntityStore {
     if (place === undefined) return false;
     const heads = headKeys(entity);
     const writes = [
-      removalOf(table.name, place.key, entity.id, idleSince),
+      removalOf(table.name, place.key, entity, idleSince),
       ...heads.map((head) => headRemovalOf(messagesTable, head, idleSince)),
       graveOf(table.name, namespace, {
         name: entity.id,

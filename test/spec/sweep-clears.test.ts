@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
+import { interposingClient } from '../support/interposing-client.ts';
+import { startBroker } from '../support/start-broker.ts';
 import { StoredItems } from '../support/stored-items.ts';
 import { expectStatus, type Received, type TestBroker } from '../support/test-broker.ts';
 import {
@@ -67,6 +69,20 @@ test('#160 of a deleted queue nothing is left in the tables, once the sweep has 
   await sweepForAnHour(broker);
   assert.equal(await items.ofEntity(id), 0);
   await requireNothingLeftToDo(broker, items);
+});
+
+test('nor is anything left where a purge comes between the look at a queue and its deletion', async (t) => {
+  const { broker, items, id } = await startStored(t);
+  const { client, beforeNextTransaction } = interposingClient();
+  t.after(() => client.destroy());
+  const other = await startBroker(t, { client, beside: broker });
+  beforeNextTransaction(async () => {
+    await broker.purge('q');
+    await sendTogether(broker, ['a', 'b']);
+  });
+  expectStatus(await other.request('DELETE', 'q'), 200);
+  await sweepForAnHour(broker);
+  assert.equal(await items.ofEntity(id), 0);
 });
 
 test('of a queue that was deleted for idleness nothing is left either', async (t) => {

@@ -2,6 +2,7 @@ import type { EntitySettings, Management } from '../../../shared/broker/manageme
 import type { Message, OutgoingMessage } from '../../../shared/domain/message.ts';
 import { text } from '../../../shared/domain/property-value.ts';
 import type { Rule } from '../../../shared/filters/rule.ts';
+import { Random } from '../engine/random.ts';
 import type {
   EntitySpec,
   MessageSpec,
@@ -13,12 +14,13 @@ import type {
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
+const BLANK = 0x20;
 
 /** A message as a client hands it over at an instant, epoch ms. */
 export function toMessage(spec: MessageSpec, now: number): OutgoingMessage {
   const { tag, bytes, colour, sessionId, partitionKey, messageId, timeToLiveMs, delayMs } = spec;
   return {
-    body: encoder.encode(`${tag} `.padEnd(bytes, '.')),
+    body: bodyOf(tag, bytes),
     messageId: messageId ?? tag,
     properties: { colour: text(colour) },
     ...(sessionId === undefined ? {} : { sessionId }),
@@ -28,10 +30,21 @@ export function toMessage(spec: MessageSpec, now: number): OutgoingMessage {
   };
 }
 
-/** The tag of a message that came back. */
+/** Begins with the tag; what follows cannot be compressed, so that a large body is stored on its own. */
+function bodyOf(tag: string, bytes: number): Uint8Array {
+  const head = encoder.encode(`${tag} `);
+  if (bytes <= head.byteLength) return head;
+  const body = new Uint8Array(bytes);
+  body.set(head);
+  body.set(new Random(tag).bytes(bytes - head.byteLength), head.byteLength);
+  return body;
+}
+
+/** The tag of a message that came back; of one whose body is not what was sent, another one. */
 export function tagOf({ body }: Message): string {
-  const words = decoder.decode(body);
-  return words.slice(0, words.indexOf(' '));
+  const tag = decoder.decode(body.subarray(0, body.indexOf(BLANK)));
+  const isWhole = Buffer.compare(bodyOf(tag, body.byteLength), body) === 0;
+  return isWhole ? tag : `${tag} with another body`;
 }
 
 /** Creates an entity. */

@@ -19,6 +19,7 @@ interface Drawing {
   readonly durationMs: number;
 }
 
+const WIDE = 150;
 const SESSIONS = ['a', 'b', 'c'] as const;
 
 /** Draws what clients do. Each keeps to a few entities, so that what it holds is worth something. */
@@ -29,10 +30,11 @@ export function drawSteps(
   const clients = random.between(1, 6);
   const steps = random.pick([20, 60, 150, 300]);
   const drawer = new ActionDrawer(random, entities);
+  const moments = drawMoments(random, entities, durationMs);
   const all = Array.from({ length: steps }, (): Step => {
     const client = `c${random.below(clients)}`;
     return {
-      at: random.chance(0.3) ? random.below(durationMs / 10) : random.below(durationMs),
+      at: random.chance(0.5) ? random.pick(moments) + random.below(40) : random.below(durationMs),
       client,
       process: random.pick(processes).name,
       action: drawer.draw(),
@@ -40,6 +42,23 @@ export function drawSteps(
   });
   return all.sort((a, b) => a.at - b.at);
 }
+
+/** Moments at which several clients do something at once: at first, and when locks end that were taken then. */
+function drawMoments(
+  random: Random,
+  entities: readonly EntitySpec[],
+  durationMs: number,
+): readonly number[] {
+  const locks = entities.flatMap((entity) => (entity.kind === 'topic' ? [] : [entity.lockMs]));
+  const moments = [0];
+  for (let i = 0; i < MOMENTS; i++) {
+    const isLockEnd = random.chance(0.5);
+    moments.push(isLockEnd ? random.pick(moments) + random.pick(locks) : random.below(durationMs));
+  }
+  return moments.filter((moment) => moment < durationMs);
+}
+
+const MOMENTS = 12;
 
 /** Draws actions that fit the entities. */
 class ActionDrawer {
@@ -49,6 +68,8 @@ class ActionDrawer {
   readonly #weights: Readonly<Record<Action['kind'], number>>;
   readonly #settlements: Readonly<Record<SettlementKind, number>>;
   readonly #isBulky: boolean;
+  /** Whether messages are of so many sessions that one send takes more than one transaction. */
+  readonly #isWide: boolean;
   /** How many receives remove what they hand out: little can be said of a queue where their answers get lost. */
   readonly #removals: number;
   #tags = 0;
@@ -88,6 +109,7 @@ class ActionDrawer {
     this.#settlements = { complete: 12, abandon: some(8), defer: some(5), deadLetter: some(5) };
     this.#removals = random.pick([0, 0, 0.2, 0.5]);
     this.#isBulky = random.chance(0.15);
+    this.#isWide = this.#isBulky && random.chance(0.3);
   }
 
   draw(): Action {
@@ -204,7 +226,9 @@ class ActionDrawer {
   #sending(): { readonly to: string; readonly messages: readonly MessageSpec[] } {
     const random = this.#random;
     const to = random.pick(this.#senders);
-    const count = random.pick(this.#isBulky ? [1, 10, 40, 100] : [1, 1, 1, 2, 5]);
+    const count = random.pick(
+      this.#isWide ? [1, 140] : this.#isBulky ? [1, 10, 40, 100] : [1, 1, 1, 2, 5],
+    );
     const messages = Array.from({ length: count }, () => this.#message(to));
     if (!to.partitioned || count === 1) return { to: to.path, messages };
     // A batch goes to one partition: all of its messages have one key.
@@ -215,7 +239,7 @@ class ActionDrawer {
 
   #message(to: QueueSpec | TopicSpec): MessageSpec {
     const random = this.#random;
-    const sessionId = random.pick(SESSIONS);
+    const sessionId = this.#isWide ? `w${random.below(WIDE)}` : random.pick(SESSIONS);
     return {
       tag: `m${this.#tags++}`,
       bytes: random.weighted({ small: 30, large: this.#isBulky ? 3 : 1 }) === 'large' ? 3000 : 10,

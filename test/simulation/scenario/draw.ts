@@ -12,7 +12,7 @@ export const CLOCK_OFF_MS_MAX = 1000;
 export function drawScenario(seed: string, random: Random): Scenario {
   const processes = drawProcesses(random);
   const entities = drawEntities(random);
-  const durationMs = random.pick([10_000, 40_000, 120_000]);
+  const durationMs = random.pick([10_000, 10_000, 40_000, 120_000, 7_200_000]);
   const steps = drawSteps(random, { processes, entities, durationMs });
   return {
     seed,
