@@ -7,6 +7,7 @@ import type {
   TransactionOperation,
 } from '../../../shared/broker/broker.ts';
 import type { EntitySettings } from '../../../shared/broker/management.ts';
+import type { IfMatch } from '../../../shared/broker/management-match.ts';
 import type { OutgoingMessage } from '../../../shared/domain/message.ts';
 import { type About, Caller, pathOf } from './caller.ts';
 import { type Delivery, deliveryOf } from './delivery.ts';
@@ -199,9 +200,9 @@ export class Actor extends Caller {
     });
   }
 
-  async update(path: string, settings: EntitySettings): Promise<void> {
+  async update(path: string, settings: EntitySettings, ifMatch: IfMatch = '*'): Promise<void> {
     await this.ask({ kind: 'update', path, text: '' }, async () => {
-      await this.process.management.update(path, settings, '*');
+      await this.process.management.update(path, settings, ifMatch);
     });
   }
 

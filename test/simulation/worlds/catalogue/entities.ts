@@ -1,3 +1,4 @@
+import { entityTag } from '../../../../shared/broker/management-match.ts';
 import type { Ended } from '../ending.ts';
 import { world } from '../world.ts';
 import { LOCK_MS, queue } from './settings.ts';
@@ -127,6 +128,19 @@ export const entityWorlds = [
       },
     },
     check: areLost,
+  }),
+  world({
+    name: 'update × update of what both have read',
+    entities: { q: queue() },
+    setUp: async ({ process }) => [entityTag(await process.management.get('q', 'queue'))],
+    actors: {
+      A: async (actor, tag) => await actor.update('q', queue({ lockMs: 10_000 }), tag),
+      B: async (actor, tag) => await actor.update('q', queue({ lockMs: 20_000 }), tag),
+    },
+    check: ({ history }) => {
+      const done = history.of('update').filter(({ heard }) => heard === 'done');
+      return done.length === 1 ? [] : [`${done.length} updates of one version succeeded.`];
+    },
   }),
   world({
     name: 'update × purge',

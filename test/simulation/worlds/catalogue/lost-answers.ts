@@ -105,6 +105,43 @@ export const lostAnswerWorlds = [
     },
   }),
   world({
+    name: 'renew of a session with a late write, again later × accept',
+    entities: { q: sessionQueue() },
+    setUp: (actor) => actor.accept('q', 's'),
+    faults: ['late'],
+    actors: {
+      A: async (actor, session) => {
+        await actor.renewSession('q', session);
+        await actor.pass(LOCK_MS / 2);
+        await actor.renewSession('q', session);
+        await actor.pass((LOCK_MS * 3) / 4);
+      },
+      B: async (actor) => {
+        await actor.after('A');
+        await actor.accept('q', 's');
+      },
+    },
+  }),
+  world({
+    name: 'renew with a late write, again later × claim',
+    entities: { q: queue() },
+    setUp: async (actor) => {
+      await actor.send('q', 'a');
+      return await actor.receive('q');
+    },
+    faults: ['late'],
+    actors: {
+      A: async (actor, [message]) => {
+        await actor.renew(message);
+        await actor.pass(LOCK_MS / 2);
+        await actor.renew(message);
+        await actor.pass((LOCK_MS * 3) / 4);
+        await actor.complete(message);
+      },
+      B: async (actor) => void (await actor.receive('q')),
+    },
+  }),
+  world({
     name: 'purge with a late write × send',
     entities: { q: queue() },
     setUp: (actor) => actor.send('q', 'a'),

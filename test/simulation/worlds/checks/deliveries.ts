@@ -24,6 +24,17 @@ export function lastsUntil(history: History, { lockToken, lockedUntil = 0 }: Del
   return Math.max(lockedUntil, ...renewals);
 }
 
+/** Until when a lock lasted at least where nothing else ended it, epoch ms: renewals count that were answered. */
+export function surelyLastsUntil(
+  history: History,
+  { lockToken, lockedUntil = 0 }: Delivery,
+): number {
+  const renewals = history
+    .of('renew')
+    .filter(({ delivery, heard }) => delivery?.lockToken === lockToken && heard === 'done');
+  return Math.max(lockedUntil, ...renewals.map((call) => call.lockedUntil ?? 0));
+}
+
 /** The settlements of one delivery that may have been carried out. */
 export function settlementsOf(history: History, { lockToken }: Delivery): readonly Call[] {
   return history.calls.filter(

@@ -1,5 +1,12 @@
 import type { Call, History } from '../history.ts';
-import { type Delivered, deliveriesOf, LOCK_ENDERS, pairsOf, settlementsOf } from './deliveries.ts';
+import {
+  type Delivered,
+  deliveriesOf,
+  LOCK_ENDERS,
+  pairsOf,
+  settlementsOf,
+  surelyLastsUntil,
+} from './deliveries.ts';
 
 /** A message is in one pair of hands at a time. */
 export function sharedLocks(history: History): string[] {
@@ -17,7 +24,7 @@ export function sharedLocks(history: History): string[] {
 /** Whether a lock may have ended before another delivery was over. */
 function endsBefore(history: History, a: Delivered, b: Delivered): boolean {
   if (b.call.end < a.call.start) return false;
-  if ((a.delivery.lockedUntil ?? 0) <= b.call.endAt) return true;
+  if (surelyLastsUntil(history, a.delivery) <= b.call.endAt) return true;
   return settlementsOf(history, a.delivery).some(
     ({ kind, start }) => kind !== 'complete' && kind !== 'transact' && start <= b.call.end,
   );
@@ -54,7 +61,7 @@ export function sharedSessions(history: History): string[] {
     .filter(({ heard, answer }) => heard === 'done' && answer !== 'none');
   if (history.mayHave('update', 'delete')) return [];
   const isOver = (a: Call, b: Call) =>
-    (a.lockedUntil ?? 0) <= b.endAt ||
+    sessionUntil(history, a) <= b.endAt ||
     history
       .of('release')
       .some(
@@ -84,4 +91,10 @@ export function falselyHeld(history: History): string[] {
       ),
     )
     .map(({ actor, text }) => `${actor} was refused session ${text}, which nobody held.`);
+}
+
+/** Until when a session that was accepted is locked, as far as anybody heard, epoch ms. */
+function sessionUntil(history: History, { session, lockedUntil = 0 }: Call): number {
+  const renewals = history.of('renewSession').filter((call) => call.session === session);
+  return Math.max(lockedUntil, ...renewals.map((call) => call.lockedUntil ?? 0));
 }

@@ -1,5 +1,11 @@
 import type { History } from '../history.ts';
-import { deliveriesOf, LOCK_ENDERS, lastsUntil, settlementsOf } from './deliveries.ts';
+import {
+  deliveriesOf,
+  LOCK_ENDERS,
+  lastsUntil,
+  settlementsOf,
+  surelyLastsUntil,
+} from './deliveries.ts';
 
 const SETTLEMENTS = ['complete', 'abandon', 'defer', 'deadLetter', 'transact', 'renew'] as const;
 
@@ -45,7 +51,7 @@ export function falseRefusals(history: History): string[] {
   return history.of(...SETTLEMENTS).flatMap((call) => {
     const { delivery, code, actor, kind } = call;
     if (delivery === undefined || call.heard !== 'refused' || code !== 'MessageLockLost') return [];
-    if (call.endAt >= (delivery.lockedUntil ?? 0)) return [];
+    if (call.endAt >= surelyLastsUntil(history, delivery)) return [];
     const others = settlementsOf(history, delivery).filter(({ start }) => start <= call.end);
     return others.length > 0
       ? []
