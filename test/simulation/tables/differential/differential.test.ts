@@ -39,6 +39,13 @@ for (const kind of ENGINE_KINDS) {
 const SHOWN_MAX = 2000;
 
 function printed({ request, simulated, engine }: Compared): string {
-  const short = (value: unknown) => JSON.stringify(value).slice(0, SHOWN_MAX);
+  const short = (value: unknown) => JSON.stringify(value, shortened).slice(0, SHOWN_MAX);
   return `\n${short(request)}\nsimulated: ${short(simulated)}\nengine: ${short(engine)}`;
 }
+
+function shortened(_: string, value: unknown): unknown {
+  if (value instanceof Uint8Array) return `${value.length} bytes`;
+  return typeof value === 'string' && value.length > TEXT_MAX ? `${value.length} letters` : value;
+}
+
+const TEXT_MAX = 300;

@@ -164,7 +164,9 @@ export class RandomRequests {
   }
 
   #shape(place: Shape['place'], kind: string): Shape {
-    const wanted = this.#shapes.filter((shape) => shape.place === place && shape.kind === kind);
+    const all = this.#shapes.filter((shape) => shape.place === place && shape.kind === kind);
+    const others = all.filter((shape) => !isOfSlots(shape));
+    const wanted = others.length > 0 && this.#random.chance(0.5) ? others : all;
     const shape = wanted[this.#random.below(wanted.length)];
     if (shape === undefined) throw new Error(`The corpus holds no ${kind} (${place}).`);
     return shape;
@@ -186,6 +188,11 @@ export class RandomRequests {
     const isTwice = this.#random.chance(CHANCE.repeatedKey);
     return isTwice ? [first, ...others, first] : [first, ...others];
   }
+}
+
+/** Whether a shape changes slots of a block: most do, and would leave others little room. */
+function isOfSlots({ fields }: Shape): boolean {
+  return String(fields['ConditionExpression'] ?? '').includes('#_');
 }
 
 /** Whether a request has no condition that an item refuses. */

@@ -16,6 +16,8 @@ export interface Edge {
 
 /** The request breaks a rule. */
 export const INVALID = 'ValidationException';
+/** A condition does not hold. */
+export const REFUSED = 'ConditionalCheckFailedException';
 /** A transaction cannot be carried out. */
 export const CANCELED = 'TransactionCanceledException';
 /** Every request is about this table. */

@@ -1,4 +1,5 @@
-import { after, type Edge, edge, INVALID, key, one, put, update, x } from './edge.ts';
+import type { Item } from '../../attribute-values.ts';
+import { after, type Edge, edge, INVALID, key, one, put, REFUSED, update, x } from './edge.ts';
 
 function padded(expression: string, length: number): string {
   return expression.padEnd(length, ' ');
@@ -17,8 +18,52 @@ const sizes = (count: number) => alternatives(count, 'size(a)<>:x', 'size(a)=:x'
 
 const exists = { ConditionExpression: 'attribute_exists(pk)' };
 
+const ITEM = {
+  ...key('a'),
+  n: { N: '5' },
+  t: { S: 'b' },
+  m: { M: { b: { B: new Uint8Array([1]) } } },
+};
+
+/** A condition on such an item, and whether it holds. */
+function condition(expression: string, values: Item, holds: boolean): Edge {
+  const written = put(ITEM, {
+    ConditionExpression: expression,
+    ...(Object.keys(values).length > 0 && { ExpressionAttributeValues: values }),
+  });
+  return after(`the condition ${expression}`, [put(ITEM)], written, holds ? undefined : REFUSED);
+}
+
+/** What conditions mean beyond those that storage emits by now. */
+const CONDITIONS: readonly Edge[] = [
+  condition('n = :x', { ':x': { N: '5.0' } }, true),
+  condition('n <> :x', { ':x': { N: '5.0' } }, false),
+  condition('n < :x', { ':x': { N: '10' } }, true),
+  condition('n <= :x', { ':x': { N: '5' } }, true),
+  condition('n >= :x', { ':x': { N: '4' } }, true),
+  condition('t < :x', { ':x': { S: 'bb' } }, true),
+  condition('m.b < :x', { ':x': { B: new Uint8Array([1, 0]) } }, true),
+  condition('m = :x', { ':x': { M: { b: { B: new Uint8Array([1]) } } } }, true),
+  condition('t = :x', one, false),
+  condition('t <> :x', one, true),
+  condition('t <= :x', one, false),
+  condition('t > :x', one, false),
+  condition('q <= :x', one, false),
+  condition('q <> :x', one, true),
+  condition('t BETWEEN :x AND :y', { ':x': { N: '1' }, ':y': { N: '9' } }, false),
+  condition('size(t) = :x', one, true),
+  condition('size(n) = :x', one, false),
+  condition('contains(t, :x)', { ':x': { S: 'b' } }, true),
+  condition('contains(n, :x)', { ':x': { N: '5' } }, false),
+  condition('attribute_exists(n) OR attribute_exists(q) AND attribute_exists(r)', {}, true),
+  condition('(attribute_exists(n) OR attribute_exists(q)) AND attribute_exists(r)', {}, false),
+  condition('attribute_exists(m.b) AND attribute_not_exists(m.c)', {}, true),
+  condition('attribute_exists(t.b)', {}, false),
+];
+
 /** What expressions may say, and their placeholders. */
 export const EXPRESSION_EDGES: readonly Edge[] = [
+  ...CONDITIONS,
   edge(
     'a value that no expression uses',
     put(key('a'), { ...exists, ExpressionAttributeValues: x }),
@@ -76,6 +121,14 @@ export const EXPRESSION_EDGES: readonly Edge[] = [
     [put({ ...key('a'), x: { S: 'x' } })],
     update('DELETE x :x', { ExpressionAttributeValues: { ':x': { NS: ['1'] } } }),
     INVALID,
+  ),
+  after(
+    'the last member taken out of a set',
+    [put({ ...key('a'), x: { NS: ['1', '2'] } })],
+    update('DELETE x :x', {
+      ExpressionAttributeValues: { ':x': { NS: ['2', '1', '3'] } },
+      ReturnValues: 'ALL_NEW',
+    }),
   ),
   edge(
     'a member taken out of nothing',

@@ -58,6 +58,8 @@ export const ITEM_EDGES: readonly Edge[] = [
   edge('39 digits', put({ ...key('a'), x: { N: '1'.repeat(39) } }), INVALID),
   edge('the largest number', put({ ...key('a'), x: { N: '9e125' } })),
   edge('a larger number', put({ ...key('a'), x: { N: '1e126' } }), INVALID),
+  edge('a larger number of two digits', put({ ...key('a'), x: { N: '99e125' } }), INVALID),
+  edge('a small number of two digits', put({ ...key('a'), x: { N: '12e-131' } })),
   edge('the smallest number', put({ ...key('a'), x: { N: '1e-130' } })),
   edge('a smaller number', put({ ...key('a'), x: { N: '1e-131' } }), INVALID),
   edge('maps 31 levels deep', put({ ...key('a'), x: nested(31) })),

@@ -1,4 +1,5 @@
 import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
+import { seedOfRun } from '../../../../support/load-random.ts';
 import type { Item } from '../../attribute-values.ts';
 import type { RandomRequest } from '../random-requests.ts';
 import {
@@ -38,6 +39,9 @@ function batchGet(Keys: readonly Item[]): RandomRequest {
   return { name: 'BatchGetItemCommand', input: { RequestItems, ReturnConsumedCapacity: 'TOTAL' } };
 }
 
+/** An engine may know the tokens of earlier runs. */
+const [ONCE, TWICE] = [`once-${seedOfRun()}`, `twice-${seedOfRun()}`];
+
 /** What transactions and batches may hold. */
 export const REQUEST_EDGES: readonly Edge[] = [
   edge('a transaction of 100 items', transactPuts(times(100, (name) => key('a', name)))),
@@ -76,13 +80,13 @@ export const REQUEST_EDGES: readonly Edge[] = [
   ),
   after(
     'a transaction again, by its token',
-    [transactPuts([sized(5000)], { ClientRequestToken: 'once' }), put(key('a'))],
-    transactPuts([sized(5000)], { ClientRequestToken: 'once', ReturnConsumedCapacity: 'TOTAL' }),
+    [transactPuts([sized(5000)], { ClientRequestToken: ONCE }), put(key('a'))],
+    transactPuts([sized(5000)], { ClientRequestToken: ONCE, ReturnConsumedCapacity: 'TOTAL' }),
   ),
   after(
     'another transaction under the same token',
-    [transactPuts([key('a')], { ClientRequestToken: 'twice' })],
-    transactPuts([key('b')], { ClientRequestToken: 'twice' }),
+    [transactPuts([key('a')], { ClientRequestToken: TWICE })],
+    transactPuts([key('b')], { ClientRequestToken: TWICE }),
     'IdempotentParameterMismatchException',
   ),
   edge(
