@@ -101,6 +101,30 @@ export const sessionWorlds = [
         if (session !== undefined) await actor.receive('q', 1, session);
       },
     },
+    check: ({ history }) =>
+      history
+        .of('receive')
+        .flatMap(({ deliveries }) => deliveries)
+        .filter(({ failedDeliveries }) => failedDeliveries > 0)
+        .map(({ tag }) => `A delivery of ${tag} that ended with a release counts as failed.`),
+  }),
+  world({
+    name: 'receive × renew × receive in one session',
+    entities: { q: sessionQueue() },
+    setUp: async (actor) => {
+      await actor.send('q', inS('a'));
+      return await actor.accept('q', 's');
+    },
+    actors: {
+      A: async (actor, session) => {
+        await actor.receive('q', 1, session);
+        await actor.receive('q', 1, session);
+      },
+      B: async (actor, session) => {
+        await actor.pass(1);
+        await actor.renewSession('q', session);
+      },
+    },
   }),
   world({
     name: 'send × accept the next, an empty session is listed',

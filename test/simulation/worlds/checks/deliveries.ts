@@ -1,5 +1,6 @@
 import type { Delivery } from '../delivery.ts';
 import type { Call, History } from '../history.ts';
+import type { World } from '../world.ts';
 
 /** A delivery, and the call that it was an answer to. */
 export interface Delivered {
@@ -42,6 +43,16 @@ export function settlementsOf(history: History, { lockToken }: Delivery): readon
       delivery?.lockToken === lockToken && kind !== 'renew' && heard !== 'refused',
   );
 }
+
+/** How often a message is handed out at most. */
+export function maxDeliveriesOf({ entities }: World, path: string): number {
+  const settings = entities[path];
+  if (settings === undefined || settings.kind === 'topic') return Number.POSITIVE_INFINITY;
+  return settings.maxDeliveryCount ?? USUAL_MAX;
+}
+
+/** How often a queue does unless its settings say otherwise. */
+const USUAL_MAX = 10;
 
 /** Each two of some. */
 export function pairsOf<Value>(values: readonly Value[]): readonly (readonly [Value, Value])[] {

@@ -1,6 +1,6 @@
 import type { Call, History } from '../history.ts';
 import type { World } from '../world.ts';
-import { deliveriesOf, lastsUntil } from './deliveries.ts';
+import { deliveriesOf, lastsUntil, maxDeliveriesOf } from './deliveries.ts';
 
 /** Nobody goes away with nothing where something could be had all the time. */
 export function falseEmpties(history: History, world: World): string[] {
@@ -11,20 +11,15 @@ export function falseEmpties(history: History, world: World): string[] {
       .of('send')
       .filter(({ heard, end, path }) => heard === 'done' && end <= call.start && path === call.path)
       .filter(({ mayExpire }) => mayExpire !== true);
-    const settings = world.entities[call.path];
-    const most =
-      settings !== undefined && settings.kind !== 'topic' ? settings.maxDeliveryCount : 0;
+    const most = maxDeliveriesOf(world, call.path);
     const isUsedUp = (tag: string) =>
-      deliveriesOf(history).filter(({ delivery }) => delivery.tag === tag).length >= (most ?? MOST);
+      deliveriesOf(history).filter(({ delivery }) => delivery.tag === tag).length >= most;
     return sends
       .flatMap(({ tags }) => tags)
       .filter((tag) => !isUsedUp(tag) && isFree(history, tag, call))
       .map((tag) => `${call.actor} received nothing, though ${tag} was there.`);
   });
 }
-
-/** How often a queue hands a message out unless its settings say otherwise. */
-const MOST = 10;
 
 /** What leaves a message where it is, and free. */
 const HARMLESS = new Set(['send', 'receive', 'schedule', 'sweep', 'create', 'renew']);

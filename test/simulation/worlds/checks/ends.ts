@@ -1,7 +1,7 @@
 import type { Found } from '../ending.ts';
 import type { Call, History } from '../history.ts';
 import type { World } from '../world.ts';
-import { deliveriesOf, pairsOf } from './deliveries.ts';
+import { deliveriesOf, maxDeliveriesOf, pairsOf } from './deliveries.ts';
 
 /** What takes messages away that nobody named. */
 const WIPERS = ['purge', 'delete'] as const;
@@ -63,6 +63,9 @@ export function wrongCounts(history: History, found: readonly Found[], world: Wo
     .filter(([a, b]) => a.delivery.tag === b.delivery.tag && a.delivery.path === b.delivery.path)
     .filter(([a, b]) => a.delivery.failedDeliveries === b.delivery.failedDeliveries)
     .map(([a]) => `Two deliveries of ${a.delivery.tag} have the same count.`);
+  const tooMany = all
+    .filter(({ delivery }) => delivery.failedDeliveries >= maxDeliveriesOf(world, delivery.path))
+    .map(({ delivery: { tag, path } }) => `${tag} was handed out more often than ${path} allows.`);
   const unheard = history.of('receive').filter(({ heard }) => heard === 'unknown').length;
   const wrong = found.flatMap(({ tag, path, failedDeliveries }) => {
     if (world.entities[path] === undefined) return [];
@@ -72,5 +75,5 @@ export function wrongCounts(history: History, found: readonly Found[], world: Wo
     if (failedDeliveries >= heard && failedDeliveries <= heard + unheard) return [];
     return [`${tag} had ${heard} deliveries, and shows ${failedDeliveries}.`];
   });
-  return [...same, ...wrong];
+  return [...same, ...tooMany, ...wrong];
 }
