@@ -21,7 +21,7 @@ export async function describeFinding(
   const shown =
     lines.length <= linesMax
       ? lines
-      : [...lines.slice(0, linesMax / 2), '   ...', ...lines.slice(-linesMax / 2)];
+      : [...lines.slice(0, linesMax / 2), '   ...', ...lines.slice(lines.length - linesMax / 2)];
   return [
     `VIOLATION ${first?.check}: ${first?.text}`,
     ...others.slice(0, 5).map(({ check, text }) => `          ${check}: ${text}`),

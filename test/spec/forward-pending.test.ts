@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
+import { hookedClient } from '../support/hooked-client.ts';
 import { startBroker } from '../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../support/test-broker.ts';
 import {
@@ -15,6 +16,7 @@ import {
 } from '../support/topic-entities.ts';
 import { bodies, instant, lock, lockAndSettle, numbers, withBroker } from './queue.ts';
 
+const IN_90 = { ScheduledEnqueueTimeUtc: instant({ seconds: 90 }) };
 const IN_10 = { ScheduledEnqueueTimeUtc: instant({ seconds: 10 }) };
 
 /** `source` with messages, and `target`; nothing is forwarded yet. */
@@ -64,6 +66,28 @@ test('what expired before a queue forwards becomes a dead letter of that queue, 
     ['old', 'TTLExpiredException'],
   );
   assert.deepEqual(await counts(broker, 'source'), {});
+});
+
+test('what is scheduled while the sweep sends on what is due is sent on at its time', async (t) => {
+  const broker = await start(t);
+  await forward(broker);
+  const seen = new Set<string>();
+  const client = hookedClient(async ({ command }) => {
+    seen.add(command);
+    // The first update behind the transaction that sends on is the one that raises the next due time.
+    if (!seen.has('TransactWriteItemsCommand') || seen.has('later')) return;
+    if (command !== 'UpdateItemCommand') return;
+    seen.add('later');
+    expectStatus(await broker.sendBatch('source', [withBroker('later', IN_90)]), 201);
+  });
+  t.after(() => client.destroy());
+  const sweeper = await startBroker(t, { client, beside: broker });
+  expectStatus(await broker.sendBatch('source', [withBroker('first', IN_10)]), 201);
+  broker.clock.advance({ minutes: 1 });
+  await sweeper.sweep();
+  assert.deepEqual(await drainBodies(broker, 'target'), ['first']);
+  await sweepLater(broker);
+  assert.deepEqual(await drainBodies(broker, 'target'), ['later']);
 });
 
 test('many messages with large bodies go on, each once and whole', async (t) => {

@@ -26,6 +26,8 @@ function wrongAnswer(ledger: Ledger, copy: Copy, settled: Settled): string | und
 
 /** Only a live lock settles, and it settles once. */
 function wronglyDone(copy: Copy, { item, record }: Settled): string | undefined {
+  // A message that is free tells one whose answer was lost that it was given back, whoever did so.
+  if (item.how === 'abandon' && record.wentWrong) return undefined;
   const { delivery } = item;
   const earlier = copy.settlements.find(
     (one) =>
@@ -34,9 +36,7 @@ function wronglyDone(copy: Copy, { item, record }: Settled): string | undefined 
       one.item.outcome === 'done' &&
       one.item.how !== 'renew',
   );
-  // A message that is free tells one whose answer was lost that it was given back, whoever did so.
-  const isGivenBack = item.how === 'abandon' && earlier?.item.how === 'abandon' && record.wentWrong;
-  if (earlier !== undefined && !isGivenBack)
+  if (earlier !== undefined)
     return `was done after operation ${earlier.record.number} had settled it`;
   const taken = copy.deliveries.find(
     (one) =>

@@ -9,9 +9,10 @@ export function checkLeftOver(world: World): readonly Violation[] {
   const ids = new Set(
     entities.flatMap((item) => (item['id']?.S === undefined ? [] : [item['id'].S])),
   );
-  const left = world.database
-    .items(TABLES.messages)
-    .filter((item) => !isExplained(item, ids))
+  const items = world.database.items(TABLES.messages);
+  const named = new Set(items.flatMap((item) => (item['p']?.S === undefined ? [] : [item['p'].S])));
+  const left = items
+    .filter((item) => !isExplained(item, ids) && !isPayload(item, named))
     .map(describeItem);
   const orphans = entities.filter((item) => !isExplainedDocument(item)).map(describeItem);
   return [...left, ...orphans]
@@ -28,6 +29,12 @@ function isExplained(item: Item, ids: ReadonlySet<string>): boolean {
   if (!ids.has(id)) return false;
   const sk = item['sk']?.S ?? '';
   return sk === 'head' || /^\d+k$/.test(rest) || /(^|\/)d[0-9a-f]{12}$/.test(sk);
+}
+
+/** A body that a block names, which is explained itself. */
+function isPayload(item: Item, named: ReadonlySet<string>): boolean {
+  const [, rest = ''] = (item['pk']?.S ?? '').split('.');
+  return /^\d+p$/.test(rest) && named.has((item['sk']?.S ?? '').replace(/\.\d+$/, ''));
 }
 
 /** Entities, rules, and where the sweep has come. */

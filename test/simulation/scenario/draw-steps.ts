@@ -226,8 +226,9 @@ class ActionDrawer {
   #sending(): { readonly to: string; readonly messages: readonly MessageSpec[] } {
     const random = this.#random;
     const to = random.pick(this.#senders);
+    const isWide = this.#isWide && to.kind === 'topic';
     const count = random.pick(
-      this.#isWide ? [1, 140] : this.#isBulky ? [1, 10, 40, 100] : [1, 1, 1, 2, 5],
+      isWide ? [1, 140] : this.#isBulky ? [1, 10, 40, 100] : [1, 1, 1, 2, 5],
     );
     const messages = Array.from({ length: count }, () => this.#message(to));
     if (!to.partitioned || count === 1) return { to: to.path, messages };
@@ -239,7 +240,8 @@ class ActionDrawer {
 
   #message(to: QueueSpec | TopicSpec): MessageSpec {
     const random = this.#random;
-    const sessionId = this.#isWide ? `w${random.below(WIDE)}` : random.pick(SESSIONS);
+    const isWide = this.#isWide && to.kind === 'topic';
+    const sessionId = isWide ? `w${random.below(WIDE)}` : random.pick(SESSIONS);
     return {
       tag: `m${this.#tags++}`,
       bytes: random.weighted({ small: 30, large: this.#isBulky ? 3 : 1 }) === 'large' ? 3000 : 10,
