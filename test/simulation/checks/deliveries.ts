@@ -25,6 +25,8 @@ function checkTwoLocks(ledger: Ledger, copy: Copy): readonly Violation[] {
       if (second === first || second.delivery.lockToken === delivery.lockToken) continue;
       if (second.record.start < first.record.end || second.delivery.path !== delivery.path)
         continue;
+      // Whether the session had another holder by then, its own check tells.
+      if (second.delivery.session?.lockToken !== delivery.session?.lockToken) continue;
       const { startClock, endClock } = second.record;
       const until = lockedUntilAt(ledger, copy, delivery, second.record.start);
       if (Math.max(startClock, endClock) >= until) continue;
