@@ -3,7 +3,7 @@ import { notSimulated } from './failures.ts';
 import { compareNumbers } from './numbers.ts';
 import { compareTexts } from './text-order.ts';
 
-/** An item as the SDK sees it: attributes by name. */
+/** An item in the SDK's form: attributes by name. */
 export type Item = Record<string, AttributeValue>;
 
 /** The types of values that storage writes. */
@@ -24,7 +24,7 @@ export function kindOf(value: AttributeValue): Kind {
   throw notSimulated(`a value of ${Object.keys(value).join()}`);
 }
 
-/** A copy that shares nothing with what is stored: its taker may change it. */
+/** A copy that shares nothing with the stored item, so that its receiver may change it. */
 export function copyItem(item: Item): Item {
   const copy: Item = {};
   for (const name in item) copy[name] = copyValue(item[name] as AttributeValue);
@@ -76,7 +76,7 @@ function areEqualMaps(a: Item, b: Item): boolean {
   return count === 0;
 }
 
-/** Negative, zero or positive; undefined where the values have no order among each other. */
+/** Negative, zero or positive; undefined = the values cannot be ordered. */
 export function compareValues(a: AttributeValue, b: AttributeValue): number | undefined {
   if (a.S !== undefined && b.S !== undefined) return compareTexts(a.S, b.S);
   if (a.N !== undefined && b.N !== undefined) return compareNumbers(a.N, b.N);

@@ -11,12 +11,12 @@ import { asksForUnits, consumed, requireKnown } from './fields.ts';
 import { soleKey } from './item-keys.ts';
 import { readUnits, writeUnits } from './sizes.ts';
 import type { State } from './state.ts';
-import { carryOut, evaluate, parseWrite, type Write } from './writes.ts';
+import { applyChange, evaluate, parseWrite, type Write } from './writes.ts';
 
 const GET_MAX = 100;
 const WRITE_MAX = 25;
 const MEGABYTE = 1024 * 1024;
-/** An answer holds no more, and a request brings no more, in bytes. */
+/** The largest sizes of an answer and of a request, in bytes. */
 const BATCH_BYTES_MAX = 16 * MEGABYTE;
 
 const BATCH_FIELDS = new Set(['RequestItems', 'ReturnConsumedCapacity']);
@@ -90,7 +90,7 @@ export function batchWrite(state: State, input: BatchWriteItemCommandInput): obj
     const cost = writeUnits(change.bytes);
     state.throughput.take('write', table, pk, cost);
     units.set(table, (units.get(table) ?? 0) + cost);
-    carryOut(state, write, change);
+    applyChange(state, write, change);
   }
   if (units.size === 0 && isThrottled) throw throttled();
   return {
@@ -124,7 +124,7 @@ function requireBytes(writes: readonly Write[]): void {
   }
 }
 
-/** Which items of a batch stay unprocessed by chance: some, never all. */
+/** Chooses at random which items of a batch stay unprocessed: some, never all. */
 function leftOut(state: State, count: number): (index: number) => boolean {
   const { random, unprocessedChance: chance } = state;
   if (chance === 0 || count < 2 || random() >= chance) return () => false;

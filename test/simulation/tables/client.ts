@@ -7,11 +7,11 @@ import { RetryBudget, retryDelay, retryKind } from './retry-strategy.ts';
 
 export { type Arrived, directNetwork, type Network, type NetworkRequest } from './network.ts';
 
-/** As the deployed functions set it. */
+/** Deployed functions set this. */
 const MAX_ATTEMPTS = 3;
 const TRANSACTION = 'TransactWriteItemsCommand';
 
-/** The SDK's document commands, and what each is to the database. */
+/** The command that the SDK sends for each document command. */
 export const DOCUMENT_COMMANDS: Readonly<Record<string, string>> = {
   GetCommand: 'GetItemCommand',
   PutCommand: 'PutItemCommand',
@@ -20,22 +20,22 @@ export const DOCUMENT_COMMANDS: Readonly<Record<string, string>> = {
   TransactWriteCommand: TRANSACTION,
 };
 
-/** A command of the SDK, as far as it is looked at. */
+/** The parts of an SDK command that are used here. */
 interface Command {
   readonly input: object;
   readonly middlewareStack: PutItemCommand['middlewareStack'];
 }
 
-/** What stands in place of the SDK's clients. */
+/** Replacements of the SDK's clients. */
 export interface SimulatedClients {
   readonly client: DynamoDBClient;
   readonly documentClient: DynamoDBDocumentClient;
 }
 
 /**
- * Clients of a simulated database, which behave as the SDK's do: the middleware of a command sees each of its
- * tries; failures that may pass are tried again, in all `maxAttempts` times (absent = 3, as deployed), as long
- * as the client's budget lasts; the tries of a transaction bear one token.
+ * Clients of a simulated database that behave as the SDK's do. The middleware of a command sees each of its tries.
+ * Transient failures are retried, with up to `maxAttempts` tries in all (default 3, as deployed), while the
+ * client has retry tokens left. All tries of a transaction have the same ClientRequestToken.
  */
 export function simulatedClients(
   database: SimulatedDatabase,
@@ -75,7 +75,7 @@ class Sender {
     this.#maxAttempts = maxAttempts;
   }
 
-  /** Sends a request, again where the SDK would; its errors and answers tell of the tries. */
+  /** Sends a request, and retries it where the SDK does. The metadata of the outcome counts the tries. */
   async send(name: string, command: Command, given: object): Promise<object> {
     const input = name === TRANSACTION ? this.#withToken(given) : given;
     let attempt = 0;
@@ -117,7 +117,7 @@ class Sender {
     });
   }
 
-  /** The SDK gives every transaction a token, unless it bears one. */
+  /** Adds a token, as the SDK does, to a transaction that has none. */
   #withToken(input: object): object {
     const random = Array.from({ length: 3 }, () =>
       this.#network.random().toString(36).slice(2, 12),
@@ -126,7 +126,7 @@ class Sender {
   }
 }
 
-/** One try of a command, with the middleware that was added to it around it. */
+/** One try of a command, inside the middleware that was added to the command. */
 function watched(command: Command, once: Try): Try {
   const handler = command.middlewareStack.resolve(
     async () => ({ ...(await once()), response: {} }) as never,

@@ -8,12 +8,12 @@ export interface Version {
   readonly bytes: number;
   /** Epoch ms. */
   readonly at: number;
-  /** What was there before; forgotten once no read may be so stale. */
+  /** The version before; forgotten once no read may be so stale. */
   before: Version | undefined;
 }
 
-/** A place for an item, with what is or lately was in it. */
-export interface Place {
+/** An item of a collection, with what it was lately. */
+export interface ItemHistory {
   readonly pk: string;
   readonly sk: string;
   /** The sort key in an order of its own; see `textOrder`. */
@@ -21,9 +21,9 @@ export interface Place {
   current: Version;
 }
 
-/** The version that stood in a place at an instant; undefined = none did yet. */
-export function versionAt(place: Place, at: number): Version | undefined {
-  let version: Version | undefined = place.current;
+/** The version that was current at an instant; undefined = there was no item yet. */
+export function versionAt(history: ItemHistory, at: number): Version | undefined {
+  let version: Version | undefined = history.current;
   while (version !== undefined && version.at > at) version = version.before;
   return version;
 }
@@ -31,49 +31,49 @@ export function versionAt(place: Place, at: number): Version | undefined {
 /** The items of one partition key, in the order of their sort keys. */
 export class Collection {
   readonly pk: string;
-  readonly places: Place[] = [];
+  readonly histories: ItemHistory[] = [];
 
   constructor(pk: string) {
     this.pk = pk;
   }
 
-  /** The place of a sort key, if there is or lately was an item. */
-  find(sk: string): Place | undefined {
+  /** The item under a sort key; undefined = there is none, and was none lately. */
+  find(sk: string): ItemHistory | undefined {
     const order = textOrder(sk);
-    const place = this.places[this.indexOf(order)];
-    return place?.order === order ? place : undefined;
+    const history = this.histories[this.indexOf(order)];
+    return history?.order === order ? history : undefined;
   }
 
-  /** The index of the first place that does not come before an order. */
+  /** The index of the first item that does not come before an order. */
   indexOf(order: string): number {
-    const { places } = this;
+    const { histories } = this;
     let low = 0;
-    let high = places.length;
+    let high = histories.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if ((places[middle] as Place).order < order) low = middle + 1;
+      if ((histories[middle] as ItemHistory).order < order) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 
-  /** Puts a version under a sort key. */
-  write(sk: string, version: Version): Place {
+  /** Makes a version the current one under a sort key. */
+  write(sk: string, version: Version): ItemHistory {
     const order = textOrder(sk);
     const index = this.indexOf(order);
-    const known = this.places[index];
+    const known = this.histories[index];
     if (known?.order === order) {
       version.before = known.current;
       known.current = version;
       return known;
     }
-    const place: Place = { pk: this.pk, sk, order, current: version };
-    this.places.splice(index, 0, place);
-    return place;
+    const history: ItemHistory = { pk: this.pk, sk, order, current: version };
+    this.histories.splice(index, 0, history);
+    return history;
   }
 
-  /** Takes a place out that nothing is to be seen of any more. */
-  remove(place: Place): void {
-    this.places.splice(this.indexOf(place.order), 1);
+  /** Removes an item that no read can show any more. */
+  remove(history: ItemHistory): void {
+    this.histories.splice(this.indexOf(history.order), 1);
   }
 }

@@ -12,7 +12,7 @@ import {
 import { textBytes } from './sizes.ts';
 import { Tokens } from './tokens.ts';
 
-/** The service takes no more comparisons, functions and logical words in one condition. */
+/** The most comparisons, functions and logical words that the service takes in one condition. */
 const OPERATORS_MAX = 300;
 
 /** Whether a condition holds for an item; undefined = there is none. */
@@ -20,7 +20,7 @@ export type Condition = (item: Item | undefined, placeholders: Placeholders) => 
 
 type Operand = (item: Item | undefined, placeholders: Placeholders) => AttributeValue | undefined;
 
-/** Reads a condition of the kinds that storage emits. */
+/** Parses a condition of the kinds that storage emits. */
 export function parseCondition(expression: string, uses: Uses): Condition {
   const tokens = new Tokens(expression);
   if (tokens.operators > OPERATORS_MAX) {
@@ -109,7 +109,7 @@ function parseBetween(value: Operand, tokens: Tokens, uses: Uses): Condition {
   return (item, placeholders) => isFromLow(item, placeholders) && isToHigh(item, placeholders);
 }
 
-/** Throws ValidationException where no value can lie between two. */
+/** Throws ValidationException where the upper bound of a range is below the lower one. */
 export function requireBounds(
   low: AttributeValue | undefined,
   high: AttributeValue | undefined,
@@ -137,14 +137,14 @@ function parseOperand(tokens: Tokens, uses: Uses): Operand {
   };
 }
 
-/** What `size` says of a value; undefined = it says nothing of this type. */
+/** The result of `size`; undefined = a value of this type has none. */
 function sizeOf(value: AttributeValue): number | undefined {
   if (value.M !== undefined) return Object.keys(value.M).length;
   if (value.S !== undefined) return textBytes(value.S);
   return (value.B ?? value.L ?? value.NS ?? value.SS ?? value.BS)?.length;
 }
 
-/** A comparison with something that is not there never holds, except that it differs. */
+/** A comparison with an absent value is false; only `<>` is true. */
 function comparison(sign: string, left: Operand, right: Operand): Condition {
   const test = TESTS[sign];
   if (test === undefined) throw notSimulated(`the comparison ${sign}`);

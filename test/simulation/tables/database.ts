@@ -21,7 +21,7 @@ export type { Item } from './attribute-values.ts';
 export type { DatabaseSettings } from './state.ts';
 export type { PreparedTransaction } from './transactions.ts';
 
-/** What is carried out in one step, by name. */
+/** The operations that are done in one step, by the name of the SDK's command. */
 const OPERATIONS = {
   GetItemCommand: (state: State, input: object) => getItem(state, input as GetItemCommandInput),
   QueryCommand: (state: State, input: object) => query(state, input as QueryCommandInput),
@@ -37,18 +37,18 @@ const OPERATIONS = {
     writeSingle(state, 'Delete', input as SingleWriteInput),
 };
 
-/** The names of the SDK's commands that are carried out in one step. */
+/** The name of a command of the SDK that is done in one step. */
 export type OperationName = keyof typeof OPERATIONS;
 
-/** An item of a table. */
-export interface PlacedItem extends ItemKey {
+/** The table and the key of an item. */
+export interface ItemAddress extends ItemKey {
   readonly table: string;
 }
 
 /**
- * A pair of tables with the semantics and the prices of the service, in memory. Time and chance are handed in;
- * the same requests at the same instants have the same answers. Knows exactly the operations and
- * expressions that storage emits, and throws an Error for any other.
+ * Tables in memory, with the semantics and the prices of the service. Time and randomness are handed in: the same
+ * requests at the same instants have the same answers. It supports exactly the operations and expressions that
+ * storage emits, and throws an Error for any other.
  */
 export class SimulatedDatabase {
   readonly #state: State;
@@ -77,13 +77,13 @@ export class SimulatedDatabase {
     return prepare(this.#state, this.#tokens, input as TransactWriteItemsCommandInput);
   }
 
-  /** The second half: writes everything at once, and lets go of the items. */
+  /** The second half: writes everything at once and releases the items. */
   commit(prepared: PreparedTransaction): object {
     return commit(this.#state, this.#tokens, prepared);
   }
 
   /** The items that the service may delete at this instant, because their time is over. */
-  expirable(): readonly PlacedItem[] {
+  expirable(): readonly ItemAddress[] {
     const now = this.#state.now();
     return [...this.#state.tables.values()].flatMap(({ name, expiring }) =>
       [...expiring]
@@ -92,8 +92,8 @@ export class SimulatedDatabase {
     );
   }
 
-  /** Deletes one of them. Does nothing where its time is not over, or a transaction holds it. */
-  expire({ table, pk, sk }: PlacedItem): void {
+  /** Deletes one of them. Does nothing if its time is not over, or if a transaction holds it. */
+  expire({ table, pk, sk }: ItemAddress): void {
     const now = this.#state.now();
     const current = this.#state.table(table).find(pk, sk)?.current;
     if (current === undefined || !Table.isExpired(current, now)) return;
@@ -106,8 +106,8 @@ export class SimulatedDatabase {
     const collections = [...this.#state.table(table).collections.values()];
     return collections
       .sort((a, b) => compareTexts(a.pk, b.pk))
-      .flatMap(({ places }) =>
-        places.flatMap(({ current: { item } }) => (item === undefined ? [] : [copyItem(item)])),
+      .flatMap(({ histories }) =>
+        histories.flatMap(({ current: { item } }) => (item === undefined ? [] : [copyItem(item)])),
       );
   }
 }

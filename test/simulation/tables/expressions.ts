@@ -5,12 +5,12 @@ import { parseKeyCondition } from './key-conditions.ts';
 import type { Placeholders, Uses } from './paths.ts';
 import { parseProjection } from './projections.ts';
 import { textBytes } from './sizes.ts';
-import { takeItem } from './take-values.ts';
+import { storableItem } from './storable-values.ts';
 import { parseUpdate } from './updates.ts';
 
-/** What is kept of expressions that were parsed; the one parsed first goes first. */
+/** So many parsed expressions are kept of each kind; the oldest is dropped first. */
 const KEPT_MAX = 10_000;
-/** The service takes no longer expression, in bytes. */
+/** The longest expression that the service takes, in bytes. */
 const EXPRESSION_BYTES_MAX = 4096;
 
 /** An expression as it was parsed, with the placeholders it uses. */
@@ -47,12 +47,16 @@ function cached<Meaning>(
   };
 }
 
+/** A condition, parsed. */
 export const conditionOf = cached(parseCondition);
+/** An update, parsed. */
 export const updateOf = cached(parseUpdate);
+/** A key condition, parsed. */
 export const keyConditionOf = cached(parseKeyCondition);
+/** A projection, parsed. */
 export const projectionOf = cached(parseProjection);
 
-/** What a request says of the placeholders in its expressions. */
+/** The placeholders as a request gives them. */
 export interface GivenPlaceholders {
   readonly ExpressionAttributeNames?: Record<string, string> | undefined;
   readonly ExpressionAttributeValues?: Item | undefined;
@@ -60,7 +64,7 @@ export interface GivenPlaceholders {
 
 /**
  * The placeholders of a request. Throws ValidationException where an expression uses one that is not
- * given, or none uses one that is, or where a value can do nothing in its expression.
+ * given, or none uses one that is, or where the bounds of a range are in the wrong order.
  */
 export function placeholdersOf(
   { ExpressionAttributeNames: names, ExpressionAttributeValues: values }: GivenPlaceholders,
@@ -68,7 +72,7 @@ export function placeholdersOf(
 ): Placeholders {
   requireAll('Names', names ?? NONE, used, 'names');
   requireAll('Values', values ?? NONE, used, 'values');
-  const taken = values === undefined ? NONE : takeItem(values);
+  const taken = values === undefined ? NONE : storableItem(values);
   for (const parsed of used) for (const check of parsed?.checks ?? []) check(taken);
   return { names: names ?? NONE, values: taken };
 }

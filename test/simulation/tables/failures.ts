@@ -10,9 +10,9 @@ import {
   TransactionInProgressException,
 } from '@aws-sdk/client-dynamodb';
 
-/** The service's refusals, as the classes of the SDK that its clients see. */
+/** The service's refusals, as exceptions of the SDK. */
 
-/** The request breaks a rule of the API; repeating it changes nothing. */
+/** The request breaks a rule of the API. */
 export function validationFailed(message: string): DynamoDBServiceException {
   return new DynamoDBServiceException({
     name: 'ValidationException',
@@ -22,7 +22,7 @@ export function validationFailed(message: string): DynamoDBServiceException {
   });
 }
 
-/** A condition does not hold; `item` = the item that is there, if the request asks for it. */
+/** A condition does not hold; `item` = the existing item, if the request asks for it. */
 export function conditionFailed(
   item: Record<string, AttributeValue> | undefined,
 ): ConditionalCheckFailedException {
@@ -46,10 +46,10 @@ export function throttled(): ThrottlingException {
   return new ThrottlingException({ message: THROTTLED, $metadata: refused() });
 }
 
-/** Why an item of a transaction is throttled, or the whole of a single request. */
+/** The message of throttling, also as a reason of a cancelled transaction. */
 export const THROTTLED = 'Throughput exceeds the current capacity of your table or index.';
 
-/** Nothing of a transaction is written; one reason for each of its items. */
+/** A transaction is not carried out; there is one reason for each of its items. */
 export function transactionCanceled(
   reasons: readonly CancellationReason[],
 ): TransactionCanceledException {
@@ -69,7 +69,7 @@ export function transactionInProgress(): TransactionInProgressException {
   });
 }
 
-/** A transaction with the same token was carried out, and it was another one. */
+/** A different transaction with the same token was carried out. */
 export function parameterMismatch(): IdempotentParameterMismatchException {
   return new IdempotentParameterMismatchException({
     message: 'Request with same ClientRequestToken but different parameters',
@@ -77,12 +77,12 @@ export function parameterMismatch(): IdempotentParameterMismatchException {
   });
 }
 
-/** Storage emits something that the simulation does not know: the simulation is to be extended. */
+/** Storage emits something that the simulation does not support yet. */
 export function notSimulated(what: string): Error {
-  return new Error(`The simulated tables do not know ${what}.`);
+  return new Error(`The simulated tables do not support ${what}.`);
 }
 
-/** The SDK adds to the metadata of an error, so that each has its own. */
+/** New for each error: the SDK adds to it. */
 function refused(): { httpStatusCode: number } {
   return { httpStatusCode: 400 };
 }

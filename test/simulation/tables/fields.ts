@@ -1,9 +1,9 @@
 import { notSimulated } from './failures.ts';
 
-/** What every request may say of itself, and what that may be. */
+/** The values of ReturnConsumedCapacity that storage uses. */
 const CONSUMED = ['TOTAL', 'NONE'] as const;
 
-/** Throws where a request bears a field that the simulation does not know. */
+/** Throws where a request has a field that the simulation does not support. */
 export function requireKnown(input: object, known: ReadonlySet<string>): void {
   for (const field in input) {
     if (known.has(field)) continue;
@@ -13,7 +13,7 @@ export function requireKnown(input: object, known: ReadonlySet<string>): void {
   }
 }
 
-/** Whether a request asks what it cost. */
+/** Whether a request asks for its consumed capacity. */
 export function asksForUnits(input: { ReturnConsumedCapacity?: string | undefined }): boolean {
   const asked = input.ReturnConsumedCapacity ?? 'NONE';
   if (!CONSUMED.some((known) => known === asked)) {
@@ -22,7 +22,7 @@ export function asksForUnits(input: { ReturnConsumedCapacity?: string | undefine
   return asked === 'TOTAL';
 }
 
-/** What one table's part of a request cost, as an answer says it. */
+/** The consumed capacity of one table, as in an answer. */
 export function consumed(table: string, units: number) {
   return { TableName: table, CapacityUnits: units };
 }

@@ -1,8 +1,8 @@
-/** A prime that spreads bits well, and where the hash begins (FNV). */
+/** Prime and start of the FNV hash. */
 const PRIME = 0x01000193;
 const START = 0x811c9dc5;
 
-/** Two requests with the same fingerprint are the same, but for a chance of one in four billions. */
+/** A 32-bit hash of everything in a request. */
 export function fingerprint(value: unknown): number {
   return mix(START, value);
 }

@@ -3,22 +3,23 @@ import type { Item } from './attribute-values.ts';
 import { validationFailed } from './failures.ts';
 import { textBytes } from './sizes.ts';
 
-/** The two attributes that make up a key in both tables, and how long each may be, bytes. */
+/** The largest sizes of the two key attributes, in bytes. */
 const BYTES_MAX = { pk: 2048, sk: 1024 } as const;
+/** The key attributes of both tables. */
 export const KEY_NAMES = Object.keys(BYTES_MAX) as readonly (keyof typeof BYTES_MAX)[];
 
-/** The key of an item. */
+/** Partition key and sort key. */
 export interface ItemKey {
   readonly pk: string;
   readonly sk: string;
 }
 
-/** The key that an item bears. Throws ValidationException. */
+/** The key of an item. Throws ValidationException. */
 export function keyIn(item: Item | undefined): ItemKey {
   return { pk: keyText(item?.['pk'], 'pk'), sk: keyText(item?.['sk'], 'sk') };
 }
 
-/** A key that stands for itself, with nothing besides. Throws ValidationException. */
+/** A key as a request gives it, without other attributes. Throws ValidationException. */
 export function soleKey(key: Item | undefined): ItemKey {
   for (const name in key) {
     if (name !== 'pk' && name !== 'sk') {

@@ -5,20 +5,20 @@ import { type Placeholders, parsePath, parseValue, type Uses } from './paths.ts'
 import { textOrder } from './text-order.ts';
 import { Tokens } from './tokens.ts';
 
-/** Of which collection a query asks, and between which sort keys, in their order; both included. */
+/** The collection of a query, and its range in the order of `textOrder`, bounds included. */
 export interface KeyRange {
   readonly pk: string;
   readonly from: string;
   readonly to: string;
 }
 
-/** What a key condition means with the values of a request. */
+/** A key condition, applied to the values of a request. */
 export type KeyCondition = (values: Placeholders['values']) => KeyRange;
 
-/** Sorts behind every sort key that begins with what stands before it. */
+/** Added to a prefix: sorts behind every sort key with that prefix. */
 const LAST = '\uffff';
 
-/** Reads a key condition of the kinds that storage emits. */
+/** Parses a key condition of the kinds that storage emits. */
 export function parseKeyCondition(expression: string, uses: Uses): KeyCondition {
   const tokens = new Tokens(expression);
   requirePath(parsePath(tokens, uses), 'pk');

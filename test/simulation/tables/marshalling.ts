@@ -2,10 +2,10 @@ import type { AttributeValue, TransactWriteItem } from '@aws-sdk/client-dynamodb
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Item } from './attribute-values.ts';
 
-/** As the product has the SDK's document client do it. */
+/** The product sets these for the SDK's document client. */
 const OPTIONS = { removeUndefinedValues: true } as const;
 
-/** Fields of requests and answers that hold attributes, as plain values for a document client. */
+/** Fields of requests and answers that hold attributes. */
 const OF_REQUESTS = ['Item', 'Key', 'ExpressionAttributeValues', 'ExclusiveStartKey'];
 const OF_ANSWERS = ['Item', 'Attributes', 'LastEvaluatedKey'];
 

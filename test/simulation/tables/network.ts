@@ -8,28 +8,28 @@ export interface NetworkRequest {
   readonly attempt: number;
 }
 
-/** What the database did with a request: done; or, a transaction, half done, and to be finished later. */
+/** What the database did with a request. A transaction is only prepared; `finish` commits it. */
 export type Arrived = { readonly answer: object } | { readonly finish: () => object };
 
-/** What carries requests to the database, and answers back. */
+/** Carries requests to the database, and answers back. */
 export interface Network {
   /**
-   * Carries one try there and its answer back; settles as the client hears of it. Calls `arrive` once; or
-   * never; or late, after the try has failed for the client. `arrive` throws what the database refuses.
+   * Carries one try to the database and its answer back. Settles when and as the client hears of it. Calls
+   * `arrive` once, or never, or after the try has failed for the client. `arrive` throws the database's refusals.
    */
   carry(request: NetworkRequest, arrive: () => Arrived): Promise<object>;
-  /** Between two tries of the SDK. */
+  /** Waits between two tries of the SDK. */
   pause(ms: number): Promise<void>;
   /** A fraction in [0, 1). */
   random(): number;
 }
 
-/** How far the generator below goes with each number: the golden ratio, as 32 bits. */
+/** The generator below adds this for each number: the golden ratio, as 32 bits. */
 const STEP = 0x9e3779b9;
 const RANGE = 2 ** 32;
 let drawn = 0;
 
-/** A network that carries everything at once, and loses nothing. */
+/** A network without delay or loss. */
 export const directNetwork: Network = {
   carry: async (_, arrive) => {
     const arrived = arrive();

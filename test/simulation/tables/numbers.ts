@@ -1,14 +1,14 @@
 import { validationFailed } from './failures.ts';
 
-/** Numbers as the service keeps them: decimal, exact, up to 38 significant digits. */
+/** Numbers as the service stores them: decimal, exact, up to 38 significant digits. */
 
 const DIGITS_MAX = 38;
-/** The place of the first digit, as a power of ten. */
+/** Allowed powers of ten of the first digit. */
 const MAGNITUDE = { min: -130, max: 125 } as const;
 
-/** The usual case: whole, and short enough for a JavaScript number. */
+/** Integers that a JavaScript number represents exactly: the usual case. */
 const SHORT = /^(?:0|-?[1-9]\d{0,14})$/;
-/** Decimals of this length differ as JavaScript numbers, too, if they differ. */
+/** Up to this length, different decimals are different JavaScript numbers. */
 const EXACT_LENGTH = 15;
 const NUMBER = /^(?<sign>[+-]?)(?<whole>\d*)(?:\.(?<part>\d*))?(?:[eE](?<power>[+-]?\d+))?$/;
 

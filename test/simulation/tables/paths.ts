@@ -3,24 +3,24 @@ import type { Item } from './attribute-values.ts';
 import { notSimulated } from './failures.ts';
 import type { Tokens } from './tokens.ts';
 
-/** What the placeholders of a request stand for. */
+/** The placeholders of a request. */
 export interface Placeholders {
   readonly names: Readonly<Record<string, string>>;
   readonly values: Readonly<Record<string, AttributeValue>>;
 }
 
-/** What an expression asks of the placeholders of its request. */
+/** What an expression needs of the placeholders of its request. */
 export interface Uses {
   readonly names: Set<string>;
   readonly values: Set<string>;
-  /** What its values must be like, whatever item they meet; each throws ValidationException. */
+  /** Checks of its values that do not depend on an item; each throws ValidationException. */
   readonly checks: ((values: Placeholders['values']) => void)[];
 }
 
-/** Where a value stands: names from the top of the item inwards, some of them placeholders. */
+/** A path to a value: names, some of them placeholders, from the top of the item inwards. */
 export type Path = readonly string[];
 
-/** Reads a path such as `#s.#a.u`. */
+/** Parses a path such as `#s.#a.u`. */
 export function parsePath(tokens: Tokens, uses: Uses): Path {
   const path: string[] = [];
   do {
@@ -32,7 +32,7 @@ export function parsePath(tokens: Tokens, uses: Uses): Path {
   return path;
 }
 
-/** Reads a value's placeholder. */
+/** Parses the placeholder of a value. */
 export function parseValue(tokens: Tokens, uses: Uses): string {
   const { kind, text } = tokens.take();
   if (kind !== 'value') throw notSimulated(`'${text}' in place of a value`);
@@ -40,12 +40,12 @@ export function parseValue(tokens: Tokens, uses: Uses): string {
   return text;
 }
 
-/** The attribute that a part of a path means. */
+/** The attribute name of a part of a path. */
 export function nameOf(part: string, names: Placeholders['names']): string {
   return part.startsWith('#') ? (names[part] as string) : part;
 }
 
-/** What stands at a path; undefined = nothing. */
+/** The value at a path; undefined = there is none. */
 export function valueAt(
   item: Item | undefined,
   path: Path,

@@ -3,10 +3,10 @@ import { notSimulated } from './failures.ts';
 import { nameOf, type Placeholders, parsePath, type Uses } from './paths.ts';
 import { Tokens } from './tokens.ts';
 
-/** What an answer shows of an item: a copy. */
+/** A copy of the attributes of an item that an answer shows. */
 export type Projection = (item: Item, names: Placeholders['names']) => Item;
 
-/** Reads a projection of the kind that storage emits: names of attributes. */
+/** Parses a projection of the kind that storage emits: names of attributes. */
 export function parseProjection(expression: string, uses: Uses): Projection {
   const tokens = new Tokens(expression);
   const shown: string[] = [];

@@ -10,7 +10,7 @@ import { readUnits } from './sizes.ts';
 import type { State } from './state.ts';
 import { textOrder } from './text-order.ts';
 
-/** A page of a query ends with the item that takes it so far. */
+/** A page of a query ends with the item that reaches this size. */
 const PAGE_BYTES_MAX = 1024 * 1024;
 
 const GET_FIELDS = new Set(['TableName', 'Key', 'ConsistentRead', 'ReturnConsumedCapacity']);
@@ -22,8 +22,8 @@ export function getItem(state: State, input: GetItemCommandInput): object {
   const { pk, sk } = soleKey(input.Key);
   const isAskedForUnits = asksForUnits(input);
   if (!state.throughput.hasLeft('read', table, pk)) throw throttled();
-  const place = state.table(table).find(pk, sk);
-  const version = place && versionAt(place, state.readInstant(isConsistent));
+  const history = state.table(table).find(pk, sk);
+  const version = history && versionAt(history, state.readInstant(isConsistent));
   const units = readUnits(version?.bytes ?? 0, isConsistent);
   state.throughput.take('read', table, pk, units);
   return {
@@ -81,18 +81,18 @@ function startOf(input: QueryCommandInput, { pk, from, to }: KeyRange): string |
 
 interface PageRequest {
   readonly range: KeyRange;
-  /** The order of the sort key behind which the page begins. */
+  /** The page begins behind this sort key, in the order of `textOrder`. */
   readonly after: string | undefined;
   readonly isForward: boolean;
   readonly limit: number;
-  /** The instant that is shown, epoch ms. */
+  /** The page shows the collection as of this instant, epoch ms. */
   readonly at: number;
 }
 
 interface Page {
   readonly items: readonly Item[];
   readonly bytes: number;
-  /** Where the next page goes on; undefined = the range is read to its end. */
+  /** The last key, if the page ended before the range did. */
   readonly lastKey: Item | undefined;
 }
 
@@ -100,30 +100,30 @@ function readPage(collection: Collection | undefined, request: PageRequest): Pag
   const items: Item[] = [];
   let bytes = 0;
   if (collection === undefined) return { items, bytes, lastKey: undefined };
-  const { places } = collection;
+  const { histories } = collection;
   const { first, last, step } = indexes(collection, request);
   for (let i = first; i !== last; i += step) {
-    const place = places[i];
-    if (place === undefined) break;
-    const version = versionAt(place, request.at);
+    const history = histories[i];
+    if (history === undefined) break;
+    const version = versionAt(history, request.at);
     if (version?.item === undefined) continue;
     items.push(version.item);
     bytes += version.bytes;
     if (items.length >= request.limit || bytes >= PAGE_BYTES_MAX) {
-      return { items, bytes, lastKey: keyItem(place) };
+      return { items, bytes, lastKey: keyItem(history) };
     }
   }
   return { items, bytes, lastKey: undefined };
 }
 
-/** The indexes of the places that a page goes over: from the first to the one before `last`. */
+/** The indexes that a page goes over: from `first` to the one before `last`. */
 function indexes(
   collection: Collection,
   { range, after, isForward }: PageRequest,
 ): { readonly first: number; readonly last: number; readonly step: 1 | -1 } {
   const behind = (order: string) => {
     const index = collection.indexOf(order);
-    return collection.places[index]?.order === order ? index + 1 : index;
+    return collection.histories[index]?.order === order ? index + 1 : index;
   };
   let low = collection.indexOf(range.from);
   let high = behind(range.to);

@@ -1,13 +1,13 @@
 /**
- * Which failures the SDK tries again, when, and how often: its standard strategy with DynamoDB's own delays, as
- * of the installed version.
+ * Which failures the SDK retries, when, and how often: the standard strategy of the installed version, with its
+ * delays for DynamoDB.
  */
 
 const DELAY_MS = { transient: 25, throttling: 1000 } as const;
 const DELAY_MS_MAX = 20_000;
 const TOKENS_MAX = 500;
 const COST = { transient: 14, throttling: 5 } as const;
-/** What a request that succeeds at its first try gives back. */
+/** Tokens that a request gives back if its first try succeeds. */
 const FIRST_TRY_GAIN = 1;
 
 const THROTTLING = new Set([
@@ -33,10 +33,10 @@ const NETWORK_CODES = new Set([
 ]);
 const TRANSIENT_STATUSES = new Set([500, 502, 503, 504]);
 const TOO_MANY = 429;
-/** Causes of causes are looked at so deep. */
+/** The SDK follows the causes of an error so deep. */
 const CAUSES_MAX = 10;
 
-/** What the SDK looks at in a failure. */
+/** The parts of an error that decide about a retry. */
 interface Failure {
   readonly name?: string;
   readonly code?: string;
@@ -46,7 +46,7 @@ interface Failure {
 
 type Kind = keyof typeof COST;
 
-/** Why the SDK tries again after a failure; undefined = it does not. */
+/** The kind of retry that an error leads to; undefined = the SDK does not retry. */
 export function retryKind(error: unknown): Kind | undefined {
   const { name = '', $metadata } = error as Failure;
   if ($metadata?.httpStatusCode === TOO_MANY || THROTTLING.has(name)) return 'throttling';
@@ -61,18 +61,18 @@ function isTransient(error: unknown, depth: number): boolean {
   return cause !== undefined && depth <= CAUSES_MAX && isTransient(cause, depth + 1);
 }
 
-/** What a client may still try again, over all of its requests: it stops when too many fail. */
+/** The retry tokens of a client, shared by all of its requests: without tokens it does not retry. */
 export class RetryBudget {
   #tokens = TOKENS_MAX;
 
-  /** Pays for a further try; false = the budget is used up. */
+  /** Pays for a retry; false = there are too few tokens. */
   spend(kind: Kind): boolean {
     if (this.#tokens < COST[kind]) return false;
     this.#tokens -= COST[kind];
     return true;
   }
 
-  /** Gives back what the last try of a request cost that succeeds; undefined = it was the first. */
+  /** A request succeeded: gives back what its last retry cost; undefined = it had none. */
   gain(lastKind: Kind | undefined): void {
     const gain = lastKind === undefined ? FIRST_TRY_GAIN : COST[lastKind];
     this.#tokens = Math.min(TOKENS_MAX, this.#tokens + gain);

@@ -5,22 +5,22 @@ import { nameOf } from './paths.ts';
 import { writeUnits } from './sizes.ts';
 import type { State } from './state.ts';
 import {
+  applyChange,
   type Change,
-  carryOut,
   evaluate,
   parseWrite,
   type Write,
   type WriteInput,
 } from './writes.ts';
 
-/** A single write as a request says it. */
+/** The request of a single write. */
 export type SingleWriteInput = WriteInput & {
   readonly ReturnValues?: string | undefined;
   readonly ReturnConsumedCapacity?: string | undefined;
 };
 
 /**
- * Carries out PutItem, UpdateItem or DeleteItem. Throws ConditionalCheckFailedException,
+ * Does PutItem, UpdateItem or DeleteItem. Throws ConditionalCheckFailedException,
  * TransactionConflictException, ThrottlingException and ValidationException.
  */
 export function writeSingle(
@@ -43,7 +43,7 @@ export function writeSingle(
       write.showsOld && change.before !== undefined ? copyItem(change.before) : undefined,
     );
   }
-  carryOut(state, write, change);
+  applyChange(state, write, change);
   const attributes = returned(change, write);
   return {
     ...(attributes !== undefined && { Attributes: attributes }),
@@ -51,7 +51,7 @@ export function writeSingle(
   };
 }
 
-/** What an answer shows, by what the request asks for. */
+/** The attributes in an answer, by the ReturnValues of the request. */
 const RETURNED: Readonly<Record<string, (change: Change, write: Write) => Item | undefined>> = {
   NONE: () => undefined,
   ALL_OLD: ({ before }) => (before === undefined ? undefined : copyItem(before)),

@@ -10,7 +10,7 @@ const READ_UNIT_BYTES = 4 * KILOBYTE;
 /** The largest item that is stored. */
 export const ITEM_BYTES_MAX = 400 * KILOBYTE;
 
-/** Of a map or a list, and again of each thing in it. */
+/** The overhead of a map or a list, and of each of its elements. */
 const COLLECTION_BYTES = 3;
 const ELEMENT_BYTES = 1;
 
@@ -46,7 +46,7 @@ function mapBytes(map: Item): number {
   return bytes;
 }
 
-/** One byte for two significant digits, one more, and one for the sign. */
+/** One byte for two significant digits, one more byte, and one for a minus. */
 function numberBytes(text: string): number {
   return Math.ceil(significantDigits(text) / 2) + 1 + (text.startsWith('-') ? 1 : 0);
 }
@@ -62,12 +62,12 @@ function total<Member>(members: readonly Member[], bytesOf: (member: Member) => 
   return bytes;
 }
 
-/** What a write costs that leaves or finds an item of so many bytes. */
+/** The price of a write; `bytes` = the larger size of the item before and after. */
 export function writeUnits(bytes: number): number {
   return Math.max(1, Math.ceil(bytes / WRITE_UNIT_BYTES));
 }
 
-/** What a read of so many bytes costs: half as much where it may be stale. */
+/** The price of a read; eventually consistent reads cost half. */
 export function readUnits(bytes: number, isConsistent: boolean): number {
   return Math.max(1, Math.ceil(bytes / READ_UNIT_BYTES)) * (isConsistent ? 1 : 0.5);
 }

@@ -14,14 +14,14 @@ export interface DatabaseSettings {
   readonly staleMsMax?: number;
   /** Whether item collections are limited to 1,000 write and 3,000 read units a second; default true. */
   readonly throttles?: boolean;
-  /** How likely a batch leaves items unprocessed, though never all; default 0. */
+  /** The chance that a batch leaves some of its items unprocessed; default 0. */
   readonly unprocessedChance?: number;
 }
 
 /** How old a read without `ConsistentRead` may be unless the settings say otherwise, ms. */
 const STALE_MS_MAX = 1000;
 
-/** What all operations work on. */
+/** The tables and everything else that operations use. */
 export class State {
   readonly now: () => number;
   readonly random: () => number;
@@ -40,7 +40,7 @@ export class State {
     this.#staleMsMax = staleMsMax;
   }
 
-  /** A table by name; all there are are made as they are first asked for. */
+  /** A table by name. It is made when it is first used. */
   table(name: string): Table {
     const known = this.tables.get(name);
     if (known !== undefined) return known;
@@ -60,7 +60,7 @@ export class State {
     return this.#held.size > 0 && this.#held.has(holdKey(table, pk, sk));
   }
 
-  /** Has a transaction hold an item, there or not. */
+  /** Lets a transaction hold an item, which need not exist. */
   hold(table: string, pk: string, sk: string, holder: object): void {
     this.#held.set(holdKey(table, pk, sk), holder);
   }

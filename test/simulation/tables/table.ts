@@ -1,33 +1,34 @@
 import type { Item } from './attribute-values.ts';
-import { Collection, type Place, type Version } from './collection.ts';
+import { Collection, type ItemHistory, type Version } from './collection.ts';
 
 /** The attribute by which the service deletes items, epoch seconds. */
 const EXPIRY = 'gc';
-/** Entries of the history that are done with are dropped so many at a time. */
-const DONE_MAX = 1024;
+/** The list of writes is shortened when so many of them are forgotten. */
+const FORGOTTEN_MAX = 1024;
 
 /** One table: its collections, and what they lately held. */
 export class Table {
   readonly name: string;
   readonly collections = new Map<string, Collection>();
-  /** Places whose items bear an instant of expiry. */
-  readonly expiring = new Set<Place>();
+  /** Items with an expiry time. */
+  readonly expiring = new Set<ItemHistory>();
   readonly #historyMs: number;
-  /** Every write whose older version may still be seen, oldest first. */
-  #history: { readonly place: Place; readonly version: Version }[] = [];
-  #done = 0;
+  /** Writes before which a read may still look, oldest first. */
+  #writes: { readonly history: ItemHistory; readonly version: Version }[] = [];
+  /** How many of them are forgotten: the first ones. */
+  #forgotten = 0;
 
   constructor(name: string, historyMs: number) {
     this.name = name;
     this.#historyMs = historyMs;
   }
 
-  /** What stands under a key; undefined = nothing has lately. */
-  find(pk: string, sk: string): Place | undefined {
+  /** The item under a key; undefined = there is none, and was none lately. */
+  find(pk: string, sk: string): ItemHistory | undefined {
     return this.collections.get(pk)?.find(sk);
   }
 
-  /** Writes an item, or deletes it: `item` absent. The item is not changed hereafter. */
+  /** Writes an item, or deletes it where `item` is absent. Nobody may change the item afterwards. */
   write(pk: string, sk: string, item: Item | undefined, bytes: number, now: number): void {
     this.#forget(now - this.#historyMs);
     let collection = this.collections.get(pk);
@@ -38,36 +39,36 @@ export class Table {
     }
     if (item === undefined && collection.find(sk)?.current.item === undefined) return;
     const version: Version = { item, bytes, at: now, before: undefined };
-    const place = collection.write(sk, version);
-    if (item?.[EXPIRY]?.N !== undefined) this.expiring.add(place);
-    else this.expiring.delete(place);
-    this.#history.push({ place, version });
+    const history = collection.write(sk, version);
+    if (item?.[EXPIRY]?.N !== undefined) this.expiring.add(history);
+    else this.expiring.delete(history);
+    this.#writes.push({ history, version });
   }
 
-  /** Whether an item bears an instant of expiry that is over. */
+  /** Whether the expiry time of an item is over. */
   static isExpired({ item }: Version, now: number): boolean {
     const seconds = item?.[EXPIRY]?.N;
     return seconds !== undefined && Number(seconds) * 1000 <= now;
   }
 
-  /** Forgets what no read sees any more: versions replaced by `until`, epoch ms, and emptied places. */
+  /** Forgets what no read shows any more: what was replaced or deleted by `until`, epoch ms. */
   #forget(until: number): void {
     for (;;) {
-      const oldest = this.#history[this.#done];
+      const oldest = this.#writes[this.#forgotten];
       if (oldest === undefined || oldest.version.at > until) break;
-      this.#done++;
-      const { place, version } = oldest;
+      this.#forgotten++;
+      const { history, version } = oldest;
       version.before = undefined;
-      if (version === place.current && version.item === undefined) this.#remove(place);
+      if (version === history.current && version.item === undefined) this.#remove(history);
     }
-    if (this.#done < DONE_MAX) return;
-    this.#history = this.#history.slice(this.#done);
-    this.#done = 0;
+    if (this.#forgotten < FORGOTTEN_MAX) return;
+    this.#writes = this.#writes.slice(this.#forgotten);
+    this.#forgotten = 0;
   }
 
-  #remove(place: Place): void {
-    const collection = this.collections.get(place.pk);
-    collection?.remove(place);
-    if (collection?.places.length === 0) this.collections.delete(place.pk);
+  #remove(history: ItemHistory): void {
+    const collection = this.collections.get(history.pk);
+    collection?.remove(history);
+    if (collection?.histories.length === 0) this.collections.delete(history.pk);
   }
 }

@@ -1,4 +1,4 @@
-/** The first unit of UTF-16 from which on its order and that of UTF-8 differ. */
+/** UTF-16 units whose order differs from that of UTF-8. */
 const DIFFERENT = /[\ud800-\uffff]/;
 const FIRST_SURROGATE = 0xd800;
 const AFTER_SURROGATES = 0xe000;
@@ -6,8 +6,8 @@ const SURROGATES = AFTER_SURROGATES - FIRST_SURROGATE;
 const UNITS = 0x10000;
 
 /**
- * A text whose order as a JavaScript string is the order of the given text's UTF-8 bytes, by which the
- * service sorts. Most texts are their own: only characters beyond U+FFFF sort differently.
+ * A text that sorts as a JavaScript string the way the given text sorts by its UTF-8 bytes, which is the
+ * service's order. It differs from the given text only where that has characters from U+D800 on.
  */
 export function textOrder(text: string): string {
   if (!DIFFERENT.test(text)) return text;

@@ -1,7 +1,7 @@
 /** What one item collection gives in a second. */
 const UNITS_A_SECOND = { read: 3000, write: 1000 } as const;
 const SECOND = 1000;
-/** A collection that nobody asked for so long has all its units again. */
+/** A collection that no request has used for so long has all its units again. */
 const FORGET_MS = 60 * SECOND;
 
 interface Level {
@@ -12,21 +12,21 @@ interface Level {
 }
 
 /**
- * The units that item collections have left. Each fills up steadily, to what one second gives at most. A
- * request is served while anything is left, and what it takes beyond that has to come back first.
+ * The units that item collections have left. Units come back steadily, up to what one second gives. A request
+ * is served while any are left; if it takes more than are left, the next one waits until that is paid back.
  */
 export class Throughput {
   readonly #isLimited: boolean;
   readonly #now: () => number;
   #levels = new Map<string, Level>();
-  /** Those that nobody has asked for since the last turn. */
+  /** Levels that no request has used since the maps were changed. */
   #older = new Map<string, Level>();
-  #turnedAt: number;
+  #changedAt: number;
 
   constructor(isLimited: boolean, now: () => number) {
     this.#isLimited = isLimited;
     this.#now = now;
-    this.#turnedAt = now();
+    this.#changedAt = now();
   }
 
   /** Whether a collection has units left. */
@@ -41,7 +41,7 @@ export class Throughput {
 
   #level(table: string, pk: string): Level {
     const now = this.#now();
-    this.#turn(now);
+    this.#changeMaps(now);
     const key = `${table}/${pk}`;
     let level = this.#levels.get(key);
     if (level === undefined) {
@@ -59,10 +59,10 @@ export class Throughput {
     return level;
   }
 
-  /** Once a minute, forgets those that nobody has asked for during the last one. */
-  #turn(now: number): void {
-    if (now - this.#turnedAt < FORGET_MS) return;
-    this.#turnedAt = now;
+  /** Once a minute, forgets the levels that no request has used during the last one. */
+  #changeMaps(now: number): void {
+    if (now - this.#changedAt < FORGET_MS) return;
+    this.#changedAt = now;
     this.#older = this.#levels;
     this.#levels = new Map();
   }

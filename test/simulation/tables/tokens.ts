@@ -11,7 +11,7 @@ const TOKEN = /\s*(?:(?<name>#?[A-Za-z_]\w*|#\w+)|(?<value>:\w+)|(?<sign><>|<=|>
 
 const OPERATOR = /^(?:[<>=]+|AND|OR|BETWEEN)$/i;
 
-/** Reads the words and signs of an expression one by one. */
+/** The words and signs of an expression, read one by one. */
 export class Tokens {
   readonly #all: readonly Token[];
   #next = 0;
@@ -20,19 +20,19 @@ export class Tokens {
     this.#all = split(expression);
   }
 
-  /** Whether all is read. */
+  /** Whether all tokens are read. */
   get isEmpty(): boolean {
     return this.#next === this.#all.length;
   }
 
-  /** The next one, which is read thereby. */
+  /** Reads the next token. */
   take(): Token {
     const token = this.#all[this.#next++];
     if (token === undefined) throw notSimulated('an expression that ends in the middle');
     return token;
   }
 
-  /** Reads the next one if it is this sign, or this keyword in capitals or not. */
+  /** Reads the next token if it is this sign or, in any case, this keyword. */
   takeIf(text: string): boolean {
     const token = this.#all[this.#next];
     if (token === undefined || token.kind === 'value') return false;
@@ -41,12 +41,12 @@ export class Tokens {
     return true;
   }
 
-  /** Reads the next one, which must be this one. */
+  /** Reads the next token, which must be this one. */
   expect(text: string): void {
     if (!this.takeIf(text)) throw notSimulated(`an expression without '${text}' at this place`);
   }
 
-  /** Whether a sign comes behind the next one: what is next is then no function's name. */
+  /** Whether a bracket follows the next token, which is then a function. */
   get isBeforeBracket(): boolean {
     return this.#all[this.#next + 1]?.text === '(';
   }
@@ -55,7 +55,7 @@ export class Tokens {
   get operators(): number {
     const words = this.#all.filter(({ text }, i) => OPERATOR.test(text) || this.#isFunction(i));
     const betweens = words.filter(({ text }) => text.toUpperCase() === 'BETWEEN');
-    // The word between two bounds is part of the operator before them.
+    // The AND between two bounds is part of BETWEEN.
     return words.length - betweens.length;
   }
 
@@ -64,7 +64,7 @@ export class Tokens {
     return kind === 'name' && !OPERATOR.test(text) && this.#all[index + 1]?.text === '(';
   }
 
-  /** What comes next, unread. */
+  /** The next token, which stays unread. */
   get ahead(): Token | undefined {
     return this.#all[this.#next];
   }

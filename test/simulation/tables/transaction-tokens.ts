@@ -1,6 +1,6 @@
 import { parameterMismatch, transactionInProgress } from './failures.ts';
 
-/** So long the service knows a transaction by its token. */
+/** The service remembers a token for so long. */
 const KNOWN_MS = 10 * 60_000;
 
 interface Known {
@@ -9,10 +9,10 @@ interface Known {
   doneAt: number | undefined;
 }
 
-/** The transactions that are under way or were carried out lately, by their tokens. */
+/** The tokens of transactions that are under way or were carried out lately. */
 export class TransactionTokens {
   readonly #known = new Map<string, Known>();
-  /** Those carried out, in the order in which they were. */
+  /** When each was carried out, epoch ms, in that order. */
   readonly #done = new Map<string, number>();
 
   /**

@@ -6,20 +6,20 @@ import { fingerprint } from './fingerprint.ts';
 import { readUnits, writeUnits } from './sizes.ts';
 import type { State } from './state.ts';
 import type { TransactionTokens } from './transaction-tokens.ts';
-import { type Change, carryOut, entryOf, evaluate, parseWrite, type Write } from './writes.ts';
+import { applyChange, type Change, entryOf, evaluate, parseWrite, type Write } from './writes.ts';
 
 const ITEMS_MAX = 100;
-/** Of all items together, as they were and as they become. */
+/** The largest size of all items together, each counted by the larger size before and after. */
 const BYTES_MAX = 4 * 1024 * 1024;
-/** Every item is written twice: prepared, then committed. */
+/** The service writes every item twice: prepared, then committed. */
 const PRICE = 2;
 
 const FIELDS = new Set(['TransactItems', 'ClientRequestToken', 'ReturnConsumedCapacity']);
 
-/** A transaction whose conditions hold, and whose items nobody else can write. */
+/** A transaction whose conditions hold and whose items no other write can change. */
 export interface PreparedTransaction {
   readonly writes: readonly Write[];
-  /** What each write comes to; undefined = the transaction was carried out before. */
+  /** The effect of each write; undefined = the transaction was carried out before. */
   readonly changes: readonly Change[] | undefined;
   readonly token: string | undefined;
   readonly isAskedForUnits: boolean;
@@ -49,7 +49,7 @@ export function prepare(
   return prepared;
 }
 
-/** Writes what a transaction prepared, all at once, and lets go of its items. */
+/** Writes everything that a transaction prepared and releases its items. */
 export function commit(
   state: State,
   tokens: TransactionTokens,
@@ -64,7 +64,7 @@ export function commit(
       change === undefined ? repeatUnits(state, write) : PRICE * writeUnits(change.bytes);
     units.set(table, (units.get(table) ?? 0) + cost);
     if (change === undefined) continue;
-    carryOut(state, write, change);
+    applyChange(state, write, change);
     state.release(table, key.pk, key.sk, prepared);
   }
   if (token !== undefined && changes !== undefined) tokens.finish(token, state.now());
@@ -72,7 +72,7 @@ export function commit(
   return { ConsumedCapacity: [...units].map((entry) => consumed(...entry)) };
 }
 
-/** What a try costs of a transaction that was carried out before: it reads its items. */
+/** The price of repeating a transaction that was carried out before: its items are read. */
 function repeatUnits(state: State, { table, key }: Write): number {
   const version = state.table(table).find(key.pk, key.sk)?.current;
   return PRICE * readUnits(version?.bytes ?? 0, true);
@@ -91,7 +91,7 @@ function requireSound(writes: readonly Write[]): void {
   }
 }
 
-/** What the writes come to. Throws TransactionCanceledException where one of them cannot be done. */
+/** The effects of the writes. Throws TransactionCanceledException where one of them is refused. */
 function changesOf(state: State, writes: readonly Write[]): readonly Change[] {
   const attempts = writes.map((write) => attempt(state, write));
   const reasons = attempts.map(({ reason }) => reason);
@@ -130,7 +130,7 @@ function attempt(state: State, write: Write): Attempt {
 const CONFLICT = 'Transaction is ongoing for the item';
 const REFUSED = 'The conditional request failed';
 
-/** What a write comes to, or the reason why it fits nothing that is there. */
+/** The effect of a write, or the reason why it does not fit the item. */
 function evaluated(state: State, write: Write): Change | { readonly reason: CancellationReason } {
   try {
     return evaluate(state, write);

@@ -5,14 +5,14 @@ import { addNumbers } from './numbers.ts';
 import { nameOf, type Path, type Placeholders, parsePath, parseValue, type Uses } from './paths.ts';
 import { Tokens } from './tokens.ts';
 
-/** What an update does at one path; `value` = the placeholder of a value. */
+/** One change of an update, at a path; `value` = the placeholder of a value. */
 export type Action =
   | { readonly kind: 'SET' | 'ADD' | 'DELETE'; readonly path: Path; readonly value: string }
   | { readonly kind: 'REMOVE'; readonly path: Path };
 
 const SECTIONS = ['SET', 'REMOVE', 'ADD', 'DELETE'] as const;
 
-/** Reads an update of the kinds that storage emits. */
+/** Parses an update of the kinds that storage emits. */
 export function parseUpdate(expression: string, uses: Uses): readonly Action[] {
   const tokens = new Tokens(expression);
   const actions: Action[] = [];
@@ -33,7 +33,7 @@ function parseAction(kind: Action['kind'], tokens: Tokens, uses: Uses): Action {
   return { kind, path, value: parseValue(tokens, uses) };
 }
 
-/** Throws ValidationException where two actions concern the same value, or one concerns a key. */
+/** Throws ValidationException where the paths of two actions overlap, or one is a key attribute. */
 export function requireApart(
   actions: readonly Action[],
   names: Placeholders['names'],
@@ -66,8 +66,8 @@ function overlapping(): Error {
 }
 
 /**
- * The item that an update makes of another one, which stays as it is. Throws ValidationException where
- * a path or a type does not fit the item.
+ * The updated item; the given one is not changed. Throws ValidationException where a path or a type does
+ * not fit the item.
  */
 export function applyUpdate(
   before: Item,
@@ -92,7 +92,7 @@ export function applyUpdate(
   return after;
 }
 
-/** The map in which a path ends, as a copy that may be changed. */
+/** The map that holds the last name of a path, as a copy that may be changed. */
 function parentOf(item: Item, path: Path, names: Placeholders['names'], copied: Set<Item>): Item {
   let map = item;
   for (let depth = 0; depth < path.length - 1; depth++) {
@@ -120,7 +120,7 @@ type Result = (
   value: AttributeValue,
 ) => AttributeValue | undefined;
 
-/** What an action leaves in place of a value; undefined = nothing. */
+/** The value after an action; undefined = it is removed. */
 const RESULTS: Readonly<Record<'SET' | 'ADD' | 'DELETE', Result>> = {
   SET: (_, value) => value,
   ADD: (before, value) => {

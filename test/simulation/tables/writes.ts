@@ -14,13 +14,13 @@ import { type ItemKey, KEY_NAMES, keyIn, keyItem, soleKey } from './item-keys.ts
 import type { Placeholders } from './paths.ts';
 import { ITEM_BYTES_MAX, itemBytes } from './sizes.ts';
 import type { State } from './state.ts';
-import { takeItem } from './take-values.ts';
+import { storableItem } from './storable-values.ts';
 import { type Action, applyUpdate, requireApart } from './updates.ts';
 
-/** What writes one item, on a condition if one is given. */
+/** The kinds of writes of one item. */
 export type WriteKind = 'Put' | 'Update' | 'Delete' | 'ConditionCheck';
 
-/** One write as a request says it, alone or in a transaction. */
+/** One write in a request, alone or in a transaction. */
 export type WriteInput = GivenPlaceholders & {
   readonly TableName: string | undefined;
   readonly Key?: Item | undefined;
@@ -30,7 +30,7 @@ export type WriteInput = GivenPlaceholders & {
   readonly ReturnValuesOnConditionCheckFailure?: string | undefined;
 };
 
-/** A write whose request is sound, whatever it meets. */
+/** A valid write, ready to be applied to what is stored. */
 export interface Write {
   readonly kind: WriteKind;
   readonly table: string;
@@ -41,17 +41,18 @@ export interface Write {
   readonly condition: Condition | undefined;
   readonly actions: readonly Action[];
   readonly placeholders: Placeholders;
-  /** Whether a refusal shows the item that is there. */
+  /** Whether a refusal shows the existing item. */
   readonly showsOld: boolean;
 }
 
-/** What a write comes to: refused by its condition, or what stands there afterwards. */
+/** The effect of a write on its item. */
 export interface Change {
+  /** Whether the condition does not hold. */
   readonly isRefused: boolean;
   readonly before: Item | undefined;
   readonly after: Item | undefined;
   readonly afterBytes: number;
-  /** Of the larger one of the items before and after: what the write is charged for. */
+  /** The larger size of the item before and after, by which the write is charged. */
   readonly bytes: number;
 }
 
@@ -61,13 +62,13 @@ const FIELDS = new Set([
   ...['ReturnValuesOnConditionCheckFailure', 'ReturnValues', 'ReturnConsumedCapacity'],
 ]);
 
-/** Reads a write. Throws ValidationException. */
+/** Parses a write. Throws ValidationException. */
 export function parseWrite(kind: WriteKind, input: WriteInput): Write {
   requireKnown(input, FIELDS);
   const { ConditionExpression: condition, UpdateExpression: update } = input;
   const [parsedCondition, parsedUpdate] = parsedExpressions(condition, update);
-  const put = kind === 'Put' ? takeItem(input.Item ?? {}) : undefined;
-  const putBytes = put === undefined ? 0 : requireStorable(put);
+  const put = kind === 'Put' ? storableItem(input.Item ?? {}) : undefined;
+  const putBytes = put === undefined ? 0 : storedBytes(put);
   const placeholders = placeholdersOf(input, [parsedCondition, parsedUpdate]);
   const actions = parsedUpdate?.meaning ?? [];
   requireApart(actions, placeholders.names, KEY_NAMES);
@@ -104,7 +105,7 @@ function showsOld({ ReturnValuesOnConditionCheckFailure: asked = 'NONE' }: Write
   return asked === 'ALL_OLD';
 }
 
-/** The kind of an entry of a transaction, and what it says. */
+/** The kind of an entry of a transaction, and its content. */
 export function entryOf(entry: TransactWriteItem): readonly [WriteKind, WriteInput] {
   const { Put, Update, Delete, ConditionCheck } = entry;
   if (Put !== undefined) return ['Put', Put];
@@ -114,7 +115,7 @@ export function entryOf(entry: TransactWriteItem): readonly [WriteKind, WriteInp
   throw validationFailed('TransactItems can only contain one of Check, Put, Update or Delete');
 }
 
-/** What a write would do now. Throws ValidationException where it does not fit what is there. */
+/** The effect that a write has now. Throws ValidationException where it does not fit the item. */
 export function evaluate(state: State, write: Write): Change {
   const { kind, table, key, put, putBytes, condition, actions, placeholders } = write;
   const version = state.table(table).find(key.pk, key.sk)?.current;
@@ -130,20 +131,20 @@ export function evaluate(state: State, write: Write): Change {
     return { isRefused, before, after: put, afterBytes: putBytes, bytes };
   }
   const after = applyUpdate(before ?? keyItem(key), actions, placeholders);
-  const afterBytes = requireStorable(after);
+  const afterBytes = storedBytes(after);
   const bytes = Math.max(beforeBytes, afterBytes);
   return { isRefused, before, after, afterBytes, bytes };
 }
 
 /** Bytes of an item. Throws ValidationException where it is too large to be stored. */
-function requireStorable(item: Item): number {
+function storedBytes(item: Item): number {
   const bytes = itemBytes(item);
   if (bytes <= ITEM_BYTES_MAX) return bytes;
   throw validationFailed('Item size has exceeded the maximum allowed size');
 }
 
-/** Carries a change out. */
-export function carryOut(state: State, { table, key, kind }: Write, change: Change): void {
+/** Stores the effect of a write. */
+export function applyChange(state: State, { table, key, kind }: Write, change: Change): void {
   if (kind === 'ConditionCheck') return;
   const { after, afterBytes } = change;
   state.table(table).write(key.pk, key.sk, after, afterBytes, state.now());

@@ -20,7 +20,7 @@ function write(tables: TestDatabase): BatchAnswer {
   return tables.database.execute('BatchWriteItemCommand', { RequestItems });
 }
 
-/** Chance that says everything in turn: of ten items each is left out, or all but one. */
+/** Random numbers for a batch of ten: all items but the first, all but the last, and every second one stay. */
 const COURSES = [
   [0, 0, ...Array.from({ length: 9 }, () => 0)],
   [0, 0.99, ...Array.from({ length: 9 }, () => 0)],

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Item } from '../database.ts';
 import { key, TABLE, TestDatabase } from './test-database.ts';
 
-/** Nothing that goes in or comes out is the thing that is stored. */
+/** Stored items share nothing with requests and answers. */
 
 function item(): Item {
   return {
@@ -28,7 +28,7 @@ function stored(tables: TestDatabase): Item | undefined {
   return tables.get('s', { consistent: true });
 }
 
-test('who changes what it has written changes nothing that is stored', () => {
+test('changing a written item afterwards does not change the stored one', () => {
   const tables = new TestDatabase();
   const put = item();
   tables.run('PutItemCommand', { Item: put });
@@ -45,7 +45,7 @@ test('who changes what it has written changes nothing that is stored', () => {
   assert.deepEqual(stored(tables)?.['n'], item()['m']);
 });
 
-test('who changes what it has prepared in a transaction changes nothing of it', () => {
+test('changing the items of a prepared transaction does not change what it writes', () => {
   const tables = new TestDatabase();
   const Item = item();
   const prepared = tables.prepare([{ Put: { TableName: TABLE, Item } }]);
@@ -54,7 +54,7 @@ test('who changes what it has prepared in a transaction changes nothing of it', 
   assert.deepEqual(stored(tables), item());
 });
 
-test('who changes what it has read changes nothing that is stored', () => {
+test('changing an item that was read does not change the stored one', () => {
   const tables = new TestDatabase();
   tables.run('PutItemCommand', { Item: item() });
 

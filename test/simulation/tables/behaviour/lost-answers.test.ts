@@ -11,12 +11,12 @@ import { WriteTries } from '../../../../shared/storage/write-tries.ts';
 import { type Network, type NetworkRequest, simulatedClients } from '../client.ts';
 import { key, number, putting, TABLE, TestDatabase } from './test-database.ts';
 
-/** What becomes of a try: `lost` on the way back, `never` there, `late`, or answered. */
-type Fate = 'lost' | 'never' | 'late' | 'answered' | Error;
+/** The result of a try: its answer is lost, it never arrives, it arrives late, or it is answered. */
+type TryResult = 'lost' | 'never' | 'late' | 'answered' | Error;
 
-/** A network on which a test decides. */
+/** A network whose results a test sets. */
 class TestNetwork implements Network {
-  readonly fates: Fate[] = [];
+  readonly results: TryResult[] = [];
   readonly requests: NetworkRequest[] = [];
   readonly pauses: number[] = [];
   fraction = 0.5;
@@ -24,16 +24,16 @@ class TestNetwork implements Network {
 
   async carry(request: NetworkRequest, arrive: Parameters<Network['carry']>[1]): Promise<object> {
     this.requests.push(request);
-    const fate = this.fates.shift() ?? 'answered';
+    const result = this.results.shift() ?? 'answered';
     const carryOut = () => {
       const arrived = arrive();
       return 'answer' in arrived ? arrived.answer : arrived.finish();
     };
-    if (fate === 'answered') return carryOut();
-    if (fate === 'lost') carryOut();
-    if (fate === 'late') this.#late.push(carryOut);
-    throw fate instanceof Error
-      ? fate
+    if (result === 'answered') return carryOut();
+    if (result === 'lost') carryOut();
+    if (result === 'late') this.#late.push(carryOut);
+    throw result instanceof Error
+      ? result
       : Object.assign(new Error('The connection was reset.'), { code: 'ECONNRESET' });
   }
 
@@ -66,7 +66,7 @@ const count = {
 
 test('a write whose answer is lost is sent again, and carried out twice', async () => {
   const { client, network, tables } = start();
-  network.fates.push('lost');
+  network.results.push('lost');
 
   const { $metadata } = await client.send(new UpdateItemCommand(count));
 
@@ -83,7 +83,7 @@ test('a write whose answer is lost is sent again, and carried out twice', async 
 
 test('a write may arrive after it has failed for its sender', async () => {
   const { client, network, tables } = start({ maxAttempts: 1 });
-  network.fates.push('late');
+  network.results.push('late');
 
   await assert.rejects(client.send(new UpdateItemCommand(count)), { code: 'ECONNRESET' });
   assert.equal(tables.get('s', { consistent: true }), undefined);
@@ -94,7 +94,7 @@ test('a write may arrive after it has failed for its sender', async () => {
 
 test('a transaction whose answer is lost is carried out once: its tries bear one token', async () => {
   const { client, network, tables } = start();
-  network.fates.push('lost', 'lost');
+  network.results.push('lost', 'lost');
   const TransactItems = [{ Update: count }];
 
   await client.send(new TransactWriteItemsCommand({ TransactItems }));
@@ -116,9 +116,9 @@ test('a token that a request bears is kept', async () => {
   assert.deepEqual(tokensOf(network), ['own']);
 });
 
-test('whoever watches the tries of a write sees each, and can refuse the next one', async () => {
+test('a watch on the tries of a write sees each of them and can refuse the next one', async () => {
   const { client, network } = start();
-  network.fates.push('never', 'lost');
+  network.results.push('never', 'lost');
   const tries = new WriteTries({ once: true });
   const put = tries.watch(new PutItemCommand({ TableName: TABLE, Item: key('s') }));
 
@@ -150,31 +150,31 @@ test('a refusal is heard at once, and tells that nothing was carried out', async
 test('after the last try the failure is heard', async () => {
   for (const maxAttempts of [1, 2, 5]) {
     const { client, network } = start({ maxAttempts });
-    network.fates.push(...Array.from({ length: 9 }, (): Fate => 'never'));
+    network.results.push(...Array.from({ length: 9 }, (): TryResult => 'never'));
     const get = new GetItemCommand({ TableName: TABLE, Key: key('s') });
     await assert.rejects(client.send(get), { code: 'ECONNRESET' });
     assert.equal(network.requests.length, maxAttempts);
   }
 });
 
-test('a client whose requests fail too often tries no more, until some succeed', async () => {
+test('a client without retry tokens does not retry, until requests succeed', async () => {
   const { client, network } = start();
   const get = () => client.send(new GetItemCommand({ TableName: TABLE, Key: key('s') }));
   const failing = () => {
-    network.fates.push(failed(), failed(), failed());
+    network.results.push(failed(), failed(), failed());
     return assert.rejects(get(), { name: 'InternalServerError' });
   };
-  // Each further try costs 14 of 500: seventeen requests have two each, and the next one has one.
+  // Each retry costs 14 of 500 tokens: seventeen requests have two retries each, and the next one has one.
   for (let request = 0; request < 17; request++) await failing();
   network.requests.length = 0;
   await failing();
   assert.equal(network.requests.length, 2);
 
-  network.fates.length = 0;
+  network.results.length = 0;
   network.requests.length = 0;
   await failing();
   assert.equal(network.requests.length, 1);
-  network.fates.length = 0;
+  network.results.length = 0;
   for (let request = 0; request < 14; request++) await get();
   network.requests.length = 0;
   await failing();

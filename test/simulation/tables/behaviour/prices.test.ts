@@ -141,7 +141,7 @@ test('a transaction costs twice what its writes cost one by one, in each table',
   });
 });
 
-test('what nobody asks for is not told', () => {
+test('without ReturnConsumedCapacity the answer has no units', () => {
   const tables = new TestDatabase();
   assert.deepEqual(tables.run('PutItemCommand', { Item: { ...key('s'), n: number(1) } }), {});
 });

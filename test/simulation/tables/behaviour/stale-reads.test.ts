@@ -56,7 +56,7 @@ test('a read is never older than the settings allow, to the millisecond', () => 
   assert.equal(tables.get('s')?.['n']?.N, '2');
 });
 
-test('what several writes left within the time is all still to be seen', () => {
+test('a stale read can show each of several recent versions', () => {
   const tables = new TestDatabase();
   for (let n = 0; n < 4; n++) {
     tables.now += 100;

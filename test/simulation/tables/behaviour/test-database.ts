@@ -1,16 +1,17 @@
 import type { OperationName } from '../database.ts';
 import { type DatabaseSettings, type Item, SimulatedDatabase } from '../database.ts';
 
+/** The table of these tests. */
 export const TABLE = 'messages';
 /** Epoch ms at which tests begin. */
 export const START = 1_790_000_000_000;
 
-/** A simulated database whose time and chance a test decides on. */
+/** A simulated database with a clock and random numbers that a test sets. */
 export class TestDatabase {
   readonly database: SimulatedDatabase;
   /** Epoch ms. */
   now = START;
-  /** What chance says next; 0 once all is said. */
+  /** The next random numbers; afterwards 0. */
   readonly fractions: number[] = [];
 
   constructor(settings: Omit<DatabaseSettings, 'now' | 'random'> = {}) {
@@ -34,7 +35,7 @@ export class TestDatabase {
     this.run('DeleteItemCommand', { Key: key(sk, pk) });
   }
 
-  /** What a read sees of an item. */
+  /** An item as a read shows it. */
   get(sk: string, { consistent = false } = {}, pk = 'a'): Item | undefined {
     return this.run<{ Item?: Item }>('GetItemCommand', {
       Key: key(sk, pk),
@@ -42,7 +43,7 @@ export class TestDatabase {
     }).Item;
   }
 
-  /** The sort keys that a query sees. */
+  /** The sort keys that a query shows. */
   query(options: object = {}, pk = 'a'): readonly string[] {
     const { Items } = this.run<{ Items: readonly Item[] }>('QueryCommand', {
       KeyConditionExpression: 'pk = :pk',

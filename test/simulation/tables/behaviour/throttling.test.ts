@@ -52,7 +52,7 @@ test('other collections have units of their own', () => {
   assert.ok(tables.get('s', { consistent: true }, 'b'));
 });
 
-test('what a request takes beyond what is left has to come back first', () => {
+test('a request that takes more units than are left delays the next one', () => {
   const tables = new TestDatabase();
   const bytes = { B: new Uint8Array(300 * 1024) };
   for (let count = 0; count < 4; count++) tables.put('s', { d: bytes });

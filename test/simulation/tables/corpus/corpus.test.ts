@@ -64,7 +64,7 @@ test('requests of one kind are one shape, with all types that were seen', () => 
 
   assert.deepEqual(mergedShapes(shapes), [
     {
-      place: 'alone',
+      sentIn: 'alone',
       kind: 'PutItemCommand',
       fields: {},
       item: {

@@ -7,8 +7,8 @@ import { marshallRequest } from '../marshalling.ts';
 import { shapesOf } from './shapes.ts';
 
 /**
- * Loaded before a process's own modules, this writes down the shapes of all requests that storage sends: into a
- * file of the process's own, in the folder that `DYNABUS_SHAPES` names. `record.ts` starts it.
+ * Loaded before all other modules of a process, this module records the shapes of all requests that storage sends,
+ * in one file for each process, in the folder `DYNABUS_SHAPES`. `record.ts` starts it.
  */
 
 interface Command {
@@ -34,7 +34,7 @@ record(DynamoDBDocumentClient.prototype as unknown as Sender, ({ constructor: { 
 function record(sender: Sender, shapesIn: (command: Command) => readonly object[]): void {
   const { send } = sender;
   sender.send = function (this: Sender, command, ...rest) {
-    // Only storage asks what its requests cost; what tests themselves send does not.
+    // Only storage asks for consumed capacity; requests of the tests themselves do not.
     if (command.input.ReturnConsumedCapacity !== undefined) {
       for (const shape of shapesIn(command)) {
         const line = JSON.stringify(shape);

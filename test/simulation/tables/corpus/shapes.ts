@@ -9,11 +9,11 @@ import { withFewSlots } from './slots.ts';
 import { type AttributeTypes, mergedAttributes, typesOf, typesOfItem } from './value-types.ts';
 
 /** Where a shape was seen: a request of its own, or a part of one. */
-export type Place = 'alone' | 'transaction' | 'batch';
+export type SentIn = 'alone' | 'transaction' | 'batch';
 
 /** What requests of one kind have in common: everything but keys, values and counts. */
 export interface Shape {
-  readonly place: Place;
+  readonly sentIn: SentIn;
   /** The SDK's command; of a part of a request what it does, `Put` for instance. */
   readonly kind: string;
   /** Expressions and options as they were sent. */
@@ -49,7 +49,7 @@ export function shapesOf(command: string, input: object): readonly Shape[] {
   }
 }
 
-function shapeOf(place: Place, kind: string, request: object): Shape {
+function shapeOf(sentIn: SentIn, kind: string, request: object): Shape {
   const { Item, ExpressionAttributeValues: values } = request as {
     readonly Item?: Item;
     readonly ExpressionAttributeValues?: Item;
@@ -60,7 +60,7 @@ function shapeOf(place: Place, kind: string, request: object): Shape {
     fields[name] = VARIABLE.has(name) ? true : value;
   }
   return withFewSlots({
-    place,
+    sentIn,
     kind,
     fields,
     ...(values !== undefined && {
@@ -76,9 +76,9 @@ function shapeOf(place: Place, kind: string, request: object): Shape {
 export function mergedShapes(shapes: readonly Shape[]): readonly Shape[] {
   const merged = new Map<string, Shape>();
   for (const shape of shapes) {
-    const { place, kind, fields } = shape;
+    const { sentIn, kind, fields } = shape;
     const sorted = Object.fromEntries(Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1)));
-    const key = JSON.stringify([place, kind, sorted]);
+    const key = JSON.stringify([sentIn, kind, sorted]);
     const known = merged.get(key);
     merged.set(key, known === undefined ? { ...shape, fields: sorted } : joined(known, shape));
   }

@@ -6,7 +6,7 @@ import type { Shape } from './shapes.ts';
  */
 export const UNRECORDED: readonly Shape[] = [
   {
-    place: 'alone',
+    sentIn: 'alone',
     kind: 'DeleteItemCommand',
     fields: {
       ConditionExpression: 'attribute_not_exists(stamp)',
@@ -14,7 +14,7 @@ export const UNRECORDED: readonly Shape[] = [
     },
   },
   {
-    place: 'alone',
+    sentIn: 'alone',
     kind: 'DeleteItemCommand',
     fields: {
       ConditionExpression: 'attribute_not_exists(k) AND attribute_not_exists(w)',

@@ -10,8 +10,9 @@ export type ValueTypes = Partial<Record<Exclude<Kind, 'M' | 'L'>, true>> & {
 /** The types of attributes by their names; `*` stands for any name. */
 export type AttributeTypes = Record<string, ValueTypes>;
 
+/** Stands for any name in a map. */
 export const ANY_NAME = '*';
-/** A map of more different names than this is taken for one whose names are data. */
+/** In a map with more names than this, the names count as data. */
 const NAMES_MAX = 24;
 /** The slots of a block, by name. */
 const SLOT = /^[0-9A-Za-z]$/;

@@ -64,7 +64,7 @@ const RANDOM_DEVIATIONS: readonly Deviation[] = [
   },
   {
     kind: 'dynamodb-local',
-    reason: 'nor may a page begin behind such a bound, where nothing is left',
+    reason: 'a page cannot begin at the upper bound of its range there',
     applies: ({ request, simulated, engine }) => {
       const { ExclusiveStartKey: start, ExpressionAttributeValues: values = {} } =
         request.input as { ExclusiveStartKey?: Item; ExpressionAttributeValues?: Item };

@@ -5,7 +5,7 @@ import type { Shape } from '../corpus/shapes.ts';
 import type { AttributeTypes } from '../corpus/value-types.ts';
 import { conditionOf } from '../expressions.ts';
 import { type ItemKey, keyItem } from '../item-keys.ts';
-import { takeItem } from '../take-values.ts';
+import { storableItem } from '../storable-values.ts';
 import type { WriteInput } from '../writes.ts';
 import { fittingValue } from './fitting-values.ts';
 import { randomItem, randomValue } from './random-values.ts';
@@ -17,7 +17,7 @@ export interface RandomRequest {
   readonly input: object;
 }
 
-/** Few keys, so that requests meet. The sort keys lie around the places where orders differ. */
+/** Few keys, so that requests often meet the same item. UTF-8 and UTF-16 order some of the sort keys differently. */
 const PARTITION_KEYS = ['one', 'two', 'thr/33'] as const;
 const SORT_KEYS = ['a', 'b0', 'b1', 'b1!', '/s/b0', '/\u{1f600}/b', '/\uffee/b', 'é', 'z'] as const;
 /** Single requests; what writes items comes more often, so that there is something to meet. */
@@ -49,7 +49,7 @@ export class RandomRequests {
     readonly random: LoadRandom;
     readonly shapes: readonly Shape[];
     readonly tables: readonly [string, ...string[]];
-    /** What stands under a key: many values are drawn so that they fit it. */
+    /** The item under a key, to which many values are fitted. */
     readonly stored: (table: string, key: ItemKey) => Item | undefined;
   }) {
     this.#random = settings.random;
@@ -163,12 +163,12 @@ export class RandomRequests {
     };
   }
 
-  #shape(place: Shape['place'], kind: string): Shape {
-    const all = this.#shapes.filter((shape) => shape.place === place && shape.kind === kind);
+  #shape(sentIn: Shape['sentIn'], kind: string): Shape {
+    const all = this.#shapes.filter((shape) => shape.sentIn === sentIn && shape.kind === kind);
     const others = all.filter((shape) => !isOfSlots(shape));
     const wanted = others.length > 0 && this.#random.chance(0.5) ? others : all;
     const shape = wanted[this.#random.below(wanted.length)];
-    if (shape === undefined) throw new Error(`The corpus holds no ${kind} (${place}).`);
+    if (shape === undefined) throw new Error(`The corpus holds no ${kind} (${sentIn}).`);
     return shape;
   }
 
@@ -200,5 +200,5 @@ function holds(input: object, stored: Item | undefined): boolean {
   const { ConditionExpression: condition, ...given } = input as WriteInput;
   if (condition === undefined) return true;
   const { ExpressionAttributeNames: names = {}, ExpressionAttributeValues: values = {} } = given;
-  return conditionOf(condition).meaning(stored, { names, values: takeItem(values) });
+  return conditionOf(condition).meaning(stored, { names, values: storableItem(values) });
 }

@@ -3,44 +3,44 @@ import type { Item } from './attribute-values.ts';
 import { notSimulated, validationFailed } from './failures.ts';
 import { canonicalNumber } from './numbers.ts';
 
-/** A value may lie so deep, where the attributes of an item are the first level. */
+/** The deepest level of a value; the attributes of an item are the first level. */
 const LEVELS_MAX = 32;
 
 /**
- * The item of a request as it is stored: a copy that the requester cannot change, with its numbers in
- * canonical form. Throws ValidationException where a value breaks a rule of the service.
+ * An item as it is stored: a copy that the sender cannot change, with numbers in canonical form. Throws
+ * ValidationException where a value breaks a rule of the service.
  */
-export function takeItem(item: Item, level = 1): Item {
+export function storableItem(item: Item, level = 1): Item {
   if (level > LEVELS_MAX) throw tooDeep();
   const taken: Item = {};
   for (const name in item) {
     const value = item[name];
-    // The SDK leaves these out as it prints the request.
-    if (value !== undefined) taken[name] = takeValue(value, level);
+    // The SDK does not send undefined attributes.
+    if (value !== undefined) taken[name] = storableValue(value, level);
   }
   return taken;
 }
 
 /** The same of one value. */
-export function takeValue(value: AttributeValue, level = 1): AttributeValue {
+export function storableValue(value: AttributeValue, level = 1): AttributeValue {
   if (value.S !== undefined) return { S: value.S };
   if (value.N !== undefined) return { N: canonicalNumber(value.N) };
   if (value.B !== undefined) return { B: new Uint8Array(value.B) };
-  if (value.M !== undefined) return { M: takeItem(value.M, level + 1) };
+  if (value.M !== undefined) return { M: storableItem(value.M, level + 1) };
   if (value.BOOL !== undefined) return { BOOL: value.BOOL };
   if (value.NULL !== undefined) return { NULL: value.NULL };
   if (value.L !== undefined) {
     if (level >= LEVELS_MAX) throw tooDeep();
-    return { L: value.L.map((element) => takeValue(element, level + 1)) };
+    return { L: value.L.map((element) => storableValue(element, level + 1)) };
   }
-  return takeSet(value);
+  return storableSet(value);
 }
 
 function tooDeep(): Error {
   return validationFailed('Nesting Levels have exceeded supported limits');
 }
 
-function takeSet(set: AttributeValue): AttributeValue {
+function storableSet(set: AttributeValue): AttributeValue {
   if (set.NS !== undefined) return withoutDuplicates({ NS: set.NS.map(canonicalNumber) }, 'NS');
   if (set.SS !== undefined) return withoutDuplicates({ SS: [...set.SS] }, 'SS');
   if (set.BS !== undefined) {
