@@ -66,8 +66,10 @@ transfer are not in it.
 **What the model has.** Each execution environment is a composition of its own, with its own memory, frozen between
 calls; it serves one call at a time. The one that was busy last serves the next call: what Lambda does is not
 documented. Throttled requests are tried again by the SDK's rules (three tries, up to 1 s and 2 s apart), and hold
-their function meanwhile. Eventually consistent reads are up to ${STALE_MS_MAX} ms old. What
-item collections had saved is used up a second before measuring begins, as by a long load.
+their function meanwhile. A collection serves a request while it has any unit left. A transaction that is throttled at
+one of its items has spent the units of those before it, which is not documented either way. Eventually consistent
+reads are up to ${STALE_MS_MAX} ms old. What item collections had saved is used up a second before measuring begins, as
+by a long load.
 
 **What it does not have.** DynamoDB's splitting for heat and its bursts of up to 300 s: where a hot collection is split,
 its blocks spread over several partitions and the curve bends later, but the head item stays one item. Other collections

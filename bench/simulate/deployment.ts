@@ -36,11 +36,14 @@ export class Deployment {
   };
   #started = 0;
   #busy = 0;
+  /** Until then the time of busy instances is accounted for, epoch ms. */
+  #accountedAt: number;
 
   constructor(quotas: Quotas, surroundings: Surroundings) {
     const now = () => surroundings.timeline.now;
     const perSecond = invocationRate(quotas);
     this.#quotas = quotas;
+    this.#accountedAt = now();
     this.#surroundings = surroundings;
     this.#requests = new RateLimit(quotas.requests.rate, quotas.requests.burst, now);
     this.#invocations = new RateLimit(perSecond, perSecond, now);
@@ -81,19 +84,25 @@ export class Deployment {
     return heard;
   }
 
+  /** Brings the time of functions up to date, which is counted as it passes. */
+  account(): void {
+    const { timeline, measures } = this.#surroundings;
+    measures.billedMs += this.#busy * (timeline.now - this.#accountedAt);
+    this.#accountedAt = timeline.now;
+  }
+
   async #invoke<Value>(
     name: FunctionName,
     messages: number,
     work: (broker: Broker) => Promise<Value>,
   ): Promise<Heard<Value>> {
-    const { timeline, measures } = this.#surroundings;
-    measures.invocations++;
+    this.#surroundings.measures.invocations++;
+    this.account();
     this.#busy++;
-    const beganAt = timeline.now;
     const instance = this.#free[name].pop() ?? (await this.#start(name));
     const computeMs = Math.round(HANDLER_MS.call + messages * HANDLER_MS.message);
     const heard = await instance.serve(computeMs, work);
-    measures.billedMs += timeline.now - beganAt;
+    this.account();
     this.#busy--;
     this.#free[name].push(instance);
     return heard;

@@ -80,8 +80,10 @@ export async function simulate(
   await timeline.runUntil(isPast(startAt - SAVINGS_MS));
   useUpSavings(database, queue);
   await timeline.runUntil(isPast(startAt));
+  deployment.account();
   measures.restart();
   await timeline.runUntil(isPast(startAt + measuredMs));
+  deployment.account();
   if (clients.failure !== undefined) throw clients.failure;
   return { configuration, measures, measuredMs, events: timeline.count };
 }

@@ -3,7 +3,7 @@ import { FINISH_MS_MAX } from '../../lambdas/http/lambda.ts';
 import type { Broker } from '../../shared/broker/broker.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
-import { pause } from '../../shared/domain/scheduler.ts';
+import { pause, type Scheduler } from '../../shared/domain/scheduler.ts';
 import type { TableNames } from '../../shared/storage/table-schema.ts';
 import { Machine } from '../../test/simulation/engine/machine.ts';
 import type { Random } from '../../test/simulation/engine/random.ts';
@@ -77,13 +77,23 @@ export function settingsOf(surroundings: Surroundings, machine: Machine, random:
     namespace: NAMESPACE,
     clock: machine.clock,
     random: random.fork('own'),
-    scheduler: machine,
+    scheduler: inWholeMs(machine),
     rootKey: 'none',
     soleProcess: false,
     receiveWaitMsMax: RECEIVE_WAIT_MS,
     answerBytesMax: LIMITS.answerBytes,
     // What fails behind an answer is left to the sweep; here it is a throttle, which is counted.
     reportFault: () => {},
+  };
+}
+
+/** Virtual time passes by whole milliseconds: a timer for a fraction of one would be due and not due. */
+function inWholeMs(scheduler: Scheduler): Scheduler {
+  return {
+    now: () => scheduler.now(),
+    after: (ms, work) => scheduler.after(Math.ceil(ms), work),
+    every: (ms, work) => scheduler.every(Math.ceil(ms), work),
+    soon: (work) => scheduler.soon(work),
   };
 }
 

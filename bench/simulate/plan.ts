@@ -13,7 +13,7 @@ const BATCH = 100;
 
 /** Enough receivers, so that they are not what bends; a few at least, as a service has that must not fail. */
 function receiversFor(rate: number, batch: number): number {
-  return Math.max(2, Math.min(1000, Math.ceil(batch === SINGLE ? rate / 12 : rate / 500)));
+  return Math.max(2, Math.min(1000, Math.ceil(batch === SINGLE ? rate / 12 : rate / 300)));
 }
 
 function curve(
@@ -42,7 +42,7 @@ export const RATE_CURVES: readonly Curve[] = [
     computed: [10_000, 100_000],
   }),
   curve(true, SINGLE, RAISED_QUOTAS, {
-    simulated: [10, 100, 1000, 2000, 3000, 4000],
+    simulated: [10, 100, 1000, 2000, 4000],
     computed: [10_000, 100_000],
   }),
   curve(false, BATCH, RAISED_QUOTAS, {
@@ -98,10 +98,10 @@ export const QUICK_CURVES: readonly Curve[] = [
 ];
 
 /** So many sends are measured for a row, if that takes neither too long nor too short a time. */
-const CALLS = 800;
-const MEASURED_MS = { least: 2000, most: 20_000 } as const;
+const CALLS = 600;
+const MEASURED_MS = { least: 1500, most: 20_000 } as const;
 /** Functions have started by then, and remember what they can. */
-const WARM_UP_MS = 2500;
+const WARM_UP_MS = 2000;
 
 /** How long a load is simulated: the longer the fewer calls there are. */
 export function durationOf(configuration: Configuration): Duration {

@@ -24,9 +24,23 @@ things take is assumed, and so are the limits and prices; [they stand below](#wh
 
 ## Where each curve bends
 
-A curve bends where less is delivered than is offered (by more than 5 %).
+A curve bends where less is delivered than is offered (by more than 5 %). Shortly before, refusals
+and latencies grow.
 
 ${[...rates, ...receivers].map(bendLine).join('\n')}
+
+What the limits are:
+
+- *blocks, write units* (or *read units*): of the item collection that holds the messages of one partition. Sends,
+  claims, completions and lost races share them, so senders that offer too much leave little to receivers.
+- *payloads*: of the item collection beside it, into which a send puts what is too large for a block.
+- *head item*: of the item from which the sends of a partition take their sequence numbers.
+- *table*: of the messages and entities together, whatever their collections could do.
+- *API Gateway, requests*: a message sent, received and completed on its own takes three, and each receive that finds
+  nothing one more.
+- *Lambda, concurrency*: a receive that waits counts, and so does a request that DynamoDB throttled and the SDK tries again.
+- *receivers*: they are busy all the time, and there are too few.
+- *lost races*: receivers claim the same messages, and most writes come too late.
 
 ## By rate
 
@@ -90,8 +104,10 @@ function bendLine({ title, rows }: MeasuredCurve): string {
   const kept = rows.filter(({ isBent }) => !isBent);
   const shown = isByRate ? kept.slice(-1) : kept;
   const keeps = shown.length === 0 ? 'nothing' : shown.map(nameOf).join(', ');
+  // All computed rows of a curve end at the same limit.
+  const firstComputed = rows.findIndex(({ isBent, isComputed }) => isBent && isComputed);
   const bends = rows
-    .filter(({ isBent }) => isBent)
+    .filter(({ isBent, isComputed }, i) => isBent && (!isComputed || i === firstComputed))
     .map((row) => `${nameOf(row)} → ${rounded(row.delivered)} delivered (${row.limit.limit})`);
   return `- **${title}**: keeps up with ${keeps}; ${bends.length === 0 ? 'does not bend here' : bends.join('; ')}.`;
 }

@@ -49,7 +49,7 @@ async function measure(curve: Curve, seed: string): Promise<MeasuredCurve> {
 function printProgress({ rate, receivers }: Configuration, row: Row, ms: number): void {
   const { delivered, latencies, isBent, limit } = row;
   console.log(
-    `  ${rounded(rate)} msg/s to ${receivers} receivers: ${rounded(delivered)} delivered, ` +
+    `  ${rounded(rate)} msg/s for ${receivers} receivers: ${rounded(delivered)} delivered, ` +
       `${latencies.join(' / ')} ms, ${isBent ? 'bent by' : 'closest'}: ${limit.limit} ` +
       `${Math.round(100 * limit.fraction)} % (${(ms / 1000).toFixed(0)} s)`,
   );

@@ -80,21 +80,21 @@ export function rowOf(observation: Observation): Row {
 }
 
 /**
- * A row for a rate that is not simulated, drawn out from one that kept up: units stay what they are, and
- * what is used most of becomes the limit. At best: what clients that are refused do besides is not in it.
+ * A row for a rate that is not simulated, drawn out from one that kept up: what was used for each message offered
+ * stays what it is, and what is used most of becomes the limit. At best: what clients that are refused do
+ * besides is not in it.
  */
 export function rowBeyond(observation: Observation, configuration: Configuration): Row {
   const row = rowOf(observation);
-  const times = configuration.rate / row.delivered;
-  const [limit = NOTHING] = usesOf(observation);
-  const fraction = limit.fraction * times;
-  const isBent = fraction > 1;
-  const delivered = isBent ? configuration.rate / fraction : configuration.rate;
+  const base = observation.configuration.rate;
+  const [{ limit, fraction } = NOTHING] = usesOf(observation);
+  const needed = (fraction * configuration.rate) / base;
+  const delivered = configuration.rate / Math.max(1, needed);
   return {
-    ...{ ...row, configuration, isComputed: true, delivered, isBent },
+    ...{ ...row, configuration, isComputed: true, delivered, isBent: needed > 1 },
     latencies: [],
-    concurrency: (row.concurrency * delivered) / row.delivered,
-    limit: { limit: limit.limit, fraction },
+    concurrency: (row.concurrency * delivered) / base,
+    limit: { limit, fraction: needed },
   };
 }
 
