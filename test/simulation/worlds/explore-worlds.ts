@@ -48,7 +48,7 @@ export async function exploreWorlds(settings: ExploreWorldsSettings): Promise<{
     const now = coreMs();
     // What quick worlds leave over is for those that come later.
     const share = now + (4 * Math.max(0, until - now)) / (chosen.length - i + 3);
-    const runsMax = RUNS_MAX[isSearch ? 'search' : 'usual'];
+    const runsMax = isSearch ? RUNS_MAX.search : (world.runsMax ?? RUNS_MAX.usual);
     const report = await exploreWorld(world, { runsMax, until: share });
     reports.push(report);
     if (stopsAtFirst && report.violation !== undefined) break;

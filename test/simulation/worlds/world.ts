@@ -31,6 +31,8 @@ export interface World<Given = unknown> {
   readonly endsPauses?: boolean;
   /** What does not hold. */
   readonly check?: (ended: Ended, given: Given) => readonly string[];
+  /** How many orders are run unless in a search; absent = as many as there are, within reason. */
+  readonly runsMax?: number;
   /** Only searches explore it. */
   readonly isLarge?: boolean;
 }

@@ -22,6 +22,23 @@ export const claimWorlds = [
     },
   }),
   world({
+    name: 'claim × claim, two blocks of one message',
+    entities: { q: queue() },
+    setUp: async (actor) => {
+      await actor.send('q', 'a');
+      await actor.send('q', 'b');
+    },
+    actors: {
+      A: async (actor) => void (await actor.receive('q')),
+      B: async (actor) => void (await actor.receive('q')),
+    },
+    check: ({ history }) =>
+      history
+        .of('receive')
+        .filter(({ deliveries }) => deliveries.length === 0)
+        .map(({ actor }) => `${actor} received nothing, though there is one for each.`),
+  }),
+  world({
     name: 'claim × claim, three messages in two blocks',
     entities: { q: queue() },
     setUp: async (actor) => {

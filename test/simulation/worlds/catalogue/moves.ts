@@ -45,6 +45,24 @@ export const moveWorlds = [
     },
   }),
   world({
+    name: 'dead-letter × complete in one block, in halves',
+    entities: { q: queue() },
+    setUp: async (actor) => {
+      await actor.send('q', 'a', 'b');
+      return await actor.receive('q', 2);
+    },
+    splitsTransactions: true,
+    actors: {
+      A: async (actor, [message]) => await actor.deadLetter(message),
+      B: async (actor, [, message]) => await actor.complete(message),
+    },
+    check: ({ history }) =>
+      history
+        .of('deadLetter', 'complete')
+        .filter(({ heard }) => heard !== 'done')
+        .map(({ actor, kind }) => `${actor}: ${kind} was not done, though nobody else wanted to.`),
+  }),
+  world({
     name: 'defer × receive deferred × claim',
     entities: { q: queue() },
     setUp: async (actor) => {
@@ -73,6 +91,13 @@ export const moveWorlds = [
       A: async (actor, number) => void (await actor.receiveDeferred('q', number)),
       B: async (actor, number) => void (await actor.receiveDeferred('q', number)),
       C: async (actor, number) => await actor.operate('q', { kind: 'delete' }, 'a', number),
+    },
+    check: ({ history }) => {
+      const deletions = history.of('operate').filter(({ answer }) => answer === 'true');
+      const isHeld = history
+        .of('receiveDeferred')
+        .some(({ heard, start }) => heard === 'done' && start >= 0);
+      return deletions.length > 0 && isHeld ? ['What somebody held was deleted.'] : [];
     },
   }),
   world({

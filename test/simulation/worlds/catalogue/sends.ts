@@ -46,6 +46,7 @@ export const sendWorlds = [
   }),
   world({
     name: 'schedule × activation of what is due',
+    runsMax: 600,
     entities: { q: queue() },
     knows: 'entities',
     setUp: async (actor) => {

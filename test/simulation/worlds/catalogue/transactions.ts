@@ -62,6 +62,16 @@ export const transactionWorlds = [
     check: isWhole,
   }),
   world({
+    name: 'a transaction of sends that is asked for twice',
+    entities: { q: queue(), r: queue() },
+    setUp: async () => {},
+    actors: {
+      A: async (actor) => await actor.transact(undefined, { q: ['a'], r: ['b'] }, 'same'),
+      B: async (actor) => await actor.transact(undefined, { q: ['a'], r: ['b'] }, 'same'),
+    },
+    check: isWhole,
+  }),
+  world({
     name: 'transaction × transaction on one block, in halves',
     entities: { q: queue(), r: queue() },
     setUp: async (actor) => {

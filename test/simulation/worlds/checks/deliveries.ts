@@ -14,7 +14,7 @@ export function deliveriesOf(history: History): readonly Delivered[] {
 }
 
 /** Ends of locks by something other than time and settlements. */
-export const LOCK_ENDERS = ['update', 'delete', 'release', 'operate', 'purge'] as const;
+export const LOCK_ENDERS = ['update', 'delete', 'release', 'purge'] as const;
 
 /** Until when a lock lasted at most, epoch ms. */
 export function lastsUntil(history: History, { lockToken, lockedUntil = 0 }: Delivery): number {
