@@ -9,7 +9,7 @@ import { fromBlockItem, toBlockItem } from './block-item.ts';
 import { removalOf } from './block-removal.ts';
 import { announce, keyOf } from './blocks.ts';
 import { chunks } from './chunks.ts';
-import { type Due, fromDueItem } from './due-times.ts';
+import { type Due, fromDueItem, noteDue } from './due-times.ts';
 import { keyItem } from './dynamo.ts';
 import { type Head, raiseNextDue, readHead, takeNumbers } from './head.ts';
 import { dueSortKey, logKey } from './keys.ts';
@@ -118,6 +118,15 @@ async function raise(context: StoreContext, log: Log, seen: Head): Promise<void>
     head = current;
   }
   await noteWork(log, context.clock.now());
+}
+
+/**
+ * Notes the earliest due time of a log anew. A request of a sender that crashed may have stored a scheduled
+ * message late, when nobody expected it any more.
+ */
+export async function noteEarliestDue(context: StoreContext, log: Log): Promise<void> {
+  const [next] = await readDues(context, log, DUE_MAX, 1);
+  if (next !== undefined) await noteDue(context, log, next.dueAt);
 }
 
 const DUE_MAX = 0xffff_ffff_ffff;

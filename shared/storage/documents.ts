@@ -17,7 +17,7 @@ import {
 } from '@aws-sdk/lib-dynamodb';
 import type { ItemKey, TableOptions } from './dynamo.ts';
 import { orUnknown, toBrokerError, unknownOutcome } from './failures.ts';
-import { CONFLICT_TRIES_MAX, isPassing, pauseBeforeRetry } from './retries.ts';
+import { CONFLICT_TRIES_MAX, isConflict, isPassing, pauseBeforeRetry } from './retries.ts';
 import { WriteTries } from './write-tries.ts';
 
 const TOTAL = 'TOTAL' as const;
@@ -145,15 +145,8 @@ export class DocumentTable {
 
   /** Writes one document, whatever was there. */
   async put(document: Document): Promise<void> {
-    await this.#run('write', 0, () =>
-      this.#client.send(
-        new PutCommand({
-          TableName: this.name,
-          Item: document,
-          ReturnConsumedCapacity: 'TOTAL',
-        }),
-      ),
-    );
+    const input = { TableName: this.name, Item: document, ReturnConsumedCapacity: TOTAL };
+    await this.#write((tries) => this.#client.send(tries.watch(new PutCommand(input))));
   }
 
   /** Changes one document. */
@@ -181,12 +174,18 @@ export class DocumentTable {
     }>,
   ): Promise<DocumentWritten> {
     const tries = new WriteTries({ once: false });
-    try {
-      const { Attributes } = await this.#run('write', 0, () => send(tries));
-      return { done: true, document: Attributes, isRepeated: false };
-    } catch (error) {
-      if (!(error instanceof ConditionalCheckFailedException)) throw orUnknown(tries, error);
-      return { done: false, document: undefined, isRepeated: tries.mayHaveHappened };
+    for (let count = 0; ; count++) {
+      try {
+        await pauseBeforeRetry(this.#options, count, CONFLICT_TRIES_MAX);
+        const { Attributes } = await this.#run('write', 0, () => send(tries));
+        return { done: true, document: Attributes, isRepeated: false };
+      } catch (error) {
+        if (error instanceof ConditionalCheckFailedException) {
+          return { done: false, document: undefined, isRepeated: tries.mayHaveHappened };
+        }
+        if (isConflict(error)) continue;
+        throw orUnknown(tries, error);
+      }
     }
   }
 
@@ -231,7 +230,8 @@ export class DocumentTable {
       finish?.(undefined);
       const isRefusal =
         error instanceof TransactionCanceledException ||
-        error instanceof ConditionalCheckFailedException;
+        error instanceof ConditionalCheckFailedException ||
+        isConflict(error);
       throw isRefusal ? error : toBrokerError(error);
     }
   }

@@ -21,7 +21,13 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { chunks } from './chunks.ts';
 import { orUnknown, toBrokerError, unknownOutcome } from './failures.ts';
-import { CONFLICT_TRIES_MAX, isPassing, pauseBeforeRetry, type RetryTiming } from './retries.ts';
+import {
+  CONFLICT_TRIES_MAX,
+  isConflict,
+  isPassing,
+  pauseBeforeRetry,
+  type RetryTiming,
+} from './retries.ts';
 import type { UnitMeter } from './unit-meter.ts';
 import { WriteTries } from './write-tries.ts';
 
@@ -212,8 +218,7 @@ export class Table {
         if (error instanceof ConditionalCheckFailedException) {
           return { done: false, old: error.Item, isRepeated: tries.mayHaveHappened };
         }
-        // A transaction holds the item for a moment; nothing was decided.
-        if (error instanceof Error && error.name === 'TransactionConflictException') continue;
+        if (isConflict(error)) continue;
         throw orUnknown(tries, error);
       }
     }
@@ -259,7 +264,7 @@ export class Table {
       if (
         error instanceof ConditionalCheckFailedException ||
         error instanceof TransactionCanceledException ||
-        (error instanceof Error && error.name === 'TransactionConflictException')
+        isConflict(error)
       ) {
         throw error;
       }

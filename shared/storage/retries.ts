@@ -13,6 +13,11 @@ const PASSING = new Set([
   'ProvisionedThroughputExceeded',
 ]);
 
+/** Whether a transaction holds the item of a write for a moment; nothing was decided. */
+export function isConflict(error: unknown): boolean {
+  return error instanceof Error && error.name === 'TransactionConflictException';
+}
+
 /** Whether a transaction that was cancelled may be tried again: nothing was decided. */
 export function isPassing(error: TransactionCanceledException): boolean {
   return (error.CancellationReasons ?? []).some(({ Code = '' }) => PASSING.has(Code));

@@ -1,6 +1,7 @@
 import { type Entity, forwards, partitionNumbers } from '../../domain/entity.ts';
 import { logOf } from '../../domain/log.ts';
 import { policyOf } from '../../domain/log-policy.ts';
+import { noteEarliestDue } from '../activate.ts';
 import { resumePublications } from '../publish-in-steps.ts';
 import { clearOrphans } from './clear-orphans.ts';
 import { removeIdle } from './remove-idle.ts';
@@ -44,7 +45,7 @@ const WALKS: readonly Walk[] = [
     everyMs: 24 * HOUR,
     concerns: () => true,
     isLong: true,
-    visits: [resumeAll, clearOrphans, careForSessions],
+    visits: [resumeAll, noteDueTimes, clearOrphans, careForSessions],
   },
 ];
 
@@ -93,6 +94,14 @@ async function visit(run: SweepRun, { name, visits }: Walk, entity: Entity): Pro
 async function resumeAll({ context }: SweepParts, entity: Entity): Promise<void> {
   for (const partition of partitionNumbers(entity)) {
     await resumePublications(context, logOf(entity, 'main', partition));
+  }
+}
+
+/** Finds scheduled messages that nobody expects. */
+async function noteDueTimes({ context }: SweepParts, entity: Entity): Promise<void> {
+  if (entity.description.kind === 'subscription') return;
+  for (const partition of partitionNumbers(entity)) {
+    await noteEarliestDue(context, logOf(entity, 'main', partition));
   }
 }
 

@@ -69,8 +69,10 @@ function checkCounts(ledger: Ledger, copy: Copy): readonly Violation[] {
     const before = counted.filter(({ record }) => record.end <= one.record.start);
     // Who makes a deferred message active again gives it one delivery more.
     const isReactivated = ledger.records.some(
-      ({ action, tags }) =>
-        action.kind === 'operate' && action.what === 'reactivate' && tags?.includes(copy.tag),
+      (record) =>
+        record.action.kind === 'operate' &&
+        record.action.what === 'reactivate' &&
+        ledger.named(record).has(copy.tag),
     );
     const least = isReactivated ? 0 : before.filter((earlier) => surelyCounts(earlier)).length;
     const unheard = ledger.records.filter(

@@ -68,6 +68,15 @@ export class Ledger {
     return this.#byTag.get(tag) ?? [];
   }
 
+  /** The messages that an operation named by numbers: a duplicate was given the number of its original. */
+  named({ tags = [] }: OperationRecord): ReadonlySet<string> {
+    const all = new Set(tags);
+    for (const copy of tags.flatMap((tag) => this.ofTag(tag))) {
+      for (const tag of this.withSameId(copy)) all.add(tag);
+    }
+    return all;
+  }
+
   /** The copy that a delivery of a path shows. */
   at(tag: string, path: string): Copy | undefined {
     const entity = entityOf(path);
@@ -294,7 +303,7 @@ export class Ledger {
 
   /** Something may have been done to the named messages. */
   #doubtTags(record: OperationRecord, path: string, removes = false): void {
-    for (const tag of record.tags ?? []) {
+    for (const tag of this.named(record)) {
       for (const copy of this.ofTag(tag)) {
         if (copy.to !== entityOf(path) && copy.end !== entityOf(path)) continue;
         copy.doubt(record.start, record.end + LATE_MS_MAX);
@@ -308,7 +317,9 @@ export class Ledger {
   #clear(record: OperationRecord, places: readonly string[], why: string | undefined): void {
     const entities = new Set(places.map(entityOf).map((place) => place.replace(/#.*/, '')));
     for (const copy of this.copies) {
-      if (copy.sent.start > record.end) continue;
+      // Where it was deleted, and perhaps not created again, later messages are gone as well.
+      const mayBeDeleted = why === 'recreate' && record.heard !== 'done';
+      if (copy.sent.start > record.end && !mayBeDeleted) continue;
       const deadLetters = this.routes.deadLetters(copy.end);
       if (!entities.has(copy.end) && !entities.has(entityOf(deadLetters))) continue;
       copy.doubt(record.start, Number.POSITIVE_INFINITY);

@@ -65,12 +65,13 @@ export function endsLock(
   return (
     isSettled ||
     ledger.records.some(
-      (record) => record.start <= end && record.number !== number && mayEnd(record, copy, delivery),
+      (record) =>
+        record.start <= end && record.number !== number && mayEnd(ledger, record, copy, delivery),
     )
   );
 }
 
-function mayEnd(record: OperationRecord, copy: Copy, delivery: Delivery): boolean {
+function mayEnd(ledger: Ledger, record: OperationRecord, copy: Copy, delivery: Delivery): boolean {
   const { action, heard } = record;
   const entity = entityOf(delivery.path);
   switch (action.kind) {
@@ -81,7 +82,7 @@ function mayEnd(record: OperationRecord, copy: Copy, delivery: Delivery): boolea
     case 'deleteMessages':
       return heard !== 'refused' && entityOf(action.from) === entity;
     case 'operate':
-      return heard !== 'refused' && record.tags?.includes(copy.tag) === true;
+      return heard !== 'refused' && ledger.named(record).has(copy.tag);
     case 'resubmit':
       return entityOf(action.from) === entity;
     case 'releaseSession':
