@@ -69,7 +69,6 @@ export const sessionWorlds = [
       },
       T: async (actor) => await actor.pass(LOCK_MS),
     },
-    isLarge: true,
   }),
   world({
     name: 'renew × lapse of a session × accept',
