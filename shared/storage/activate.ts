@@ -9,10 +9,11 @@ import { fromBlockItem, toBlockItem } from './block-item.ts';
 import { removalOf } from './block-removal.ts';
 import { announce, keyOf } from './blocks.ts';
 import { chunks } from './chunks.ts';
-import { type Due, fromDueItem, noteDue } from './due-times.ts';
+import type { Due } from './due-times.ts';
 import { keyItem } from './dynamo.ts';
-import { type Head, raiseNextDue, readHead, takeNumbers } from './head.ts';
+import { readHead, takeNumbers } from './head.ts';
 import { dueSortKey, logKey } from './keys.ts';
+import { raiseDue, readDues } from './next-due.ts';
 import { inARow, type PackedBlock, packBlocks } from './pack-blocks.ts';
 import { deletePayload, loadMessages, putPayload } from './payloads.ts';
 import { carryOut, putsOf } from './plan.ts';
@@ -25,8 +26,6 @@ const BLOCKS_PER_TRANSACTION = 45;
 const SESSION_BLOCKS_PER_TRANSACTION = 33;
 /** One round reads this many due times. */
 const DUES_PER_ROUND = 45;
-/** How often the next due time is raised that others lower meanwhile; then the sweep looks again. */
-const RAISE_TRIES_MAX = 4;
 /** What one call activates at most; the next one goes on. */
 const ROUNDS_MAX = 100;
 
@@ -90,65 +89,8 @@ async function forEachDue(
     if (dues.length === 0) break;
     await activateRound(context, log, dues, activate);
   }
-  await raise(context, log, head);
+  await raiseDue(context, log, head);
   return true;
-}
-
-/**
- * Raises the next due time to that of what is left, and tells the sweep. Where something is scheduled
- * meanwhile it looks again: whoever schedules behind a due time that is over tells nobody.
- */
-async function raise(context: StoreContext, log: Log, seen: Head): Promise<void> {
-  const { table, dueTimes, noteWork } = context;
-  let head = seen;
-  for (let tries = 0; tries < RAISE_TRIES_MAX; tries++) {
-    const readAt = dueTimes.now();
-    const [next] = await readDues(context, log, DUE_MAX, 1);
-    if (await raiseNextDue(table, log, head, next?.dueAt)) {
-      dueTimes.note(logKey(log), next?.dueAt, readAt);
-      if (next !== undefined) await noteWork(log, next.dueAt);
-      return;
-    }
-    const current = await readHead(table, log);
-    if (current.nextDueAt !== head.nextDueAt) {
-      // Raised by another one, or by a try of ours of which nothing was heard.
-      if (current.nextDueAt !== undefined) await noteWork(log, current.nextDueAt);
-      return;
-    }
-    head = current;
-  }
-  await noteWork(log, context.clock.now());
-}
-
-/**
- * Notes the earliest due time of a log anew. A request of a sender that crashed may have stored a scheduled
- * message late, when nobody expected it any more.
- */
-export async function noteEarliestDue(context: StoreContext, log: Log): Promise<void> {
-  const [next] = await readDues(context, log, DUE_MAX, 1);
-  if (next !== undefined) await noteDue(context, log, next.dueAt);
-}
-
-const DUE_MAX = 0xffff_ffff_ffff;
-const SEQUENCE_MAX = 0xffff_ffff_ffffn;
-
-async function readDues(
-  context: StoreContext,
-  log: Log,
-  until: number,
-  limit: number,
-): Promise<readonly Due[]> {
-  const { items } = await context.table.query({
-    KeyConditionExpression: 'pk = :log AND sk BETWEEN :from AND :to',
-    ExpressionAttributeValues: {
-      ':log': { S: logKey(log) },
-      ':from': { S: dueSortKey(0, 0n) },
-      ':to': { S: dueSortKey(until, SEQUENCE_MAX) },
-    },
-    ConsistentRead: true,
-    Limit: limit,
-  });
-  return items.map(fromDueItem);
 }
 
 /** Activates what is due, earliest first, and forgets the due times that are dealt with. */

@@ -1,7 +1,7 @@
 import { type Entity, forwards, partitionNumbers } from '../../domain/entity.ts';
 import { logOf } from '../../domain/log.ts';
 import { policyOf } from '../../domain/log-policy.ts';
-import { noteEarliestDue } from '../activate.ts';
+import { noteEarliestDue } from '../next-due.ts';
 import { resumePublications } from '../publish-in-steps.ts';
 import { clearOrphans } from './clear-orphans.ts';
 import { removeIdle } from './remove-idle.ts';

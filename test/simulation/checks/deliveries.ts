@@ -1,8 +1,9 @@
 import { CLOCK_OFF_MS_MAX } from '../scenario/draw.ts';
 import { entityOf, isDeadLetterPath } from '../scenario/scenario.ts';
 import type { Copy, Delivered } from './copy.ts';
-import { type Ledger, mayHaveTakenMore } from './ledger.ts';
+import type { Ledger } from './ledger.ts';
 import { describeDelivery, endsLock, lockedUntilAt } from './locks.ts';
+import { mayHaveTakenMore } from './taken.ts';
 import { type Violation, violation } from './violation.ts';
 
 /** What is promised of each delivery: one holder at a time, exact counts, no return, deadlines kept. */

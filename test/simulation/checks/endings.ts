@@ -2,7 +2,8 @@ import type { OperationRecord } from '../clients/record.ts';
 import { CLOCK_OFF_MS_MAX } from '../scenario/draw.ts';
 import { entityOf } from '../scenario/scenario.ts';
 import type { Copy } from './copy.ts';
-import { type Ledger, mayHaveTakenMore } from './ledger.ts';
+import type { Ledger } from './ledger.ts';
+import { mayHaveTakenMore } from './taken.ts';
 import { type CheckName, type Violation, violation } from './violation.ts';
 
 /** A message that was there when all was over. */

@@ -8,25 +8,9 @@ import {
   type Scenario,
 } from '../scenario/scenario.ts';
 import { Copy, type SendOutcome, type Stretch } from './copy.ts';
-import { Routes } from './route.ts';
-
-/** Codes of refusals behind which something may have been locked, though nothing was handed out. */
-const BUSY_CODES = new Set(['ServiceBusy', 'SessionLockLost', 'MessagingEntityNotFound']);
-
-/** Whether a receive may have locked, or removed, messages that it did not hand out. */
-export function mayHaveTakenMore(record: OperationRecord): boolean {
-  const { heard, action, deliveries = [], wentWrong } = record;
-  if (heard === 'unknown' || heard === 'failed') return true;
-  if (heard === 'refused') return BUSY_CODES.has(record.code ?? '') || wentWrong;
-  if (!wentWrong || action.kind !== 'receive') return false;
-  // One that removes goes on to other messages after a removal of which nothing was heard.
-  return action.mode === 'receiveAndDelete' || deliveries.length < action.max;
-}
-
-/** Where deferred messages of a queue lie. */
-export function deferredPlace(path: string): string {
-  return `${path}#deferred`;
-}
+import { Disturbances } from './disturbances.ts';
+import { deferredPlace, Routes } from './route.ts';
+import { mayHaveTakenMore } from './taken.ts';
 
 /**
  * What follows from the answers that clients heard: for each message where it surely was when, and for
@@ -39,19 +23,11 @@ export class Ledger {
   readonly copies: Copy[] = [];
   readonly #byTag = new Map<string, Copy[]>();
   readonly #tagsById = new Map<string, ReadonlySet<string>>();
-  /** Stretches of time in which somebody may have taken any message of a path. */
-  readonly #disturbed = new Map<string, Stretch[]>();
+  readonly #disturbances = new Disturbances();
   readonly #sessionHolds = new Map<string, Stretch[]>();
-
-  /** How far ahead of the true time any clock is, ms. */
-  readonly mostAheadMs: number;
 
   constructor(scenario: Scenario, records: readonly OperationRecord[]) {
     this.scenario = scenario;
-    this.mostAheadMs = Math.max(
-      ...scenario.processes.map(({ aheadMs }) => aheadMs),
-      ...scenario.faults.map((fault) => (fault.kind === 'clock' ? fault.aheadMs : 0)),
-    );
     this.routes = new Routes(scenario.entities);
     this.records = [...records].sort((a, b) => a.end - b.end || a.number - b.number);
     for (const record of this.records) this.#noteSends(record);
@@ -60,7 +36,7 @@ export class Ledger {
 
   /** The tags of all messages that were sent to an entity with the id of this one. */
   withSameId(copy: Copy): ReadonlySet<string> {
-    return this.#tagsById.get(this.#idOf(copy.to, copy.message)) ?? new Set();
+    return this.#tagsById.get(this.routes.idOf(copy.to, copy.message)) ?? new Set();
   }
 
   /** The copies of a message; at most one at each place. */
@@ -86,23 +62,12 @@ export class Ledger {
   /** Whether a copy surely could be had at a path all the time between two instants. */
   couldBeHad(copy: Copy, path: string, from: number, to: number): boolean {
     if (!isDeadLetterPath(path) && to >= copy.expiresFrom) return false;
-    return copy.isFree(path, from, to) && !this.isDisturbed(path, from, to);
-  }
-
-  /** Whether somebody may have been at work at a path, unheard. */
-  isDisturbed(path: string, from: number, to: number): boolean {
-    return (this.#disturbed.get(path) ?? []).some((one) => one.from <= to && one.to >= from);
+    return copy.isFree(path, from, to) && !this.#disturbances.isAny(path, from, to);
   }
 
   /** Whether somebody may have removed messages of a path for good, unheard. */
   isEverTaken(path: string): boolean {
-    return (this.#disturbed.get(path) ?? []).some(({ to }) => to === Number.POSITIVE_INFINITY);
-  }
-
-  #disturb(path: string, from: number, to: number): void {
-    const stretches = this.#disturbed.get(path) ?? [];
-    stretches.push({ from, to });
-    this.#disturbed.set(path, stretches);
+    return this.#disturbances.isForEver(path);
   }
 
   #noteSends(record: OperationRecord): void {
@@ -117,7 +82,7 @@ export class Ledger {
   }
 
   #noteSend(record: OperationRecord, to: string, message: MessageSpec): void {
-    const id = this.#idOf(to, message);
+    const id = this.routes.idOf(to, message);
     this.#tagsById.set(id, new Set([...(this.#tagsById.get(id) ?? []), message.tag]));
     // What came into an entity while it was deleted went with it.
     const isDeleted = record.code === 'MessagingEntityNotFound';
@@ -185,7 +150,7 @@ export class Ledger {
         this.#clear(record, [action.from], undefined);
         break;
       case 'update':
-        this.#disturb(action.entity, record.start, record.end);
+        this.#disturbances.add(action.entity, record.start, record.end);
         break;
       default:
     }
@@ -278,7 +243,11 @@ export class Ledger {
     const entity = this.routes.entity(entityOf(path));
     const lockMs = entity === undefined || entity.kind === 'topic' ? 0 : entity.lockMs;
     const until = record.end + LATE_MS_MAX + lockMs + CLOCK_OFF_MS_MAX;
-    this.#disturb(path, record.start, removes && !isCertain ? Number.POSITIVE_INFINITY : until);
+    this.#disturbances.add(
+      path,
+      record.start,
+      removes && !isCertain ? Number.POSITIVE_INFINITY : until,
+    );
     for (const copy of this.copies) {
       // Its deliveries may be used up by then.
       if (this.routes.passes(copy.end, entityOf(path))) copy.doubt(record.start, until);
@@ -292,7 +261,7 @@ export class Ledger {
     if (granted === undefined) {
       if (record.heard === 'unknown') {
         const until = record.end + LATE_MS_MAX + 300_000;
-        this.#disturb(action.from, record.start, until);
+        this.#disturbances.add(action.from, record.start, until);
       }
       return;
     }
@@ -325,15 +294,7 @@ export class Ledger {
       copy.doubt(record.start, Number.POSITIVE_INFINITY);
       if (why !== undefined) copy.mayBeGone.add(why);
     }
-    for (const place of places) this.#disturb(place, record.start, record.end + LATE_MS_MAX);
-  }
-
-  /** What a message is known by in an entity that detects duplicates. */
-  #idOf(to: string, { messageId, sessionId, partitionKey }: MessageSpec): string {
-    const entity = this.routes.entity(to);
-    const isPartitioned =
-      entity !== undefined && entity.kind !== 'subscription' && entity.partitioned;
-    const key = isPartitioned ? (sessionId ?? partitionKey) : undefined;
-    return JSON.stringify([to, messageId, key]);
+    for (const place of places)
+      this.#disturbances.add(place, record.start, record.end + LATE_MS_MAX);
   }
 }

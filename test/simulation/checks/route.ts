@@ -5,6 +5,11 @@ import {
   type MessageSpec,
 } from '../scenario/scenario.ts';
 
+/** Where deferred messages of a queue lie. */
+export function deferredPlace(path: string): string {
+  return `${path}#deferred`;
+}
+
 /** Where messages end up that nobody touches. */
 export class Routes {
   readonly #entities: ReadonlyMap<string, EntitySpec>;
@@ -60,5 +65,14 @@ export class Routes {
     const entity = this.#entities.get(path);
     const to = entity?.kind === 'topic' ? undefined : entity?.forwardTo;
     return to === undefined ? path : this.#follow(to);
+  }
+
+  /** What a message is known by in an entity that detects duplicates. */
+  idOf(to: string, { messageId, sessionId, partitionKey }: MessageSpec): string {
+    const entity = this.#entities.get(to);
+    const isPartitioned =
+      entity !== undefined && entity.kind !== 'subscription' && entity.partitioned;
+    const key = isPartitioned ? (sessionId ?? partitionKey) : undefined;
+    return JSON.stringify([to, messageId, key]);
   }
 }

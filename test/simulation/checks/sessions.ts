@@ -1,4 +1,5 @@
 import type { OperationRecord, SessionGrant } from '../clients/record.ts';
+import { mostAheadMs } from '../scenario/scenario.ts';
 import type { Ledger } from './ledger.ts';
 import { type Violation, violation } from './violation.ts';
 
@@ -41,7 +42,7 @@ function checkLost(ledger: Ledger, grants: readonly Granted[]): readonly Violati
     if (granted === undefined) continue;
     const until = untilOf(ledger, granted.grant, record.start);
     // The clock that is furthest ahead may have ended it.
-    if (record.end + ledger.mostAheadMs >= until) continue;
+    if (record.end + mostAheadMs(ledger.scenario) >= until) continue;
     if (mayHaveEnded(ledger, granted.grant, record)) continue;
     const text = `operation ${record.number} was told that session ${session.sessionId} of ${session.path} is lost, which had ${until - record.endClock} ms left`;
     return [violation('session', text, [granted.record, record])];

@@ -1,3 +1,4 @@
+import { mostAheadMs } from '../scenario/scenario.ts';
 import type { Copy, Settled } from './copy.ts';
 import type { Ledger } from './ledger.ts';
 import { endsLock, lockedUntilAt, lockedUntilMost } from './locks.ts';
@@ -65,7 +66,7 @@ function wronglyLost(ledger: Ledger, copy: Copy, { item, record }: Settled): str
   const { delivery } = item;
   const until = lockedUntilAt(ledger, copy, delivery, record.start);
   // The clock that is furthest ahead may have ended it.
-  if (record.end + ledger.mostAheadMs >= until) return undefined;
+  if (record.end + mostAheadMs(ledger.scenario) >= until) return undefined;
   if (endsLock(ledger, copy, delivery, record)) return undefined;
   // In a transaction another operation may be the one that is refused.
   if (

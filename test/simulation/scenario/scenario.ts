@@ -180,3 +180,11 @@ export function entityOf(path: string): string {
 export function isDeadLetterPath(path: string): boolean {
   return path.endsWith(DEAD_LETTERS);
 }
+
+/** How far ahead of the true time any clock of a scenario is, ms. */
+export function mostAheadMs({ processes, faults }: Scenario): number {
+  return Math.max(
+    ...processes.map(({ aheadMs }) => aheadMs),
+    ...faults.map((fault) => (fault.kind === 'clock' ? fault.aheadMs : 0)),
+  );
+}
