@@ -67,7 +67,8 @@ export class Machine implements Scheduler, Endpoint {
 
   after(ms: number, work: () => void): Timer {
     let isCancelled = false;
-    const dueAt = this.now() + Math.max(0, ms);
+    // Whole milliseconds: fractions of them get lost beside the time since 1970.
+    const dueAt = this.now() + Math.ceil(Math.max(0, ms));
     const wait = () =>
       this.deliver(this.#timeline.now + (dueAt - this.now()), () => {
         if (isCancelled) return;
