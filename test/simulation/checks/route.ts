@@ -54,7 +54,7 @@ export class Routes {
 
   /** The shortest time to live that a message meets on its way; infinite where there is none. */
   timeToLiveMs(to: string, end: string, { timeToLiveMs }: MessageSpec): number {
-    const defaults = [to, end].map((path) => {
+    const defaults = [to, ...this.queues(end)].map((path) => {
       const entity = this.#entities.get(path);
       return entity?.kind === 'topic' ? undefined : entity?.defaultTimeToLiveMs;
     });
