@@ -80,7 +80,7 @@ function checkCounts(ledger: Ledger, copy: Copy): readonly Violation[] {
       (record) =>
         (record.action.kind === 'receive' || record.action.kind === 'receiveDeferred') &&
         record.action.from === copy.end &&
-        mayHaveTakenMore(record) &&
+        mayHaveTakenMore(ledger.scenario, record) &&
         record.start <= one.record.end &&
         record !== one.record,
     ).length;

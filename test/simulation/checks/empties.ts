@@ -1,5 +1,5 @@
 import type { OperationRecord } from '../clients/record.ts';
-import { entityOf, isDeadLetterPath } from '../scenario/scenario.ts';
+import { entityOf, isDeadLetterPath, waitOf } from '../scenario/scenario.ts';
 import type { Ledger } from './ledger.ts';
 import { type Violation, violation } from './violation.ts';
 
@@ -24,7 +24,7 @@ function checkEmpty(
   path: string,
   waitMs: number,
 ): readonly Violation[] {
-  const lastLook = Math.min(record.start + waitMs, record.end);
+  const lastLook = Math.min(record.start + waitOf(ledger.scenario, waitMs), record.end);
   const from = lastLook - MISSED_MS_MAX;
   const missed = ledger.copies.find(
     (copy) =>

@@ -97,7 +97,7 @@ function checkLost(
   for (const record of ledger.records) {
     const { action, deliveries } = record;
     if (action.kind !== 'receive' || action.mode !== 'receiveAndDelete') continue;
-    if (!mayHaveTakenMore(record)) continue;
+    if (!mayHaveTakenMore(ledger.scenario, record)) continue;
     const entity = entityOf(action.from);
     budgets.set(
       entity,

@@ -238,7 +238,7 @@ export class Ledger {
 
   /** A receive of which nothing was heard may have locked, or removed, anything that was there. */
   #noteReceive(record: OperationRecord, path: string, removes: boolean): void {
-    if (!mayHaveTakenMore(record)) return;
+    if (!mayHaveTakenMore(this.scenario, record)) return;
     const isCertain = record.heard === 'refused' && !record.wentWrong;
     const entity = this.routes.entity(entityOf(path));
     const lockMs = entity === undefined || entity.kind === 'topic' ? 0 : entity.lockMs;

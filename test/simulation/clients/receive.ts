@@ -1,6 +1,6 @@
 import type { ReceivedMessage } from '../../../shared/broker/broker.ts';
 import type { StoredMessage } from '../../../shared/domain/message.ts';
-import { isDeadLetterPath } from '../scenario/scenario.ts';
+import { isDeadLetterPath, waitOf } from '../scenario/scenario.ts';
 import type { Actor } from './actor.ts';
 import {
   type ActionOf,
@@ -20,9 +20,6 @@ export const receiveOperations: Operations<'receive' | 'receiveDeferred' | 'peek
   peek,
 };
 
-/** Functions end waits early, as deployed ones do. */
-const FUNCTION_WAIT_MS_MAX = 2000;
-
 function receive(client: Actor, action: ActionOf<'receive'>): Prepared | undefined {
   const { from, mode, max, waitMs, abortAfterMs } = action;
   const { world } = client.parts;
@@ -38,7 +35,7 @@ function receive(client: Actor, action: ActionOf<'receive'>): Prepared | undefin
       const messages = await broker(composition).receive(pathOf(from), {
         mode,
         maxMessages: max,
-        waitMs: Math.min(waitMs, world.hasFunctions ? FUNCTION_WAIT_MS_MAX : waitMs),
+        waitMs: waitOf(world.scenario, waitMs),
         signal: abort.signal,
         ...(session === undefined ? {} : { session: handleOf(session) }),
       });

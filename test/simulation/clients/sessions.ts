@@ -1,4 +1,4 @@
-import { isDeadLetterPath } from '../scenario/scenario.ts';
+import { isDeadLetterPath, waitOf } from '../scenario/scenario.ts';
 import type { Actor } from './actor.ts';
 import {
   type ActionOf,
@@ -23,7 +23,6 @@ export const sessionOperations: Operations<
   listSessions: (client, action) => list(client, action.from),
 };
 
-const FUNCTION_WAIT_MS_MAX = 2000;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
@@ -36,7 +35,7 @@ function accept(
   return {
     ask: async (composition) => {
       const lock = await broker(composition).acceptSession(pathOf(from), {
-        waitMs: Math.min(waitMs, world.hasFunctions ? FUNCTION_WAIT_MS_MAX : waitMs),
+        waitMs: waitOf(world.scenario, waitMs),
         ...(sessionId === undefined ? {} : { sessionId }),
       });
       return lock === undefined ? {} : { granted: { path: from, ...lock } };

@@ -21,8 +21,6 @@ export class World {
   readonly trace: ((where: string, line: string) => void) | undefined;
   /** How many requests went wrong, by how. */
   readonly fates = new Map<RequestFate, number>();
-  /** Whether some processes are functions, whose waits are short. */
-  readonly hasFunctions: boolean;
   readonly #scenario: Scenario;
   readonly #processes = new Map<string, SimulatedProcess>();
   #areFaultsOn = false;
@@ -38,7 +36,6 @@ export class World {
       staleMsMax: scenario.staleMsMax,
       unprocessedChance: scenario.network.throttled,
     });
-    this.hasFunctions = scenario.processes.some(({ kind }) => kind === 'function');
     for (const spec of scenario.processes) this.#add(spec);
   }
 

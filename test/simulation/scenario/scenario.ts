@@ -146,6 +146,15 @@ export type Action =
   | { readonly kind: 'recreate'; readonly entity: string }
   | { readonly kind: 'sweep' };
 
+/** Functions end waits early, as deployed ones do, ms. */
+const FUNCTION_WAIT_MS_MAX = 2000;
+
+/** How long a receive or an accept waits where some processes are functions, ms. */
+export function waitOf({ processes }: Pick<Scenario, 'processes'>, waitMs: number): number {
+  const hasFunctions = processes.some(({ kind }) => kind === 'function');
+  return hasFunctions ? Math.min(waitMs, FUNCTION_WAIT_MS_MAX) : waitMs;
+}
+
 export type ReceiveMode = 'peekLock' | 'receiveAndDelete';
 
 /** What a client does, no sooner than an instant, once it has finished what it did before. */
