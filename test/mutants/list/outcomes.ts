@@ -59,8 +59,8 @@ export const OUTCOMES: readonly Mutant[] = [
   {
     name: 'a write that meets a transaction is not tried again',
     room: 'storage',
-    find: "if (error instanceof Error && error.name === 'TransactionConflictException') continue;",
-    replace: '',
+    find: "return error instanceof Error && error.name === 'TransactionConflictException';",
+    replace: 'return false;',
     harm: 'An operation fails with an internal fault.',
     needs: 'Completions beside deferrals and dead-letterings in one block.',
   },
