@@ -62,8 +62,18 @@ export function endsLock(
       record.number !== number &&
       item.outcome !== 'refused',
   );
+  // Somebody else had it in between; that one is judged on its own.
+  const since = copy.deliveries.find((one) => one.delivery.id === delivery.id)?.record.end ?? 0;
+  const isTakenOver = copy.deliveries.some(
+    (one) =>
+      one.delivery.id !== delivery.id &&
+      one.record.start >= since &&
+      one.record.end <= end &&
+      one.record.number !== number,
+  );
   return (
     isSettled ||
+    isTakenOver ||
     ledger.records.some(
       (record) =>
         record.start <= end && record.number !== number && mayEnd(ledger, record, copy, delivery),

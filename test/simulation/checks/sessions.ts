@@ -25,8 +25,8 @@ function checkHolders(ledger: Ledger, grants: readonly Granted[]): readonly Viol
       if (second.record.start < first.record.end) continue;
       const until = untilOf(ledger, first.grant, second.record.start);
       if (Math.max(second.record.startClock, second.record.endClock) >= until) continue;
-      if (mayHaveEnded(ledger, first.grant, second.record)) continue;
-      const text = `session ${first.grant.sessionId} of ${first.grant.path} was given to operation ${second.record.number} while operation ${first.record.number} held it`;
+      if (mayHaveEnded(ledger, first, second.record)) continue;
+      const text = `session ${first.grant.sessionId} of ${first.grant.path} was given to operation ${second.record.number} from ${second.record.start % 1e7} to ${second.record.end % 1e7} while operation ${first.record.number} held it until ${until % 1e7}`;
       return [violation('session', text, [first.record, second.record])];
     }
   }
@@ -43,7 +43,7 @@ function checkLost(ledger: Ledger, grants: readonly Granted[]): readonly Violati
     const until = untilOf(ledger, granted.grant, record.start);
     // The clock that is furthest ahead may have ended it.
     if (record.end + mostAheadMs(ledger.scenario) >= until) continue;
-    if (mayHaveEnded(ledger, granted.grant, record)) continue;
+    if (mayHaveEnded(ledger, granted, record)) continue;
     const text = `operation ${record.number} was told that session ${session.sessionId} of ${session.path} is lost, which had ${until - record.endClock} ms left`;
     return [violation('session', text, [granted.record, record])];
   }
@@ -68,12 +68,20 @@ function untilOf(
 /** Whether the holder, an administrator, or a receive that failed may have ended the lock. */
 function mayHaveEnded(
   ledger: Ledger,
-  grant: SessionGrant,
+  { grant, record: { end: since } }: Granted,
   { end, number }: OperationRecord,
 ): boolean {
-  return ledger.records.some(({ action, heard, start, session, number: own }) => {
+  return ledger.records.some(({ action, heard, start, session, granted, number: own }) => {
     if (start > end || own === number) return false;
     if (action.kind === 'update' || action.kind === 'recreate') return action.entity === grant.path;
+    // Somebody else had it in between; that one is judged on its own.
+    if (
+      action.kind === 'accept' &&
+      granted !== undefined &&
+      granted.lockToken !== grant.lockToken
+    ) {
+      return isSameSession(granted, grant) && start >= since;
+    }
     if (action.kind === 'purge') return action.from === grant.path && heard !== 'refused';
     if (session?.lockToken !== grant.lockToken) return false;
     if (action.kind === 'releaseSession') return heard !== 'refused';

@@ -13,6 +13,7 @@ export function checkLeftOver(world: World): readonly Violation[] {
   const named = new Set(items.flatMap((item) => (item['p']?.S === undefined ? [] : [item['p'].S])));
   const left = items
     .filter((item) => !isExplained(item, ids) && !isPayload(item, named))
+    .filter((item) => !mayWaitExpired(world, item))
     .map(describeItem);
   const orphans = entities.filter((item) => !isExplainedDocument(item)).map(describeItem);
   return [...left, ...orphans]
@@ -29,6 +30,20 @@ function isExplained(item: Item, ids: ReadonlySet<string>): boolean {
   if (!ids.has(id)) return false;
   const sk = item['sk']?.S ?? '';
   return sk === 'head' || /^\d+k$/.test(rest) || /(^|\/)d[0-9a-f]{12}$/.test(sk);
+}
+
+/** What has expired waits for a receiver (semantics §5.1-16); nobody comes to a session that is not listed. */
+function mayWaitExpired(world: World, item: Item): boolean {
+  const isInSession = item['sk']?.S?.startsWith('/') === true;
+  const mayExpire =
+    item['x'] !== undefined ||
+    world.scenario.entities.some(
+      (entity) =>
+        entity.kind !== 'topic' &&
+        entity.requiresSession &&
+        entity.defaultTimeToLiveMs !== undefined,
+    );
+  return isInSession && mayExpire;
 }
 
 /** A body that a block names, which is explained itself. */
