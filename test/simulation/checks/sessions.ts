@@ -38,6 +38,8 @@ function checkLost(ledger: Ledger, grants: readonly Granted[]): readonly Violati
   for (const record of ledger.records) {
     const { session } = record;
     if (session === undefined || record.code !== 'SessionLockLost') continue;
+    // A message that is gone is told in the words of its session; what settles is judged by message.
+    if (record.settled !== undefined) continue;
     const granted = grants.find(({ grant }) => grant.lockToken === session.lockToken);
     if (granted === undefined) continue;
     const until = untilOf(ledger, granted.grant, record.start);
