@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hookedClient, throttled } from '../support/hooked-client.ts';
 import { startBroker } from '../support/start-broker.ts';
+import { StoredItems } from '../support/stored-items.ts';
 import { type BatchMessage, expectStatus } from '../support/test-broker.ts';
 import { bodies, DEAD, instant, lock, numbers, sendTogether, startQueue } from './queue.ts';
 
@@ -215,4 +216,18 @@ test('a message without a scheduled time is not scheduled, nor are the others of
   const answer = await broker.post('q', '$schedule', [at(60, 'a'), { Body: 'b' }]);
   assert.equal(answer.status, 400);
   assert.deepEqual(await broker.peek('q'), []);
+});
+
+test('a scheduled message that nobody expects is found by the daily walk', async (t) => {
+  const broker = await startQueue(t);
+  const items = new StoredItems(broker);
+  t.after(() => items.close());
+  expectStatus(await broker.sendBatch('q', [at(60, 'a')]), 201);
+  // As a request leaves it that arrives late, after its sender has crashed.
+  await items.forgetDue(await items.idOf('q'));
+  for (let i = 0; i < 2; i++) {
+    broker.clock.advance({ days: 1 });
+    await broker.sweep();
+  }
+  assert.deepEqual(bodies(await broker.peekLockMany('q', 10)), ['a']);
 });

@@ -23,6 +23,17 @@ export class StoredItems {
     return await this.#idIn(this.#namespace, name);
   }
 
+  /** Takes the next due time out of a queue's head, which then tells nobody of scheduled messages. */
+  async forgetDue(id: string): Promise<void> {
+    await this.#client.send(
+      new UpdateItemCommand({
+        TableName: TABLES.messages,
+        Key: { pk: { S: `${id}.0` }, sk: { S: 'head' } },
+        UpdateExpression: 'REMOVE w',
+      }),
+    );
+  }
+
   /** The internal id of a subscription. */
   async idOfSubscription(topic: string, name: string): Promise<string> {
     const topicId = await this.idOf(topic);

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../shared/domain/clock.ts';
 import type { Scheduler, Timer } from '../../../shared/domain/scheduler.ts';
 import type { Endpoint } from './network.ts';
+import { repeat } from './repeat.ts';
 import type { Timeline } from './timeline.ts';
 
 /**
@@ -85,12 +86,7 @@ export class Machine implements Scheduler, Endpoint {
   }
 
   every(ms: number, work: () => void): Timer {
-    const again = () => {
-      timer = this.after(ms, again);
-      work();
-    };
-    let timer = this.after(ms, again);
-    return { cancel: () => timer.cancel() };
+    return repeat((...timer) => this.after(...timer), ms, work);
   }
 
   soon(work: () => void): void {

@@ -1,4 +1,5 @@
 import type { Scheduler, Timer } from '../../../shared/domain/scheduler.ts';
+import { repeat } from '../engine/repeat.ts';
 
 /** The instant at which every world begins, epoch ms. */
 const START = Date.UTC(2026, 0, 1);
@@ -85,12 +86,7 @@ export class ProcessScheduler implements Scheduler {
   }
 
   every(ms: number, work: () => void): Timer {
-    const again = () => {
-      timer = this.after(ms, again);
-      work();
-    };
-    let timer = this.after(ms, again);
-    return { cancel: () => timer.cancel() };
+    return repeat((...timer) => this.after(...timer), ms, work);
   }
 
   soon(work: () => void): void {

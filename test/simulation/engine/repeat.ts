@@ -1,0 +1,11 @@
+import type { Scheduler, Timer } from '../../../shared/domain/scheduler.ts';
+
+/** Calls work again and again, by a scheduler that can call it once. */
+export function repeat(after: Scheduler['after'], ms: number, work: () => void): Timer {
+  const again = () => {
+    timer = after(ms, again);
+    work();
+  };
+  let timer = after(ms, again);
+  return { cancel: () => timer.cancel() };
+}
