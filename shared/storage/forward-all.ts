@@ -43,10 +43,7 @@ export async function forwardAll(
       if (batch !== undefined) await tryForward(forward, batch);
     }
     // No receiver comes here that would find what has expired while it waited to be sent on.
-    const over = surveyed.filter(
-      ({ survey }) => survey.expired.length + survey.exhausted.length > 0,
-    );
-    await tidy(context, log, policy, over);
+    await tidy(context, log, policy, surveyed);
     start = page.next;
   }
   return start !== undefined;

@@ -43,6 +43,7 @@ async function tidyBlock(
     await deleteEmptyBlock(context, log, block);
     return;
   }
+  if (survey.exhausted.length + survey.expired.length === 0) return;
   const departures: Departure[] = [];
   if (survey.exhausted.length > 0) {
     const reason = maxDeliveryExceeded(policy.rules.maxDeliveryCount);

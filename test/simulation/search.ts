@@ -35,7 +35,18 @@ export interface SearchOptions {
 }
 
 /** Runs one scenario after the other, until a promise is not kept. Undefined = all were, until it was over. */
-export async function search({
+export async function search(options: SearchOptions): Promise<Finding | undefined> {
+  const { stackTraceLimit } = Error;
+  // Nobody reads where refusals come from: a tenth of the time would go into writing it down.
+  Error.stackTraceLimit = 0;
+  try {
+    return await searchOn(options);
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}
+
+async function searchOn({
   seed,
   isOver,
   tally,

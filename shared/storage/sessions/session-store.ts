@@ -41,7 +41,8 @@ export class DynamoSessionStore implements SessionStore {
 
   async rulesOf(session: Log): Promise<SessionRules> {
     const { table, clock } = this.#context;
-    return rulesFrom(await readSession(table, session), session, clock.now());
+    const now = clock.now();
+    return rulesFrom(await readSession(table, session), session, now);
   }
 
   held(session: Log, token: Uint8Array): Promise<SessionRules> {

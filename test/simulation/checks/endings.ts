@@ -160,34 +160,28 @@ function checkDuplicates(
 ): readonly Violation[] {
   if (ledger.records.some(({ action }) => action.kind === 'recreate')) return [];
   const isStored = (copy: Copy) => copy.wasSeen || places.has(copy);
-  for (const copy of ledger.copies) {
-    const windowMs = detectionOf(ledger, copy);
-    if (windowMs === undefined || copy.message.messageId === undefined) continue;
-    const tags = ledger.withSameId(copy);
-    const same = ledger.copies.filter(
-      (other) =>
-        other !== copy && other.end === copy.end && other.to === copy.to && tags.has(other.tag),
-    );
-    const twin = same.find(
-      (other) =>
-        isStored(copy) &&
-        isStored(other) &&
-        other.sent.start >= copy.sent.end &&
-        other.sent.end - copy.sent.start < windowMs - 2 * CLOCK_OFF_MS_MAX,
-    );
-    if (twin !== undefined) {
-      const text = `${copy.tag} and ${twin.tag} have the id ${copy.message.messageId}, and ${copy.to} took both`;
+  for (const all of ofOneId(ledger)) {
+    const [{ to, end, message }] = all;
+    const windowMs = detectionOf(ledger, all[0]) ?? 0;
+    const stored = all.filter(isStored);
+    for (const copy of stored) {
+      const twin = stored.find(
+        (other) =>
+          other !== copy &&
+          other.sent.start >= copy.sent.end &&
+          other.sent.end - copy.sent.start < windowMs - 2 * CLOCK_OFF_MS_MAX,
+      );
+      if (twin === undefined) continue;
+      const text = `${copy.tag} and ${twin.tag} have the id ${message.messageId}, and ${to} took both`;
       return [violation('duplicate', text, [copy.sent, twin.sent], [copy.tag, twin.tag])];
     }
     // Of a topic, each subscription has what it asked for: another one may have got the original.
-    if (ledger.routes.entity(copy.to)?.kind === 'topic') continue;
-    const all = [copy, ...same];
-    const isExplained = all.some(
-      (one) => isStored(one) || one.mayBeGone.size > 0 || mayExpire(ledger, one),
-    );
-    const mayBeTaken = ledger.isEverTaken(copy.end);
+    if (ledger.routes.entity(to)?.kind === 'topic') continue;
+    const isExplained =
+      stored.length > 0 || all.some((one) => one.mayBeGone.size > 0 || mayExpire(ledger, one));
+    const mayBeTaken = ledger.isEverTaken(end);
     if (all.some(({ outcome }) => outcome === 'done') && !isExplained && !mayBeTaken) {
-      const text = `${all.map(({ tag }) => tag).join(', ')} have the id ${copy.message.messageId}; some were accepted and none is there`;
+      const text = `${all.map(({ tag }) => tag).join(', ')} have the id ${message.messageId}; some were accepted and none is there`;
       return [
         violation(
           'lost',
@@ -199,6 +193,19 @@ function checkDuplicates(
     }
   }
   return [];
+}
+
+/** The copies at one place of messages that were sent to an entity with one id, where it knows them again. */
+function ofOneId(ledger: Ledger): Iterable<readonly [Copy, ...Copy[]]> {
+  const groups = new Map<string, [Copy, ...Copy[]]>();
+  for (const copy of ledger.copies) {
+    if (detectionOf(ledger, copy) === undefined) continue;
+    const key = `${copy.end} ${ledger.routes.idOf(copy.to, copy.message)}`;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [copy]);
+    else group.push(copy);
+  }
+  return groups.values();
 }
 
 /** A send, and a transaction, of which nothing was heard was carried out as a whole or not at all. */

@@ -22,7 +22,7 @@ export class Ledger {
   readonly records: readonly OperationRecord[];
   readonly copies: Copy[] = [];
   readonly #byTag = new Map<string, Copy[]>();
-  readonly #tagsById = new Map<string, ReadonlySet<string>>();
+  readonly #tagsById = new Map<string, Set<string>>();
   readonly #disturbances = new Disturbances();
   readonly #sessionHolds = new Map<string, Stretch[]>();
 
@@ -83,7 +83,9 @@ export class Ledger {
 
   #noteSend(record: OperationRecord, to: string, message: MessageSpec): void {
     const id = this.routes.idOf(to, message);
-    this.#tagsById.set(id, new Set([...(this.#tagsById.get(id) ?? []), message.tag]));
+    const sameId = this.#tagsById.get(id);
+    if (sameId === undefined) this.#tagsById.set(id, new Set([message.tag]));
+    else sameId.add(message.tag);
     // What came into an entity while it was deleted went with it.
     const isDeleted = record.code === 'MessagingEntityNotFound';
     const outcome: SendOutcome = record.heard === 'failed' || isDeleted ? 'unknown' : record.heard;

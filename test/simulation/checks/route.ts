@@ -68,7 +68,7 @@ export class Routes {
   }
 
   /** What a message is known by in an entity that detects duplicates. */
-  idOf(to: string, { messageId, sessionId, partitionKey }: MessageSpec): string {
+  idOf(to: string, { tag, messageId = tag, sessionId, partitionKey }: MessageSpec): string {
     const entity = this.#entities.get(to);
     const isPartitioned =
       entity !== undefined && entity.kind !== 'subscription' && entity.partitioned;

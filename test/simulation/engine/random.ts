@@ -61,7 +61,8 @@ export class Random implements RandomSource {
   }
 
   bytes(count: number): Uint8Array {
-    return Uint8Array.from({ length: count }, () => this.#next() & 0xff);
+    const words = Uint32Array.from({ length: Math.ceil(count / 4) }, () => this.#next());
+    return new Uint8Array(words.buffer, 0, count);
   }
 
   /** Small fast counter, 32 bits. */

@@ -1,6 +1,9 @@
 /** The instant at which every simulation begins, epoch ms. */
 export const START = Date.UTC(2026, 0, 1);
 
+/** After so many events whatever else the thread has to do gets its turn, which costs as much as an event. */
+const EVENTS_PER_TURN = 256;
+
 interface Event {
   readonly at: number;
   readonly order: number;
@@ -37,6 +40,7 @@ export class Timeline {
   async runUntil(isOver: () => boolean): Promise<boolean> {
     await promisesSettled();
     while (!isOver()) {
+      if (this.count % EVENTS_PER_TURN === 0) await othersServed();
       const event = this.#pop();
       if (event === undefined) return false;
       this.now = event.at;
@@ -95,7 +99,15 @@ function isBefore(a: Event, b: Event): boolean {
   return a.at < b.at || (a.at === b.at && a.order < b.order);
 }
 
-/** Resolves when no promise has anything left to do: the one use of real scheduling, which decides nothing. */
+/**
+ * Resolves when no promise has anything left to do. Together with `othersServed` the one use of real
+ * scheduling, which decides nothing.
+ */
 function promisesSettled(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve));
+}
+
+/** Lets this thread serve the rest of the process: signals, output, timers of a test runner. */
+function othersServed(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

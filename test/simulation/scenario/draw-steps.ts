@@ -28,7 +28,7 @@ export function drawSteps(
   { processes, entities, durationMs }: Drawing,
 ): readonly Step[] {
   const clients = random.between(1, 6);
-  const steps = random.pick([20, 60, 150, 300]);
+  const steps = random.pick([20, 80, 200, 500]);
   const drawer = new ActionDrawer(random, entities);
   const moments = drawMoments(random, entities, durationMs);
   const all = Array.from({ length: steps }, (): Step => {
