@@ -1,3 +1,4 @@
+import type { OperationRecord } from '../clients/record.ts';
 import { CLOCK_OFF_MS_MAX } from '../scenario/draw.ts';
 import { entityOf, isDeadLetterPath } from '../scenario/scenario.ts';
 import type { Copy, Delivered } from './copy.ts';
@@ -8,10 +9,11 @@ import { type Violation, violation } from './violation.ts';
 
 /** What is promised of each delivery: one holder at a time, exact counts, no return, deadlines kept. */
 export function checkDeliveries(ledger: Ledger): readonly Violation[] {
+  const unsure = unsureCounts(ledger);
   return ledger.copies.flatMap((copy) => [
     ...checkTwoLocks(ledger, copy),
     ...checkReturned(copy),
-    ...checkCounts(ledger, copy),
+    ...(unsure === undefined ? [] : checkCounts(unsure, copy)),
     ...checkDeadlines(ledger, copy),
   ]);
 }
@@ -60,35 +62,51 @@ function checkReturned(copy: Copy): readonly Violation[] {
   return [];
 }
 
+/** Why a count may be other than the deliveries that somebody heard of. */
+interface UnsureCounts {
+  /** Messages that somebody made active again, which gives them one delivery more, by tag. */
+  readonly reactivated: ReadonlySet<string>;
+  /** By path the receives that may have taken messages which nobody heard of. */
+  readonly unheard: ReadonlyMap<string, readonly OperationRecord[]>;
+}
+
+/** Undefined = nothing can be said: messages that are sent again begin anew. */
+function unsureCounts(ledger: Ledger): UnsureCounts | undefined {
+  const reactivated = new Set<string>();
+  const unheard = new Map<string, OperationRecord[]>();
+  for (const record of ledger.records) {
+    const { action } = record;
+    if (action.kind === 'resubmit') return undefined;
+    if (action.kind === 'operate' && action.what === 'reactivate') {
+      for (const tag of ledger.named(record)) reactivated.add(tag);
+    }
+    const takes = action.kind === 'receive' || action.kind === 'receiveDeferred';
+    if (!takes || !mayHaveTakenMore(ledger.scenario, record)) continue;
+    const known = unheard.get(action.from);
+    if (known === undefined) unheard.set(action.from, [record]);
+    else known.push(record);
+  }
+  return { reactivated, unheard };
+}
+
 /** Each delivery that ended without success is counted once. */
-function checkCounts(ledger: Ledger, copy: Copy): readonly Violation[] {
-  if (ledger.records.some(({ action }) => action.kind === 'resubmit')) return [];
+function checkCounts({ reactivated, unheard }: UnsureCounts, copy: Copy): readonly Violation[] {
   const counted = copy.deliveries.filter(
     ({ delivery }) => !isDeadLetterPath(delivery.path) && entityOf(delivery.path) === copy.end,
   );
+  const takers = unheard.get(copy.end) ?? [];
   for (const one of counted) {
     const before = counted.filter(({ record }) => record.end <= one.record.start);
-    // Who makes a deferred message active again gives it one delivery more.
-    const isReactivated = ledger.records.some(
-      (record) =>
-        record.action.kind === 'operate' &&
-        record.action.what === 'reactivate' &&
-        ledger.named(record).has(copy.tag),
-    );
+    const isReactivated = reactivated.has(copy.tag);
     const least = isReactivated ? 0 : before.filter((earlier) => surelyCounts(earlier)).length;
-    const unheard = ledger.records.filter(
-      (record) =>
-        (record.action.kind === 'receive' || record.action.kind === 'receiveDeferred') &&
-        record.action.from === copy.end &&
-        mayHaveTakenMore(ledger.scenario, record) &&
-        record.start <= one.record.end &&
-        record !== one.record,
+    const taken = takers.filter(
+      (record) => record.start <= one.record.end && record !== one.record,
     ).length;
     const beside = counted.filter(
       (other) =>
         other !== one && other.record.end > one.record.start && other.record.start < one.record.end,
     ).length;
-    const most = before.length + unheard + beside;
+    const most = before.length + taken + beside;
     const { failedDeliveries } = one.delivery;
     if (failedDeliveries >= least && failedDeliveries <= most) continue;
     const text = `${copy.tag} came with ${failedDeliveries} failed deliveries; between ${least} and ${most} were: ${describeDelivery(one)}`;

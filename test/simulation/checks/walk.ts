@@ -46,10 +46,10 @@ function mayWaitExpired(world: World, item: Item): boolean {
   return isInSession && mayExpire;
 }
 
-/** A body that a block names, which is explained itself. */
+/** A body that a block names, which is explained itself, or who shares it. */
 function isPayload(item: Item, named: ReadonlySet<string>): boolean {
   const [, rest = ''] = (item['pk']?.S ?? '').split('.');
-  return /^\d+p$/.test(rest) && named.has((item['sk']?.S ?? '').replace(/\.\d+$/, ''));
+  return /^\d+p$/.test(rest) && named.has((item['sk']?.S ?? '').replace(/\.(\d+|n)$/, ''));
 }
 
 /** Entities, rules, and where the sweep has come. */

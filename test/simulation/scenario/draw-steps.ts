@@ -28,7 +28,7 @@ export function drawSteps(
   { processes, entities, durationMs }: Drawing,
 ): readonly Step[] {
   const clients = random.between(1, 6);
-  const steps = random.pick([20, 80, 200, 500]);
+  const steps = random.pick([20, 80, 200, 400]);
   const drawer = new ActionDrawer(random, entities);
   const moments = drawMoments(random, entities, durationMs);
   const all = Array.from({ length: steps }, (): Step => {
@@ -104,12 +104,12 @@ class ActionDrawer {
       purge: rare(2),
       update: rare(3),
       recreate: rare(2),
-      sweep: 3,
+      sweep: 2,
     };
     this.#settlements = { complete: 12, abandon: some(8), defer: some(5), deadLetter: some(5) };
     this.#removals = random.pick([0, 0, 0.2, 0.5]);
-    this.#isBulky = random.chance(0.15);
-    this.#isWide = this.#isBulky && random.chance(0.3);
+    this.#isBulky = random.chance(0.1);
+    this.#isWide = this.#isBulky && random.chance(0.4);
   }
 
   draw(): Action {
@@ -124,8 +124,8 @@ class ActionDrawer {
           kind,
           from,
           mode: random.chance(this.#removals) ? 'receiveAndDelete' : 'peekLock',
-          max: random.pick([1, 1, 2, 5, 100]),
-          waitMs: random.pick([0, 0, 0, 500, 3000, 20_000]),
+          max: random.pick([1, 1, 1, 2, 2, 5, 5, 100]),
+          waitMs: random.pick([0, 0, 0, 0, 0, 0, 500, 500, 3000, 20_000]),
           ...(random.chance(0.05) ? { abortAfterMs: random.pick([1, 100, 1000]) } : {}),
         };
       case 'settle':
@@ -134,7 +134,7 @@ class ActionDrawer {
           from,
           how: random.weighted(this.#settlements),
           which: random.weighted({ oldest: 6, newest: 3, spent: 1 }),
-          count: random.pick([1, 1, 3, 100]),
+          count: random.pick([1, 1, 1, 3, 100]),
           ...(random.chance(0.1) ? { delayMs: random.pick([1000, 7000]) } : {}),
           changesProperties: random.chance(0.1),
         };
@@ -228,7 +228,7 @@ class ActionDrawer {
     const to = random.pick(this.#senders);
     const isWide = this.#isWide && to.kind === 'topic';
     const count = random.pick(
-      isWide ? [1, 140] : this.#isBulky ? [1, 10, 40, 100] : [1, 1, 1, 2, 5],
+      isWide ? [1, 1, 140] : this.#isBulky ? [1, 1, 10, 100] : [1, 1, 1, 2, 5],
     );
     const messages = Array.from({ length: count }, () => this.#message(to));
     if (!to.partitioned || count === 1) return { to: to.path, messages };
