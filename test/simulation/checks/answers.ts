@@ -3,9 +3,6 @@ import { type Action, entityOf } from '../scenario/scenario.ts';
 import type { Ledger } from './ledger.ts';
 import { type Violation, violation } from './violation.ts';
 
-/** Whoever asks may be told at any time that the service is busy. */
-const ALWAYS = ['ServiceBusy'] as const;
-
 /** The codes with which an operation on an entity that is there may be refused. */
 const CODES: Readonly<Record<Action['kind'], readonly string[]>> = {
   send: [],
@@ -56,7 +53,8 @@ export function checkAnswers(ledger: Ledger): readonly Violation[] {
 }
 
 function isAllowed(ledger: Ledger, record: OperationRecord, code: string): boolean {
-  if ([...ALWAYS, ...CODES[record.action.kind]].includes(code)) return true;
+  if (code === 'ServiceBusy') return mayBeBusy(ledger, record);
+  if (CODES[record.action.kind].includes(code)) return true;
   // What is being deleted, or has been and could not be created again.
   if (code !== 'MessagingEntityNotFound') return false;
   return ledger.records.some(
@@ -64,6 +62,39 @@ function isAllowed(ledger: Ledger, record: OperationRecord, code: string): boole
       action.kind === 'recreate' && start <= record.end && concerns(ledger, record, action.entity),
   );
 }
+
+/** A receive loses so many races before it gives up. */
+const RACES = 6;
+
+/**
+ * Whether an operation may be told that the service is busy: where a request of its process went wrong, and where
+ * a receive met so many others that it lost every race.
+ */
+function mayBeBusy(ledger: Ledger, record: OperationRecord): boolean {
+  const { action, wentWrong, start, end } = record;
+  if (wentWrong) return true;
+  if (action.kind !== 'receive') return false;
+  const beside = ledger.records.filter(
+    (other) => other !== record && other.start < end && other.end > start,
+  );
+  const changes = beside.map(({ heard, deliveries = [], settled = [], ...other }) =>
+    heard === 'done' && COUNTED.has(other.action.kind)
+      ? deliveries.length + settled.length
+      : Number.POSITIVE_INFINITY,
+  );
+  return changes.reduce((sum, count) => sum + count, 0) >= RACES;
+}
+
+/** Operations of which it is known how many messages they changed. */
+const COUNTED: ReadonlySet<Action['kind']> = new Set([
+  'send',
+  'receive',
+  'receiveDeferred',
+  'settle',
+  'renew',
+  'accept',
+  'peek',
+]);
 
 function concerns(ledger: Ledger, { action }: OperationRecord, entity: string): boolean {
   const named = JSON.stringify(action).includes(`"${entityOf(entity)}`);

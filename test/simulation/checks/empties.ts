@@ -1,5 +1,6 @@
 import type { OperationRecord } from '../clients/record.ts';
 import { entityOf, isDeadLetterPath, waitOf } from '../scenario/scenario.ts';
+import type { Copy } from './copy.ts';
 import type { Ledger } from './ledger.ts';
 import { type Violation, violation } from './violation.ts';
 
@@ -25,14 +26,23 @@ function checkEmpty(
   waitMs: number,
 ): readonly Violation[] {
   const lastLook = Math.min(record.start + waitOf(ledger.scenario, waitMs), record.end);
-  const from = lastLook - MISSED_MS_MAX;
+  const fromOf = (copy: Copy) => (isOwn(copy, record) ? lastLook : lastLook - MISSED_MS_MAX);
   const missed = ledger.copies.find(
     (copy) =>
-      isIn(copy.message.sessionId, record, path) && ledger.couldBeHad(copy, path, from, record.end),
+      isIn(copy.message.sessionId, record, path) &&
+      ledger.couldBeHad(copy, path, fromOf(copy), record.end),
   );
   if (missed === undefined) return [];
-  const text = `operation ${record.number} over ${record.process} got nothing from ${path} though ${missed.tag} was free since ${from % 1e7}`;
+  const text = `operation ${record.number} over ${record.process} got nothing from ${path} though ${missed.tag} was free since ${fromOf(missed) % 1e7}`;
   return [violation('empty answer', text, [missed.sent, record], [missed.tag])];
+}
+
+/** Whether all that was done to a message so far was done over the process of an operation. */
+function isOwn(copy: Copy, { process, end }: OperationRecord): boolean {
+  return [
+    copy.sent,
+    ...[...copy.deliveries, ...copy.settlements].map(({ record }) => record),
+  ].every((record) => record.process === process || record.start > end);
 }
 
 /** In a session, and where one receiver works alone, nothing is passed over. */

@@ -1,13 +1,14 @@
 import type { OperationRecord, SettledItem } from '../clients/record.ts';
 import { LATE_MS_MAX } from '../engine/network.ts';
-import { CLOCK_OFF_MS_MAX } from '../scenario/draw.ts';
 import {
+  clocksApartMs,
   entityOf,
   isDeadLetterPath,
   type MessageSpec,
   type Scenario,
 } from '../scenario/scenario.ts';
-import { Copy, type SendOutcome, type Stretch } from './copy.ts';
+import { copiesOf } from './copies.ts';
+import type { Copy, Stretch } from './copy.ts';
 import { Disturbances } from './disturbances.ts';
 import { deferredPlace, Routes } from './route.ts';
 import { mayHaveTakenMore } from './taken.ts';
@@ -23,12 +24,15 @@ export class Ledger {
   readonly copies: Copy[] = [];
   readonly #byTag = new Map<string, Copy[]>();
   readonly #tagsById = new Map<string, Set<string>>();
+  /** How far clocks are apart, ms. */
+  readonly #apartMs: number;
   readonly #disturbances = new Disturbances();
   readonly #sessionHolds = new Map<string, Stretch[]>();
 
   constructor(scenario: Scenario, records: readonly OperationRecord[]) {
     this.scenario = scenario;
     this.routes = new Routes(scenario.entities);
+    this.#apartMs = clocksApartMs(scenario);
     this.records = [...records].sort((a, b) => a.end - b.end || a.number - b.number);
     for (const record of this.records) this.#noteSends(record);
     for (const record of this.records) this.#note(record);
@@ -86,30 +90,7 @@ export class Ledger {
     const sameId = this.#tagsById.get(id);
     if (sameId === undefined) this.#tagsById.set(id, new Set([message.tag]));
     else sameId.add(message.tag);
-    // What came into an entity while it was deleted went with it.
-    const isDeleted = record.code === 'MessagingEntityNotFound';
-    const outcome: SendOutcome = record.heard === 'failed' || isDeleted ? 'unknown' : record.heard;
-    for (const end of this.routes.ends(to, message)) {
-      const timeToLiveMs = this.routes.timeToLiveMs(to, end, message);
-      const copy = new Copy(record, {
-        message,
-        to,
-        end,
-        outcome,
-        expiresFrom: record.start + timeToLiveMs - CLOCK_OFF_MS_MAX,
-      });
-      const entity = this.routes.entity(to);
-      const isKnown = entity?.kind === 'subscription' ? false : entity?.detectionMs === undefined;
-      const dueBy = message.delayMs === undefined ? 0 : message.delayMs + CLOCK_OFF_MS_MAX;
-      if (outcome === 'done' && isKnown) {
-        // What waits for its time, or goes on to another entity, arrives by hands that nobody hears of.
-        const isThere = dueBy === 0 && end === to;
-        if (isThere) copy.mark(record, end);
-      }
-      if (end === to || this.routes.entity(to)?.kind === 'topic') {
-        const number = record.numbers?.get(message.tag);
-        if (end === to && message.delayMs === undefined) copy.sequenceNumber = number;
-      }
+    for (const copy of copiesOf(this.routes, { record, to, message, apartMs: this.#apartMs })) {
       this.copies.push(copy);
       const known = this.#byTag.get(message.tag);
       if (known === undefined) this.#byTag.set(message.tag, [copy]);
@@ -171,7 +152,7 @@ export class Ledger {
         copy.doubt(record.start, Number.POSITIVE_INFINITY);
         continue;
       }
-      const hold = { from: record.start, to: (delivery.lockedUntil ?? 0) + CLOCK_OFF_MS_MAX };
+      const hold = { from: record.start, to: (delivery.lockedUntil ?? 0) + this.#apartMs };
       copy.hold(hold);
       this.#holdsOf.set(delivery.id, hold);
       const { session } = delivery;
@@ -202,7 +183,7 @@ export class Ledger {
     if (how === 'renew') {
       const lockMs = 300_000;
       const until = item.lockedUntil ?? record.end + lockMs;
-      if (hold !== undefined) hold.to = Math.max(hold.to, until + CLOCK_OFF_MS_MAX);
+      if (hold !== undefined) hold.to = Math.max(hold.to, until + this.#apartMs);
       return;
     }
     if (outcome === 'unknown') {
@@ -215,7 +196,7 @@ export class Ledger {
       copy.doubt(record.start, Number.POSITIVE_INFINITY);
       return;
     }
-    if (hold !== undefined) hold.to = record.end + (item.delayMs ?? 0) + CLOCK_OFF_MS_MAX;
+    if (hold !== undefined) hold.to = record.end + (item.delayMs ?? 0) + this.#apartMs;
     if (how === 'abandon') {
       const place = delivery.isDeferred ? deferredPlace(delivery.path) : delivery.path;
       const spent = this.#isLastDelivery(delivery.path, delivery.failedDeliveries);
@@ -244,7 +225,7 @@ export class Ledger {
     const isCertain = record.heard === 'refused' && !record.wentWrong;
     const entity = this.routes.entity(entityOf(path));
     const lockMs = entity === undefined || entity.kind === 'topic' ? 0 : entity.lockMs;
-    const until = record.end + LATE_MS_MAX + lockMs + CLOCK_OFF_MS_MAX;
+    const until = record.end + LATE_MS_MAX + lockMs + this.#apartMs;
     this.#disturbances.add(
       path,
       record.start,

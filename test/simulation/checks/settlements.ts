@@ -1,3 +1,4 @@
+import type { OperationRecord } from '../clients/record.ts';
 import { mostAheadMs } from '../scenario/scenario.ts';
 import type { Copy, Settled } from './copy.ts';
 import type { Ledger } from './ledger.ts';
@@ -20,13 +21,13 @@ export function checkSettlements(ledger: Ledger): readonly Violation[] {
 
 function wrongAnswer(ledger: Ledger, copy: Copy, settled: Settled): string | undefined {
   const { item } = settled;
-  if (item.outcome === 'done') return wronglyDone(copy, settled);
+  if (item.outcome === 'done') return wronglyDone(ledger, copy, settled);
   const isLockLost = item.code === 'MessageLockLost' || item.code === 'SessionLockLost';
   return item.outcome === 'refused' && isLockLost ? wronglyLost(ledger, copy, settled) : undefined;
 }
 
 /** Only a live lock settles, and it settles once. */
-function wronglyDone(copy: Copy, { item, record }: Settled): string | undefined {
+function wronglyDone(ledger: Ledger, copy: Copy, { item, record }: Settled): string | undefined {
   // A message that is free tells one whose answer was lost that it was given back, whoever did so.
   if (item.how === 'abandon' && record.wentWrong) return undefined;
   const { delivery } = item;
@@ -48,10 +49,34 @@ function wronglyDone(copy: Copy, { item, record }: Settled): string | undefined 
       isLater(copy, one.delivery.id, delivery.id),
   );
   if (taken !== undefined) return `was done after operation ${taken.record.number} got the message`;
-  if (delivery.session !== undefined) return undefined;
-  const until = lockedUntilMost(copy, delivery);
+  if (delivery.session !== undefined && givenBack(ledger, delivery.session.lockToken, record))
+    return 'was done after its session had been given back';
+  const until =
+    delivery.session === undefined
+      ? lockedUntilMost(copy, delivery)
+      : sessionUntilMost(ledger, delivery.session.lockToken);
   const clock = Math.min(record.startClock, record.endClock);
   return clock >= until ? `was done ${clock - until} ms after the lock had ended` : undefined;
+}
+
+function givenBack(ledger: Ledger, lockToken: string, { start }: OperationRecord): boolean {
+  return ledger.records.some(
+    ({ action, session, heard, end }) =>
+      action.kind === 'releaseSession' &&
+      session?.lockToken === lockToken &&
+      heard === 'done' &&
+      end <= start,
+  );
+}
+
+/** When a session lock ends at the latest: whoever renewed it may not have heard so. */
+function sessionUntilMost(ledger: Ledger, lockToken: string): number {
+  const ends = ledger.records.flatMap(({ action, session, heard, granted }) => {
+    if (granted?.lockToken === lockToken) return [granted.lockedUntil];
+    const isUnheard = action.kind === 'renewSession' && heard !== 'refused';
+    return isUnheard && session?.lockToken === lockToken ? [Number.POSITIVE_INFINITY] : [];
+  });
+  return Math.max(...ends);
 }
 
 /** Whether a delivery surely came after another one. */

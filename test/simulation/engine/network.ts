@@ -86,6 +86,7 @@ export class SimulatedNetwork implements Network {
       const carryOut = (delayMs: number, then: (outcome: Outcome) => void) =>
         timeline.after(delayMs, () =>
           this.#atTables(arrive, (outcome) => {
+            if ('error' in outcome && isThrottled(outcome.error)) this.#settings.count('throttled');
             trace?.(request, fate, 'error' in outcome ? nameOf(outcome.error) : 'done');
             then(outcome);
           }),
@@ -174,6 +175,11 @@ const FATES = [
   'throttled',
   'slow',
 ] as const satisfies readonly (keyof NetworkFaults)[];
+
+/** The tables themselves refuse what a collection of items has no capacity left for. */
+function isThrottled(error: unknown): boolean {
+  return error instanceof Error && error.name === 'ThrottlingException';
+}
 
 function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : String(error);

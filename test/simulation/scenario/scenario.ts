@@ -191,9 +191,16 @@ export function isDeadLetterPath(path: string): boolean {
 }
 
 /** How far ahead of the true time any clock of a scenario is, ms. */
-export function mostAheadMs({ processes, faults }: Scenario): number {
-  return Math.max(
-    ...processes.map(({ aheadMs }) => aheadMs),
-    ...faults.map((fault) => (fault.kind === 'clock' ? fault.aheadMs : 0)),
-  );
+export function mostAheadMs(scenario: Scenario): number {
+  return Math.max(...aheads(scenario));
+}
+
+/** How far any two clocks of a scenario are from each other, or from the true time, ms. */
+export function clocksApartMs(scenario: Scenario): number {
+  return Math.ceil(Math.max(...aheads(scenario)) - Math.min(...aheads(scenario)));
+}
+
+function aheads({ processes, faults }: Scenario): readonly number[] {
+  const set = faults.map((fault) => (fault.kind === 'clock' ? fault.aheadMs : 0));
+  return [0, ...processes.map(({ aheadMs }) => aheadMs), ...set];
 }

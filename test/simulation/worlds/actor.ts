@@ -82,7 +82,10 @@ export class Actor extends Caller {
     await this.#settle(delivery, { kind: 'complete' });
   }
 
-  async abandon(delivery: Delivery | undefined, how: { delayMs?: number } = {}): Promise<void> {
+  async abandon(
+    delivery: Delivery | undefined,
+    how: Omit<Extract<SettlementAction, { kind: 'abandon' }>, 'kind'> = {},
+  ): Promise<void> {
     await this.#settle(delivery, { kind: 'abandon', ...how });
   }
 

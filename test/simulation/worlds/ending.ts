@@ -3,7 +3,7 @@ import { pathOf } from './caller.ts';
 import { checkHistory } from './checks/check.ts';
 import type { History } from './history.ts';
 import { TABLES, type WorldProcess } from './process.ts';
-import { Stage } from './stage.ts';
+import { type Asked, Stage } from './stage.ts';
 import type { World } from './world.ts';
 
 /** A message that was still there at the end. */
@@ -19,6 +19,7 @@ export interface Found {
 export interface Ended {
   readonly history: History;
   readonly found: readonly Found[];
+  readonly requests: readonly Asked[];
   /** What actors heard and what was left: the same for runs that differ in nothing that matters. */
   readonly outcome: string;
   readonly violations: readonly string[];
@@ -61,7 +62,7 @@ export class Ending {
     const { found } = rest;
     const left = found.map(({ tag, path, failedDeliveries: n }) => `${tag} in ${path} (${n})`);
     const outcome = `${history.outcome()} | ${left.sort().join(', ')}`;
-    const ended: Ended = { history, found, outcome, violations: [] };
+    const ended: Ended = { history, found, requests: stage.requests, outcome, violations: [] };
     const violations = [
       ...stuck.map((name) => `${name} never heard an answer.`),
       ...stage.faults

@@ -6,6 +6,8 @@ export type Fault =
   | 'answerLost'
   /** The process hears that the connection broke; the write is carried out at any instant after that. */
   | 'late'
+  /** It is carried out; the process hears that the connection broke, of this one and of its next requests. */
+  | 'cutOff'
   /** It is carried out, and the process ends. */
   | 'crash'
   /** The process ends before it is carried out. */

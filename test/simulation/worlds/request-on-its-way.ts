@@ -13,6 +13,8 @@ interface RequestHooks {
   readonly add: (next: Upcoming) => void;
   /** Ends the process that asked. */
   readonly crash: () => void;
+  /** Lets its next requests fail. */
+  readonly cutOff: () => void;
   readonly splitsTransactions: boolean;
 }
 
@@ -49,7 +51,7 @@ export class RequestOnItsWay {
   /** Returns what came of it, for timelines. */
   #happen(way: Way): string {
     const { hear, process } = this.#parts;
-    const { add, crash } = this.#hooks;
+    const { add, crash, cutOff } = this.#hooks;
     switch (way) {
       case 'plain':
         return this.#carryOut(hear);
@@ -63,6 +65,12 @@ export class RequestOnItsWay {
         add({ ...this.upcoming, process: `${process}, late`, isWrite: false, happen });
         hear(connectionBroke());
         return 'the connection broke';
+      }
+      case 'cutOff': {
+        const result = this.#carryOut(() => {});
+        cutOff();
+        hear(connectionBroke());
+        return result;
       }
       case 'crash': {
         const result = this.#carryOut(() => {});
@@ -104,7 +112,8 @@ export class RequestOnItsWay {
   }
 }
 
-function connectionBroke(): Outcome {
+/** What a process hears of a request whose connection broke. */
+export function connectionBroke(): { readonly error: Error } {
   return { error: Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' }) };
 }
 

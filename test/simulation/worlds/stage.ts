@@ -4,7 +4,7 @@ import type { Arrived, NetworkRequest } from '../tables/network.ts';
 import { asRead } from './footprint.ts';
 import type { Event, Pending, Upcoming, Way } from './happenings.ts';
 import { directly, TABLES, WorldProcess } from './process.ts';
-import { type Outcome, RequestOnItsWay } from './request-on-its-way.ts';
+import { connectionBroke, type Outcome, RequestOnItsWay } from './request-on-its-way.ts';
 import { promisesSettled, WorldTime } from './time.ts';
 
 /** What the tables hold, and when. */
@@ -37,7 +37,11 @@ export class Stage {
   readonly faults: unknown[] = [];
   readonly #splits: boolean;
   readonly #endsPauses: boolean;
+  /** What processes asked of the tables while that was a matter of choice. */
+  readonly requests: Asked[] = [];
   readonly #sharing = new Set<string>();
+  /** How many more requests of a process will fail. */
+  readonly #cutOff = new Map<string, number>();
   readonly #crashed = new Map<string, () => void>();
   #isDirect = true;
   #numbers = 0;
@@ -206,9 +210,11 @@ export class Stage {
 
   #wait(process: WorldProcess, request: NetworkRequest, arrive: () => Arrived): Promise<object> {
     if (process.isOver) return new Promise(() => {});
+    this.requests.push({ process: process.name, name: request.name });
     const hooks = {
       add: (next: Upcoming) => this.#add(next),
       crash: () => this.#crash(process),
+      cutOff: () => this.#cutOff.set(process.name, CUT_OFF_REQUESTS),
       splitsTransactions: this.#splits,
     };
     const memory = this.#sharing.has(process.name) ? process.name : undefined;
@@ -219,11 +225,17 @@ export class Stage {
         process: process.name,
         memory,
         request,
-        arrive,
+        arrive: this.#isCutOff(process.name) ? neverArrive : arrive,
         hear,
       });
       this.#add(way.upcoming);
     });
+  }
+
+  #isCutOff(process: string): boolean {
+    const left = this.#cutOff.get(process) ?? 0;
+    this.#cutOff.set(process, left - 1);
+    return left > 0;
   }
 
   #crash(process: WorldProcess): void {
@@ -233,6 +245,20 @@ export class Stage {
     }
     this.#crashed.get(process.name)?.();
   }
+}
+
+/** The other tries of a write, and all of the look that follows it. */
+const CUT_OFF_REQUESTS = 5;
+
+function neverArrive(): never {
+  throw connectionBroke().error;
+}
+
+/** A request of a process. */
+export interface Asked {
+  readonly process: string;
+  /** Of the SDK's command. */
+  readonly name: string;
 }
 
 /** What a write comes to that has changed nothing: it was a read. */

@@ -3,6 +3,7 @@ import { claimWorlds } from './claims.ts';
 import { entityWorlds } from './entities.ts';
 import { lockWorlds } from './locks.ts';
 import { lostAnswerWorlds } from './lost-answers.ts';
+import { memoryWorlds } from './memories.ts';
 import { moveWorlds } from './moves.ts';
 import { sendWorlds } from './sends.ts';
 import { sessionWorlds } from './sessions.ts';
@@ -18,4 +19,5 @@ export const catalogue: readonly World[] = [
   ...sendWorlds,
   ...transactionWorlds,
   ...lostAnswerWorlds,
+  ...memoryWorlds,
 ];

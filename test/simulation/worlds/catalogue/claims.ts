@@ -1,6 +1,9 @@
 import { world } from '../world.ts';
 import { queue } from './settings.ts';
 
+/** So often a receive reads a queue whose first block has enough for everybody. */
+const QUERIES_MAX = 1;
+
 /** Receivers against each other, and against those who hold what they want. */
 export const claimWorlds = [
   world({
@@ -20,6 +23,15 @@ export const claimWorlds = [
       A: async (actor) => void (await actor.receive('q')),
       B: async (actor) => void (await actor.receive('q')),
     },
+    check: ({ requests }) =>
+      ['A', 'B']
+        .filter((actor) => {
+          const queries = requests.filter(
+            ({ process, name }) => process === actor && name === 'QueryCommand',
+          );
+          return queries.length > QUERIES_MAX;
+        })
+        .map((actor) => `${actor} read the queue again, though its block had a message for each.`),
   }),
   world({
     name: 'claim × claim, two blocks of one message',

@@ -19,6 +19,15 @@ function isWhole({ history, found }: Ended): readonly string[] {
   });
 }
 
+/** Where one of two attempts was told that it was carried out, the other one is told so as well. */
+function bothAreTold({ history }: Ended): readonly string[] {
+  const attempts = history.of('transact');
+  if (!attempts.some(({ heard }) => heard === 'done')) return [];
+  return attempts
+    .filter(({ heard }) => heard === 'refused')
+    .map(({ actor, code }) => `${actor} was told ${code} of a transaction that was carried out.`);
+}
+
 /** Several operations, all or none. */
 export const transactionWorlds = [
   world({
@@ -59,7 +68,7 @@ export const transactionWorlds = [
       A: async (actor, [message]) => await actor.transact(message, { r: ['b'] }, 'same'),
       B: async (actor, [message]) => await actor.transact(message, { r: ['b'] }, 'same'),
     },
-    check: isWhole,
+    check: (ended) => [...isWhole(ended), ...bothAreTold(ended)],
   }),
   world({
     name: 'a transaction of sends that is asked for twice',

@@ -1,0 +1,162 @@
+import { text } from '../../../../shared/domain/property-value.ts';
+import type { Ended } from '../ending.ts';
+import { world } from '../world.ts';
+import { queue, sessionQueue } from './settings.ts';
+
+const inS = (tag: string) => ({ tag, sessionId: 's' });
+
+/** What a process remembers of a queue, and what came back to it or was put back in order. */
+export const memoryWorlds = [
+  world({
+    name: 'receive, abandon, receive in one process',
+    entities: { q: queue() },
+    setUp: async (actor) => {
+      await actor.send('q', 'a');
+      await actor.send('q', 'b');
+    },
+    sharesProcess: true,
+    actors: {
+      A: async (actor) => {
+        const [message] = await actor.receive('q');
+        await actor.abandon(message);
+        await actor.receive('q');
+      },
+    },
+    check: ({ history }) => {
+      const [first, again] = history.of('receive').map(({ deliveries }) => deliveries[0]?.tag);
+      return first === again ? [] : [`${again} came, though ${first} is in front again.`];
+    },
+  }),
+  world({
+    name: 'receive and abandon × receive in one process, then receive',
+    entities: { q: queue() },
+    setUp: (actor) => actor.send('q', 'a'),
+    sharesProcess: true,
+    actors: {
+      A: async (actor) => {
+        const [message] = await actor.receive('q');
+        await actor.abandon(message);
+        await actor.after('B');
+        await actor.receive('q');
+      },
+      B: async (actor) => void (await actor.receive('q')),
+    },
+    check: nothingMissed,
+  }),
+  world({
+    name: 'send × receive in one process, then receive',
+    entities: { q: queue() },
+    setUp: async () => {},
+    sharesProcess: true,
+    actors: {
+      A: async (actor) => {
+        await actor.send('q', 'a');
+        await actor.after('B');
+        await actor.receive('q');
+      },
+      B: async (actor) => void (await actor.receive('q')),
+    },
+    check: nothingMissed,
+  }),
+  world({
+    name: 'receive in vain, abandon elsewhere, receive again two seconds later',
+    entities: { q: queue() },
+    setUp: async (actor) => {
+      await actor.send('q', 'a');
+      return await actor.receive('q');
+    },
+    actors: {
+      A: async (actor) => {
+        await actor.receive('q');
+        await actor.after('B');
+        await actor.pass(2000);
+        await actor.receive('q');
+      },
+      B: async (actor, [message]) => await actor.abandon(message),
+    },
+    check: nothingMissed,
+  }),
+  world({
+    name: 'what was put back with other properties keeps its place in its session',
+    entities: { q: sessionQueue() },
+    setUp: (actor) => actor.send('q', inS('a'), inS('b'), inS('c')),
+    actors: {
+      A: async (actor) => {
+        const session = await actor.accept('q', 's');
+        const [message] = await actor.receive('q', 1, session);
+        await actor.abandon(message, { properties: { note: text('changed') } });
+        await actor.receive('q', 3, session);
+      },
+    },
+    check: ({ history }) => {
+      const tags = history.of('receive')[1]?.deliveries.map(({ tag }) => tag);
+      return tags?.join(' ') === 'a b c' ? [] : [`${tags} came, not a, b and c.`];
+    },
+  }),
+  world({
+    name: 'claim × claim × claim, three blocks of one message',
+    entities: { q: queue() },
+    setUp: async (actor) => {
+      for (const tag of ['a', 'b', 'c']) await actor.send('q', tag);
+    },
+    actors: {
+      A: async (actor) => void (await actor.receive('q')),
+      B: async (actor) => void (await actor.receive('q')),
+      C: async (actor) => void (await actor.receive('q')),
+    },
+    check: ({ history }) =>
+      history
+        .of('receive')
+        .filter(({ deliveries }) => deliveries.length === 0)
+        .map(
+          ({ actor, heard }) =>
+            `${actor} received nothing (${heard}), though there is one for each.`,
+        ),
+  }),
+  world({
+    name: 'receive in a session that is cut off, then receive',
+    entities: { q: sessionQueue() },
+    setUp: async (actor) => {
+      await actor.send('q', inS('a'));
+      await actor.send('q', inS('b'));
+      return await actor.accept('q', 's');
+    },
+    faults: ['cutOff'],
+    actors: {
+      A: async (actor, session) => {
+        await actor.receive('q', 1, session);
+        await actor.receive('q', 2, session);
+      },
+    },
+    check: ({ history }) => {
+      const tags = history.of('receive').flatMap(({ deliveries }) => deliveries[0]?.tag ?? []);
+      return tags[0] === 'b' ? ['b came before a.'] : [];
+    },
+  }),
+  world({
+    name: 'delete by number with a lost answer',
+    entities: { q: queue() },
+    setUp: async (actor) => {
+      const [number = 0n] = await actor.send('q', 'a');
+      return number;
+    },
+    faults: ['answerLost', 'late'],
+    actors: {
+      A: async (actor, number) => await actor.operate('q', { kind: 'delete' }, 'a', number),
+    },
+    check: ({ history, found }) =>
+      history.of('operate').some(({ answer }) => answer === 'false') && found.length === 0
+        ? ['A was told that it did not delete a, which is gone.']
+        : [],
+  }),
+];
+
+/** The last receive of A gets the message, where nobody holds it. */
+function nothingMissed({ history }: Ended): readonly string[] {
+  const receives = history.of('receive');
+  const taken = receives.reduce((sum, { deliveries }) => sum + deliveries.length, 0);
+  const isHeld = taken > history.of('abandon').length;
+  const last = receives.filter(({ actor }) => actor === 'A').at(-1);
+  const isMissed = last?.heard === 'done' && last.deliveries.length === 0 && !isHeld;
+  return isMissed ? ['A received nothing, though a was there.'] : [];
+}
