@@ -11,23 +11,6 @@ export const BROKER: readonly Mutant[] = [
     needs: 'A partitioned queue; one process sends, another one receives without a wait.',
   },
   {
-    name: 'a receive does not look again when its wait is over',
-    room: 'broker',
-    find: 'const isLast = !vigil.listen(logs); const breadth =',
-    replace:
-      'const isLast = !vigil.listen(logs); if (isLast && looks > 0) return []; const breadth =',
-    harm: 'A receive that waited is answered empty although a message came before its end.',
-    needs: 'A waiting receive in one process, a send through another one shortly before the end.',
-  },
-  {
-    name: 'a waiting receive is refused when the database is busy',
-    room: 'broker',
-    find: 'if (!isBusy || isLast) throw error;',
-    replace: 'throw error;',
-    harm: 'A receive that has time left is answered `ServiceBusy`.',
-    needs: 'A waiting receive, and throttling that outlasts the tries of the SDK.',
-  },
-  {
     name: 'a refused transaction does not ask whether another attempt was carried out',
     room: 'broker',
     find: 'const outcomes = await parts.messages.conclude(identity, error);',

@@ -20,15 +20,6 @@ export const TOPICS_AND_ENTITIES: readonly Mutant[] = [
       'A publication of more than 100 items (a batch to more than 50 sessions of one subscription); the sender ends or is frozen for more than a minute between two steps; receives and a sweep meanwhile.',
   },
   {
-    name: 'a large publication goes on without its progress',
-    room: 'storage',
-    find: "ConditionExpression: 'g = :from',",
-    replace: "ConditionExpression: 'g = :from OR attribute_not_exists(g)',",
-    harm: 'Half a publication, or completed messages that come back.',
-    needs:
-      'A publication of more than 99 blocks (a batch to 100 sessions of one subscription); a step that writes blocks is held up for more than a minute; sweeps and receives finish everything meanwhile.',
-  },
-  {
     name: 'an update undoes a purge that came between',
     room: 'storage',
     find: "ConditionExpression: '#id = :id AND epoch = :epoch AND generations = :generations',",
@@ -45,14 +36,5 @@ export const TOPICS_AND_ENTITIES: readonly Mutant[] = [
     harm: 'Messages sent after a purge are lost; a new subscription misses messages.',
     needs:
       'A purge, an update or a new subscription in one process, a send through another one right after.',
-  },
-  {
-    name: 'what is known of a subscription does not rest on the read of its topic',
-    room: 'storage',
-    find: 'const since = this.#ages.older(this.#ages.now(), basis);',
-    replace: 'const since = this.#ages.now();',
-    harm: 'The subscription of a deleted topic is served although there is a new topic of that name.',
-    needs:
-      'A topic with subscriptions is deleted and made anew at once; meanwhile another process, which read the topic just before, receives from a subscription that it had not read for two seconds.',
   },
 ];

@@ -30,7 +30,9 @@ export const memoryWorlds = [
   world({
     name: 'receive and abandon × receive in one process, then receive',
     entities: { q: queue() },
-    setUp: (actor) => actor.send('q', 'a'),
+    setUp: async (actor) => {
+      for (const tag of ['a', 'b', 'c']) await actor.send('q', tag);
+    },
     sharesProcess: true,
     actors: {
       A: async (actor) => {
@@ -41,7 +43,15 @@ export const memoryWorlds = [
       },
       B: async (actor) => void (await actor.receive('q')),
     },
-    check: nothingMissed,
+    check: ({ history }) => {
+      const tagOf = (name: string) =>
+        history
+          .of('receive')
+          .filter(({ actor }) => actor === name)
+          .at(-1)?.deliveries[0]?.tag;
+      const first = tagOf('B') === 'a' ? 'b' : 'a';
+      return tagOf('A') === first ? [] : [`A received ${tagOf('A')}, not ${first}.`];
+    },
   }),
   world({
     name: 'send × receive in one process, then receive',

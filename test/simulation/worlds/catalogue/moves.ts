@@ -3,6 +3,8 @@ import { LOCK_MS, queue } from './settings.ts';
 
 const DEAD_LETTERS = 'q/$DeadLetterQueue';
 
+const MINUTE = 60_000;
+
 /** Messages that change their place, against those who want them. */
 export const moveWorlds = [
   world({
@@ -126,6 +128,40 @@ export const moveWorlds = [
       A: async (actor, [message]) => await actor.deadLetter(message),
       B: async (actor) => void (await actor.receive('q')),
       C: async (actor) => void (await actor.receive('r')),
+    },
+  }),
+  world({
+    name: 'dead-letter, forwarded, and the end of the process',
+    entities: { d: queue(), q: queue({ forwardDeadLetteredMessagesTo: 'd' }) },
+    setUp: async (actor) => {
+      await actor.send('q', 'a');
+      return await actor.receive('q');
+    },
+    faults: ['crash'],
+    actors: {
+      A: async (actor, [message]) => await actor.deadLetter(message),
+      B: async (actor) => {
+        await actor.after('A');
+        // The walk over all entities comes once an hour.
+        for (let i = 0; i < 3; i++) {
+          await actor.pass(61 * MINUTE);
+          await actor.sweep();
+        }
+      },
+    },
+  }),
+  world({
+    name: 'a scheduled message in a queue that is deleted when idle',
+    entities: { q: queue({ autoDeleteOnIdleMs: 5 * MINUTE }) },
+    setUp: (actor) => actor.send('q', { tag: 'a', delayMs: 24 * 60 * MINUTE }),
+    actors: {
+      A: async (actor) => {
+        for (let i = 0; i < 3; i++) {
+          await actor.pass(7 * 60 * MINUTE);
+          await actor.sweep();
+        }
+        await actor.pass(3 * 60 * MINUTE);
+      },
     },
   }),
 ];

@@ -27,6 +27,24 @@ export const sessionWorlds = [
     },
   }),
   world({
+    name: 'accept the next × accept and receive, the last delivery',
+    entities: { q: sessionQueue({ maxDeliveryCount: 1 }) },
+    setUp: (actor) => actor.send('q', inS('a')),
+    actors: {
+      A: async (actor) => void (await actor.accept('q')),
+      B: async (actor) => {
+        const session = await actor.accept('q', 's');
+        const [message] = session === undefined ? [] : await actor.receive('q', 1, session);
+        await actor.complete(message);
+      },
+    },
+    check: ({ history }) =>
+      history
+        .of('complete')
+        .filter(({ heard }) => heard !== 'done')
+        .map(({ code }) => `B was told ${code}, though it held the session.`),
+  }),
+  world({
     name: 'release × send × accept the next',
     entities: { q: sessionQueue() },
     setUp: (actor) => actor.accept('q', 's'),
