@@ -37,4 +37,13 @@ export const TOPICS_AND_ENTITIES: readonly Mutant[] = [
     needs:
       'A purge, an update or a new subscription in one process, a send through another one right after.',
   },
+  {
+    name: 'what is known of a subscription does not rest on the read of its topic',
+    room: 'storage',
+    find: 'const since = this.#ages.older(this.#ages.now(), basis);',
+    replace: 'const since = this.#ages.now();',
+    harm: 'The subscription of a deleted topic is served although its deletion was answered.',
+    needs:
+      'A process reads a topic; just before that is too old it reads a subscription of it; the topic is deleted; a receive from the subscription seconds later.',
+  },
 ];

@@ -36,6 +36,9 @@ function areBothSeen({ history }: Ended): readonly string[] {
     .map(({ actor }) => `${actor} received what had been purged.`);
 }
 
+/** What a process knows of entities is used for two seconds. */
+const ALMOST_OLD_MS = 1900;
+
 /** Changes of entities against those who use them. */
 export const entityWorlds = [
   world({
@@ -207,6 +210,40 @@ export const entityWorlds = [
       A: async (actor) => await actor.update('q', queue({ forwardTo: 'r' })),
       B: async (actor) => void (await actor.receive('r')),
       C: async (actor) => void (await actor.send('q', 'b')),
+    },
+  }),
+  world({
+    name: 'delete and create of a topic × receive from a subscription that was found through an older read',
+    entities: {
+      t: { kind: 'topic' },
+      't/subscriptions/one': { kind: 'subscription', lockMs: LOCK_MS },
+      't/subscriptions/two': { kind: 'subscription', lockMs: LOCK_MS },
+    },
+    knows: 'nothing',
+    setUp: (actor) => actor.send('t', 'a'),
+    actors: {
+      A: async (actor) => {
+        await actor.delete('t');
+        await actor.create('t', { kind: 'topic' });
+        await actor.create('t/subscriptions/one', { kind: 'subscription', lockMs: LOCK_MS });
+      },
+      B: async (actor) => {
+        await actor.receive('t/subscriptions/two');
+        await actor.pass(ALMOST_OLD_MS);
+        const [message] = await actor.receive('t/subscriptions/one');
+        await actor.abandon(message);
+        await actor.pass(ALMOST_OLD_MS);
+        await actor.receive('t/subscriptions/one');
+      },
+    },
+    check: ({ history }) => {
+      const deletion = history.of('delete').find(({ heard }) => heard === 'done');
+      return history
+        .of('receive')
+        .filter(
+          ({ start, deliveries }) => deliveries.length > 0 && start > (deletion?.end ?? start),
+        )
+        .map(() => 'B received what had been deleted.');
     },
   }),
 ];
