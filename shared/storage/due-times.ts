@@ -110,10 +110,15 @@ function earlier(a: number | undefined, b: number | undefined): number | undefin
   return Math.min(a, b);
 }
 
-/** Makes it known, here, to other processes and to the sweep, that a message comes due. */
+/**
+ * Makes it known, here, to other processes and to the sweep, that a message comes due. Behind an earlier due
+ * time the sweep comes anyway, and goes on from there; one that is over may be a late write of which it knows
+ * nothing.
+ */
 export async function noteDue(context: StoreContext, log: Log, dueAt: number): Promise<void> {
   const readAt = context.dueTimes.now();
   const nextDueAt = await lowerNextDue(context.table, log, dueAt);
   context.dueTimes.note(logKey(log), nextDueAt, readAt);
-  if (nextDueAt === dueAt) await context.noteWork(log, dueAt);
+  const isAhead = nextDueAt < dueAt && nextDueAt > context.clock.now();
+  if (!isAhead) await context.noteWork(log, dueAt);
 }

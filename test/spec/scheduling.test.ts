@@ -231,3 +231,19 @@ test('a scheduled message that nobody expects is found by the daily walk', async
   }
   assert.deepEqual(bodies(await broker.peekLockMany('q', 10)), ['a']);
 });
+
+test('a scheduled message in a queue that forwards comes in time behind a due time that is long over', async (t) => {
+  const broker = await startBroker(t);
+  expectStatus(await broker.createQueue('end'), 201);
+  expectStatus(await broker.createQueue('q', { ForwardTo: 'end' }), 201);
+  const items = new StoredItems(broker);
+  t.after(() => items.close());
+  // The walk over all entities is over for today.
+  await broker.sweep();
+  // As a request leaves it that arrives after all that it told of was sent on.
+  await items.expectDue(await items.idOf('q'), broker.clock.now() - 60_000);
+  expectStatus(await broker.sendBatch('q', [at(60, 'a')]), 201);
+  broker.clock.advance({ minutes: 2 });
+  await broker.sweep();
+  assert.deepEqual(bodies(await broker.peekLockMany('end', 10)), ['a']);
+});

@@ -34,6 +34,18 @@ export class StoredItems {
     );
   }
 
+  /** Puts a next due time into a queue's head, epoch ms, as a write does that arrives late. */
+  async expectDue(id: string, dueAt: number): Promise<void> {
+    await this.#client.send(
+      new UpdateItemCommand({
+        TableName: TABLES.messages,
+        Key: { pk: { S: `${id}.0` }, sk: { S: 'head' } },
+        UpdateExpression: 'SET w = :due',
+        ExpressionAttributeValues: { ':due': { N: String(dueAt) } },
+      }),
+    );
+  }
+
   /** The internal id of a subscription. */
   async idOfSubscription(topic: string, name: string): Promise<string> {
     const topicId = await this.idOf(topic);

@@ -161,7 +161,7 @@ function checkDuplicates(
   if (ledger.records.some(({ action }) => action.kind === 'recreate')) return [];
   const isStored = (copy: Copy) => copy.wasSeen || places.has(copy);
   for (const all of ofOneId(ledger)) {
-    const [{ to, end, message }] = all;
+    const [{ to, message }] = all;
     const windowMs = detectionOf(ledger, all[0]) ?? 0;
     const stored = all.filter(isStored);
     for (const copy of stored) {
@@ -179,7 +179,7 @@ function checkDuplicates(
     if (ledger.routes.entity(to)?.kind === 'topic') continue;
     const isExplained =
       stored.length > 0 || all.some((one) => one.mayBeGone.size > 0 || mayExpire(ledger, one));
-    const mayBeTaken = ledger.isEverTaken(end);
+    const mayBeTaken = ledger.isEverTaken(all[0]);
     if (all.some(({ outcome }) => outcome === 'done') && !isExplained && !mayBeTaken) {
       const text = `${all.map(({ tag }) => tag).join(', ')} have the id ${message.messageId}; some were accepted and none is there`;
       return [
@@ -234,7 +234,7 @@ function checkGroups(
 
 function isCertain(ledger: Ledger, copy: Copy): boolean {
   const detects = detectionOf(ledger, copy) !== undefined;
-  const isTaken = ledger.isEverTaken(copy.end);
+  const isTaken = ledger.isEverTaken(copy);
   return (
     !detects &&
     !isTaken &&

@@ -69,9 +69,12 @@ export class Ledger {
     return copy.isFree(path, from, to) && !this.#disturbances.isAny(path, from, to);
   }
 
-  /** Whether somebody may have removed messages of a path for good, unheard. */
-  isEverTaken(path: string): boolean {
-    return this.#disturbances.isForEver(path);
+  /** Whether somebody may have removed messages for good, unheard, where a copy was or may have come. */
+  isEverTaken({ end }: Copy): boolean {
+    return this.routes
+      .queues(end)
+      .flatMap((queue) => [queue, this.routes.deadLetters(queue)])
+      .some((place) => this.#disturbances.isForEver(place));
   }
 
   #noteSends(record: OperationRecord): void {
