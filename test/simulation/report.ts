@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { START } from './engine/timeline.ts';
-import { runScenario } from './run.ts';
+import { ALL_STOPPED, EVERYWHERE, runScenario } from './run.ts';
 import type { Scenario } from './scenario/scenario.ts';
 import type { Finding, Tally } from './search.ts';
 
@@ -18,10 +18,11 @@ export async function describeFinding(
 ): Promise<string> {
   const [first, ...others] = run.violations;
   const lines = await timelineOf(scenario);
-  const shown =
-    lines.length <= linesMax
-      ? lines
-      : [...lines.slice(0, linesMax / 2), '   ...', ...lines.slice(lines.length - linesMax / 2)];
+  const stop = lines.findIndex((line) => line.endsWith(ALL_STOPPED));
+  const shown = [
+    ...shortened(lines.slice(0, stop), linesMax),
+    ...shortened(lines.slice(stop), LINES_AFTER),
+  ];
   return [
     `VIOLATION ${first?.check}: ${first?.text}`,
     ...others.slice(0, 5).map(({ check, text }) => `          ${check}: ${text}`),
@@ -35,11 +36,24 @@ export async function describeFinding(
   ].join('\n');
 }
 
+/** So many lines are shown of what comes once all clients have stopped: mostly the sweep, for days. */
+const LINES_AFTER = 20;
+
+function shortened(lines: readonly string[], max: number): readonly string[] {
+  if (lines.length <= max) return lines;
+  const half = Math.ceil(max / 2);
+  return [...lines.slice(0, half), '   ...', ...lines.slice(lines.length - half)];
+}
+
 /** Everything that happens in a scenario, one line each. */
 export async function timelineOf(scenario: Scenario): Promise<readonly string[]> {
   const lines: string[] = [];
   const columns = scenario.processes.map(({ name }) => name);
   await runScenario(scenario, (where, line, at) => {
+    if (where === EVERYWHERE) {
+      lines.push(`${String(at - START).padStart(9)}  ${line}`);
+      return;
+    }
     // Clients name the process that they speak to.
     const [, named = where, text = line] = /^(p\d+) (.*)$/s.exec(line) ?? [];
     const own = columns.includes(where) ? where : named;

@@ -26,6 +26,11 @@ const CALM_MS = LATE_MS_MAX + 60_000;
 /** No operation takes longer than this, ms: the longest freeze, wait and retries together. */
 const OPERATION_MS_MAX = 15 * 60_000;
 
+/** Where traces say what concerns all processes, */
+export const EVERYWHERE = '';
+/** and that from here on only what is left is received and swept. */
+export const ALL_STOPPED = '** all clients have stopped';
+
 /** Runs a scenario to its end, and checks every promise. */
 export async function runScenario(scenario: Scenario, trace?: Trace): Promise<Run> {
   const world = new World(scenario, trace);
@@ -40,6 +45,7 @@ export async function runScenario(scenario: Scenario, trace?: Trace): Promise<Ru
   const isOver = await until(world, play(world, records), scenario.steps.length * OPERATION_MS_MAX);
   if (!isOver) return finish([violation('stuck', 'Some operations never ended.')]);
   world.stopFaults();
+  world.trace?.(EVERYWHERE, ALL_STOPPED);
   await until(world, world.timeline.pause(CALM_MS));
   const newcomer = world.newcomer();
   const drain = new Drain(world, newcomer);
