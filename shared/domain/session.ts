@@ -16,8 +16,6 @@ export const SESSION_TOKEN_BYTES = 16;
 export interface SessionRules {
   /** The tenure of the live lock; absent = nobody holds the session. */
   readonly holder?: { readonly tenure: Uint8Array; readonly lockedUntil: number };
-  /** Where nobody holds it: the latest instant of which that is known, epoch ms. */
-  readonly unheldAt?: number;
   /** Tenures that were given back, latest last: what they left unsettled was no failed delivery. */
   readonly released: readonly Uint8Array[];
 }

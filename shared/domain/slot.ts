@@ -68,15 +68,14 @@ export function isHeld(slot: Slot, rules: LockRules, now: number): boolean {
 }
 
 /**
- * In a session its holder holds what it received. The session was looked at before the message: what is
- * locked for longer than the lock lasts that was seen then, or beyond an instant at which there was none,
- * belongs to a later holder.
+ * In a session its holder holds what it received. What was locked for longer than the holder's own lock
+ * lasts belongs to a later one: whoever looks has lost the session and does not know it yet.
  */
 function isHeldInSession({ tag, heldUntil }: Slot, { epoch, session }: LockRules): boolean {
-  if (tag === undefined || heldUntil === undefined || session === undefined) return false;
-  const { holder, unheldAt = Number.POSITIVE_INFINITY } = session;
-  if (holder !== undefined && isUnder(tag, holder.tenure)) return true;
-  const isLater = holder === undefined ? heldUntil > unheldAt : heldUntil >= holder.lockedUntil;
+  const holder = session?.holder;
+  if (tag === undefined || session === undefined || holder === undefined) return false;
+  if (isUnder(tag, holder.tenure)) return true;
+  const isLater = heldUntil !== undefined && heldUntil >= holder.lockedUntil;
   return isLater && isOfEpoch(tag, epoch) && !wasGivenBack(tag, session);
 }
 

@@ -111,14 +111,14 @@ function earlier(a: number | undefined, b: number | undefined): number | undefin
 }
 
 /**
- * Makes it known, here, to other processes and to the sweep, that a message comes due. Behind an earlier due
- * time the sweep comes anyway, and goes on from there; one that is over may be a late write of which it knows
- * nothing.
+ * Makes it known, here, to other processes and to the sweep, that a message comes due. The sweep comes for the
+ * earliest due time ahead, and goes on from there; whoever put that one down may have ended before telling it. One
+ * that is over may be a late write of which it knows nothing.
  */
 export async function noteDue(context: StoreContext, log: Log, dueAt: number): Promise<void> {
   const readAt = context.dueTimes.now();
   const nextDueAt = await lowerNextDue(context.table, log, dueAt);
   context.dueTimes.note(logKey(log), nextDueAt, readAt);
   const isAhead = nextDueAt < dueAt && nextDueAt > context.clock.now();
-  if (!isAhead) await context.noteWork(log, dueAt);
+  await context.noteWork(log, isAhead ? nextDueAt : dueAt);
 }

@@ -11,7 +11,7 @@ const RAISE_TRIES_MAX = 4;
 
 /**
  * Raises the next due time to that of what is left, and tells the sweep. Where something is scheduled
- * meanwhile it looks again: whoever schedules behind a due time that is over tells nobody.
+ * meanwhile it looks again: whoever scheduled behind a due time that was ahead told the sweep of that one only.
  */
 export async function raiseDue(context: StoreContext, log: Log, seen: Head): Promise<void> {
   const { table, dueTimes, noteWork } = context;

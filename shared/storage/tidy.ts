@@ -1,4 +1,4 @@
-import { type Block, slotOf } from '../domain/block.ts';
+import { type Block, slotOf, surveyBlock } from '../domain/block.ts';
 import {
   type DeadLetterReason,
   maxDeliveryExceeded,
@@ -13,6 +13,7 @@ import { deleteEmptyBlock, keyOf } from './blocks.ts';
 import type { Leftover } from './choice.ts';
 import { type Departure, moveOut } from './move.ts';
 import { deletePayload } from './payloads.ts';
+import { readSession, rulesFrom } from './sessions/session-item.ts';
 import type { StoreContext } from './store-context.ts';
 
 /**
@@ -26,11 +27,44 @@ export async function tidy(
   policy: LogPolicy,
   leftovers: readonly Leftover[],
 ): Promise<void> {
+  const judged = await judgeAgain(context, log, policy, leftovers);
   // To the end of all: nothing is under way any more once somebody has been answered.
   const outcomes = await Promise.allSettled(
-    leftovers.map((leftover) => tidyBlock(context, log, policy, leftover)),
+    judged.leftovers.map((leftover) => tidyBlock(context, log, judged.policy, leftover)),
   );
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+}
+
+/**
+ * Whoever does not hold a session looked at it before its messages: what a holder received in between would
+ * look as if its last delivery had ended. So the session is looked at again, and what is over has to be so then.
+ */
+async function judgeAgain(
+  { table, clock }: StoreContext,
+  log: Log,
+  policy: LogPolicy,
+  leftovers: readonly Leftover[],
+): Promise<{ readonly policy: LogPolicy; readonly leftovers: readonly Leftover[] }> {
+  const isAnyOver = leftovers.some(
+    ({ survey }) => survey.exhausted.length + survey.expired.length > 0,
+  );
+  const isHolder = policy.rules.session?.holder !== undefined;
+  if (log.sessionId === undefined || isHolder || !isAnyOver) return { policy, leftovers };
+  const known = await readSession(table, log);
+  const now = clock.now();
+  const rules = { ...policy.rules, session: rulesFrom(known, log, now) };
+  const again = leftovers.map(({ block, survey }) => {
+    const { exhausted, expired } = surveyBlock(block, rules, now);
+    return {
+      block,
+      survey: {
+        ...survey,
+        exhausted: survey.exhausted.filter((number) => exhausted.includes(number)),
+        expired: survey.expired.filter((number) => expired.includes(number)),
+      },
+    };
+  });
+  return { policy: { ...policy, rules }, leftovers: again };
 }
 
 async function tidyBlock(

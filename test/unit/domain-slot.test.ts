@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { lockTag, TAG_BYTES } from '../../shared/domain/lock-token.ts';
-import { TENURE_BYTES } from '../../shared/domain/session.ts';
 import {
   type Availability,
   availability,
@@ -19,9 +18,6 @@ const RULES: SlotRules = { epoch: 3, isDeadLetter: false, maxDeliveryCount: 3 };
 const DEAD: SlotRules = { ...RULES, isDeadLetter: true };
 const tagOf = (epoch: number, fill = 1) => lockTag(epoch, new Uint8Array(TAG_BYTES - 1).fill(fill));
 const TAG = tagOf(3);
-/** A session that nobody held a moment ago. */
-const UNHELD: SlotRules = { ...RULES, session: { released: [], unheldAt: NOW - 5 } };
-const GIVEN_BACK = [TAG.subarray(0, TENURE_BYTES)];
 const FREE: Availability = { kind: 'free' };
 const held = (until: number): Availability => ({ kind: 'held', until });
 
@@ -92,34 +88,6 @@ const AVAILABILITY: readonly (readonly [
     held(NOW + 1),
   ],
   ['that is exhausted and expired', { deliveries: 3 }, NOW - 5, RULES, { kind: 'exhausted' }],
-  [
-    'on its last delivery to whoever took its session since',
-    { deliveries: 3, heldUntil: NOW - 4, tag: TAG },
-    undefined,
-    UNHELD,
-    held(NOW - 4),
-  ],
-  [
-    'after its last delivery to whoever had its session before',
-    { deliveries: 3, heldUntil: NOW - 5, tag: TAG },
-    undefined,
-    UNHELD,
-    { kind: 'exhausted' },
-  ],
-  [
-    'on its last delivery to a holder whose lock a change ended',
-    { deliveries: 3, heldUntil: NOW + 1, tag: tagOf(2) },
-    undefined,
-    UNHELD,
-    { kind: 'exhausted' },
-  ],
-  [
-    'on its last delivery to a holder who gave its session back',
-    { deliveries: 3, heldUntil: NOW + 1, tag: TAG },
-    undefined,
-    { ...RULES, session: { released: GIVEN_BACK, unheldAt: NOW - 5 } },
-    FREE,
-  ],
   ['dead and exhausted', { deliveries: 99 }, undefined, DEAD, FREE],
   ['dead and expired', { deliveries: 0 }, NOW - 5, DEAD, FREE],
   [

@@ -109,9 +109,13 @@ export async function readHeld(
   token: Uint8Array,
 ): Promise<Session> {
   const known = await readSession(table, session);
-  const lock = liveLock(known, session, clock.now());
-  if (lock === undefined || !isSame(lock.token, token)) throw sessionLockLost();
+  requireHeld(known, session, token, clock.now());
   return known;
+}
+
+function requireHeld(known: Session, session: Log, token: Uint8Array, now: number): void {
+  const lock = liveLock(known, session, now);
+  if (lock === undefined || !isSame(lock.token, token)) throw sessionLockLost();
 }
 
 /** What holds for the messages of a session, for who holds it. Throws SessionLockLost. */
@@ -120,8 +124,10 @@ export async function held(
   session: Log,
   token: Uint8Array,
 ): Promise<SessionRules> {
-  const known = await readHeld(context, session, token);
-  return rulesFrom(known, session, context.clock.now());
+  const known = await readSession(context.table, session);
+  const now = context.clock.now();
+  requireHeld(known, session, token, now);
+  return rulesFrom(known, session, now);
 }
 
 /** Starts the lock anew; returns its end. Throws SessionLockLost. */

@@ -95,11 +95,11 @@ export function liveLock({ lock }: Session, log: Log, now: number): SessionLock 
   return lock.epoch === log.sessions?.epoch ? lock : undefined;
 }
 
-/** What holds for the messages of a session that was read no sooner than at `now`. */
+/** What holds for the messages of a session. */
 export function rulesFrom(session: Session, log: Log, now: number): SessionRules {
   const lock = liveLock(session, log, now);
   const { released } = session;
-  if (lock === undefined) return { released, unheldAt: now };
+  if (lock === undefined) return { released };
   return { released, holder: { tenure: tenureOf(lock.token), lockedUntil: lock.lockedUntil } };
 }
 

@@ -41,8 +41,7 @@ export class DynamoSessionStore implements SessionStore {
 
   async rulesOf(session: Log): Promise<SessionRules> {
     const { table, clock } = this.#context;
-    const now = clock.now();
-    return rulesFrom(await readSession(table, session), session, now);
+    return rulesFrom(await readSession(table, session), session, clock.now());
   }
 
   held(session: Log, token: Uint8Array): Promise<SessionRules> {

@@ -30,18 +30,10 @@ export const DOMAIN: readonly Mutant[] = [
   {
     name: 'messages of a session are free again once its lock was renewed',
     room: 'domain',
-    find: 'if (holder !== undefined && isUnder(tag, holder.tenure)) return true;',
+    find: 'if (isUnder(tag, holder.tenure)) return true;',
     replace: '',
     harm: 'The holder receives the same message twice under one session lock.',
     needs: 'Accept, receive, renew the session, receive again without a settlement in between.',
-  },
-  {
-    name: 'what a session held since it was looked at is taken for used up',
-    room: 'domain',
-    find: 'holder === undefined ? heldUntil > unheldAt :',
-    replace: 'holder === undefined ? false :',
-    harm: 'A message on its last delivery is dead-lettered while its session is held.',
-    needs: 'Somebody looks for a session while another one accepts it and receives.',
   },
   {
     name: 'an update of an entity does not end its locks',

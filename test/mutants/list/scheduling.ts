@@ -73,4 +73,13 @@ export const SCHEDULING: readonly Mutant[] = [
     needs:
       'A message scheduled in a queue that forwards, or in a topic whose subscription forwards; receives at the destination only; a sweep every minute.',
   },
+  {
+    name: 'whoever schedules behind an earlier message does not tell the sweep',
+    room: 'storage',
+    find: 'await context.noteWork(log, isAhead ? nextDueAt : dueAt);',
+    replace: 'if (!isAhead) await context.noteWork(log, dueAt);',
+    harm: 'A scheduled message is sent on an hour late.',
+    needs:
+      'A queue that forwards; a process that ends while it schedules; another one schedules behind that message.',
+  },
 ];

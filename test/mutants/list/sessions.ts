@@ -87,4 +87,21 @@ export const SESSIONS: readonly Mutant[] = [
     needs:
       'A session lock runs out, another receiver accepts, the first one renews or sets the state.',
   },
+  {
+    name: 'what a session held since it was looked at is taken for used up',
+    room: 'storage',
+    find: 'if (log.sessionId === undefined || isHolder || !isAnyOver) return { policy, leftovers };',
+    replace: 'if (log.sessionId !== null) return { policy, leftovers };',
+    harm: 'A message on its last delivery is dead-lettered while its session is held.',
+    needs: 'Somebody looks for a session while another one accepts it and receives.',
+  },
+  {
+    name: 'whoever looks ahead strikes off the listing of a lock that is just being taken',
+    room: 'storage',
+    find: 'if (isOfEndedLock(listing, known, now)) await leave(context, session, listing, known);',
+    replace: 'await leave(context, session, listing, known);',
+    harm: 'A session whose holder vanishes is found by nobody.',
+    needs:
+      'An update of an entity ends the lock of an empty session; one accepts the next session, another one this session by its id, and sends to it.',
+  },
 ];

@@ -164,4 +164,31 @@ export const moveWorlds = [
       },
     },
   }),
+  world({
+    name: 'schedule in a queue that forwards, and the end of the process, then schedule behind it',
+    entities: { d: queue(), q: queue({ forwardTo: 'd' }) },
+    setUp: async (actor) => {
+      // The walk over all entities is over for today.
+      await actor.sweep();
+    },
+    faults: ['crash'],
+    actors: {
+      A: async (actor) => void (await actor.send('q', { tag: 'a', delayMs: MINUTE })),
+      B: async (actor) => {
+        await actor.after('A');
+        await actor.send('q', { tag: 'b', delayMs: 2 * MINUTE });
+        for (let i = 0; i < 2; i++) {
+          await actor.pass(3 * MINUTE);
+          await actor.sweep();
+        }
+        await actor.receive('d', 10);
+      },
+    },
+    check: ({ history }) =>
+      history
+        .of('receive')
+        .filter(({ heard }) => heard === 'done')
+        .filter(({ deliveries }) => !deliveries.some(({ tag }) => tag === 'b'))
+        .map(() => 'b did not come in time.'),
+  }),
 ];

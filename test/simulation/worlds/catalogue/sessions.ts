@@ -3,6 +3,8 @@ import { LOCK_MS, sessionQueue } from './settings.ts';
 
 const inS = (tag: string) => ({ tag, sessionId: 's' });
 
+const SHORTER_LOCK_MS = LOCK_MS - 5000;
+
 /** Those who hold a session, those who want it, and those who send to it. */
 export const sessionWorlds = [
   world({
@@ -156,6 +158,55 @@ export const sessionWorlds = [
     actors: {
       A: async (actor) => void (await actor.accept('q')),
       B: async (actor) => void (await actor.send('q', inS('b'))),
+    },
+  }),
+  world({
+    name: 'receive × release of one session, then accept the next',
+    entities: { q: sessionQueue() },
+    setUp: async (actor) => {
+      await actor.send('q', inS('a'));
+      return await actor.accept('q', 's');
+    },
+    actors: {
+      A: async (actor, session) => void (await actor.receive('q', 1, session)),
+      B: async (actor, session) => await actor.release('q', session),
+      C: async (actor) => {
+        await actor.after('A');
+        await actor.after('B');
+        await actor.accept('q');
+      },
+    },
+  }),
+  world({
+    name: 'accept the next × accept and receive, after an update ended a lock',
+    entities: { q: sessionQueue() },
+    setUp: async (actor) => {
+      await actor.accept('q', 's');
+      await actor.pass(2000);
+      await actor.send('q', inS('a'));
+      await actor.update('q', sessionQueue({ lockMs: SHORTER_LOCK_MS }));
+    },
+    actors: {
+      A: async (actor) => void (await actor.accept('q')),
+      B: async (actor) => {
+        const session = await actor.accept('q', 's');
+        if (session !== undefined) await actor.receive('q', 1, session);
+      },
+    },
+  }),
+  world({
+    name: 'accept the next × accept and send, after an update ended the lock of an empty session',
+    entities: { q: sessionQueue() },
+    setUp: async (actor) => {
+      await actor.accept('q', 's');
+      await actor.update('q', sessionQueue({ lockMs: SHORTER_LOCK_MS }));
+    },
+    actors: {
+      A: async (actor) => void (await actor.accept('q')),
+      B: async (actor) => {
+        await actor.accept('q', 's');
+        await actor.send('q', inS('a'));
+      },
     },
   }),
 ];
