@@ -79,13 +79,29 @@ export async function operate(
     const { partition, sequence } = splitSequenceNumber(number);
     const isKnown = partition < partitionsOf(entity);
     if (isKnown) touched.add(partition);
-    outcomes.push(
-      isKnown &&
-        (await operateOne(parts, entity, path, operation, { partition, sequence, sessionId })),
+    const place = { partition, sequence, sessionId };
+    const work = async () => isKnown && (await operateOne(parts, entity, path, operation, place));
+    outcomes.push(await behindOthers(outcomes, work));
+  }
+  await behindOthers(outcomes, () => sendOn(parts, entity, [...touched]));
+  return outcomes;
+}
+
+/** Once something was done, a refusal would tell that nothing was. Throws ServiceTimeout. */
+async function behindOthers<Value>(
+  outcomes: readonly boolean[],
+  work: () => Promise<Value>,
+): Promise<Value> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof BrokerError) || !outcomes.includes(true)) throw error;
+    throw new BrokerError(
+      'ServiceTimeout',
+      'The operation was carried out for some of the messages; it is safe to ask for it again.',
+      { cause: error, subCode: '50400' },
     );
   }
-  await sendOn(parts, entity, [...touched]);
-  return outcomes;
 }
 
 async function operateOne(

@@ -82,6 +82,7 @@ async function settleInPlace(
 ): Promise<readonly BlockSettlement[]> {
   const now = context.clock.now();
   let pending = group;
+  let isUnheard = false;
   let isLast = completesAll(group, Math.min(...group.map(({ token }) => token.liveSlots)));
   for (let tries = 0; tries < SETTLE_TRIES_MAX && pending.length > 0; tries++) {
     const written = await write(context, log, pending, isLast, policy.rules, now);
@@ -90,7 +91,9 @@ async function settleInPlace(
       return pending;
     }
     const block = written.old && fromBlockItem(written.old);
-    const before = written.isRepeated ? wereSettledBefore(pending, block) : 'no';
+    // A try before this one may be carried out late.
+    isUnheard ||= written.isRepeated;
+    const before = isUnheard ? wereSettledBefore(pending, block) : 'no';
     if (before === 'unknown') throw unknownOutcome();
     if (block === undefined) return [];
     if (before === 'yes') {

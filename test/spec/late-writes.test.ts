@@ -177,3 +177,12 @@ test('a session that was given back unheard is there for the next holder', async
   await session.release();
   assert.equal((await acceptNext(broker, 's'))?.id, 'a');
 });
+
+test('a completion that arrives late, after it was looked up and before it is sent again, is not told as lost', async (t) => {
+  const { broker, tries } = await start(t);
+  const message = await lockOne(broker);
+  // The SDK gives up after four.
+  tries.next('DeleteItemCommand', ['late', 'late', 'late', 'late', 'overtaken']);
+  assert.equal(await broker.complete(message), 504);
+  assert.equal(await broker.peekLock('q'), undefined);
+});

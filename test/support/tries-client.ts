@@ -9,9 +9,16 @@ import { engineClient } from './start-broker.ts';
 
 /**
  * What becomes of one try of a request: it is carried out unheard, or refused for the moment, or it is
- * given up and carried out late, at `arrive`. A function is something that happens before the try fails.
+ * given up and carried out late, at `arrive`, or it is overtaken by those that were late. A function is something
+ * that happens before the try fails.
  */
-export type Try = 'unheard' | 'conflict' | 'throttled' | 'late' | (() => Promise<unknown>);
+export type Try =
+  | 'unheard'
+  | 'conflict'
+  | 'throttled'
+  | 'late'
+  | 'overtaken'
+  | (() => Promise<unknown>);
 
 /** A client of DynamoDB of which the tries of a request go as told; see `startTries`. */
 export interface TriesClient {
@@ -28,12 +35,21 @@ export function startTries(): TriesClient {
   let meant: string | undefined;
   let left: Try[] = [];
   let late: (() => Promise<unknown>)[] = [];
+  const arrive = async () => {
+    const arriving = late;
+    late = [];
+    await Promise.allSettled(arriving.map((arrives) => arrives()));
+  };
   client.middlewareStack.add(
     (handle, { commandName }) =>
       async (args) => {
         if (commandName !== meant) return await handle(args);
         const fate = left.shift();
         if (fate === undefined || typeof fate === 'function') return await handle(args);
+        if (fate === 'overtaken') {
+          await arrive();
+          return await handle(args);
+        }
         if (fate === 'late') late.push(() => handle(args));
         if (fate === 'unheard') await Promise.allSettled([handle(args)]);
         while (typeof left[0] === 'function') await (left.shift() as () => Promise<unknown>)();
@@ -49,11 +65,7 @@ export function startTries(): TriesClient {
       meant = command;
       left = [...tries];
     },
-    arrive: async () => {
-      const arriving = late;
-      late = [];
-      await Promise.allSettled(arriving.map((arrives) => arrives()));
-    },
+    arrive,
   };
 }
 

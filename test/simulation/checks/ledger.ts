@@ -274,7 +274,8 @@ export class Ledger {
     for (const copy of this.copies) {
       // Where it was deleted, and perhaps not created again, later messages are gone as well.
       const mayBeDeleted = why === 'recreate' && record.heard !== 'done';
-      if (copy.sent.start > record.end && !mayBeDeleted) continue;
+      const until = record.end + (record.heard === 'done' ? 0 : LATE_MS_MAX);
+      if (copy.sent.start > until && !mayBeDeleted) continue;
       const deadLetters = this.routes.deadLetters(copy.end);
       if (!entities.has(copy.end) && !entities.has(entityOf(deadLetters))) continue;
       copy.doubt(record.start, Number.POSITIVE_INFINITY);

@@ -15,7 +15,7 @@ export function mayHaveTakenMore(scenario: Scenario, record: OperationRecord): b
   if (action.kind !== 'receive') return false;
   const tookMs = record.end - record.start - waitOf(scenario, action.waitMs);
   // What it locked may have been lost to others before it could be handed out.
-  if (tookMs > LOCK_MS_LEAST / 2 && deliveries.length < action.max) return true;
+  if (tookMs > LOCK_MS_LEAST / 2 && (wentWrong || deliveries.length < action.max)) return true;
   if (!wentWrong) return false;
   // One that removes goes on to other messages after a removal of which nothing was heard.
   return action.mode === 'receiveAndDelete' || deliveries.length < action.max;

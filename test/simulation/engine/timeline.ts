@@ -1,9 +1,6 @@
 /** The instant at which every simulation begins, epoch ms. */
 export const START = Date.UTC(2026, 0, 1);
 
-/** After so many events whatever else the thread has to do gets its turn, which costs as much as an event. */
-const EVENTS_PER_TURN = 256;
-
 interface Event {
   readonly at: number;
   readonly order: number;
@@ -21,7 +18,16 @@ export class Timeline {
   /** How many events have happened. */
   count = 0;
   readonly #events: Event[] = [];
+  readonly #eventsPerTurn: number;
   #order = 0;
+
+  /**
+   * `eventsPerTurn`: after so many events whatever else the thread has to do gets its turn, which costs as much
+   * as an event; failures that nobody handles are told then.
+   */
+  constructor(eventsPerTurn = 256) {
+    this.#eventsPerTurn = eventsPerTurn;
+  }
 
   /**
    * Has something happen at an instant; of those at the same instant, the first one noted first. Instants are
@@ -40,7 +46,7 @@ export class Timeline {
   async runUntil(isOver: () => boolean): Promise<boolean> {
     await promisesSettled();
     while (!isOver()) {
-      if (this.count % EVENTS_PER_TURN === 0) await othersServed();
+      if (this.count % this.#eventsPerTurn === 0) await othersServed();
       const event = this.#pop();
       if (event === undefined) return false;
       this.now = event.at;

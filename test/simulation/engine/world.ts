@@ -15,7 +15,7 @@ export type Trace = (where: string, line: string, at: number) => void;
 
 /** The tables and the processes of one run. */
 export class World {
-  readonly timeline = new Timeline();
+  readonly timeline: Timeline;
   readonly database: SimulatedDatabase;
   readonly random: Random;
   readonly trace: ((where: string, line: string) => void) | undefined;
@@ -29,6 +29,9 @@ export class World {
     this.#scenario = scenario;
     this.trace = trace && ((where, line) => trace(where, line, this.timeline.now));
     this.random = new Random(scenario.seed);
+    // Failures that are handled a little later end real processes: now and then, each event is watched.
+    const isWatched = this.random.fork('turns').chance(0.05);
+    this.timeline = isWatched ? new Timeline(1) : new Timeline();
     const random = this.random.fork('database');
     this.database = new SimulatedDatabase({
       now: () => this.timeline.now,
