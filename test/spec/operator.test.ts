@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { hookedClient, throttled } from '../support/hooked-client.ts';
+import { startBroker } from '../support/start-broker.ts';
 import { expectStatus } from '../support/test-broker.ts';
 import {
   bodies,
@@ -187,3 +189,19 @@ for (const [what, verb, body] of [
     assert.deepEqual(numbers(await broker.peekLockMany('q', 10)), [1]);
   });
 }
+
+test('where the service is busy at the second of two messages, an operator is not told that nothing was done', async (t) => {
+  let deletions: number | undefined;
+  const client = hookedClient(({ command }) => {
+    if (deletions !== undefined && command === 'DeleteItemCommand' && deletions++ > 0)
+      throw throttled();
+  });
+  t.after(() => client.destroy());
+  const broker = await startBroker(t, { client });
+  expectStatus(await broker.createQueue('q'), 201);
+  for (const body of ['a', 'b']) expectStatus(await broker.send('q', body), 201);
+  deletions = 0;
+  expectStatus(await broker.post('q', '$delete', { sequenceNumbers: [1, 2] }), 504);
+  deletions = undefined;
+  assert.deepEqual(await broker.deleteByNumber('q', [1, 2]), [false, true]);
+});
