@@ -11,6 +11,7 @@ import type { StoreContext } from '../store-context.ts';
 import { tidy } from '../tidy.ts';
 import {
   isListed,
+  isOfEndedLock,
   type Listing,
   newLockListing,
   putLockListing,
@@ -213,14 +214,6 @@ async function consider(walk: Walk, listing: Listing): Promise<boolean> {
   if (await hasMessages(context, session, { ...policy, rules }, front)) return true;
   if (isOfEndedLock(listing, known, now)) await leave(context, session, listing, known);
   return false;
-}
-
-/**
- * Whether nobody needs the listing of a session that nobody holds. Whoever looks ahead also comes across listings
- * of those who are just accepting a session, and write its lock next.
- */
-function isOfEndedLock({ key, stamp, dueAt }: Listing, { lock }: Session, now: number): boolean {
-  return stamp !== undefined || dueAt <= now || key.sk === lock?.listing;
 }
 
 /** The listing of a session that somebody holds: the one for the end of the lock is enough. */

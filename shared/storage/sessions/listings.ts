@@ -147,6 +147,18 @@ export function isListed(session: Session, log: Log, now: number): boolean {
   return liveLock(session, log, now + CLOCK_SKEW_MS)?.generation === log.generation;
 }
 
+/**
+ * Whether nobody needs the listing of a session that nobody holds. Whoever looks ahead also comes across listings
+ * of those who are just accepting a session, and write its lock next.
+ */
+export function isOfEndedLock(
+  { key, stamp, dueAt }: Listing,
+  { lock }: Session,
+  now: number,
+): boolean {
+  return stamp !== undefined || dueAt <= now || key.sk === lock?.listing;
+}
+
 /** What is known of sessions, by their names. */
 export async function readSessions(
   table: Table,

@@ -67,7 +67,7 @@ export const SCHEDULING: readonly Mutant[] = [
   {
     name: 'the sweep is not told when scheduled messages come due',
     room: 'storage',
-    find: 'if (nextDueAt === dueAt) await context.noteWork(log, dueAt);',
+    find: 'await context.noteWork(log, isAhead ? nextDueAt : dueAt);',
     replace: '',
     harm: 'A scheduled message never arrives where it is forwarded to.',
     needs:

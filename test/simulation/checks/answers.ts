@@ -77,11 +77,10 @@ function mayBeBusy(ledger: Ledger, record: OperationRecord): boolean {
   const beside = ledger.records.filter(
     (other) => other !== record && other.start < end && other.end > start,
   );
-  const changes = beside.map(({ heard, deliveries = [], settled = [], ...other }) =>
-    heard === 'done' && COUNTED.has(other.action.kind)
-      ? deliveries.length + settled.length
-      : Number.POSITIVE_INFINITY,
-  );
+  const changes = beside.map(({ heard, deliveries = [], settled = [], ...other }) => {
+    const isCounted = heard === 'done' && !other.wentWrong && COUNTED.has(other.action.kind);
+    return isCounted ? deliveries.length + settled.length : Number.POSITIVE_INFINITY;
+  });
   return changes.reduce((sum, count) => sum + count, 0) >= RACES;
 }
 
