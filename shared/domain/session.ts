@@ -27,7 +27,7 @@ export const UNHELD: SessionRules = { released: [] };
  * So many tenures that were given back are remembered. A holder gets what an earlier one left before
  * anything else, so only holders who receive nothing ever make this list grow.
  */
-export const RELEASED_MAX = 16;
+export const RELEASED_MAX = 32;
 
 /** The tenure under a session lock. */
 export function tenureOf(token: Uint8Array): Uint8Array {

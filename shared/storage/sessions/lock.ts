@@ -2,16 +2,13 @@ import type { AcceptedSession } from '../../broker/session-ports.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import type { Log } from '../../domain/log.ts';
 import {
-  isUnder,
   RELEASED_MAX,
   SESSION_TOKEN_BYTES,
   type SessionRules,
   sessionLockLost,
   sessionToken,
-  TENURE_BYTES,
   tenureOf,
 } from '../../domain/session.ts';
-import type { Slot } from '../../domain/slot.ts';
 import { readBlocks } from '../blocks.ts';
 import type { Written } from '../dynamo.ts';
 import { afterStoring, isUnknownOutcome, unknownOutcome } from '../failures.ts';
@@ -163,8 +160,7 @@ export async function release(
 ): Promise<void> {
   const known = await readHeld(context, session, token);
   const { lock } = known;
-  const left = await whatIsLeft(context, session, tenureOf(token));
-  requireGone(await letGo(context, session, known, token, left), session, token, context);
+  requireGone(await letGo(context, session, known, token), session, token, context);
   await afterStoring(enlistWhatIsLeft(context, session));
   if (lock !== undefined) {
     context.background(() => deleteLockListing(context, session, lock));
@@ -228,16 +224,17 @@ const END_TRIES_MAX = 3;
 /** Held by nobody, as far as is known: list it without another look. */
 const UNKNOWN: Session = { released: [] };
 
+/** Lets a session go. What its holder left, or is just receiving, was no failed delivery: its tenure is remembered. */
 async function letGo(
   context: StoreContext,
   session: Log,
   known: Session,
   token: Uint8Array,
-  left: 'nothing' | 'others' | 'held',
 ): Promise<Written> {
   const { table, clock } = context;
+  const isForgotten = known.state === undefined && (await isBare(context, session));
   const { condition, values } = whileHeld(token, session, clock.now());
-  if (known.state === undefined && left === 'nothing') {
+  if (isForgotten) {
     const deleted = await orLookedUp(
       table,
       sessionKey(session),
@@ -248,44 +245,22 @@ async function letGo(
     );
     if (deleted.done || deleted.isRepeated) return deleted;
   }
-  const added = left === 'held' ? [tenureOf(token)] : [];
-  const released = Buffer.concat([...known.released, ...added].slice(-RELEASED_MAX));
-  const isAny = released.byteLength > 0;
+  const released = [...known.released, tenureOf(token)].slice(-RELEASED_MAX);
   const releasing = table.update(sessionKey(session), {
-    UpdateExpression: `${isAny ? 'SET r = :released ' : ''}REMOVE k, t, u, o, e, g`,
+    UpdateExpression: 'SET r = :released REMOVE k, t, u, o, e, g',
     ConditionExpression: condition,
-    ExpressionAttributeValues: { ...values, ...(isAny ? { ':released': { B: released } } : {}) },
+    ExpressionAttributeValues: { ...values, ':released': { B: Buffer.concat(released) } },
   });
   return await orLookedUp(table, sessionKey(session), releasing);
 }
 
-/** Where a holder's messages are not among so many blocks, it may have some behind them. */
-const LOOK_BLOCKS = 20;
-
-/**
- * What a holder leaves in a session: nothing, in whatever state; messages of which it holds none; or
- * some that it perhaps holds, which others must not take for failed deliveries.
- */
-async function whatIsLeft(
-  context: StoreContext,
-  session: Log,
-  tenure: Uint8Array,
-): Promise<'nothing' | 'others' | 'held'> {
-  const { blocks, next } = await readBlocks(context, session, {
-    from: FIRST_BLOCK,
-    to: AFTER_ALL_STORES,
-    limit: LOOK_BLOCKS,
-    consistent: true,
-  });
-  if (blocks.length === 0) return 'nothing';
-  const isHeld = ({ tag }: Slot) => tag !== undefined && isUnder(tag, tenure);
-  const holdsAny = blocks.some(({ slots }) => [...slots.values()].some(isHeld));
-  return holdsAny || next !== undefined ? 'held' : 'others';
-}
-
 /** Whether a session has no messages at all, in whatever state. */
 export async function isBare(context: StoreContext, session: Log): Promise<boolean> {
-  return (await whatIsLeft(context, session, NOBODY)) === 'nothing';
+  const { blocks } = await readBlocks(context, session, {
+    from: FIRST_BLOCK,
+    to: AFTER_ALL_STORES,
+    limit: 1,
+    consistent: true,
+  });
+  return blocks.length === 0;
 }
-
-const NOBODY = new Uint8Array(TENURE_BYTES);

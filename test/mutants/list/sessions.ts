@@ -104,4 +104,12 @@ export const SESSIONS: readonly Mutant[] = [
     needs:
       'An update of an entity ends the lock of an empty session; one accepts the next session, another one this session by its id, and sends to it.',
   },
+  {
+    name: 'who gave a session back is forgotten',
+    room: 'storage',
+    find: 'const released = [...known.released, tenureOf(token)].slice(-RELEASED_MAX);',
+    replace: 'const released = known.released.slice(-RELEASED_MAX);',
+    harm: 'What a receive got beside the release is passed over by the next holder, or counts as a failed delivery.',
+    needs: 'A receive and a release of one session at the same time; then accept and receive.',
+  },
 ];

@@ -209,4 +209,28 @@ export const sessionWorlds = [
       },
     },
   }),
+  world({
+    name: 'receive × release of one session, then accept and receive',
+    entities: { q: sessionQueue() },
+    setUp: async (actor) => {
+      await actor.send('q', inS('a'));
+      await actor.send('q', inS('b'));
+      return await actor.accept('q', 's');
+    },
+    actors: {
+      A: async (actor, session) => void (await actor.receive('q', 1, session)),
+      B: async (actor, session) => await actor.release('q', session),
+      C: async (actor) => {
+        await actor.after('A');
+        await actor.after('B');
+        const session = await actor.accept('q', 's');
+        if (session !== undefined) await actor.receive('q', 1, session);
+      },
+    },
+    check: ({ history }) =>
+      history
+        .of('receive')
+        .filter(({ actor, deliveries }) => actor === 'C' && deliveries[0]?.tag !== 'a')
+        .map(({ deliveries }) => `C received ${deliveries[0]?.tag}, not a.`),
+  }),
 ];
