@@ -41,10 +41,10 @@ export const SESSIONS: readonly Mutant[] = [
   {
     name: 'a release looks for messages before it lets the session go',
     room: 'storage',
-    find: 'requireGone(await letGo(context, session, known, token, left), session, token, context);',
+    find: 'requireGone(await letGo(context, session, known, token), session, token, context);',
     replace: `const front = { from: FIRST_BLOCK, limit: 1, consistent: true };
       const { blocks: seen } = await readBlocks(context, session, front);
-      requireGone(await letGo(context, session, known, token, left), session, token, context);
+      requireGone(await letGo(context, session, known, token), session, token, context);
       if (seen.length === 0) {
         if (lock !== undefined) context.background(() => deleteLockListing(context, session, lock));
         return;

@@ -6,7 +6,7 @@ import { rowBeyond, rowOf } from '../../../bench/simulate/verdict.ts';
 
 const DURATION = { warmUpMs: 1500, measuredMs: 1000 };
 /** By then what piled up during cold starts is worked off. */
-const SETTLED = { warmUpMs: 3500, measuredMs: 1000 };
+const SETTLED = { warmUpMs: 5000, measuredMs: 2500 };
 const SEED = 'test';
 const SINGLES: Configuration = {
   isPartitioned: false,

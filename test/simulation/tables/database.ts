@@ -5,7 +5,7 @@ import type {
   QueryCommandInput,
   TransactWriteItemsCommandInput,
 } from '@aws-sdk/client-dynamodb';
-import type { Item } from './attribute-values.ts';
+import { copyItem, type Item } from './attribute-values.ts';
 import { batchGet, batchWrite } from './batches.ts';
 import { notSimulated } from './failures.ts';
 import type { ItemKey } from './item-keys.ts';
@@ -101,13 +101,13 @@ export class SimulatedDatabase {
     this.#state.table(table).write(pk, sk, undefined, 0, now);
   }
 
-  /** All items of a table as they are now, sorted by key, to be read only. */
-  items(table: string): readonly Readonly<Item>[] {
+  /** All items of a table as they are now, sorted by key. */
+  items(table: string): readonly Item[] {
     const collections = [...this.#state.table(table).collections.values()];
     return collections
       .sort((a, b) => compareTexts(a.pk, b.pk))
       .flatMap(({ histories }) =>
-        histories.flatMap(({ current: { item } }) => (item === undefined ? [] : [item])),
+        histories.flatMap(({ current: { item } }) => (item === undefined ? [] : [copyItem(item)])),
       );
   }
 }
