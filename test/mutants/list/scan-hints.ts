@@ -28,14 +28,6 @@ export const SCAN_HINTS: readonly Mutant[] = [
     needs: 'Receive, abandon, receive in one process.',
   },
   {
-    name: 'what comes back while a log is being read stays behind the scan hint',
-    room: 'storage',
-    find: 'if (scan.openedAt === undefined || sortKey < scan.openedAt) scan.openedAt = sortKey;',
-    replace: '',
-    harm: 'A receive is answered empty while a message is free in front.',
-    needs: 'In one process an abandon, or a slow send, beside a receive; then another receive.',
-  },
-  {
     name: 'scan hints are trusted for a minute',
     room: 'storage',
     find: 'const FRESH_MS = 1500;',

@@ -6,6 +6,8 @@ export type Fault =
   | 'answerLost'
   /** The process hears that the connection broke; the write is carried out at any instant after that. */
   | 'late'
+  /** The same, and the process hears that of the other tries as well, which are not carried out. */
+  | 'lateUnheard'
   /** It is carried out; the process hears that the connection broke, of this one and of its next requests. */
   | 'cutOff'
   /** It is carried out, and the process ends. */

@@ -14,7 +14,7 @@ interface RequestHooks {
   /** Ends the process that asked. */
   readonly crash: () => void;
   /** Lets its next requests fail. */
-  readonly cutOff: () => void;
+  readonly cutOff: (requests: number) => void;
   readonly splitsTransactions: boolean;
 }
 
@@ -25,6 +25,11 @@ interface RequestParts {
   readonly arrive: () => Arrived;
   readonly hear: (outcome: Outcome) => void;
 }
+
+/** Of a write, behind its first one, */
+const OTHER_TRIES = 2;
+/** and of the look that follows it. */
+const LOOK_TRIES = 3;
 
 /** A request that waits to be carried out, in one way or another. */
 export class RequestOnItsWay {
@@ -60,6 +65,9 @@ export class RequestOnItsWay {
         hear(connectionBroke());
         return result;
       }
+      case 'lateUnheard':
+        cutOff(OTHER_TRIES);
+        return this.#happen('late');
       case 'late': {
         const happen = () => this.#carryOut(() => {});
         add({ ...this.upcoming, process: `${process}, late`, isWrite: false, happen });
@@ -68,7 +76,7 @@ export class RequestOnItsWay {
       }
       case 'cutOff': {
         const result = this.#carryOut(() => {});
-        cutOff();
+        cutOff(OTHER_TRIES + LOOK_TRIES);
         hear(connectionBroke());
         return result;
       }

@@ -214,7 +214,7 @@ export class Stage {
     const hooks = {
       add: (next: Upcoming) => this.#add(next),
       crash: () => this.#crash(process),
-      cutOff: () => this.#cutOff.set(process.name, CUT_OFF_REQUESTS),
+      cutOff: (requests: number) => this.#cutOff.set(process.name, requests),
       splitsTransactions: this.#splits,
     };
     const memory = this.#sharing.has(process.name) ? process.name : undefined;
@@ -246,9 +246,6 @@ export class Stage {
     this.#crashed.get(process.name)?.();
   }
 }
-
-/** The other tries of a write, and all of the look that follows it. */
-const CUT_OFF_REQUESTS = 5;
 
 function neverArrive(): never {
   throw connectionBroke().error;

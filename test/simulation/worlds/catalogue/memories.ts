@@ -1,7 +1,7 @@
 import { text } from '../../../../shared/domain/property-value.ts';
 import type { Ended } from '../ending.ts';
 import { world } from '../world.ts';
-import { queue, sessionQueue } from './settings.ts';
+import { LOCK_MS, queue, sessionQueue } from './settings.ts';
 
 const inS = (tag: string) => ({ tag, sessionId: 's' });
 
@@ -69,6 +69,25 @@ export const memoryWorlds = [
     check: nothingMissed,
   }),
   world({
+    name: 'receive in vain just before a lock ends, receive again just after it, in one process',
+    entities: { q: queue() },
+    setUp: (actor) => actor.send('q', 'a'),
+    sharesProcess: true,
+    actors: {
+      A: async (actor) => {
+        await actor.receive('q');
+        await actor.pass(LOCK_MS - 500);
+        await actor.receive('q');
+        await actor.pass(600);
+        await actor.receive('q');
+      },
+    },
+    check: ({ history }) =>
+      history.of('receive').at(-1)?.deliveries.length === 0
+        ? ['A received nothing, though the lock had ended.']
+        : [],
+  }),
+  world({
     name: 'receive in vain, abandon elsewhere, receive again two seconds later',
     entities: { q: queue() },
     setUp: async (actor) => {
@@ -93,8 +112,9 @@ export const memoryWorlds = [
     actors: {
       A: async (actor) => {
         const session = await actor.accept('q', 's');
-        const [message] = await actor.receive('q', 1, session);
-        await actor.abandon(message, { properties: { note: text('changed') } });
+        const [first, second] = await actor.receive('q', 2, session);
+        await actor.abandon(second, { properties: { note: text('changed') } });
+        await actor.abandon(first);
         await actor.receive('q', 3, session);
       },
     },
@@ -122,6 +142,22 @@ export const memoryWorlds = [
           ({ actor, heard }) =>
             `${actor} received nothing (${heard}), though there is one for each.`,
         ),
+  }),
+  world({
+    name: 'receive and delete of which nothing is heard, and which arrives late',
+    entities: { q: queue() },
+    setUp: (actor) => actor.send('q', 'a', 'b'),
+    faults: ['lateUnheard'],
+    actors: {
+      A: async (actor) => void (await actor.receiveAndDelete('q')),
+    },
+    check: ({ history, found }) => {
+      const [call] = history.of('receiveAndDelete');
+      const taken = call?.deliveries.length ?? 0;
+      return call?.heard === 'done' && found.length + taken < 2
+        ? ['A received one message, and both are gone.']
+        : [];
+    },
   }),
   world({
     name: 'receive in a session that is cut off, then receive',
