@@ -26,6 +26,11 @@ export interface Sent {
 
 /** Somebody who uses the broker through one process. */
 export class Actor extends Caller {
+  /** Sets the wall clock of its process so far ahead of the time of the world. */
+  setClock(aheadMs: number): void {
+    this.process.aheadMs = aheadMs;
+  }
+
   /** Sends messages, given by tag or in full; returns their numbers. */
   async send(path: string, ...messages: readonly (Sent | string)[]): Promise<readonly bigint[]> {
     const sent = messages.map((one) => (typeof one === 'string' ? { tag: one } : one));
@@ -180,6 +185,23 @@ export class Actor extends Caller {
     await this.ask({ kind: 'renewSession', path, text, session: lockToken }, async (call) => {
       const { lockedUntil } = await this.process.broker.renewSession(pathOf(path), session);
       call.lockedUntil = lockedUntil;
+    });
+  }
+
+  async setState(path: string, session: SessionLock | undefined, state: string): Promise<void> {
+    if (session === undefined) return;
+    const about: About = { kind: 'setState', path, text: state, session: session.lockToken };
+    await this.ask(about, () =>
+      this.process.broker.setSessionState(pathOf(path), session, Buffer.from(state)),
+    );
+  }
+
+  async readState(path: string, session: SessionLock | undefined): Promise<void> {
+    if (session === undefined) return;
+    const about: About = { kind: 'readState', path, text: '', session: session.lockToken };
+    await this.ask(about, async (call) => {
+      const state = await this.process.broker.sessionState(pathOf(path), session);
+      call.answer = Buffer.from(state ?? []).toString();
     });
   }
 

@@ -50,6 +50,7 @@ export type CallKind =
   | 'renewSession'
   | 'release'
   | 'setState'
+  | 'readState'
   | 'operate'
   | 'sweep';
 

@@ -30,6 +30,8 @@ export class WorldProcess {
   readonly name: string;
   readonly parts: ComposedParts;
   readonly sweep: () => Promise<boolean>;
+  /** How far its wall clock is ahead of the time of its world, ms. */
+  aheadMs = 0;
   readonly #scheduler: ProcessScheduler;
   #management: Management | undefined;
 
@@ -47,7 +49,7 @@ export class WorldProcess {
       ...simulatedClients(database, network),
       tables: TABLES,
       namespace: NAMESPACE,
-      clock: { now: () => time.now },
+      clock: { now: () => time.now + this.aheadMs },
       random,
       scheduler: this.#scheduler,
       rootKey: 'none',

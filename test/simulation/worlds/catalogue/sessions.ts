@@ -233,4 +233,51 @@ export const sessionWorlds = [
         .filter(({ actor, deliveries }) => actor === 'C' && deliveries[0]?.tag !== 'a')
         .map(({ deliveries }) => `C received ${deliveries[0]?.tag}, not a.`),
   }),
+  world({
+    name: 'states set one after the other, the first write of one arrives late',
+    entities: { q: sessionQueue() },
+    setUp: (actor) => actor.accept('q', 's'),
+    faults: ['late'],
+    actors: {
+      A: async (actor, session) => {
+        await actor.setState('q', session, 'one');
+        await actor.setState('q', session, 'two');
+        await actor.readState('q', session);
+      },
+    },
+    check: ({ history }) => {
+      const isSet = history.of('setState').every(({ heard }) => heard === 'done');
+      const [read] = history.of('readState');
+      return isSet && read?.heard === 'done' && read.answer !== 'two'
+        ? [`A read ${read.answer}, not two.`]
+        : [];
+    },
+  }),
+  world({
+    name: 'accept the next in a process that is ahead, then send through one that is not',
+    entities: { q: sessionQueue() },
+    setUp: async (actor) => {
+      const session = await actor.accept('q', 's');
+      await actor.setState('q', session, 'kept');
+      await actor.pass(LOCK_MS - 500);
+    },
+    actors: {
+      A: async (actor) => {
+        actor.setClock(900);
+        await actor.accept('q');
+      },
+      B: async (actor) => {
+        await actor.after('A');
+        await actor.send('q', inS('a'));
+        await actor.pass(1000);
+        await actor.accept('q');
+      },
+    },
+    check: ({ history }) => {
+      const last = history.of('accept').at(-1);
+      return last?.heard === 'done' && last.answer === 'none'
+        ? ['B accepted nothing, though a waited.']
+        : [];
+    },
+  }),
 ];
