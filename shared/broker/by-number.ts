@@ -98,7 +98,7 @@ async function behindOthers<Value>(
     if (!(error instanceof BrokerError) || !outcomes.includes(true)) throw error;
     throw new BrokerError(
       'ServiceTimeout',
-      'The operation was carried out for some of the messages; it is safe to ask for it again.',
+      'The operation was carried out for some of the messages; whether for the others is not known.',
       { cause: error, subCode: '50400' },
     );
   }

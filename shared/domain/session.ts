@@ -24,8 +24,9 @@ export interface SessionRules {
 export const UNHELD: SessionRules = { released: [] };
 
 /**
- * So many tenures that were given back are remembered. A holder gets what an earlier one left before
- * anything else, so only holders who receive nothing ever make this list grow.
+ * So many tenures that were given back are remembered, the latest. A holder gets what an earlier one left before
+ * anything else, so an older one matters only where so many holders received nothing, or where what it left is
+ * deferred; that delivery then counts as failed.
  */
 export const RELEASED_MAX = 32;
 

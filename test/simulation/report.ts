@@ -18,7 +18,8 @@ export async function describeFinding(
 ): Promise<string> {
   const [first, ...others] = run.violations;
   const lines = await timelineOf(scenario);
-  const stop = lines.findIndex((line) => line.endsWith(ALL_STOPPED));
+  const last = lines.findIndex((line) => line.endsWith(ALL_STOPPED));
+  const stop = last === -1 ? lines.length : last;
   const shown = [
     ...shortened(lines.slice(0, stop), linesMax),
     ...shortened(lines.slice(stop), LINES_AFTER),

@@ -11,8 +11,8 @@ import type { StoreContext } from '../store-context.ts';
 import { tidy } from '../tidy.ts';
 import {
   isListed,
-  isOfEndedLock,
   type Listing,
+  mayBeStruckOff,
   newLockListing,
   putLockListing,
   readListings,
@@ -212,7 +212,7 @@ async function consider(walk: Walk, listing: Listing): Promise<boolean> {
   const { policy } = request;
   const rules = { ...policy.rules, session: rulesFrom(known, session, now) };
   if (await hasMessages(context, session, { ...policy, rules }, front)) return true;
-  if (isOfEndedLock(listing, known, now)) await leave(context, session, listing, known);
+  if (mayBeStruckOff(listing, known, now)) await leave(context, session, listing, known);
   return false;
 }
 

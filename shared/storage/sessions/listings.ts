@@ -148,10 +148,10 @@ export function isListed(session: Session, log: Log, now: number): boolean {
 }
 
 /**
- * Whether nobody needs the listing of a session that nobody holds. Whoever looks ahead also comes across listings
- * of those who are just accepting a session, and write its lock next.
+ * Whether the listing of a session that nobody holds, and that has nothing to hand out, may be struck off. Whoever
+ * looks ahead also comes across listings of those who are accepting a session, and write its lock next.
  */
-export function isOfEndedLock(
+export function mayBeStruckOff(
   { key, stamp, dueAt }: Listing,
   { lock }: Session,
   now: number,

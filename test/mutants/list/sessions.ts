@@ -98,7 +98,7 @@ export const SESSIONS: readonly Mutant[] = [
   {
     name: 'whoever looks ahead strikes off the listing of a lock that is just being taken',
     room: 'storage',
-    find: 'if (isOfEndedLock(listing, known, now)) await leave(context, session, listing, known);',
+    find: 'if (mayBeStruckOff(listing, known, now)) await leave(context, session, listing, known);',
     replace: 'await leave(context, session, listing, known);',
     harm: 'A session whose holder vanishes is found by nobody.',
     needs:

@@ -1,5 +1,6 @@
 import { BrokerError } from '../../../shared/domain/broker-error.ts';
 import { type EntityPath, parseEntityPath } from '../../../shared/domain/entity-path.ts';
+import { outcomeOf } from '../../../shared/storage/outcome-of.ts';
 import type { Delivery } from './delivery.ts';
 import type { Call, CallKind, History } from './history.ts';
 import type { WorldProcess } from './process.ts';
@@ -81,7 +82,7 @@ export class Caller {
       answer: 'done',
     };
     this.#history.calls.push(call);
-    const heard = await hearing(work(call));
+    const heard = await outcomeOf(work(call));
     call.end = this.#isBefore ? -1 : events.length;
     call.endAt = time.now;
     if ('value' in heard) {
@@ -92,16 +93,6 @@ export class Caller {
     call.heard = heardOf(error);
     call.code = error instanceof BrokerError ? error.code : String((error as Error).stack);
     return undefined;
-  }
-}
-
-async function hearing<Value>(
-  work: Promise<Value>,
-): Promise<{ readonly value: Value } | { readonly error: unknown }> {
-  try {
-    return { value: await work };
-  } catch (error) {
-    return { error };
   }
 }
 
