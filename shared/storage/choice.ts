@@ -83,7 +83,7 @@ export class Choice {
 
   get wantsMore(): boolean {
     const { maxMessages, width } = this.#request;
-    if (this.#free < maxMessages) return true;
+    if (this.#inFront() < maxMessages) return true;
     return this.#free < maxMessages * width && this.#offers.length < SPREAD_BLOCKS_MAX;
   }
 
@@ -96,6 +96,18 @@ export class Choice {
     const free = reserved === undefined ? survey.free : survey.free.filter((s) => !reserved.has(s));
     this.#offers.push({ block, sortKey, survey, free, isReserved: reserved !== undefined });
     this.#free += free.length;
+  }
+
+  /**
+   * How many of the free messages come before all that was not read: a message that left its block for one
+   * of its own lies behind it, perhaps behind later messages of the block.
+   */
+  #inFront(): number {
+    const last = this.#offers.at(-1)?.block.sequence ?? 0n;
+    return this.#offers.reduce((sum, { block, free }) => {
+      const gap = firstGap(block, Number(last - block.sequence));
+      return sum + free.filter((slot) => slot < gap).length;
+    }, 0);
   }
 
   /** `watch` tells where something came in front while this was read. */
@@ -189,6 +201,13 @@ export class Choice {
     }
     return last === undefined ? undefined : { from: `${last}${JUST_AFTER}`, until };
   }
+}
+
+/** The first slot from a number on that is not in the block, or not any more. */
+function firstGap({ slots }: Block, from: number): number {
+  let number = from;
+  while (slots.has(number)) number++;
+  return number;
 }
 
 /** Whether something in a block has to be cleared, which nobody else is at. */

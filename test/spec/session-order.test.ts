@@ -46,6 +46,19 @@ for (const place of PLACES) {
     assert.deepEqual(await drain(await scene.next()), ['1', '2', '3']);
   });
 
+  test(`messages of a session that are abandoned with properties are not passed over, however few are read at a time (${place.what})`, async (t) => {
+    const scene = await startSessions(t, place);
+    const sent = Array.from({ length: 9 }, (_, i) => `${i}`);
+    await scene.sendBatch(sent.map((body) => inSession('a', body)));
+    const session = await scene.next();
+    const all = await session.peekLockMany(9);
+    await settleAll(session, all.slice(0, 7), 'abandon', { properties: { mark: 7 } });
+    await settleAll(session, all.slice(7), 'abandon');
+    const again: string[] = [];
+    for (let count = 1; count < 5; count++) again.push(...bodies(await session.peekLockMany(2)));
+    assert.deepEqual(again, sent.slice(0, 8));
+  });
+
   test(`a batch over many sessions keeps the order within each, and takes numbers without a gap (${place.what})`, async (t) => {
     const scene = await startSessions(t, place);
     const ids = Array.from({ length: 30 }, (_, i) => `s${i % 10}${i >= 20 ? 'x' : ''}`);

@@ -102,4 +102,13 @@ export const CLAIMS: readonly Mutant[] = [
     needs:
       'A receive in a session of which every try and the look afterwards fail; then another receive.',
   },
+  {
+    name: 'a receive takes what it has read to be in front of all that it has not',
+    room: 'storage',
+    find: 'if (this.#inFront() < maxMessages) return true;',
+    replace: 'if (this.#free < maxMessages) return true;',
+    harm: 'Messages of a session come out of order.',
+    needs:
+      'A batch of which several messages are put back with other properties, and small receives.',
+  },
 ];

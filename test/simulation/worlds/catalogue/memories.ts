@@ -4,6 +4,8 @@ import { world } from '../world.ts';
 import { LOCK_MS, queue, sessionQueue } from './settings.ts';
 
 const inS = (tag: string) => ({ tag, sessionId: 's' });
+/** More than the first page of a look holds. */
+const ALL = ['a', 'b', 'c', 'd', 'e', 'f'];
 
 /** What a process remembers of a queue, and what came back to it or was put back in order. */
 export const memoryWorlds = [
@@ -121,6 +123,26 @@ export const memoryWorlds = [
     check: ({ history }) => {
       const tags = history.of('receive')[1]?.deliveries.map(({ tag }) => tag);
       return tags?.join(' ') === 'a b c' ? [] : [`${tags} came, not a, b and c.`];
+    },
+  }),
+  world({
+    name: 'what was put back with other properties is not passed over, however few are read at a time',
+    entities: { q: sessionQueue() },
+    setUp: (actor) => actor.send('q', ...ALL.map(inS)),
+    actors: {
+      A: async (actor) => {
+        const session = await actor.accept('q', 's');
+        const [last, ...others] = (await actor.receive('q', ALL.length, session)).toReversed();
+        for (const one of others)
+          await actor.abandon(one, { properties: { note: text('changed') } });
+        await actor.abandon(last);
+        for (let i = 0; i < 2; i++) await actor.receive('q', 2, session);
+      },
+    },
+    check: ({ history }) => {
+      const [, ...again] = history.of('receive');
+      const tags = again.flatMap(({ deliveries }) => deliveries.map(({ tag }) => tag));
+      return tags.join(' ') === 'a b c d' ? [] : [`${tags} came, not a, b, c and d.`];
     },
   }),
   world({
