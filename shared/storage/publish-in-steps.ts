@@ -5,7 +5,7 @@ import { BrokerError, NothingStored } from '../domain/broker-error.ts';
 import type { Log } from '../domain/log.ts';
 import { chunks } from './chunks.ts';
 import { type Item, type ItemKey, keyItem, type Table, TRANSACTION_ITEMS_MAX } from './dynamo.ts';
-import { unknownOutcome } from './failures.ts';
+import { afterStoring, unknownOutcome } from './failures.ts';
 import { type Guard, transactUnder } from './guard.ts';
 import { ITEM_BYTES_MAX } from './item-size.ts';
 import { intentSortKey, logKey } from './keys.ts';
@@ -45,7 +45,7 @@ export async function publishInSteps(
   await Promise.all([table.put(plan), context.noteWork(owner, now + PATIENCE_MS)]);
   const begun = await begin(context, plan, conditions);
   if (begun === 'begun') {
-    await carryOut(context, plan, 0);
+    await afterStoring(carryOut(context, plan, 0));
     return true;
   }
   await deletePlan(context, plan);
@@ -95,7 +95,7 @@ async function begin(
   if (outcome.done) return 'begun';
   if (outcome.isRepeated) {
     // An earlier try of the same write may have been carried out; its progress tells.
-    const done = await progressOf(table, plan);
+    const done = await afterStoring(progressOf(table, plan));
     if (done === undefined || done === PREPARED) throw unknownOutcome();
     return 'begun';
   }

@@ -3,6 +3,7 @@ import type { OperationOutcome, TransactionIdentity } from '../broker/broker.ts'
 import { assert } from '../domain/assert.ts';
 import { BrokerError, lockLost } from '../domain/broker-error.ts';
 import { type Item, type ItemKey, keyItem } from './dynamo.ts';
+import { afterStoring } from './failures.ts';
 import { transactionKey } from './keys.ts';
 import type { StoreContext } from './store-context.ts';
 import { GARBAGE_AFTER } from './table-schema.ts';
@@ -37,23 +38,36 @@ export async function recall(
   context: StoreContext,
   identity: TransactionIdentity,
 ): Promise<readonly OperationOutcome[] | undefined> {
-  const key = keyOf(context, identity);
-  const item = await context.table.get(key, { consistent: true });
-  if (item === undefined || Number(item['x']?.N) <= context.clock.now()) return undefined;
-  return answerOf(item, identity);
+  const item = await read(context, identity);
+  return item && answerOf(item, identity);
 }
 
-/** Looks whether another attempt was carried out; a lost lock sees to it that none will be. */
+/** The record of a transaction, unless its time is over. */
+async function read(
+  context: StoreContext,
+  identity: TransactionIdentity,
+): Promise<Item | undefined> {
+  const item = await context.table.get(keyOf(context, identity), { consistent: true });
+  return Number(item?.['x']?.N ?? 0) <= context.clock.now() ? undefined : item;
+}
+
+/**
+ * Looks whether another attempt was carried out; a lost lock sees to it that none will be. Throws ServiceTimeout
+ * where the look fails: without it nobody knows.
+ */
 export async function conclude(
   context: StoreContext,
   identity: TransactionIdentity,
   { code, operation = 0 }: BrokerError,
 ): Promise<readonly OperationOutcome[] | undefined> {
-  if (code !== 'MessageLockLost') return await recall(context, identity);
+  if (code !== 'MessageLockLost') {
+    const item = await afterStoring(read(context, identity));
+    return item && answerOf(item, identity);
+  }
   const { Item: refusal, ...condition } = answering(context, identity, {
     e: { N: String(operation) },
   });
-  const written = await context.table.put(refusal, condition);
+  const written = await afterStoring(context.table.put(refusal, condition));
   if (written.done) return undefined;
   return written.old === undefined ? undefined : answerOf(written.old, identity);
 }

@@ -3,12 +3,18 @@ import { type TestContext, test } from 'node:test';
 import { startBroker } from '../support/start-broker.ts';
 import { expectStatus, type Received, type TestBroker } from '../support/test-broker.ts';
 import { acceptNext, acceptRaw, acceptSession } from '../support/test-session.ts';
-import { startTries, type TriesClient } from '../support/tries-client.ts';
+import { createSubscription, createTopic } from '../support/topic-entities.ts';
+import { startTries, type TriesClient, type Try } from '../support/tries-client.ts';
+import { bodies } from './queue.ts';
+import { sending, transact } from './transaction.ts';
 
 /**
  * Writes of which nothing is heard: the SDK repeats them, and a copy may arrive late. Whatever was answered
  * since must hold.
  */
+
+/** The SDK gives up after so many. */
+const TRIES_MAX = 4;
 
 async function start(
   t: TestContext,
@@ -185,4 +191,37 @@ test('a completion that arrives late, after it was looked up and before it is se
   tries.next('DeleteItemCommand', ['late', 'late', 'late', 'late', 'overtaken']);
   assert.equal(await broker.complete(message), 504);
   assert.equal(await broker.peekLock('q'), undefined);
+});
+
+test('a transaction that is still on its way is not told as refused where its record cannot be read', async (t) => {
+  const { broker, tries } = await start(t);
+  tries.next('TransactWriteItemsCommand', [
+    ...Array<Try>(TRIES_MAX).fill('late'),
+    async () => tries.next('GetItemCommand', Array(TRIES_MAX).fill('throttled')),
+  ]);
+  const toSession = { Body: 'b', BrokerProperties: { SessionId: 'a' } };
+  const operations = [sending('q', 'a'), sending('s', toSession)];
+  const answer = await transact(broker, operations, 'id');
+  assert.equal(answer.status, 504, answer.text);
+  await tries.arrive();
+  expectStatus(await transact(broker, operations, 'id'), 200);
+  assert.deepEqual(bodies(await broker.receiveAndDeleteMany('q', 9)), ['a']);
+});
+
+test('a large publication that has begun is not told as refused where the database is busy', async (t) => {
+  const { broker, tries } = await start(t);
+  await createTopic(broker, 't');
+  await createSubscription(broker, 't/subscriptions/s', { RequiresSession: 'true' });
+  // What begins it goes through, and its steps do not.
+  const busy = Array<Try>(8).fill('throttled');
+  tries.next('TransactWriteItemsCommand', busy);
+  const batch = Array.from({ length: 51 }, (_, i) => ({
+    Body: `${i}`,
+    BrokerProperties: { SessionId: `${i}` },
+  }));
+  expectStatus(await broker.sendBatch('t', batch), 504);
+  broker.clock.advance({ minutes: 2 });
+  await broker.sweep();
+  const session = await acceptSession(broker, 't/subscriptions/s', '50');
+  assert.equal((await session.peekLock())?.body, '50');
 });
