@@ -74,7 +74,7 @@ export class Drain {
     path: string,
     session?: { sessionId: string; lockToken: string },
   ): Promise<void> {
-    let before: number | undefined;
+    let before: string | undefined;
     for (let page = 0; page < PAGES_MAX; page++) {
       const messages = await this.#ask(`a receive from ${path}`, (composition) =>
         broker(composition).receive(pathOf(path), {
@@ -90,7 +90,7 @@ export class Drain {
         continue;
       }
       // One receive clears away only so much of what has expired.
-      const left = this.#blocks();
+      const left = this.#places();
       if (left === before) return;
       before = left;
     }
@@ -101,12 +101,13 @@ export class Drain {
     return this.#world.database.items(TABLES.messages).some((item) => item['s'] !== undefined);
   }
 
-  /** How many messages lie in main queues, those included that have expired. */
-  #blocks(): number {
+  /** Where messages lie in main queues, those included that have expired: forwarded, they are as many elsewhere. */
+  #places(): string {
     return this.#world.database
       .items(TABLES.messages)
       .filter((item) => /\.\d+m/.test(item['pk']?.S ?? ''))
-      .reduce((sum, item) => sum + Object.keys(item['s']?.M ?? {}).length, 0);
+      .map((item) => `${item['pk']?.S} ${item['sk']?.S} ${Object.keys(item['s']?.M ?? {}).length}`)
+      .join();
   }
 
   async #drainSessions(path: string): Promise<void> {

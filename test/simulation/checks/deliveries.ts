@@ -76,7 +76,10 @@ function checkReturned(copy: Copy): readonly Violation[] {
 interface UnsureCounts {
   /** Messages that somebody made active again, which gives them one delivery more, by tag. */
   readonly reactivated: ReadonlySet<string>;
-  /** By path the receives that may have taken messages which nobody heard of. */
+  /**
+   * By path the receives that may have taken messages which nobody heard of: also those whose lock an update
+   * of the entity ended before they had read the bodies.
+   */
   readonly unheard: ReadonlyMap<string, readonly OperationRecord[]>;
 }
 
@@ -90,13 +93,32 @@ function unsureCounts(ledger: Ledger): UnsureCounts | undefined {
     if (action.kind === 'operate' && action.what === 'reactivate') {
       for (const tag of ledger.named(record)) reactivated.add(tag);
     }
-    const takes = action.kind === 'receive' || action.kind === 'receiveDeferred';
-    if (!takes || !mayHaveTakenMore(ledger.scenario, record)) continue;
+    if (action.kind !== 'receive' && action.kind !== 'receiveDeferred') continue;
+    if (
+      !mayHaveTakenMore(ledger.scenario, record) &&
+      !isBesideUpdate(ledger, record, action.from)
+    ) {
+      continue;
+    }
     const known = unheard.get(action.from);
     if (known === undefined) unheard.set(action.from, [record]);
     else known.push(record);
   }
   return { reactivated, unheard };
+}
+
+function isBesideUpdate(
+  { records }: Ledger,
+  { start, end }: OperationRecord,
+  path: string,
+): boolean {
+  return records.some(
+    (one) =>
+      one.action.kind === 'update' &&
+      one.action.entity === entityOf(path) &&
+      one.start < end &&
+      one.end > start,
+  );
 }
 
 /** Each delivery that ended without success is counted once. */

@@ -244,6 +244,13 @@ function isCertain(ledger: Ledger, copy: Copy): boolean {
   );
 }
 
+/** Whether another operation completed a message, or may have. */
+function isCompletedElse({ settlements }: Copy, record: OperationRecord): boolean {
+  return settlements.some(
+    (one) => one.record !== record && one.item.how === 'complete' && one.item.outcome !== 'refused',
+  );
+}
+
 /** What a transaction completed does not come again where what it sent is there, and the other way round. */
 function checkHalves(
   ledger: Ledger,
@@ -275,7 +282,7 @@ function checkHalves(
         const text = `operation ${record.number} was carried out in part: it sent, and ${copy.tag} came again`;
         return [violation('transaction', text, [record], [copy.tag])];
       }
-      const others = copy.mayBeGone.size > 1;
+      const others = copy.mayBeGone.size > 1 || isCompletedElse(copy, record);
       if (isMissing && !isBack && !others && !isOver(copy) && !mayExpire(ledger, copy)) {
         const text = `operation ${record.number} was carried out in part: ${copy.tag} is gone, and what it sent is not there`;
         return [violation('transaction', text, [record], [copy.tag])];
