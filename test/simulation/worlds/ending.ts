@@ -38,7 +38,7 @@ const CALM_MS = 6 * MINUTE;
 /** When the sweep runs at the end, ms after the last time: often enough for all that it does in steps. */
 const SWEEPS_MS = [MINUTE, 11 * MINUTE, 11 * MINUTE, DAY, DAY, 9 * DAY];
 const PAGE = 100;
-const ROUNDS_MAX = 20;
+const ROUNDS_MAX = 60;
 const DEAD_LETTERS = '/$DeadLetterQueue';
 
 /** What comes after the runs of a world. Runs that leave the same behind are looked at once. */

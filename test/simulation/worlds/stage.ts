@@ -26,6 +26,8 @@ const PAUSE_MS_MAX = 1000;
 
 /** More happens in no run. */
 export const EVENTS_MAX = 400;
+/** Nor are more requests carried out as they come. */
+const DIRECT_REQUESTS_MAX = 50_000;
 
 /** The tables and the processes of one run, and what can happen next in them. */
 export class Stage {
@@ -44,6 +46,7 @@ export class Stage {
   readonly #cutOff = new Map<string, number>();
   readonly #crashed = new Map<string, () => void>();
   #isDirect = true;
+  #directRequests = 0;
   #numbers = 0;
 
   constructor(settings: StageSettings = {}) {
@@ -81,7 +84,7 @@ export class Stage {
       time: this.time,
       database: this.database,
       carry: (request, arrive) =>
-        this.#isDirect ? directly(request, arrive) : this.#wait(process, request, arrive),
+        this.#isDirect ? this.#directly(request, arrive) : this.#wait(process, request, arrive),
       takePause: (ms, work) => {
         if (!this.#endsPauses || this.#isDirect || ms > PAUSE_MS_MAX) return false;
         this.#step(name, { isPause: true, text: () => 'a pause ends' }, work);
@@ -90,6 +93,12 @@ export class Stage {
       reportFault: (error) => this.faults.push(error),
     });
     return process;
+  }
+
+  async #directly(request: NetworkRequest, arrive: () => Arrived): Promise<object> {
+    // Time stands still meanwhile: a loop without an end would never let go.
+    if (++this.#directRequests > DIRECT_REQUESTS_MAX) throw new Error('Requests never end.');
+    return await directly(request, arrive);
   }
 
   /** Resolves when an actor may begin an operation: when it does is a matter of choice. */

@@ -3,6 +3,8 @@ import { queue } from './settings.ts';
 
 const known = () => queue({ requiresDuplicateDetection: true });
 const DUE_MS = 10_000;
+/** Each makes a block and an entry in the list of sessions; a hundred items go in together. */
+const MANY_SESSIONS = Array.from({ length: 51 }, (_, i) => ({ tag: `${i}`, sessionId: `${i}` }));
 
 /** Duplicates, schedules, copies. */
 export const sendWorlds = [
@@ -118,5 +120,23 @@ export const sendWorlds = [
       B: async (actor) => void (await actor.receive('t/subscriptions/one')),
     },
     check: () => [],
+  }),
+  world({
+    name: 'publish to more sessions than one transaction holds, the sender ends, then receive and complete',
+    entities: {
+      t: { kind: 'topic' },
+      't/subscriptions/s': { kind: 'subscription', requiresSession: true },
+    },
+    setUp: async () => {},
+    faults: ['crash'],
+    actors: {
+      A: async (actor) => void (await actor.send('t', ...MANY_SESSIONS)),
+      B: async (actor) => {
+        await actor.after('A');
+        const session = await actor.accept('t/subscriptions/s', '0');
+        const [first] = await actor.receive('t/subscriptions/s', 1, session);
+        await actor.complete(first);
+      },
+    },
   }),
 ];

@@ -1,6 +1,6 @@
 import type { Ended } from '../ending.ts';
 import { world } from '../world.ts';
-import { LOCK_MS, queue } from './settings.ts';
+import { LOCK_MS, queue, sessionQueue } from './settings.ts';
 
 /** What a transaction sends is there exactly where its settlement counts. */
 function isWhole({ history, found }: Ended): readonly string[] {
@@ -93,5 +93,22 @@ export const transactionWorlds = [
       B: async (actor, [, message]) => await actor.transact(message, { r: ['d'] }),
     },
     check: isWhole,
+  }),
+  world({
+    name: 'transaction with a late write × transaction in the same session, in halves, then take everything',
+    runsMax: 600,
+    entities: { q: sessionQueue() },
+    setUp: async () => {},
+    splitsTransactions: true,
+    faults: ['late'],
+    actors: {
+      A: async (actor) => await actor.transact(undefined, { q: [{ tag: 'a', sessionId: 's' }] }),
+      B: async (actor) => {
+        await actor.transact(undefined, { q: [{ tag: 'b', sessionId: 's' }] });
+        const session = await actor.accept('q', 's');
+        const [first] = await actor.receive('q', 1, session);
+        await actor.complete(first);
+      },
+    },
   }),
 ];

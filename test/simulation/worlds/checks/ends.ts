@@ -22,9 +22,11 @@ export function wrongEnds(history: History, found: readonly Found[], world: Worl
       ];
     }
     const removals = removalsOf(history, tag);
-    if (there.length > 0 && hasCopies) return [];
-    if (there.length === 1) {
-      const isGone = removals.find(({ heard }) => heard === 'done');
+    if (there.length > 0) {
+      const isGone = removals.find(
+        ({ heard, delivery }) =>
+          heard === 'done' && (!hasCopies || there.some(({ path }) => path === delivery?.path)),
+      );
       if (isGone !== undefined)
         return [`${tag} was there after ${isGone.kind} of ${isGone.actor}.`];
       if (sends.every(({ heard }) => heard === 'refused'))
