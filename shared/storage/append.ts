@@ -126,8 +126,9 @@ export async function planAppend(
     announce: () => {
       const told = new Set<Log>();
       for (const { to, block } of placed) {
+        if (block.store !== 'live' || told.has(to)) continue;
         // Another sender may have overtaken this one; its block may be remembered as the end.
-        if (block.store === 'live' && !told.has(to)) announce(context, to, block);
+        announce(context, to, block);
         told.add(to);
       }
     },

@@ -71,6 +71,30 @@ export const memoryWorlds = [
     check: nothingMissed,
   }),
   world({
+    name: 'send behind a scheduled message × send and receive in one process, then receive',
+    runsMax: 600,
+    entities: { q: queue() },
+    setUp: async () => {},
+    sharesProcess: true,
+    actors: {
+      A: async (actor) => {
+        await actor.send('q', { tag: 'later', delayMs: 2 * LOCK_MS }, 'a');
+        await actor.after('B');
+        await actor.receive('q');
+      },
+      B: async (actor) => {
+        await actor.send('q', 'b');
+        await actor.receive('q');
+      },
+    },
+    check: ({ history }) => {
+      const tags = history
+        .of('receive')
+        .flatMap(({ deliveries }) => deliveries.map(({ tag }) => tag));
+      return tags.length === 2 ? [] : [`Of a and b only ${tags} came.`];
+    },
+  }),
+  world({
     name: 'receive in vain just before a lock ends, receive again just after it, in one process',
     entities: { q: queue() },
     setUp: (actor) => actor.send('q', 'a'),
