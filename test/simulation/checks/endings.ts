@@ -105,9 +105,12 @@ function checkLost(
     );
   }
   return missing.flatMap((copy) => {
-    const left = budgets.get(copy.end) ?? 0;
-    budgets.set(copy.end, left - 1);
-    if (left > 0) return [];
+    const queues = ledger.routes.queues(copy.end);
+    const taker = queues.find((queue) => (budgets.get(queue) ?? 0) > 0);
+    if (taker !== undefined) {
+      budgets.set(taker, (budgets.get(taker) ?? 0) - 1);
+      return [];
+    }
     const records = [
       copy.sent,
       ...copy.deliveries.map(({ record }) => record),
