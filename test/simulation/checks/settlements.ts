@@ -60,13 +60,24 @@ function wronglyDone(ledger: Ledger, copy: Copy, { item, record }: Settled): str
 }
 
 function givenBack(ledger: Ledger, lockToken: string, { start }: OperationRecord): boolean {
+  const until = sessionUntilLeast(ledger, lockToken);
   return ledger.records.some(
-    ({ action, session, heard, end }) =>
+    ({ action, session, heard, end, endClock }) =>
       action.kind === 'releaseSession' &&
       session?.lockToken === lockToken &&
       heard === 'done' &&
-      end <= start,
+      end <= start &&
+      // Where it was over by the clock of its process, nobody had to give it back; to others it may be live.
+      endClock < until,
   );
+}
+
+/** When a session lock ends at the earliest: as was heard. */
+function sessionUntilLeast({ records }: Ledger, lockToken: string): number {
+  const ends = records.flatMap(({ granted }) =>
+    granted?.lockToken === lockToken ? [granted.lockedUntil] : [],
+  );
+  return Math.max(...ends);
 }
 
 /** When a session lock ends at the latest: whoever renewed it may not have heard so. */
