@@ -48,16 +48,20 @@ async function findAll(
   );
   const byBlock = new Map<bigint, { block: Block; slots: number[] }>();
   for (const [i, place] of found.entries()) {
-    if (place === undefined) {
-      throw new BrokerError(
-        'MessageNotFound',
-        `The scheduled message with sequence number ${sequences[i]} could not be found; it may have been activated or cancelled already.`,
-      );
-    }
+    if (place === undefined) throw notFound(sequences[i]);
     const { block, slot } = place;
     const cancellation = byBlock.get(block.sequence) ?? { block, slots: [] };
+    // The block was read once for each number: what one of these reads did not see any more is gone.
+    if (!cancellation.block.slots.has(slot)) throw notFound(sequences[i]);
     cancellation.slots.push(slot);
     byBlock.set(block.sequence, cancellation);
   }
   return [...byBlock.values()];
+}
+
+function notFound(sequence: bigint | undefined): BrokerError {
+  return new BrokerError(
+    'MessageNotFound',
+    `The scheduled message with sequence number ${sequence} could not be found; it may have been activated or cancelled already.`,
+  );
 }

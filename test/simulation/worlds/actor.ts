@@ -159,10 +159,14 @@ export class Actor extends Caller {
     });
   }
 
-  async cancel(path: string, tag: string, sequenceNumber: bigint | undefined): Promise<void> {
-    if (sequenceNumber === undefined) return;
-    await this.ask({ kind: 'cancel', path, text: tag, tags: [tag] }, () =>
-      this.process.broker.cancelScheduled(pathOf(path), [sequenceNumber]),
+  async cancel(
+    path: string,
+    tags: readonly string[],
+    sequenceNumbers: readonly bigint[],
+  ): Promise<void> {
+    if (sequenceNumbers.length < tags.length) return;
+    await this.ask({ kind: 'cancel', path, text: tags.join(' '), tags }, () =>
+      this.process.broker.cancelScheduled(pathOf(path), sequenceNumbers.slice(0, tags.length)),
     );
   }
 

@@ -89,8 +89,17 @@ export const sendWorlds = [
       return numbers;
     },
     actors: {
-      A: async (actor, [number]) => await actor.cancel('q', 'a', number),
+      A: async (actor, numbers) => await actor.cancel('q', ['a'], numbers),
       B: async (actor) => void (await actor.receive('q', 2)),
+    },
+  }),
+  world({
+    name: 'cancel of two messages in one block × cancel of one of them',
+    entities: { q: queue() },
+    setUp: (actor) => actor.send('q', ...['a', 'b', 'c'].map((tag) => ({ tag, delayMs: DUE_MS }))),
+    actors: {
+      A: async (actor, numbers) => await actor.cancel('q', ['a', 'b'], numbers),
+      B: async (actor, [, second = 0n]) => await actor.cancel('q', ['b'], [second]),
     },
   }),
   world({
@@ -98,7 +107,7 @@ export const sendWorlds = [
     entities: { q: queue() },
     setUp: (actor) => actor.send('q', { tag: 'a', delayMs: DUE_MS }),
     actors: {
-      A: async (actor, [number]) => await actor.cancel('q', 'a', number),
+      A: async (actor, numbers) => await actor.cancel('q', ['a'], numbers),
       B: async (actor) => {
         await actor.pass(DUE_MS);
         await actor.receive('q');
