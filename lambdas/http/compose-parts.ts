@@ -81,10 +81,11 @@ export interface ComposedParts extends HttpParts {
   readonly beginForwarding: (entity: Entity) => Promise<void>;
 }
 
-/** How long an entity may be used after it was read, ms. */
+/**
+ * How long an entity may be used after it was read, ms. Also where this is the only process: a change of its own
+ * of which it heard nothing may be made long after.
+ */
 const ENTITY_KEPT_MS = 2000;
-/** Where this is the only process, it sees every change itself; this bounds memory only. */
-const ENTITY_KEPT_MS_ALONE = 60_000;
 /** By then no process uses an entity as it was, ms; clocks of machines run at slightly different speeds. */
 export const OUTLAST_MS = ENTITY_KEPT_MS + 200;
 /** What another process schedules is seen this much late at most. */
@@ -132,14 +133,13 @@ function composeStores(settings: ComposeSettings, ages: AgeClock, scheduler: Sch
     DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
   const tableOptions = { scheduler, random, meter };
   const documents = new DocumentTable(documentClient, tables.entities, tableOptions);
-  const keptMs = soleProcess ? ENTITY_KEPT_MS_ALONE : ENTITY_KEPT_MS;
-  const subscribed = new TimedCache<SubscribedTo>(keptMs, ages);
+  const subscribed = new TimedCache<SubscribedTo>(ENTITY_KEPT_MS, ages);
   const entities = new DynamoEntityStore({
     table: documents,
     messagesTable: tables.messages,
     namespace,
     random,
-    cache: new TimedCache<Entity>(keptMs, ages),
+    cache: new TimedCache<Entity>(ENTITY_KEPT_MS, ages),
     forgetSubscriptions: (topic) => subscribed.forget(topic),
     outlastCaches: () => (soleProcess ? Promise.resolve() : pause(scheduler, OUTLAST_MS)),
   });

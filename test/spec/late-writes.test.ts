@@ -225,3 +225,15 @@ test('a large publication that has begun is not told as refused where the databa
   const session = await acceptSession(broker, 't/subscriptions/s', '50');
   assert.equal((await session.peekLock())?.body, '50');
 });
+
+test('a purge that arrives late takes nothing with it that was sent long after', async (t) => {
+  const { broker, tries } = await start(t);
+  tries.next('TransactWriteItemsCommand', Array<Try>(TRIES_MAX).fill('late'));
+  await broker.post('q', '$purge', {}, 504);
+  expectStatus(await broker.send('q', 'before'), 201);
+  await tries.arrive();
+  broker.clock.advance({ seconds: 3 });
+  expectStatus(await broker.send('q', 'after'), 201);
+  broker.clock.advance({ minutes: 5 });
+  assert.deepEqual(bodies(await broker.receiveAndDeleteMany('q', 9)), ['after']);
+});

@@ -67,16 +67,21 @@ function isAllowed(ledger: Ledger, record: OperationRecord, code: string): boole
 const RACES = 6;
 
 /**
- * Whether an operation may be told that the service is busy: where a request of its process went wrong, and where
- * a receive met so many others that it lost every race.
+ * Whether an operation may be told that the service is busy: where a request of its process went wrong, where
+ * a receive met so many others that it lost every race, and where messages came beside others of which they may
+ * be duplicates.
  */
 function mayBeBusy(ledger: Ledger, record: OperationRecord): boolean {
   const { action, wentWrong, start, end } = record;
   if (wentWrong) return true;
-  if (action.kind !== 'receive') return false;
   const beside = ledger.records.filter(
     (other) => other !== record && other.start < end && other.end > start,
   );
+  const detecting = detectingOf(ledger, record);
+  if (beside.some((other) => detectingOf(ledger, other).some((path) => detecting.includes(path)))) {
+    return true;
+  }
+  if (action.kind !== 'receive') return false;
   const changes = beside.map(({ heard, deliveries = [], settled = [], ...other }) => {
     const isCounted = heard === 'done' && !other.wentWrong && COUNTED.has(other.action.kind);
     return isCounted ? deliveries.length + settled.length : Number.POSITIVE_INFINITY;
@@ -94,6 +99,12 @@ const COUNTED: ReadonlySet<Action['kind']> = new Set([
   'accept',
   'peek',
 ]);
+
+/** The entities that an operation sends to and that look for duplicates. */
+function detectingOf({ routes }: Ledger, { action }: OperationRecord): readonly string[] {
+  const sends = action.kind === 'send' ? [action] : action.kind === 'transact' ? action.sends : [];
+  return sends.map(({ to }) => to).filter((to) => routes.detectionMs(to) !== undefined);
+}
 
 function concerns(ledger: Ledger, { action }: OperationRecord, entity: string): boolean {
   const named = JSON.stringify(action).includes(`"${entityOf(entity)}`);

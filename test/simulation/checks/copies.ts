@@ -33,7 +33,7 @@ export function copiesOf(
     });
     if (!isDirect(entity, routes.entity(end))) return copy;
     if (message.delayMs === undefined) copy.sequenceNumber = record.numbers?.get(message.tag);
-    if (outcome !== 'done' || detectsDuplicates(entity)) return copy;
+    if (outcome !== 'done' || routes.detectionMs(to) !== undefined) return copy;
     if (message.delayMs === undefined) copy.mark(record, end);
     else if (end === to) {
       copy.mark(record, end);
@@ -46,8 +46,4 @@ export function copiesOf(
 /** Whether a send puts a message where it ends: what goes on from there arrives by hands that nobody hears of. */
 function isDirect(to: EntitySpec | undefined, end: EntitySpec | undefined): boolean {
   return to === end || (end?.kind === 'subscription' && end.topic === to?.path);
-}
-
-function detectsDuplicates(entity: EntitySpec | undefined): boolean {
-  return entity?.kind !== 'subscription' && entity?.detectionMs !== undefined;
 }

@@ -147,13 +147,7 @@ function mayExpire(ledger: Ledger, copy: Copy): boolean {
 
 /** Whether another message with its id may have been stored in its stead. */
 function mayBeDuplicate(ledger: Ledger, copy: Copy): boolean {
-  return detectionOf(ledger, copy) !== undefined && ledger.withSameId(copy).size > 1;
-}
-
-/** How long the entity to which it was sent knows messages again, ms. */
-function detectionOf(ledger: Ledger, copy: Copy): number | undefined {
-  const entity = ledger.routes.entity(copy.to);
-  return entity === undefined || entity.kind === 'subscription' ? undefined : entity.detectionMs;
+  return ledger.routes.detectionMs(copy.to) !== undefined && ledger.withSameId(copy).size > 1;
 }
 
 /** Of messages with one id that came within the window, one is stored, and one is. */
@@ -165,7 +159,7 @@ function checkDuplicates(
   const isStored = (copy: Copy) => copy.wasSeen || places.has(copy);
   for (const all of ofOneId(ledger)) {
     const [{ to, message }] = all;
-    const windowMs = detectionOf(ledger, all[0]) ?? 0;
+    const windowMs = ledger.routes.detectionMs(to) ?? 0;
     const stored = all.filter(isStored);
     for (const copy of stored) {
       const twin = stored.find(
@@ -202,7 +196,7 @@ function checkDuplicates(
 function ofOneId(ledger: Ledger): Iterable<readonly [Copy, ...Copy[]]> {
   const groups = new Map<string, [Copy, ...Copy[]]>();
   for (const copy of ledger.copies) {
-    if (detectionOf(ledger, copy) === undefined) continue;
+    if (ledger.routes.detectionMs(copy.to) === undefined) continue;
     const key = `${copy.end} ${ledger.routes.idOf(copy.to, copy.message)}`;
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [copy]);
@@ -236,7 +230,7 @@ function checkGroups(
 }
 
 function isCertain(ledger: Ledger, copy: Copy): boolean {
-  const detects = detectionOf(ledger, copy) !== undefined;
+  const detects = ledger.routes.detectionMs(copy.to) !== undefined;
   const isTaken = ledger.isEverTaken(copy);
   return (
     !detects &&

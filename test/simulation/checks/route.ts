@@ -67,6 +67,12 @@ export class Routes {
     return to === undefined ? path : this.#follow(to);
   }
 
+  /** How long an entity knows messages that are sent to it again, ms; undefined where it does not. */
+  detectionMs(to: string): number | undefined {
+    const entity = this.#entities.get(to);
+    return entity?.kind === 'subscription' ? undefined : entity?.detectionMs;
+  }
+
   /** What a message is known by in an entity that detects duplicates. */
   idOf(to: string, { tag, messageId = tag, sessionId, partitionKey }: MessageSpec): string {
     const entity = this.#entities.get(to);
