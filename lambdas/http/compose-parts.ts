@@ -81,11 +81,13 @@ export interface ComposedParts extends HttpParts {
   readonly beginForwarding: (entity: Entity) => Promise<void>;
 }
 
-/**
- * How long an entity may be used after it was read, ms. Also where this is the only process: a change of its own
- * of which it heard nothing may be made long after.
- */
+/** How long an entity may be used after it was read, ms. */
 const ENTITY_KEPT_MS = 2000;
+/**
+ * Where this is the only process, it sees every change itself, and this bounds memory only. Once it heard nothing
+ * of a change, that may be made any time later: from then on it keeps what it reads no longer than others.
+ */
+const ENTITY_KEPT_MS_ALONE = 60_000;
 /** By then no process uses an entity as it was, ms; clocks of machines run at slightly different speeds. */
 export const OUTLAST_MS = ENTITY_KEPT_MS + 200;
 /** What another process schedules is seen this much late at most. */
@@ -133,14 +135,19 @@ function composeStores(settings: ComposeSettings, ages: AgeClock, scheduler: Sch
     DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
   const tableOptions = { scheduler, random, meter };
   const documents = new DocumentTable(documentClient, tables.entities, tableOptions);
-  const subscribed = new TimedCache<SubscribedTo>(ENTITY_KEPT_MS, ages);
+  const keptMs = soleProcess ? ENTITY_KEPT_MS_ALONE : ENTITY_KEPT_MS;
+  const subscribed = new TimedCache<SubscribedTo>(keptMs, ages);
+  const cache = new TimedCache<Entity>(keptMs, ages);
   const entities = new DynamoEntityStore({
     table: documents,
     messagesTable: tables.messages,
     namespace,
     random,
-    cache: new TimedCache<Entity>(ENTITY_KEPT_MS, ages),
+    cache,
     forgetSubscriptions: (topic) => subscribed.forget(topic),
+    unheard: () => {
+      for (const each of [cache, subscribed]) each.keepAtMost(ENTITY_KEPT_MS);
+    },
     outlastCaches: () => (soleProcess ? Promise.resolve() : pause(scheduler, OUTLAST_MS)),
   });
   const agenda = new Agenda(documents, namespace, { clock, random });
@@ -159,6 +166,10 @@ function composeStores(settings: ComposeSettings, ages: AgeClock, scheduler: Sch
     gauge: new SizeGauge(ages),
     dueTimes: new DueTimes(soleProcess ? Number.POSITIVE_INFINITY : DUE_KNOWN_MS, ages),
     background: later,
+    isCurrent: async ({ entityKey, entityId, subQueue, generation }) => {
+      const entity = await entities.read(entityKey);
+      return entity?.id === entityId && entity.generations[subQueue] === generation;
+    },
     signal: (log) => {
       whereabouts.arrived(log);
       signals.signal(log);

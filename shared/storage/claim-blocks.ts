@@ -9,7 +9,7 @@ import { blockDelete, blockUpdate, type SlotChange } from './block-writes.ts';
 import { keyOf } from './blocks.ts';
 import type { Target } from './choice.ts';
 import type { Written } from './dynamo.ts';
-import { isUnknownOutcome, unknownOutcome } from './failures.ts';
+import { isUnknownOutcome, nextTry, unknownOutcome } from './failures.ts';
 import { orLookedUp } from './look-up.ts';
 import { outcomeOf } from './outcome-of.ts';
 import { deletePayload } from './payloads.ts';
@@ -106,7 +106,7 @@ export async function take(
     // Whoever has the session by now has these messages too.
     if (session?.holder !== undefined && session.holder.lockedUntil <= context.clock.now())
       throw sessionLockLost();
-    const written = await write(receive, block, slots, change);
+    const written: Written = await nextTry(isUnheard, write(receive, block, slots, change));
     if (written.done)
       return change === undefined ? { block, slots } : changed(block, slots, change);
     const current = written.old && fromBlockItem(written.old);

@@ -9,6 +9,8 @@ export interface EntityChangesSettings {
   readonly table: DocumentTable;
   /** Forgets what this process remembers of an entity, by its key. */
   readonly forget: (key: string) => void;
+  /** Is told that nothing was heard of a change, which may be made any time later. */
+  readonly unheard: () => void;
   /** Until no process can hold an older entity; at once where this is the only process. */
   readonly outlastCaches: () => Promise<void>;
 }
@@ -30,6 +32,9 @@ export class EntityChanges {
     try {
       isRefused = !(await change());
       return !isRefused;
+    } catch (error) {
+      if (isUnknownOutcome(error)) this.#settings.unheard();
+      throw error;
     } finally {
       this.#settings.forget(key);
       if (!isRefused) await this.#settings.outlastCaches();

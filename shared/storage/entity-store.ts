@@ -27,6 +27,8 @@ export interface EntityStoreSettings {
   readonly cache: TimedCache<Entity>;
   /** Forgets what is known of the subscriptions of a topic, by its key. */
   readonly forgetSubscriptions: (topic: string) => void;
+  /** Is told that nothing was heard of a change, which may be made any time later. */
+  readonly unheard: () => void;
   /** Until no process can hold an older entity; at once where this is the only process. */
   readonly outlastCaches: () => Promise<void>;
 }
@@ -47,8 +49,7 @@ export class DynamoEntityStore implements EntityStore {
 
   constructor(settings: EntityStoreSettings) {
     this.#settings = settings;
-    const { table, outlastCaches } = settings;
-    this.changes = new EntityChanges({ table, outlastCaches, forget: (key) => this.forget(key) });
+    this.changes = new EntityChanges({ ...settings, forget: (key) => this.forget(key) });
   }
 
   async find(key: string): Promise<Entity | undefined> {

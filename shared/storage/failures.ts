@@ -81,6 +81,11 @@ export async function afterStoring<Value>(work: Promise<Value>): Promise<Value> 
   }
 }
 
+/** Does a try of a write; where an earlier one may have been carried out unheard, a failure tells nothing. */
+export async function nextTry<Value>(isUnheard: boolean, work: Promise<Value>): Promise<Value> {
+  return await (isUnheard ? afterStoring(work) : work);
+}
+
 /** Whether nothing was heard of what was tried: it may or may not have been done. */
 export function isUnknownOutcome(error: unknown): boolean {
   return error instanceof BrokerError && error.code === 'ServiceTimeout';

@@ -12,11 +12,14 @@ const RAISE_TRIES_MAX = 4;
 /**
  * Raises the next due time to that of what is left, and tells the sweep. Where something is scheduled
  * meanwhile it looks again: whoever scheduled behind a due time that was ahead told the sweep of that one only.
+ * Once the log was purged, the head tells of the one that followed it, and is left alone.
  */
 export async function raiseDue(context: StoreContext, log: Log, seen: Head): Promise<void> {
   const { table, dueTimes, noteWork } = context;
   let head = seen;
   for (let tries = 0; tries < RAISE_TRIES_MAX; tries++) {
+    // Read after the head: what is scheduled in the log that followed this one is not seen here.
+    if (!(await context.isCurrent(log))) return;
     const readAt = dueTimes.now();
     const [next] = await readDues(context, log, DUE_MAX, 1);
     if (await raiseNextDue(table, log, head, next?.dueAt)) {

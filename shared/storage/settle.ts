@@ -14,7 +14,7 @@ import {
 } from './block-writes.ts';
 import { announceReturn, deleteEmptyBlock } from './blocks.ts';
 import type { Written } from './dynamo.ts';
-import { unknownOutcome } from './failures.ts';
+import { nextTry, unknownOutcome } from './failures.ts';
 import { orLookedUp } from './look-up.ts';
 import { deletePayload } from './payloads.ts';
 import {
@@ -85,7 +85,8 @@ async function settleInPlace(
   let isUnheard = false;
   let isLast = completesAll(group, Math.min(...group.map(({ token }) => token.liveSlots)));
   for (let tries = 0; tries < SETTLE_TRIES_MAX && pending.length > 0; tries++) {
-    const written = await write(context, log, pending, isLast, policy.rules, now);
+    const writing = write(context, log, pending, isLast, policy.rules, now);
+    const written: Written = await nextTry(isUnheard, writing);
     if (written.done) {
       await settled(context, log, pending, isLast, written, policy);
       return pending;

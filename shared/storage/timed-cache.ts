@@ -20,12 +20,17 @@ const ENTRIES_MAX = 20_000;
  */
 export class TimedCache<Value> {
   readonly #entries = new Map<string, Entry<Value>>();
-  readonly #maxAgeMs: number;
+  #maxAgeMs: number;
   readonly #ages: AgeClock;
 
   constructor(maxAgeMs: number, ages: AgeClock) {
     this.#maxAgeMs = maxAgeMs;
     this.#ages = ages;
+  }
+
+  /** From now on values are kept no longer than this, those included that are known. */
+  keepAtMost(maxAgeMs: number): void {
+    this.#maxAgeMs = Math.min(this.#maxAgeMs, maxAgeMs);
   }
 
   /** The value under a key; reads it where nothing young enough is known. */

@@ -237,3 +237,26 @@ test('a purge that arrives late takes nothing with it that was sent long after',
   broker.clock.advance({ minutes: 5 });
   assert.deepEqual(bodies(await broker.receiveAndDeleteMany('q', 9)), ['after']);
 });
+
+test('a completion that is still on its way is not told as refused where the next try meets a busy service', async (t) => {
+  const { broker, tries } = await start(t);
+  const message = await lockOne(broker);
+  tries.next('DeleteItemCommand', [
+    ...Array<Try>(TRIES_MAX).fill('late'),
+    ...Array<Try>(TRIES_MAX).fill('throttled'),
+  ]);
+  assert.equal(await broker.complete(message), 504);
+  await tries.arrive();
+  broker.clock.advance({ minutes: 5 });
+  assert.equal(await broker.peekLock('q'), undefined);
+});
+
+test('a removal that is still on its way is not told as refused where the next try meets a busy service', async (t) => {
+  const { broker, tries } = await start(t);
+  expectStatus(await broker.send('q', 'm'), 201);
+  tries.next('DeleteItemCommand', [
+    ...Array<Try>(TRIES_MAX).fill('late'),
+    ...Array<Try>(TRIES_MAX).fill('throttled'),
+  ]);
+  expectStatus(await broker.request('DELETE', 'q/messages/head?timeout=0'), 504);
+});

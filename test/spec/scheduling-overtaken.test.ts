@@ -53,3 +53,25 @@ test('a message that is scheduled while others are activated comes due', async (
   broker.clock.advance({ seconds: 30 });
   assert.equal((await broker.peekLock('q'))?.body, 'm');
 });
+
+test('a message that is scheduled after a purge comes due, whoever still activates what was purged', async (t) => {
+  const pauses = startPauses();
+  t.after(() => pauses.client.destroy());
+  const broker = await startBroker(t, { client: pauses.client });
+  await broker.createQueue('q');
+  await broker.schedule('q', [
+    { Body: 'first', BrokerProperties: { ScheduledEnqueueTimeUtc: '2026-01-01T00:00:30Z' } },
+  ]);
+  broker.clock.advance({ seconds: 30 });
+  const taking = pauses.pauseNext(
+    ({ command, collection }) => command === 'UpdateItemCommand' && collection.endsWith('.0'),
+  );
+  const receive = broker.peekLock('q');
+  await taking.reached;
+  await broker.purge('q');
+  await broker.schedule('q', [SCHEDULED]);
+  taking.goOn();
+  await receive;
+  broker.clock.advance({ seconds: 30 });
+  assert.equal((await broker.peekLock('q'))?.body, 'm');
+});

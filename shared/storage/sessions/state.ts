@@ -2,7 +2,7 @@ import type { Log } from '../../domain/log.ts';
 import { sessionLockLost } from '../../domain/session.ts';
 import { payloadName } from '../append.ts';
 import type { Written } from '../dynamo.ts';
-import { decided, unknownOutcome } from '../failures.ts';
+import { decided, nextTry } from '../failures.ts';
 import { payloadKey, sessionKey } from '../keys.ts';
 import { putPayload } from '../payloads.ts';
 import { CONFLICT_TRIES_MAX, pauseBeforeRetry } from '../retries.ts';
@@ -87,15 +87,14 @@ async function writeState(
   let stamp = now;
   let isUnheard = false;
   for (let tries = 0; ; tries++) {
-    await pauseBeforeRetry(context, tries, CONFLICT_TRIES_MAX).catch((error: unknown) => {
-      throw isUnheard ? unknownOutcome(error) : error;
-    });
+    await nextTry(isUnheard, pauseBeforeRetry(context, tries, CONFLICT_TRIES_MAX));
     const stamped = { ...values, ':stamp': { N: String(stamp) } };
-    const written = await context.table.update(sessionKey(session), {
+    const writing = context.table.update(sessionKey(session), {
       ConditionExpression: `${condition} AND (attribute_not_exists(m) OR m < :stamp)`,
       ReturnValues: 'ALL_OLD',
       ...change(state.bytes, state.reference, stamped),
     });
+    const written: Written = await nextTry(isUnheard, writing);
     if (written.done || written.old === undefined) return written;
     isUnheard ||= written.isRepeated;
     const { lock } = parseSession(written.old);

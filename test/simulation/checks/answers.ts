@@ -67,20 +67,23 @@ function isAllowed(ledger: Ledger, record: OperationRecord, code: string): boole
 const RACES = 6;
 
 /**
- * Whether an operation may be told that the service is busy: where a request of its process went wrong, where
- * a receive met so many others that it lost every race, and where messages came beside others of which they may
- * be duplicates.
+ * Whether an operation may be told that the service is busy: where a request of its process went wrong, perhaps one
+ * that another operation had begun, since reads are shared; where a receive met so many others that it lost every
+ * race; and where messages came beside others of which they may be duplicates.
  */
 function mayBeBusy(ledger: Ledger, record: OperationRecord): boolean {
-  const { action, wentWrong, start, end } = record;
+  const { action, wentWrong, process, start, end } = record;
   if (wentWrong) return true;
   const beside = ledger.records.filter(
     (other) => other !== record && other.start < end && other.end > start,
   );
   const detecting = detectingOf(ledger, record);
-  if (beside.some((other) => detectingOf(ledger, other).some((path) => detecting.includes(path)))) {
-    return true;
-  }
+  const isMet = beside.some(
+    (other) =>
+      (other.process === process && other.wentWrong && other.start < start) ||
+      detectingOf(ledger, other).some((path) => detecting.includes(path)),
+  );
+  if (isMet) return true;
   if (action.kind !== 'receive') return false;
   const changes = beside.map(({ heard, deliveries = [], settled = [], ...other }) => {
     const isCounted = heard === 'done' && !other.wentWrong && COUNTED.has(other.action.kind);
