@@ -49,9 +49,8 @@ export const SCHEDULING: readonly Mutant[] = [
   {
     name: 'a cancellation passes over messages that are not there',
     room: 'storage',
-    find: "if (place === undefined) { throw new BrokerError( 'MessageNotFound', `The scheduled message",
-    replace: `if (place === undefined) continue;
-      if (place === null) { throw new BrokerError( 'MessageNotFound', \`The scheduled message`,
+    find: 'if (place === undefined) throw notFound(sequences[i]);',
+    replace: 'if (place === undefined) continue;',
     harm: 'A cancellation is told as done, and the message is handed out.',
     needs: 'Cancellations of messages that have come due, or that were cancelled already.',
   },
