@@ -25,7 +25,7 @@ export interface StoreContext {
   readonly background: (work: () => Promise<void>) => void;
   /** Tells receivers of this process that wait on a log, by its key, to look again. */
   readonly signal: (log: string) => void;
-  /** Whether a log is still that of its entity: neither purged nor gone with it. One read unit. */
+  /** Whether a log is still that of its entity: neither purged nor gone with it. One read unit, two for a subscription. */
   readonly isCurrent: (log: Log) => Promise<boolean>;
   /** Tells the sweep that there will be something to do for a log at an instant, epoch ms. */
   readonly noteWork: (log: Log, dueAt: number) => Promise<void>;

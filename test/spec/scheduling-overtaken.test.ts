@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { startPauses } from '../support/pause-client.ts';
+import { type TestContext, test } from 'node:test';
+import { type Outgoing, startPauses } from '../support/pause-client.ts';
 import { startBroker } from '../support/start-broker.ts';
 
 /** What a look heard late must not hide what was scheduled since it looked. */
@@ -27,7 +27,8 @@ test('a message that is scheduled while a receive looks at the schedule comes du
   assert.equal((await broker.peekLock('q'))?.body, 'm');
 });
 
-test('a message that is scheduled while others are activated comes due', async (t) => {
+/** A receive that activates a message, and stands still as it takes the message's new number. */
+async function startActivation(t: TestContext) {
   const pauses = startPauses();
   t.after(() => pauses.client.destroy());
   const broker = await startBroker(t, { client: pauses.client });
@@ -36,15 +37,20 @@ test('a message that is scheduled while others are activated comes due', async (
     { Body: 'first', BrokerProperties: { ScheduledEnqueueTimeUtc: '2026-01-01T00:00:30Z' } },
   ]);
   broker.clock.advance({ seconds: 30 });
-  // Twice the head of the partition: numbers are taken, then it is noted that nothing is due any more.
-  const taking = pauses.pauseNext(
-    ({ command, collection }) => command === 'UpdateItemCommand' && collection.endsWith('.0'),
-  );
+  const taking = pauses.pauseNext(isHeadUpdate);
   const receive = broker.peekLock('q');
   await taking.reached;
-  const raising = pauses.pauseNextAnswer(
-    ({ command, collection }) => command === 'UpdateItemCommand' && collection.endsWith('.0'),
-  );
+  return { broker, pauses, receive, taking };
+}
+
+function isHeadUpdate({ command, collection }: Outgoing): boolean {
+  return command === 'UpdateItemCommand' && collection.endsWith('.0');
+}
+
+test('a message that is scheduled while others are activated comes due', async (t) => {
+  const { broker, pauses, receive, taking } = await startActivation(t);
+  // Of the head of the partition, too: it is noted that nothing is due any more.
+  const raising = pauses.pauseNextAnswer(isHeadUpdate);
   taking.goOn();
   await raising.reached;
   await broker.schedule('q', [SCHEDULED]);
@@ -55,19 +61,7 @@ test('a message that is scheduled while others are activated comes due', async (
 });
 
 test('a message that is scheduled after a purge comes due, whoever still activates what was purged', async (t) => {
-  const pauses = startPauses();
-  t.after(() => pauses.client.destroy());
-  const broker = await startBroker(t, { client: pauses.client });
-  await broker.createQueue('q');
-  await broker.schedule('q', [
-    { Body: 'first', BrokerProperties: { ScheduledEnqueueTimeUtc: '2026-01-01T00:00:30Z' } },
-  ]);
-  broker.clock.advance({ seconds: 30 });
-  const taking = pauses.pauseNext(
-    ({ command, collection }) => command === 'UpdateItemCommand' && collection.endsWith('.0'),
-  );
-  const receive = broker.peekLock('q');
-  await taking.reached;
+  const { broker, receive, taking } = await startActivation(t);
   await broker.purge('q');
   await broker.schedule('q', [SCHEDULED]);
   taking.goOn();
