@@ -9,6 +9,7 @@ import type {
 import type { EntitySettings } from '../../../shared/broker/management.ts';
 import type { IfMatch } from '../../../shared/broker/management-match.ts';
 import type { OutgoingMessage } from '../../../shared/domain/message.ts';
+import { Random } from '../engine/random.ts';
 import { type About, Caller, pathOf } from './caller.ts';
 import { type Delivery, deliveryOf } from './delivery.ts';
 import type { CallKind } from './history.ts';
@@ -257,7 +258,7 @@ export class Actor extends Caller {
 
   #outgoing({ tag, bytes = 4, delayMs, ...rest }: Sent): OutgoingMessage {
     return {
-      body: new Uint8Array(bytes),
+      body: new Random(tag).bytes(bytes),
       messageId: tag,
       properties: {},
       ...rest,

@@ -50,6 +50,13 @@ export class Caller {
     await this.#hasEnded(name);
   }
 
+  /** The same, and until then its process is frozen: its monotonic clock stands still meanwhile. */
+  async frozenUntilAfter(name: string): Promise<void> {
+    const since = this.now();
+    await this.after(name);
+    this.process.standStill(this.now() - since);
+  }
+
   /** Lets time pass, for everybody: when it does is a matter of choice. */
   async pass(ms: number): Promise<void> {
     if (this.#isBefore) this.#stage.time.now += ms;

@@ -83,6 +83,11 @@ export class WorldProcess {
     return this.#scheduler.isOver;
   }
 
+  /** Sets its monotonic clock back, as if it had stood still so long. */
+  standStill(ms: number): void {
+    this.#scheduler.behindMs += ms;
+  }
+
   /** Ends the process: nothing that waits in it ever goes on. */
   end(): void {
     this.#scheduler.isOver = true;

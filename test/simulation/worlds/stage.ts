@@ -19,6 +19,8 @@ export interface StageSettings {
   readonly splitsTransactions?: boolean | undefined;
   /** Whether a short pause of a process ends at any instant, as if others were slow; time stands still. */
   readonly endsPauses?: boolean | undefined;
+  /** Whether each batch of reads or writes is answered in part. */
+  readonly splitsBatches?: boolean | undefined;
 }
 
 /** Pauses between two tries last so long at most, ms. */
@@ -51,12 +53,14 @@ export class Stage {
 
   constructor(settings: StageSettings = {}) {
     const { snapshot, splitsTransactions = false, endsPauses = false } = settings;
+    const unprocessedChance = settings.splitsBatches === true ? 1 : 0;
     this.time = new WorldTime(snapshot?.at);
     this.#splits = splitsTransactions;
     this.#endsPauses = endsPauses;
     this.database = new SimulatedDatabase({
       now: () => this.time.now,
-      random: () => 0.5,
+      random: () => 0.4,
+      unprocessedChance,
       staleMsMax: 0,
       throttles: false,
     });

@@ -60,6 +60,8 @@ export type TakePause = (ms: number, work: () => void) => boolean;
 /** What one process of a world sees of its time; nothing any more once it has ended. */
 export class ProcessScheduler implements Scheduler {
   isOver = false;
+  /** How long the monotonic clock stood still so far, ms. */
+  behindMs = 0;
   readonly #time: WorldTime;
   readonly #takePause: TakePause;
 
@@ -69,7 +71,7 @@ export class ProcessScheduler implements Scheduler {
   }
 
   now(): number {
-    return this.#time.now;
+    return this.#time.now - this.behindMs;
   }
 
   after(ms: number, work: () => void): Timer {

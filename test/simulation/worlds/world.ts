@@ -29,6 +29,8 @@ export interface World<Given = unknown> {
   readonly splitsTransactions?: boolean;
   /** Whether a short pause of a process may end while others are slow. */
   readonly endsPauses?: boolean;
+  /** Whether each batch of reads or writes is answered in part. */
+  readonly splitsBatches?: boolean;
   /** What does not hold. */
   readonly check?: (ended: Ended, given: Given) => readonly string[];
   /** How many orders are run unless in a search; absent = as many as there are, within reason. */
@@ -92,8 +94,10 @@ export class PreparedWorld {
 
   /** Begins a run. */
   async start(): Promise<WorldRun> {
-    const { actors, sharesProcess, knows, splitsTransactions, endsPauses } = this.world;
-    const stage = new Stage({ snapshot: this.#snapshot, splitsTransactions, endsPauses });
+    const { actors, sharesProcess, knows, splitsTransactions, endsPauses, splitsBatches } =
+      this.world;
+    const snapshot = this.#snapshot;
+    const stage = new Stage({ snapshot, splitsTransactions, endsPauses, splitsBatches });
     const history = new History();
     history.calls.push(...this.#before.calls);
     const names = Object.keys(actors);

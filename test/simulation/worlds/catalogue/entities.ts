@@ -63,6 +63,18 @@ export const entityWorlds = [
     check: (ended) => [...isGone(ended), ...areLost(ended)],
   }),
   world({
+    name: 'send through a process that stood still while a queue was purged',
+    entities: { q: queue() },
+    setUp: async (actor) => void (await actor.send('q', 'a')),
+    actors: {
+      A: async (actor) => {
+        await actor.frozenUntilAfter('B');
+        await actor.send('q', 'b');
+      },
+      B: async (actor) => await actor.purge('q'),
+    },
+  }),
+  world({
     name: 'purge × purge, then send and claim',
     entities: { q: queue() },
     knows: 'nothing',

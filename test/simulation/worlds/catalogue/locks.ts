@@ -1,5 +1,5 @@
 import { world } from '../world.ts';
-import { LOCK_MS, queue } from './settings.ts';
+import { LOCK_MS, queue, sessionQueue } from './settings.ts';
 
 /** Those who hold a message against those who want it, at the end of the lock and before. */
 export const lockWorlds = [
@@ -151,5 +151,28 @@ export const lockWorlds = [
       B: async (actor) => void (await actor.receive('q')),
       T: async (actor) => await actor.pass(10_000),
     },
+  }),
+  world({
+    name: 'renewal of a session lock that ran out, after another one accepted the session',
+    entities: { q: sessionQueue() },
+    setUp: async (actor) => {
+      await actor.send('q', { tag: 'a', sessionId: 's' });
+      const session = await actor.accept('q', 's');
+      await actor.pass(LOCK_MS);
+      return session;
+    },
+    actors: {
+      A: async (actor, session) => {
+        await actor.after('B');
+        await actor.renewSession('q', session);
+        await actor.setState('q', session, 'late');
+      },
+      B: async (actor) => void (await actor.accept('q', 's')),
+    },
+    check: ({ history }) =>
+      history
+        .of('renewSession', 'setState')
+        .filter(({ heard }) => heard === 'done')
+        .map(({ kind }) => `A was told that its ${kind} was done, though B holds the session.`),
   }),
 ];

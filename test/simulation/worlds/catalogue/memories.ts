@@ -7,6 +7,11 @@ const inS = (tag: string) => ({ tag, sessionId: 's' });
 /** More than the first page of a look holds. */
 const ALL = ['a', 'b', 'c', 'd', 'e', 'f'];
 
+/** Of several partitions each. */
+const KEYS = ['a', 'b', 'c', 'd', 'e', 'f'];
+/** A body of so many bytes is stored apart from its block. */
+const LARGE_BYTES = 10_000;
+
 /** What a process remembers of a queue, and what came back to it or was put back in order. */
 export const memoryWorlds = [
   world({
@@ -53,6 +58,40 @@ export const memoryWorlds = [
           .at(-1)?.deliveries[0]?.tag;
       const first = tagOf('B') === 'a' ? 'b' : 'a';
       return tagOf('A') === first ? [] : [`A received ${tagOf('A')}, not ${first}.`];
+    },
+  }),
+  world({
+    name: 'receives of one message after the other, in one process, over partitions',
+    runsMax: 100,
+    entities: { q: queue({ enablePartitioning: true }) },
+    setUp: async (actor) => {
+      for (const tag of KEYS) await actor.send('q', { tag, partitionKey: tag });
+    },
+    sharesProcess: true,
+    actors: {
+      A: async (actor) => {
+        for (const _ of KEYS) await actor.receive('q');
+      },
+    },
+    check: ({ history }) =>
+      history
+        .of('receive')
+        .filter(({ deliveries }) => deliveries.length === 0)
+        .map(() => 'A received nothing, though a message was free in some partition.'),
+  }),
+  world({
+    name: 'receive of messages whose bodies lie apart, batches are answered in part',
+    entities: { q: queue() },
+    splitsBatches: true,
+    setUp: async (actor) => {
+      for (const tag of ['a', 'b']) await actor.send('q', { tag, bytes: LARGE_BYTES });
+    },
+    actors: {
+      A: async (actor) => void (await actor.receive('q', 2)),
+    },
+    check: ({ history }) => {
+      const [call] = history.of('receive');
+      return call?.deliveries.length === 2 ? [] : [`A received ${call?.answer}, not a and b.`];
     },
   }),
   world({

@@ -37,6 +37,7 @@ export const sendWorlds = [
   }),
   world({
     name: 'batch × single duplicate, a slow batch',
+    runsMax: 600,
     entities: { q: known() },
     endsPauses: true,
     setUp: async () => {},
@@ -44,7 +45,6 @@ export const sendWorlds = [
       A: async (actor) => void (await actor.send('q', 'a', 'b')),
       B: async (actor) => void (await actor.send('q', 'b')),
     },
-    isLarge: true,
   }),
   world({
     name: 'schedule × activation of what is due',
