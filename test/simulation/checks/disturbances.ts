@@ -1,3 +1,5 @@
+import type { OperationRecord } from '../clients/record.ts';
+import { LATE_MS_MAX } from '../engine/network.ts';
 import type { Stretch } from './copy.ts';
 
 /** Stretches of time in which somebody may have been at work at a path, unheard. */
@@ -19,4 +21,19 @@ export class Disturbances {
   isForEver(path: string): boolean {
     return (this.#stretches.get(path) ?? []).some(({ to }) => to === Number.POSITIVE_INFINITY);
   }
+}
+
+/** Whether an entity was made anew while an operation was under way, or what it asked for might still arrive. */
+export function wasRecreatedDuring(
+  records: readonly OperationRecord[],
+  { start, end }: OperationRecord,
+  entity: string,
+): boolean {
+  return records.some(
+    (one) =>
+      one.action.kind === 'recreate' &&
+      one.action.entity === entity &&
+      one.start <= end + LATE_MS_MAX &&
+      start <= one.end + LATE_MS_MAX,
+  );
 }

@@ -9,7 +9,7 @@ import {
 } from '../scenario/scenario.ts';
 import { copiesOf } from './copies.ts';
 import type { Copy, Stretch } from './copy.ts';
-import { Disturbances } from './disturbances.ts';
+import { Disturbances, wasRecreatedDuring } from './disturbances.ts';
 import { deferredPlace, Routes } from './route.ts';
 import { mayHaveTakenMore } from './taken.ts';
 
@@ -48,11 +48,20 @@ export class Ledger {
     return this.#byTag.get(tag) ?? [];
   }
 
-  /** The messages that an operation named by numbers: a duplicate was given the number of its original. */
-  named({ tags = [] }: OperationRecord): ReadonlySet<string> {
+  /**
+   * The messages that an operation named by numbers: a duplicate was given the number of its original, and
+   * an entity that is made anew meanwhile gives the same numbers to others.
+   */
+  named(record: OperationRecord): ReadonlySet<string> {
+    const { tags = [], action } = record;
     const all = new Set(tags);
     for (const copy of tags.flatMap((tag) => this.ofTag(tag))) {
       for (const tag of this.withSameId(copy)) all.add(tag);
+    }
+    const path = 'from' in action ? action.from : 'to' in action ? action.to : undefined;
+    if (path === undefined || !wasRecreatedDuring(this.records, record, entityOf(path))) return all;
+    for (const { to, end, tag } of this.copies) {
+      if (to === entityOf(path) || end === entityOf(path)) all.add(tag);
     }
     return all;
   }

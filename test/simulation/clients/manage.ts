@@ -48,7 +48,8 @@ function chooseNumbered(
   count: number,
 ): readonly Numbered[] {
   const { board, random, world } = client.parts;
-  const known = what === 'reactivate' ? board.deferred(from) : board.stored(from);
+  const { deferred, stored } = board.of(from);
+  const known = what === 'reactivate' ? deferred : stored;
   if (known.length === 0) return [];
   const { sessionId } = random.pick(known);
   const isBySession = world.requiresSession(from) && !isDeadLetterPath(from);

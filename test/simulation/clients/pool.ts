@@ -25,7 +25,9 @@ export class Hands {
   readonly #sessions = new Map<string, SessionGrant>();
 
   take(path: string, held: Held): void {
-    push(this.#held, path, held);
+    const all = this.#held.get(path) ?? [];
+    keep(all, held);
+    this.#held.set(path, all);
   }
 
   /** Messages of a path that it may settle, the first one received first, or those that it has settled. */
@@ -43,47 +45,35 @@ export class Hands {
   }
 }
 
-/** What clients tell each other: numbers of messages that were deferred, scheduled, or sent. */
+/** What clients tell each other: numbers of messages that were deferred, scheduled, or sent; by path. */
 export class Noticeboard {
-  readonly #deferred = new Map<string, Numbered[]>();
-  readonly #scheduled = new Map<string, Numbered[]>();
-  readonly #stored = new Map<string, Numbered[]>();
+  readonly #known = new Map<string, KnownNumbers>();
 
-  noteDeferred(path: string, message: Numbered): void {
-    push(this.#deferred, path, message);
-  }
-
-  noteScheduled(path: string, message: Numbered): void {
-    push(this.#scheduled, path, message);
-  }
-
-  noteStored(path: string, message: Numbered): void {
-    push(this.#stored, path, message);
-  }
-
-  deferred(path: string): readonly Numbered[] {
-    return this.#deferred.get(path) ?? [];
-  }
-
-  scheduled(path: string): readonly Numbered[] {
-    return this.#scheduled.get(path) ?? [];
-  }
-
-  stored(path: string): readonly Numbered[] {
-    return this.#stored.get(path) ?? [];
+  /**
+   * What is known of a path now. An operation asks before it begins: what it learns of an entity that is
+   * deleted meanwhile says nothing of the next one under its name.
+   */
+  of(path: string): KnownNumbers {
+    const known = this.#known.get(path) ?? { deferred: [], scheduled: [], stored: [] };
+    this.#known.set(path, known);
+    return known;
   }
 
   /** A new entity under the same name knows none of them. */
   forget(entity: string): void {
-    for (const map of [this.#deferred, this.#scheduled, this.#stored]) {
-      for (const path of map.keys()) if (entityOf(path) === entity) map.delete(path);
-    }
+    for (const path of this.#known.keys()) if (entityOf(path) === entity) this.#known.delete(path);
   }
 }
 
-function push<Value>(map: Map<string, Value[]>, path: string, value: Value): void {
-  const values = map.get(path) ?? [];
+/** Numbers of messages of a path, the latest last. */
+export interface KnownNumbers {
+  readonly deferred: Numbered[];
+  readonly scheduled: Numbered[];
+  readonly stored: Numbered[];
+}
+
+/** Adds to a list, of which only the latest are kept. */
+export function keep<Value>(values: Value[], value: Value): void {
   values.push(value);
   if (values.length > KEPT_MAX) values.shift();
-  map.set(path, values);
 }

@@ -51,8 +51,8 @@ function receiveDeferred(client: Actor, action: ActionOf<'receiveDeferred'>): Pr
   const session = world.requiresSession(from) ? client.hands.session(from) : undefined;
   if (world.requiresSession(from) && session === undefined) return undefined;
   const known = board
-    .deferred(from)
-    .filter(({ sessionId }) => session === undefined || sessionId === session.sessionId);
+    .of(from)
+    .deferred.filter(({ sessionId }) => session === undefined || sessionId === session.sessionId);
   const [first] = known.length === 0 ? [] : [random.pick(known)];
   if (first === undefined) return undefined;
   const partition = first.sequenceNumber >> 48n;

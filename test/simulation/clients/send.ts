@@ -7,6 +7,7 @@ import {
   type Prepared,
   pathOf,
 } from './operations.ts';
+import { keep } from './pool.ts';
 import { toMessage } from './wire.ts';
 
 /** Sends, and takes back what is scheduled. */
@@ -14,6 +15,7 @@ export const sendOperations: Operations<'send' | 'cancel'> = { send, cancel };
 
 function send(client: Actor, { to, messages }: ActionOf<'send'>): Prepared {
   const { board, world } = client.parts;
+  const known = board.of(to);
   return {
     ask: async (composition) => {
       const now = composition.parts.clock.now();
@@ -33,8 +35,7 @@ function send(client: Actor, { to, messages }: ActionOf<'send'>): Prepared {
         if (sequenceNumber === undefined) continue;
         const own = world.requiresSession(to) ? sessionId : undefined;
         const numbered = { tag, sequenceNumber, sessionId: own };
-        if (delayMs !== undefined) board.noteScheduled(to, numbered);
-        else board.noteStored(to, numbered);
+        keep(delayMs === undefined ? known.stored : known.scheduled, numbered);
       }
       return details;
     },
@@ -43,7 +44,7 @@ function send(client: Actor, { to, messages }: ActionOf<'send'>): Prepared {
 
 function cancel(client: Actor, { to, count }: ActionOf<'cancel'>): Prepared | undefined {
   const { board, random } = client.parts;
-  const known = board.scheduled(to);
+  const known = board.of(to).scheduled;
   const [first] = known.length === 0 ? [] : [random.pick(known)];
   if (first === undefined) return undefined;
   const partition = first.sequenceNumber >> 48n;

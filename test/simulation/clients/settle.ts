@@ -17,7 +17,7 @@ import {
   type Prepared,
   pathOf,
 } from './operations.ts';
-import type { Held } from './pool.ts';
+import { type Held, keep, type Numbered } from './pool.ts';
 import type { ItemOutcome, SettledItem } from './record.ts';
 
 /** What is done to messages that a client holds. */
@@ -38,6 +38,7 @@ function settle(client: Actor, action: ActionOf<'settle'>): Prepared | undefined
     }),
   );
   const kept = { how, ...(delay === undefined ? {} : { delayMs: delay }) };
+  const { deferred } = client.parts.board.of(from);
   return {
     ask: async (composition) => {
       const outcomes = await broker(composition).settle(
@@ -53,7 +54,7 @@ function settle(client: Actor, action: ActionOf<'settle'>): Prepared | undefined
         })),
       };
     },
-    note: (heard) => noteSettled(client, from, chosen, heard, kept),
+    note: (heard) => noteSettled(client, { from, deferred }, chosen, heard, kept),
   };
 }
 
@@ -113,7 +114,7 @@ export function actionOf(
 /** Keeps what settlements came to; each of them becomes part of the record. */
 export function noteSettled(
   client: Actor,
-  path: string,
+  { from, deferred }: { readonly from: string; readonly deferred: Numbered[] },
   chosen: readonly Held[],
   heard: Heard<Answer>,
   kept: Pick<SettledItem, 'how' | 'delayMs'>,
@@ -128,13 +129,12 @@ export function noteSettled(
     one.isSpent = true;
     if (item.how !== 'defer') continue;
     const { tag, sequenceNumber, session } = one.delivery;
-    const numbered = { tag, sequenceNumber, sessionId: session?.sessionId };
-    client.parts.board.noteDeferred(path, numbered);
+    keep(deferred, { tag, sequenceNumber, sessionId: session?.sessionId });
   }
   const session = chosen[0]?.session;
   if (session !== undefined && details.settled?.some(({ code }) => code === 'SessionLockLost')) {
-    if (client.hands.session(entityOf(path))?.lockToken === session.lockToken)
-      client.hands.setSession(entityOf(path), undefined);
+    if (client.hands.session(entityOf(from))?.lockToken === session.lockToken)
+      client.hands.setSession(entityOf(from), undefined);
   }
   return session === undefined ? details : { ...details, session };
 }

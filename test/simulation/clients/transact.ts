@@ -14,6 +14,7 @@ function transact(client: Actor, action: ActionOf<'transact'>): Prepared | undef
   const chosen =
     from === undefined ? [] : ofOnePartition(chooseHeld(client, from, 'oldest', action.count));
   if (chosen.length === 0 && sends.length === 0) return undefined;
+  const { deferred } = client.parts.board.of(from ?? '');
   return {
     ask: async (composition) => {
       const now = composition.parts.clock.now();
@@ -55,7 +56,7 @@ function transact(client: Actor, action: ActionOf<'transact'>): Prepared | undef
         settled: chosen.map(({ delivery }) => ({ delivery, how, outcome: 'done' as const })),
       };
     },
-    note: (heard) => noteSettled(client, from ?? '', chosen, heard, { how }),
+    note: (heard) => noteSettled(client, { from: from ?? '', deferred }, chosen, heard, { how }),
   };
 }
 
