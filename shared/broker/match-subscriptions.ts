@@ -1,6 +1,7 @@
+import { BrokerError } from '../domain/broker-error.ts';
 import type { SubscriptionDescription, TopicDescription } from '../domain/descriptions.ts';
 import type { Entity } from '../domain/entity.ts';
-import type { Message } from '../domain/message.ts';
+import { lowerTimeToLive, type Message } from '../domain/message.ts';
 import { messageSize } from '../domain/outgoing-rules.ts';
 import { text } from '../domain/property-value.ts';
 import { FilterInput } from '../filters/filter-input.ts';
@@ -25,12 +26,35 @@ export interface MatchedSubscription {
   readonly failures: readonly Copy[];
 }
 
+/** Whether somebody waits for the answer to a send, or messages come from elsewhere. */
+export type Arrival = 'sent' | 'forwarded';
+
+/** What the rules make of messages that arrive at a topic, as they are there. Throws NoMatchingSubscription. */
+export async function matchArriving(
+  parts: BrokerParts,
+  topic: Entity<TopicDescription>,
+  arriving: readonly Message[],
+  how: Arrival,
+): Promise<{ readonly messages: readonly Message[]; readonly matched: Matched }> {
+  const { defaultTimeToLiveMs, filteringMessagesBeforePublishing } = topic.description;
+  const messages = arriving.map((message) => lowerTimeToLive(message, defaultTimeToLiveMs));
+  const matched = await matchSubscriptions(parts, topic, messages);
+  // Only a sender can be told; what is forwarded and wanted by nobody is dropped.
+  if (matched.isUnmatched && filteringMessagesBeforePublishing && how === 'sent') {
+    throw new BrokerError(
+      'NoMatchingSubscription',
+      `No subscription of the topic '${topic.name}' matches the message.`,
+    );
+  }
+  return { messages, matched };
+}
+
 /**
  * Evaluates the rules of all subscriptions before anything is written (semantics §10.1). A message
  * has the same number wherever it goes unchanged; where a subscription gets several copies of one,
  * each has a number of its own.
  */
-export async function matchSubscriptions(
+async function matchSubscriptions(
   parts: BrokerParts,
   topic: Entity<TopicDescription>,
   messages: readonly Message[],

@@ -16,18 +16,15 @@ import { type Entity, isOfKind, partitionsOf } from '../domain/entity.ts';
 import { parseEntityPath } from '../domain/entity-path.ts';
 import { LIMITS, MEGABYTE } from '../domain/limits.ts';
 import { inSession, type Log, logOf } from '../domain/log.ts';
-import { lowerTimeToLive, type Message } from '../domain/message.ts';
+import type { Message } from '../domain/message.ts';
 import { headerSize, messageSize } from '../domain/outgoing-rules.ts';
 import { partitionOfKey } from '../domain/partition.ts';
 import { text } from '../domain/property-value.ts';
 import { isSendable } from './addressed.ts';
 import type { BrokerParts } from './broker-parts.ts';
-import { matchSubscriptions } from './match-subscriptions.ts';
+import { type Arrival, matchArriving } from './match-subscriptions.ts';
 import { placesFor, storeAt } from './placement.ts';
 import type { Copy, Delivery } from './ports.ts';
-
-/** Whether somebody waits for the answer to a send, or messages come from elsewhere. */
-type Arrival = 'sent' | 'forwarded';
 
 /**
  * Where messages go. Forwards are followed at the send already, so that nothing is stored on the way;
@@ -68,16 +65,7 @@ async function routeTopic(
   how: Arrival,
   partition: number,
 ): Promise<readonly Delivery[]> {
-  const { defaultTimeToLiveMs, filteringMessagesBeforePublishing } = topic.description;
-  const messages = arriving.map((message) => lowerTimeToLive(message, defaultTimeToLiveMs));
-  const matched = await matchSubscriptions(parts, topic, messages);
-  // Only a sender can be told; what is forwarded and wanted by nobody is dropped.
-  if (matched.isUnmatched && filteringMessagesBeforePublishing && how === 'sent') {
-    throw new BrokerError(
-      'NoMatchingSubscription',
-      `No subscription of the topic '${topic.name}' matches the message.`,
-    );
-  }
+  const { messages, matched } = await matchArriving(parts, topic, arriving, how);
   const log = logOf(topic, 'main', partition);
   const first = await parts.messages.takeNumbers(log, messages, matched.numbers);
   const deliveries = await Promise.all(

@@ -3,7 +3,7 @@ import { BrokerError, entityNotFound } from '../domain/broker-error.ts';
 import type { RandomSource } from '../domain/clock.ts';
 import { totalMegabytes } from '../domain/description-rules.ts';
 import type { IngressSettings } from '../domain/descriptions.ts';
-import { type Entity, partitionsOf } from '../domain/entity.ts';
+import { type Entity, isOfKind, partitionsOf } from '../domain/entity.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
 import { MEGABYTE } from '../domain/limits.ts';
 import { logOf } from '../domain/log.ts';
@@ -18,6 +18,7 @@ import { findEntity, requireSendable } from './addressed.ts';
 import type { SentMessage } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
 import { type Detection, detectionOf, storeOnce, withoutRepetitions } from './detection.ts';
+import { matchArriving } from './match-subscriptions.ts';
 import { type Placement, placeFor, storeAt } from './placement.ts';
 import { route } from './route.ts';
 
@@ -150,8 +151,12 @@ async function distribute(
   const { entity, place, detection, now } = sending;
   const isLater = ({ scheduledEnqueueAt = 0 }: Message) => scheduledEnqueueAt > now;
   const later = messages.filter(isLater);
-  const scheduled = later.length === 0 ? [] : await store(parts, sending, later);
   const atOnce = messages.filter((message) => !isLater(message));
+  // What is refused for good is refused before anything of the same batch is stored.
+  if (later.length > 0 && atOnce.length > 0 && isOfKind(entity, 'topic')) {
+    await matchArriving(parts, entity, atOnce, 'sent');
+  }
+  const scheduled = later.length === 0 ? [] : await store(parts, sending, later);
   if (atOnce.length > 0) {
     const storing = storeOnce(parts, detection, atOnce, async (fresh, guard) => {
       await storeAt(parts, entity, place, async (partition) => {

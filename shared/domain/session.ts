@@ -24,9 +24,8 @@ export interface SessionRules {
 export const UNHELD: SessionRules = { released: [] };
 
 /**
- * So many tenures that were given back are remembered, the latest. A holder gets what an earlier one left before
- * anything else, so an older one matters only where so many holders received nothing, or where what it left is
- * deferred; that delivery then counts as failed.
+ * So many tenures that were given back are remembered: the latest, and those under which messages are left.
+ * Where more of them left something, the delivery of the earliest counts as failed.
  */
 export const RELEASED_MAX = 32;
 

@@ -97,7 +97,7 @@ export async function take(
   change: ((slot: Slot) => Slot) | undefined,
   tag?: Uint8Array,
 ): Promise<Claimed | undefined> {
-  const { context, request, now } = receive;
+  const { context, log, request, now } = receive;
   let { block } = target;
   let slots = target.slots;
   let isUnheard = false;
@@ -105,7 +105,7 @@ export async function take(
   for (let tries = 0; tries < TRIES_MAX && slots.length > 0; tries++) {
     // Whoever has the session by now has these messages too.
     if (session?.holder !== undefined && session.holder.lockedUntil <= context.clock.now())
-      throw sessionLockLost();
+      throw isUnheard ? unknownOutcome() : sessionLockLost();
     const written: Written = await nextTry(isUnheard, write(receive, block, slots, change));
     if (written.done)
       return change === undefined ? { block, slots } : changed(block, slots, change);
@@ -121,6 +121,8 @@ export async function take(
     const free = surveyBlock(block, request.rules, now).free;
     // A copy of the write may still arrive: the same messages again, so that it cannot be carried out then.
     if (isUnheard && slots.every((slot) => free.includes(slot))) continue;
+    // Dead letters count no deliveries: whoever gives one back leaves it as it was, for the copy to remove.
+    if (isUnheard && change === undefined && log.subQueue !== 'main') throw unknownOutcome();
     isUnheard = false;
     slots =
       session === undefined

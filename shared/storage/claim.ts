@@ -15,7 +15,7 @@ import { outcomeOf } from './outcome-of.ts';
 import { type LoadedMessages, loadMessages } from './payloads.ts';
 import { scan } from './scan.ts';
 import { messageSeen, tokenOf } from './seen.ts';
-import { endSession } from './sessions/lock.ts';
+import { endSession } from './sessions/release.ts';
 import type { StoreContext } from './store-context.ts';
 import { tidy } from './tidy.ts';
 

@@ -30,14 +30,22 @@ export class EntityChanges {
   async madeKnown(key: string, change: () => Promise<boolean>): Promise<boolean> {
     let isRefused = false;
     try {
-      isRefused = !(await change());
+      isRefused = !(await this.forgotten(key, change));
       return !isRefused;
+    } finally {
+      if (!isRefused) await this.#settings.outlastCaches();
+    }
+  }
+
+  /** Makes a change, after which this process remembers nothing of what was before; others may for a while. */
+  async forgotten(key: string, change: () => Promise<boolean>): Promise<boolean> {
+    try {
+      return await change();
     } catch (error) {
       if (isUnknownOutcome(error)) this.#settings.unheard();
       throw error;
     } finally {
       this.#settings.forget(key);
-      if (!isRefused) await this.#settings.outlastCaches();
     }
   }
 

@@ -223,7 +223,7 @@ export class DynamoEntityStore implements EntityStore {
    * write. False = it was, or is gone already.
    */
   async removeIfIdle(entity: Entity, now: number, idleSince: number): Promise<boolean> {
-    return await this.#bury(entity, now, idleSince).finally(() => this.forget(entity.key));
+    return await this.changes.forgotten(entity.key, () => this.#bury(entity, now, idleSince));
   }
 
   async #bury(entity: Entity, now: number, idleSince: number): Promise<boolean> {

@@ -22,9 +22,10 @@ export async function raiseDue(context: StoreContext, log: Log, seen: Head): Pro
     if (!(await context.isCurrent(log))) return;
     const readAt = dueTimes.now();
     const [next] = await readDues(context, log, DUE_MAX, 1);
+    // First the sweep, then the head: once that is raised, nobody comes back to tell the sweep.
+    if (next !== undefined) await noteWork(log, next.dueAt);
     if (await raiseNextDue(table, log, head, next?.dueAt)) {
       dueTimes.note(logKey(log), next?.dueAt, readAt);
-      if (next !== undefined) await noteWork(log, next.dueAt);
       return;
     }
     const current = await readHead(table, log);

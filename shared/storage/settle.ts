@@ -108,7 +108,7 @@ async function settleInPlace(
     isLast = completesAll(pending, block.slots.size);
   }
   if (pending.length === 0) return [];
-  throw settledTooOften();
+  throw isUnheard ? unknownOutcome() : settledTooOften();
 }
 
 /**

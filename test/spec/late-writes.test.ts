@@ -260,3 +260,13 @@ test('a removal that is still on its way is not told as refused where the next t
   ]);
   expectStatus(await broker.request('DELETE', 'q/messages/head?timeout=0'), 504);
 });
+
+test('a completion of which ten tries were not heard is not told as refused', async (t) => {
+  const { broker, tries } = await start(t);
+  const message = await lockOne(broker);
+  tries.next('DeleteItemCommand', Array<Try>(10 * TRIES_MAX).fill('late'));
+  assert.equal(await broker.complete(message), 504);
+  await tries.arrive();
+  broker.clock.advance({ minutes: 5 });
+  assert.equal(await broker.peekLock('q'), undefined);
+});

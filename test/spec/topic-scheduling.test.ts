@@ -197,3 +197,15 @@ test('a scheduled message with a large body comes to each subscription whole', a
     assert.deepEqual(await drainBodies(broker, path), [body]);
   }
 });
+
+test('of a batch that nobody wants nothing is stored, not even what is scheduled in it', async (t) => {
+  const broker = await startBroker(t);
+  await createTopic(broker, 't', { FilteringMessagesBeforePublishing: 'true' });
+  await createRuledSubscription(broker, S, { red: { filter: sql("color = 'red'") } });
+  const refused = await broker.sendBatch('t', [withBroker('later', IN_10), { Body: 'grey' }]);
+  assert.equal(refused.headers.get('x-dynabus-error'), 'NoMatchingSubscription');
+  assert.deepEqual(await counts(broker, 't'), { Subscription: 1 });
+  const red = { Body: 'red', UserProperties: { color: 'red' } };
+  expectStatus(await broker.sendBatch('t', [withBroker('later', IN_10), red]), 201);
+  assert.deepEqual(await counts(broker, 't'), { Scheduled: 1, Subscription: 1 });
+});

@@ -18,7 +18,8 @@ import {
   readListings,
   strikeOff,
 } from './listings.ts';
-import { isBare, lockSession } from './lock.ts';
+import { lockSession } from './lock.ts';
+import { isBare } from './release.ts';
 import {
   liveLock,
   readSession,
@@ -279,19 +280,18 @@ async function leave(
   await strikeOff(context, listing);
   if (known.state !== undefined || !(await isBare(context, session))) return;
   if (known.lock === undefined && known.released.length === 0) return;
-  await context.table.delete(sessionKey(session), asSeen(known.lock));
+  await context.table.delete(sessionKey(session), asSeen(known));
 }
 
-/** The condition that nobody has taken, renewed or set anything in a session since it was read. */
-function asSeen(lock: SessionLock | undefined) {
-  const isStateless = 'attribute_not_exists(w)';
-  if (lock === undefined)
-    return { ConditionExpression: `attribute_not_exists(k) AND ${isStateless}` };
+/** The condition that nobody has taken, renewed, given back or set anything in a session since it was read. */
+function asSeen({ lock, released }: Session) {
+  const isLockSame = lock === undefined ? 'attribute_not_exists(k)' : 'k = :token AND u = :until';
+  const areReleasedSame = released.length === 0 ? 'attribute_not_exists(r)' : 'r = :released';
   return {
-    ConditionExpression: `k = :token AND u = :until AND ${isStateless}`,
+    ConditionExpression: `${isLockSame} AND ${areReleasedSame} AND attribute_not_exists(w)`,
     ExpressionAttributeValues: {
-      ':token': { B: lock.token },
-      ':until': { N: String(lock.lockedUntil) },
+      ...(lock && { ':token': { B: lock.token }, ':until': { N: String(lock.lockedUntil) } }),
+      ...(released.length > 0 && { ':released': { B: Buffer.concat(released) } }),
     },
   };
 }

@@ -1,22 +1,17 @@
 import type { AcceptedSession } from '../../broker/session-ports.ts';
-import { BrokerError } from '../../domain/broker-error.ts';
 import type { Log } from '../../domain/log.ts';
 import {
-  RELEASED_MAX,
   SESSION_TOKEN_BYTES,
   type SessionRules,
   sessionLockLost,
   sessionToken,
   tenureOf,
 } from '../../domain/session.ts';
-import { readBlocks } from '../blocks.ts';
-import type { Written } from '../dynamo.ts';
-import { afterStoring, isUnknownOutcome, unknownOutcome } from '../failures.ts';
-import { AFTER_ALL_STORES, FIRST_BLOCK, logName, sessionKey } from '../keys.ts';
-import { orLookedUp } from '../look-up.ts';
+import { isUnknownOutcome } from '../failures.ts';
+import { sessionKey } from '../keys.ts';
 import { outcomeOf } from '../outcome-of.ts';
 import type { StoreContext } from '../store-context.ts';
-import { deleteLockListing, enlist, newLockListing, putLockListing } from './listings.ts';
+import { deleteLockListing, newLockListing, putLockListing } from './listings.ts';
 import {
   liveLock,
   parseSession,
@@ -26,7 +21,7 @@ import {
   whileHeld,
 } from './session-item.ts';
 
-/** Taking, renewing and giving back the lock of one session. */
+/** Taking and renewing the lock of one session. */
 
 /**
  * Locks a session that nobody holds, by one conditional write; before it, the session is listed for the
@@ -147,120 +142,4 @@ export async function renewSession(
   const lock = written.old && liveLock(parseSession(written.old), session, now);
   if (lock === undefined || !isSame(lock.token, token)) throw sessionLockLost();
   return lock.lockedUntil;
-}
-
-/**
- * Gives a session back. First it is let go, then looked at: a sender looks in the opposite order, so one
- * of the two lists what came in between. Throws SessionLockLost.
- */
-export async function release(
-  context: StoreContext,
-  session: Log,
-  token: Uint8Array,
-): Promise<void> {
-  const known = await readHeld(context, session, token);
-  const { lock } = known;
-  requireGone(await letGo(context, session, known, token), session, token, context);
-  await afterStoring(enlistWhatIsLeft(context, session));
-  if (lock !== undefined) {
-    context.background(() => deleteLockListing(context, session, lock));
-  }
-}
-
-async function enlistWhatIsLeft(context: StoreContext, session: Log): Promise<void> {
-  const { blocks } = await readBlocks(context, session, {
-    from: FIRST_BLOCK,
-    limit: 1,
-    consistent: true,
-  });
-  if (blocks.length > 0) await enlist(context, [session], new Map([[logName(session), UNKNOWN]]));
-}
-
-/**
- * Whether a session is given back. Where nothing was heard of that, its item tells: without this lock it is,
- * by whichever way. Throws SessionLockLost, ServiceTimeout.
- */
-function requireGone(
-  written: Written,
-  session: Log,
-  token: Uint8Array,
-  { clock }: StoreContext,
-): void {
-  if (written.done) return;
-  if (!written.isRepeated) throw sessionLockLost();
-  const lock = written.old && liveLock(parseSession(written.old), session, clock.now());
-  if (lock !== undefined && isSame(lock.token, token)) throw unknownOutcome();
-}
-
-/**
- * Ends the lock of a holder to whom nothing more can be handed out in order. What it did not settle comes to
- * the next holder, and was no failed delivery.
- */
-export async function endSession(
-  context: StoreContext,
-  session: Log,
-  tenure: Uint8Array,
-): Promise<void> {
-  for (let tries = 1; ; tries++) {
-    try {
-      const { lock } = await readSession(context.table, session);
-      if (lock === undefined || !isSame(tenureOf(lock.token), tenure)) {
-        // A try before this one may have ended the lock, and not come to listing the session.
-        if (tries > 1) await enlist(context, [session]);
-        return;
-      }
-      return await release(context, session, lock.token);
-    } catch (error) {
-      const isOver = error instanceof BrokerError && error.code === 'SessionLockLost';
-      if (isOver) return;
-      if (tries === END_TRIES_MAX) throw error;
-    }
-  }
-}
-
-/** How often the end of a lock is tried of which nothing is heard. */
-const END_TRIES_MAX = 3;
-
-/** Held by nobody, as far as is known: list it without another look. */
-const UNKNOWN: Session = { released: [] };
-
-/** Lets a session go. What its holder left, or is just receiving, was no failed delivery: its tenure is remembered. */
-async function letGo(
-  context: StoreContext,
-  session: Log,
-  known: Session,
-  token: Uint8Array,
-): Promise<Written> {
-  const { table, clock } = context;
-  const isForgotten = known.state === undefined && (await isBare(context, session));
-  const { condition, values } = whileHeld(token, session, clock.now());
-  if (isForgotten) {
-    const deleted = await orLookedUp(
-      table,
-      sessionKey(session),
-      table.delete(sessionKey(session), {
-        ConditionExpression: `${condition} AND attribute_not_exists(w)`,
-        ExpressionAttributeValues: values,
-      }),
-    );
-    if (deleted.done || deleted.isRepeated) return deleted;
-  }
-  const released = [...known.released, tenureOf(token)].slice(-RELEASED_MAX);
-  const releasing = table.update(sessionKey(session), {
-    UpdateExpression: 'SET r = :released REMOVE k, t, u, o, e, g',
-    ConditionExpression: condition,
-    ExpressionAttributeValues: { ...values, ':released': { B: Buffer.concat(released) } },
-  });
-  return await orLookedUp(table, sessionKey(session), releasing);
-}
-
-/** Whether a session has no messages at all, in whatever state. */
-export async function isBare(context: StoreContext, session: Log): Promise<boolean> {
-  const { blocks } = await readBlocks(context, session, {
-    from: FIRST_BLOCK,
-    to: AFTER_ALL_STORES,
-    limit: 1,
-    consistent: true,
-  });
-  return blocks.length === 0;
 }

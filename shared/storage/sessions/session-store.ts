@@ -13,7 +13,8 @@ import type { StoreContext } from '../store-context.ts';
 import { acceptNext, LookedThrough, tidyListings } from './accept-next.ts';
 import { listSessions, relist } from './list.ts';
 import { readListings } from './listings.ts';
-import { accept, held, release, renewSession } from './lock.ts';
+import { accept, held, renewSession } from './lock.ts';
+import { release } from './release.ts';
 import { readSession, rulesFrom } from './session-item.ts';
 import { setState, state } from './state.ts';
 

@@ -73,4 +73,22 @@ export const OUTCOMES: readonly Mutant[] = [
     needs:
       'Batches of reads that leave keys unprocessed: receives of several messages of some kilobytes that do not compress, several due blocks.',
   },
+  {
+    name: 'a removal of a dead letter of which nothing was heard is not told as unknown',
+    room: 'storage',
+    find: "if (isUnheard && change === undefined && log.subQueue !== 'main') throw unknownOutcome();",
+    replace: '',
+    harm: 'A dead letter is gone, though its receiver was told that there is none.',
+    needs:
+      'A receive-and-delete of a dead letter arrives late, after another receiver has given the message back.',
+  },
+  {
+    name: 'a removal in a session of which nothing was heard is told as a lost lock',
+    room: 'storage',
+    find: 'throw isUnheard ? unknownOutcome() : sessionLockLost();',
+    replace: 'throw sessionLockLost();',
+    harm: 'A message is gone, though its receiver was told that nothing was done.',
+    needs:
+      'A receive-and-delete in a session arrives late; the lock of the session runs out before the next try.',
+  },
 ];

@@ -81,4 +81,16 @@ export const SCHEDULING: readonly Mutant[] = [
     needs:
       'A queue that forwards; a process that ends while it schedules; another one schedules behind that message.',
   },
+  {
+    name: 'the sweep hears of the next due time only after the head was raised',
+    room: 'storage',
+    find: `    if (next !== undefined) await noteWork(log, next.dueAt);
+    if (await raiseNextDue(table, log, head, next?.dueAt)) {
+      dueTimes.note(logKey(log), next?.dueAt, readAt);`,
+    replace: `    if (await raiseNextDue(table, log, head, next?.dueAt)) {
+      dueTimes.note(logKey(log), next?.dueAt, readAt);
+      if (next !== undefined) await noteWork(log, next.dueAt);`,
+    harm: 'What is scheduled in a topic comes up to a day late.',
+    needs: 'A process ends between the two writes; nobody receives from the topic.',
+  },
 ];

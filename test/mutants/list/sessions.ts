@@ -41,10 +41,12 @@ export const SESSIONS: readonly Mutant[] = [
   {
     name: 'a release looks for messages before it lets the session go',
     room: 'storage',
-    find: 'requireGone(await letGo(context, session, known, token), session, token, context);',
+    find: `const { written, isForgotten } = await letGo(context, session, known, token);
+  requireGone(written, session, token, context);`,
     replace: `const front = { from: FIRST_BLOCK, limit: 1, consistent: true };
       const { blocks: seen } = await readBlocks(context, session, front);
-      requireGone(await letGo(context, session, known, token), session, token, context);
+      const { written, isForgotten } = await letGo(context, session, known, token);
+      requireGone(written, session, token, context);
       if (seen.length === 0) {
         if (lock !== undefined) context.background(() => deleteLockListing(context, session, lock));
         return;
@@ -107,9 +109,35 @@ export const SESSIONS: readonly Mutant[] = [
   {
     name: 'who gave a session back is forgotten',
     room: 'storage',
-    find: 'const released = [...known.released, tenureOf(token)].slice(-RELEASED_MAX);',
-    replace: 'const released = known.released.slice(-RELEASED_MAX);',
+    find: 'await remembered(context, session, [...known.released, tenureOf(token)]);',
+    replace: 'await remembered(context, session, [...known.released]);',
     harm: 'What a receive got beside the release is passed over by the next holder, or counts as a failed delivery.',
     needs: 'A receive and a release of one session at the same time; then accept and receive.',
+  },
+  {
+    name: 'of sessions given back only the latest are remembered, whoever left messages',
+    room: 'storage',
+    find: 'const kept = [...others, ...earlier.filter(hasLeft), ...tenures.slice(-LATEST_TENURES)];',
+    replace: 'const kept = [...others, ...tenures.slice(-LATEST_TENURES)];',
+    harm: 'Messages that were given back unharmed are dead-lettered.',
+    needs: 'A holder receives many messages and gives them back; many more take one each.',
+  },
+  {
+    name: 'who gives back an empty session is forgotten, whatever came meanwhile',
+    room: 'storage',
+    find: 'if (forgotten !== undefined) {',
+    replace: 'if (forgotten === null) {',
+    harm: 'A delivery that ended with a release counts as failed.',
+    needs: 'A session without messages is given back while one is sent and received.',
+  },
+  {
+    name: 'a session is forgotten though somebody has given it back since',
+    room: 'storage',
+    find: "released.length === 0 ? 'attribute_not_exists(r)' : 'r = :released'",
+    replace:
+      "released.length === 0 ? '(attribute_not_exists(r) OR attribute_exists(r))' : '(r = :released OR r <> :released)'",
+    harm: 'A delivery that ended with a release counts as failed.',
+    needs:
+      'An empty session is forgotten late; meanwhile a send, an accept, a receive and a release.',
   },
 ];

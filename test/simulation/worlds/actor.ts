@@ -51,28 +51,15 @@ export class Actor extends Caller {
 
   /** Receives at once what there is, up to so many, under a lock. */
   async receive(path: string, max = 1, session?: SessionHandle): Promise<readonly Delivery[]> {
-    return await this.#receive(
-      'receive',
-      path,
-      () =>
-        this.process.broker.receive(pathOf(path), {
-          mode: 'peekLock',
-          maxMessages: max,
-          waitMs: 0,
-          ...(session === undefined ? {} : { session }),
-        }),
-      session,
-    );
+    return await this.#receiveAs('peekLock', path, max, session);
   }
 
-  async receiveAndDelete(path: string, max = 1): Promise<readonly Delivery[]> {
-    return await this.#receive('receiveAndDelete', path, () =>
-      this.process.broker.receive(pathOf(path), {
-        mode: 'receiveAndDelete',
-        maxMessages: max,
-        waitMs: 0,
-      }),
-    );
+  async receiveAndDelete(
+    path: string,
+    max = 1,
+    session?: SessionHandle,
+  ): Promise<readonly Delivery[]> {
+    return await this.#receiveAs('receiveAndDelete', path, max, session);
   }
 
   async receiveDeferred(
@@ -240,12 +227,18 @@ export class Actor extends Caller {
     await this.ask({ kind: 'delete', path, text: '' }, () => this.process.management.delete(path));
   }
 
-  async operate(path: string, action: OperatorAction, tag: string, number: bigint): Promise<void> {
+  async operate(
+    path: string,
+    action: OperatorAction,
+    tag: string,
+    number: bigint,
+    sessionId?: string,
+  ): Promise<void> {
     await this.ask(
       { kind: 'operate', path, text: `${action.kind} ${tag}`, tags: [tag] },
       async (call) => {
-        const [isDone] = await this.process.broker.operate(pathOf(path), action, [number]);
-        call.answer = String(isDone);
+        const { broker } = this.process;
+        call.answer = String(await broker.operate(pathOf(path), action, [number], sessionId));
       },
     );
   }
@@ -279,6 +272,18 @@ export class Actor extends Caller {
       );
       if (outcome?.refusal !== undefined) throw outcome.refusal;
     });
+  }
+
+  async #receiveAs(
+    mode: 'peekLock' | 'receiveAndDelete',
+    path: string,
+    maxMessages: number,
+    session: SessionHandle | undefined,
+  ): Promise<readonly Delivery[]> {
+    const options = { mode, maxMessages, waitMs: 0, ...(session === undefined ? {} : { session }) };
+    const kind = mode === 'peekLock' ? 'receive' : mode;
+    const work = () => this.process.broker.receive(pathOf(path), options);
+    return await this.#receive(kind, path, work, session);
   }
 
   async #receive(

@@ -1,6 +1,7 @@
 import type { World } from '../world.ts';
 import { claimWorlds } from './claims.ts';
 import { entityWorlds } from './entities.ts';
+import { givenBackWorlds } from './given-back.ts';
 import { lockWorlds } from './locks.ts';
 import { lostAnswerWorlds } from './lost-answers.ts';
 import { memoryWorlds } from './memories.ts';
@@ -16,6 +17,7 @@ export const catalogue: readonly World[] = [
   ...moveWorlds,
   ...entityWorlds,
   ...sessionWorlds,
+  ...givenBackWorlds,
   ...sendWorlds,
   ...transactionWorlds,
   ...lostAnswerWorlds,

@@ -1,5 +1,5 @@
 import { world } from '../world.ts';
-import { LOCK_MS, queue, sessionQueue } from './settings.ts';
+import { DEAD_LETTERS, LOCK_MS, queue, sessionQueue } from './settings.ts';
 
 /** Somebody hears nothing of one write, which is carried out at some time, while others are at work. */
 export const lostAnswerWorlds = [
@@ -58,6 +58,36 @@ export const lostAnswerWorlds = [
       B: async (actor) => {
         const [message] = await actor.receive('q');
         await actor.complete(message);
+      },
+    },
+  }),
+  world({
+    name: 'receive and delete in a session with a late write × lapse',
+    entities: { q: sessionQueue() },
+    setUp: async (actor) => {
+      await actor.send('q', { tag: 'a', sessionId: 's' });
+      return await actor.accept('q', 's');
+    },
+    faults: ['lateUnheard'],
+    actors: {
+      A: async (actor, session) => void (await actor.receiveAndDelete('q', 1, session)),
+      T: async (actor) => await actor.pass(LOCK_MS),
+    },
+  }),
+  world({
+    name: 'receive and delete of a dead letter with a late write × receive and abandon',
+    entities: { q: queue() },
+    setUp: async (actor) => {
+      await actor.send('q', 'a');
+      const [message] = await actor.receive('q');
+      await actor.deadLetter(message);
+    },
+    faults: ['late', 'lateUnheard'],
+    actors: {
+      A: async (actor) => void (await actor.receiveAndDelete(DEAD_LETTERS)),
+      B: async (actor) => {
+        const [message] = await actor.receive(DEAD_LETTERS);
+        await actor.abandon(message);
       },
     },
   }),

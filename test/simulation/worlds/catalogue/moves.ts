@@ -1,7 +1,5 @@
 import { world } from '../world.ts';
-import { LOCK_MS, queue } from './settings.ts';
-
-const DEAD_LETTERS = 'q/$DeadLetterQueue';
+import { DEAD_LETTERS, LOCK_MS, queue } from './settings.ts';
 
 const MINUTE = 60_000;
 
@@ -179,6 +177,41 @@ export const moveWorlds = [
         await actor.send('q', { tag: 'b', delayMs: 2 * MINUTE });
         for (let i = 0; i < 2; i++) {
           await actor.pass(3 * MINUTE);
+          await actor.sweep();
+        }
+        await actor.receive('d', 10);
+      },
+    },
+    check: ({ history }) =>
+      history
+        .of('receive')
+        .filter(({ heard }) => heard === 'done')
+        .filter(({ deliveries }) => !deliveries.some(({ tag }) => tag === 'b'))
+        .map(() => 'b did not come in time.'),
+  }),
+  world({
+    name: 'scheduled in a topic, the sweep ends between two due times, then the sweep again',
+    knows: 'entities',
+    entities: {
+      d: queue(),
+      t: { kind: 'topic' },
+      't/subscriptions/s': { kind: 'subscription', forwardTo: 'd' },
+    },
+    setUp: async (actor) => {
+      await actor.send('t', { tag: 'a', delayMs: MINUTE });
+      await actor.send('t', { tag: 'b', delayMs: 20 * MINUTE });
+      // The walk over all entities is over for today.
+      await actor.sweep();
+      await actor.pass(2 * MINUTE);
+    },
+    faults: ['crash', 'crashBefore'],
+    runsMax: 600,
+    actors: {
+      A: async (actor) => await actor.sweep(),
+      B: async (actor) => {
+        await actor.after('A');
+        for (let i = 0; i < 3; i++) {
+          await actor.pass(11 * MINUTE);
           await actor.sweep();
         }
         await actor.receive('d', 10);

@@ -3,6 +3,9 @@ import type { EntitySettings } from '../../../../shared/broker/management.ts';
 /** How long locks of queues last in worlds, ms. */
 export const LOCK_MS = 30_000;
 
+/** Those of the queue that most worlds have. */
+export const DEAD_LETTERS = 'q/$DeadLetterQueue';
+
 type QueueSettings = Omit<Extract<EntitySettings, { readonly kind: 'queue' }>, 'kind'>;
 
 /** A queue as most worlds have it. */

@@ -1,0 +1,99 @@
+import type { Actor } from '../actor.ts';
+import type { Ended } from '../ending.ts';
+import { world } from '../world.ts';
+import { LOCK_MS, sessionQueue } from './settings.ts';
+
+const inS = (tag: string) => ({ tag, sessionId: 's' });
+/** More than tenures of a session are remembered. */
+const HOLDERS = 40;
+
+/** Sessions that are given back: whatever their holders left was no failed delivery. */
+export const givenBackWorlds = [
+  world({
+    name: 'a session is given back more often than is remembered, its first holder left much',
+    entities: { q: sessionQueue({ maxDeliveryCount: 1 }) },
+    setUp: async (actor) => {
+      const tags = Array.from({ length: HOLDERS + 2 }, (_, i) => `${i}`);
+      await actor.send('q', ...tags.map(inS));
+      const session = await actor.accept('q', 's');
+      await actor.receive('q', tags.length, session);
+      await actor.release('q', session);
+    },
+    actors: {
+      A: async (actor) => {
+        for (let i = 0; i < HOLDERS; i++) {
+          const session = await actor.accept('q', 's');
+          const [message] = await actor.receive('q', 1, session);
+          await actor.complete(message);
+          await actor.release('q', session);
+        }
+        await actor.release('q', await acceptAndReceive(actor));
+      },
+    },
+    check: noneFailed,
+  }),
+  world({
+    name: 'receive × release × send in an empty session, then accept and receive',
+    entities: { q: sessionQueue() },
+    setUp: (actor) => actor.accept('q', 's'),
+    actors: {
+      A: async (actor, session) => void (await actor.receive('q', 1, session)),
+      B: async (actor, session) => await actor.release('q', session),
+      C: async (actor) => void (await actor.send('q', inS('a'))),
+      D: async (actor) => {
+        for (const name of ['A', 'B', 'C']) await actor.after(name);
+        await actor.pass(LOCK_MS);
+        await acceptAndReceive(actor);
+      },
+    },
+    check: (ended) => {
+      const [received] = ended.history.of('receive');
+      const [release] = ended.history.of('release');
+      // One that outlasts the release counts as failed.
+      const isBefore =
+        received !== undefined && release !== undefined && received.end < release.end;
+      return isBefore ? noneFailed(ended) : [];
+    },
+  }),
+  world({
+    name: 'accept the next, which forgets an empty session late × send, accept, receive and release',
+    runsMax: 1000,
+    entities: { q: sessionQueue() },
+    setUp: async (actor) => {
+      const [number = 0n] = await actor.send('q', inS('a'));
+      const session = await actor.accept('q', 's');
+      await actor.receive('q', 1, session);
+      await actor.release('q', session);
+      await actor.operate('q', { kind: 'delete' }, 'a', number, 's');
+    },
+    faults: ['late'],
+    actors: {
+      A: async (actor) => void (await actor.accept('q')),
+      B: async (actor) => {
+        await actor.after('A');
+        await actor.send('q', inS('b'));
+        const session = await acceptAndReceive(actor);
+        await actor.release('q', session);
+        await actor.pass(LOCK_MS);
+        await acceptAndReceive(actor);
+      },
+    },
+    check: noneFailed,
+  }),
+];
+
+async function acceptAndReceive(actor: Actor) {
+  const session = await actor.accept('q', 's');
+  if (session !== undefined) await actor.receive('q', 1, session);
+  return session;
+}
+
+function noneFailed({ history, found }: Ended): readonly string[] {
+  const failed = history
+    .of('receive')
+    .flatMap(({ deliveries }) => deliveries)
+    .filter(({ failedDeliveries }) => failedDeliveries > 0);
+  return [...failed, ...found.filter(({ path }) => path.includes('$'))].map(
+    ({ tag, path }) => `A delivery of ${tag} that was given back counts as failed (${path}).`,
+  );
+}
