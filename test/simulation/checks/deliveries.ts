@@ -1,6 +1,7 @@
 import type { OperationRecord } from '../clients/record.ts';
 import { CLOCK_OFF_MS_MAX } from '../scenario/draw.ts';
 import { entityOf, isDeadLetterPath } from '../scenario/scenario.ts';
+import { earliestClock, latestClock } from './clock-readings.ts';
 import type { Copy, Delivered } from './copy.ts';
 import type { Ledger } from './ledger.ts';
 import { describeDelivery, endsLock, lockedUntilAt } from './locks.ts';
@@ -30,9 +31,8 @@ function checkTwoLocks(ledger: Ledger, copy: Copy): readonly Violation[] {
         continue;
       // Whether the session had another holder by then, its own check tells.
       if (second.delivery.session?.lockToken !== delivery.session?.lockToken) continue;
-      const { startClock, endClock } = second.record;
       const until = lockedUntilAt(ledger, copy, delivery, second.record.start);
-      if (Math.max(startClock, endClock) >= until) continue;
+      if (latestClock(second.record) >= until) continue;
       if (endsLock(ledger, copy, delivery, second.record)) continue;
       if (copy.deliveries.some((one) => isBetween(one, first, second))) continue;
       const text = `${copy.tag} was handed out while somebody held it: ${describeDelivery(first)}, ${describeDelivery(second)}`;
@@ -172,11 +172,7 @@ function checkDeadlines(ledger: Ledger, copy: Copy): readonly Violation[] {
     if (isDeadLetterPath(delivery.path)) continue;
     const { expiresAt } = delivery;
     // A deferred message does not expire.
-    if (
-      !delivery.isDeferred &&
-      expiresAt !== undefined &&
-      Math.min(record.startClock, record.endClock) >= expiresAt
-    ) {
+    if (!delivery.isDeferred && expiresAt !== undefined && earliestClock(record) >= expiresAt) {
       return [
         violation(
           'deadline',

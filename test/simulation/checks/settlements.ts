@@ -1,5 +1,6 @@
 import type { OperationRecord } from '../clients/record.ts';
 import { mostAheadMs } from '../scenario/scenario.ts';
+import { earliestClock } from './clock-readings.ts';
 import type { Copy, Settled } from './copy.ts';
 import type { Ledger } from './ledger.ts';
 import { endsLock, lockedUntilAt, lockedUntilMost } from './locks.ts';
@@ -55,7 +56,7 @@ function wronglyDone(ledger: Ledger, copy: Copy, { item, record }: Settled): str
     delivery.session === undefined
       ? lockedUntilMost(copy, delivery)
       : sessionUntilMost(ledger, delivery.session.lockToken);
-  const clock = Math.min(record.startClock, record.endClock);
+  const clock = earliestClock(record);
   return clock >= until ? `was done ${clock - until} ms after the lock had ended` : undefined;
 }
 

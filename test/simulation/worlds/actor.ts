@@ -234,13 +234,11 @@ export class Actor extends Caller {
     number: bigint,
     sessionId?: string,
   ): Promise<void> {
-    await this.ask(
-      { kind: 'operate', path, text: `${action.kind} ${tag}`, tags: [tag] },
-      async (call) => {
-        const { broker } = this.process;
-        call.answer = String(await broker.operate(pathOf(path), action, [number], sessionId));
-      },
-    );
+    const about: About = { kind: 'operate', path, text: `${action.kind} ${tag}`, tags: [tag] };
+    await this.ask(about, async (call) => {
+      const { broker } = this.process;
+      call.answer = String(await broker.operate(pathOf(path), action, [number], sessionId));
+    });
   }
 
   async sweep(): Promise<void> {
@@ -265,11 +263,8 @@ export class Actor extends Caller {
     const { kind } = action;
     await this.ask({ kind, path, text: tag, tags: [tag], delivery }, async () => {
       const settlements = [{ lockToken, action }];
-      const [outcome] = await this.process.broker.settle(
-        pathOf(path),
-        settlements,
-        session?.sessionId,
-      );
+      const { broker } = this.process;
+      const [outcome] = await broker.settle(pathOf(path), settlements, session?.sessionId);
       if (outcome?.refusal !== undefined) throw outcome.refusal;
     });
   }
