@@ -79,6 +79,9 @@ function firstPage(maxMessages: number, width: number): number {
   return Math.max(front, Math.min(maxMessages * width + PAGE_MIN, SPREAD_BLOCKS_MAX));
 }
 
+/** The rest of a look that began long ago says little of now: another one then begins at once. */
+const PIECES_MAX = 2;
+
 /**
  * Looks at one more piece of what the memory skips. True = something can be had there: another process put
  * it back, or a slow sender's block came late.
@@ -92,15 +95,21 @@ async function lookAgain(
 ): Promise<boolean> {
   const { fronts } = context;
   const name = logName(log);
-  const watch = fronts.beginScan(name);
-  const { blocks, next } = await readBlocks(context, log, {
-    from: memory.renewing?.cursor ?? FIRST_BLOCK,
-    to: memory.from,
-    limit: LOOK_BLOCKS,
-    consistent: false,
-  }).finally(() => watch.end());
-  const inFront = blocks.filter((block) => sortKeyOf(block) < memory.from);
-  const isOpen = inFront.some((block) => surveyBlock(block, rules, now).free.length > 0);
-  if (!isOpen) fronts.noteLook(name, memory, watch.beganAt, next);
-  return isOpen;
+  let current: FrontMemory = memory;
+  for (let pieces = 0; pieces < PIECES_MAX; pieces++) {
+    const watch = fronts.beginScan(name);
+    const { blocks, next } = await readBlocks(context, log, {
+      from: current.renewing?.cursor ?? FIRST_BLOCK,
+      to: memory.from,
+      limit: LOOK_BLOCKS,
+      consistent: false,
+    }).finally(() => watch.end());
+    const inFront = blocks.filter((block) => sortKeyOf(block) < memory.from);
+    if (inFront.some((block) => surveyBlock(block, rules, now).free.length > 0)) return true;
+    fronts.noteLook(name, memory, watch.beganAt, next);
+    const noted = fronts.recall(name, now, memory.holds);
+    if (next !== undefined || noted === undefined || fronts.isFresh(noted)) return false;
+    current = noted;
+  }
+  return false;
 }

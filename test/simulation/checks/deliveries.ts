@@ -14,7 +14,7 @@ export function checkDeliveries(ledger: Ledger): readonly Violation[] {
   return ledger.copies.flatMap((copy) => [
     ...checkTwoLocks(ledger, copy),
     ...checkReturned(copy),
-    ...(unsure === undefined ? [] : checkCounts(unsure, copy)),
+    ...(unsure === undefined ? [] : checkCounts(ledger, unsure, copy)),
     ...checkDeadlines(ledger, copy),
   ]);
 }
@@ -122,7 +122,11 @@ function isBesideUpdate(
 }
 
 /** Each delivery that ended without success is counted once. */
-function checkCounts({ reactivated, unheard }: UnsureCounts, copy: Copy): readonly Violation[] {
+function checkCounts(
+  ledger: Ledger,
+  { reactivated, unheard }: UnsureCounts,
+  copy: Copy,
+): readonly Violation[] {
   const counted = copy.deliveries.filter(
     ({ delivery }) => !isDeadLetterPath(delivery.path) && entityOf(delivery.path) === copy.end,
   );
@@ -138,7 +142,8 @@ function checkCounts({ reactivated, unheard }: UnsureCounts, copy: Copy): readon
       (other) =>
         other !== one && other.record.end > one.record.start && other.record.start < one.record.end,
     ).length;
-    const most = before.length + taken + beside;
+    const mayCount = before.filter((earlier) => !wasGivenBack(ledger, copy, earlier));
+    const most = mayCount.length + taken + beside;
     const { failedDeliveries } = one.delivery;
     if (failedDeliveries >= least && failedDeliveries <= most) continue;
     const text = `${copy.tag} came with ${failedDeliveries} failed deliveries; between ${least} and ${most} were: ${describeDelivery(one)}`;
@@ -146,6 +151,22 @@ function checkCounts({ reactivated, unheard }: UnsureCounts, copy: Copy): readon
     return [violation('delivery count', text, records, [copy.tag])];
   }
   return [];
+}
+
+/** Whether a delivery surely ended because its holder gave the session back, which is no failure. */
+function wasGivenBack({ records }: Ledger, copy: Copy, { delivery, record }: Delivered): boolean {
+  const { session } = delivery;
+  const isSettled = copy.settlements.some(
+    ({ item }) => item.delivery.id === delivery.id && item.how !== 'renew',
+  );
+  if (session === undefined || isSettled) return false;
+  return records.some(
+    (other) =>
+      other.action.kind === 'releaseSession' &&
+      other.session?.lockToken === session.lockToken &&
+      other.heard === 'done' &&
+      other.start >= record.end,
+  );
 }
 
 /** In a session it depends on how the session was given back. */

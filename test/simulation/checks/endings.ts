@@ -3,7 +3,7 @@ import { CLOCK_OFF_MS_MAX } from '../scenario/draw.ts';
 import { entityOf } from '../scenario/scenario.ts';
 import type { Copy } from './copy.ts';
 import type { Ledger } from './ledger.ts';
-import { mayHaveTakenMore } from './taken.ts';
+import { mayHaveRemovedMore } from './taken.ts';
 import { type CheckName, type Violation, violation } from './violation.ts';
 
 /** A message that was there when all was over. */
@@ -97,7 +97,7 @@ function checkLost(
   for (const record of ledger.records) {
     const { action, deliveries } = record;
     if (action.kind !== 'receive' || action.mode !== 'receiveAndDelete') continue;
-    if (!mayHaveTakenMore(ledger.scenario, record)) continue;
+    if (!mayHaveRemovedMore(ledger.scenario, record)) continue;
     const entity = entityOf(action.from);
     budgets.set(
       entity,

@@ -11,7 +11,7 @@ import { copiesOf } from './copies.ts';
 import type { Copy, Stretch } from './copy.ts';
 import { Disturbances, wasRecreatedDuring } from './disturbances.ts';
 import { deferredPlace, Routes } from './route.ts';
-import { mayHaveTakenMore } from './taken.ts';
+import { mayHaveRemovedMore, mayHaveTakenMore } from './taken.ts';
 
 /**
  * What follows from the answers that clients heard: for each message where it surely was when, and for
@@ -234,15 +234,11 @@ export class Ledger {
   /** A receive of which nothing was heard may have locked, or removed, anything that was there. */
   #noteReceive(record: OperationRecord, path: string, removes: boolean): void {
     if (!mayHaveTakenMore(this.scenario, record)) return;
-    const isCertain = record.heard === 'refused' && !record.wentWrong;
+    const isForEver = removes && mayHaveRemovedMore(this.scenario, record);
     const entity = this.routes.entity(entityOf(path));
     const lockMs = entity === undefined || entity.kind === 'topic' ? 0 : entity.lockMs;
     const until = record.end + LATE_MS_MAX + lockMs + this.#apartMs;
-    this.#disturbances.add(
-      path,
-      record.start,
-      removes && !isCertain ? Number.POSITIVE_INFINITY : until,
-    );
+    this.#disturbances.add(path, record.start, isForEver ? Number.POSITIVE_INFINITY : until);
     for (const copy of this.copies) {
       // Its deliveries may be used up by then.
       if (this.routes.passes(copy.end, entityOf(path))) copy.doubt(record.start, until);

@@ -20,3 +20,13 @@ export function mayHaveTakenMore(scenario: Scenario, record: OperationRecord): b
   // One that removes goes on to other messages after a removal of which nothing was heard.
   return action.mode === 'receiveAndDelete' || deliveries.length < action.max;
 }
+
+/**
+ * Whether one that removes may have removed messages that it did not hand out. It never says that there was
+ * nothing, nor that it was refused, where a removal may have been carried out.
+ */
+export function mayHaveRemovedMore(scenario: Scenario, record: OperationRecord): boolean {
+  const { heard, deliveries = [] } = record;
+  if (heard === 'refused' || (heard === 'done' && deliveries.length === 0)) return false;
+  return mayHaveTakenMore(scenario, record);
+}

@@ -191,4 +191,56 @@ export const lostAnswerWorlds = [
       B: async (actor) => void (await actor.send('q', 'a')),
     },
   }),
+  world({
+    name: 'receive and delete of which nothing is heard, and which arrives late',
+    entities: { q: queue() },
+    setUp: (actor) => actor.send('q', 'a', 'b'),
+    faults: ['lateUnheard'],
+    actors: {
+      A: async (actor) => void (await actor.receiveAndDelete('q')),
+    },
+    check: ({ history, found }) => {
+      const [call] = history.of('receiveAndDelete');
+      const taken = call?.deliveries.length ?? 0;
+      return call?.heard === 'done' && found.length + taken < 2
+        ? ['A received one message, and both are gone.']
+        : [];
+    },
+  }),
+  world({
+    name: 'receive in a session that is cut off, then receive',
+    entities: { q: sessionQueue() },
+    setUp: async (actor) => {
+      await actor.send('q', { tag: 'a', sessionId: 's' });
+      await actor.send('q', { tag: 'b', sessionId: 's' });
+      return await actor.accept('q', 's');
+    },
+    faults: ['cutOff'],
+    actors: {
+      A: async (actor, session) => {
+        await actor.receive('q', 1, session);
+        await actor.receive('q', 2, session);
+      },
+    },
+    check: ({ history }) => {
+      const tags = history.of('receive').flatMap(({ deliveries }) => deliveries[0]?.tag ?? []);
+      return tags[0] === 'b' ? ['b came before a.'] : [];
+    },
+  }),
+  world({
+    name: 'delete by number with a lost answer',
+    entities: { q: queue() },
+    setUp: async (actor) => {
+      const [number = 0n] = await actor.send('q', 'a');
+      return number;
+    },
+    faults: ['answerLost', 'late'],
+    actors: {
+      A: async (actor, number) => await actor.operate('q', { kind: 'delete' }, 'a', number),
+    },
+    check: ({ history, found }) =>
+      history.of('operate').some(({ answer }) => answer === 'false') && found.length === 0
+        ? ['A was told that it did not delete a, which is gone.']
+        : [],
+  }),
 ];

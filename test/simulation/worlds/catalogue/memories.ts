@@ -7,6 +7,8 @@ const inS = (tag: string) => ({ tag, sessionId: 's' });
 /** More than the first page of a look holds. */
 const ALL = ['a', 'b', 'c', 'd', 'e', 'f'];
 
+/** Messages in blocks of their own, as many as a look at the front reads at a time. */
+const IN_FRONT = Array.from({ length: 8 }, (_, i) => `${i}`);
 /** Of several partitions each. */
 const KEYS = ['a', 'b', 'c', 'd', 'e', 'f'];
 /** A body of so many bytes is stored apart from its block. */
@@ -171,6 +173,36 @@ export const memoryWorlds = [
     check: nothingMissed,
   }),
   world({
+    name: 'receive behind as many blocks as one look reads, abandon elsewhere, receive two seconds later',
+    entities: { q: queue() },
+    setUp: async (actor) => {
+      for (const tag of IN_FRONT) await actor.send('q', tag);
+      const [first] = await actor.receive('q', IN_FRONT.length);
+      for (const tag of ['x', 'y', 'z']) await actor.send('q', tag);
+      return first;
+    },
+    actors: {
+      A: async (actor) => {
+        await actor.receive('q');
+        await actor.pass(2000);
+        await actor.receive('q');
+        await actor.after('B');
+        await actor.pass(2000);
+        await actor.receive('q');
+      },
+      B: async (actor, first) => await actor.abandon(first),
+    },
+    check: ({ history }) => {
+      const freed = history.of('abandon')[0]?.endAt ?? 0;
+      const last = history.of('receive').at(-1);
+      const isMissed = last !== undefined && last.startAt >= freed + 2000;
+      const tags = history.of('receive').flatMap(({ deliveries }) => deliveries.slice(0, 1));
+      return isMissed && !tags.slice(1).some(({ tag }) => tag === IN_FRONT[0])
+        ? [`A passed over ${IN_FRONT[0]}, which had been free for two seconds.`]
+        : [];
+    },
+  }),
+  world({
     name: 'what was put back with other properties keeps its place in its session',
     entities: { q: sessionQueue() },
     setUp: (actor) => actor.send('q', inS('a'), inS('b'), inS('c')),
@@ -227,58 +259,6 @@ export const memoryWorlds = [
           ({ actor, heard }) =>
             `${actor} received nothing (${heard}), though there is one for each.`,
         ),
-  }),
-  world({
-    name: 'receive and delete of which nothing is heard, and which arrives late',
-    entities: { q: queue() },
-    setUp: (actor) => actor.send('q', 'a', 'b'),
-    faults: ['lateUnheard'],
-    actors: {
-      A: async (actor) => void (await actor.receiveAndDelete('q')),
-    },
-    check: ({ history, found }) => {
-      const [call] = history.of('receiveAndDelete');
-      const taken = call?.deliveries.length ?? 0;
-      return call?.heard === 'done' && found.length + taken < 2
-        ? ['A received one message, and both are gone.']
-        : [];
-    },
-  }),
-  world({
-    name: 'receive in a session that is cut off, then receive',
-    entities: { q: sessionQueue() },
-    setUp: async (actor) => {
-      await actor.send('q', inS('a'));
-      await actor.send('q', inS('b'));
-      return await actor.accept('q', 's');
-    },
-    faults: ['cutOff'],
-    actors: {
-      A: async (actor, session) => {
-        await actor.receive('q', 1, session);
-        await actor.receive('q', 2, session);
-      },
-    },
-    check: ({ history }) => {
-      const tags = history.of('receive').flatMap(({ deliveries }) => deliveries[0]?.tag ?? []);
-      return tags[0] === 'b' ? ['b came before a.'] : [];
-    },
-  }),
-  world({
-    name: 'delete by number with a lost answer',
-    entities: { q: queue() },
-    setUp: async (actor) => {
-      const [number = 0n] = await actor.send('q', 'a');
-      return number;
-    },
-    faults: ['answerLost', 'late'],
-    actors: {
-      A: async (actor, number) => await actor.operate('q', { kind: 'delete' }, 'a', number),
-    },
-    check: ({ history, found }) =>
-      history.of('operate').some(({ answer }) => answer === 'false') && found.length === 0
-        ? ['A was told that it did not delete a, which is gone.']
-        : [],
   }),
 ];
 
