@@ -154,12 +154,16 @@ function checkCounts(
 }
 
 /** Whether a delivery surely ended because its holder gave the session back, which is no failure. */
-function wasGivenBack({ records }: Ledger, copy: Copy, { delivery, record }: Delivered): boolean {
+function wasGivenBack(ledger: Ledger, copy: Copy, { delivery, record }: Delivered): boolean {
   const { session } = delivery;
+  const { records } = ledger;
   const isSettled = copy.settlements.some(
     ({ item }) => item.delivery.id === delivery.id && item.how !== 'renew',
   );
-  if (session === undefined || isSettled) return false;
+  const isOperatedOn = records.some(
+    (other) => other.action.kind === 'operate' && ledger.named(other).has(copy.tag),
+  );
+  if (session === undefined || isSettled || isOperatedOn) return false;
   return records.some(
     (other) =>
       other.action.kind === 'releaseSession' &&

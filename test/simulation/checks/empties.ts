@@ -4,7 +4,7 @@ import type { Copy } from './copy.ts';
 import type { Ledger } from './ledger.ts';
 import { type Violation, violation } from './violation.ts';
 
-/** What another process freed less than this ago may be missed, ms; but in a session nothing. */
+/** What another process freed less than this ago may be missed, ms; in a session only what has come due. */
 const MISSED_MS_MAX = 1500;
 
 /** Nothing is handed out only where there was nothing; and in order where order is promised. */
@@ -26,7 +26,8 @@ function checkEmpty(
   waitMs: number,
 ): readonly Violation[] {
   const lastLook = Math.min(record.start + waitOf(ledger.scenario, waitMs), record.end);
-  const fromOf = (copy: Copy) => (isOwn(copy, record) ? lastLook : lastLook - missedMs(record));
+  const fromOf = (copy: Copy) =>
+    isOwn(copy, record) ? lastLook : lastLook - missedMs(record, copy);
   const missed = ledger.copies.find(
     (copy) =>
       isIn(copy.message.sessionId, record, path) &&
@@ -37,8 +38,8 @@ function checkEmpty(
   return [violation('empty answer', text, [missed.sent, record], [missed.tag])];
 }
 
-function missedMs({ session }: OperationRecord): number {
-  return session === undefined ? MISSED_MS_MAX : 0;
+function missedMs({ session }: OperationRecord, { message }: Copy): number {
+  return session === undefined || message.delayMs !== undefined ? MISSED_MS_MAX : 0;
 }
 
 /** Whether all that was done to a message so far was done over the process of an operation. */
@@ -70,7 +71,7 @@ function checkOrder(ledger: Ledger, record: OperationRecord, path: string): read
       copy.end === entityOf(path) &&
       !got.has(copy.tag) &&
       isIn(copy.message.sessionId, record, path) &&
-      ledger.couldBeHad(copy, path, record.start - missedMs(record), record.end),
+      ledger.couldBeHad(copy, path, record.start - missedMs(record, copy), record.end),
   );
   if (passedOver === undefined) return [];
   const text = `operation ${record.number} over ${record.process} passed over ${passedOver.tag} in ${path}`;
