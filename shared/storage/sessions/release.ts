@@ -44,14 +44,22 @@ async function enlistWhatIsLeft(
     consistent: true,
   });
   if (blocks.length === 0) return;
-  if (forgotten !== undefined) {
-    await context.table.update(sessionKey(session), {
-      UpdateExpression: 'SET r = :released',
-      ConditionExpression: 'attribute_not_exists(r)',
-      ExpressionAttributeValues: { ':released': { B: forgotten } },
-    });
-  }
-  await enlist(context, [session], new Map([[logName(session), UNKNOWN]]));
+  await Promise.all([
+    enlist(context, [session], new Map([[logName(session), UNKNOWN]])),
+    forgotten === undefined ? undefined : rememberAgain(context, session, forgotten),
+  ]);
+}
+
+async function rememberAgain(
+  { table }: StoreContext,
+  session: Log,
+  tenure: Uint8Array,
+): Promise<void> {
+  await table.update(sessionKey(session), {
+    UpdateExpression: 'SET r = :released',
+    ConditionExpression: 'attribute_not_exists(r)',
+    ExpressionAttributeValues: { ':released': { B: tenure } },
+  });
 }
 
 /**

@@ -125,8 +125,8 @@ export const SESSIONS: readonly Mutant[] = [
   {
     name: 'who gives back an empty session is forgotten, whatever came meanwhile',
     room: 'storage',
-    find: 'if (forgotten !== undefined) {',
-    replace: 'if (forgotten === null) {',
+    find: 'forgotten === undefined ? undefined : rememberAgain(context, session, forgotten),',
+    replace: '',
     harm: 'A delivery that ended with a release counts as failed.',
     needs: 'A session without messages is given back while one is sent and received.',
   },
