@@ -8,6 +8,8 @@ export type Fault =
   | 'late'
   /** The same, and the process hears that of the other tries as well, which are not carried out. */
   | 'lateUnheard'
+  /** As `late`, and the service is busy for the other tries. */
+  | 'lateBusy'
   /** It is carried out; the process hears that the connection broke, of this one and of its next requests. */
   | 'cutOff'
   /** It is carried out, and the process ends. */

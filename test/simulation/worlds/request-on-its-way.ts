@@ -1,4 +1,5 @@
 import type { Item } from '../tables/database.ts';
+import { throttled } from '../tables/failures.ts';
 import type { Arrived, NetworkRequest } from '../tables/network.ts';
 import { describeRequest } from './describe.ts';
 import { footprintOf } from './footprint.ts';
@@ -14,7 +15,7 @@ interface RequestHooks {
   /** Ends the process that asked. */
   readonly crash: () => void;
   /** Lets its next requests fail. */
-  readonly cutOff: (requests: number) => void;
+  readonly cutOff: (requests: number, fail: () => never) => void;
   readonly splitsTransactions: boolean;
 }
 
@@ -66,7 +67,10 @@ export class RequestOnItsWay {
         return result;
       }
       case 'lateUnheard':
-        cutOff(OTHER_TRIES);
+        cutOff(OTHER_TRIES, neverArrive);
+        return this.#happen('late');
+      case 'lateBusy':
+        cutOff(OTHER_TRIES, meetBusyService);
         return this.#happen('late');
       case 'late': {
         const happen = () => this.#carryOut(() => {});
@@ -76,7 +80,7 @@ export class RequestOnItsWay {
       }
       case 'cutOff': {
         const result = this.#carryOut(() => {});
-        cutOff(OTHER_TRIES + LOOK_TRIES);
+        cutOff(OTHER_TRIES + LOOK_TRIES, neverArrive);
         hear(connectionBroke());
         return result;
       }
@@ -120,8 +124,16 @@ export class RequestOnItsWay {
   }
 }
 
+function neverArrive(): never {
+  throw connectionBroke().error;
+}
+
+function meetBusyService(): never {
+  throw throttled();
+}
+
 /** What a process hears of a request whose connection broke. */
-export function connectionBroke(): { readonly error: Error } {
+function connectionBroke(): { readonly error: Error } {
   return { error: Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' }) };
 }
 

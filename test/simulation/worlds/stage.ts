@@ -4,7 +4,7 @@ import type { Arrived, NetworkRequest } from '../tables/network.ts';
 import { asRead } from './footprint.ts';
 import type { Event, Pending, Upcoming, Way } from './happenings.ts';
 import { directly, TABLES, WorldProcess } from './process.ts';
-import { connectionBroke, type Outcome, RequestOnItsWay } from './request-on-its-way.ts';
+import { type Outcome, RequestOnItsWay } from './request-on-its-way.ts';
 import { promisesSettled, WorldTime } from './time.ts';
 
 /** What the tables hold, and when. */
@@ -44,8 +44,8 @@ export class Stage {
   /** What processes asked of the tables while that was a matter of choice. */
   readonly requests: Asked[] = [];
   readonly #sharing = new Set<string>();
-  /** How many more requests of a process will fail. */
-  readonly #cutOff = new Map<string, number>();
+  /** How many more requests of a process will fail, and with what. */
+  readonly #cutOff = new Map<string, { readonly requests: number; readonly fail: () => never }>();
   readonly #crashed = new Map<string, () => void>();
   #isDirect = true;
   #directRequests = 0;
@@ -227,7 +227,8 @@ export class Stage {
     const hooks = {
       add: (next: Upcoming) => this.#add(next),
       crash: () => this.#crash(process),
-      cutOff: (requests: number) => this.#cutOff.set(process.name, requests),
+      cutOff: (requests: number, fail: () => never) =>
+        this.#cutOff.set(process.name, { requests, fail }),
       splitsTransactions: this.#splits,
     };
     const memory = this.#sharing.has(process.name) ? process.name : undefined;
@@ -238,17 +239,19 @@ export class Stage {
         process: process.name,
         memory,
         request,
-        arrive: this.#isCutOff(process.name) ? neverArrive : arrive,
+        arrive: this.#nextFailure(process.name) ?? arrive,
         hear,
       });
       this.#add(way.upcoming);
     });
   }
 
-  #isCutOff(process: string): boolean {
-    const left = this.#cutOff.get(process) ?? 0;
-    this.#cutOff.set(process, left - 1);
-    return left > 0;
+  #nextFailure(process: string): (() => never) | undefined {
+    const { requests, fail } = this.#cutOff.get(process) ?? {};
+    if (requests === undefined || fail === undefined) return undefined;
+    if (requests === 1) this.#cutOff.delete(process);
+    else this.#cutOff.set(process, { requests: requests - 1, fail });
+    return fail;
   }
 
   #crash(process: WorldProcess): void {
@@ -258,10 +261,6 @@ export class Stage {
     }
     this.#crashed.get(process.name)?.();
   }
-}
-
-function neverArrive(): never {
-  throw connectionBroke().error;
 }
 
 /** A request of a process. */

@@ -1,5 +1,5 @@
 import { world } from '../world.ts';
-import { DEAD_LETTERS, LOCK_MS, queue, sessionQueue } from './settings.ts';
+import { DEAD_LETTERS, LARGE_BYTES, LOCK_MS, queue, sessionQueue } from './settings.ts';
 
 /** Somebody hears nothing of one write, which is carried out at some time, while others are at work. */
 export const lostAnswerWorlds = [
@@ -242,5 +242,46 @@ export const lostAnswerWorlds = [
       history.of('operate').some(({ answer }) => answer === 'false') && found.length === 0
         ? ['A was told that it did not delete a, which is gone.']
         : [],
+  }),
+  world({
+    name: 'send with a late write, the service is busy for its other tries',
+    entities: { q: queue() },
+    setUp: async () => {},
+    faults: ['lateBusy'],
+    actors: { A: async (actor) => void (await actor.send('q', 'a')) },
+  }),
+  world({
+    name: 'complete with a late write, the service is busy for its other tries',
+    entities: { q: queue() },
+    setUp: async (actor) => {
+      await actor.send('q', 'a');
+      return await actor.receive('q');
+    },
+    faults: ['lateBusy'],
+    actors: { A: async (actor, [message]) => await actor.complete(message) },
+    check: ({ history, found }) =>
+      found.length === 0 && history.of('complete').some(({ heard }) => heard === 'refused')
+        ? ['A was refused, and a is gone.']
+        : [],
+  }),
+  world({
+    name: 'send without a key, with a late write, to partitions',
+    entities: { q: queue({ enablePartitioning: true }) },
+    setUp: async () => {},
+    faults: ['late', 'lateUnheard', 'lateBusy'],
+    actors: { A: async (actor) => void (await actor.send('q', 'a')) },
+  }),
+  world({
+    name: 'send of a body that lies apart, and the end of the process',
+    entities: { q: queue() },
+    setUp: async () => {},
+    faults: ['crash', 'crashBefore'],
+    actors: {
+      A: async (actor) => void (await actor.send('q', { tag: 'a', bytes: LARGE_BYTES })),
+      B: async (actor) => {
+        await actor.after('A');
+        await actor.receive('q');
+      },
+    },
   }),
 ];

@@ -1,7 +1,7 @@
 import { text } from '../../../../shared/domain/property-value.ts';
 import type { Ended } from '../ending.ts';
 import { world } from '../world.ts';
-import { LOCK_MS, queue, sessionQueue } from './settings.ts';
+import { LARGE_BYTES, LOCK_MS, queue, sessionQueue } from './settings.ts';
 
 const inS = (tag: string) => ({ tag, sessionId: 's' });
 /** More than the first page of a look holds. */
@@ -11,8 +11,6 @@ const ALL = ['a', 'b', 'c', 'd', 'e', 'f'];
 const IN_FRONT = Array.from({ length: 8 }, (_, i) => `${i}`);
 /** Of several partitions each. */
 const KEYS = ['a', 'b', 'c', 'd', 'e', 'f'];
-/** A body of so many bytes is stored apart from its block. */
-const LARGE_BYTES = 10_000;
 
 /** What a process remembers of a queue, and what came back to it or was put back in order. */
 export const memoryWorlds = [

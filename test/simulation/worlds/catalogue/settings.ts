@@ -3,6 +3,8 @@ import type { EntitySettings } from '../../../../shared/broker/management.ts';
 /** How long locks of queues last in worlds, ms. */
 export const LOCK_MS = 30_000;
 
+/** A body of so many bytes is stored apart from its block. */
+export const LARGE_BYTES = 10_000;
 /** Those of the queue that most worlds have. */
 export const DEAD_LETTERS = 'q/$DeadLetterQueue';
 
