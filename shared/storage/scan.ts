@@ -96,12 +96,13 @@ async function lookAgain(
   const { fronts } = context;
   const name = logName(log);
   let current: FrontMemory = memory;
-  for (let pieces = 0; pieces < PIECES_MAX; pieces++) {
+  let left = LOOK_BLOCKS;
+  for (let pieces = 0; pieces < PIECES_MAX && left > 0; pieces++) {
     const watch = fronts.beginScan(name);
     const { blocks, next } = await readBlocks(context, log, {
       from: current.renewing?.cursor ?? FIRST_BLOCK,
       to: memory.from,
-      limit: LOOK_BLOCKS,
+      limit: left,
       consistent: false,
     }).finally(() => watch.end());
     const inFront = blocks.filter((block) => sortKeyOf(block) < memory.from);
@@ -110,6 +111,7 @@ async function lookAgain(
     const noted = fronts.recall(name, now, memory.holds);
     if (next !== undefined || noted === undefined || fronts.isFresh(noted)) return false;
     current = noted;
+    left -= blocks.length;
   }
   return false;
 }

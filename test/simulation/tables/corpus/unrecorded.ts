@@ -2,7 +2,7 @@ import type { Shape } from './shapes.ts';
 
 /**
  * Requests that storage emits in states which the recorded tests do not come to: entries of the agenda that an earlier
- * version wrote, sessions that nobody ever held.
+ * version wrote, sessions that are given back while others use them.
  */
 export const UNRECORDED: readonly Shape[] = [
   {
@@ -17,9 +17,32 @@ export const UNRECORDED: readonly Shape[] = [
     sentIn: 'alone',
     kind: 'DeleteItemCommand',
     fields: {
-      ConditionExpression: 'attribute_not_exists(k) AND attribute_not_exists(w)',
+      ConditionExpression: 'attribute_not_exists(k) AND r = :released AND attribute_not_exists(w)',
       ReturnConsumedCapacity: 'TOTAL',
       ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
     },
+    values: { ':released': { B: true } },
+  },
+  {
+    sentIn: 'alone',
+    kind: 'DeleteItemCommand',
+    fields: {
+      ConditionExpression:
+        'k = :token AND u = :until AND r = :released AND attribute_not_exists(w)',
+      ReturnConsumedCapacity: 'TOTAL',
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    },
+    values: { ':token': { B: true }, ':until': { N: true }, ':released': { B: true } },
+  },
+  {
+    sentIn: 'alone',
+    kind: 'UpdateItemCommand',
+    fields: {
+      UpdateExpression: 'SET r = :released',
+      ConditionExpression: 'attribute_not_exists(r)',
+      ReturnConsumedCapacity: 'TOTAL',
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    },
+    values: { ':released': { B: true } },
   },
 ];
