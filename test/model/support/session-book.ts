@@ -22,6 +22,8 @@ export interface BookedLock {
   until: number;
   /** Whether somebody began to give it back. */
   isLetGo: boolean;
+  /** How many acceptances there had been when a receive began after which the bus may have ended it. */
+  mayBeOverSince: number | undefined;
   /** The highest number that came under it; nothing may come from in front of that. */
   highest: number;
 }
@@ -33,13 +35,15 @@ export class SessionBook {
   readonly tally = { sent: 0, accepted: 0, received: 0, completed: 0, lost: 0, unknown: 0 };
   readonly #locks = new Map<string, BookedLock[]>();
   readonly #clock: ManualClock;
+  /** Live locks beside which another was given, and at which acceptance: a receive may yet explain it. */
+  readonly #robbed: { readonly lock: BookedLock; readonly by: number; readonly at: number }[] = [];
 
   constructor(clock: ManualClock) {
     this.#clock = clock;
   }
 
-  complain(sentence: string): void {
-    this.complaints.push(`at ${(this.#clock.now() - START) / 1000} s: ${sentence}`);
+  complain(sentence: string, at = this.#clock.now()): void {
+    this.complaints.push(`at ${(at - START) / 1000} s: ${sentence}`);
   }
 
   sending(session: string): BookedMessage {
@@ -49,22 +53,23 @@ export class SessionBook {
     return message;
   }
 
-  /** Enters a lock. Whoever else surely holds the session now was robbed. */
+  /** Enters a lock. If it is live, whoever else surely holds the session now was robbed. */
   accepted(session: string, token: string, until: number): BookedLock {
     const now = this.#clock.now();
     const earlier = this.#locks.get(session) ?? [];
-    for (const other of earlier) {
-      if (this.isSure(other, now)) this.complain(`${session} is locked twice`);
+    for (const lock of earlier) {
+      const isRobbed = now < until && this.isSure(lock, now);
+      if (isRobbed) this.#robbed.push({ lock, by: this.tally.accepted, at: now });
     }
-    const lock = { session, token, until, isLetGo: false, highest: 0 };
+    const lock = { session, token, until, isLetGo: false, mayBeOverSince: undefined, highest: 0 };
     this.#locks.set(session, [...earlier.filter((one) => one.until > now), lock]);
     this.tally.accepted++;
     return lock;
   }
 
   /** Whether a lock is live beyond doubt. */
-  isSure({ until, isLetGo }: BookedLock, now = this.#clock.now()): boolean {
-    return !isLetGo && now < until;
+  isSure({ until, isLetGo, mayBeOverSince }: BookedLock, now = this.#clock.now()): boolean {
+    return !isLetGo && mayBeOverSince === undefined && now < until;
   }
 
   /** Enters what came under a lock. */
@@ -91,6 +96,10 @@ export class SessionBook {
 
   /** Goes through all messages after everything that was left was received: those ids, in that order. */
   review(left: readonly string[]): void {
+    for (const { lock, by, at } of this.#robbed) {
+      const isExplained = lock.mayBeOverSince !== undefined && lock.mayBeOverSince <= by;
+      if (!isExplained) this.complain(`${lock.session} is locked twice`, at);
+    }
     for (const id of new Set(left)) {
       const times = left.filter((one) => one === id).length;
       if (times > 1) this.complain(`${id} is there ${times} times`);

@@ -107,8 +107,11 @@ export class Holder extends Worker {
   async #receive(lock: BookedLock) {
     const maxMessages = this.random.pick([1, 2, 10]);
     const path = `messages/head?timeout=0&maxMessages=${maxMessages}&${this.#query(lock)}`;
+    const began = this.book.tally.accepted;
     const answer = await this.ask('POST', path, [410]);
     if (answer.status === 410) return this.#lost(lock, 'receive');
+    // Where a claim stays unheard, the bus ends the lock rather than pass over what it may have claimed.
+    if (answer.status === 504) lock.mayBeOverSince ??= began;
     if (answer.status !== 201) return [];
     const received = answer.json<Parameters<typeof fromWire>[0][]>().map(fromWire);
     const messages = this.book.received(lock, received);
