@@ -4,13 +4,11 @@ import { world } from '../world.ts';
 import { LARGE_BYTES, LOCK_MS, queue, sessionQueue } from './settings.ts';
 
 const inS = (tag: string) => ({ tag, sessionId: 's' });
-/** More than the first page of a look holds. */
+/** More than the first page of a look holds, or one partition gets. */
 const ALL = ['a', 'b', 'c', 'd', 'e', 'f'];
 
 /** Messages in blocks of their own, as many as a look at the front reads at a time. */
 const IN_FRONT = Array.from({ length: 8 }, (_, i) => `${i}`);
-/** Of several partitions each. */
-const KEYS = ['a', 'b', 'c', 'd', 'e', 'f'];
 
 /** What a process remembers of a queue, and what came back to it or was put back in order. */
 export const memoryWorlds = [
@@ -65,12 +63,12 @@ export const memoryWorlds = [
     runsMax: 100,
     entities: { q: queue({ enablePartitioning: true }) },
     setUp: async (actor) => {
-      for (const tag of KEYS) await actor.send('q', { tag, partitionKey: tag });
+      for (const tag of ALL) await actor.send('q', { tag, partitionKey: tag });
     },
     sharesProcess: true,
     actors: {
       A: async (actor) => {
-        for (const _ of KEYS) await actor.receive('q');
+        for (const _ of ALL) await actor.receive('q');
       },
     },
     check: ({ history }) =>
