@@ -1,6 +1,6 @@
-import { empty, typeOfCode, unknown, variable, wideFixed } from './type-codes.ts';
+import { empty, fixed, typeOfCode, unknown, variable } from './type-codes.ts';
 import type { AmqpValue, MapEntry } from './value.ts';
-import { DecodeError } from './wire-error.ts';
+import { DecodeError, TooManyValuesError } from './wire-error.ts';
 
 /** Values within values, at most. */
 const DEPTH_MAX = 32;
@@ -13,18 +13,26 @@ const EMPTY_ELEMENTS_MAX = 1024;
  */
 export class Decoder {
   readonly #bytes: Buffer;
-  #at: number;
   readonly #end: number;
+  readonly #valuesMax: number;
+  #at = 0;
+  #values = 0;
 
-  constructor(bytes: Uint8Array, start = 0) {
+  /** `valuesMax` = values to be read at most: a value of one byte takes some fifty when it is decoded. */
+  constructor(bytes: Uint8Array, valuesMax = Number.POSITIVE_INFINITY) {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    this.#at = start;
     this.#end = bytes.byteLength;
+    this.#valuesMax = valuesMax;
   }
 
   /** Where the next value begins. */
   get at(): number {
     return this.#at;
+  }
+
+  /** How many values were read: each element and each descriptor is one, and so is what they are in. */
+  get values(): number {
+    return this.#values;
   }
 
   get isAtEnd(): boolean {
@@ -35,11 +43,13 @@ export class Decoder {
     if (depth > DEPTH_MAX) throw new DecodeError('values are nested too deeply');
     const code = this.#byte();
     if (code !== 0x00) return this.#ofCode(code, depth);
+    this.#count();
     const descriptor = this.read(depth + 1);
     return { type: 'described', descriptor, value: this.read(depth + 1) };
   }
 
   #ofCode(code: number, depth: number): AmqpValue {
+    this.#count();
     switch (code >> 4) {
       case 0x4:
         return empty(code);
@@ -48,7 +58,7 @@ export class Decoder {
       case 0x7:
       case 0x8:
       case 0x9:
-        return this.#fixed(code);
+        return fixed(code, this.#bytes, this.#skip(1 << ((code >> 4) - 5)));
       case 0xa:
         return variable(code, this.#take(this.#byte()));
       case 0xb:
@@ -61,32 +71,6 @@ export class Decoder {
         return this.#array(code, depth);
       default:
         throw unknown(code);
-    }
-  }
-
-  #fixed(code: number): AmqpValue {
-    const bytes = this.#take(1 << ((code >> 4) - 5));
-    switch (code) {
-      case 0x50:
-        return { type: 'ubyte', value: bytes.readUInt8() };
-      case 0x51:
-        return { type: 'byte', value: bytes.readInt8() };
-      case 0x52:
-        return { type: 'uint', value: bytes.readUInt8() };
-      case 0x53:
-        return { type: 'ulong', value: BigInt(bytes.readUInt8()) };
-      case 0x54:
-        return { type: 'int', value: bytes.readInt8() };
-      case 0x55:
-        return { type: 'long', value: BigInt(bytes.readInt8()) };
-      case 0x56:
-        return { type: 'boolean', value: bytes.readUInt8() !== 0 };
-      case 0x60:
-        return { type: 'ushort', value: bytes.readUInt16BE() };
-      case 0x61:
-        return { type: 'short', value: bytes.readInt16BE() };
-      default:
-        return wideFixed(code, bytes);
     }
   }
 
@@ -120,6 +104,7 @@ export class Decoder {
     if (count > countMax) throw new DecodeError('a count is larger than its bytes');
     const items: AmqpValue[] = [];
     for (let i = 0; i < count; i++) {
+      if (descriptor !== undefined) this.#count();
       const value = this.#ofCode(element, depth + 1);
       items.push(descriptor === undefined ? value : { type: 'described', descriptor, value });
     }
@@ -128,19 +113,28 @@ export class Decoder {
     return { type: 'array', element: type, value: items };
   }
 
+  #count(): void {
+    if (++this.#values > this.#valuesMax) throw new TooManyValuesError(this.#valuesMax);
+  }
+
   #byte(): number {
-    return this.#take(1).readUInt8();
+    return this.#bytes.readUInt8(this.#skip(1));
   }
 
   #uint32(): number {
-    return this.#take(4).readUInt32BE();
+    return this.#bytes.readUInt32BE(this.#skip(4));
   }
 
   #take(count: number): Buffer {
-    const end = this.#endOf(count);
-    const bytes = this.#bytes.subarray(this.#at, end);
-    this.#at = end;
-    return bytes;
+    const at = this.#skip(count);
+    return this.#bytes.subarray(at, this.#at);
+  }
+
+  /** Where the next bytes begin, which it passes over. */
+  #skip(count: number): number {
+    const at = this.#at;
+    this.#at = this.#endOf(count);
+    return at;
   }
 
   #endOf(size: number): number {

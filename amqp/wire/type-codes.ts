@@ -23,33 +23,51 @@ export function empty(code: number): AmqpValue {
   }
 }
 
-/** Values of four bytes and more. */
-export function wideFixed(code: number, bytes: Buffer): AmqpValue {
+/** Values whose code says how many bytes they take. */
+export function fixed(code: number, bytes: Buffer, at: number): AmqpValue {
   switch (code) {
+    case 0x50:
+      return { type: 'ubyte', value: bytes.readUInt8(at) };
+    case 0x51:
+      return { type: 'byte', value: bytes.readInt8(at) };
+    case 0x52:
+      return { type: 'uint', value: bytes.readUInt8(at) };
+    case 0x53:
+      return { type: 'ulong', value: BigInt(bytes.readUInt8(at)) };
+    case 0x54:
+      return { type: 'int', value: bytes.readInt8(at) };
+    case 0x55:
+      return { type: 'long', value: BigInt(bytes.readInt8(at)) };
+    case 0x56:
+      return { type: 'boolean', value: bytes.readUInt8(at) !== 0 };
+    case 0x60:
+      return { type: 'ushort', value: bytes.readUInt16BE(at) };
+    case 0x61:
+      return { type: 'short', value: bytes.readInt16BE(at) };
     case 0x70:
-      return { type: 'uint', value: bytes.readUInt32BE() };
+      return { type: 'uint', value: bytes.readUInt32BE(at) };
     case 0x71:
-      return { type: 'int', value: bytes.readInt32BE() };
+      return { type: 'int', value: bytes.readInt32BE(at) };
     case 0x72:
-      return { type: 'float', value: bytes.readFloatBE() };
+      return { type: 'float', value: bytes.readFloatBE(at) };
     case 0x73:
-      return { type: 'char', value: bytes.readUInt32BE() };
+      return { type: 'char', value: bytes.readUInt32BE(at) };
     case 0x74:
-      return { type: 'decimal32', value: Uint8Array.from(bytes) };
+      return { type: 'decimal32', value: bytes.subarray(at, at + 4) };
     case 0x80:
-      return { type: 'ulong', value: bytes.readBigUInt64BE() };
+      return { type: 'ulong', value: bytes.readBigUInt64BE(at) };
     case 0x81:
-      return { type: 'long', value: bytes.readBigInt64BE() };
+      return { type: 'long', value: bytes.readBigInt64BE(at) };
     case 0x82:
-      return { type: 'double', value: bytes.readDoubleBE() };
+      return { type: 'double', value: bytes.readDoubleBE(at) };
     case 0x83:
-      return { type: 'timestamp', value: bytes.readBigInt64BE() };
+      return { type: 'timestamp', value: bytes.readBigInt64BE(at) };
     case 0x84:
-      return { type: 'decimal64', value: Uint8Array.from(bytes) };
+      return { type: 'decimal64', value: bytes.subarray(at, at + 8) };
     case 0x94:
-      return { type: 'decimal128', value: Uint8Array.from(bytes) };
+      return { type: 'decimal128', value: bytes.subarray(at, at + 16) };
     case 0x98:
-      return { type: 'uuid', value: Uint8Array.from(bytes) };
+      return { type: 'uuid', value: bytes.subarray(at, at + 16) };
     default:
       throw unknown(code);
   }

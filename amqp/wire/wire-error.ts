@@ -1,8 +1,16 @@
 /** Bytes that are not what AMQP says they are. */
 export class DecodeError extends Error {
-  constructor(why: string) {
-    super(`The bytes are not valid AMQP: ${why}.`);
+  constructor(why: string, sentence = `The bytes are not valid AMQP: ${why}.`) {
+    super(sentence);
     this.name = 'DecodeError';
+  }
+}
+
+/** Bytes that hold more values than are read at a time. */
+export class TooManyValuesError extends DecodeError {
+  constructor(max: number) {
+    super('too many values', `At most ${max} values are read at a time: send fewer together.`);
+    this.name = 'TooManyValuesError';
   }
 }
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { decode } from '../../amqp/wire/decode.ts';
+import { Decoder, decode } from '../../amqp/wire/decode.ts';
 import { encode } from '../../amqp/wire/encode.ts';
 import { FrameReader } from '../../amqp/wire/frames.ts';
 import type { Performative } from '../../amqp/wire/performatives.ts';
 import type { AmqpType, AmqpValue } from '../../amqp/wire/value.ts';
-import { DecodeError } from '../../amqp/wire/wire-error.ts';
+import { DecodeError, TooManyValuesError } from '../../amqp/wire/wire-error.ts';
 import { writePerformative } from '../../amqp/wire/write-performative.ts';
 
 const integer = (type: 'ubyte' | 'ushort' | 'uint' | 'byte' | 'short' | 'int', bits: number) => {
@@ -213,3 +213,22 @@ function fieldsIn(value: AmqpValue | undefined): readonly AmqpValue[] {
   assert.ok(value?.type === 'described' && value.value.type === 'list');
   return value.value.value;
 }
+
+test('row 5: a decoder reads no more values than it is told, elements and descriptors among them', () => {
+  const cases: readonly [string, number][] = [
+    ['40', 1],
+    ['c00403404040', 4], // a list of three
+    ['c10402a10040', 3], // a map of one entry
+    ['00530140', 3], // a described value, its descriptor, its value
+    ['e0020340', 4], // an array of three nothings
+    ['e004025001ff', 3],
+    ['e0070200530150aabb', 6], // an array of two described values, with one descriptor
+  ];
+  for (const [hex, values] of cases) {
+    const bytes = Buffer.from(hex, 'hex');
+    const decoder = new Decoder(bytes, values);
+    decoder.read();
+    assert.equal(decoder.values, values, hex);
+    assert.throws(() => new Decoder(bytes, values - 1).read(), TooManyValuesError, hex);
+  }
+});
