@@ -1,35 +1,39 @@
+import { BUDGETS } from '../../shared/domain/budgets.ts';
+import type { MemoryBudget } from '../../shared/domain/memory-budget.ts';
 import type { Scheduler, Timer } from '../../shared/domain/scheduler.ts';
-import { encodeFrame, type Frame, FrameReader, protocolHeader } from '../wire/frames.ts';
+import { encodeFrame, type Frame, FrameReader } from '../wire/frames.ts';
 import { type Open, type Performative, readPerformative } from '../wire/performatives.ts';
 import type { ErrorInfo } from '../wire/states.ts';
-import { AmqpError, DecodeError } from '../wire/wire-error.ts';
+import { AmqpError } from '../wire/wire-error.ts';
 import { writePerformative } from '../wire/write-performative.ts';
+import { CROWDED_OUT, FAILED, mistakeIn, NOT_PROVED, SILENT } from './connection-ends.ts';
+import { ConnectionLimits } from './connection-limits.ts';
 import type { ConnectionHandler, Transport } from './handlers.ts';
-import { Holdings } from './holdings.ts';
+import { Handshake } from './handshake.ts';
+import { Heartbeat, IDLE_MS } from './heartbeat.ts';
 import { IncomingLink } from './incoming-link.ts';
+import { Intake } from './intake.ts';
 import { Outbox } from './outbox.ts';
 import type { OutgoingLink } from './outgoing-link.ts';
-import { mechanismsFrame, outcomeFrame, readSaslInit } from './sasl.ts';
 import { Session, type SessionHost } from './session.ts';
 
 const FRAME_BYTES_MAX = 65_536;
 /** The least that the standard lets a peer ask for. */
 const FRAME_BYTES_MIN = 512;
 export const CHANNEL_MAX = 4999;
-/** We want to hear something this often; who is silent twice as long is gone. */
-const IDLE_MS = 240_000;
 /** How long a peer may take to say who it is. */
 const HANDSHAKE_MS_MAX = 30_000;
 /** How long a peer may take to answer our close. */
 const CLOSE_MS_MAX = 5_000;
-const TICK_MS_MAX = 30_000;
 
-type Phase = 'header' | 'sasl' | 'authenticating' | 'headerAgain' | 'open' | 'closing' | 'ended';
+type Phase = 'handshake' | 'open' | 'closing' | 'ended';
 
 /** What we call ourselves, and what a connection waits by. */
 export interface ConnectionOptions {
   readonly containerId: string;
   readonly scheduler: Scheduler;
+  /** What all connections of the process may hold. */
+  readonly memory: MemoryBudget;
 }
 
 /**
@@ -37,31 +41,56 @@ export interface ConnectionOptions {
  * connection with an error that says so, and nothing else.
  */
 export class Connection implements SessionHost {
-  readonly holdings = new Holdings();
+  readonly limits: ConnectionLimits;
   readonly #transport: Transport;
   readonly #scheduler: Scheduler;
   readonly #handler: ConnectionHandler;
   readonly #containerId: string;
   readonly #outbox: Outbox;
-  readonly #reader = new FrameReader(FRAME_BYTES_MAX);
+  readonly #intake: Intake;
+  readonly #reader = new FrameReader();
+  readonly #handshake: Handshake;
+  readonly #heartbeat: Heartbeat;
   readonly #sessions = new Map<number, Session>();
-  #phase: Phase = 'header';
+  #phase: Phase = 'handshake';
   #peer: Open | undefined;
-  #heardAt: number;
   #timer: Timer;
+  /** Ends a connection whose peer proves no right in time. */
+  #proof: Timer;
+  /** Bytes that were read and wait for the rest of their frame. */
+  #unread = 0;
 
   constructor(
     transport: Transport,
-    { containerId, scheduler }: ConnectionOptions,
+    { containerId, scheduler, memory }: ConnectionOptions,
     createHandler: (connection: Connection) => ConnectionHandler,
   ) {
     this.#transport = transport;
     this.#scheduler = scheduler;
-    this.#outbox = new Outbox(transport, scheduler);
+    this.#intake = new Intake(transport, () => this.#advance());
+    this.limits = new ConnectionLimits(memory, this.#intake, () => this.close(CROWDED_OUT));
+    this.#outbox = new Outbox(transport, {
+      scheduler,
+      intake: this.#intake,
+      limits: this.limits,
+      onFull: () => this.#abort(),
+    });
     this.#containerId = containerId;
     this.#handler = createHandler(this);
-    this.#heardAt = scheduler.now();
+    this.#handshake = new Handshake(this.#handler, {
+      write: (bytes) => {
+        if (this.#phase === 'handshake') this.#write(bytes);
+      },
+      goOn: () => this.#advance(),
+      refuse: () => this.close(),
+    });
+    this.#heartbeat = new Heartbeat(scheduler, {
+      saidAt: () => this.#outbox.saidAt,
+      say: () => this.#write(encodeFrame('amqp', 0)),
+      silent: () => this.close(SILENT),
+    });
     this.#timer = scheduler.after(HANDSHAKE_MS_MAX, () => this.#abort());
+    this.#proof = scheduler.after(BUDGETS.connection.proveRightMs, () => this.close(NOT_PROVED));
   }
 
   get maxFrameSize(): number {
@@ -70,14 +99,20 @@ export class Connection implements SessionHost {
 
   /** Bytes that are to be sent and that the peer has not taken yet. */
   get backlog(): number {
-    return this.#transport.backlog + this.holdings.waitingBytes;
+    return this.#transport.backlog + this.limits.outgoingBytes;
+  }
+
+  /** The peer has proved a right: a token or key of its is good for something. */
+  proved(): void {
+    this.#proof.cancel();
+    this.limits.prove();
   }
 
   /** Takes what came in. */
   input(bytes: Uint8Array): void {
-    // What comes behind a close nobody reads.
+    // Ignore input after close.
     if (this.#phase === 'closing' || this.#phase === 'ended') return;
-    this.#heardAt = this.#scheduler.now();
+    this.#heartbeat.heard();
     this.#reader.push(bytes);
     this.#advance();
   }
@@ -86,9 +121,9 @@ export class Connection implements SessionHost {
   lost(): void {
     if (this.#phase === 'ended') return;
     this.#phase = 'ended';
-    this.#timer.cancel();
+    this.#stop();
     this.#outbox.clear();
-    this.#endSessions();
+    this.limits.close();
     this.#handler.closed();
   }
 
@@ -102,11 +137,11 @@ export class Connection implements SessionHost {
     if (this.#phase === 'closing' || this.#phase === 'ended') return;
     const wasOpen = this.#phase === 'open';
     this.#phase = 'closing';
+    this.#outbox.closing();
     if (wasOpen) this.send(0, { kind: 'close', ...(error === undefined ? {} : { error }) });
-    this.#endSessions();
+    this.#stop();
     this.#outbox.flush();
     this.#transport.end();
-    this.#timer.cancel();
     this.#timer = this.#scheduler.after(CLOSE_MS_MAX, () => this.#abort());
   }
 
@@ -115,45 +150,50 @@ export class Connection implements SessionHost {
   }
 
   linked(link: IncomingLink | OutgoingLink): void {
-    this.holdings.linked();
     if (link instanceof IncomingLink) this.#handler.incoming(link);
     else this.#handler.outgoing(link);
   }
 
-  /** Goes on with what is there; the work of one turn leaves in one write. */
+  /** Goes on with what is there, for a turn at most; the work of one turn leaves in one write. */
   #advance(): void {
+    this.limits.beginTurn();
     try {
-      while (this.#step());
+      while (!this.#intake.isPaused && this.#step()) {
+        if (!this.limits.isTurnOver) continue;
+        this.#intake.pause('turn');
+        this.#scheduler.soon(() => this.#intake.resume('turn'));
+      }
+      this.#countUnread();
     } catch (error) {
       this.close(this.#explained(error));
     }
   }
 
+  #countUnread(): void {
+    this.limits.release(this.#unread);
+    this.#unread = 0;
+    this.limits.hold(this.#reader.length);
+    this.#unread = this.#reader.length;
+  }
+
   #explained(error: unknown): ErrorInfo {
-    if (error instanceof AmqpError)
-      return { condition: error.condition, description: error.message };
-    if (error instanceof DecodeError) {
-      return { condition: 'amqp:decode-error', description: error.message };
-    }
-    this.#handler.failed(error);
-    return { condition: 'amqp:internal-error', description: 'The service failed.' };
+    const mistake = mistakeIn(error);
+    if (mistake === undefined) this.#handler.failed(error);
+    return mistake ?? FAILED;
   }
 
   /** One header or frame; false = more bytes are needed, or none are wanted. */
   #step(): boolean {
     switch (this.#phase) {
-      case 'header':
-        return this.#readHeader();
-      case 'headerAgain':
-        return this.#readHeaderAgain();
-      case 'sasl': {
-        const frame = this.#reader.frame('sasl');
-        if (frame !== undefined) this.#authenticate(frame);
-        return frame !== undefined;
+      case 'handshake': {
+        const step = this.#handshake.step(this.#reader);
+        if (step === 'done') this.#phase = 'open';
+        return step !== 'waits';
       }
       case 'open': {
-        const frame = this.#reader.frame('amqp');
+        const frame = this.#reader.frame('amqp', this.#frameBytesMax);
         if (frame !== undefined) this.#handle(frame);
+        this.limits.handled();
         return frame !== undefined;
       }
       default:
@@ -161,42 +201,11 @@ export class Connection implements SessionHost {
     }
   }
 
-  #readHeader(): boolean {
-    const layer = this.#reader.protocolHeader();
-    if (layer === undefined) return false;
-    this.#write(protocolHeader(layer));
-    this.#phase = layer === 'sasl' ? 'sasl' : 'open';
-    if (layer === 'sasl') this.#write(mechanismsFrame(this.#handler.mechanisms));
-    return true;
+  get #frameBytesMax(): number {
+    return this.#peer === undefined ? BUDGETS.connection.openFrameBytes : FRAME_BYTES_MAX;
   }
 
-  #readHeaderAgain(): boolean {
-    const layer = this.#reader.protocolHeader();
-    if (layer === undefined) return false;
-    if (layer !== 'amqp') throw new DecodeError('the peer asked twice for SASL');
-    this.#write(protocolHeader(layer));
-    this.#phase = 'open';
-    return true;
-  }
-
-  #authenticate(frame: Frame): void {
-    const { mechanism, response } = readSaslInit(frame);
-    this.#phase = 'authenticating';
-    this.#handler.authenticate(mechanism, response).then(
-      (isGood) => this.#authenticated(isGood),
-      () => this.#authenticated(false),
-    );
-  }
-
-  #authenticated(isGood: boolean): void {
-    if (this.#phase !== 'authenticating') return;
-    this.#write(outcomeFrame(isGood));
-    this.#phase = 'headerAgain';
-    if (isGood) this.#advance();
-    else this.close();
-  }
-
-  #handle({ channel, performative, payload }: Frame): void {
+  #handle({ channel, performative, weight, payload }: Frame): void {
     // A frame that is empty only says that the peer is still there.
     if (performative === undefined) return;
     const said = readPerformative(performative);
@@ -217,13 +226,14 @@ export class Connection implements SessionHost {
         if (channel > CHANNEL_MAX || this.#sessions.has(channel)) {
           throw new AmqpError('amqp:not-allowed', 'The channel is in use, or there is none such.');
         }
+        this.limits.begun();
         this.#sessions.set(channel, new Session(channel, said, this));
         return;
       case 'end':
         this.#end(channel);
         return;
       default:
-        this.#session(channel).handle(said, payload);
+        this.#session(channel).handle(said, payload, weight);
     }
   }
 
@@ -243,20 +253,8 @@ export class Connection implements SessionHost {
       idleTimeOutMs: IDLE_MS,
     });
     this.#timer.cancel();
-    // 0 stands for no bound, as does nothing.
-    const everyMs = Math.min((peer.idleTimeOutMs || Number.POSITIVE_INFINITY) / 3, TICK_MS_MAX);
-    this.#timer = this.#scheduler.every(Math.max(everyMs, 100), () => this.#tick(everyMs));
+    this.#heartbeat.start(peer.idleTimeOutMs);
     this.#handler.opened(peer.hostname);
-  }
-
-  /** Says something where nothing was to be said, and ends what has not been heard for long. */
-  #tick(everyMs: number): void {
-    const now = this.#scheduler.now();
-    if (now - this.#heardAt > 2 * IDLE_MS) {
-      this.close({ condition: 'amqp:resource-limit-exceeded', description: 'Nothing was heard.' });
-    } else if (now - this.#outbox.saidAt >= everyMs) {
-      this.#write(encodeFrame('amqp', 0));
-    }
   }
 
   #session(channel: number): Session {
@@ -273,11 +271,16 @@ export class Connection implements SessionHost {
       if (this.#sessions.get(channel) !== session) return;
       session.lost();
       this.#sessions.delete(channel);
+      this.limits.ended();
       this.send(channel, { kind: 'end' });
     });
   }
 
-  #endSessions(): void {
+  /** Ends what is under way, and waits for nothing more. */
+  #stop(): void {
+    for (const timer of [this.#timer, this.#proof]) timer.cancel();
+    this.#heartbeat.stop();
+    this.#intake.close();
     for (const session of this.#sessions.values()) session.lost();
     this.#sessions.clear();
   }

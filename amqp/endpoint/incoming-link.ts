@@ -36,7 +36,7 @@ const NOTHING = Buffer.alloc(0);
 export class IncomingLink extends Link {
   #onDelivery: (delivery: IncomingDelivery) => void = () => {};
   #partial: Partial | undefined;
-  #bytesMax = Number.POSITIVE_INFINITY;
+  #bytesMax: () => number = () => 0;
   #creditMax = CREDIT;
   #deliveryCount = 0;
   #credit = 0;
@@ -46,8 +46,8 @@ export class IncomingLink extends Link {
   #held: (() => void)[] | undefined;
   #isStopped = false;
 
-  /** What is called for each message; `bytesMax` bounds what is kept of one. */
-  onDelivery(listener: (delivery: IncomingDelivery) => void, bytesMax: number): void {
+  /** What is called for each message; `bytesMax` tells how much is kept of one. */
+  onDelivery(listener: (delivery: IncomingDelivery) => void, bytesMax: () => number): void {
     this.#onDelivery = listener;
     this.#bytesMax = bytesMax;
   }
@@ -83,6 +83,7 @@ export class IncomingLink extends Link {
 
   /** Tells the outcome of deliveries, which ends them. */
   settle(deliveries: readonly IncomingDelivery[], state: DeliveryState): void {
+    for (const { payload } of deliveries) this.host.limits.finished(payload.byteLength);
     if (this.#held === undefined) this.#settle(deliveries, state);
     else this.#held.push(() => this.#settle(deliveries, state));
   }
@@ -110,7 +111,7 @@ export class IncomingLink extends Link {
     }
     partial.settled ||= transfer.settled === true;
     partial.length += payload.byteLength;
-    if (partial.length > this.#bytesMax) this.#forget(partial);
+    if (partial.length > this.#bytesMax()) this.#forget(partial);
     else if (transfer.more || partial.kept > 0) this.#keep(partial, payload);
     if (transfer.more) return;
     this.#forgetPartial();
@@ -135,23 +136,24 @@ export class IncomingLink extends Link {
   #keep(partial: Partial, payload: Uint8Array): void {
     const needed = partial.kept + payload.byteLength;
     if (needed > partial.bytes.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * partial.bytes.length));
+      const length = Math.max(needed, Math.min(2 * partial.bytes.length, this.#bytesMax()));
+      this.host.limits.hold(length - partial.bytes.length);
+      const larger = Buffer.allocUnsafeSlow(length);
       larger.set(partial.bytes.subarray(0, partial.kept));
       partial.bytes = larger;
     }
     partial.bytes.set(payload, partial.kept);
     partial.kept = needed;
-    this.host.gathered(payload.byteLength);
   }
 
   #forgetPartial(): void {
-    if (this.#partial !== undefined) this.host.gathered(-this.#partial.kept);
+    if (this.#partial !== undefined) this.host.limits.release(this.#partial.bytes.length);
     this.#partial = undefined;
   }
 
   /** Too much came: only how much it was is still of use. */
   #forget(partial: Partial): void {
-    this.host.gathered(-partial.kept);
+    this.host.limits.release(partial.bytes.length);
     partial.bytes = NOTHING;
     partial.kept = 0;
   }
@@ -166,11 +168,13 @@ export class IncomingLink extends Link {
     }
     this.#deliveryCount = (this.#deliveryCount + 1) >>> 0;
     this.#open++;
-    const isTooLarge = length > this.#bytesMax;
+    const isTooLarge = length > this.#bytesMax();
+    const kept = isTooLarge ? NOTHING : compact(payload);
+    this.host.limits.received(kept.byteLength);
     this.#onDelivery({
       id,
       format: first.messageFormat ?? 0,
-      payload: isTooLarge ? NOTHING : payload,
+      payload: kept,
       settled,
       isTooLarge,
       ...(first.state === undefined ? {} : { state: first.state }),
@@ -199,6 +203,11 @@ function begin(first: Transfer): Partial {
     throw new AmqpError('amqp:not-allowed', 'The first transfer of a delivery has no delivery-id.');
   }
   return { first, id: first.deliveryId, bytes: NOTHING, kept: 0, length: 0, settled: false };
+}
+
+/** Bytes in no much larger memory than they need: few of a large chunk would keep all of it alive. */
+function compact(bytes: Uint8Array): Uint8Array {
+  return bytes.byteLength < bytes.buffer.byteLength / 2 ? Buffer.from(bytes) : bytes;
 }
 
 /** Ids that follow one another, as ranges. */

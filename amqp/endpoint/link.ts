@@ -1,6 +1,7 @@
 import type { Attach, Performative } from '../wire/performatives.ts';
 import type { ErrorInfo } from '../wire/states.ts';
 import type { AmqpValue } from '../wire/value.ts';
+import type { ConnectionLimits } from './connection-limits.ts';
 
 /** What a link needs of the session it lies in. */
 export interface LinkHost {
@@ -8,8 +9,7 @@ export interface LinkHost {
   send(performative: Performative, payload?: Uint8Array): void;
   /** A flow that tells of the session, and of a link. */
   flow(link?: { handle: number; deliveryCount: number; linkCredit: number; drain: boolean }): void;
-  /** So many bytes more, or fewer, are kept of messages that have not ended. Throws AmqpError. */
-  gathered(bytes: number): void;
+  readonly limits: ConnectionLimits;
   /** The link has ended on both sides; its handle is free. */
   forget(handle: number): void;
 }
@@ -32,24 +32,40 @@ type State =
 
 /** One end of a link; the peer always attaches first, and is answered when it is known how. */
 export abstract class Link {
-  readonly asked: Attach;
   protected readonly host: LinkHost;
+  #asked: Attach;
+  /** Bytes that the attach is counted as. */
+  #weight: number;
   #state: State = 'asked';
   #onEnd: () => void | Promise<void> = () => {};
   /** Settled when nothing is left to do for a link that has ended, nor to say. */
   #finished: Promise<void> = Promise.resolve();
 
-  constructor(asked: Attach, host: LinkHost) {
-    this.asked = asked;
+  /** `weight` = bytes that the attach takes, as it is decoded. Throws AmqpError where that is too much. */
+  constructor(asked: Attach, host: LinkHost, weight: number) {
+    host.limits.hold(weight);
+    this.#asked = asked;
+    this.#weight = weight;
     this.host = host;
+  }
+
+  /** What the peer's attach said. Once it is answered, source, target and properties are forgotten. */
+  get asked(): Attach {
+    return this.#asked;
   }
 
   get name(): string {
     return this.asked.name;
   }
 
-  sharesSession(other: Link): boolean {
-    return this.host === other.host;
+  /** What its connection may hold. */
+  get limits(): ConnectionLimits {
+    return this.host.limits;
+  }
+
+  /** Stands for the session in which the link lies. */
+  get session(): object {
+    return this.host;
   }
 
   get isOpen(): boolean {
@@ -106,9 +122,11 @@ export abstract class Link {
     this.#state = 'ended';
     const answer = () => {
       this.host.forget(this.asked.handle);
-      // Who goes away before our attach still gets both.
+      // A peer that goes away before our attach still gets both.
       if (before === 'asked') this.#attach({});
       if (before !== 'detached') this.#sendDetach();
+      this.host.limits.release(this.#weight);
+      this.#weight = 0;
     };
     // At once where nothing is to be done: a close that came along must not overtake the answer.
     const ending = before === 'detached' ? undefined : this.#onEnd();
@@ -120,6 +138,8 @@ export abstract class Link {
   async lost(): Promise<void> {
     const before = this.#state;
     this.#state = 'ended';
+    this.host.limits.release(this.#weight);
+    this.#weight = 0;
     if (before === 'open' || before === 'asked') this.#finished = Promise.resolve(this.#onEnd());
     await this.#finished;
   }
@@ -134,7 +154,8 @@ export abstract class Link {
   }
 
   #attach(acceptance: Acceptance): void {
-    const { name, handle, role, senderSettleMode, receiverSettleMode } = this.asked;
+    const { source, target, properties, ...kept } = this.#asked;
+    const { name, handle, role, senderSettleMode, receiverSettleMode } = kept;
     this.host.send({
       kind: 'attach',
       name,
@@ -146,5 +167,9 @@ export abstract class Link {
       ...(receiverSettleMode === undefined ? {} : { receiverSettleMode }),
       ...acceptance,
     });
+    this.#asked = kept;
+    const bytes = Buffer.byteLength(name);
+    this.host.limits.release(this.#weight - bytes);
+    this.#weight = bytes;
   }
 }

@@ -39,8 +39,8 @@ export class OutgoingLink extends Link {
   #onFlow: () => void = () => {};
   #onDisposition: (delivery: OutgoingDelivery, state: DeliveryState | undefined) => void = () => {};
 
-  constructor(asked: Attach, host: SendingHost) {
-    super(asked, host);
+  constructor(asked: Attach, host: SendingHost, weight: number) {
+    super(asked, host, weight);
     this.#sending = host;
   }
 

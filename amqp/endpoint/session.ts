@@ -9,13 +9,10 @@ import type {
 } from '../wire/performatives.ts';
 import { distance } from '../wire/serial.ts';
 import { AmqpError } from '../wire/wire-error.ts';
+import type { ConnectionLimits } from './connection-limits.ts';
 import { IncomingLink } from './incoming-link.ts';
-import {
-  type OutgoingDelivery,
-  OutgoingLink,
-  type OutgoingMessage,
-  type SendingHost,
-} from './outgoing-link.ts';
+import { OutgoingLink, type OutgoingMessage, type SendingHost } from './outgoing-link.ts';
+import { UnsettledDeliveries } from './unsettled.ts';
 import { type QueueHost, WindowQueue } from './window-queue.ts';
 
 /** Transfers we take before we say that we take more. */
@@ -34,17 +31,12 @@ export interface SessionHost extends QueueHost {
   linked(link: IncomingLink | OutgoingLink): void;
 }
 
-/** A delivery that was sent and that the peer has not settled. */
-interface Unsettled extends OutgoingDelivery {
-  readonly link: OutgoingLink;
-}
-
 /** Counts transfers on both ways, and leads what comes in to the link that it is for. */
 export class Session implements SendingHost {
   readonly #channel: number;
   readonly #host: SessionHost;
   readonly #links = new Map<number, IncomingLink | OutgoingLink>();
-  readonly #unsettled = new Map<number, Unsettled>();
+  readonly #unsettled: UnsettledDeliveries;
   readonly #queue: WindowQueue;
   #nextIncomingId: number;
   #incomingWindow = INCOMING_WINDOW;
@@ -57,6 +49,7 @@ export class Session implements SendingHost {
     this.#channel = channel;
     this.#host = host;
     this.#queue = new WindowQueue(host);
+    this.#unsettled = new UnsettledDeliveries(host.limits);
     this.#nextIncomingId = begin.nextOutgoingId;
     this.#remoteWindow = begin.incomingWindow;
     this.send({
@@ -73,15 +66,22 @@ export class Session implements SendingHost {
     return this.#host.maxFrameSize;
   }
 
+  get limits(): ConnectionLimits {
+    return this.#host.limits;
+  }
+
   send(performative: Performative, payload?: Uint8Array): void {
     if (!this.#isLost) this.#host.send(this.#channel, performative, payload);
   }
 
-  /** What the peer says. Throws AmqpError where it may not say so. */
-  handle(performative: Performative, payload: Uint8Array): void {
+  /**
+   * What the peer says; `weight` = bytes that it takes once it is decoded. Throws AmqpError where the
+   * peer may not say so.
+   */
+  handle(performative: Performative, payload: Uint8Array, weight: number): void {
     switch (performative.kind) {
       case 'attach':
-        this.#attach(performative);
+        this.#attach(performative, weight);
         return;
       case 'detach':
         this.#detach(performative);
@@ -119,16 +119,12 @@ export class Session implements SendingHost {
   lost(): void {
     this.#isLost = true;
     void this.ended();
-    for (const _ of this.#links) this.#host.holdings.unlinked();
+    for (const _ of this.#links) this.limits.unlinked();
     this.#links.clear();
   }
 
   forget(handle: number): void {
-    if (this.#links.delete(handle)) this.#host.holdings.unlinked();
-  }
-
-  gathered(bytes: number): void {
-    this.#host.holdings.gathered(bytes);
+    if (this.#links.delete(handle)) this.limits.unlinked();
   }
 
   flow(link?: { handle: number; deliveryCount: number; linkCredit: number; drain: boolean }): void {
@@ -146,7 +142,11 @@ export class Session implements SendingHost {
     const id = this.#nextDeliveryId;
     this.#nextDeliveryId = (id + 1) >>> 0;
     const { tag, settled } = message;
-    if (!settled) this.#unsettled.set(id, { id, tag, link });
+    if (!settled && !this.#unsettled.add({ id, tag, link })) {
+      const description = 'Too many messages were received and not settled.';
+      this.#host.close({ condition: 'amqp:resource-limit-exceeded', description });
+      return id;
+    }
     let sent = 0;
     this.#wait(message.payload.byteLength + TRANSFER_BYTES_MAX, () => {
       // A part of a message cannot be taken back, so what has begun goes on.
@@ -197,7 +197,7 @@ export class Session implements SendingHost {
     return at;
   }
 
-  #attach(attach: Attach): void {
+  #attach(attach: Attach, weight: number): void {
     if (attach.handle > HANDLE_MAX) {
       throw new AmqpError('amqp:session:errant-link', 'The handle is larger than the session has.');
     }
@@ -205,8 +205,11 @@ export class Session implements SendingHost {
       throw new AmqpError('amqp:session:handle-in-use', 'The handle belongs to another link.');
     }
     this.#steal(attach);
+    this.limits.linked();
     const link =
-      attach.role === 'sender' ? new IncomingLink(attach, this) : new OutgoingLink(attach, this);
+      attach.role === 'sender'
+        ? new IncomingLink(attach, this, weight)
+        : new OutgoingLink(attach, this, weight);
     this.#links.set(attach.handle, link);
     this.#host.linked(link);
   }
@@ -222,9 +225,7 @@ export class Session implements SendingHost {
   #detach({ handle }: Detach): void {
     const link = this.#link(handle);
     link.detachedByPeer();
-    for (const [id, unsettled] of this.#unsettled) {
-      if (unsettled.link === link) this.#unsettled.delete(id);
-    }
+    if (link instanceof OutgoingLink) this.#unsettled.deleteOf(link);
   }
 
   #flow(flow: Flow): void {
@@ -256,24 +257,13 @@ export class Session implements SendingHost {
   #disposition({ role, first, last = first, settled, state }: Disposition): void {
     // Of what the peer sent, we tell the outcome and settle at once: nothing is left to hear.
     if (role === 'sender') return;
-    for (const delivery of this.#unsettledIn(first, last)) {
-      // A state that is no end asks for nothing; a message settled without one is given up.
-      if (!settled && (state === undefined || state.kind === 'other')) continue;
+    // A state that is no end asks for nothing; a message settled without one is given up.
+    if (!settled && (state === undefined || state.kind === 'other')) return;
+    for (const delivery of this.#unsettled.within(first, last)) {
       // In a transaction the outcome is not the last word, unless the peer says so.
       if (settled || state?.kind !== 'transactional') this.#unsettled.delete(delivery.id);
       delivery.link.disposed(delivery, state);
     }
-  }
-
-  /** By the shorter way: a range may name billions. */
-  #unsettledIn(first: number, last: number): readonly Unsettled[] {
-    const length = ((last - first) >>> 0) + 1;
-    if (length <= this.#unsettled.size) {
-      return Array.from({ length }, (_, i) => this.#unsettled.get((first + i) >>> 0)).filter(
-        (delivery) => delivery !== undefined,
-      );
-    }
-    return [...this.#unsettled.values()].filter(({ id }) => (id - first) >>> 0 < length);
   }
 
   #link(handle: number): IncomingLink | OutgoingLink {

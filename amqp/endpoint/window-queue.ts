@@ -1,8 +1,10 @@
 import type { ErrorInfo } from '../wire/states.ts';
-import type { Holdings } from './holdings.ts';
+import type { ConnectionLimits } from './connection-limits.ts';
 
 /** What may wait for the window; a peer that never opens it could ask for more and more. */
 const WAITING_MAX = 100_000;
+/** Places of the queue that are done with are dropped together, once there are so many. */
+const DONE_MAX = 1000;
 
 /** Something that is done once the window lets it; tells whether it is done. */
 interface Waiting {
@@ -12,7 +14,7 @@ interface Waiting {
 
 /** What a queue needs of its connection. */
 export interface QueueHost {
-  readonly holdings: Holdings;
+  readonly limits: ConnectionLimits;
   /** Ends the whole connection. */
   close(error: ErrorInfo): void;
 }
@@ -20,7 +22,9 @@ export interface QueueHost {
 /** What waits, in order, for the peer to open the window of a session. */
 export class WindowQueue {
   readonly #host: QueueHost;
-  readonly #waiting: Waiting[] = [];
+  #waiting: Waiting[] = [];
+  /** How many at the front are done with: to shift each out of a long array would move the others. */
+  #done = 0;
 
   constructor(host: QueueHost) {
     this.#host = host;
@@ -28,27 +32,34 @@ export class WindowQueue {
 
   /** Puts something behind what waits, and does what can be done. */
   add(bytes: number, proceed: () => boolean): void {
-    if (this.#waiting.length >= WAITING_MAX) {
-      const description = 'The window of the session stays closed for too long.';
+    const isFull = this.#waiting.length - this.#done >= WAITING_MAX;
+    if (isFull || !this.#host.limits.tryWait(bytes)) {
+      const description = 'Too much waits for the window of the session, which stays closed.';
       this.#host.close({ condition: 'amqp:resource-limit-exceeded', description });
       return;
     }
     this.#waiting.push({ bytes, proceed });
-    this.#host.holdings.waits(bytes);
     this.proceed();
   }
 
   /** Does what can be done now. */
   proceed(): void {
     for (;;) {
-      const [next] = this.#waiting;
-      if (next === undefined || !next.proceed()) return;
-      this.#waiting.shift();
-      this.#host.holdings.waits(-next.bytes);
+      const next = this.#waiting[this.#done];
+      if (next === undefined || !next.proceed()) break;
+      // What was done may have ended the session, and with it the queue.
+      if (this.#waiting[this.#done] !== next) break;
+      this.#done++;
+      this.#host.limits.waited(next.bytes);
     }
+    if (this.#done < DONE_MAX && this.#done < this.#waiting.length) return;
+    this.#waiting = this.#waiting.slice(this.#done);
+    this.#done = 0;
   }
 
   clear(): void {
-    for (const { bytes } of this.#waiting.splice(0)) this.#host.holdings.waits(-bytes);
+    for (const { bytes } of this.#waiting.slice(this.#done)) this.#host.limits.waited(bytes);
+    this.#waiting = [];
+    this.#done = 0;
   }
 }

@@ -70,6 +70,7 @@ export async function answer(
       context,
       path: node.path,
       body: request.body,
+      bytes: request.bytes,
       linkName: textOf(request.fields.get(LINK_NAME)),
       transaction: request.transaction,
     });

@@ -9,6 +9,8 @@ export interface Asked {
   readonly context: ClientContext;
   readonly path: EntityPath;
   readonly body: AmqpValue;
+  /** The size of the request. */
+  readonly bytes: number;
   /** The link for which it is asked. */
   readonly linkName: string | undefined;
   /** The transaction that it is part of. */

@@ -8,7 +8,7 @@ const NO_NUMBER = 0n;
 
 /** Stores messages for later, and answers with the numbers by which they can be cancelled. */
 export async function schedule(asked: Asked): Promise<AmqpValue> {
-  const { context, path, body, transaction } = asked;
+  const { context, path, body, bytes: requestBytes, transaction } = asked;
   const messages = new Body(body).list('messages').map((entry) => {
     const bytes = fieldsOf(entry).get('message');
     if (bytes?.type !== 'binary') {
@@ -21,7 +21,8 @@ export async function schedule(asked: Asked): Promise<AmqpValue> {
   }
   if (transaction !== undefined) {
     // Numbers are given when the transaction is committed; the client wants to hear some now.
-    context.transactions.add(transaction, { kind: 'send', path, messages });
+    const details = { bytes: requestBytes };
+    context.transactions.add(transaction, { kind: 'send', path, messages }, details);
     return numbered(messages.map(() => NO_NUMBER));
   }
   const sent = await context.parts.broker.send(path, messages);

@@ -32,9 +32,9 @@ const NAMES = new Map<bigint, keyof typeof SECTION>(
   Object.entries(SECTION).map(([name, code]) => [code, name as keyof typeof SECTION]),
 );
 
-/** Takes a message apart. Throws DecodeError. */
-export function readSections(bytes: Uint8Array): Sections {
-  const decoder = new Decoder(bytes);
+/** Takes a message apart, of so many values at most. Throws DecodeError. */
+export function readSections(bytes: Uint8Array, valuesMax?: number): Sections {
+  const decoder = new Decoder(bytes, valuesMax);
   const sections: Record<string, AmqpValue> = {};
   const body: AmqpValue[] = [];
   while (!decoder.isAtEnd) {

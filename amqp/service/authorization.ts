@@ -18,13 +18,15 @@ const ANY_RIGHT: readonly AccessRight[] = ['Send', 'Listen', 'Manage'];
  */
 export class Authorization {
   readonly #parts: GatewayParts;
+  readonly #onProven: () => void;
   /** By the address they are for; a new one takes the place of the old. */
   readonly #tokens = new Map<string, string>();
   #key: { readonly keyName: string; readonly key: string } | undefined;
   #host = 'localhost';
 
-  constructor(parts: GatewayParts) {
+  constructor(parts: GatewayParts, onProven: () => void) {
     this.#parts = parts;
+    this.#onProven = onProven;
   }
 
   /** The peer said as whom it knows us. */
@@ -104,6 +106,7 @@ export class Authorization {
   ): Promise<void> {
     const resource = { host, ownHost: host, pathname: `/${pathname}` };
     await requireSasTokenFor(this.#parts, token, resource, path, rights);
+    this.#onProven();
   }
 }
 

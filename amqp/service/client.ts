@@ -1,7 +1,9 @@
 import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { parseEntityPath } from '../../shared/domain/entity-path.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import type { Connection } from '../endpoint/connection.ts';
+import type { ConnectionLimits } from '../endpoint/connection-limits.ts';
 import type { ConnectionHandler } from '../endpoint/handlers.ts';
 import type { IncomingDelivery, IncomingLink } from '../endpoint/incoming-link.ts';
 import type { OutgoingLink } from '../endpoint/outgoing-link.ts';
@@ -24,9 +26,13 @@ import { SessionHolders } from './session-holders.ts';
 import { Settlements } from './settlements.ts';
 import { Transactions } from './transactions.ts';
 
-const REQUEST_BYTES_MAX = 2 * LIMITS.batchBytes;
 /** A token; strangers may bring one. */
-const CLAIM_BYTES_MAX = 64 * 1024;
+const CLAIM = {
+  bytes: BUDGETS.connection.beforeRight.requestBytes,
+  values: BUDGETS.connection.beforeRight.requestValues,
+};
+/** The node where tokens are brought; no entity can have the name. */
+const CLAIMS = '$cbs';
 /** What a message may be larger than its body and properties: the encoding takes some bytes too. */
 const ENCODING_BYTES = 64 * 1024;
 /** As the vendor's service has it: a client that finds no credit waits a second, then half a minute. */
@@ -34,32 +40,45 @@ const SENDER_CREDIT = 1000;
 const DESTINATION = 'com.microsoft:transfer-destination-address';
 const MECHANISMS = ['MSSBCBS', 'ANONYMOUS', 'PLAIN'];
 
+type RequestLimits = ConnectionLimits['request'];
 type EntityNode = Extract<Node, { readonly kind: 'entity' }>;
+
+/** What a client tells of itself. */
+export interface ClientEvents {
+  /** It has proved a right; may be told more than once. */
+  proved(): void;
+  /** Its connection is gone. */
+  closed(): void;
+}
 
 /** One connected client: leads each link to what it asks for. */
 export class Client implements ConnectionHandler {
   readonly mechanisms = MECHANISMS;
   readonly #context: ClientContext;
   readonly #replies = new Replies();
-  readonly #onClosed: () => void;
+  readonly #events: ClientEvents;
 
   constructor(
     parts: GatewayParts,
     connection: Connection,
     { background, shutdown }: Pick<ClientContext, 'background' | 'shutdown'>,
-    onClosed: () => void,
+    events: ClientEvents,
   ) {
     this.#context = {
       parts,
-      authorization: new Authorization(parts),
+      authorization: new Authorization(parts, () => {
+        connection.proved();
+        events.proved();
+      }),
       sessions: new SessionHolders(),
       settlements: new Settlements(),
-      transactions: new Transactions(parts),
+      transactions: new Transactions(parts, connection.limits),
+      limits: connection.limits,
       backlog: () => connection.backlog,
       background,
       shutdown,
     };
-    this.#onClosed = onClosed;
+    this.#events = events;
   }
 
   async authenticate(mechanism: string, response: Uint8Array): Promise<boolean> {
@@ -78,13 +97,21 @@ export class Client implements ConnectionHandler {
     this.#open(link, async (node) => {
       switch (node.kind) {
         case 'claims':
-          return this.#serve(link, CLAIM_BYTES_MAX, (request) => {
-            const { parts, authorization } = this.#context;
-            return answerClaim(parts, authorization, request);
-          });
+          return this.#serve(
+            link,
+            CLAIMS,
+            () => CLAIM,
+            (request) => {
+              const { parts, authorization } = this.#context;
+              return answerClaim(parts, authorization, request);
+            },
+          );
         case 'management':
-          return this.#serve(link, REQUEST_BYTES_MAX, (request) =>
-            answer(this.#context, node, request),
+          return this.#serve(
+            link,
+            node.pathname.toLowerCase(),
+            () => this.#context.limits.request,
+            (request) => answer(this.#context, node, request),
           );
         case 'entity':
           return await this.#openSender(link, node);
@@ -99,8 +126,10 @@ export class Client implements ConnectionHandler {
     this.#open(link, async (node) => {
       switch (node.kind) {
         case 'claims':
+          this.#replies.add(link, CLAIMS);
+          return;
         case 'management':
-          this.#replies.add(link);
+          this.#replies.add(link, node.pathname.toLowerCase());
           return;
         case 'entity':
           await openReceiver(this.#context, link, node);
@@ -116,7 +145,7 @@ export class Client implements ConnectionHandler {
   }
 
   closed(): void {
-    this.#onClosed();
+    this.#events.closed();
   }
 
   /** Finds out where a link leads and opens it, or refuses it with what is thrown. */
@@ -149,7 +178,7 @@ export class Client implements ConnectionHandler {
     const publisher = new Publisher(this.#context, link, { path, pathname });
     link.onDelivery(
       (delivery) => publisher.take(delivery),
-      Math.max(messageBytes, LIMITS.batchBytes) + ENCODING_BYTES,
+      () => Math.max(messageBytes, LIMITS.batchBytes) + ENCODING_BYTES,
     );
     link.onEnd(shutdown.onBegin(() => link.hold()));
     link.accept({ maxMessageSize: BigInt(messageBytes) });
@@ -168,37 +197,48 @@ export class Client implements ConnectionHandler {
     return { pathname, path: parseEntityPath(pathname) };
   }
 
-  /** Answers requests as they come; who wants an order waits for each answer. */
+  /** Answers requests to a node as they come; a client that wants an order waits for each answer. */
   #serve(
     link: IncomingLink,
-    bytesMax: number,
+    node: string,
+    max: () => RequestLimits,
     answerTo: (request: Request) => Promise<Buffer>,
   ): void {
-    link.onDelivery((delivery) => {
-      this.#context.background(() => this.#respond(link, delivery, answerTo));
-    }, bytesMax);
+    link.onDelivery(
+      (delivery) => {
+        this.#context.background(() => this.#respond({ link, node }, delivery, max(), answerTo));
+      },
+      () => max().bytes,
+    );
     link.accept();
     link.start();
   }
 
   async #respond(
-    link: IncomingLink,
+    asking: { readonly link: IncomingLink; readonly node: string },
     delivery: IncomingDelivery,
+    max: RequestLimits,
     answerTo: (request: Request) => Promise<Buffer>,
   ): Promise<void> {
     let state: DeliveryState = ACCEPTED;
     try {
-      const request = readRequest(delivery);
+      if (delivery.isTooLarge) {
+        throw new BrokerError(
+          'MessageSizeExceeded',
+          `The request is too large: ${max.bytes} bytes are the limit here.`,
+        );
+      }
+      const request = readRequest(delivery, max.values);
       const { transaction } = request;
       if (transaction !== undefined) {
         state = { kind: 'transactional', transaction, outcome: ACCEPTED };
       }
-      this.#replies.send(link, request.replyTo, await answerTo(request));
+      this.#replies.send(asking, request.replyTo, await answerTo(request));
     } catch (error) {
-      const { condition, description } = tell(this.#context.parts, error, link.name);
+      const { condition, description } = tell(this.#context.parts, error, asking.link.name);
       state = { kind: 'rejected', error: { condition, description } };
     }
     // Not before it is answered: the credit bounds what one link can have us do at a time.
-    link.settle([delivery], state);
+    asking.link.settle([delivery], state);
   }
 }

@@ -1,3 +1,4 @@
+import type { ConnectionLimits } from '../endpoint/connection-limits.ts';
 import type { Authorization } from './authorization.ts';
 import type { GatewayParts } from './parts.ts';
 import type { SessionHolders } from './session-holders.ts';
@@ -14,6 +15,7 @@ export interface ClientContext {
   readonly transactions: Transactions;
   /** Once it has begun nothing more is handed out. */
   readonly shutdown: Shutdown;
+  readonly limits: ConnectionLimits;
   /** Bytes that the connection has not got rid of. */
   readonly backlog: () => number;
   /** Does what no answer waits for; a shutdown does. */

@@ -17,11 +17,14 @@ const CONTROL_BYTES_MAX = 4096;
 export function openCoordinator(context: ClientContext, link: IncomingLink): void {
   const { transactions } = context;
   const declared = new Set<Uint8Array>();
-  link.onDelivery((delivery) => {
-    context.background(async () => {
-      link.settle([delivery], await outcomeOf(context, delivery, declared));
-    });
-  }, CONTROL_BYTES_MAX);
+  link.onDelivery(
+    (delivery) => {
+      context.background(async () => {
+        link.settle([delivery], await outcomeOf(context, delivery, declared));
+      });
+    },
+    () => CONTROL_BYTES_MAX,
+  );
   link.onEnd(() => {
     for (const id of declared) transactions.drop(id);
   });

@@ -96,7 +96,6 @@ export class Deliverer {
     const { link } = this.#options;
     // It works on more than it wants, so it will want more: what is claimed at once costs one write.
     if (link.credit < link.held && !link.isDraining) await pause(this.#scheduler, GATHER_MS);
-    await this.#requireRight();
     // Nobody would end a wait that begins after the end of the link.
     if (!this.#mayDeliver) return;
     const isDraining = link.isDraining;
@@ -130,6 +129,7 @@ export class Deliverer {
         maxMessages: Math.min(link.credit, LIMITS.receiveMessages),
         waitMs,
         signal: this.#wait.signal,
+        admit: () => this.#requireRight(),
         ...(session === undefined ? {} : { session }),
       });
     } finally {

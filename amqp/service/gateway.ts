@@ -1,10 +1,13 @@
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { pause } from '../../shared/domain/scheduler.ts';
 import { Connection } from '../endpoint/connection.ts';
+import { CROWDED_OUT } from '../endpoint/connection-ends.ts';
 import type { Transport } from '../endpoint/handlers.ts';
 import { Client } from './client.ts';
 import type { GatewayParts } from './parts.ts';
 import { Shutdown } from './shutdown.ts';
 
+const UNPROVED_MAX = BUDGETS.process.connectionsBeforeRight;
 /** How long a shutdown waits for what clients are still being told. */
 const CLOSE_MS_MAX = 5_000;
 /** By then all that is on its way has arrived, here or there. */
@@ -14,6 +17,8 @@ const ARRIVED_MS = 500;
 export class Gateway {
   readonly #parts: GatewayParts;
   readonly #connections = new Set<Connection>();
+  /** Those that have proved no right, the oldest first. */
+  readonly #unproved = new Set<Connection>();
   readonly #background = new Set<Promise<void>>();
   readonly #shutdown = new Shutdown();
 
@@ -28,17 +33,24 @@ export class Gateway {
 
   /** Serves a client; what it says goes to `input` of what is returned. */
   accept(transport: Transport): Connection {
-    const { namespace: containerId, scheduler } = this.#parts;
-    const options = { containerId, scheduler };
+    const { namespace: containerId, scheduler, memory } = this.#parts;
+    const options = { containerId, scheduler, memory };
     const connection: Connection = new Connection(transport, options, (own) => {
       return new Client(
         this.#parts,
         own,
         { background: (work) => this.#add(work), shutdown: this.#shutdown },
-        () => this.#connections.delete(connection),
+        {
+          proved: () => this.#unproved.delete(connection),
+          closed: () => {
+            this.#connections.delete(connection);
+            this.#unproved.delete(connection);
+          },
+        },
       );
     });
     this.#connections.add(connection);
+    this.#addUnproved(connection);
     if (this.#shutdown.hasBegun) connection.close();
     return connection;
   }
@@ -60,6 +72,15 @@ export class Gateway {
       });
     }
     await this.#finish();
+  }
+
+  /** Closes the oldest where there are too many, so that strangers keep nobody out who proves a right. */
+  #addUnproved(connection: Connection): void {
+    this.#unproved.add(connection);
+    const [oldest] = this.#unproved;
+    if (oldest === undefined || this.#unproved.size <= UNPROVED_MAX) return;
+    this.#unproved.delete(oldest);
+    oldest.close(CROWDED_OUT);
   }
 
   /** Waits for what clients have sent, and until it is done. */

@@ -6,7 +6,7 @@ import type { Scheduler } from '../../shared/domain/scheduler.ts';
 export interface GatewayParts
   extends Pick<
     HttpParts,
-    'broker' | 'entities' | 'namespaceKeys' | 'clock' | 'random' | 'namespace'
+    'broker' | 'entities' | 'namespaceKeys' | 'clock' | 'random' | 'namespace' | 'memory'
   > {
   readonly rules: RuleManagement;
   readonly scheduler: Scheduler;

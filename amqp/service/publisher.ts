@@ -90,10 +90,13 @@ export class Publisher {
     for (const one of await this.#mayShare(others)) await this.#send(one);
   }
 
-  /** In an entity with partitions a batch goes to one of them, by its key: no two keys share one. */
+  /**
+   * In an entity with partitions a batch goes to one of them, by its key: no two keys share one. Where
+   * it cannot be read, each is sent, and refused, on its own.
+   */
   async #mayShare(read: readonly Read[]): Promise<readonly (readonly Read[])[]> {
     if (read.length < 2) return read.length === 0 ? [] : [read];
-    const entity = await this.#context.parts.entities.find(this.#path.key);
+    const entity = await this.#context.parts.entities.find(this.#path.key).catch(() => undefined);
     return entity === undefined || partitionsOf(entity) > 1 ? read.map((one) => [one]) : [read];
   }
 
@@ -119,7 +122,8 @@ export class Publisher {
       delivery.state?.kind === 'transactional' ? delivery.state.transaction : new Uint8Array();
     try {
       await authorization.require(this.#pathname, this.#path, ['Send']);
-      transactions.add(transaction, { kind: 'send', path: this.#path, messages });
+      const bytes = delivery.payload.byteLength;
+      transactions.add(transaction, { kind: 'send', path: this.#path, messages }, { bytes });
       this.#settle([delivery], { kind: 'transactional', transaction, outcome: ACCEPTED });
     } catch (error) {
       this.#refuse([delivery], error);

@@ -1,45 +1,61 @@
 import type { IncomingLink } from '../endpoint/incoming-link.ts';
 import type { OutgoingLink } from '../endpoint/outgoing-link.ts';
-import { addressOf, addressPath } from './address.ts';
+import { addressOf } from './address.ts';
 
 /** Answers that wait for a client that asks but does not listen. */
 const WAITING_MAX = 500;
 
 /**
  * The links on which answers to requests go back. A request names one by the address that the client
- * gave it, or by its name.
+ * gave it, or by its name; or by none, then it is one in the same session that leads to the same node.
  */
 export class Replies {
-  /** By both, since nobody says which it is. */
-  readonly #links = new Map<string, Set<ReplyLink>>();
+  /** By name and address, since nobody says which it is. */
+  readonly #byName = new Map<string, Set<ReplyLink>>();
+  readonly #bySession = new Map<object, Map<string, Set<ReplyLink>>>();
 
-  add(link: OutgoingLink): void {
+  /** Takes a link that the peer opened to receive answers of a node. */
+  add(link: OutgoingLink, node: string): void {
+    const { session } = link;
+    const ofSession = this.#bySession.get(session) ?? new Map<string, Set<ReplyLink>>();
+    this.#bySession.set(session, ofSession);
     const reply = new ReplyLink(link);
-    const names = [link.name, addressOf(link.asked.target) ?? link.name];
-    for (const name of names) {
-      const links = this.#links.get(name) ?? new Set();
-      this.#links.set(name, links.add(reply));
-    }
+    const names = new Set([link.name, addressOf(link.asked.target) ?? link.name]);
+    for (const name of names) addTo(this.#byName, name, reply);
+    addTo(ofSession, node, reply);
     link.onEnd(() => {
-      for (const name of names) {
-        const links = this.#links.get(name);
-        links?.delete(reply);
-        if (links?.size === 0) this.#links.delete(name);
-      }
+      for (const name of names) removeFrom(this.#byName, name, reply);
+      removeFrom(ofSession, node, reply);
+      if (ofSession.size === 0) this.#bySession.delete(session);
+      reply.end();
     });
     link.accept();
   }
 
-  /** Sends an answer to what came on a link; one that nobody waits for any more is dropped. */
-  send(asking: IncomingLink, to: string | undefined, payload: Uint8Array): void {
-    const [link] = to === undefined ? this.#beside(asking) : (this.#links.get(to) ?? []);
-    link?.send(payload);
+  /**
+   * Sends an answer to a request that came on a link to a node; one that nobody waits for any more is
+   * dropped.
+   */
+  send(
+    { link, node }: { readonly link: IncomingLink; readonly node: string },
+    to: string | undefined,
+    payload: Uint8Array,
+  ): void {
+    const links =
+      to === undefined ? this.#bySession.get(link.session)?.get(node) : this.#byName.get(to);
+    const [reply] = links ?? [];
+    reply?.send(payload);
   }
+}
 
-  #beside(asking: IncomingLink): readonly ReplyLink[] {
-    const all = [...this.#links.values()].flatMap((links) => [...links]);
-    return all.filter((one) => one.isBeside(asking));
-  }
+function addTo(links: Map<string, Set<ReplyLink>>, key: string, reply: ReplyLink): void {
+  links.set(key, (links.get(key) ?? new Set()).add(reply));
+}
+
+function removeFrom(links: Map<string, Set<ReplyLink>>, key: string, reply: ReplyLink): void {
+  const ofKey = links.get(key);
+  ofKey?.delete(reply);
+  if (ofKey?.size === 0) links.delete(key);
 }
 
 class ReplyLink {
@@ -52,23 +68,30 @@ class ReplyLink {
     link.onFlow(() => this.#sendWaiting());
   }
 
-  /** Whether it lies in the same session and leads to the same node. */
-  isBeside(asking: IncomingLink): boolean {
-    const [from, to] = [this.#link.asked.source, asking.asked.target].map((terminus) =>
-      addressPath(addressOf(terminus) ?? '').toLowerCase(),
-    );
-    return this.#link.sharesSession(asking) && from === to;
-  }
-
+  /** Sends an answer once there is credit; the oldest one that waits makes room. */
   send(payload: Uint8Array): void {
-    if (this.#waiting.length >= WAITING_MAX) this.#waiting.shift();
+    if (this.#waiting.length >= WAITING_MAX) this.#next();
+    while (!this.#link.limits.tryHold(payload.byteLength)) {
+      if (this.#next() === undefined) return;
+    }
     this.#waiting.push(payload);
     this.#sendWaiting();
   }
 
+  /** The link has ended: nothing waits for it any more. */
+  end(): void {
+    while (this.#next() !== undefined);
+  }
+
+  #next(): Uint8Array | undefined {
+    const payload = this.#waiting.shift();
+    if (payload !== undefined) this.#link.limits.release(payload.byteLength);
+    return payload;
+  }
+
   #sendWaiting(): void {
     while (this.#link.credit > 0) {
-      const payload = this.#waiting.shift();
+      const payload = this.#next();
       if (payload === undefined) break;
       const tag = Buffer.alloc(4);
       tag.writeUInt32BE(this.#sent++ >>> 0);

@@ -13,13 +13,15 @@ export interface Request {
   readonly operation: string;
   readonly fields: ReadonlyMap<string, AmqpValue>;
   readonly body: AmqpValue;
+  /** Its size. */
+  readonly bytes: number;
   /** The transaction that it is part of. */
   readonly transaction: Uint8Array | undefined;
 }
 
-/** Reads a request. Throws DecodeError for what is none. */
-export function readRequest({ payload, state }: IncomingDelivery): Request {
-  const sections = readSections(payload);
+/** Reads a request of so many values at most. Throws DecodeError for what is none. */
+export function readRequest({ payload, state }: IncomingDelivery, valuesMax: number): Request {
+  const sections = readSections(payload, valuesMax);
   if (sections.properties === undefined) throw new DecodeError('a request has no properties');
   const properties = new Fields(sections.properties);
   const fields = fieldsOf(sections.applicationProperties);
@@ -33,6 +35,7 @@ export function readRequest({ payload, state }: IncomingDelivery): Request {
       section?.type === 'described' && codeOf(section) === SECTION.value
         ? section.value
         : { type: 'null' },
+    bytes: payload.byteLength,
     transaction: state?.kind === 'transactional' ? state.transaction : undefined,
   };
 }

@@ -16,14 +16,19 @@ export interface HeldSession {
  */
 export class SessionHolders {
   readonly #held = new Map<string, HeldSession>();
+  /** The same by the links that hold them. */
+  readonly #byLink = new Map<string, HeldSession>();
 
   add(path: EntityPath, held: HeldSession): void {
     this.#held.set(keyOf(path, held.lock.sessionId), held);
+    this.#byLink.set(keyOf(path, held.linkName), held);
   }
 
   remove(path: EntityPath, held: HeldSession): void {
     const key = keyOf(path, held.lock.sessionId);
     if (this.#held.get(key) === held) this.#held.delete(key);
+    const linkKey = keyOf(path, held.linkName);
+    if (this.#byLink.get(linkKey) === held) this.#byLink.delete(linkKey);
   }
 
   /** The lock on a session. Throws SessionLockLost where no link holds it. */
@@ -35,10 +40,7 @@ export class SessionHolders {
 
   /** The session of a link, for requests that name the link instead. */
   idOfLink(path: EntityPath, linkName: string): string | undefined {
-    for (const [key, { linkName: name, lock }] of this.#held) {
-      if (name === linkName && key === keyOf(path, lock.sessionId)) return lock.sessionId;
-    }
-    return undefined;
+    return this.#byLink.get(keyOf(path, linkName))?.lock.sessionId;
   }
 
   renewed(path: EntityPath, lock: SessionLock): void {
@@ -46,6 +48,6 @@ export class SessionHolders {
   }
 }
 
-function keyOf({ key, subQueue }: EntityPath, sessionId: string): string {
-  return `${key}\0${subQueue}\0${sessionId}`;
+function keyOf({ key, subQueue }: EntityPath, name: string): string {
+  return `${key}\0${subQueue}\0${name}`;
 }

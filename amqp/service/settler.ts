@@ -82,9 +82,8 @@ export class Settler {
     const said = confirmed(outcome);
     try {
       const operation = { kind: 'settle', path, settlement, ...sessionId } as const;
-      this.#context.transactions.add(transaction, operation, () => {
-        this.#link.settle([delivery], said);
-      });
+      const onCommit = () => this.#link.settle([delivery], said);
+      this.#context.transactions.add(transaction, operation, { onCommit });
       this.#link.note(delivery, { kind: 'transactional', transaction, outcome: said });
     } catch (error) {
       this.#link.note(delivery, this.#rejected(error));

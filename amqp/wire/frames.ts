@@ -1,4 +1,5 @@
-import { Decoder, decode } from './decode.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { Decoder } from './decode.ts';
 import { encode } from './encode.ts';
 import type { AmqpValue } from './value.ts';
 import { DecodeError } from './wire-error.ts';
@@ -15,6 +16,8 @@ type Layer = keyof typeof PROTOCOL;
 export interface Frame {
   readonly channel: number;
   readonly performative?: AmqpValue;
+  /** What the performative takes once it is decoded, bytes, about. */
+  readonly weight: number;
   /** What follows the performative: bytes of a message. */
   readonly payload: Uint8Array;
 }
@@ -44,13 +47,12 @@ export function encodeFrame(
 
 /** Cuts what comes in, in whatever pieces, into protocol headers and frames. */
 export class FrameReader {
-  /** Larger frames are refused before they are waited for. */
-  readonly #sizeMax: number;
   #chunks: Buffer[] = [];
   #length = 0;
 
-  constructor(sizeMax: number) {
-    this.#sizeMax = sizeMax;
+  /** Bytes that wait for the rest of their frame. */
+  get length(): number {
+    return this.#length;
   }
 
   push(bytes: Uint8Array): void {
@@ -70,12 +72,15 @@ export class FrameReader {
     throw new DecodeError('the peer speaks another protocol or version');
   }
 
-  /** The next frame of a layer; undefined until it is there as a whole. Throws DecodeError. */
-  frame(layer: Layer): Frame | undefined {
+  /**
+   * The next frame of a layer; undefined until it is there as a whole. One larger than `sizeMax` is
+   * refused before it is waited for. Throws DecodeError.
+   */
+  frame(layer: Layer, sizeMax: number): Frame | undefined {
     if (this.#length < HEADER_BYTES) return undefined;
     const size = this.#peekUint32();
     if (size < HEADER_BYTES) throw new DecodeError('a frame is shorter than its header');
-    if (size > this.#sizeMax) throw new DecodeError('a frame is larger than was agreed');
+    if (size > sizeMax) throw new DecodeError('a frame is larger than was agreed');
     return this.#length < size ? undefined : parseFrame(layer, this.#take(size));
   }
 
@@ -111,9 +116,9 @@ function parseFrame(layer: Layer, frame: Buffer): Frame {
   if (frame.readUInt8(5) !== FRAME_TYPE[layer]) throw new DecodeError('a frame has another type');
   const channel = layer === 'amqp' ? frame.readUInt16BE(6) : 0;
   const data = frame.subarray(dataAt);
-  if (data.length === 0) return { channel, payload: data };
-  if (layer === 'sasl') return { channel, performative: decode(data), payload: Buffer.alloc(0) };
-  const decoder = new Decoder(data);
+  if (data.length === 0) return { channel, weight: 0, payload: data };
+  const decoder = new Decoder(data, BUDGETS.connection.performativeValues);
   const performative = decoder.read();
-  return { channel, performative, payload: data.subarray(decoder.at) };
+  const weight = decoder.at + decoder.values * BUDGETS.weights.valueBytes;
+  return { channel, performative, weight, payload: data.subarray(decoder.at) };
 }

@@ -1,3 +1,4 @@
+import { getHeapStatistics } from 'node:v8';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { BrokerParts } from '../../shared/broker/broker-parts.ts';
@@ -5,9 +6,11 @@ import { createBroker } from '../../shared/broker/create-broker.ts';
 import { beginForwarding, forwardPending } from '../../shared/broker/forward-pending.ts';
 import { PartitionTurns } from '../../shared/broker/partition-turns.ts';
 import { AgeClock } from '../../shared/domain/age.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
 import type { Tier } from '../../shared/domain/description-tier.ts';
 import type { Entity } from '../../shared/domain/entity.ts';
+import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
 import { pause, type Scheduler } from '../../shared/domain/scheduler.ts';
 import { DynamoActivity } from '../../shared/storage/activity.ts';
 import { Agenda } from '../../shared/storage/agenda.ts';
@@ -58,6 +61,8 @@ export interface ComposeSettings {
   readonly scheduler?: Scheduler;
   /** Is told what fails behind answers; if none is given, it goes to the log. */
   readonly reportFault?: (error: unknown) => void;
+  /** What peers may have the process hold, bytes; a part of the heap's limit if it is not named. */
+  readonly memoryBytes?: number;
   /** Counts capacity units, for benchmarks and tests. */
   readonly meter?: UnitMeter;
 }
@@ -122,6 +127,7 @@ export function composeParts(settings: ComposeSettings): ComposedParts {
     namespaceKeys: rootKeys(settings.rootKey),
     clock,
     random,
+    memory: new MemoryBudget(settings.memoryBytes ?? memoryOfProcess()),
     namespace,
     receiveWaitMsMax: settings.receiveWaitMsMax,
     answerBytesMax: settings.answerBytesMax,
@@ -195,6 +201,10 @@ function composeStores(settings: ComposeSettings, ages: AgeClock, scheduler: Sch
     signals,
     whereabouts,
   };
+}
+
+function memoryOfProcess(): number {
+  return getHeapStatistics().heap_size_limit * BUDGETS.process.heldShareOfHeap;
 }
 
 function rootKeys(rootKey: ComposeSettings['rootKey']): NamespaceKeys {

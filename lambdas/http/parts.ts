@@ -2,6 +2,7 @@ import type { Broker } from '../../shared/broker/broker.ts';
 import type { EntityStore } from '../../shared/broker/ports.ts';
 import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
 import type { AuthorizationRule } from '../../shared/domain/descriptions.ts';
+import type { MemoryBudget } from '../../shared/domain/memory-budget.ts';
 
 /** What the HTTP routes are built from. Handlers choose the real parts, tests the ones they move. */
 export interface HttpParts {
@@ -10,6 +11,8 @@ export interface HttpParts {
   readonly namespaceKeys: NamespaceKeys;
   readonly clock: Clock;
   readonly random: RandomSource;
+  /** What this process may hold for its peers. */
+  readonly memory: MemoryBudget;
   /** The name of the namespace, as management shows it. */
   readonly namespace: string;
   /** The longest a receive may wait for a message, ms; short where waiting is paid for. */

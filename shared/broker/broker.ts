@@ -184,6 +184,11 @@ export interface ReceiveOptions {
   readonly waitMs: number;
   /** Ends the wait with nothing. */
   readonly signal?: AbortSignal;
+  /**
+   * Asked before each look for messages: a right may end during a wait. What it throws ends the
+   * receive, with nothing handed out.
+   */
+  readonly admit?: () => Promise<void>;
   /** Needed where messages lie by session. */
   readonly session?: SessionHandle;
   /** What the answer can carry; absent = any number of bytes. */

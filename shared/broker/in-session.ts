@@ -87,6 +87,7 @@ export async function receiveInSession(
       requireSessionFits(entity, path, session.sessionId);
       const waitedOn = sessionLog(entity, session.sessionId);
       const isLast = !vigil.listen([waitedOn]);
+      await options.admit?.();
       await forwardTopicDue(parts, path, waitedOn.partition);
       const { log, policy } = await heldSession(parts, entity, path, session);
       const messages = await parts.messages.claim(log, {

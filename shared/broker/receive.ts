@@ -50,6 +50,7 @@ async function lookAndWait(
     requireSessionFits(entity, path, undefined);
     const logs = partitionNumbers(entity).map((number) => logOf(entity, path.subQueue, number));
     const isLast = !vigil.listen(logs);
+    await options.admit?.();
     // Everywhere at first and before going away with nothing; in between some take turns.
     const breadth = looks === 0 || isLast ? 'all' : 'some';
     const looked = await orBusy(gathering.look(entity, breadth), isLast);

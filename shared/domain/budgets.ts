@@ -12,20 +12,53 @@ export const BUDGETS = {
     beforeRight: {
       sessions: 16,
       links: 16,
-      /** What links keep of their attaches, messages that have not ended, requests under way. */
+      /** What is kept of links and sessions, and of messages on their way in and out. */
       heldBytes: 512 * KB,
       /** One request to `$cbs` or `$management`. */
       requestBytes: 64 * KB,
+      /** Values in one such request. */
+      requestValues: 1000,
     },
     afterRight: {
       sessions: 5000,
       links: 20_000,
-      heldBytes: 64 * MB,
+      heldBytes: 128 * MB,
       requestBytes: 2 * MB,
+      requestValues: 50_000,
     },
+    /** How long a client may take to prove a right, ms. */
+    proveRightMs: 60_000,
+    /** One frame before the connection is open: a choice of a mechanism, an open. */
+    openFrameBytes: 8 * KB,
+    /** Values in one performative, which clients write with fewer than a hundred. */
+    performativeValues: 1000,
+    /** Messages that came in and have no outcome: with more, nothing is read. */
+    incomingBytes: 4 * MB,
+    /** The same where the process has little room left. */
+    incomingBytesMin: 64 * KB,
+    /** The part of the process's free room that these messages of one connection may take. */
+    incomingShareOfFree: 0.25,
+    /** What open transactions hold. */
+    transactionBytes: 16 * MB,
+    /** Frames that are handled before others have their turn. */
+    turnFrames: 200,
+    /** Deliveries looked through for a disposition that count as much as a frame. */
+    deliveriesPerFrame: 100,
+  },
+  /** What things are counted as, beside their bytes. */
+  weights: {
+    connectionBytes: 16 * KB,
+    sessionBytes: 2 * KB,
+    linkBytes: 2 * KB,
+    /** A message that came in, or went out and is not settled. */
+    deliveryBytes: 256,
+    /** One decoded AMQP value. */
+    valueBytes: 64,
   },
   process: {
     /** Of the limit of the heap: what all peers together may hold. */
     heldShareOfHeap: 0.5,
+    /** Connections over AMQP that have proved no right; with more, the oldest is closed. */
+    connectionsBeforeRight: 1000,
   },
 } as const;

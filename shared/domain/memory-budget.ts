@@ -19,6 +19,11 @@ export class MemoryBudget {
     return this.#held;
   }
 
+  /** Bytes that all peers together may still hold. */
+  get free(): number {
+    return this.#limit - this.#held;
+  }
+
   /**
    * Opens the share of one peer, of at most `limit` bytes. `evict` ends the peer's connection or
    * request: it is called, with the share closed, when this peer holds the most and another needs room.

@@ -62,29 +62,24 @@ describe('clients that take much', () => {
   const authenticated = () =>
     RawAmqp.authenticated(namespace.port, 'RootManageSharedAccessKey', ROOT_KEY);
 
-  for (const [address, who] of [
-    ['$cbs', 'a stranger'],
-    ['orders', 'a client'],
-  ] as const) {
-    test(`${LINKS} links of ${who} are had, and their memory is free again`, async (t) => {
-      const empty = heapBytes();
-      const client = address === '$cbs' ? RawAmqp.open(namespace.port) : authenticated();
-      await attachMany(client, LINKS, address);
-      const full = heapBytes();
-      t.diagnostic(`${Math.round((full - empty) / LINKS)} bytes a link, both ends`);
-      client.destroy();
-      await client.hear('ended');
-      const deadline = Date.now() + 10_000;
-      while (heapBytes() - empty > (full - empty) / 4 && Date.now() < deadline) {
-        await new Promise((resolve) => setTimeout(resolve, 100));
-      }
-      assert.ok(heapBytes() - empty <= (full - empty) / 4, 'memory of links stays');
-    });
-  }
+  test(`a client has ${LINKS} links, and their memory is free again`, async (t) => {
+    const empty = heapBytes();
+    const client = authenticated();
+    await attachMany(client, LINKS, 'orders');
+    const full = heapBytes();
+    t.diagnostic(`${Math.round((full - empty) / LINKS)} bytes a link, both ends`);
+    client.destroy();
+    await client.hear('ended');
+    const deadline = Date.now() + 10_000;
+    while (heapBytes() - empty > (full - empty) / 4 && Date.now() < deadline) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    assert.ok(heapBytes() - empty <= (full - empty) / 4, 'memory of links stays');
+  });
 
   test('more links than a connection may have end it', async () => {
-    const client = RawAmqp.open(namespace.port);
-    for (let channel = 0; channel <= 20; channel++) {
+    const client = authenticated();
+    for (let channel = 1; channel <= 21; channel++) {
       client.begin(channel);
       for (let handle = 0; handle < LINKS_OF_SESSION; handle++) {
         client.say(attach(handle, 'receiver', '$cbs'), channel);
@@ -96,8 +91,7 @@ describe('clients that take much', () => {
   });
 
   test('links that ended make room for others', async () => {
-    const client = RawAmqp.open(namespace.port);
-    client.begin();
+    const client = authenticated();
     for (let round = 0; round < 21; round++) {
       const handles = Array.from({ length: LINKS_OF_SESSION }, (_, handle) => handle);
       for (const handle of handles) client.say(attach(handle, 'receiver', '$cbs'));
@@ -128,7 +122,7 @@ describe('clients that take much', () => {
     const client = authenticated();
     const payload = Buffer.alloc(60_000);
     let said: Said = { kind: 'ended' };
-    for (let handle = 0; handle < 120; handle++) {
+    for (let handle = 0; handle < 160; handle++) {
       client.say(attach(handle, 'sender', 'orders'));
       said = await client.hear('flow', 'close');
       if (said.kind === 'close') break;
@@ -143,6 +137,7 @@ describe('clients that take much', () => {
   test('who asks and never reads is not listened to for ever', async () => {
     const socket = connect(namespace.port, '127.0.0.1');
     socket.on('error', () => {});
+    const closed = new Promise((resolve) => socket.on('close', () => resolve(false)));
     const frame = (performative: Performative, channel = 0) =>
       encodeFrame('amqp', channel, writePerformative(performative));
     socket.write(protocolHeader('amqp'));
@@ -154,12 +149,12 @@ describe('clients that take much', () => {
     const flows = Buffer.concat(Array.from({ length: 20_000 }, () => flow));
     let written = 0;
     // Until the service takes no more: what it has not read fills what lies between.
-    while (written < 400_000_000) {
+    while (written < 400_000_000 && !socket.destroyed) {
       written += flows.length;
       if (!socket.write(flows)) {
-        const drained = once(socket, 'drain').then(() => true);
+        const drained = new Promise((resolve) => socket.once('drain', () => resolve(true)));
         const enough = new Promise((resolve) => setTimeout(resolve, 1000, false));
-        if (!(await Promise.race([drained, enough]))) break;
+        if (!(await Promise.race([drained, enough, closed]))) break;
       }
     }
     assert.ok(written < 100_000_000, `${written} bytes were taken`);

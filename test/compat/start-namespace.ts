@@ -3,6 +3,8 @@ import { Gateway } from '../../amqp/service/gateway.ts';
 import { compose } from '../../lambdas/http/compose.ts';
 import { reportFault } from '../../lambdas/http/report-fault.ts';
 import { type ServerOptions, startServer } from '../../local/server.ts';
+import type { Clock } from '../../shared/domain/clock.ts';
+import type { MemoryBudget } from '../../shared/domain/memory-budget.ts';
 import { UnitMeter, type Units } from '../../shared/storage/unit-meter.ts';
 import { engineClient, ROOT_KEY, TABLES, tablesExist } from '../support/start-broker.ts';
 
@@ -13,15 +15,26 @@ export interface TestNamespace {
   readonly port: number;
   /** What some work costs, with what is left to do behind its answers. */
   units(work: () => Promise<unknown>): Promise<Units>;
+  /** What it holds for its clients. */
+  readonly memory: MemoryBudget;
   /** What was reported as a fault of ours. */
   readonly faults: readonly unknown[];
   stop(): Promise<void>;
 }
 
+/** How a namespace differs from the usual one. */
+interface Changes {
+  readonly clock?: Clock;
+  /** What its clients may have it hold. */
+  readonly memoryBytes?: number;
+}
+
 /** Starts one. The only place that knows what the clients are tried against. */
-export async function startNamespace(
-  options: Pick<ServerOptions, 'certificate' | 'firstBytesMs'> = {},
-): Promise<TestNamespace> {
+export async function startNamespace({
+  clock = { now: () => Date.now() },
+  memoryBytes,
+  ...options
+}: Pick<ServerOptions, 'certificate' | 'firstBytesMs'> & Changes = {}): Promise<TestNamespace> {
   const client = engineClient();
   await tablesExist();
   const meter = new UnitMeter();
@@ -29,7 +42,8 @@ export async function startNamespace(
     client,
     tables: TABLES,
     namespace: `compat-${randomBytes(6).toString('hex')}`,
-    clock: { now: () => Date.now() },
+    clock,
+    ...(memoryBytes === undefined ? {} : { memoryBytes }),
     random: { bytes: (count) => new Uint8Array(randomBytes(count)) },
     rootKey: ROOT_KEY,
     soleProcess: true,
@@ -60,6 +74,7 @@ export async function startNamespace(
       await composition.idle();
       return meter.take();
     },
+    memory: composition.parts.memory,
     faults,
     connectionString: `Endpoint=sb://localhost:${server.port};SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=${ROOT_KEY};UseDevelopmentEmulator=true;`,
     stop: async () => {

@@ -12,6 +12,7 @@ import type { EntityStore, ListPage } from '../../shared/broker/ports.ts';
 import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
 import type { AuthorizationRule, EntityDescription } from '../../shared/domain/descriptions.ts';
 import type { Entity } from '../../shared/domain/entity.ts';
+import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
 
 /** Keeps entities in memory; the whole port, so that management can be tested without a database. */
 export class FakeEntityStore implements EntityStore {
@@ -225,6 +226,7 @@ export function fakeManageParts(root: { readonly keyName: string; readonly key: 
     broker: NO_BROKER,
     namespace: 'testns',
     namespaceKeys: { rules: async () => [rootRule] },
+    memory: new MemoryBudget(Number.POSITIVE_INFINITY),
     receiveWaitMsMax: 0,
   };
 }

@@ -9,6 +9,7 @@ import { settleRoutes } from '../../lambdas/settle/app.ts';
 import type { EntityStore } from '../../shared/broker/ports.ts';
 import type { AccessRight, AuthorizationRule } from '../../shared/domain/descriptions.ts';
 import type { Entity } from '../../shared/domain/entity.ts';
+import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
 import { FAKE_NOW, FakeBroker } from './fake-broker.ts';
 
 /** A rule with keys that tests can guess: `<name>-primary` and `<name>-secondary`. */
@@ -46,6 +47,7 @@ export function httpParts(changes: Partial<HttpParts> = {}): HttpParts & { broke
     clock: { now: () => FAKE_NOW },
     random: { bytes: (count) => new Uint8Array(count).fill(0xab) },
     namespace: 'test',
+    memory: new MemoryBudget(Number.POSITIVE_INFINITY),
     receiveWaitMsMax: 60_000,
     ...changes,
     broker: new FakeBroker(['q', 'a/b', 't/subscriptions/s', 'q/$deadletterqueue']),

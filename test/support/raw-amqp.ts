@@ -13,6 +13,8 @@ import {
 } from '../../amqp/wire/value.ts';
 import { writePerformative } from '../../amqp/wire/write-performative.ts';
 
+/** Larger than any that the server sends. */
+const FRAME_BYTES_MAX = 10_000_000;
 const SASL_OUTCOME = 0x44n;
 
 /** What came from the server: a performative, or the end of the connection. */
@@ -24,7 +26,7 @@ export type Said =
 /** A client that says what it is told to, well-formed or not, and hears what comes back. */
 export class RawAmqp {
   readonly #socket: Socket;
-  readonly #reader = new FrameReader(10_000_000);
+  readonly #reader = new FrameReader();
   readonly #heard: Said[] = [];
   /** How many frames came, empty ones too. */
   framesHeard = 0;
@@ -109,7 +111,7 @@ export class RawAmqp {
     for (;;) {
       this.#isHeaderThere ||= this.#reader.protocolHeader() !== undefined;
       const [layer = 'amqp'] = this.#layers;
-      const frame = this.#isHeaderThere ? this.#reader.frame(layer) : undefined;
+      const frame = this.#isHeaderThere ? this.#reader.frame(layer, FRAME_BYTES_MAX) : undefined;
       if (frame === undefined) break;
       this.framesHeard++;
       if (frame.performative === undefined) continue;

@@ -160,12 +160,12 @@ test('frames are found in whatever pieces they come', () => {
   const frames = Buffer.from('0000000802000000' + '0000000802000003', 'hex');
   fc.assert(
     fc.property(fc.array(fc.nat({ max: 16 }), { maxLength: 6 }), (cuts) => {
-      const reader = new FrameReader(1024);
+      const reader = new FrameReader();
       const channels: number[] = [];
       const places = [0, ...cuts.toSorted((a, b) => a - b), 16];
       for (const [i, end] of places.entries()) {
         reader.push(frames.subarray(places[i - 1] ?? 0, end));
-        for (let frame = reader.frame('amqp'); frame; frame = reader.frame('amqp')) {
+        for (let frame = reader.frame('amqp', 1024); frame; frame = reader.frame('amqp', 1024)) {
           channels.push(frame.channel);
         }
       }
@@ -182,9 +182,9 @@ test('a frame that is too long, too short or of another kind is refused', () => 
     '0000000802010000',
     '0000000803000000',
   ]) {
-    const reader = new FrameReader(65_536);
+    const reader = new FrameReader();
     reader.push(Buffer.from(hex, 'hex'));
-    assert.throws(() => reader.frame('amqp'), DecodeError, hex);
+    assert.throws(() => reader.frame('amqp', 65_536), DecodeError, hex);
   }
 });
 

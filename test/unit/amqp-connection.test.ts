@@ -4,6 +4,7 @@ import { Connection } from '../../amqp/endpoint/connection.ts';
 import { encodeFrame, protocolHeader } from '../../amqp/wire/frames.ts';
 import { writePerformative } from '../../amqp/wire/write-performative.ts';
 import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
+import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -31,7 +32,7 @@ async function opened({ mock }: TestContext, idleTimeOutMs: number) {
     closed: () => {},
     failed: () => {},
   };
-  const options = { containerId: 'here', scheduler: realScheduler };
+  const options = { containerId: 'here', scheduler: realScheduler, memory: new MemoryBudget(1e9) };
   const connection = new Connection(transport, options, () => handler);
   const open = { kind: 'open', containerId: 'there', idleTimeOutMs } as const;
   connection.input(protocolHeader('amqp'));

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ConnectionLimits } from '../../amqp/endpoint/connection-limits.ts';
 import { OutgoingLink } from '../../amqp/endpoint/outgoing-link.ts';
+import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
 
 const WINDOWS = { nextOutgoingId: 0, incomingWindow: 9, outgoingWindow: 9 };
 const UINT_MAX = 0xffff_ffff;
@@ -16,9 +18,13 @@ function openLink(): OutgoingLink {
     transfer: () => 0,
     settled: ignore,
     afterTransfers: ignore,
-    gathered: ignore,
+    limits: new ConnectionLimits(new MemoryBudget(1e9), { pause: ignore, resume: ignore }, ignore),
   };
-  const link = new OutgoingLink({ kind: 'attach', name: 'l', handle: 0, role: 'receiver' }, host);
+  const link = new OutgoingLink(
+    { kind: 'attach', name: 'l', handle: 0, role: 'receiver' },
+    host,
+    0,
+  );
   link.accept();
   return link;
 }

@@ -1,0 +1,169 @@
+import { BUDGETS } from '../../shared/domain/budgets.ts';
+import type { MemoryBudget, MemoryShare } from '../../shared/domain/memory-budget.ts';
+import { AmqpError } from '../wire/wire-error.ts';
+import type { Intake } from './intake.ts';
+
+const { beforeRight, afterRight, ...CONNECTION } = BUDGETS.connection;
+const WEIGHTS = BUDGETS.weights;
+
+type Limits = { readonly [Limit in keyof typeof beforeRight]: number };
+
+/**
+ * Counts what one connection has the process hold and do, and refuses what is more than
+ * `BUDGETS.connection` allows: little until the peer has proved a right. Methods that count more of
+ * something throw AmqpError `amqp:resource-limit-exceeded`, unless they say otherwise.
+ */
+export class ConnectionLimits {
+  readonly #memory: MemoryBudget;
+  readonly #share: MemoryShare;
+  readonly #intake: Pick<Intake, 'pause' | 'resume'>;
+  #limits: Limits = beforeRight;
+  #sessions = 0;
+  #links = 0;
+  #incomingBytes = 0;
+  #outgoingBytes = 0;
+  #turnWork = 0;
+
+  /** `evict` ends the connection; see `MemoryBudget.open`. */
+  constructor(memory: MemoryBudget, intake: Pick<Intake, 'pause' | 'resume'>, evict: () => void) {
+    this.#memory = memory;
+    this.#intake = intake;
+    this.#share = memory.open(beforeRight.heldBytes, evict);
+    this.hold(WEIGHTS.connectionBytes);
+  }
+
+  /** Bytes that the connection holds. */
+  get held(): number {
+    return this.#share.held;
+  }
+
+  /** Whether the peer has proved a right. */
+  get isProved(): boolean {
+    return this.#limits === afterRight;
+  }
+
+  /** The largest request to `$cbs` or `$management`, bytes, and the most values in one. */
+  get request(): { readonly bytes: number; readonly values: number } {
+    return { bytes: this.#limits.requestBytes, values: this.#limits.requestValues };
+  }
+
+  /** Bytes of messages that wait for the peer to open its windows. */
+  get outgoingBytes(): number {
+    return this.#outgoingBytes;
+  }
+
+  /** Whether what was handled since `beginTurn` is enough for one turn. */
+  get isTurnOver(): boolean {
+    return this.#turnWork >= CONNECTION.turnFrames;
+  }
+
+  beginTurn(): void {
+    this.#turnWork = 0;
+  }
+
+  /** A frame was handled. */
+  handled(): void {
+    this.#turnWork++;
+  }
+
+  /** So many deliveries were looked through for one frame. */
+  searched(deliveries: number): void {
+    this.#turnWork += deliveries / CONNECTION.deliveriesPerFrame;
+  }
+
+  /** The peer has proved a right: from now on it may have more held. */
+  prove(): void {
+    this.#limits = afterRight;
+    this.#share.limit = afterRight.heldBytes;
+  }
+
+  /** Holds bytes. */
+  hold(bytes: number): void {
+    if (!this.tryHold(bytes)) {
+      throw exceeded('The connection holds more memory than the service has for it.');
+    }
+  }
+
+  /** Holds bytes; false instead of an error. */
+  tryHold(bytes: number): boolean {
+    return this.#share.hold(bytes);
+  }
+
+  release(bytes: number): void {
+    this.#share.release(bytes);
+  }
+
+  /** A session has begun. */
+  begun(): void {
+    if (this.#sessions >= this.#limits.sessions) throw this.#tooMany('sessions');
+    this.hold(WEIGHTS.sessionBytes);
+    this.#sessions++;
+  }
+
+  /** A session has ended. */
+  ended(): void {
+    this.#sessions--;
+    this.release(WEIGHTS.sessionBytes);
+  }
+
+  /** There is a link more. */
+  linked(): void {
+    if (this.#links >= this.#limits.links) throw this.#tooMany('links');
+    this.hold(WEIGHTS.linkBytes);
+    this.#links++;
+  }
+
+  /** A link has ended on both sides. */
+  unlinked(): void {
+    this.#links--;
+    this.release(WEIGHTS.linkBytes);
+  }
+
+  /** A message came in whole. With many that have no outcome, nothing more is read. */
+  received(bytes: number): void {
+    this.hold(bytes + WEIGHTS.deliveryBytes);
+    this.#incomingBytes += bytes + WEIGHTS.deliveryBytes;
+    if (this.#incomingBytes > this.#incomingMax) this.#intake.pause('deliveries');
+  }
+
+  /** A message that came in has its outcome. */
+  finished(bytes: number): void {
+    this.release(bytes + WEIGHTS.deliveryBytes);
+    this.#incomingBytes -= bytes + WEIGHTS.deliveryBytes;
+    if (this.#incomingBytes <= this.#incomingMax / 2) this.#intake.resume('deliveries');
+  }
+
+  /** Bytes of a message wait for the peer to open its window; false where there is no room. */
+  tryWait(bytes: number): boolean {
+    if (!this.tryHold(bytes)) return false;
+    this.#outgoingBytes += bytes;
+    return true;
+  }
+
+  /** Bytes wait no longer for the peer's window. */
+  waited(bytes: number): void {
+    this.release(bytes);
+    this.#outgoingBytes -= bytes;
+  }
+
+  /** The connection is gone, with all it held. */
+  close(): void {
+    this.#share.close();
+  }
+
+  /** Less where the process has little room: so it never runs out of it however many send. */
+  get #incomingMax(): number {
+    const { incomingBytes, incomingBytesMin, incomingShareOfFree } = CONNECTION;
+    const share = this.#memory.free * incomingShareOfFree;
+    return Math.max(incomingBytesMin, Math.min(incomingBytes, share));
+  }
+
+  #tooMany(what: 'sessions' | 'links'): AmqpError {
+    const until = this.isProved ? '' : ' until it has proved a right';
+    return exceeded(`A connection has no more than ${this.#limits[what]} ${what}${until}.`);
+  }
+}
+
+function exceeded(sentence: string): AmqpError {
+  return new AmqpError('amqp:resource-limit-exceeded', sentence);
+}

@@ -1,0 +1,83 @@
+import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { type Frame, type FrameReader, protocolHeader } from '../wire/frames.ts';
+import { DecodeError } from '../wire/wire-error.ts';
+import type { ConnectionHandler } from './handlers.ts';
+import { mechanismsFrame, outcomeFrame, readSaslInit } from './sasl.ts';
+
+/** What a handshake does to its connection. */
+export interface HandshakeHost {
+  write(bytes: Uint8Array): void;
+  /** Reads what came while a proof was checked. */
+  goOn(): void;
+  /** Ends the connection: the proof is wrong. */
+  refuse(): void;
+}
+
+type Phase = 'header' | 'sasl' | 'authenticating' | 'headerAgain' | 'refused';
+
+/** How a connection begins: protocol headers, and SASL where the peer asks for it. */
+export class Handshake {
+  readonly #handler: Pick<ConnectionHandler, 'mechanisms' | 'authenticate'>;
+  readonly #host: HandshakeHost;
+  #phase: Phase = 'header';
+
+  constructor(
+    handler: Pick<ConnectionHandler, 'mechanisms' | 'authenticate'>,
+    host: HandshakeHost,
+  ) {
+    this.#handler = handler;
+    this.#host = host;
+  }
+
+  /** Reads one header or frame; `waits` = more bytes are needed, or a proof is checked. Throws DecodeError. */
+  step(reader: FrameReader): 'read' | 'waits' | 'done' {
+    switch (this.#phase) {
+      case 'header':
+        return this.#readHeader(reader);
+      case 'headerAgain':
+        return this.#readHeaderAgain(reader);
+      case 'sasl': {
+        const frame = reader.frame('sasl', BUDGETS.connection.openFrameBytes);
+        if (frame === undefined) return 'waits';
+        this.#authenticate(frame);
+        return 'read';
+      }
+      default:
+        return 'waits';
+    }
+  }
+
+  #readHeader(reader: FrameReader): 'read' | 'waits' | 'done' {
+    const layer = reader.protocolHeader();
+    if (layer === undefined) return 'waits';
+    this.#host.write(protocolHeader(layer));
+    if (layer === 'amqp') return 'done';
+    this.#phase = 'sasl';
+    this.#host.write(mechanismsFrame(this.#handler.mechanisms));
+    return 'read';
+  }
+
+  #readHeaderAgain(reader: FrameReader): 'waits' | 'done' {
+    const layer = reader.protocolHeader();
+    if (layer === undefined) return 'waits';
+    if (layer !== 'amqp') throw new DecodeError('the peer asked twice for SASL');
+    this.#host.write(protocolHeader(layer));
+    return 'done';
+  }
+
+  #authenticate(frame: Frame): void {
+    const { mechanism, response } = readSaslInit(frame);
+    this.#phase = 'authenticating';
+    this.#handler.authenticate(mechanism, response).then(
+      (isGood) => this.#authenticated(isGood),
+      () => this.#authenticated(false),
+    );
+  }
+
+  #authenticated(isGood: boolean): void {
+    this.#host.write(outcomeFrame(isGood));
+    this.#phase = isGood ? 'headerAgain' : 'refused';
+    if (isGood) this.#host.goOn();
+    else this.#host.refuse();
+  }
+}
