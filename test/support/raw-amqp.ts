@@ -102,6 +102,11 @@ export class RawAmqp {
     }
   }
 
+  /** Whether the server has said which protocol it speaks. */
+  get isGreeted(): boolean {
+    return this.#isHeaderThere;
+  }
+
   destroy(): void {
     this.#socket.destroy();
   }

@@ -19,6 +19,8 @@ import { RawAmqp } from './raw-amqp.ts';
 import { ROOT_KEY } from './start-broker.ts';
 
 const MANY = 100;
+/** What fits in a frame beside the transfer. */
+const PART_BYTES = 60_000;
 
 export const sourceOf = (address: string, ...more: readonly AmqpValue[]) =>
   described(0x28n, list([str(address), ...more]));
@@ -132,7 +134,12 @@ export class RawSession {
   ): Promise<DeliveryState | undefined> {
     const deliveryId = this.#delivery++;
     const deliveryTag = Buffer.from([deliveryId]);
-    this.#say({ kind: 'transfer', handle, deliveryId, deliveryTag, ...more }, payload);
+    const transfer = { kind: 'transfer', handle, deliveryId, deliveryTag, ...more } as const;
+    let at = 0;
+    for (; payload.length - at > PART_BYTES; at += PART_BYTES) {
+      this.#say({ ...transfer, more: true }, payload.subarray(at, at + PART_BYTES));
+    }
+    this.#say(transfer, payload.subarray(at));
     return more.settled ? undefined : (await this.#outcome('receiver', deliveryId)).state;
   }
 
