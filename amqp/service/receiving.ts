@@ -89,7 +89,7 @@ async function openSession(
   node: EntityNode,
   filter: AmqpValue,
 ): Promise<void> {
-  const { parts, sessions, shutdown } = context;
+  const { authorization, parts, sessions, shutdown } = context;
   if (!link.isAsked) return;
   const sessionId = textOf(filter.type === 'described' ? filter.value : filter);
   const wait = new AbortController();
@@ -110,6 +110,13 @@ async function openSession(
       'The wait for the next session is over: there is none.',
     );
   }
+  // The right may have ended during the wait.
+  await authorization
+    .require(node.pathname, node.path, ['Listen'])
+    .catch(async (error: unknown) => {
+      await parts.broker.releaseSession(node.path, lock);
+      throw error;
+    });
   // The client went away while its session was found: nobody will ever give it back.
   if (!link.isAsked) {
     await parts.broker.releaseSession(node.path, lock);
