@@ -1,5 +1,5 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { readMessage } from '../messages/read-message.ts';
+import { readMessages } from '../messages/read-message.ts';
 import { type AmqpValue, array, fieldsOf, long, mapOf } from '../wire/value.ts';
 import { type Asked, Body } from './operation.ts';
 
@@ -8,21 +8,21 @@ const NO_NUMBER = 0n;
 
 /** Stores messages for later, and answers with the numbers by which they can be cancelled. */
 export async function schedule(asked: Asked): Promise<AmqpValue> {
-  const { context, path, body, bytes: requestBytes, transaction } = asked;
-  const messages = new Body(body).list('messages').map((entry) => {
-    const bytes = fieldsOf(entry).get('message');
-    if (bytes?.type !== 'binary') {
+  const { context, path, body, bytes, transaction } = asked;
+  const encoded = new Body(body).list('messages').map((entry) => {
+    const message = fieldsOf(entry).get('message');
+    if (message?.type !== 'binary') {
       throw new BrokerError('ArgumentError', "The field 'message' is missing, or of a wrong type.");
     }
-    return readMessage(bytes.value);
+    return message.value;
   });
+  const messages = readMessages(encoded);
   if (messages.some(({ scheduledEnqueueAt }) => scheduledEnqueueAt === undefined)) {
     throw new BrokerError('ArgumentError', 'A message to be scheduled must say for when.');
   }
   if (transaction !== undefined) {
     // Numbers are given when the transaction is committed; the client wants to hear some now.
-    const details = { bytes: requestBytes };
-    context.transactions.add(transaction, { kind: 'send', path, messages }, details);
+    context.transactions.add(transaction, { kind: 'send', path, messages }, { bytes });
     return numbered(messages.map(() => NO_NUMBER));
   }
   const sent = await context.parts.broker.send(path, messages);

@@ -139,7 +139,8 @@ function isUnicode(code: number): boolean {
 /** The text of a GUID whose bytes stand in the order of the text. */
 export function guidText(bytes: Uint8Array): string {
   const hex = Buffer.from(bytes).toString('hex');
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  const parts = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)];
+  return `${parts.join('-')}-${hex.slice(20)}`;
 }
 
 /** The bytes of a GUID in the order of its text. */

@@ -17,26 +17,42 @@ export const BATCH_FORMAT = 0x80013700;
 
 /** The messages in one delivery. Throws ArgumentError for bytes that are none. */
 export function readDelivery(payload: Uint8Array, format: number): readonly OutgoingMessage[] {
+  if (format !== BATCH_FORMAT) return readMessages([payload]);
+  return orArgumentError(() => {
+    const { body, values } = readSections(payload);
+    return readEach(body.map(bytesOf), values);
+  });
+}
+
+/** Messages that came together, each encoded by itself. Throws ArgumentError for bytes that are none. */
+export function readMessages(encoded: readonly Uint8Array[]): readonly OutgoingMessage[] {
+  return orArgumentError(() => readEach(encoded, 0));
+}
+
+function bytesOf(section: AmqpValue): Uint8Array {
+  if (codeOf(section) !== SECTION.data || section.type !== 'described') {
+    throw new DecodeError('a batch consists of data sections');
+  }
+  if (section.value.type !== 'binary') throw new DecodeError('a data section holds bytes');
+  return section.value.value;
+}
+
+function readEach(encoded: readonly Uint8Array[], valuesBefore: number): OutgoingMessage[] {
+  let values = valuesBefore;
+  return encoded.map((bytes) => {
+    const sections = readSections(bytes, { valuesBefore: values });
+    values = sections.values;
+    return toMessage(sections);
+  });
+}
+
+function orArgumentError<Value>(read: () => Value): Value {
   try {
-    if (format !== BATCH_FORMAT) return [toMessage(readSections(payload))];
-    return readSections(payload).body.map((section) => {
-      if (codeOf(section) !== SECTION.data || section.type !== 'described') {
-        throw new DecodeError('a batch consists of data sections');
-      }
-      if (section.value.type !== 'binary') throw new DecodeError('a data section holds bytes');
-      return toMessage(readSections(section.value.value));
-    });
+    return read();
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     throw new BrokerError('ArgumentError', error.message, { cause: error });
   }
-}
-
-/** One message, as the broker's words have it. Throws ArgumentError. */
-export function readMessage(bytes: Uint8Array): OutgoingMessage {
-  const [message] = readDelivery(bytes, 0);
-  if (message === undefined) throw new Error('A delivery that is no batch is one message.');
-  return message;
 }
 
 function toMessage(sections: Sections): OutgoingMessage {
@@ -74,6 +90,7 @@ function toMessage(sections: Sections): OutgoingMessage {
       scheduledEnqueueAt: numberOf(annotations.get(ANNOTATION.scheduledEnqueueTime)),
       timeToLiveMs: timeToLive(header, properties),
       amqp,
+      bodyShowsAmqp: kept?.kind === 'sections' || undefined,
     }),
   };
 }

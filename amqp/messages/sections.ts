@@ -1,3 +1,4 @@
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { Decoder } from '../wire/decode.ts';
 import { encode } from '../wire/encode.ts';
 import { type AmqpValue, codeOf, described } from '../wire/value.ts';
@@ -28,13 +29,24 @@ export interface Sections {
   readonly footer?: AmqpValue;
 }
 
+/** What was read, and how many values it took, those read before included. */
+export interface ReadSections extends Sections {
+  readonly values: number;
+}
+
 const NAMES = new Map<bigint, keyof typeof SECTION>(
   Object.entries(SECTION).map(([name, code]) => [code, name as keyof typeof SECTION]),
 );
 
-/** Takes a message apart, of so many values at most. Throws DecodeError. */
-export function readSections(bytes: Uint8Array, valuesMax?: number): Sections {
-  const decoder = new Decoder(bytes, valuesMax);
+/**
+ * Takes a message apart, of so many values at most. `valuesBefore` were read of the delivery that it
+ * came in. Throws DecodeError, also where there are more values.
+ */
+export function readSections(
+  bytes: Uint8Array,
+  { valuesMax = BUDGETS.delivery.values as number, valuesBefore = 0 } = {},
+): ReadSections {
+  const decoder = new Decoder(bytes, valuesMax, valuesBefore);
   const sections: Record<string, AmqpValue> = {};
   const body: AmqpValue[] = [];
   while (!decoder.isAtEnd) {
@@ -48,7 +60,7 @@ export function readSections(bytes: Uint8Array, valuesMax?: number): Sections {
     // A list is read with its descriptor, a map without.
     else sections[name] = name === 'header' || name === 'properties' ? section : section.value;
   }
-  return { ...sections, body };
+  return { ...sections, body, values: decoder.values };
 }
 
 /** Puts a message together; header and properties come as plain lists. */

@@ -21,7 +21,7 @@ export interface Request {
 
 /** Reads a request of so many values at most. Throws DecodeError for what is none. */
 export function readRequest({ payload, state }: IncomingDelivery, valuesMax: number): Request {
-  const sections = readSections(payload, valuesMax);
+  const sections = readSections(payload, { valuesMax });
   if (sections.properties === undefined) throw new DecodeError('a request has no properties');
   const properties = new Fields(sections.properties);
   const fields = fieldsOf(sections.applicationProperties);

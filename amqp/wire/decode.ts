@@ -16,13 +16,17 @@ export class Decoder {
   readonly #end: number;
   readonly #valuesMax: number;
   #at = 0;
-  #values = 0;
+  #values: number;
 
-  /** `valuesMax` = values to be read at most: a value of one byte takes some fifty when it is decoded. */
-  constructor(bytes: Uint8Array, valuesMax = Number.POSITIVE_INFINITY) {
+  /**
+   * `valuesMax` = values to be read at most: a value of one byte takes some fifty when it is decoded.
+   * `valuesBefore` of them were read from other bytes.
+   */
+  constructor(bytes: Uint8Array, valuesMax = Number.POSITIVE_INFINITY, valuesBefore = 0) {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#end = bytes.byteLength;
     this.#valuesMax = valuesMax;
+    this.#values = valuesBefore;
   }
 
   /** Where the next value begins. */

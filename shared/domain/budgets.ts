@@ -55,6 +55,15 @@ export const BUDGETS = {
     /** One decoded AMQP value. */
     valueBytes: 64,
   },
+  /** One message over AMQP, or all of one batch together. */
+  delivery: {
+    /** Values that are decoded, each of which takes 40 to 100 bytes: at most 60 ms and 26 MB. */
+    values: 250_000,
+  },
+  request: {
+    /** Deferred messages that are received together by their numbers; one alone may be larger. */
+    deferredBytes: 32 * MB,
+  },
   process: {
     /** Of the limit of the heap: what all peers together may hold. */
     heldShareOfHeap: 0.5,

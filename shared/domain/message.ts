@@ -24,6 +24,8 @@ export interface OutgoingMessage {
   readonly properties: Properties;
   /** Any AMQP part that HTTP has no place for (body kind, annotations), kept bit for bit. */
   readonly amqp?: Uint8Array;
+  /** The body only shows to other transports what `amqp` holds. Not stored. */
+  readonly bodyShowsAmqp?: boolean;
 }
 
 /** A message as it is stored: it has an identity, and perhaps a history in other entities. */

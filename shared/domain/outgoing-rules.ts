@@ -25,7 +25,7 @@ export function requireSendableMessages(
   let total = 0;
   for (const message of messages) {
     requireValid(message);
-    const size = messageSize(message);
+    const size = sentSize(message);
     if (size > messageBytesMax) throw tooLarge('message', size, messageBytesMax);
     total += size;
   }
@@ -81,9 +81,19 @@ function requireId(name: string, value: string | undefined): void {
   );
 }
 
-/** What counts towards the size of a message: its body and all its properties, in bytes. */
+/** What a message takes, in bytes: its body, all its properties, and what only AMQP has a place for. */
 export function messageSize(message: OutgoingMessage): number {
-  return message.body.byteLength + headerSize(message);
+  return message.body.byteLength + amqpSize(message) + headerSize(message);
+}
+
+/** What was sent of a message, in bytes: what stands both in its body and in `amqp` came only once. */
+function sentSize(message: OutgoingMessage): number {
+  const twice = message.bodyShowsAmqp ? Math.min(message.body.byteLength, amqpSize(message)) : 0;
+  return messageSize(message) - twice;
+}
+
+function amqpSize({ amqp }: OutgoingMessage): number {
+  return amqp?.byteLength ?? 0;
 }
 
 /** The properties of a message, its own and the system's, in bytes. */

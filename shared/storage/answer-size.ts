@@ -4,7 +4,7 @@ import { type Block, sequenceNumberOf } from '../domain/block.ts';
 import { BrokerError } from '../domain/broker-error.ts';
 import type { Log } from '../domain/log.ts';
 import type { Message } from '../domain/message.ts';
-import { messageSize } from '../domain/outgoing-rules.ts';
+import { headerSize } from '../domain/outgoing-rules.ts';
 import { printedPropertiesSize, printedSize, quotedSize } from '../domain/printed-size.ts';
 import type { Target } from './choice.ts';
 import { decodeOverlay, loadMessages } from './payloads.ts';
@@ -140,7 +140,8 @@ async function measured(
 
 /** What a message takes at most in an answer of this form, bytes. */
 function sizeIn({ form }: AnswerLimit, message: Message): number {
-  return form === 'batch' ? printedSize(message) : HEADERS_BYTES + messageSize(message);
+  if (form === 'batch') return printedSize(message);
+  return HEADERS_BYTES + message.body.byteLength + headerSize(message);
 }
 
 function tooLarge(

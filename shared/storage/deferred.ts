@@ -1,6 +1,7 @@
 import type { DeferredRequest, ReceivedMessage } from '../broker/ports.ts';
 import { type Block, slotOf, surveyBlock } from '../domain/block.ts';
 import { BrokerError } from '../domain/broker-error.ts';
+import { BUDGETS } from '../domain/budgets.ts';
 import type { Log } from '../domain/log.ts';
 import { sessionLockLost } from '../domain/session.ts';
 import { claimed, failedDeliveries } from '../domain/slot.ts';
@@ -33,6 +34,7 @@ export async function receiveDeferred(
   const { table } = context;
   const now = context.clock.now();
   const blocks = await readDeferred(context, log, request, now);
+  requireReadable(blocks);
   const loaded = await loadMessages(table, log, blocks);
   if (!blocks.every((block) => loaded.has(block))) throw notLocked();
   requireAnswerable(
@@ -109,6 +111,17 @@ async function readDeferred(
   const isFree = surveys.every(({ survey }) => survey.free.length === 1);
   if (blocks.length < request.sequences.length || !isFree) throw notLocked();
   return blocks;
+}
+
+/** Messages are handed out all or none, so all of them are read at once. Throws MessageSizeExceeded. */
+function requireReadable(blocks: readonly Block[]): void {
+  const bytes = blocks.reduce((sum, { payload }) => sum + payload.bytes, 0);
+  const bytesMax = BUDGETS.request.deferredBytes;
+  if (blocks.length <= 1 || bytes <= bytesMax) return;
+  throw new BrokerError(
+    'MessageSizeExceeded',
+    `The ${blocks.length} messages take ${bytes} bytes, which is more than the ${bytesMax} bytes that are received at once. None of them was received; name fewer.`,
+  );
 }
 
 function notLocked(): BrokerError {

@@ -9,7 +9,7 @@ import { SLOTS_MAX } from './block-item.ts';
 import { readBlocks } from './blocks.ts';
 import { blockSortKey } from './keys.ts';
 import { sizeOf } from './pack-blocks.ts';
-import { loadMessages } from './payloads.ts';
+import { type LoadedMessages, loadMessages } from './payloads.ts';
 import type { StoreContext } from './store-context.ts';
 
 /** A place in a log at which a message lies. */
@@ -37,12 +37,11 @@ export async function peek(context: StoreContext, log: Log, request: PeekRequest
     placesFrom(context, whole, 'scheduled', from, maxMessages, log.sessionId),
   ]);
   const places = found.flat().sort(bySequence).slice(0, maxMessages);
-  const loaded = await loadMessages(context.table, log, [...new Set(places.map((p) => p.block))]);
+  const { there, loaded, isMore } = await loadFirst(context, log, places, maxBytes);
 
   const shown: StoredMessage[] = [];
   let bytes = 0;
-  for (const { block, slot, sequence } of places) {
-    if (!loaded.has(block)) continue;
+  for (const { block, slot, sequence } of there) {
     const content = loaded.at(block, slot);
     bytes += sizeOf(content);
     if (shown.length > 0 && bytes > maxBytes) return { messages: shown, isCut: true };
@@ -58,7 +57,40 @@ export async function peek(context: StoreContext, log: Log, request: PeekRequest
       ...(content.timeToLiveMs === undefined ? {} : { timeToLiveMs: content.timeToLiveMs }),
     });
   }
-  return { messages: shown, isCut: places.length === maxMessages };
+  return { messages: shown, isCut: isMore || places.length === maxMessages };
+}
+
+/**
+ * Reads payloads from the front until they make up a page: each is read as a whole, so they may take
+ * twice the bytes of a page, of which some may have gone. A block may be gone since it was read; only
+ * where all of them are does it read further.
+ */
+async function loadFirst(
+  context: StoreContext,
+  log: Log,
+  places: readonly Place[],
+  maxBytes: number,
+): Promise<{
+  readonly there: readonly Place[];
+  readonly loaded: LoadedMessages;
+  readonly isMore: boolean;
+}> {
+  let rest = places;
+  for (;;) {
+    const blocks = new Set<Block>();
+    let bytes = 0;
+    const end = rest.findIndex(({ block }) => {
+      if (blocks.has(block)) return false;
+      bytes += block.payload.bytes;
+      if (blocks.size > 0 && bytes > 2 * maxBytes) return true;
+      blocks.add(block);
+      return false;
+    });
+    const loaded = await loadMessages(context.table, log, [...blocks]);
+    const there = (end < 0 ? rest : rest.slice(0, end)).filter(({ block }) => loaded.has(block));
+    rest = end < 0 ? [] : rest.slice(end);
+    if (there.length > 0 || rest.length === 0) return { there, loaded, isMore: rest.length > 0 };
+  }
 }
 
 const STATES = {

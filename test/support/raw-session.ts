@@ -19,8 +19,8 @@ import { RawAmqp } from './raw-amqp.ts';
 import { ROOT_KEY } from './start-broker.ts';
 
 const MANY = 100;
-/** What fits in a frame beside the transfer. */
-const PART_BYTES = 60_000;
+/** What one frame carries of a message. */
+const FRAME_PAYLOAD_BYTES = 60_000;
 
 export const sourceOf = (address: string, ...more: readonly AmqpValue[]) =>
   described(0x28n, list([str(address), ...more]));
@@ -135,11 +135,11 @@ export class RawSession {
     const deliveryId = this.#delivery++;
     const deliveryTag = Buffer.from([deliveryId]);
     const transfer = { kind: 'transfer', handle, deliveryId, deliveryTag, ...more } as const;
-    let at = 0;
-    for (; payload.length - at > PART_BYTES; at += PART_BYTES) {
-      this.#say({ ...transfer, more: true }, payload.subarray(at, at + PART_BYTES));
+    let rest = payload;
+    for (; rest.length > FRAME_PAYLOAD_BYTES; rest = rest.subarray(FRAME_PAYLOAD_BYTES)) {
+      this.#say({ ...transfer, more: true }, rest.subarray(0, FRAME_PAYLOAD_BYTES));
     }
-    this.#say(transfer, payload.subarray(at));
+    this.#say(transfer, rest);
     return more.settled ? undefined : (await this.#outcome('receiver', deliveryId)).state;
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readDelivery, readMessage } from '../../amqp/messages/read-message.ts';
+import { readDelivery, readMessages } from '../../amqp/messages/read-message.ts';
 import { readSections, SECTION, writeSections } from '../../amqp/messages/sections.ts';
 import { writeMessage } from '../../amqp/messages/write-message.ts';
 import { encode } from '../../amqp/wire/encode.ts';
@@ -24,6 +24,12 @@ import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { OutgoingMessage } from '../../shared/domain/message.ts';
 
 const GUID = Uint8Array.from({ length: 16 }, (_, i) => i);
+
+function readMessage(bytes: Uint8Array): OutgoingMessage {
+  const [message] = readMessages([bytes]);
+  assert.ok(message);
+  return message;
+}
 
 /** The message as a receiver gets it back, taken apart. */
 function comeBack(bytes: Uint8Array, change: Partial<OutgoingMessage> = {}, failedDeliveries = 0) {
