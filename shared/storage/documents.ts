@@ -207,9 +207,9 @@ export class DocumentTable {
           reason.Code === 'ConditionalCheckFailed' ? [position] : [],
         );
         if (refused.length > 0) return { refused, isRepeated };
-        if (!isPassing(error)) throw toBrokerError(error);
         // To the database the next command is another transaction: it could undo what was done since.
         if (isRepeated) throw unknownOutcome(error);
+        if (!isPassing(error)) throw toBrokerError(error);
       }
     }
   }

@@ -240,9 +240,9 @@ export class Table {
         const isRepeated = tries.mayHaveHappened;
         const refused = refusedItems(error);
         if (refused.size > 0) return { done: false, refused, isRepeated };
-        if (!isPassing(error)) throw toBrokerError(error);
         // To the database the next command is another transaction: it could undo what was done since.
         if (isRepeated) throw unknownOutcome(error);
+        if (!isPassing(error)) throw toBrokerError(error);
       }
     }
   }

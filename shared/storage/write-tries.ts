@@ -59,13 +59,15 @@ export const SENT_BEFORE = 'SentBefore';
 
 /** Refused while the same transaction is still under way. */
 const IN_PROGRESS = 'TransactionInProgressException';
+/** Whoever answered so gave up waiting; the work may be done all the same. */
+const TIMED_OUT_STATUS = 408;
 
 /** Whether a request was surely not carried out: it was refused, or never left. */
 export function isRefusal(error: unknown): boolean {
   const { name, syscall, $metadata } = error as NodeJS.ErrnoException & {
     readonly $metadata?: { readonly httpStatusCode?: number };
   };
-  if (name === IN_PROGRESS) return false;
   const status = $metadata?.httpStatusCode ?? 0;
+  if (name === IN_PROGRESS || status === TIMED_OUT_STATUS) return false;
   return (status >= 400 && status < 500) || syscall === 'connect' || syscall === 'getaddrinfo';
 }

@@ -66,6 +66,16 @@ test('messages that were stored unheard, and are gone, do not come back', async 
   assert.deepEqual(await broker.peek('q'), []);
 });
 
+test('row 18: a transaction that may have been carried out is not refused, whatever its last try says', async (t) => {
+  const { broker, tries } = await start(t);
+  const batch = Array.from({ length: 40 }, (_, i) => ({ Body: `${i}` }));
+  const takeAll = async () => {
+    assert.equal((await broker.receiveAndDeleteMany('q', 40)).length, 40);
+  };
+  tries.next('TransactWriteItemsCommand', ['unheard', takeAll, 'full']);
+  expectStatus(await broker.sendBatch('q', batch), 504);
+});
+
 test('a transaction that is throttled is tried again', async (t) => {
   const { broker, tries } = await start(t);
   tries.next('TransactWriteItemsCommand', ['throttled', 'throttled']);

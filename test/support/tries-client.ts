@@ -8,14 +8,15 @@ import {
 import { engineClient } from './start-broker.ts';
 
 /**
- * What becomes of one try of a request: it is carried out unheard, or refused for the moment, or it is
- * given up and carried out late, at `arrive`, or it is overtaken by those that were late. A function is something
+ * What becomes of one try of a request: it is carried out unheard, or refused for the moment, or for good
+ * (`full`), or it is given up and carried out late, at `arrive`, or it is overtaken by those that were late. A function is something
  * that happens before the try fails.
  */
 export type Try =
   | 'unheard'
   | 'conflict'
   | 'throttled'
+  | 'full'
   | 'late'
   | 'overtaken'
   | (() => Promise<unknown>);
@@ -53,7 +54,9 @@ export function startTries(): TriesClient {
         if (fate === 'late') late.push(() => handle(args));
         if (fate === 'unheard') await Promise.allSettled([handle(args)]);
         while (typeof left[0] === 'function') await (left.shift() as () => Promise<unknown>)();
-        if (fate === 'conflict' || fate === 'throttled') throw refusal(commandName, fate);
+        if (fate === 'conflict' || fate === 'throttled' || fate === 'full') {
+          throw refusal(commandName, fate);
+        }
         throw Object.assign(new Error('The answer was lost.'), { code: 'ECONNRESET' });
       },
     // Where the network is: inside of everything that looks at answers.
@@ -69,13 +72,21 @@ export function startTries(): TriesClient {
   };
 }
 
-function refusal(command: string | undefined, fate: 'conflict' | 'throttled'): Error {
+type Refused = 'conflict' | 'throttled' | 'full';
+
+const REASONS = {
+  conflict: 'TransactionConflict',
+  throttled: 'ThrottlingError',
+  full: 'ItemCollectionSizeLimitExceeded',
+} as const satisfies Record<Refused, string>;
+
+function refusal(command: string | undefined, fate: Refused): Error {
   const options = { message: 'Refused for the moment.', $metadata: { httpStatusCode: 400 } };
   if (command !== TransactWriteItemsCommand.name) {
     return fate === 'conflict'
       ? new TransactionConflictException(options)
       : new ProvisionedThroughputExceededException(options);
   }
-  const Code = fate === 'conflict' ? 'TransactionConflict' : 'ThrottlingError';
-  return new TransactionCanceledException({ ...options, CancellationReasons: [{ Code }] });
+  const CancellationReasons = [{ Code: REASONS[fate] }];
+  return new TransactionCanceledException({ ...options, CancellationReasons });
 }
