@@ -92,7 +92,8 @@ export class Authorization {
       await this.#check(token, host, pathname, path, rights);
       return true;
     } catch (error) {
-      if (error instanceof BrokerError) return false;
+      // That a rule could not be looked up says nothing about the token.
+      if (error instanceof BrokerError && error.code === 'Unauthenticated') return false;
       throw error;
     }
   }

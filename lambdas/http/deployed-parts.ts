@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { AgeClock, type Instant } from '../../shared/domain/age.ts';
+import { AgeClock } from '../../shared/domain/age.ts';
 import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import { realScheduler } from './real-scheduler.ts';
+import { reportFault } from './report-fault.ts';
+import { rememberRootKey } from './root-key.ts';
 import { type Environment, readHttpSettings, readTableNames } from './settings.ts';
 
 const CLOCK: Clock = { now: () => Date.now() };
@@ -13,8 +15,6 @@ const RANDOM: RandomSource = { bytes: (count) => randomBytes(count) };
 
 /** What the SDK keeps open at most unless it is told otherwise: plenty for one function. */
 const SOCKETS_MAX = 50;
-/** A rotated root key is known everywhere after this long; until then the old one is accepted. */
-const ROOT_KEY_KEPT_MS = 5 * 60 * 1000;
 
 /** What everything that is deployed is composed of: tables, time and chance. */
 export function deployedParts(environment: Environment, socketsMax = SOCKETS_MAX) {
@@ -68,27 +68,10 @@ const noRootKey = async (): Promise<string> => '';
 /** Reads the root key when it is first needed, and again from time to time. */
 function rootKeyReader(secretId: string): () => Promise<string> {
   const secrets = new SecretsManagerClient(bounded(SOCKETS_MAX));
-  let held: { readonly key: Promise<string>; readonly readAt: Instant } | undefined;
-
-  async function read(previous: Promise<string> | undefined): Promise<string> {
-    try {
-      const { SecretString } = await secrets.send(
-        new GetSecretValueCommand({ SecretId: secretId }),
-      );
-      if (!SecretString) throw new Error('The secret of the root key is empty.');
-      return SecretString;
-    } catch (error) {
-      // A key that was good minutes ago is better than refusing everybody.
-      if (previous !== undefined) return previous;
-      held = undefined;
-      throw error;
-    }
-  }
-
-  return () => {
-    if (held === undefined || AGES.since(held.readAt) >= ROOT_KEY_KEPT_MS) {
-      held = { key: read(held?.key), readAt: AGES.now() };
-    }
-    return held.key;
+  const read = async () => {
+    const { SecretString } = await secrets.send(new GetSecretValueCommand({ SecretId: secretId }));
+    if (!SecretString) throw new Error('The secret of the root key is empty.');
+    return SecretString;
   };
+  return rememberRootKey({ read, ages: AGES, reportFault });
 }

@@ -1,5 +1,7 @@
 const KB = 1024;
 const MB = 1024 * KB;
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
 
 /**
  * What a peer may have a process hold and do, before it has proved a right and after. Every bound of
@@ -69,5 +71,14 @@ export const BUDGETS = {
     heldShareOfHeap: 0.5,
     /** Connections over AMQP that have proved no right; with more, the oldest is closed. */
     connectionsBeforeRight: 1000,
+  },
+  /** The root key that a deployment reads from its secret. */
+  rootKey: {
+    /** A key that was changed is known everywhere after this long. */
+    readAgainMs: 5 * MINUTE_MS,
+    /** So long after it was last read a key is used while it cannot be read again. */
+    keptMs: 60 * MINUTE_MS,
+    /** Time between two attempts once it is used no more: strangers decide how many requests come. */
+    retryMs: 10 * SECOND_MS,
   },
 } as const;

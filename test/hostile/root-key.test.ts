@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { rememberRootKey } from '../../lambdas/http/root-key.ts';
+import { AgeClock } from '../../shared/domain/age.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+
+const { readAgainMs, keptMs, retryMs } = BUDGETS.rootKey;
+
+/** A secret that can be taken away, and the key that a process remembers of it. */
+function startReader() {
+  const wall = new ManualClock();
+  const monotonic = { ms: 0 };
+  const secret: { key: string | undefined; reads: number } = { key: 'first', reads: 0 };
+  const faults: unknown[] = [];
+  const rootKey = rememberRootKey({
+    read: async () => {
+      secret.reads += 1;
+      if (secret.key === undefined) throw new Error('The secret may not be read.');
+      return secret.key;
+    },
+    ages: new AgeClock(wall, () => monotonic.ms),
+    reportFault: (error) => faults.push(error),
+  });
+  return { wall, monotonic, secret, faults, rootKey };
+}
+
+const BUSY = { code: 'ServiceBusy', message: /cannot read the key that tokens are checked with/ };
+
+test('row 21: a root key that cannot be read again is good for an hour after it was last read, and no longer', async () => {
+  const { wall, secret, faults, rootKey } = startReader();
+  assert.equal(await rootKey(), 'first');
+  secret.key = undefined;
+  wall.advance({ ms: readAgainMs });
+  assert.equal(await rootKey(), 'first');
+  assert.match(String(faults), /The root key cannot be read again/);
+  wall.advance({ ms: keptMs - readAgainMs - 1 });
+  assert.equal(await rootKey(), 'first');
+  wall.advance({ ms: 1 });
+  await assert.rejects(rootKey(), BUSY);
+  wall.advance({ ms: retryMs });
+  secret.key = 'second';
+  assert.equal(await rootKey(), 'second');
+});
+
+test('row 21: the hour passes by either clock: a frozen process does not keep a key longer', async () => {
+  for (const clock of ['wall', 'monotonic'] as const) {
+    const { wall, monotonic, secret, rootKey } = startReader();
+    await rootKey();
+    secret.key = undefined;
+    if (clock === 'wall') wall.advance({ ms: keptMs });
+    else monotonic.ms += keptMs;
+    await assert.rejects(rootKey(), BUSY, clock);
+  }
+});
+
+test('row 21: a wall clock that was set back makes the key too old, not young', async () => {
+  const { wall, secret, rootKey } = startReader();
+  await rootKey();
+  secret.key = undefined;
+  wall.advance({ seconds: -1 });
+  await assert.rejects(rootKey(), BUSY);
+});
+
+test('row 21: requests without a usable key do not each ask for the secret, nor write a fault each', async () => {
+  const { wall, secret, faults, rootKey } = startReader();
+  await rootKey();
+  secret.key = undefined;
+  wall.advance({ ms: keptMs });
+  for (let request = 0; request < 100; request++) await assert.rejects(rootKey(), BUSY);
+  assert.deepEqual([secret.reads, faults.length], [2, 1]);
+  wall.advance({ ms: retryMs - 1 });
+  await assert.rejects(rootKey(), BUSY);
+  assert.equal(secret.reads, 2);
+  wall.advance({ ms: 1 });
+  await assert.rejects(rootKey(), BUSY);
+  assert.equal(secret.reads, 3);
+});
+
+test('row 21: reads that fail while the key is good are told to the log each time', async () => {
+  const { wall, secret, faults, rootKey } = startReader();
+  await rootKey();
+  secret.key = undefined;
+  for (let minutes = 5; minutes < 60; minutes += 5) {
+    wall.advance({ ms: readAgainMs });
+    assert.equal(await rootKey(), 'first');
+  }
+  assert.equal(faults.length, 11);
+});
