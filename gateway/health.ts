@@ -13,3 +13,16 @@ export function withDrainingHealth(app: WebApp, isDraining: () => boolean): WebA
         : app.fetch(request, bindings),
   };
 }
+
+const NOT_A_CLIENT =
+  'This connection has no PROXY header with the address of a client, so that only /$health is answered. Connect by way of the load balancer.';
+
+/** What connections are answered that a load balancer makes of its own: its checks, and nothing else. */
+export function onlyHealth(app: WebApp): WebApp {
+  return {
+    fetch: (request, bindings) =>
+      new URL(request.url).pathname === HEALTH_PATH
+        ? app.fetch(request, bindings)
+        : new Response(NOT_A_CLIENT, { status: 403 }),
+  };
+}

@@ -3,6 +3,11 @@ export function logEvent(message: string, details: Readonly<Record<string, unkno
   write({ level: 'info', message, ...details });
 }
 
+/** Writes a line of the access log: what one client did. */
+export function logAccess(kind: string, details: Readonly<Record<string, unknown>>): void {
+  write({ level: 'access', access: kind, ...details });
+}
+
 /**
  * Writes a number of this moment to the log in CloudWatch's embedded metric format: CloudWatch makes a
  * metric of such lines by itself. `details` only stand beside it.

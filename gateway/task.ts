@@ -6,9 +6,17 @@ import { type Composition, compose } from '../lambdas/http/compose.ts';
 import { deployedHttpParts } from '../lambdas/http/deployed-parts.ts';
 import { reportFault } from '../lambdas/http/report-fault.ts';
 import { type Environment, wholeNumber } from '../lambdas/http/settings.ts';
+import { ConnectionLimits } from '../server/connection-limits.ts';
+import { makeCertificate } from '../server/make-certificate.ts';
 import { createProtocolServer, type ProtocolServer } from '../server/server.ts';
-import { withDrainingHealth } from './health.ts';
-import { logMetric } from './log.ts';
+import { BrokerError } from '../shared/domain/broker-error.ts';
+import { BUDGETS } from '../shared/domain/budgets.ts';
+import { RateLimit } from '../shared/domain/rate-limit.ts';
+import { withAccessLog } from './access-log.ts';
+import { onlyHealth, withDrainingHealth } from './health.ts';
+import { readLimits, type TaskLimits } from './limits.ts';
+import { logAccess, logMetric } from './log.ts';
+import { LimitedApp } from './request-limits.ts';
 import { CONNECTIONS_METRIC, GATEWAY_VARIABLES, STOP_MS_MAX } from './variables.ts';
 
 /**
@@ -16,6 +24,8 @@ import { CONNECTIONS_METRIC, GATEWAY_VARIABLES, STOP_MS_MAX } from './variables.
  * thousands may.
  */
 const SOCKETS_MAX = 256;
+/** Monotonic ms. */
+const NOW = () => performance.now();
 
 /** A process of the gateway that serves. */
 export interface Task {
@@ -36,18 +46,37 @@ export interface Task {
 export async function startTask(environment: Environment): Promise<Task> {
   const settings = deployedHttpParts(environment, SOCKETS_MAX);
   const noticeMs = wholeNumber(environment, GATEWAY_VARIABLES.drainNoticeMs);
-  const composition = compose(settings);
+  const limits = readLimits(environment);
+  const log = environment[GATEWAY_VARIABLES.accessLog] === 'true' ? logAccess : undefined;
+  const composition = compose({ ...settings, admitRule: ruleLimit(limits) });
   await requireReadable(composition);
-  const gateway = new Gateway({ ...composition.parts, reportFault });
+  const gateway = new Gateway({ ...composition.parts, reportFault, logAccess: log });
   let isDraining = false;
+  const app = withDrainingHealth(composition.app, () => isDraining);
+  const logged = log === undefined ? app : withAccessLog(app, log, NOW);
+  const requests = new LimitedApp(logged, composition.parts, limits, NOW);
+  const connections = new ConnectionLimits(limits, NOW);
   const server = createProtocolServer({
-    app: withDrainingHealth(composition.app, () => isDraining),
+    app: requests,
     gateway,
     isBehindTls: true,
+    // The load balancer believes every certificate; it only keeps others from reading along.
+    certificate: () => makeCertificate(Date.now()),
+    loadBalancer: {
+      limits: connections,
+      health: onlyHealth(app),
+      now: NOW,
+      connectionEnded: log && ((connection) => log('connection', { ...connection })),
+    },
   });
   server.http.listen(wholeNumber(environment, GATEWAY_VARIABLES.port));
   await once(server.http, 'listening');
-  const measure = () => measureConnections(settings.namespace, gateway);
+  const measure = () => {
+    measureConnections(settings.namespace, gateway, {
+      refusedConnections: connections.takeRefused(),
+      refusedRequests: requests.takeRefused(),
+    });
+  };
   measure();
   const measuring = setInterval(measure, CONNECTIONS_METRIC.periodMs);
   return {
@@ -59,6 +88,18 @@ export async function startTask(environment: Environment): Promise<Task> {
       await Promise.race([finish(server, gateway, composition), overdue()]);
       clearInterval(measuring);
     },
+  };
+}
+
+/** Bounds what each rule has a task do, whichever way its clients connect. */
+function ruleLimit({ operationsOfRule }: TaskLimits): (rule: string) => void {
+  const ofRule = new RateLimit(operationsOfRule, BUDGETS.rateBuckets);
+  return (rule) => {
+    if (ofRule.take(rule, NOW())) return;
+    throw new BrokerError(
+      'ServiceBusy',
+      'Operations by this shared access rule come faster than they are taken. Wait a moment and try again; send and receive many messages with each.',
+    );
   };
 }
 
@@ -83,8 +124,15 @@ async function requireReadable({ parts }: Composition): Promise<void> {
   await Promise.all([parts.namespaceKeys.rules(), parts.entities.find('$health')]);
 }
 
-/** Tells the number of clients; tasks are added and taken away by it. */
-function measureConnections(namespace: string, gateway: Gateway): void {
+/**
+ * Tells the number of clients; tasks are added and taken away by it. Beside it stands how often somebody
+ * was refused since the last time: a line for each would be one more thing to flood.
+ */
+function measureConnections(
+  namespace: string,
+  gateway: Gateway,
+  refused: Readonly<Record<'refusedConnections' | 'refusedRequests', number>>,
+): void {
   const rssMegabytes = Math.round(process.memoryUsage.rss() / 2 ** 20);
-  logMetric(CONNECTIONS_METRIC, namespace, gateway.connections, { rssMegabytes });
+  logMetric(CONNECTIONS_METRIC, namespace, gateway.connections, { rssMegabytes, ...refused });
 }

@@ -1,11 +1,13 @@
 import type { Socket } from 'node:net';
 import type { Transport } from '../amqp/endpoint/handlers.ts';
 import type { Gateway } from '../amqp/service/gateway.ts';
+import { clientAddressOf } from './client-address.ts';
 
 /** Serves AMQP on a socket. */
 export function serveAmqp(gateway: Pick<Gateway, 'accept'>, socket: Socket): void {
   socket.setNoDelay(true);
   const transport: Transport = {
+    peer: clientAddressOf(socket),
     get backlog() {
       return socket.writableLength;
     },

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Transport } from '../amqp/endpoint/handlers.ts';
 import type { Gateway } from '../amqp/service/gateway.ts';
+import { clientAddressOf } from './client-address.ts';
 
 /** Where the vendor's clients look for it: the address stands in their code, in C and .NET with a slash more. */
 const PATH = /^\/\$servicebus\/websocket\/?$/i;
@@ -26,12 +27,19 @@ export function serveWebSockets(server: Server, gateway: Pick<Gateway, 'accept'>
       socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
       return;
     }
-    sockets.handleUpgrade(request, socket, head, (webSocket) => serve(gateway, webSocket));
+    sockets.handleUpgrade(request, socket, head, (webSocket) => {
+      serve(gateway, webSocket, clientAddressOf(request.socket));
+    });
   });
 }
 
-function serve(gateway: Pick<Gateway, 'accept'>, webSocket: WebSocket): void {
+function serve(
+  gateway: Pick<Gateway, 'accept'>,
+  webSocket: WebSocket,
+  peer: string | undefined,
+): void {
   const transport: Transport = {
+    peer,
     get backlog() {
       return webSocket.bufferedAmount;
     },

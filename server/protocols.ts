@@ -1,5 +1,7 @@
 import type { Socket } from 'node:net';
 import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls';
+import { clientAddressOf, noteClientAddress } from './client-address.ts';
+import { readProxyHeader } from './proxy-header.ts';
 
 /** A certificate and its key, as PEM. */
 export interface Certificate {
@@ -15,7 +17,15 @@ export interface ProtocolServers {
   readonly certificate: (() => Certificate) | undefined;
   /** How long a client may take to show what it speaks, inside of TLS too. */
   readonly firstBytesMs: number;
+  /**
+   * Whether a client may connect, by its address. Where it is given, a load balancer stands before us,
+   * and puts a PROXY header before all else; where it is not, no header is believed.
+   */
+  readonly admit?: Admit | undefined;
 }
+
+/** Whether a connection of a client may go on. */
+export type Admit = (socket: Socket, address: string) => boolean;
 
 /** How every AMQP connection begins, and every one of TLS. */
 const AMQP = Buffer.from('AMQP');
@@ -36,15 +46,59 @@ export class Protocols {
     const timer = setTimeout(() => socket.destroy(), this.#servers.firstBytesMs);
     this.#undecided.set(socket, timer);
     socket.once('close', () => this.#forget(socket));
+    const { admit } = this.#servers;
+    if (admit === undefined) this.#tellApart(socket);
+    else this.#readHeader(socket, admit, Buffer.alloc(0));
+  }
+
+  /** Sends away those of whom nobody knows what they want. */
+  close(): void {
+    for (const socket of this.#undecided.keys()) socket.destroy();
+  }
+
+  #tellApart(socket: Socket): void {
     this.#look(socket, (first) => {
       if (first[0] === TLS_HANDSHAKE) this.#unwrap(socket);
       else this.#lead(socket, socket, first);
     });
   }
 
-  /** Sends away those of whom nobody knows what they want. */
-  close(): void {
-    for (const socket of this.#undecided.keys()) socket.destroy();
+  /** Reads the PROXY header, of which `before` has come already; nothing is decrypted before it. */
+  #readHeader(socket: Socket, admit: Admit, before: Buffer): void {
+    this.#take(socket, (more) => {
+      const bytes = Buffer.concat([before, more]);
+      const header = readProxyHeader(bytes);
+      switch (header.kind) {
+        case 'incomplete':
+          // These are fewer bytes than a whole header may have.
+          this.#readHeader(socket, admit, bytes);
+          return;
+        case 'malformed':
+          socket.destroy();
+          return;
+        case 'absent':
+          socket.unshift(bytes);
+          this.#admit(socket, admit, undefined);
+          return;
+        case 'whole':
+          if (bytes.byteLength > header.bytes) socket.unshift(bytes.subarray(header.bytes));
+          this.#admit(socket, admit, header.client);
+      }
+    });
+  }
+
+  /** Without the address of a client it is the load balancer that connects, to ask for our health. */
+  #admit(socket: Socket, admit: Admit, client: string | undefined): void {
+    if (client === undefined) {
+      this.#forget(socket);
+      this.#servers.http(socket);
+    } else if (admit(socket, client)) {
+      noteClientAddress(socket, client);
+      this.#tellApart(socket);
+    } else {
+      // An answer would take a handshake of TLS, and cost us more than it costs the client.
+      socket.destroy();
+    }
   }
 
   #forget(socket: Socket): void {
@@ -60,6 +114,8 @@ export class Protocols {
       return;
     }
     const secure = new TLSSocket(socket, { isServer: true, secureContext });
+    const client = clientAddressOf(socket);
+    if (client !== undefined) noteClientAddress(secure, client);
     socket.on('error', () => secure.destroy());
     this.#look(secure, (first) => this.#lead(socket, secure, first));
   }
@@ -72,6 +128,14 @@ export class Protocols {
   }
 
   #look(socket: Socket, decide: (first: Uint8Array) => void): void {
+    this.#take(socket, (first) => {
+      socket.unshift(first);
+      decide(first);
+    });
+  }
+
+  /** Takes the bytes that come next out of a socket. */
+  #take(socket: Socket, taken: (bytes: Buffer) => void): void {
     const giveUp = () => socket.destroy();
     socket.once('error', giveUp);
     socket.once('readable', () => {
@@ -82,8 +146,7 @@ export class Protocols {
         return;
       }
       socket.off('error', giveUp);
-      socket.unshift(first);
-      decide(first);
+      taken(first);
     });
   }
 

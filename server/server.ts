@@ -1,11 +1,13 @@
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Readable } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 import { createAdaptorServer } from '@hono/node-server';
 import type { Gateway } from '../amqp/service/gateway.ts';
 import { serveAmqp } from './amqp-socket.ts';
 import { serveWebSockets } from './amqp-websocket.ts';
-import { type Certificate, type ProtocolServers, Protocols } from './protocols.ts';
+import { clientAddressOf, clientOf } from './client-address.ts';
+import type { ConnectionLimits } from './connection-limits.ts';
+import { type Admit, type Certificate, type ProtocolServers, Protocols } from './protocols.ts';
 
 /** Longer than clients and proxies keep an idle connection: they, not we, should be first to close. */
 const KEEP_ALIVE_MS = 75_000;
@@ -28,6 +30,30 @@ export interface ServerParts {
   readonly isBehindTls?: boolean;
   /** How long a client may take to show what it speaks. */
   readonly firstBytesMs?: number | undefined;
+  /**
+   * The load balancer that all connections come by, each with a PROXY header; without it no such header
+   * is believed.
+   */
+  readonly loadBalancer?: LoadBalancer | undefined;
+}
+
+/** How connections are served that a load balancer forwards, and its own. */
+export interface LoadBalancer {
+  /** What clients may do, by the addresses that it tells. */
+  readonly limits: ConnectionLimits;
+  /** Answers connections without a client's address: the checks of our health. */
+  readonly health: WebApp;
+  /** Monotonic ms. */
+  readonly now: () => number;
+  readonly connectionEnded?: ((connection: EndedConnection) => void) | undefined;
+}
+
+/** What is told of a connection when it has ended; bytes as they came, inside of TLS or not. */
+export interface EndedConnection {
+  readonly client: string;
+  readonly ms: number;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
 }
 
 /** An app on node:http, and AMQP beside it on one port; it does not listen yet. */
@@ -47,10 +73,13 @@ export function createProtocolServer({
   certificate,
   isBehindTls = false,
   firstBytesMs = FIRST_BYTES_MS_MAX,
+  loadBalancer,
 }: ServerParts): ProtocolServer {
+  const appFor = (client: string | undefined) =>
+    loadBalancer === undefined || client !== undefined ? app : loadBalancer.health;
   const http = createAdaptorServer({
     fetch: async (request, bindings) => {
-      const response = await app.fetch(request, bindings);
+      const response = await appFor(clientOf(bindings)).fetch(request, bindings);
       discardRest(bindings.incoming);
       return response;
     },
@@ -58,8 +87,30 @@ export function createProtocolServer({
   }) as Server;
   // The adapter asks the socket, as node:tls would have it.
   if (isBehindTls) http.prependListener('connection', (socket: Socket) => markEncrypted(socket));
-  const protocols = gateway && serveAmqpToo(http, gateway, { certificate, firstBytesMs });
+  const admit = loadBalancer && admitting(loadBalancer);
+  const protocols = gateway && serveAmqpToo(http, gateway, { certificate, firstBytesMs, admit });
+  if (loadBalancer !== undefined) http.prependListener('upgrade', refuseWithoutClient);
   return { http, close: () => close(http, protocols) };
+}
+
+/** Lets connections in by their addresses, and tells of each when it has ended. */
+function admitting({ limits, now, connectionEnded }: LoadBalancer): Admit {
+  return (socket, client) => {
+    const close = limits.open(client);
+    if (close === undefined) return false;
+    const since = now();
+    socket.once('close', () => {
+      close();
+      const { bytesRead: bytesIn, bytesWritten: bytesOut } = socket;
+      connectionEnded?.({ client, ms: Math.round(now() - since), bytesIn, bytesOut });
+    });
+    return true;
+  };
+}
+
+/** On a connection of the load balancer's own nothing but requests about our health is served. */
+function refuseWithoutClient(_request: IncomingMessage, socket: Duplex): void {
+  if (clientAddressOf(socket) === undefined) socket.destroy();
 }
 
 function markEncrypted(socket: Socket): void {
@@ -70,7 +121,7 @@ function markEncrypted(socket: Socket): void {
 function serveAmqpToo(
   server: Server,
   gateway: Gateway,
-  options: Pick<ProtocolServers, 'certificate' | 'firstBytesMs'>,
+  options: Pick<ProtocolServers, 'certificate' | 'firstBytesMs' | 'admit'>,
 ): Protocols {
   const serveHttp = server.listeners('connection');
   server.removeAllListeners('connection');

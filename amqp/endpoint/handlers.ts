@@ -3,6 +3,8 @@ import type { OutgoingLink } from './outgoing-link.ts';
 
 /** Where bytes go: a socket, or what a WebSocket carries. */
 export interface Transport {
+  /** The address of the peer, where it is known. */
+  readonly peer?: string | undefined;
   /** Bytes that were written and are not gone yet. */
   readonly backlog: number;
   /** Calls back when they are gone, or never will be. */

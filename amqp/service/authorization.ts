@@ -1,3 +1,4 @@
+import { countForRule, ruleNameOf } from '../../lambdas/http/rule-name.ts';
 import { createSasToken, requireSasTokenFor } from '../../lambdas/http/sas-token.ts';
 import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
 import type { AccessRight } from '../../shared/domain/descriptions.ts';
@@ -23,10 +24,16 @@ export class Authorization {
   readonly #tokens = new Map<string, string>();
   #key: { readonly keyName: string; readonly key: string } | undefined;
   #host = 'localhost';
+  #rule: string | undefined;
 
   constructor(parts: GatewayParts, onProven: () => void) {
     this.#parts = parts;
     this.#onProven = onProven;
+  }
+
+  /** The rule of which a right came that was asked for last. */
+  get rule(): string | undefined {
+    return this.#rule;
   }
 
   /** The peer said as whom it knows us. */
@@ -70,10 +77,17 @@ export class Authorization {
     if (this.#tokens.size > TOKENS_MAX && oldest !== undefined) this.#tokens.delete(oldest);
   }
 
-  /** Throws Unauthenticated unless one of these rights is there for what an address names. */
+  /**
+   * Throws Unauthenticated unless one of these rights is there for what an address names, and
+   * ServiceBusy where the rule that it comes of may do no more for now.
+   */
   async require(pathname: string, path: EntityPath, rights: readonly AccessRight[]): Promise<void> {
     for (const token of this.#tokens.values()) {
-      if (await this.#isGood(token, this.#host, pathname, path, rights)) return;
+      if (await this.#isGood(token, this.#host, pathname, path, rights)) {
+        this.#rule = ruleNameOf(token);
+        await countForRule(this.#parts, token, path);
+        return;
+      }
     }
     throw new BrokerError(
       'Unauthenticated',

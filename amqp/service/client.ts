@@ -37,6 +37,7 @@ const CLAIMS = '$cbs';
 const ENCODING_BYTES = 64 * 1024;
 /** As the vendor's service has it: a client that finds no credit waits a second, then half a minute. */
 const SENDER_CREDIT = 1000;
+const LOGGED_PATH_LENGTH_MAX = 300;
 const DESTINATION = 'com.microsoft:transfer-destination-address';
 const MECHANISMS = ['MSSBCBS', 'ANONYMOUS', 'PLAIN'];
 
@@ -61,7 +62,7 @@ export class Client implements ConnectionHandler {
   constructor(
     parts: GatewayParts,
     connection: Connection,
-    { background, shutdown }: Pick<ClientContext, 'background' | 'shutdown'>,
+    { background, shutdown, peer }: Pick<ClientContext, 'background' | 'shutdown' | 'peer'>,
     events: ClientEvents,
   ) {
     this.#context = {
@@ -77,6 +78,7 @@ export class Client implements ConnectionHandler {
       backlog: () => connection.backlog,
       background,
       shutdown,
+      peer,
     };
     this.#events = events;
   }
@@ -153,13 +155,22 @@ export class Client implements ConnectionHandler {
     const { role, source, target } = link.asked;
     const terminus = role === 'sender' ? target : source;
     this.#context.background(async () => {
+      const address = addressPath(addressOf(terminus) ?? '');
       try {
         await open(nodeOf(terminus));
+        this.#logAccess(role, address, 'opened');
       } catch (error) {
-        const address = addressPath(addressOf(terminus) ?? '');
-        link.refuse(tell(this.#context.parts, error, address));
+        const told = tell(this.#context.parts, error, address);
+        link.refuse(told);
+        this.#logAccess(role, address, told.condition);
       }
     });
+  }
+
+  #logAccess(role: 'sender' | 'receiver', address: string, outcome: string): void {
+    const { parts, peer, authorization } = this.#context;
+    const path = `/${address.slice(0, LOGGED_PATH_LENGTH_MAX)}`;
+    parts.logAccess?.('link', { client: peer, role, path, rule: authorization.rule, outcome });
   }
 
   async #openSender(link: IncomingLink, node: EntityNode): Promise<void> {

@@ -13,6 +13,8 @@ export interface ClientContext {
   readonly sessions: SessionHolders;
   readonly settlements: Settlements;
   readonly transactions: Transactions;
+  /** The address of the client, where it is known. */
+  readonly peer: string | undefined;
   /** Once it has begun nothing more is handed out. */
   readonly shutdown: Shutdown;
   readonly limits: ConnectionLimits;

@@ -39,7 +39,11 @@ export class Gateway {
       return new Client(
         this.#parts,
         own,
-        { background: (work) => this.#add(work), shutdown: this.#shutdown },
+        {
+          background: (work) => this.#add(work),
+          shutdown: this.#shutdown,
+          peer: transport.peer,
+        },
         {
           proved: () => this.#unproved.delete(connection),
           closed: () => {

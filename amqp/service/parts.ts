@@ -6,10 +6,21 @@ import type { Scheduler } from '../../shared/domain/scheduler.ts';
 export interface GatewayParts
   extends Pick<
     HttpParts,
-    'broker' | 'entities' | 'namespaceKeys' | 'clock' | 'random' | 'namespace' | 'memory'
+    | 'broker'
+    | 'entities'
+    | 'namespaceKeys'
+    | 'clock'
+    | 'random'
+    | 'namespace'
+    | 'memory'
+    | 'admitRule'
   > {
   readonly rules: RuleManagement;
   readonly scheduler: Scheduler;
   /** Told of faults of our own, of which clients learn nothing but the tracking id. */
   readonly reportFault: (error: unknown, trackingId?: string) => void;
+  /** Told of each link that is opened or refused. */
+  readonly logAccess?:
+    | ((kind: string, details: Readonly<Record<string, unknown>>) => void)
+    | undefined;
 }

@@ -1,7 +1,10 @@
 import type { AccessRight } from '../../shared/domain/descriptions.ts';
 import type { EntityPath } from '../../shared/domain/entity-path.ts';
 import type { HttpParts } from './parts.ts';
+import { countForRule } from './rule-name.ts';
 import { requireLikelyToken, requireSasToken } from './sas-token.ts';
+
+type AccessParts = Pick<HttpParts, 'entities' | 'namespaceKeys' | 'clock' | 'admitRule'>;
 
 /**
  * A request that API Gateway let through because IAM allows its caller this method on this path.
@@ -13,16 +16,17 @@ export class IamRequest extends Request {}
  * Lets a request through, or says why not: its token must be good for one of these rights, where
  * there are any. What IAM has let through needs no token, and one that it carries does not count.
  * `path` is the entity it addresses; without one only the rules of the namespace count. Throws
- * Unauthenticated.
+ * Unauthenticated, and ServiceBusy where the rule of the token may do no more for now.
  */
 export async function authorize(
-  parts: Pick<HttpParts, 'entities' | 'namespaceKeys' | 'clock'>,
+  parts: AccessParts,
   request: Request,
   path: EntityPath | undefined,
   rights: readonly AccessRight[],
 ): Promise<void> {
   if (rights.length === 0 || request instanceof IamRequest) return;
   await requireSasToken(parts, request, path, rights);
+  await countForRule(parts, request.headers.get('authorization'), path);
 }
 
 /**
@@ -43,7 +47,7 @@ export async function authorizeLikely(
  * to it. Throws Unauthenticated.
  */
 export async function authorizeAt(
-  parts: Pick<HttpParts, 'entities' | 'namespaceKeys' | 'clock'>,
+  parts: AccessParts,
   request: Request,
   path: EntityPath,
   rights: readonly AccessRight[],

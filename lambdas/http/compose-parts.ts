@@ -57,6 +57,8 @@ export interface ComposeSettings {
   readonly receiveWaitMsMax: number;
   /** What messages may take in one answer, bytes; absent = any number, as long as nothing bounds an answer. */
   readonly answerBytesMax?: number;
+  /** Counts operations of rules; nothing if none is given. */
+  readonly admitRule?: HttpParts['admitRule'];
   /** Runs work later; the process's own timers if none is given. */
   readonly scheduler?: Scheduler;
   /** Is told what fails behind answers; if none is given, it goes to the log. */
@@ -131,6 +133,7 @@ export function composeParts(settings: ComposeSettings): ComposedParts {
     namespace,
     receiveWaitMsMax: settings.receiveWaitMsMax,
     answerBytesMax: settings.answerBytesMax,
+    admitRule: settings.admitRule,
   };
 }
 

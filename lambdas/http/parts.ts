@@ -19,6 +19,8 @@ export interface HttpParts {
   readonly receiveWaitMsMax: number;
   /** What messages may take in one answer, bytes, as they are printed; absent = any number. */
   readonly answerBytesMax?: number | undefined;
+  /** Counts an operation of a rule of shared access signatures; throws ServiceBusy beyond what it may do. */
+  readonly admitRule?: ((rule: string) => void) | undefined;
 }
 
 /** The shared access policies that hold for the whole namespace. */

@@ -71,7 +71,29 @@ export const BUDGETS = {
     heldShareOfHeap: 0.5,
     /** Connections over AMQP that have proved no right; with more, the oldest is closed. */
     connectionsBeforeRight: 1000,
+    /** Requests over HTTP at the gateway of a deployment; as many as its API Gateway lets through. */
+    requests: { perSecond: 2000, burst: 1000 },
   },
+  /** One client address at the gateway of a deployment, in each of its processes. */
+  address: {
+    /** The PROXY header in which the load balancer says who the client is. */
+    proxyHeaderBytes: 536,
+    /** Connections that are open at once. */
+    openConnections: 2000,
+    /** Connections that begin. All clients behind one address may have to connect again at once. */
+    newConnections: { perSecond: 100, burst: 2000 },
+    /** Requests over HTTP. */
+    requests: { perSecond: 1000, burst: 2000 },
+    /** As so many requests counts one that proved no right. */
+    refusedAsRequests: 10,
+  },
+  /** One rule of shared access signatures at the gateway of a deployment, in each of its processes. */
+  rule: {
+    /** Requests, links, and groups of messages that are sent or received: whatever a right is checked for. */
+    operations: { perSecond: 1000, burst: 2000 },
+  },
+  /** Addresses, and rules, of which a process knows how much they did lately. */
+  rateBuckets: 10_000,
   /** The root key that a deployment reads from its secret. */
   rootKey: {
     /** A key that was changed is known everywhere after this long. */

@@ -12,6 +12,7 @@ import { GATEWAY_VARIABLES } from '../../gateway/variables.ts';
 import { VARIABLES } from '../../lambdas/http/variables.ts';
 import { ensureTables } from '../../local/tables.ts';
 import { engineClient, TABLES } from '../support/start-broker.ts';
+import { type ForwardedPort, forwardPort } from './forwarded-port.ts';
 
 /** No word that could stand in a log for another reason. */
 export const ROOT_KEY = randomBytes(24).toString('hex');
@@ -22,7 +23,10 @@ const SAID_MS_MAX = 30_000;
 /** One task of the gateway: the bundle that an image would hold, as a process of its own. */
 export interface GatewayTask {
   readonly child: ChildProcess;
+  /** Where clients reach it, by way of a load balancer. */
   readonly port: number;
+  /** Where it listens itself. */
+  readonly ownPort: number;
   /** Every line it wrote so far. */
   lines(): readonly LogLine[];
   /** Resolves once a line is there that it is, or one with this message. */
@@ -40,7 +44,7 @@ export interface GatewayTasks {
   /** Resolves once it serves. */
   start(options?: TaskOptions): Promise<GatewayTask>;
   /** Does not wait until it serves: perhaps it never does. */
-  launch(options?: TaskOptions): Omit<GatewayTask, 'port'>;
+  launch(options?: TaskOptions): Omit<GatewayTask, 'port' | 'ownPort'>;
   /** Ends those that are left. */
   stop(): void;
 }
@@ -60,6 +64,7 @@ export async function prepareTasks(): Promise<GatewayTasks> {
   client.destroy();
   const aws = await startAws();
   const children: ChildProcess[] = [];
+  const forwarded: ForwardedPort[] = [];
   const { port } = aws.address() as AddressInfo;
   const environment = {
     PATH: process.env['PATH'],
@@ -88,18 +93,21 @@ export async function prepareTasks(): Promise<GatewayTasks> {
     launch,
     start: async (options) => {
       const task = launch(options);
-      const { port } = await task.untilSaid('Started');
-      return { ...task, port: Number(port) };
+      const { port: ownPort } = await task.untilSaid('Started');
+      const way = await forwardPort(Number(ownPort));
+      forwarded.push(way);
+      return { ...task, ownPort: Number(ownPort), port: way.port };
     },
     stop: () => {
       for (const child of children) child.kill('SIGKILL');
+      for (const way of forwarded) way.stop();
       aws.close();
       rmSync(folder, { recursive: true });
     },
   };
 }
 
-function observed(child: ChildProcess): Omit<GatewayTask, 'port'> {
+function observed(child: ChildProcess): Omit<GatewayTask, 'port' | 'ownPort'> {
   let text = '';
   let look = () => {};
   for (const stream of [child.stdout, child.stderr]) {

@@ -56,15 +56,19 @@ const ROOMS: readonly Room[] = [
   },
   {
     files: /^amqp\//,
-    may: /^shared\/(domain|filters|broker)\/|^lambdas\/http\/sas-token\.ts$/,
+    may: /^shared\/(domain|filters|broker)\/|^lambdas\/http\/(sas-token|rule-name)\.ts$/,
     mayType: /^lambdas\/http\//,
   },
   // One port for all protocols; what is served there it is given.
-  { files: /^server\//, may: /^amqp\//, packages: /^(node:|@hono\/node-server$|ws$)/ },
+  {
+    files: /^server\//,
+    may: /^(amqp|shared\/domain)\//,
+    packages: /^(node:|@hono\/node-server$|ws$)/,
+  },
   // What runs in the containers; the laptop's engine and clock stay on the laptop.
   {
     files: /^gateway\//,
-    may: /^(amqp|server)\/|^lambdas\/http\/(compose|deployed-parts|report-fault|settings)\.ts$/,
+    may: /^(amqp|server|shared\/domain)\/|^lambdas\/http\/(compose|deployed-parts|parts|report-fault|routing|rule-name|settings)\.ts$/,
     packages: /^node:/,
   },
   {

@@ -1,0 +1,48 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ruleNameOf } from '../lambdas/http/rule-name.ts';
+import { clientOf } from '../server/client-address.ts';
+import type { WebApp } from '../server/server.ts';
+
+/** Where lines of the access log go. */
+export type LogAccess = (kind: string, details: Readonly<Record<string, unknown>>) => void;
+
+const PATH_LENGTH_MAX = 300;
+
+/**
+ * An app of which each request stands in the log. Of its token only the name of the rule does: a claim,
+ * unless the answer shows that it was believed. The query is left out.
+ */
+export function withAccessLog(app: WebApp, log: LogAccess, now: () => number): WebApp {
+  return {
+    fetch: async (request, bindings) => {
+      const since = now();
+      const response = await app.fetch(request, bindings);
+      const details = {
+        client: clientOf(bindings),
+        method: request.method,
+        path: new URL(request.url).pathname.slice(0, PATH_LENGTH_MAX),
+        rule: ruleNameOf(request.headers.get('authorization')),
+        status: response.status,
+        bytesIn: Number(request.headers.get('content-length') ?? 0),
+      };
+      whenSent(bindings, (bytesOut) => {
+        log('request', { ...details, bytesOut, ms: Math.round(now() - since) });
+      });
+      return response;
+    },
+  };
+}
+
+/** Calls back when an answer has left, or never will, with the bytes that left. */
+function whenSent(bindings: object | undefined, sent: (bytesOut: number) => void): void {
+  const served: { readonly incoming?: IncomingMessage; readonly outgoing?: ServerResponse } =
+    bindings ?? {};
+  const { incoming, outgoing } = served;
+  const socket = incoming?.socket;
+  if (outgoing === undefined || socket === undefined) {
+    sent(0);
+    return;
+  }
+  const before = socket.bytesWritten;
+  outgoing.once('close', () => sent(socket.bytesWritten - before));
+}

@@ -1,0 +1,70 @@
+import type { HttpParts } from '../lambdas/http/parts.ts';
+import { createApp } from '../lambdas/http/routing.ts';
+import { clientOf } from '../server/client-address.ts';
+import type { WebApp } from '../server/server.ts';
+import { BrokerError } from '../shared/domain/broker-error.ts';
+import { BUDGETS } from '../shared/domain/budgets.ts';
+import { addressGroup, RateLimit } from '../shared/domain/rate-limit.ts';
+import type { TaskLimits } from './limits.ts';
+
+const OF_ADDRESS =
+  'Requests from your address come faster than they are taken. Wait a moment and try again; send and receive many messages with each.';
+const OF_ALL =
+  'Requests come faster than they are taken. Wait a moment and try again; send and receive many messages with each.';
+const UNAUTHORIZED = 401;
+
+/** An app that takes so many requests a second of each address, and of all of them together. */
+export class LimitedApp implements WebApp {
+  readonly #app: WebApp;
+  readonly #refusing: Readonly<Record<'ofAddress' | 'ofAll', WebApp>>;
+  readonly #ofAddress: RateLimit;
+  readonly #ofAll: RateLimit;
+  readonly #now: () => number;
+  #refused = 0;
+
+  /** `now` = monotonic ms. */
+  constructor(
+    app: WebApp,
+    parts: HttpParts,
+    limits: Pick<TaskLimits, 'requests' | 'requestsOfAddress'>,
+    now: () => number,
+  ) {
+    this.#app = app;
+    this.#refusing = { ofAddress: refusing(parts, OF_ADDRESS), ofAll: refusing(parts, OF_ALL) };
+    this.#ofAddress = new RateLimit(limits.requestsOfAddress, BUDGETS.rateBuckets);
+    this.#ofAll = new RateLimit(limits.requests, 1);
+    this.#now = now;
+  }
+
+  /** Requests that were refused since this was last asked. */
+  takeRefused(): number {
+    const refused = this.#refused;
+    this.#refused = 0;
+    return refused;
+  }
+
+  async fetch(request: Request, bindings?: object): Promise<Response> {
+    const address = addressGroup(clientOf(bindings) ?? '');
+    if (!this.#ofAddress.take(address, this.#now())) return this.#refuse('ofAddress', request);
+    if (!this.#ofAll.take('', this.#now())) return this.#refuse('ofAll', request);
+    const response = await this.#app.fetch(request, bindings);
+    if (response.status === UNAUTHORIZED) {
+      this.#ofAddress.take(address, this.#now(), BUDGETS.address.refusedAsRequests - 1);
+    }
+    return response;
+  }
+
+  async #refuse(limit: 'ofAddress' | 'ofAll', request: Request): Promise<Response> {
+    this.#refused++;
+    return await this.#refusing[limit].fetch(request);
+  }
+}
+
+/** Answers every request as the routes do which find the service busy. */
+function refusing(parts: HttpParts, sentence: string): WebApp {
+  const app = createApp(parts);
+  app.all('*', () => {
+    throw new BrokerError('ServiceBusy', sentence);
+  });
+  return app;
+}
