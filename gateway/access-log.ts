@@ -2,11 +2,39 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ruleNameOf } from '../lambdas/http/rule-name.ts';
 import { clientOf } from '../server/client-address.ts';
 import type { WebApp } from '../server/server.ts';
+import { BUDGETS } from '../shared/domain/budgets.ts';
+import { RateLimit } from '../shared/domain/rate-limit.ts';
 
 /** Where lines of the access log go. */
 export type LogAccess = (kind: string, details: Readonly<Record<string, unknown>>) => void;
 
 const PATH_LENGTH_MAX = 300;
+
+/** Bounds the lines of the access log: strangers decide how many there would be, and each is paid for. */
+export class AccessLog {
+  readonly #write: LogAccess;
+  readonly #limit = new RateLimit(BUDGETS.process.accessLines, 1);
+  readonly #now: () => number;
+  #dropped = 0;
+
+  /** `now` = monotonic ms. */
+  constructor(write: LogAccess, now: () => number) {
+    this.#write = write;
+    this.#now = now;
+  }
+
+  readonly write: LogAccess = (kind, details) => {
+    if (this.#limit.take('', this.#now())) this.#write(kind, details);
+    else this.#dropped++;
+  };
+
+  /** Lines that were left out since this was last asked. */
+  takeDropped(): number {
+    const dropped = this.#dropped;
+    this.#dropped = 0;
+    return dropped;
+  }
+}
 
 /**
  * An app of which each request stands in the log. Of its token only the name of the rule does: a claim,

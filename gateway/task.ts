@@ -12,7 +12,7 @@ import { createProtocolServer, type ProtocolServer } from '../server/server.ts';
 import { BrokerError } from '../shared/domain/broker-error.ts';
 import { BUDGETS } from '../shared/domain/budgets.ts';
 import { RateLimit } from '../shared/domain/rate-limit.ts';
-import { withAccessLog } from './access-log.ts';
+import { AccessLog, type LogAccess, withAccessLog } from './access-log.ts';
 import { onlyHealth, withDrainingHealth } from './health.ts';
 import { readLimits, type TaskLimits } from './limits.ts';
 import { logAccess, logMetric } from './log.ts';
@@ -47,7 +47,9 @@ export async function startTask(environment: Environment): Promise<Task> {
   const settings = deployedHttpParts(environment, SOCKETS_MAX);
   const noticeMs = wholeNumber(environment, GATEWAY_VARIABLES.drainNoticeMs);
   const limits = readLimits(environment);
-  const log = environment[GATEWAY_VARIABLES.accessLog] === 'true' ? logAccess : undefined;
+  const accessLog = new AccessLog(logAccess, NOW);
+  const log: LogAccess | undefined =
+    environment[GATEWAY_VARIABLES.accessLog] === 'true' ? accessLog.write : undefined;
   const composition = compose({ ...settings, admitRule: ruleLimit(limits) });
   await requireReadable(composition);
   const gateway = new Gateway({ ...composition.parts, reportFault, logAccess: log });
@@ -75,6 +77,7 @@ export async function startTask(environment: Environment): Promise<Task> {
     measureConnections(settings.namespace, gateway, {
       refusedConnections: connections.takeRefused(),
       refusedRequests: requests.takeRefused(),
+      droppedAccessLines: accessLog.takeDropped(),
     });
   };
   measure();
@@ -131,8 +134,10 @@ async function requireReadable({ parts }: Composition): Promise<void> {
 function measureConnections(
   namespace: string,
   gateway: Gateway,
-  refused: Readonly<Record<'refusedConnections' | 'refusedRequests', number>>,
+  details: Readonly<
+    Record<'refusedConnections' | 'refusedRequests' | 'droppedAccessLines', number>
+  >,
 ): void {
   const rssMegabytes = Math.round(process.memoryUsage.rss() / 2 ** 20);
-  logMetric(CONNECTIONS_METRIC, namespace, gateway.connections, { rssMegabytes, ...refused });
+  logMetric(CONNECTIONS_METRIC, namespace, gateway.connections, { rssMegabytes, ...details });
 }

@@ -73,6 +73,8 @@ export const BUDGETS = {
     connectionsBeforeRight: 1000,
     /** Requests over HTTP at the gateway of a deployment; as many as its API Gateway lets through. */
     requests: { perSecond: 2000, burst: 1000 },
+    /** Lines of the gateway's access log; those beyond are left out, and counted. */
+    accessLines: { perSecond: 500, burst: 5000 },
   },
   /** One client address at the gateway of a deployment, in each of its processes. */
   address: {

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { GATEWAY_VARIABLES } from '../../gateway/variables.ts';
+import { type GatewayTasks, prepareTasks, type TaskOptions } from '../compat/gateway-task.ts';
+import { localHeader, proxyHeader, proxyHeaderOf } from '../support/proxy-header.ts';
+import { exchange, type RawAnswer, requestBytes } from '../support/raw-http.ts';
+import { startBroker } from '../support/start-broker.ts';
+
+const HEALTH = requestBytes('/$health');
+const ONE = '198.51.100.1';
+const OTHER = '198.51.100.2';
+
+/** A request of which one knows by its answer that it reached the routes: it has no token. */
+function ask(port: number, client: string): Promise<RawAnswer> {
+  return exchange(port, proxyHeader(client), requestBytes('/queue/messages', { method: 'POST' }));
+}
+
+describe('the gateway behind its load balancer', () => {
+  let tasks: GatewayTasks;
+  before(async () => {
+    tasks = await prepareTasks();
+  });
+  after(() => tasks.stop());
+
+  async function start(env: TaskOptions['env'] = {}) {
+    const task = await tasks.start({ env });
+    return {
+      ...task,
+      health: (client: string) => exchange(task.ownPort, proxyHeader(client), HEALTH),
+    };
+  }
+
+  test('row 21: health checks are answered with a PROXY header and without; nothing else is without a client', async () => {
+    const { ownPort, lines } = await start();
+    const upgrade = requestBytes('/$servicebus/websocket', {
+      headers: {
+        Connection: 'Upgrade',
+        Upgrade: 'websocket',
+        'Sec-WebSocket-Key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+        'Sec-WebSocket-Version': '13',
+        'Sec-WebSocket-Protocol': 'AMQPWSB10',
+      },
+    });
+    for (const header of [new Uint8Array(), localHeader()]) {
+      assert.equal((await exchange(ownPort, header, HEALTH)).status, 200);
+      const answer = await exchange(ownPort, header, requestBytes('/queue/messages/head'));
+      assert.equal(answer.status, 403);
+      assert.match(answer.text, /Connect by way of the load balancer/);
+      const amqp = await exchange(ownPort, header, Buffer.from('AMQP\0\x01\0\0', 'latin1'));
+      assert.doesNotMatch(amqp.text, /^AMQP/);
+      assert.equal((await exchange(ownPort, header, upgrade)).status, 0);
+    }
+    assert.equal((await ask(ownPort, ONE)).status, 401);
+    assert.deepEqual(
+      lines().filter(({ level }) => level === 'error'),
+      [],
+    );
+  });
+
+  test('row 21: a malformed header ends the connection, and a second one is not believed', async () => {
+    const { ownPort } = await start({ [GATEWAY_VARIABLES.requestsOfAddress]: '0/2' });
+    const malformed = proxyHeaderOf(0x21, 0x12, Buffer.alloc(12));
+    assert.deepEqual(await exchange(ownPort, malformed, HEALTH), { status: 0, text: '' });
+    // What a client writes itself comes behind what the load balancer wrote.
+    const claimed = await exchange(ownPort, proxyHeader(ONE), proxyHeader(OTHER), HEALTH);
+    assert.equal(claimed.status, 400);
+  });
+
+  test('row 21: an address that has used up its requests is told that the service is busy; others go on', async () => {
+    const { health } = await start({ [GATEWAY_VARIABLES.requestsOfAddress]: '0/5' });
+    for (let request = 0; request < 5; request++) assert.equal((await health(ONE)).status, 200);
+    const { status, text } = await health(ONE);
+    assert.equal(status, 503);
+    assert.match(text, /retry-after: 1\r\n/i);
+    assert.match(text, /x-dynabus-error: ServiceBusy/i);
+    assert.match(
+      text,
+      /Requests from your address come faster than they are taken\. Wait a moment/,
+    );
+    assert.equal((await health(OTHER)).status, 200);
+  });
+
+  test('row 21: a request that proves no right counts as ten', async () => {
+    const { ownPort, health } = await start({ [GATEWAY_VARIABLES.requestsOfAddress]: '0/21' });
+    assert.equal((await ask(ownPort, ONE)).status, 401);
+    assert.equal((await ask(ownPort, ONE)).status, 401);
+    assert.equal((await health(ONE)).status, 200);
+    assert.equal((await health(ONE)).status, 503);
+  });
+
+  test('row 21: all addresses together have as many requests as the stage lets through', async () => {
+    const { health } = await start({ [GATEWAY_VARIABLES.requests]: '0/3' });
+    const clients = ['192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4'];
+    const answers: number[] = [];
+    for (const client of clients) answers.push((await health(client)).status);
+    assert.deepEqual(answers, [200, 200, 200, 503]);
+  });
+
+  test('row 21: an address has so many new connections, and is sent away unheard beyond', async () => {
+    const { health, child, untilLine } = await start({ [GATEWAY_VARIABLES.newConnections]: '0/3' });
+    const answers: number[] = [];
+    for (let connection = 0; connection < 5; connection++) answers.push((await health(ONE)).status);
+    assert.deepEqual(answers, [200, 200, 200, 0, 0]);
+    assert.equal((await health(OTHER)).status, 200);
+    child.kill('SIGTERM');
+    await untilLine(({ refusedConnections }) => refusedConnections === 2);
+  });
+
+  test('row 21: an address has so many open connections; one that ends makes room', async () => {
+    const { ownPort, health } = await start({ [GATEWAY_VARIABLES.openConnections]: '1' });
+    const staying = connect(ownPort, '127.0.0.1');
+    staying.write(Buffer.concat([proxyHeader(ONE), Buffer.from('AMQP\0\x01\0\0', 'latin1')]));
+    await once(staying, 'data');
+    assert.equal((await health(ONE)).status, 0);
+    assert.equal((await health(OTHER)).status, 200);
+    staying.destroy();
+    // The end is heard of in its own time.
+    for (let tries = 0; tries < 1000; tries++) if ((await health(ONE)).status === 200) return;
+    assert.fail('the connection that ended still counts');
+  });
+});
+
+test('row 21: where no load balancer is configured no PROXY header is believed', async (t) => {
+  const broker = await startBroker(t);
+  const port = Number(new URL(broker.api.url).port);
+  assert.equal((await exchange(port, proxyHeader(ONE), HEALTH)).status, 400);
+  assert.equal((await exchange(port, HEALTH)).status, 200);
+});
