@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BUDGETS } from '../shared/domain/budgets.ts';
 
 /** The sizes that Fargate offers: for each number of CPU units from how many to how many MB, in steps. */
 const SIZES = {
@@ -7,6 +8,17 @@ const SIZES = {
   1024: { least: 2048, most: 8192, step: 1024 },
   2048: { least: 4096, most: 16_384, step: 1024 },
 } as const;
+
+const { address, rule } = BUDGETS;
+
+/** What one task takes of the clients behind one address, and of those that use one rule. */
+const limits = z.strictObject({
+  /** Without it as many as two tasks should have, and not less than the usual. */
+  openConnectionsPerAddress: z.int().min(1).optional(),
+  newConnectionsPerAddress: rate(address.newConnections),
+  requestsPerAddress: rate(address.requests),
+  operationsPerRule: rate(rule.operations),
+});
 
 /**
  * The gateway for AMQP: there is one where a stage has these settings. It costs while it is idle, so no
@@ -35,6 +47,7 @@ export const amqpSettings = z
     connectionsPerTask: z.int().min(10).max(50_000).default(1000),
     cpu: z.literal([256, 512, 1024, 2048]).default(256),
     memoryMb: z.int().default(512),
+    limits: limits.prefault({}),
   })
   .refine(({ minTasks, maxTasks }) => minTasks <= maxTasks, {
     path: ['maxTasks'],
@@ -47,6 +60,16 @@ export const amqpSettings = z
 
 /** What a stage says of its gateway, checked and complete. */
 export type AmqpSettings = z.infer<typeof amqpSettings>;
+
+/** So many a second in the long run, and so many at once. */
+export function rate({ perSecond, burst }: { readonly perSecond: number; readonly burst: number }) {
+  return z
+    .strictObject({
+      rate: z.int().min(1).default(perSecond),
+      burst: z.int().min(1).default(burst),
+    })
+    .prefault({});
+}
 
 function isSize(cpu: keyof typeof SIZES, memoryMb: number): boolean {
   const { least, most, step } = SIZES[cpu];

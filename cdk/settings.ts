@@ -2,7 +2,8 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { z } from 'zod';
 import { ACCESS_KINDS } from '../lambdas/http/access-kinds.ts';
 import { TIERS } from '../lambdas/http/variables.ts';
-import { amqpSettings } from './amqp-settings.ts';
+import { BUDGETS } from '../shared/domain/budgets.ts';
+import { amqpSettings, rate } from './amqp-settings.ts';
 
 /** What may differ between stages. Defaults are those of a broker somebody relies on. */
 const eachSetting = z.strictObject({
@@ -42,13 +43,13 @@ const eachSetting = z.strictObject({
   /** The longest a receive waits for a message: waiting is paid for by the millisecond. */
   receiveWaitMsMax: z.int().min(0).max(20_000).default(2000),
   sweepMinutes: z.int().min(1).max(60).default(1),
-  /** Requests a second in the long run, and at once; beyond, API Gateway answers 429. */
-  throttle: z
-    .strictObject({
-      rate: z.int().min(1).default(2000),
-      burst: z.int().min(1).default(1000),
-    })
-    .prefault({}),
+  /**
+   * Requests a second in the long run, and at once; beyond, API Gateway answers 429, and each task of
+   * the gateway for AMQP 503.
+   */
+  throttle: rate(BUDGETS.process.requests),
+  /** Whether each request, and each connection and link of the gateway, stands in a log. */
+  accessLogs: z.boolean().default(false),
   /** The SNS topic that hears of alarms; without one they only show in the console. */
   alarmTopicArn: z.string().startsWith('arn:').optional(),
   /** Lets the clients of the SDKs in, who speak AMQP; off where nothing is said. */

@@ -25,8 +25,8 @@ const DEREGISTRATION_DELAY = Duration.seconds(30);
 const CPU_PERCENT = 60;
 
 /**
- * Serves the official clients: tasks in Fargate behind a network load balancer, which ends TLS. Any
- * task serves any client.
+ * Serves the official clients: tasks in Fargate behind a network load balancer, which ends the TLS of
+ * clients and speaks TLS of its own with the tasks. Any task serves any client.
  */
 export class AmqpGateway extends Construct {
   readonly loadBalancer: NetworkLoadBalancer;
@@ -60,6 +60,7 @@ export class AmqpGateway extends Construct {
       internetFacing: true,
       // There may be fewer tasks than zones.
       crossZoneEnabled: true,
+      deletionProtection: this.#props.settings.keepData,
       securityGroups: [securityGroup],
     });
   }
@@ -92,9 +93,12 @@ export class AmqpGateway extends Construct {
     const targets = new NetworkTargetGroup(this, 'Tasks', {
       vpc,
       targetType: TargetType.IP,
-      protocol: Protocol.TCP,
+      // With a certificate that each task makes: the load balancer takes any, but nobody reads along.
+      protocol: Protocol.TLS,
       port: CONTAINER_PORT,
       preserveClientIp: false,
+      // Tasks take no connection of a client without its address.
+      proxyProtocolV2: true,
       deregistrationDelay: DEREGISTRATION_DELAY,
       healthCheck: {
         protocol: Protocol.HTTP,

@@ -16,6 +16,7 @@ import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
 import { DRAIN_NOTICE_MS, GATEWAY_VARIABLES, STOP_MS_MAX } from '../../gateway/variables.ts';
 import { VARIABLES } from '../../lambdas/http/variables.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 import type { AmqpSettings } from '../amqp-settings.ts';
 import { GATEWAY_RIGHTS } from '../functions.ts';
 import type { StageSettings } from '../settings.ts';
@@ -79,6 +80,8 @@ export class GatewayTask extends FargateTaskDefinition {
         [VARIABLES.receiveWaitMsMax]: String(RECEIVE_WAIT_MS_MAX),
         [GATEWAY_VARIABLES.port]: String(CONTAINER_PORT),
         [GATEWAY_VARIABLES.drainNoticeMs]: String(DRAIN_NOTICE_MS),
+        [GATEWAY_VARIABLES.accessLog]: String(settings.accessLogs),
+        ...limitVariables(settings, amqp),
         AWS_REGION: Stack.of(this).region,
         NODE_OPTIONS: `--max-old-space-size=${Math.floor(amqp.memoryMb * HEAP_SHARE)}`,
       },
@@ -91,6 +94,23 @@ export class GatewayTask extends FargateTaskDefinition {
   #allow(actions: readonly string[], resource: string): void {
     this.addToTaskRolePolicy(new PolicyStatement({ actions: [...actions], resources: [resource] }));
   }
+}
+
+function limitVariables(
+  { throttle }: StageSettings,
+  { limits, connectionsPerTask }: AmqpSettings,
+): Record<string, string> {
+  const text = ({ rate, burst }: typeof throttle) => `${rate}/${burst}`;
+  const openConnections =
+    limits.openConnectionsPerAddress ??
+    Math.max(BUDGETS.address.openConnections, 2 * connectionsPerTask);
+  return {
+    [GATEWAY_VARIABLES.openConnections]: String(openConnections),
+    [GATEWAY_VARIABLES.newConnections]: text(limits.newConnectionsPerAddress),
+    [GATEWAY_VARIABLES.requestsOfAddress]: text(limits.requestsPerAddress),
+    [GATEWAY_VARIABLES.operationsOfRule]: text(limits.operationsPerRule),
+    [GATEWAY_VARIABLES.requests]: text(throttle),
+  };
 }
 
 /** Something must take leave of processes that have ended, and hand on signals. */

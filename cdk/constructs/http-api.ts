@@ -1,6 +1,15 @@
-import { HttpApi, HttpMethod, HttpStage } from 'aws-cdk-lib/aws-apigatewayv2';
+import { RemovalPolicy } from 'aws-cdk-lib';
+import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
+import {
+  HttpApi,
+  HttpMethod,
+  HttpStage,
+  type IAccessLogSettings,
+  LogGroupLogDestination,
+} from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpIamAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { ROUTES } from '../../lambdas/http/route-table.ts';
 import { gatewayRoutes } from '../gateway-routes.ts';
@@ -39,10 +48,39 @@ export class BrokerApi extends Construct {
       stageName: '$default',
       autoDeploy: true,
       throttle: { rateLimit: settings.throttle.rate, burstLimit: settings.throttle.burst },
+      ...(settings.accessLogs && { accessLogSettings: accessLog(this, settings) }),
     });
     for (const { method, path, function: name } of gatewayRoutes(ROUTES)) {
       const methods = [HttpMethod[method]];
       this.api.addRoutes({ path, methods, integration: integrations[name] });
     }
   }
+}
+
+/**
+ * What stands in the access log of each request. Not its path: that holds tokens of locks, and is
+ * written as the client sent it, quotes included. Nor its header fields, of which one has the token.
+ */
+const LOGGED = {
+  requestId: '$context.requestId',
+  time: '$context.requestTime',
+  client: '$context.identity.sourceIp',
+  /** Whom IAM let through, where it was asked. */
+  principal: '$context.identity.userArn',
+  route: '$context.routeKey',
+  status: '$context.status',
+  bytesOut: '$context.responseLength',
+  ms: '$context.responseLatency',
+  error: '$context.error.message',
+} as const;
+
+function accessLog(scope: Construct, { logRetentionDays }: StageSettings): IAccessLogSettings {
+  const logGroup = new LogGroup(scope, 'AccessLog', {
+    retention: logRetentionDays,
+    removalPolicy: RemovalPolicy.DESTROY,
+  });
+  return {
+    destination: new LogGroupLogDestination(logGroup),
+    format: AccessLogFormat.custom(JSON.stringify(LOGGED)),
+  };
 }

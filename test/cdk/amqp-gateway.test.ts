@@ -84,7 +84,7 @@ test('clients come in by TLS on both ports, and are led to the tasks', () => {
   }
   template.resourceCountIs('AWS::ElasticLoadBalancingV2::Listener', 2);
   template.hasResourceProperties('AWS::ElasticLoadBalancingV2::TargetGroup', {
-    Protocol: 'TCP',
+    Protocol: 'TLS',
     TargetType: 'ip',
     HealthCheckProtocol: 'HTTP',
     HealthCheckPath: HEALTH_PATH,

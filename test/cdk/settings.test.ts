@@ -42,6 +42,12 @@ test('a wrong setting is refused with its name', () => {
     [{ amqp: { ...AMQP, cpu: 1024 } }, /not a size that Fargate has/],
     [{ amqp: { ...AMQP, memoryMb: 768 } }, /not a size that Fargate has/],
     [{ amqp: { ...AMQP, enabled: true } }, /enabled/],
+    [
+      { amqp: { ...AMQP, limits: { requestsPerAddress: { rate: 0 } } } },
+      /requestsPerAddress\.rate/,
+    ],
+    [{ amqp: { ...AMQP, limits: { requests: 1 } } }, /requests/],
+    [{ accessLogs: 'yes' }, /accessLogs/],
   ];
   for (const [stage, message] of wrong) assert.throws(() => settingsOf(stage), message);
 });
@@ -82,6 +88,11 @@ test('the gateway is off, unless the stage or the command line turns it on', () 
     connectionsPerTask: 1000,
     cpu: 256,
     memoryMb: 512,
+    limits: {
+      newConnectionsPerAddress: { rate: 100, burst: 2000 },
+      requestsPerAddress: { rate: 1000, burst: 2000 },
+      operationsPerRule: { rate: 1000, burst: 2000 },
+    },
   };
   assert.deepEqual(read({}, { amqp: AMQP }), on);
   assert.deepEqual(read({ amqp: JSON.stringify(AMQP) }), on);
