@@ -9,6 +9,8 @@ import { RateLimit } from '../shared/domain/rate-limit.ts';
 export type LogAccess = (kind: string, details: Readonly<Record<string, unknown>>) => void;
 
 const PATH_LENGTH_MAX = 300;
+/** Behind a message stands the token of its lock. */
+const LOCK_TOKEN = /(?<=\/messages\/[^/]+\/)[^/]+\/*$/i;
 
 /** Bounds the lines of the access log: strangers decide how many there would be, and each is paid for. */
 export class AccessLog {
@@ -38,7 +40,7 @@ export class AccessLog {
 
 /**
  * An app of which each request stands in the log. Of its token only the name of the rule does: a claim,
- * unless the answer shows that it was believed. The query is left out.
+ * unless the answer shows that it was believed. The query and tokens of locks are left out.
  */
 export function withAccessLog(app: WebApp, log: LogAccess, now: () => number): WebApp {
   return {
@@ -48,7 +50,7 @@ export function withAccessLog(app: WebApp, log: LogAccess, now: () => number): W
       const details = {
         client: clientOf(bindings),
         method: request.method,
-        path: new URL(request.url).pathname.slice(0, PATH_LENGTH_MAX),
+        path: loggedPath(request),
         rule: ruleNameOf(request.headers.get('authorization')),
         status: response.status,
         bytesIn: Number(request.headers.get('content-length') ?? 0),
@@ -59,6 +61,12 @@ export function withAccessLog(app: WebApp, log: LogAccess, now: () => number): W
       return response;
     },
   };
+}
+
+/** The path without the token of a lock. */
+function loggedPath(request: Request): string {
+  const { pathname } = new URL(request.url);
+  return pathname.replace(LOCK_TOKEN, '*').slice(0, PATH_LENGTH_MAX);
 }
 
 /** Calls back when an answer has left, or never will, with the bytes that left. */
