@@ -104,7 +104,7 @@ describe('tasks of the gateway that come and go', () => {
   });
 
   test('a task that is told to stop says so, and serves on until all have heard', async () => {
-    const task = await tasks.start({ env: { [GATEWAY_VARIABLES.drainNoticeMs]: '1500' } });
+    const task = await tasks.start({ env: { [GATEWAY_VARIABLES.drainNoticeMs]: '3000' } });
     assert.equal((await health(task.port)).status, 200);
     task.child.kill('SIGTERM');
     await task.untilSaid('Draining');
