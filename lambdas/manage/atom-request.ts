@@ -1,8 +1,8 @@
 import type { IfMatch } from '../../shared/broker/management-match.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { badValue } from '../../shared/domain/description-checks.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import type { PageRange } from './atom-links.ts';
-import { XML_BYTES_MAX } from './atom-xml.ts';
 
 /** Which part of a list a request asks for; a page has 100 at most. Throws ArgumentError. */
 export function readPageRange(query: URLSearchParams): PageRange {
@@ -36,8 +36,8 @@ export async function readBody(request: Request): Promise<Uint8Array> {
   let length = 0;
   for await (const chunk of request.body ?? []) {
     length += chunk.length;
-    if (length > XML_BYTES_MAX) {
-      throw badValue(`The body is longer than ${XML_BYTES_MAX} bytes, which is the limit.`);
+    if (length > BUDGETS.xml.bytes) {
+      throw badValue(`The body is longer than ${BUDGETS.xml.bytes} bytes, which is the limit.`);
     }
     chunks.push(chunk);
   }

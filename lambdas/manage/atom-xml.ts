@@ -1,4 +1,5 @@
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { badValue } from '../../shared/domain/description-checks.ts';
 
 /**
@@ -23,10 +24,7 @@ export interface XmlAttribute {
   readonly value: string;
 }
 
-/** Far above any description: the largest holds twelve keys and two expressions. */
-export const XML_BYTES_MAX = 128 * 1024;
-/** The deepest description is nine deep. */
-const DEPTH_MAX = 32;
+const LIMITS = BUDGETS.xml;
 /** The parser quotes what it stumbled over, however long. */
 const REASON_LENGTH = 200;
 
@@ -42,21 +40,21 @@ const PARSER = new XMLParser({
   cdataPropName: '#cdata',
   ignoreDeclaration: true,
   ignorePiTags: true,
-  maxNestedTags: DEPTH_MAX,
+  maxNestedTags: LIMITS.depth,
   jPath: false,
 });
 
 /** The root element of a document. Throws ArgumentError. */
 export function parseXml(bytes: Uint8Array): XmlElement {
-  if (bytes.length > XML_BYTES_MAX) {
-    throw badValue(`The body is ${bytes.length} bytes long; the limit is ${XML_BYTES_MAX}.`);
+  if (bytes.length > LIMITS.bytes) {
+    throw badValue(`The body is ${bytes.length} bytes long; the limit is ${LIMITS.bytes}.`);
   }
   const xml = decodeUtf8(bytes);
   if (/<!DOCTYPE/i.test(xml)) throw badXml('it holds a document type declaration');
   if (![...xml].every(isXmlCharacter)) throw badXml('it holds a character that XML forbids');
   const validity = XMLValidator.validate(xml);
   if (validity !== true) throw badXml(`${validity.err.msg} (line ${validity.err.line})`);
-  const [root, ...others] = elementsOf(parseOrdered(xml), { xml: XML_NAMESPACE });
+  const [root, ...others] = new ElementReader().read(parseOrdered(xml), OUTERMOST);
   if (root === undefined || others.length > 0) throw badXml('it must hold one root element');
   return root;
 }
@@ -65,7 +63,20 @@ const XML_NAMESPACE = 'http://www.w3.org/XML/1998/namespace';
 
 /** One node as the parser gives it: an element under its name, attributes under `:@`, or text. */
 type OrderedNode = Readonly<Record<string, unknown>>;
-type Scope = Readonly<Record<string, string>>;
+
+/**
+ * The namespaces in force at an element, by prefix; '' is the default one. A scope holds only what its
+ * own element declares and looks further out for the rest: copied from element to element, they cost
+ * declarations times elements.
+ */
+interface Scope {
+  readonly declared: ReadonlyMap<string, string>;
+  readonly outer?: Scope;
+  /** How many declarations it holds, together with those further out. */
+  readonly declarations: number;
+}
+
+const OUTERMOST: Scope = { declared: new Map([['xml', XML_NAMESPACE]]), declarations: 0 };
 
 function parseOrdered(xml: string): readonly OrderedNode[] {
   try {
@@ -75,30 +86,46 @@ function parseOrdered(xml: string): readonly OrderedNode[] {
   }
 }
 
-function elementsOf(nodes: readonly OrderedNode[], outer: Scope): readonly XmlElement[] {
-  const elements: XmlElement[] = [];
-  for (const node of nodes) {
-    const name = Object.keys(node).find((key) => key !== ':@');
-    if (name === undefined || name.startsWith('#')) continue;
-    elements.push(elementOf(name, node, outer));
+/** Makes elements of the nodes of one document, and counts them. */
+class ElementReader {
+  #elements = 0;
+  #attributes = 0;
+
+  /** The elements among some nodes. Throws ArgumentError. */
+  read(nodes: readonly OrderedNode[], scope: Scope): readonly XmlElement[] {
+    const elements: XmlElement[] = [];
+    for (const node of nodes) {
+      const name = Object.keys(node).find((key) => key !== ':@');
+      if (name === undefined || name.startsWith('#')) continue;
+      elements.push(this.#element(name, node, scope));
+    }
+    return elements;
   }
-  return elements;
+
+  #element(qualifiedName: string, node: OrderedNode, outer: Scope): XmlElement {
+    const attributes = Object.entries((node[':@'] ?? {}) as Record<string, string>);
+    this.#elements += 1;
+    this.#attributes += attributes.length;
+    requireAtMost('elements', this.#elements);
+    requireAtMost('attributes', this.#attributes);
+    const given = attributes.map(([name, value]) => [name, decode(value)] as const);
+    const scope = scopeOf(given, outer);
+    const nodes = node[qualifiedName] as readonly OrderedNode[];
+    return {
+      ...resolve(qualifiedName, scope, namespaceAt(scope, '') ?? ''),
+      attributes: given
+        .filter(([name]) => !isDeclaration(name))
+        .map(([name, value]) => ({ ...resolve(name, scope, ''), value })),
+      children: this.read(nodes, scope),
+      text: nodes.map(textOf).join(''),
+    };
+  }
 }
 
-function elementOf(qualifiedName: string, node: OrderedNode, outer: Scope): XmlElement {
-  const given = Object.entries((node[':@'] ?? {}) as Record<string, string>).map(
-    ([name, value]) => [name, decode(value)] as const,
-  );
-  const scope = { ...outer, ...declarations(given) };
-  const nodes = node[qualifiedName] as readonly OrderedNode[];
-  return {
-    ...resolve(qualifiedName, scope, scope[''] ?? ''),
-    attributes: given
-      .filter(([name]) => !isDeclaration(name))
-      .map(([name, value]) => ({ ...resolve(name, scope, ''), value })),
-    children: elementsOf(nodes, scope),
-    text: nodes.map(textOf).join(''),
-  };
+function requireAtMost(what: 'elements' | 'attributes' | 'declarations', count: number): void {
+  if (count <= LIMITS[what]) return;
+  const named = what === 'declarations' ? 'declarations of namespaces in force at once' : what;
+  throw badXml(`it holds more than ${LIMITS[what]} ${named}`);
 }
 
 function textOf(node: OrderedNode): string {
@@ -111,20 +138,33 @@ function isDeclaration(name: string): boolean {
   return name === 'xmlns' || name.startsWith('xmlns:');
 }
 
-/** The namespaces that an element's attributes declare, by prefix; '' is the default one. */
-function declarations(attributes: readonly (readonly [string, string])[]): Scope {
-  return Object.fromEntries(
+/** The scope inside of an element with these attributes; the outer one where they declare nothing. */
+function scopeOf(attributes: readonly (readonly [string, string])[], outer: Scope): Scope {
+  const declared = new Map(
     attributes
       .filter(([name]) => isDeclaration(name))
       .map(([name, value]) => [name.slice('xmlns:'.length), value]),
   );
+  if (declared.size === 0) return outer;
+  const declarations = outer.declarations + declared.size;
+  requireAtMost('declarations', declarations);
+  return { declared, outer, declarations };
+}
+
+/** What a prefix stands for. */
+function namespaceAt(scope: Scope, prefix: string): string | undefined {
+  for (let at: Scope | undefined = scope; at !== undefined; at = at.outer) {
+    const namespace = at.declared.get(prefix);
+    if (namespace !== undefined) return namespace;
+  }
+  return undefined;
 }
 
 function resolve(qualifiedName: string, scope: Scope, unprefixed: string) {
   const colon = qualifiedName.indexOf(':');
   if (colon < 0) return { namespace: unprefixed, name: qualifiedName };
   const prefix = qualifiedName.slice(0, colon);
-  const namespace = Object.hasOwn(scope, prefix) ? scope[prefix] : undefined;
+  const namespace = namespaceAt(scope, prefix);
   if (namespace === undefined) throw badXml(`the prefix '${prefix.slice(0, 40)}' is not declared`);
   return { namespace, name: qualifiedName.slice(colon + 1) };
 }

@@ -105,4 +105,17 @@ export const BUDGETS = {
     /** Time between two attempts once it is used no more: strangers decide how many requests come. */
     retryMs: 10 * SECOND_MS,
   },
+  /** One description of an entity or rule as XML. Its work is linear in these. */
+  xml: {
+    /** Far above any description: the largest hold twelve keys, or values up to 64 KB. */
+    bytes: 128 * KB,
+    /** The deepest description is nine deep. */
+    depth: 32,
+    /** More than parameters of a filter make where they fill all the bytes. */
+    elements: 5000,
+    /** Declarations of namespaces included. */
+    attributes: 10_000,
+    /** Of namespaces, in force at one element. The vendor's clients have six. */
+    declarations: 32,
+  },
 } as const;

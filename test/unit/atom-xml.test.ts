@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { element } from '../../lambdas/manage/atom-write-xml.ts';
-import { isXmlCharacter, parseXml, XML_BYTES_MAX } from '../../lambdas/manage/atom-xml.ts';
+import { isXmlCharacter, parseXml } from '../../lambdas/manage/atom-xml.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 
 const parse = (xml: string) => parseXml(new TextEncoder().encode(xml));
 
@@ -89,7 +90,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   'a name that JavaScript trips over': '<__proto__/>',
   'too deep nesting': `${'<a>'.repeat(40)}${'</a>'.repeat(40)}`,
   'much too deep nesting': '<a>'.repeat(40_000),
-  'too many bytes': `<a>${'x'.repeat(XML_BYTES_MAX)}</a>`,
+  'too many bytes': `<a>${'x'.repeat(BUDGETS.xml.bytes)}</a>`,
 };
 
 for (const [what, xml] of Object.entries(REFUSED)) {
