@@ -4,6 +4,7 @@ import type { Entity } from '../domain/entity.ts';
 import { parseEntityPath } from '../domain/entity-path.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { requirePropertiesFit } from '../domain/property-limits.ts';
+import { requireFreeRuleName } from '../domain/reserved-names.ts';
 import { validateRule } from '../filters/rule.ts';
 import { type IfMatch, requireMatch, ruleTag } from './management-match.ts';
 import type { GivenRule, ManagementParts, Page, StoredRule } from './management-ports.ts';
@@ -29,6 +30,7 @@ export class RuleManagement {
   /** Throws ArgumentError, MessagingEntityAlreadyExists, QuotaExceeded. */
   async create(path: string, rule: GivenRule): Promise<RuleOf> {
     requireRule(rule);
+    requireFreeRuleName(rule.name);
     const { rules, counts, clock } = this.#parts;
     const { entity, topic } = await this.#subscription(path);
     if ((await rules.read(entity, rule.name)) !== undefined) throw exists(entity, rule.name);
@@ -108,6 +110,7 @@ export class RuleManagement {
 export function firstRule(given: GivenRule | undefined): GivenRule {
   const rule: GivenRule = given ?? { name: DEFAULT_RULE_NAME, filter: { kind: 'true' } };
   requireRule(rule);
+  requireFreeRuleName(rule.name);
   return rule;
 }
 

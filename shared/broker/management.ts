@@ -28,6 +28,7 @@ import type {
 import type { Entity } from '../domain/entity.ts';
 import { type EntityPath, parseEntityPath } from '../domain/entity-path.ts';
 import { LIMITS } from '../domain/limits.ts';
+import { requireFreeEntityName } from '../domain/reserved-names.ts';
 import { entityTag, type IfMatch, requireMatch } from './management-match.ts';
 import type { GivenRule, ManagementParts, MessageCounts, Page } from './management-ports.ts';
 import { requireRoomInNamespace, requireRoomInTopic } from './management-quotas.ts';
@@ -92,7 +93,7 @@ export class Management {
       const rule = settings.kind === 'subscription' ? settings.defaultRule : undefined;
       return this.#createSubscription(at, description, firstRule(rule));
     }
-    requireReachable(at);
+    requireFreeEntityName(at.name);
     await this.#requireFree(at);
     const { entities, counts, clock } = this.#parts;
     // Premium limits their number by its resources alone (semantics §8-22).
@@ -237,15 +238,6 @@ const NO_MESSAGES: MessageCounts = {
   transfer: 0,
   transferDeadLetter: 0,
 };
-
-/** Segments that the runtime paths need for themselves: `orders/messages` would be out of reach. */
-const RESERVED_SEGMENT = /\/(messages|sessions|subscriptions)(\/|$)/i;
-
-function requireReachable({ name }: EntityPath): void {
-  const match = RESERVED_SEGMENT.exec(name);
-  if (match === null) return;
-  throw badValue(`The name '${name}' is not valid: the segment '${match[1]}' is reserved.`);
-}
 
 /** The path of something that may be created, changed or removed (behaviour 32). */
 function managedPath(path: string, kind?: EntityDescription['kind']): EntityPath {
