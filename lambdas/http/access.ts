@@ -1,3 +1,4 @@
+import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { AccessRight } from '../../shared/domain/descriptions.ts';
 import type { EntityPath } from '../../shared/domain/entity-path.ts';
 import type { HttpParts } from './parts.ts';
@@ -10,13 +11,46 @@ type AccessParts = Pick<HttpParts, 'entities' | 'namespaceKeys' | 'clock' | 'adm
  * A request that API Gateway let through because IAM allows its caller this method on this path.
  * Only the function's handler makes one, so that nothing in a request can claim to be it.
  */
-export class IamRequest extends Request {}
+export class IamRequest extends Request {
+  readonly #judgedPath: string;
+
+  /** `judgedPath` = the path that IAM was asked about, percent-decoded. */
+  constructor(url: URL | string, init: RequestInit, judgedPath: string) {
+    super(url, init);
+    this.#judgedPath = judgedPath;
+  }
+
+  /**
+   * Refuses a path that IAM knew by another spelling than the one that is served: one with `..` or empty
+   * segments, or percent-encoded twice. A policy that denies the one may allow the other. Throws Forbidden.
+   */
+  requireJudgedPath(): void {
+    const { pathname } = new URL(this.url);
+    if (isDecodedFrom(pathname, this.#judgedPath) && !AMBIGUOUS.test(this.#judgedPath)) return;
+    throw new BrokerError(
+      'Forbidden',
+      "IAM was asked about another spelling of this path: write it without '.', '..' or empty segments, and percent-encoded once at most.",
+    );
+  }
+}
+
+/** A segment that is empty, `.` or `..`; a closing slash makes none. */
+const AMBIGUOUS = /\/\.{0,2}\/|\/\.{1,2}$/;
+
+function isDecodedFrom(pathname: string, decoded: string): boolean {
+  try {
+    return decodeURIComponent(pathname) === decoded;
+  } catch {
+    return false;
+  }
+}
 
 /**
  * Lets a request through, or says why not: its token must be good for one of these rights, where
  * there are any. What IAM has let through needs no token, and one that it carries does not count.
  * `path` is the entity it addresses; without one only the rules of the namespace count. Throws
- * Unauthenticated, and ServiceBusy where the rule of the token may do no more for now.
+ * Unauthenticated; ServiceBusy where the rule of the token may do no more for now; Forbidden where IAM
+ * was asked about another spelling of the path.
  */
 export async function authorize(
   parts: AccessParts,
@@ -24,7 +58,8 @@ export async function authorize(
   path: EntityPath | undefined,
   rights: readonly AccessRight[],
 ): Promise<void> {
-  if (rights.length === 0 || request instanceof IamRequest) return;
+  if (rights.length === 0) return;
+  if (request instanceof IamRequest) return request.requireJudgedPath();
   await requireSasToken(parts, request, path, rights);
   await countForRule(parts, request.headers.get('authorization'), path);
 }
@@ -38,7 +73,8 @@ export async function authorizeLikely(
   request: Request,
   rights: readonly AccessRight[],
 ): Promise<void> {
-  if (!(request instanceof IamRequest)) await requireLikelyToken(parts, request, rights);
+  if (request instanceof IamRequest) return request.requireJudgedPath();
+  await requireLikelyToken(parts, request, rights);
 }
 
 /**
@@ -52,7 +88,7 @@ export async function authorizeAt(
   path: EntityPath,
   rights: readonly AccessRight[],
 ): Promise<void> {
-  if (request instanceof IamRequest) return;
+  if (request instanceof IamRequest) return request.requireJudgedPath();
   // Encoded as one segment, so that no name can be taken for a way to another one.
   const address = new URL(`/${encodeURIComponent(path.name)}`, request.url);
   const asked = new Request(address, { headers: request.headers });

@@ -8,8 +8,12 @@ import { IamRequest } from './access.ts';
 import { realScheduler } from './real-scheduler.ts';
 import { type Environment, readAccess } from './settings.ts';
 
-/** What an event tells where a route has the IAM authorizer. */
-type IamContext = APIGatewayProxyEventV2WithIAMAuthorizer['requestContext'];
+/** What an event may tell of who called. */
+interface GivenAuthorizer {
+  readonly iam?: Partial<
+    APIGatewayProxyEventV2WithIAMAuthorizer['requestContext']['authorizer']['iam']
+  > | null;
+}
 
 /** An app of routes, as Hono makes them. */
 export interface HttpApp {
@@ -52,8 +56,8 @@ function withinBound(work: Promise<void>, scheduler: Scheduler): Promise<void> {
 
 /** Trusts the gateway no further than it says whom IAM let through: a route can be changed by hand. */
 function requireIamCaller({ requestContext, routeKey }: APIGatewayProxyEventV2): void {
-  const { authorizer }: Partial<IamContext> = requestContext;
-  if (authorizer?.iam === undefined) {
+  const { authorizer } = requestContext as { readonly authorizer?: GivenAuthorizer | null };
+  if (!authorizer?.iam?.userArn) {
     throw new Error(`IAM was not asked who calls: the route ${routeKey} has no IAM authorizer.`);
   }
 }
@@ -63,24 +67,28 @@ function toRequest(event: APIGatewayProxyEventV2, byIam: boolean): Request {
   const path = encodePath(event.rawPath);
   const query = event.rawQueryString === '' ? '' : `?${event.rawQueryString}`;
   const url = new URL(`https://${domainName}${path}${query}`);
-  // IAM judged the path that was sent; where that holds `..`, another one is served.
-  const RequestKind = byIam && url.pathname === path ? IamRequest : Request;
   const mayHaveBody = http.method !== 'GET' && http.method !== 'HEAD';
-  return new RequestKind(url, {
+  const init: RequestInit = {
     method: http.method,
     headers: Object.entries(event.headers).map(([name, value]) => [name, toByteString(value)]),
     body: mayHaveBody && event.body ? bytes(event.body, event.isBase64Encoded) : null,
-  });
+  };
+  return byIam ? new IamRequest(url, init, event.rawPath) : new Request(url, init);
 }
+
+/** A segment `.` or `..`, with a slash beside it. */
+const DOT_SEGMENT = /(?<=\/)((?:\.|%2e){1,2})\/|(?<=.)\/(?=(?:\.|%2e){1,2}$)/gi;
 
 /**
  * HTTP APIs hand over the path percent-decoded, `rawPath` though it is called. What cannot stand in
- * a path is encoded again, and what is still encoded stays so.
+ * a path is encoded again, and what is still encoded stays so. A segment `..` was sent within an encoded
+ * name, `a%2F..%2Fb`, and is joined to it again: as a segment it would lead to another entity.
  */
 function encodePath(path: string): string {
-  return encodeURI(path)
+  return encodeURI(path.replace(/\p{Surrogate}/gu, '\ufffd'))
     .replace(/%25(?=[\da-f]{2})/gi, '%')
-    .replace(/[?#]/g, encodeURIComponent);
+    .replace(/[?#]/g, encodeURIComponent)
+    .replace(DOT_SEGMENT, (_, dots = '') => `${dots}%2F`);
 }
 
 /** Headers are bytes to `fetch` and to node:http; one character each, whatever they encode. */

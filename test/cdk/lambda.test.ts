@@ -37,6 +37,21 @@ test('a path that was decoded on the way keeps its segments', async () => {
     '/orders/%24deadletterqueue/messages': '/orders/%24deadletterqueue/messages',
     '/orders/messages/a b?c#d/1': '/orders/messages/a%20b%3Fc%23d/1',
     '/orders/messages/ü100%/1': '/orders/messages/%C3%BC100%25/1',
+    '/orders/\ud800/messages': '/orders/%EF%BF%BD/messages',
+  };
+  for (const [rawPath, expected] of Object.entries(paths)) {
+    assert.equal(new URL((await arrive({ rawPath })).url).pathname, expected);
+  }
+});
+
+test('row 20: a name with a segment of dots does not become the name of another entity', async () => {
+  const paths = {
+    '/a/../b': '/a/..%2Fb',
+    '/./b/messages': '/.%2Fb/messages',
+    '/a/../../b/..': '/a/..%2F..%2Fb%2F..',
+    '/a/%2E./b': '/a/%2E.%2Fb',
+    '/..': '/',
+    '/a/..b/.c/d.': '/a/..b/.c/d.',
   };
   for (const [rawPath, expected] of Object.entries(paths)) {
     assert.equal(new URL((await arrive({ rawPath })).url).pathname, expected);

@@ -226,9 +226,19 @@ test('any one of several rights is enough, and none is needed where none is aske
 
 test('what IAM has let through needs no token, and a token it carries does not count', async () => {
   for (const headers of [{}, { authorization: 'SharedAccessSignature sr=nonsense' }]) {
-    const request = new IamRequest('http://localhost/q', { headers });
+    const request = new IamRequest('http://localhost/q', { headers }, '/q');
     await authorize(parts, request, parseEntityPath('q'), ['Manage']);
     await authorizeLikely(parts, request, ['Send']);
     await authorizeAt(parts, request, parseEntityPath('q'), ['Send']);
+  }
+});
+
+test('what IAM was asked about under another spelling is refused, with or without a token', async () => {
+  for (const judged of ['/x/../q', '/Q', '/%71', '//q', '/q/..', '']) {
+    const request = new IamRequest('http://localhost/q', { headers: {} }, judged);
+    const isForbidden = { code: 'Forbidden' };
+    await assert.rejects(authorize(parts, request, parseEntityPath('q'), ['Send']), isForbidden);
+    await assert.rejects(authorizeLikely(parts, request, ['Send']), isForbidden);
+    await assert.rejects(authorizeAt(parts, request, parseEntityPath('q'), ['Send']), isForbidden);
   }
 });
