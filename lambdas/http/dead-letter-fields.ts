@@ -3,10 +3,16 @@ import type { DeadLetterAction } from '../../shared/broker/broker.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import type { Properties } from '../../shared/domain/property-value.ts';
 import { readProperties } from './property-json.ts';
+import { isWholeText } from './whole-text.ts';
 
 /** What a request may say of a message it changes or dead-letters, by its wire names. */
 
-const deadLetterText = z.string().check(z.maxLength(LIMITS.deadLetterTextLength));
+const deadLetterText = z
+  .string()
+  .check(
+    z.maxLength(LIMITS.deadLetterTextLength),
+    z.refine(isWholeText, 'holds half of a surrogate pair, which no UTF-8 text can'),
+  );
 
 /** Properties to add to a message, or to set anew. */
 export const changedProperties = z.optional(

@@ -11,7 +11,7 @@ import { sessionIdOf } from './session-query.ts';
 const DEFAULT_CONTENT_TYPE = 'application/atom+xml;type=entry;charset=utf-8';
 
 /**
- * One message in headers and body (semantics §12.5). What no header can carry, an odd content type
+ * One message in headers and body (semantics §12.5). What no header can or may carry, an odd content type
  * or property name, stands in `BrokerProperties`, where other clients do not mind it.
  */
 export function messageResponse(

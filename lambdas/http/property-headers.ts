@@ -31,6 +31,42 @@ const STANDARD_HEADERS: ReadonlySet<string> = new Set([
 const STANDARD_FAMILY =
   /^(?:accept|access-control|cf|cloudfront|content|fastly|fly|if|proxy|sec|x-amz|x-amzn|x-arr|x-azure|x-dynabus|x-envoy|x-forwarded|x-ms|x-vercel)(?:-|$)/;
 
+/**
+ * Headers that tell a browser or a proxy what to do with an answer, with its site or with whole later
+ * requests: `Refresh` goes to another page, `Clear-Site-Data` empties a site, `Status` becomes the status
+ * behind CGI, `X-Accel-Redirect` has nginx send another file. A request may carry them as properties. An
+ * answer never does, since who sent the message is not who answers: they stand in `BrokerProperties`.
+ */
+const ACTING_HEADERS: ReadonlySet<string> = new Set([
+  // No instruction, but servers keep headers in plain objects, where this name gets lost.
+  '__proto__',
+  ...['activate-storage-access', 'age', 'alt-used', 'authentication-info', 'clear-site-data'],
+  ...['critical-ch', 'delegate-ch', 'early-data', 'edge-control', 'expect-ct', 'expires'],
+  ...['feature-policy', 'integrity-policy', 'integrity-policy-report-only', 'lambda-runtime'],
+  ...['large-allocation', 'link', 'memento-datetime', 'mime-version', 'nel', 'no-vary-search'],
+  ...['observe-browsing-topics', 'optional-www-authenticate', 'origin-agent-cluster'],
+  ...['origin-trial', 'p3p', 'persistent-auth', 'ping-from', 'ping-to', 'referrer-policy'],
+  ...['refresh', 'report-to', 'reporting-endpoints', 'require-document-policy', 'save-data'],
+  ...['server-timing', 'service-worker-allowed', 'set-cookie2', 'set-login', 'sourcemap'],
+  ...['speculation-rules', 'status', 'supports-loading-mode', 'surrogate-capability'],
+  ...[
+    'surrogate-control',
+    'surrogate-key',
+    'timing-allow-origin',
+    'tk',
+    'uri',
+    'use-as-dictionary',
+  ],
+  ...['warning', 'window-target', 'x-content-type-options', 'x-dns-prefetch-control'],
+  ...['x-download-options', 'x-frame-options', 'x-lighttpd-send-file', 'x-lighttpd-send-tempfile'],
+  ...['x-permitted-cross-domain-policies', 'x-robots-tag', 'x-send-file', 'x-sendfile'],
+  ...['x-sendfile2', 'x-sendfile-temporary', 'x-sourcemap', 'x-ua-compatible', 'x-xss-protection'],
+]);
+
+/** Families of the same kind. */
+const ACTING_FAMILY =
+  /^(?:attribution-reporting|cdn|cloudflare|cross-origin|document-policy|permissions-policy|public-key-pins|shared-storage|x-accel|x-litespeed|x-reproxy)(?:-|$)/;
+
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const ESCAPED = /\\(?:(["\\])|u([0-9a-fA-F]{4}))/g;
 
@@ -47,6 +83,12 @@ export function readPropertyHeaders(headers: Headers): Properties {
 function isPropertyHeader(name: string): boolean {
   const lower = name.toLowerCase();
   return !STANDARD_HEADERS.has(lower) && !STANDARD_FAMILY.test(lower);
+}
+
+/** Whether an answer may carry a property as a header. */
+function isSafeInAnswers(name: string): boolean {
+  const lower = name.toLowerCase();
+  return !ACTING_HEADERS.has(lower) && !ACTING_FAMILY.test(lower);
 }
 
 function parseHeaderValue(name: string, text: string): PropertyValue {
@@ -78,7 +120,7 @@ function parseQuoted(name: string, quoted: string): PropertyValue {
   return { type: 'string', value: requireWholeText(value, `The property '${name}'`) };
 }
 
-/** Properties as headers, and those that no header can carry because of their names. */
+/** Properties as headers, and those that no header can or may carry because of their names. */
 export interface PrintedProperties {
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly others: Properties;
@@ -91,7 +133,7 @@ export function printPropertyHeaders(properties: Properties): PrintedProperties 
   const taken = new Set<string>();
   for (const [name, value] of Object.entries(properties)) {
     const lower = name.toLowerCase();
-    if (HEADER_NAME.test(name) && isPropertyHeader(name) && !taken.has(lower)) {
+    if (canBeHeader(name) && !taken.has(lower)) {
       taken.add(lower);
       headers.push([name, printHeaderValue(value)]);
     } else {
@@ -99,6 +141,10 @@ export function printPropertyHeaders(properties: Properties): PrintedProperties 
     }
   }
   return { headers, others: Object.fromEntries(others) };
+}
+
+function canBeHeader(name: string): boolean {
+  return HEADER_NAME.test(name) && isPropertyHeader(name) && isSafeInAnswers(name);
 }
 
 function printHeaderValue(property: PropertyValue): string {

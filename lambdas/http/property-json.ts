@@ -52,7 +52,10 @@ export function readProperties(json: unknown, what = 'UserProperties'): Properti
   if (!isJsonObject(json)) throw invalid(`${what} must be a JSON object.`);
   // `fromEntries` defines own keys, so that a property may even be called `__proto__`.
   const properties = Object.fromEntries(
-    Object.entries(json).map(([name, value]) => [name, readProperty(name, value)]),
+    Object.entries(json).map(([name, value]) => [
+      requireWholeText(name, `The name of a property in ${what}`),
+      readProperty(name, value),
+    ]),
   );
   requirePropertiesFit(properties);
   return properties;

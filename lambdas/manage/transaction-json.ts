@@ -13,7 +13,7 @@ import { httpDate } from '../http/date-text.ts';
 import { isJsonObject, parseExactJson } from '../http/exact-json.ts';
 import { checkRequest } from '../http/json-request.ts';
 import { readSettlement } from '../http/settlements.ts';
-import { requireWholeText } from '../http/whole-text.ts';
+import { isWholeText, requireWholeText } from '../http/whole-text.ts';
 
 /**
  * The JSON of transactions. An operation has the verb as the name of the field that says where:
@@ -31,7 +31,11 @@ const sendOperation = z.strictObject({ messages: z.unknown() });
 const renewOperation = z.strictObject({
   lockToken: z.string().check(z.maxLength(LIMITS.idLength)),
 });
-const sessionOf = z.optional(z.string());
+const sessionOf = z.optional(
+  z
+    .string()
+    .check(z.refine(isWholeText, 'holds half of a surrogate pair, which no UTF-8 text can')),
+);
 const entityPath = z.string();
 
 /** Reads `{"id":"…","operations":[…]}`. Throws ArgumentError, InvalidOperation, MessageLockLost. */
