@@ -33,7 +33,11 @@ async function call(
     headers: { 'content-type': body === QUEUE ? 'application/atom+xml' : 'text/plain' },
     isBase64Encoded: false,
     body,
-    requestContext: { domainName: 'b.example', http: { method }, authorizer: { iam: { userArn: 'arn:aws:iam::111122223333:user/a' } } },
+    requestContext: {
+      domainName: 'b.example',
+      http: { method },
+      authorizer: { iam: { userArn: 'arn:aws:iam::111122223333:user/a' } },
+    },
   } as unknown as APIGatewayProxyEventV2);
   if ((result.statusCode ?? 500) >= 300) throw new Error(`${method} ${rawPath}: ${result.body}`);
   return result;
