@@ -117,6 +117,7 @@ export function composeParts(settings: ComposeSettings): ComposedParts {
     clock,
     random,
     monotonicNow,
+    soon: (work) => scheduler.soon(work),
   };
   return {
     ...stores,

@@ -1,5 +1,6 @@
 import type { Clock, RandomSource } from '../domain/clock.ts';
 import type { TieredNamespace } from '../domain/description-tier.ts';
+import type { Scheduler } from '../domain/scheduler.ts';
 import type { Arrivals } from './arrivals.ts';
 import type { PartitionTurns } from './partition-turns.ts';
 import type {
@@ -26,4 +27,6 @@ export interface BrokerParts {
   readonly random: RandomSource;
   /** Milliseconds that only ever go on, for waits; not the clock that users may move. */
   readonly monotonicNow: () => number;
+  /** Calls work behind what is under way now. */
+  readonly soon: Scheduler['soon'];
 }

@@ -5,9 +5,10 @@ import { lowerTimeToLive, type Message } from '../domain/message.ts';
 import { messageSize } from '../domain/outgoing-rules.ts';
 import { text } from '../domain/property-value.ts';
 import { FilterInput } from '../filters/filter-input.ts';
-import { matchRules, type RuleMatch } from '../filters/match.ts';
+import { matchInSteps, type RuleMatch } from '../filters/match.ts';
 import type { BrokerParts } from './broker-parts.ts';
 import type { Copy } from './ports.ts';
+import { Turn } from './turn.ts';
 
 /** What the rules of a topic's subscriptions make of some messages. */
 export interface Matched {
@@ -61,6 +62,7 @@ async function matchSubscriptions(
 ): Promise<Matched> {
   const subscribed = await parts.subscriptions.of(topic);
   const enqueuedAt = parts.clock.now();
+  const turn = new Turn(parts);
   const found = subscribed.map(() => ({ copies: [] as Copy[], failures: [] as Copy[] }));
   let next = 0n;
   for (const message of messages) {
@@ -73,7 +75,13 @@ async function matchSubscriptions(
     });
     let width = 1;
     for (const [i, { entity, rules }] of subscribed.entries()) {
-      const match = matchRules(rules, input, parts.random);
+      const matching = matchInSteps(rules, input, parts.random);
+      let step = matching.next();
+      while (step.done !== true) {
+        if (turn.isOver) await turn.next();
+        step = matching.next();
+      }
+      const match = step.value;
       const made = toCopies(entity.description, match, message, next);
       found[i]?.copies.push(...made.copies);
       found[i]?.failures.push(...made.failures);

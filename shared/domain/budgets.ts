@@ -105,6 +105,13 @@ export const BUDGETS = {
     /** Time between two attempts once it is used no more: strangers decide how many requests come. */
     retryMs: 10 * SECOND_MS,
   },
+  /** One evaluation of a rule, beside the limits of the language in shared/filters/filter-limits.ts. */
+  filter: {
+    /** One LIKE whose pattern is computed: characters of the text, by 31 characters of the pattern. */
+    likeSteps: 256 * KB,
+  },
+  /** Work for one request goes on this long, ms, before the work of others has its turn. */
+  turnMs: 20,
   /** One description of an entity or rule as XML. Its work is linear in these. */
   xml: {
     /** Far above any description: the largest hold twelve keys, or values up to 64 KB. */

@@ -97,11 +97,24 @@ export function textOf(value: PropertyValue): string {
  */
 export function findParameter(parameters: Properties, name: string): PropertyValue | undefined {
   for (const key of [`@${name}`, name]) if (Object.hasOwn(parameters, key)) return parameters[key];
-  const wanted = name.toLowerCase();
-  const key = Object.keys(parameters).find(
-    (candidate) => candidate.replace(/^@/, '').toLowerCase() === wanted,
-  );
-  return key === undefined ? undefined : parameters[key];
+  let byName = LOWER_CASED.get(parameters);
+  if (byName === undefined) {
+    byName = lowerCased(parameters);
+    LOWER_CASED.set(parameters, byName);
+  }
+  return byName.get(name.toLowerCase());
+}
+
+/** Parameters by name in lower case, made when first looked for: a filter may name hundreds among thousands. */
+const LOWER_CASED = new WeakMap<Properties, ReadonlyMap<string, PropertyValue>>();
+
+function lowerCased(parameters: Properties): ReadonlyMap<string, PropertyValue> {
+  const found = new Map<string, PropertyValue>();
+  for (const [key, value] of Object.entries(parameters)) {
+    const name = key.replace(/^@/, '').toLowerCase();
+    if (!found.has(name)) found.set(name, value);
+  }
+  return found;
 }
 
 /** A random guid of version 4, as .NET makes them. */

@@ -1,3 +1,4 @@
+import { BUDGETS } from '../domain/budgets.ts';
 import { compileValue, type Scope, type Source, textOf, type Value } from './compile-value.ts';
 import { type Fail, failAt } from './filter-error.ts';
 import { type LikeMatcher, likeMatcher } from './like.ts';
@@ -131,7 +132,10 @@ function compileLike(node: NodeOf<'like'>, source: Source): Test {
   };
 }
 
-/** A constant pattern is prepared once, at its first use: its errors belong to evaluation. */
+/**
+ * A constant pattern is prepared once, at its first use: its errors belong to evaluation. All of a
+ * filter's constants together are no longer than the filter; what properties hold is bounded one by one.
+ */
 function compilePattern(
   node: NodeOf<'like'>,
   source: Source,
@@ -139,14 +143,13 @@ function compilePattern(
 ): (scope: Scope) => LikeMatcher | undefined {
   const pattern = compileValue(node.pattern, source);
   const escapeValue = node.escape === undefined ? undefined : compileValue(node.escape, source);
-  const prepare = (scope: Scope): LikeMatcher | undefined =>
-    patternMatcher(pattern(scope), escapeValue, { scope, fail });
   if (!isConstant(node.pattern) || (node.escape !== undefined && !isConstant(node.escape))) {
-    return prepare;
+    const stepsMax = BUDGETS.filter.likeSteps;
+    return (scope) => patternMatcher(pattern(scope), escapeValue, { scope, fail, stepsMax });
   }
   let prepared: { readonly matcher: LikeMatcher | undefined } | undefined;
   return (scope) => {
-    prepared ??= { matcher: prepare(scope) };
+    prepared ??= { matcher: patternMatcher(pattern(scope), escapeValue, { scope, fail }) };
     return prepared.matcher;
   };
 }
@@ -158,12 +161,12 @@ function isConstant(node: Expression): boolean {
 function patternMatcher(
   pattern: Operand,
   escapeValue: Value | undefined,
-  { scope, fail }: { readonly scope: Scope; readonly fail: Fail },
+  { scope, fail, stepsMax }: { readonly scope: Scope; readonly fail: Fail; stepsMax?: number },
 ): LikeMatcher | undefined {
   const character = escapeValue?.(scope);
   if (isUnknown(pattern) || (escapeValue !== undefined && isUnknown(character))) return undefined;
   const escapeText = character === undefined ? undefined : likeText(character, fail);
-  return likeMatcher(likeText(pattern, fail), escapeText, fail);
+  return likeMatcher(likeText(pattern, fail), escapeText, fail, stepsMax);
 }
 
 function likeText(value: Exclude<Operand, undefined>, fail: Fail): string {

@@ -21,12 +21,13 @@ const PLAIN_LENGTH_MAX = 16;
  * costs at most text × piece ÷ 31 steps whatever the text is.
  *
  * Throws for an escape that is not one character, one with nothing behind it, and a pattern that
- * is longer than a filter may be.
+ * is longer than a filter may be. The matcher throws where its search would take more than `stepsMax`.
  */
 export function likeMatcher(
   pattern: string,
   escapeCharacter: string | undefined,
   fail: Fail,
+  stepsMax = Number.POSITIVE_INFINITY,
 ): LikeMatcher {
   if (escapeCharacter !== undefined && escapeCharacter.length !== 1) {
     throw fail(`ESCAPE takes one character, not ${escapeCharacter.length}.`);
@@ -40,11 +41,15 @@ export function likeMatcher(
   if (segments.length === 1) {
     return (text) => text.length === first.length && matchesAt(text, 0, first);
   }
-  const searches = segments
-    .slice(1, -1)
-    .filter((segment) => segment.length > 0)
-    .map(search);
+  const inner = segments.slice(1, -1).filter((segment) => segment.length > 0);
+  const stepsEach = Math.max(0, ...inner.map(stepsForOne));
+  const searches = inner.map(search);
   return (text) => {
+    if (text.length * stepsEach > stepsMax) {
+      throw fail(
+        `a text of ${text.length} characters is too long to be searched for a pattern of ${pattern.length}.`,
+      );
+    }
     const end = text.length - last.length;
     if (end < first.length || !matchesAt(text, 0, first)) return false;
     if (!matchesAt(text, end, last)) return false;
@@ -92,8 +97,17 @@ function matchesAt(text: string, at: number, segment: Segment): boolean {
 /** Finds a piece in text[from, end); yields the offset behind it, or -1. */
 type Search = (text: string, from: number, end: number) => number;
 
+function isPlain(segment: Segment): boolean {
+  return segment.length <= PLAIN_LENGTH_MAX && !segment.includes(ANY);
+}
+
+/** The steps that a search takes for one character of the text. */
+function stepsForOne(segment: Segment): number {
+  return isPlain(segment) ? 1 : Math.ceil(segment.length / WORD_BITS);
+}
+
 function search(segment: Segment): Search {
-  if (segment.length <= PLAIN_LENGTH_MAX && !segment.includes(ANY)) {
+  if (isPlain(segment)) {
     const plain = String.fromCharCode(...segment);
     return (text, from, end) => {
       const at = text.indexOf(plain, from);
@@ -110,13 +124,15 @@ function search(segment: Segment): Search {
 function shiftAnd(segment: Segment): Search {
   const words = Math.ceil(segment.length / WORD_BITS);
   const anywhere = new Int32Array(words);
-  const masks = new Map<number, Int32Array>();
-  for (const unit of segment) if (unit !== ANY) masks.set(unit, new Int32Array(words));
   segment.forEach((unit, index) => {
-    const word = Math.floor(index / WORD_BITS);
-    const bit = 1 << (index % WORD_BITS);
-    if (unit !== ANY) setBit(masks.get(unit), word, bit);
-    else for (const mask of [anywhere, ...masks.values()]) setBit(mask, word, bit);
+    if (unit === ANY) setBit(anywhere, index);
+  });
+  const masks = new Map<number, Int32Array>();
+  segment.forEach((unit, index) => {
+    if (unit === ANY) return;
+    const mask = masks.get(unit) ?? anywhere.slice();
+    setBit(mask, index);
+    masks.set(unit, mask);
   });
   const lastWord = words - 1;
   const lastBit = 1 << ((segment.length - 1) % WORD_BITS);
@@ -131,8 +147,9 @@ function shiftAnd(segment: Segment): Search {
   };
 }
 
-function setBit(mask: Int32Array | undefined, word: number, bit: number): void {
-  if (mask !== undefined) mask[word] = (mask[word] ?? 0) | bit;
+function setBit(mask: Int32Array, index: number): void {
+  const word = Math.floor(index / WORD_BITS);
+  mask[word] = (mask[word] ?? 0) | (1 << (index % WORD_BITS));
 }
 
 function advance(state: Int32Array, mask: Int32Array): void {

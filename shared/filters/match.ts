@@ -42,20 +42,35 @@ export function matchRules(
   input: FilterInput,
   random: RandomSource,
 ): RuleMatch {
+  const matching = matchInSteps(rules, input, random);
+  for (;;) {
+    const step = matching.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** As `matchRules`, one rule a step: a topic may have thousands of them. */
+export function* matchInSteps(
+  rules: readonly Rule[],
+  input: FilterInput,
+  random: RandomSource,
+): Generator<void, RuleMatch, void> {
   const changed: MatchedCopy[] = [];
   const failures: RuleFailure[] = [];
   let plain = false;
   for (const rule of rules) {
+    // Once there is a plain copy, another rule without an action can add nothing to it.
+    if (rule.action === undefined && plain) continue;
     try {
-      // Once there is a plain copy, another rule without an action can add nothing to it.
-      if (rule.action === undefined && plain) continue;
-      if (evaluate(rule.filter, input, random) !== true) continue;
-      if (rule.action === undefined) plain = true;
-      else changed.push(changedCopy(rule, applyAction(rule.action, input, random)));
+      if (evaluate(rule.filter, input, random) === true) {
+        if (rule.action === undefined) plain = true;
+        else changed.push(changedCopy(rule, applyAction(rule.action, input, random)));
+      }
     } catch (error) {
       if (!(error instanceof FilterError)) throw error;
       failures.push({ rule, error });
     }
+    yield;
   }
   return { copies: plain ? [{ message: input.message }, ...changed] : changed, failures };
 }

@@ -91,11 +91,11 @@ test('LIKE never goes back: the worst patterns over 32 KB of text are cheap', ()
   });
 });
 
-test('many LIKEs whose pattern a sender chose are still bounded', () => {
+test('a long pattern that a sender chose is not looked for in a long text', () => {
   const pattern = `%${'_a'.repeat(510)}b%`;
   const input = inputOf({ x: string(FULL), p: string(pattern), q: string(FULL) });
-  const clauses = repeated('x LIKE p OR ', 'x LIKE p');
-  withinSeconds(20, () => assert.equal(verdict(clauses, input), 'false'));
+  assert.equal(verdict('x LIKE p', input), 'error');
+  assert.equal(verdict(`x LIKE '${pattern.slice(0, 1000)}b%'`, input), 'false');
   assert.equal(verdict('x LIKE q', input), 'error');
 });
 
