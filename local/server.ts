@@ -4,7 +4,7 @@ import { obtainCertificate } from './certificate.ts';
 import { StartupError } from './startup-error.ts';
 
 export interface ServerOptions
-  extends Pick<ServerParts, 'app' | 'gateway' | 'certificate' | 'firstBytesMs'> {
+  extends Pick<ServerParts, 'app' | 'gateway' | 'certificate' | 'firstBytesMs' | 'refusalPauseMs'> {
   readonly host: string;
   /** 0 = any free one. */
   readonly port: number;
@@ -37,8 +37,9 @@ export async function startServer({
   host,
   port,
   firstBytesMs,
+  refusalPauseMs,
 }: ServerOptions): Promise<LocalServer> {
-  const server = createProtocolServer({ app, gateway, certificate, firstBytesMs });
+  const server = createProtocolServer({ app, gateway, certificate, firstBytesMs, refusalPauseMs });
   await listen(server.http, host, port);
   const address = server.http.address();
   if (address === null || typeof address === 'string') throw new Error('A TCP server has a port.');

@@ -8,7 +8,9 @@ import { serveWebSockets } from './amqp-websocket.ts';
 import { clientAddressOf, clientOf } from './client-address.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import { type Admit, type Certificate, type ProtocolServers, Protocols } from './protocols.ts';
+import { Refusals } from './refusals.ts';
 
+const UNAUTHENTICATED = 401;
 /** Longer than clients and proxies keep an idle connection: they, not we, should be first to close. */
 const KEEP_ALIVE_MS = 75_000;
 /** How long shutdown waits for requests that are being answered. */
@@ -30,6 +32,8 @@ export interface ServerParts {
   readonly isBehindTls?: boolean;
   /** How long a client may take to show what it speaks. */
   readonly firstBytesMs?: number | undefined;
+  /** How long the answer is held back where a client was refused too often. */
+  readonly refusalPauseMs?: number | undefined;
   /**
    * The load balancer that all connections come by, each with a PROXY header; without it no such header
    * is believed.
@@ -73,13 +77,16 @@ export function createProtocolServer({
   certificate,
   isBehindTls = false,
   firstBytesMs = FIRST_BYTES_MS_MAX,
+  refusalPauseMs,
   loadBalancer,
 }: ServerParts): ProtocolServer {
   const appFor = (client: string | undefined) =>
     loadBalancer === undefined || client !== undefined ? app : loadBalancer.health;
+  const refusals = new Refusals(refusalPauseMs);
   const http = createAdaptorServer({
     fetch: async (request, bindings) => {
       const response = await appFor(clientOf(bindings)).fetch(request, bindings);
+      if (response.status === UNAUTHENTICATED) await refusals.count(bindings.outgoing);
       discardRest(bindings.incoming);
       return response;
     },

@@ -1,16 +1,35 @@
 import { countForRule, ruleNameOf } from '../../lambdas/http/rule-name.ts';
-import { createSasToken, requireSasTokenFor } from '../../lambdas/http/sas-token.ts';
+import {
+  createSasToken,
+  keyOfRules,
+  pathsCovering,
+  requireSasTokenFor,
+  type TokenProof,
+} from '../../lambdas/http/sas-token.ts';
 import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 import type { AccessRight } from '../../shared/domain/descriptions.ts';
 import { type EntityPath, parseEntityPath } from '../../shared/domain/entity-path.ts';
 import { addressPath, withoutNode } from './address.ts';
 import type { GatewayParts } from './parts.ts';
+import { type TokenAccount, Tokens } from './tokens.ts';
 
-/** Tokens that one connection may bring; the oldest makes room. */
-const TOKENS_MAX = 2000;
+const { refusals: REFUSALS_MAX, refusalsAtOnce, refusalPauseMs } = BUDGETS.connection;
 /** A name and key stand for a token that outlasts every connection. */
 const KEY_MS = 10 * 365 * 24 * 60 * 60 * 1000;
 const ANY_RIGHT: readonly AccessRight[] = ['Send', 'Listen', 'Manage'];
+/** Rules of the namespace, as the signer of a token. */
+const NAMESPACE = '';
+/** The subcode of a token that no known key has signed. */
+const INVALID_SIGNATURE = '40103';
+
+/** What a connection is told about its peer. */
+export interface AuthorizationEvents {
+  /** A known rule has signed a token, or has the key, of this peer; may be told more than once. */
+  proved(): void;
+  /** So many tokens and keys were refused that the connection is to be closed. */
+  refusedTooOften(): void;
+}
 
 /**
  * What one connection may do: the tokens that it has brought over `$cbs`, or the key it has proved
@@ -19,21 +38,30 @@ const ANY_RIGHT: readonly AccessRight[] = ['Send', 'Listen', 'Manage'];
  */
 export class Authorization {
   readonly #parts: GatewayParts;
-  readonly #onProven: () => void;
-  /** By the address they are for; a new one takes the place of the old. */
-  readonly #tokens = new Map<string, string>();
+  readonly #events: AuthorizationEvents;
+  readonly #tokens: Tokens;
   #key: { readonly keyName: string; readonly key: string } | undefined;
+  /** The token that the key stands for. */
+  #tokenOfKey: string | undefined;
   #host = 'localhost';
   #rule: string | undefined;
+  #refusals = 0;
 
-  constructor(parts: GatewayParts, onProven: () => void) {
+  /** `account` counts what is kept of tokens. */
+  constructor(parts: GatewayParts, account: TokenAccount, events: AuthorizationEvents) {
     this.#parts = parts;
-    this.#onProven = onProven;
+    this.#tokens = new Tokens(account);
+    this.#events = events;
   }
 
   /** The rule of which a right came that was asked for last. */
   get rule(): string | undefined {
     return this.#rule;
+  }
+
+  /** How long the answer to a token that was refused is held back, ms: those who guess are slowed. */
+  get refusalPauseMs(): number {
+    return this.#refusals > refusalsAtOnce ? refusalPauseMs : 0;
   }
 
   /** The peer said as whom it knows us. */
@@ -42,7 +70,7 @@ export class Authorization {
     if (this.#key === undefined) return;
     const audience = `sb://${host}/`;
     const expiresAt = this.#parts.clock.now() + KEY_MS;
-    this.#tokens.set(audience, createSasToken({ audience, expiresAt, ...this.#key }));
+    this.#tokenOfKey = createSasToken({ audience, expiresAt, ...this.#key });
   }
 
   /**
@@ -54,7 +82,8 @@ export class Authorization {
     if (rules.some((rule) => rule.keyName === keyName)) {
       const expiresAt = this.#parts.clock.now() + KEY_MS;
       const token = createSasToken({ audience: 'sb://localhost/', keyName, key, expiresAt });
-      if (!(await this.#isGood(token, 'localhost', '/', undefined, ANY_RIGHT))) return false;
+      const refusal = await this.#refusalOf(token, 'localhost', '/', undefined, ANY_RIGHT);
+      if (refusal !== undefined) return false;
     }
     this.#key = { keyName, key };
     return true;
@@ -62,32 +91,52 @@ export class Authorization {
 
   /**
    * Takes a token for an address. Throws Unauthenticated where it is good for nothing there, and
-   * MessagingEntityNotFound, by its whole address: clients expect to hear of it here already.
+   * MessagingEntityNotFound, by its whole address: clients expect to hear of it here already; and
+   * ServiceBusy where the connection may hold no more.
    */
   async bring(address: string, token: string): Promise<void> {
     const pathname = addressPath(address);
     const path = entityAt(pathname);
-    await this.#check(token, this.#host, pathname, path, ANY_RIGHT);
+    const proof = await this.#proofOf(token, pathname, path);
     if (path !== undefined && (await this.#parts.entities.find(path.key)) === undefined) {
       throw entityNotFound(`sb://${this.#host}/${path.name}`);
     }
-    this.#tokens.delete(address);
-    this.#tokens.set(address, token);
-    const [oldest] = this.#tokens.keys();
-    if (this.#tokens.size > TOKENS_MAX && oldest !== undefined) this.#tokens.delete(oldest);
+    const { audiencePath, keyName, isOfNamespace } = proof;
+    const signer = path === undefined || isOfNamespace ? NAMESPACE : keyOfRules(path);
+    this.#tokens.add(token, { audiencePath, signer, keyName });
+  }
+
+  /** What a token that was brought is good for; counts it where it is not good. Throws Unauthenticated. */
+  async #proofOf(
+    token: string,
+    pathname: string,
+    path: EntityPath | undefined,
+  ): Promise<TokenProof> {
+    try {
+      return await this.#check(token, this.#host, pathname, path, ANY_RIGHT);
+    } catch (error) {
+      if (error instanceof BrokerError && error.code === 'Unauthenticated') this.#refused();
+      throw error;
+    }
   }
 
   /**
-   * Throws Unauthenticated unless one of these rights is there for what an address names, and
-   * ServiceBusy where the rule that it comes of may do no more for now.
+   * Throws Unauthenticated unless one of these rights is there for what an address names. Cheap enough
+   * to be asked before each message: it computes no signature twice, and reads an entity at most once
+   * in the time for which entities are kept anyway. Throws ServiceBusy where the rule that the right
+   * comes of may do no more for now.
    */
   async require(pathname: string, path: EntityPath, rights: readonly AccessRight[]): Promise<void> {
-    for (const token of this.#tokens.values()) {
-      if (await this.#isGood(token, this.#host, pathname, path, rights)) {
-        this.#rule = ruleNameOf(token);
-        await countForRule(this.#parts, token, path);
-        return;
-      }
+    if (this.#tokenOfKey !== undefined) {
+      const refusal = await this.#refusalOf(this.#tokenOfKey, this.#host, pathname, path, rights);
+      if (refusal === undefined) return this.#count(this.#tokenOfKey, path);
+      // All that this peer does rests on its key, unless it brings tokens too.
+      if (refusal.subCode === INVALID_SIGNATURE) this.#refused();
+    }
+    const signers = [NAMESPACE, keyOfRules(path)];
+    for (const token of this.#tokens.at(pathsCovering(`/${pathname}`), signers)) {
+      const refusal = await this.#refusalOf(token, this.#host, pathname, path, rights);
+      if (refusal === undefined) return this.#count(token, path);
     }
     throw new BrokerError(
       'Unauthenticated',
@@ -95,19 +144,30 @@ export class Authorization {
     );
   }
 
-  async #isGood(
+  /** Counts an operation for the rule that gave the right to it. */
+  async #count(token: string, path: EntityPath): Promise<void> {
+    this.#rule = ruleNameOf(token);
+    await countForRule(this.#parts, token, path);
+  }
+
+  #refused(): void {
+    this.#refusals++;
+    if (this.#refusals >= REFUSALS_MAX) this.#events.refusedTooOften();
+  }
+
+  async #refusalOf(
     token: string,
     host: string,
     pathname: string,
     path: EntityPath | undefined,
     rights: readonly AccessRight[],
-  ): Promise<boolean> {
+  ): Promise<BrokerError | undefined> {
     try {
       await this.#check(token, host, pathname, path, rights);
-      return true;
+      return undefined;
     } catch (error) {
       // That a rule could not be looked up says nothing about the token.
-      if (error instanceof BrokerError && error.code === 'Unauthenticated') return false;
+      if (error instanceof BrokerError && error.code === 'Unauthenticated') return error;
       throw error;
     }
   }
@@ -118,10 +178,11 @@ export class Authorization {
     pathname: string,
     path: EntityPath | undefined,
     rights: readonly AccessRight[],
-  ): Promise<void> {
+  ): Promise<TokenProof> {
     const resource = { host, ownHost: host, pathname: `/${pathname}` };
-    await requireSasTokenFor(this.#parts, token, resource, path, rights);
-    this.#onProven();
+    const proof = await requireSasTokenFor(this.#parts, token, resource, path, rights);
+    this.#events.proved();
+    return proof;
   }
 }
 

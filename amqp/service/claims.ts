@@ -1,4 +1,5 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { pause } from '../../shared/domain/scheduler.ts';
 import { int, str, symbol, textOf } from '../wire/value.ts';
 import { addressPath } from './address.ts';
 import type { Authorization } from './authorization.ts';
@@ -25,6 +26,7 @@ export async function answerClaim(
       'status-description': str('Accepted'),
     });
   } catch (error) {
+    await pause(parts.scheduler, authorization.refusalPauseMs);
     const { condition, description, status } = tell(parts, error, addressPath(address));
     return writeReply(request, {
       'status-code': int(status),

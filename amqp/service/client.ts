@@ -9,7 +9,7 @@ import type { IncomingDelivery, IncomingLink } from '../endpoint/incoming-link.t
 import type { OutgoingLink } from '../endpoint/outgoing-link.ts';
 import { readPlain } from '../endpoint/sasl.ts';
 import { answer } from '../management/answer.ts';
-import { ACCEPTED, type DeliveryState } from '../wire/states.ts';
+import { ACCEPTED, type DeliveryState, type ErrorInfo } from '../wire/states.ts';
 import { fieldsOf, textOf } from '../wire/value.ts';
 import { addressOf, addressPath, type Node, nodeOf } from './address.ts';
 import { Authorization } from './authorization.ts';
@@ -42,6 +42,11 @@ const DESTINATION = 'com.microsoft:transfer-destination-address';
 const MECHANISMS = ['MSSBCBS', 'ANONYMOUS', 'PLAIN'];
 
 type RequestLimits = ConnectionLimits['request'];
+const REFUSED_TOO_OFTEN: ErrorInfo = {
+  condition: 'amqp:unauthorized-access',
+  description: 'Too many tokens or keys were refused. Connect again with good ones.',
+};
+
 type EntityNode = Extract<Node, { readonly kind: 'entity' }>;
 
 /** What a client tells of itself. */
@@ -67,9 +72,12 @@ export class Client implements ConnectionHandler {
   ) {
     this.#context = {
       parts,
-      authorization: new Authorization(parts, () => {
-        connection.proved();
-        events.proved();
+      authorization: new Authorization(parts, connection.limits, {
+        proved: () => {
+          connection.proved();
+          events.proved();
+        },
+        refusedTooOften: () => connection.close(REFUSED_TOO_OFTEN),
       }),
       sessions: new SessionHolders(),
       settlements: new Settlements(),

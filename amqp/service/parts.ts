@@ -14,6 +14,7 @@ export interface GatewayParts
     | 'namespace'
     | 'memory'
     | 'admitRule'
+    | 'tokens'
   > {
   readonly rules: RuleManagement;
   readonly scheduler: Scheduler;

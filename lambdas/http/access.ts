@@ -5,7 +5,7 @@ import type { HttpParts } from './parts.ts';
 import { countForRule } from './rule-name.ts';
 import { requireLikelyToken, requireSasToken } from './sas-token.ts';
 
-type AccessParts = Pick<HttpParts, 'entities' | 'namespaceKeys' | 'clock' | 'admitRule'>;
+type AccessParts = Pick<HttpParts, 'entities' | 'namespaceKeys' | 'clock' | 'tokens' | 'admitRule'>;
 
 /**
  * A request that API Gateway let through because IAM allows its caller this method on this path.
@@ -66,15 +66,17 @@ export async function authorize(
 
 /**
  * Turns away who can have none of these rights on any entity, before the body is read that says which
- * entities it is about. Throws Unauthenticated.
+ * entities it is about. True where it is proved that the caller has one on some entity; false where only
+ * the body can show it. Throws Unauthenticated.
  */
 export async function authorizeLikely(
-  parts: Pick<HttpParts, 'entities' | 'namespaceKeys' | 'clock'>,
+  parts: AccessParts,
   request: Request,
   rights: readonly AccessRight[],
-): Promise<void> {
-  if (request instanceof IamRequest) return request.requireJudgedPath();
-  await requireLikelyToken(parts, request, rights);
+): Promise<boolean> {
+  if (!(request instanceof IamRequest)) return await requireLikelyToken(parts, request, rights);
+  request.requireJudgedPath();
+  return true;
 }
 
 /**

@@ -38,6 +38,7 @@ import { BackgroundWork } from './background-work.ts';
 import type { HttpParts, NamespaceKeys } from './parts.ts';
 import { realScheduler } from './real-scheduler.ts';
 import { reportFault } from './report-fault.ts';
+import { TokenMemory } from './token-memory.ts';
 
 /** What a namespace is made of; a handler, the local server or a test decides. */
 export interface ComposeSettings {
@@ -145,21 +146,7 @@ function composeStores(settings: ComposeSettings, ages: AgeClock, scheduler: Sch
     DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
   const tableOptions = { scheduler, random, meter };
   const documents = new DocumentTable(documentClient, tables.entities, tableOptions);
-  const keptMs = soleProcess ? ENTITY_KEPT_MS_ALONE : ENTITY_KEPT_MS;
-  const subscribed = new TimedCache<SubscribedTo>(keptMs, ages);
-  const cache = new TimedCache<Entity>(keptMs, ages);
-  const entities = new DynamoEntityStore({
-    table: documents,
-    messagesTable: tables.messages,
-    namespace,
-    random,
-    cache,
-    forgetSubscriptions: (topic) => subscribed.forget(topic),
-    unheard: () => {
-      for (const each of [cache, subscribed]) each.keepAtMost(ENTITY_KEPT_MS);
-    },
-    outlastCaches: () => (soleProcess ? Promise.resolve() : pause(scheduler, OUTLAST_MS)),
-  });
+  const { entities, subscribed, tokens } = composeEntities(settings, ages, scheduler, documents);
   const agenda = new Agenda(documents, namespace, { clock, random });
   const signals = new Signals(scheduler);
   const whereabouts = new KnownWhereabouts(ages);
@@ -203,8 +190,38 @@ function composeStores(settings: ComposeSettings, ages: AgeClock, scheduler: Sch
     documents,
     sessions: new DynamoSessionStore(context),
     signals,
+    tokens,
     whereabouts,
   };
+}
+
+/** Entities, and what is known of them for a while. */
+function composeEntities(
+  { tables, namespace, random, soleProcess }: ComposeSettings,
+  ages: AgeClock,
+  scheduler: Scheduler,
+  documents: DocumentTable,
+) {
+  const keptMs = soleProcess ? ENTITY_KEPT_MS_ALONE : ENTITY_KEPT_MS;
+  const subscribed = new TimedCache<SubscribedTo>(keptMs, ages);
+  const cache = new TimedCache<Entity>(keptMs, ages);
+  const tokens = new TokenMemory(ages);
+  const entities = new DynamoEntityStore({
+    table: documents,
+    messagesTable: tables.messages,
+    namespace,
+    random,
+    cache,
+    forgetOthers: (key) => {
+      subscribed.forget(key);
+      tokens.changed(key);
+    },
+    unheard: () => {
+      for (const each of [cache, subscribed]) each.keepAtMost(ENTITY_KEPT_MS);
+    },
+    outlastCaches: () => (soleProcess ? Promise.resolve() : pause(scheduler, OUTLAST_MS)),
+  });
+  return { entities, subscribed, tokens };
 }
 
 function memoryOfProcess(): number {

@@ -1,4 +1,5 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 
 /**
  * JSON in which numbers keep their spelling where it matters: `9007199254740993` loses digits as a
@@ -11,6 +12,19 @@ interface ExactNumber {
   readonly $number: string;
 }
 
+const { jsonValues: VALUES_MAX, jsonDepth: DEPTH_MAX, jsonFields: FIELDS_MAX } = BUDGETS.request;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+/** By the code of a character outside of strings: what it stands for. */
+const MARKS = byCode({
+  ',': 'next',
+  ':': 'field',
+  '[': 'begin',
+  '{': 'begin',
+  ']': 'end',
+  '}': 'end',
+});
+
 /** Cheap to look for; where nothing looks like such a number, the text is parsed as it stands. */
 const SUSPECT = /[\s:,[]-?(?:\d{16}|\d+\.0|\d+(?:\.\d+)?[eE])/;
 const NUMBER_OR_QUOTE = /"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
@@ -18,6 +32,7 @@ const NUMBER_OR_QUOTE = /"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 /** Parses UTF-8 JSON. `what` begins the sentence of the refusal. Throws ArgumentError. */
 export function parseExactJson(source: Uint8Array | string, what: string): unknown {
   const text = typeof source === 'string' ? source : decode(source, what);
+  requireBounded(text, what);
   try {
     return JSON.parse(SUSPECT.test(text) ? markNumbers(text) : text);
   } catch (error) {
@@ -26,6 +41,69 @@ export function parseExactJson(source: Uint8Array | string, what: string): unkno
       subCode: '40000',
     });
   }
+}
+
+/**
+ * Refuses a text of which parsing would make more values, or larger or deeper ones, than `BUDGETS.request`
+ * allows: a few bytes of text become many of memory. It looks at each character once.
+ */
+function requireBounded(text: string, what: string): void {
+  const shape = new Shape(what);
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === QUOTE) {
+      i = endOfString(text, i) - 1;
+    } else {
+      const mark = MARKS[code];
+      if (mark !== undefined) shape.take(mark);
+    }
+  }
+}
+
+type Mark = 'begin' | 'end' | 'next' | 'field';
+
+/** Counts what a JSON text holds, as far as it has been read. */
+class Shape {
+  readonly #what: string;
+  /** The fields so far of each list and object that has begun and not ended; lists have none. */
+  readonly #fields: number[] = [0];
+  #values = 1;
+
+  constructor(what: string) {
+    this.#what = what;
+  }
+
+  take(mark: Mark): void {
+    if (mark === 'begin') this.#fields.push(0);
+    if (mark === 'end' && this.#fields.length > 1) this.#fields.pop();
+    if (mark === 'field') this.#addField();
+    if (mark === 'begin' || mark === 'next') this.#values++;
+    if (this.#values > VALUES_MAX) throw this.#refusal(`more than ${VALUES_MAX} values`);
+    // The first one stands for the whole text.
+    if (this.#fields.length - 1 > DEPTH_MAX) {
+      throw this.#refusal(`values more than ${DEPTH_MAX} lists and objects deep`);
+    }
+  }
+
+  #addField(): void {
+    const fields = (this.#fields.at(-1) ?? 0) + 1;
+    this.#fields[this.#fields.length - 1] = fields;
+    if (fields > FIELDS_MAX) throw this.#refusal(`an object of more than ${FIELDS_MAX} fields`);
+  }
+
+  #refusal(sight: string): BrokerError {
+    return new BrokerError(
+      'ArgumentError',
+      `${this.#what} holds ${sight}. Send fewer in one request.`,
+      { subCode: '40000' },
+    );
+  }
+}
+
+function byCode(marks: Readonly<Record<string, Mark>>): readonly (Mark | undefined)[] {
+  const table = new Array<Mark | undefined>(0x80).fill(undefined);
+  for (const [character, mark] of Object.entries(marks)) table[character.charCodeAt(0)] = mark;
+  return table;
 }
 
 function decode(bytes: Uint8Array, what: string): string {
@@ -56,12 +134,12 @@ function markNumbers(text: string): string {
   return pieces.join('');
 }
 
-/** The place after the closing quote: the first one with an even number of backslashes before it. */
+/** The place after the quote that closes the string which begins at `start`. */
 function endOfString(text: string, start: number): number {
-  for (let quote = text.indexOf('"', start + 1); quote >= 0; quote = text.indexOf('"', quote + 1)) {
-    let run = quote;
-    while (text[run - 1] === '\\') run--;
-    if ((quote - run) % 2 === 0) return quote + 1;
+  for (let i = start + 1; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === QUOTE) return i + 1;
+    if (code === BACKSLASH) i++;
   }
   return text.length;
 }

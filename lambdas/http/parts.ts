@@ -3,6 +3,7 @@ import type { EntityStore } from '../../shared/broker/ports.ts';
 import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
 import type { AuthorizationRule } from '../../shared/domain/descriptions.ts';
 import type { MemoryBudget } from '../../shared/domain/memory-budget.ts';
+import type { TokenMemory } from './token-memory.ts';
 
 /** What the HTTP routes are built from. Handlers choose the real parts, tests the ones they move. */
 export interface HttpParts {
@@ -11,6 +12,8 @@ export interface HttpParts {
   readonly namespaceKeys: NamespaceKeys;
   readonly clock: Clock;
   readonly random: RandomSource;
+  /** What this process remembers of tokens. */
+  readonly tokens: TokenMemory;
   /** What this process may hold for its peers. */
   readonly memory: MemoryBudget;
   /** The name of the namespace, as management shows it. */

@@ -1,35 +1,143 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { LIMITS } from '../../shared/domain/limits.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
+import type { MemoryShare } from '../../shared/domain/memory-budget.ts';
+import type { HttpParts } from './parts.ts';
 
-const BODY_BYTES_MAX = LIMITS.messageKilobytesMax * 1024;
+/** How long the body of a request may be, and what it costs to hold. */
+export interface BodyLimit {
+  /** Bytes of the body. */
+  readonly bytes: number;
+  /** Bytes of memory for each of them, with the copies that are made of them. */
+  readonly weight: number;
+  /** The refusal of a body of so many bytes; where they were not announced, of those that came in. */
+  readonly tooLong: (bytes: number) => BrokerError;
+}
+
+type MemoryParts = Pick<HttpParts, 'memory'>;
+
+/** A limit for a body of JSON. */
+export function jsonLimit(bytes: number): BodyLimit {
+  const tooLong = (length: number) =>
+    new BrokerError(
+      'ArgumentError',
+      `The body is ${length} bytes long; the limit is ${bytes}. Send it in several requests.`,
+      { subCode: '40000' },
+    );
+  return { bytes, weight: BUDGETS.request.heldPerJsonByte, tooLong };
+}
+
+/** JSON that names messages. */
+export const NAMES_LIMIT = jsonLimit(BUDGETS.request.namesBytes);
+/** JSON that settles messages or renews their locks. */
+export const SETTLEMENTS_LIMIT = jsonLimit(BUDGETS.request.settlementsBytes);
 
 /**
- * The bytes of a request. What is larger than any message may be is refused before it is read, or
- * as soon as that shows; the entity's own limit is the broker's. Throws MessageSizeExceeded.
+ * Reads the body of a request, has it handled, and counts its memory until that is done. What is too
+ * long is refused before it is read, or as soon as that shows. Throws the refusal of the limit; and
+ * ServiceBusy where the process has no room, or where others need it while this is still being read;
+ * and MessageSizeExceeded where it would never have room.
  */
-export async function readBody(request: Request): Promise<Uint8Array> {
-  const announced = request.headers.get('content-length');
-  if (announced !== null) {
-    if (Number(announced) > BODY_BYTES_MAX) throw tooLarge(announced);
-    return new Uint8Array(await request.arrayBuffer());
+export async function withBody<Result>(
+  { memory }: MemoryParts,
+  request: Request,
+  limit: BodyLimit,
+  handle: (body: Uint8Array) => Result | Promise<Result>,
+): Promise<Result> {
+  let evict = () => {};
+  const evicted = new Promise<never>((_resolve, reject) => {
+    evict = () => reject(busy());
+  });
+  const share = memory.open(limit.bytes * limit.weight, () => evict());
+  const reader = new BodyReader(request, limit, (bytes) => hold(memory, share, bytes));
+  try {
+    const body = await Promise.race([reader.read(), evicted]);
+    // What is under way is not ended: nobody would know whether it was done.
+    share.pin();
+    return await handle(body);
+  } finally {
+    reader.stop();
+    share.close();
   }
-  return request.body === null ? new Uint8Array() : readChunks(request.body);
 }
 
-async function readChunks(body: NonNullable<Request['body']>): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body) {
-    length += chunk.byteLength;
-    if (length > BODY_BYTES_MAX) throw tooLarge(`more than ${BODY_BYTES_MAX}`);
-    chunks.push(chunk);
-  }
-  return chunks.length === 1 && chunks[0] ? chunks[0] : Uint8Array.from(Buffer.concat(chunks));
+function hold(memory: MemoryParts['memory'], share: MemoryShare, bytes: number): void {
+  if (share.hold(bytes)) return;
+  throw share.held + bytes > memory.limit ? neverFits() : busy();
 }
 
-function tooLarge(length: string): BrokerError {
+function busy(): BrokerError {
+  return new BrokerError(
+    'ServiceBusy',
+    'The service is busy with as many requests as it has memory for. Wait a moment and try again.',
+  );
+}
+
+function neverFits(): BrokerError {
   return new BrokerError(
     'MessageSizeExceeded',
-    `The request is ${length} bytes long; the limit for any message is ${BODY_BYTES_MAX}.`,
+    'The body is longer than the service has memory for. Send less in one request, or give the service more memory.',
   );
+}
+
+class BodyReader {
+  readonly #request: Request;
+  readonly #limit: BodyLimit;
+  readonly #hold: (bytes: number) => void;
+  #chunks: Uint8Array[] = [];
+  #stream: ReadableStreamDefaultReader<Uint8Array> | undefined;
+
+  /** `hold` counts bytes of memory, or throws. */
+  constructor(request: Request, limit: BodyLimit, hold: (bytes: number) => void) {
+    this.#request = request;
+    this.#limit = limit;
+    this.#hold = hold;
+  }
+
+  async read(): Promise<Uint8Array> {
+    const header = this.#request.headers.get('content-length');
+    const announced = header === null ? Number.NaN : Number(header);
+    if (announced > this.#limit.bytes) throw this.#limit.tooLong(announced);
+    // Faster, but nothing shows before all of it is there.
+    return announced <= BUDGETS.request.wholeBytes
+      ? await this.#readWhole(announced)
+      : await this.#readChunks();
+  }
+
+  async #readWhole(announced: number): Promise<Uint8Array> {
+    this.#hold(announced * this.#limit.weight);
+    const body = new Uint8Array(await this.#request.arrayBuffer());
+    // Behind a gateway nothing else holds a request to what it announced.
+    if (body.byteLength > announced) {
+      if (body.byteLength > this.#limit.bytes) throw this.#limit.tooLong(body.byteLength);
+      this.#hold((body.byteLength - announced) * this.#limit.weight);
+    }
+    return body;
+  }
+
+  async #readChunks(): Promise<Uint8Array> {
+    this.#stream = this.#request.body?.getReader();
+    let length = 0;
+    for (;;) {
+      const next = await this.#stream?.read();
+      if (next?.value === undefined) break;
+      length += next.value.byteLength;
+      if (length > this.#limit.bytes) throw this.#limit.tooLong(length);
+      this.#hold(next.value.byteLength * this.#limit.weight);
+      this.#chunks.push(next.value);
+    }
+    const body = new Uint8Array(length);
+    let at = 0;
+    for (const chunk of this.#chunks) {
+      body.set(chunk, at);
+      at += chunk.byteLength;
+    }
+    this.#chunks = [];
+    return body;
+  }
+
+  /** Lets go of what was read. What has not come in is not waited for. */
+  stop(): void {
+    this.#chunks = [];
+    void this.#stream?.cancel().catch(() => {});
+  }
 }

@@ -1,29 +1,15 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { AccessRight, AuthorizationRule } from '../../shared/domain/descriptions.ts';
-import type { EntityPath } from '../../shared/domain/entity-path.ts';
+import { type EntityPath, parseEntityPath } from '../../shared/domain/entity-path.ts';
 import type { HttpParts } from './parts.ts';
-import { withoutFinalSlashes } from './url-path.ts';
+import { comparablePath, type SasToken, splitAddress, tokenRefusal } from './sas-token-text.ts';
 
-/**
- * Shared access signatures (semantics §14): a token says for which address (`sr`) and until when
- * (`se`) it holds, and is signed with a key of the rule it names (`skn`). Tokens are never logged.
- */
-interface SasToken {
-  /** `sr` exactly as it was sent: the signature is over these very characters. */
-  readonly audienceAsSent: string;
-  /** `sr`, percent-decoded once. */
-  readonly audience: string;
-  readonly signature: Uint8Array;
-  readonly expiresSeconds: number;
-  /** `se` exactly as it was sent. */
-  readonly expiryAsSent: string;
-  readonly keyName: string;
-}
+export { createSasToken } from './sas-token-text.ts';
 
-type AuthParts = Pick<HttpParts, 'entities' | 'namespaceKeys' | 'clock'>;
+/** Who may do what by a shared access signature (semantics §14). */
 
-const SCHEME = /^SharedAccessSignature\s+/i;
+type AuthParts = Pick<HttpParts, 'entities' | 'namespaceKeys' | 'clock' | 'tokens'>;
+
 /** Names under which a laptop calls itself; a token made for one of them is good for the others. */
 const LOCAL_HOST = /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|\[::1\]|0\.0\.0\.0)$/;
 
@@ -34,6 +20,15 @@ export interface Resource {
   /** The host as we know it; behind a gateway the gateway's. */
   readonly ownHost: string;
   readonly pathname: string;
+}
+
+/** What was found out about a token that is good. */
+export interface TokenProof {
+  /** The path it is good for, with everything below it; see `pathsCovering`. */
+  readonly audiencePath: string;
+  readonly keyName: string;
+  /** Whether a rule of the namespace has signed it, so that it is good for every entity. */
+  readonly isOfNamespace: boolean;
 }
 
 /**
@@ -47,26 +42,39 @@ export async function requireSasToken(
   path: EntityPath | undefined,
   rights: readonly AccessRight[],
 ): Promise<void> {
-  const text = request.headers.get('authorization');
-  await requireSasTokenFor(parts, text, resourceOf(request), path, rights);
+  await requireSasTokenFor(parts, textIn(request), resourceOf(request), path, rights);
 }
 
 /** The same for a token that came without a request. */
 export async function requireSasTokenFor(
   parts: AuthParts,
-  text: string | null,
+  text: string,
   resource: Resource,
   path: EntityPath | undefined,
   rights: readonly AccessRight[],
-): Promise<void> {
-  const token = parseSasToken(text);
+): Promise<TokenProof> {
+  const token = parts.tokens.read(text);
   requireNotExpired(token, parts.clock.now());
   requireAudience(token, resource);
-  const rules = await signingRules(parts, token, path);
-  if (rules.length === 0) {
-    throw refusal('40103', 'InvalidSignature: The token has an invalid signature.');
-  }
+  const ofNamespace = await namespaceSigners(parts, token);
+  const isOfNamespace = ofNamespace.length > 0;
+  const rules = isOfNamespace ? ofNamespace : ((await entitySigners(parts, token, path)) ?? []);
+  if (rules.length === 0) throw invalidSignature();
   requireRights(textOf(resource), rules, rights);
+  return { audiencePath: token.audiencePath, keyName: token.keyName, isOfNamespace };
+}
+
+/**
+ * The paths that a token may be for, so as to be good for an address: its own and all above it, as
+ * `TokenProof` has them.
+ */
+export function pathsCovering(pathname: string): readonly string[] {
+  const paths = [comparablePath(pathname)];
+  for (let path = paths[0] ?? ''; path !== ''; ) {
+    path = path.slice(0, Math.max(0, path.lastIndexOf('/')));
+    paths.push(path);
+  }
+  return paths;
 }
 
 function requireRights(
@@ -83,92 +91,42 @@ function requireRights(
 
 /**
  * Throws Unauthenticated unless the token of a request may be good for one of these rights on some
- * entity: it is whole, has not expired, and if a rule of the namespace has signed it, that has one.
+ * entity. True where that is proved: a rule has signed it that has one of them, of the namespace or of
+ * the entity that the token is for. False where the token is for no entity that exists, such as the
+ * whole namespace: then a rule of any entity may have signed it, or nobody.
  */
 export async function requireLikelyToken(
   parts: AuthParts,
   request: Request,
   rights: readonly AccessRight[],
-): Promise<void> {
-  const token = parseSasToken(request.headers.get('authorization'));
+): Promise<boolean> {
+  const token = parts.tokens.read(textIn(request));
   requireNotExpired(token, parts.clock.now());
-  const rules = await signingRules(parts, token, undefined);
-  if (rules.length > 0) requireRights(textOf(resourceOf(request)), rules, rights);
+  const ofNamespace = await namespaceSigners(parts, token);
+  const rules =
+    ofNamespace.length > 0
+      ? ofNamespace
+      : await entitySigners(parts, token, entityNamedBy(token.audiencePath));
+  if (rules === undefined) return false;
+  if (rules.length === 0) throw invalidSignature();
+  requireRights(textOf(resourceOf(request)), rules, rights);
+  return true;
 }
 
-/** What a token is made of. */
-export interface SasTokenOptions {
-  /** The address it is good for, with everything below it: `http://localhost:5300/orders`. */
-  readonly audience: string;
-  readonly keyName: string;
-  /** The key's text; its UTF-8 bytes sign, they are not decoded from base64. */
-  readonly key: string;
-  /** Epoch ms; the token holds whole seconds. */
-  readonly expiresAt: number;
-}
-
-/** Makes a token: the value of an `Authorization` header. */
-export function createSasToken({ audience, keyName, key, expiresAt }: SasTokenOptions): string {
-  const sr = encodeURIComponent(audience);
-  const se = String(Math.floor(expiresAt / 1000));
-  const sig = encodeURIComponent(sign(key, sr, se).toString('base64'));
-  return `SharedAccessSignature sr=${sr}&sig=${sig}&se=${se}&skn=${encodeURIComponent(keyName)}`;
-}
-
-function sign(key: string, audienceAsSent: string, expiryAsSent: string): Buffer {
-  return createHmac('sha256', key).update(`${audienceAsSent}\n${expiryAsSent}`).digest();
-}
-
-function parseSasToken(header: string | null): SasToken {
-  if (header === null || header.trim() === '') {
-    throw refusal('40102', "MissingToken: The authorization header wasn't found.");
-  }
-  if (!SCHEME.test(header)) {
-    throw malformed("the authorization header must begin with 'SharedAccessSignature'");
-  }
-  const fields = new Map(
-    header
-      .replace(SCHEME, '')
-      .split('&')
-      .map((field) => splitAtEquals(field.trim())),
-  );
-  const expiryAsSent = requiredField(fields, 'se');
-  if (!/^\d{1,15}$/.test(expiryAsSent)) throw malformed("'se' must be a time in Unix seconds");
-  const audienceAsSent = requiredField(fields, 'sr');
-  return {
-    audienceAsSent,
-    audience: decoded(audienceAsSent, 'sr'),
-    signature: Buffer.from(decoded(requiredField(fields, 'sig'), 'sig'), 'base64'),
-    expiresSeconds: Number(expiryAsSent),
-    expiryAsSent,
-    keyName: decoded(requiredField(fields, 'skn'), 'skn'),
-  };
-}
-
-function splitAtEquals(field: string): [string, string] {
-  const at = field.indexOf('=');
-  return at < 0 ? [field, ''] : [field.slice(0, at).toLowerCase(), field.slice(at + 1)];
-}
-
-function requiredField(fields: ReadonlyMap<string, string>, name: string): string {
-  const value = fields.get(name);
-  if (value === undefined || value === '') throw malformed(`the field '${name}' is missing`);
-  return value;
-}
-
-function decoded(text: string, name: string): string {
+function entityNamedBy(audiencePath: string): EntityPath | undefined {
+  if (audiencePath === '') return undefined;
   try {
-    return decodeURIComponent(text);
+    return parseEntityPath(audiencePath);
   } catch (error) {
-    throw malformed(`the field '${name}' is not percent-encoded UTF-8`, error);
+    if (error instanceof BrokerError) return undefined;
+    throw error;
   }
 }
 
-function requireNotExpired(token: SasToken, now: number): void {
-  const expiresAt = token.expiresSeconds * 1000;
+function requireNotExpired({ expiresAt }: SasToken, now: number): void {
   if (expiresAt > now) return;
   const time = new Date(expiresAt).toISOString();
-  throw refusal('40106', `ExpiredToken: The token is expired. Expiration time: '${time}'.`);
+  throw tokenRefusal('40106', `ExpiredToken: The token is expired. Expiration time: '${time}'.`);
 }
 
 /**
@@ -176,74 +134,62 @@ function requireNotExpired(token: SasToken, now: number): void {
  * laptop by several names, hence the rule for hosts: the one the client used, or where that is a
  * local one, any local one. Scheme, port and query do not count, nor does case.
  */
-function requireAudience(token: SasToken, resource: Resource): void {
-  const [audienceHost, audiencePath] = splitAddress(token.audience);
+function requireAudience({ audience, audienceHost, audiencePath }: SasToken, resource: Resource) {
   const [requestHost] = splitAddress(resource.host);
   const hostFits = LOCAL_HOST.test(audienceHost)
     ? LOCAL_HOST.test(requestHost) && LOCAL_HOST.test(splitAddress(resource.ownHost)[0])
     : audienceHost === requestHost;
-  const pathFits = `${comparablePath(resource.pathname)}/`.startsWith(
-    `${comparablePath(audiencePath)}/`,
-  );
+  const pathFits = `${comparablePath(resource.pathname)}/`.startsWith(`${audiencePath}/`);
   if (hostFits && pathFits) return;
-  throw refusal(
+  throw tokenRefusal(
     '40104',
-    `InvalidAudience: The token is for '${token.audience.slice(0, 300)}', which does not cover '${textOf(resource)}'.`,
+    `InvalidAudience: The token is for '${audience.slice(0, 300)}', which does not cover '${textOf(resource)}'.`,
   );
-}
-
-/** Host in lower case without port, and path without query, of an address with or without scheme. */
-function splitAddress(address: string): [string, string] {
-  const [bare = ''] = address.replace(/^[a-z][a-z\d+.-]*:\/\//i, '').split(/[?#]/);
-  const slash = bare.indexOf('/');
-  const host = slash < 0 ? bare : bare.slice(0, slash);
-  const path = slash < 0 ? '' : bare.slice(slash);
-  return [host.toLowerCase().replace(/:\d*$/, ''), path];
-}
-
-/** Clients encode, and lower-case, in either order; so both sides are decoded and lower-cased. */
-function comparablePath(path: string): string {
-  const trimmed = withoutFinalSlashes(path);
-  try {
-    return decodeURIComponent(trimmed).toLowerCase();
-  } catch {
-    // Not an encoded path, then: it can only be meant as it stands.
-    return trimmed.toLowerCase();
-  }
 }
 
 /**
- * The rules whose key signed the token. Names may recur at entity and namespace, so all are tried;
- * the entity is only looked up when no rule of the namespace fits.
+ * The rules of the namespace whose key signed the token. Names may recur at entity and namespace, so
+ * all are tried; the entity is only looked up when no rule of the namespace fits.
  */
-async function signingRules(
-  { namespaceKeys, entities }: AuthParts,
+async function namespaceSigners(
+  { namespaceKeys, tokens }: AuthParts,
   token: SasToken,
-  path: EntityPath | undefined,
 ): Promise<readonly AuthorizationRule[]> {
-  const ofNamespace = (await namespaceKeys.rules()).filter((rule) => signed(rule, token));
-  if (ofNamespace.length > 0 || path === undefined) return ofNamespace;
-  // Subscriptions have no rules of their own; their topic's hold.
-  const description = (await entities.find(path.subscription?.topic.toLowerCase() ?? path.key))
-    ?.description;
-  const ofEntity =
-    description === undefined || description.kind === 'subscription'
-      ? []
-      : description.authorizationRules;
-  return ofEntity.filter((rule) => signed(rule, token));
+  return signersAmong(await namespaceKeys.rules(), tokens, token);
 }
 
-function signed(rule: AuthorizationRule, token: SasToken): boolean {
-  if (rule.keyName !== token.keyName) return false;
-  return [rule.primaryKey, rule.secondaryKey].some((key) => {
-    const expected = sign(key, token.audienceAsSent, token.expiryAsSent);
-    return (
-      key !== '' &&
-      expected.length === token.signature.length &&
-      timingSafeEqual(expected, token.signature)
-    );
-  });
+/** The rules of an entity whose key signed the token; undefined where there is no such entity. */
+async function entitySigners(
+  { entities, tokens }: AuthParts,
+  token: SasToken,
+  path: EntityPath | undefined,
+): Promise<readonly AuthorizationRule[] | undefined> {
+  if (path === undefined) return undefined;
+  const entity = await tokens.find(keyOfRules(path), (key) => entities.find(key));
+  if (entity === undefined) return undefined;
+  const { description } = entity;
+  const rules = description.kind === 'subscription' ? [] : description.authorizationRules;
+  return signersAmong(rules, tokens, token);
 }
+
+/** The key of the entity whose rules hold: subscriptions have none of their own, their topic's do. */
+export function keyOfRules({ key, subscription }: EntityPath): string {
+  return subscription?.topic.toLowerCase() ?? key;
+}
+
+function signersAmong(
+  rules: readonly AuthorizationRule[],
+  tokens: AuthParts['tokens'],
+  token: SasToken,
+): readonly AuthorizationRule[] {
+  return rules.filter(
+    ({ keyName, primaryKey, secondaryKey }) =>
+      keyName === token.keyName &&
+      (tokens.isSigned(token, primaryKey) || tokens.isSigned(token, secondaryKey)),
+  );
+}
+
+const textIn = (request: Request): string => request.headers.get('authorization') ?? '';
 
 function resourceOf(request: Request): Resource {
   const { host: ownHost, pathname } = new URL(request.url);
@@ -254,8 +200,5 @@ function resourceOf(request: Request): Resource {
 const textOf = ({ ownHost, pathname }: Resource): string =>
   `sb://${ownHost}${pathname}`.toLowerCase();
 
-const malformed = (why: string, cause?: unknown): BrokerError =>
-  refusal('40105', `MalformedToken: The token is malformed: ${why}.`, cause);
-
-const refusal = (subCode: string, sentence: string, cause?: unknown): BrokerError =>
-  new BrokerError('Unauthenticated', sentence, { subCode, cause });
+const invalidSignature = (): BrokerError =>
+  tokenRefusal('40103', 'InvalidSignature: The token has an invalid signature.');

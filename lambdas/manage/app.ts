@@ -18,7 +18,7 @@ import { readEntry, type SentDescription } from './atom-entry.ts';
 import { parseManagePath } from './atom-path.ts';
 import { readRule } from './atom-read-rule.ts';
 import { readQueue, readSubscription, readTopic } from './atom-read-settings.ts';
-import { readBody, readIfMatch, readPageRange } from './atom-request.ts';
+import { readIfMatch, readPageRange, withDocument } from './atom-request.ts';
 import { authorizeForwarding, authorizeTo } from './atom-rights.ts';
 import { transactionRoutes } from './transactions.ts';
 
@@ -77,7 +77,7 @@ async function put(parts: ManageParts, request: Request): Promise<Response> {
   switch (at.kind) {
     case 'rule': {
       await authorizeTo('putRule', parts, request, parseEntityPath(at.subscription));
-      const { kind, element } = readEntry(await readBody(request));
+      const { kind, element } = await withDocument(parts, request, readEntry);
       if (kind !== 'RuleDescription') throw wrongDescription(kind, 'RuleDescription');
       const rule = readRule(element, at.name);
       const ifMatch = readIfMatch(request.headers);
@@ -96,7 +96,7 @@ async function put(parts: ManageParts, request: Request): Promise<Response> {
 async function putEntity(parts: ManageParts, request: Request, path: string): Promise<Response> {
   const { management } = parts;
   await authorizeTo('putEntity', parts, request, parseEntityPath(path));
-  const settings = readSettings(readEntry(await readBody(request)));
+  const settings = readSettings(await withDocument(parts, request, readEntry));
   await authorizeForwarding(parts, request, settings);
   const ifMatch = readIfMatch(request.headers);
   const answer = new AtomAnswer(request.url, parts.namespace);

@@ -2,6 +2,8 @@ import type { IfMatch } from '../../shared/broker/management-match.ts';
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { badValue } from '../../shared/domain/description-checks.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
+import type { HttpParts } from '../http/parts.ts';
+import { type BodyLimit, withBody } from '../http/request-body.ts';
 import type { PageRange } from './atom-links.ts';
 
 /** Which part of a list a request asks for; a page has 100 at most. Throws ArgumentError. */
@@ -30,22 +32,18 @@ export function readIfMatch(headers: Headers): IfMatch | undefined {
   return text.split(',').map((tag) => tag.trim().replace(/^W\//, '').replace(/^"|"$/g, ''));
 }
 
-/** The whole body, read no further than a description can be long. Throws ArgumentError. */
-export async function readBody(request: Request): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of request.body ?? []) {
-    length += chunk.length;
-    if (length > BUDGETS.xml.bytes) {
-      throw badValue(`The body is longer than ${BUDGETS.xml.bytes} bytes, which is the limit.`);
-    }
-    chunks.push(chunk);
-  }
-  const body = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    body.set(chunk, at);
-    at += chunk.length;
-  }
-  return body;
+const { bytes: BYTES_MAX } = BUDGETS.xml;
+const DOCUMENT_LIMIT: BodyLimit = {
+  bytes: BYTES_MAX,
+  weight: BUDGETS.request.heldPerXmlByte,
+  tooLong: () => badValue(`The body is longer than ${BYTES_MAX} bytes, which is the limit.`),
+};
+
+/** Reads a description out of a body, which is read no further than one can be long. Throws ArgumentError. */
+export function withDocument<Read>(
+  parts: Pick<HttpParts, 'memory'>,
+  request: Request,
+  read: (body: Uint8Array) => Read,
+): Promise<Read> {
+  return withBody(parts, request, DOCUMENT_LIMIT, read);
 }

@@ -1,22 +1,39 @@
 import type { Hono } from 'hono';
 import type { TransactionOperation } from '../../shared/broker/broker.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { authorizeAt, authorizeLikely } from '../http/access.ts';
 import { jsonAnswer } from '../http/json-answer.ts';
 import type { HttpParts } from '../http/parts.ts';
-import { readBody } from '../http/request-body.ts';
+import { type BodyLimit, jsonLimit, withBody } from '../http/request-body.ts';
 import { createApp, honoPath, routeNamed } from '../http/routing.ts';
 import { parseTransaction, printTransaction } from './transaction-json.ts';
+
+const PROVED_LIMIT = jsonLimit(BUDGETS.request.transactionBytes);
+/** A token for the whole namespace may be signed by a rule of any entity, which only the body names. */
+const UNPROVED_LIMIT: BodyLimit = {
+  ...jsonLimit(BUDGETS.connection.beforeRight.requestBytes),
+  tooLong: (length) =>
+    new BrokerError(
+      'Unauthenticated',
+      `InvalidSignature: No rule of the namespace, nor of an entity that the token is for, has signed it, which a body of ${length} bytes needs. Use a token for one of the entities, signed by a rule of it, or send ${BUDGETS.connection.beforeRight.requestBytes} bytes at most.`,
+      { subCode: '40103' },
+    ),
+};
 
 /** Several operations, all or nothing (semantics §9). */
 export function transactionRoutes(parts: HttpParts): Hono {
   const app = createApp(parts);
   const { method, path, rights } = routeNamed('transact');
   app.on(method, honoPath(path), async (c) => {
-    await authorizeLikely(parts, c.req.raw, rights);
-    const transaction = parseTransaction(await readBody(c.req.raw));
-    await authorizeAll(parts, c.req.raw, transaction.operations);
-    return jsonAnswer(c, printTransaction(await parts.broker.transact(transaction)));
+    const isProved = await authorizeLikely(parts, c.req.raw, rights);
+    const limit = isProved ? PROVED_LIMIT : UNPROVED_LIMIT;
+    const outcomes = await withBody(parts, c.req.raw, limit, async (body) => {
+      const transaction = parseTransaction(body);
+      await authorizeAll(parts, c.req.raw, transaction.operations);
+      return await parts.broker.transact(transaction);
+    });
+    return jsonAnswer(c, printTransaction(outcomes));
   });
   return app;
 }

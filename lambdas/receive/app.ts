@@ -1,5 +1,9 @@
 import type { Context, Hono } from 'hono';
-import type { ReceivedMessage, SessionHandle, Settlement } from '../../shared/broker/broker.ts';
+import type {
+  ReceivedMessage,
+  SessionHandle,
+  SettlementOutcome,
+} from '../../shared/broker/broker.ts';
 import type { AnswerLimit } from '../../shared/domain/answer-limit.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { EntityPath } from '../../shared/domain/entity-path.ts';
@@ -16,7 +20,7 @@ import {
   retryHeaders,
   type Wait,
 } from '../http/receive-query.ts';
-import { readBody } from '../http/request-body.ts';
+import { NAMES_LIMIT, SETTLEMENTS_LIMIT, withBody } from '../http/request-body.ts';
 import { createApp, serve } from '../http/routing.ts';
 import { parseDeferred } from '../http/sequence-numbers.ts';
 import { sessionIdOf, sessionOf } from '../http/session-query.ts';
@@ -41,7 +45,8 @@ export function receiveRoutes(parts: HttpParts): Hono {
   serve(app, parts, 'peekLock', (c, path) => receive(c, parts, path, 'peekLock'));
   serve(app, parts, 'receiveAndDelete', (c, path) => receive(c, parts, path, 'receiveAndDelete'));
   serve(app, parts, 'receiveDeferred', async (c, path) => {
-    const request = { ...parseDeferred(await readBody(c.req.raw)), ...sessionOf(c) };
+    const deferred = await withBody(parts, c.req.raw, NAMES_LIMIT, parseDeferred);
+    const request = { ...deferred, ...sessionOf(c) };
     const options = { ...request, ...answerOf(parts, 'batch') };
     const messages = await parts.broker.receiveDeferred(path, options);
     return batchAnswer(c, printBatch(messages), statusOf(options.mode));
@@ -70,10 +75,14 @@ async function receive(
   const wait = parseWait(c.req.query('timeout'), parts.receiveWaitMsMax);
   const maxMessages = parseMaxMessages(c.req.query('maxMessages'));
   const request: ReceiveRequest = { mode, path, wait, maxMessages, ...sessionOf(c) };
-  const body = await readBody(c.req.raw);
-  return body.length === 0
+  const sessionId = request.session?.sessionId;
+  // What settled earlier messages is let go before others are waited for.
+  const outcomes = await withBody(parts, c.req.raw, SETTLEMENTS_LIMIT, (body) =>
+    body.length === 0 ? undefined : parts.broker.settle(path, parseSettlements(body), sessionId),
+  );
+  return outcomes === undefined
     ? receiveOnly(c, parts, request)
-    : settleAndReceive(c, parts, request, parseSettlements(body));
+    : receiveAfter(c, parts, request, outcomes);
 }
 
 async function receiveOnly(
@@ -100,14 +109,12 @@ function batchAnswer(c: Context, batch: string, status: 200 | 201): Response {
 }
 
 /** Answers 200 whatever came of the receive: what was settled must not get lost with it. */
-async function settleAndReceive(
+async function receiveAfter(
   c: Context,
   parts: HttpParts,
   request: ReceiveRequest,
-  settlements: readonly Settlement[],
+  outcomes: readonly SettlementOutcome[],
 ): Promise<Response> {
-  const sessionId = request.session?.sessionId;
-  const outcomes = await parts.broker.settle(request.path, settlements, sessionId);
   const settled = `"settlements":${printSettlements(outcomes, parts.random)}`;
   const headers = { 'Content-Type': 'application/json' };
   try {

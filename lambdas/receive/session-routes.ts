@@ -1,12 +1,21 @@
 import type { Hono } from 'hono';
 import type { SessionLock } from '../../shared/broker/broker.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { LIMITS } from '../../shared/domain/limits.ts';
+import { stateTooLarge } from '../../shared/domain/session.ts';
 import { httpDate } from '../http/date-text.ts';
 import { jsonAnswer } from '../http/json-answer.ts';
 import type { HttpParts } from '../http/parts.ts';
 import { parseWait, retryHeaders } from '../http/receive-query.ts';
-import { readBody } from '../http/request-body.ts';
+import { type BodyLimit, withBody } from '../http/request-body.ts';
 import { serve } from '../http/routing.ts';
 import { heldSessionOf, parseListSessions, sessionIdOf } from '../http/session-query.ts';
+
+const STATE_LIMIT: BodyLimit = {
+  bytes: LIMITS.sessionStateBytes,
+  weight: BUDGETS.request.heldPerByte,
+  tooLong: stateTooLarge,
+};
 
 /** Adds sessions: their locks, their states, and which there are (semantics §4.6–4.8). */
 export function serveSessions(app: Hono, parts: HttpParts): void {
@@ -36,8 +45,9 @@ export function serveSessions(app: Hono, parts: HttpParts): void {
     return c.body(Uint8Array.from(state), 200, { 'Content-Type': 'application/octet-stream' });
   });
   serve(app, parts, 'setSessionState', async (c, path) => {
-    const state = await readBody(c.req.raw);
-    await broker.setSessionState(path, heldSessionOf(c), state);
+    await withBody(parts, c.req.raw, STATE_LIMIT, (state) =>
+      broker.setSessionState(path, heldSessionOf(c), state),
+    );
     return c.body(null, 200);
   });
   serve(app, parts, 'clearSessionState', async (c, path) => {

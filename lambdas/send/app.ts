@@ -1,6 +1,11 @@
 import type { Hono } from 'hono';
-import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { requireSendPath } from '../../shared/broker/send.ts';
+import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
+import type { EntityPath } from '../../shared/domain/entity-path.ts';
+import { LIMITS } from '../../shared/domain/limits.ts';
 import type { OutgoingMessage } from '../../shared/domain/message.ts';
+import { tooLarge } from '../../shared/domain/outgoing-rules.ts';
 import { requirePropertiesFit } from '../../shared/domain/property-limits.ts';
 import { isBatchContentType, parseBatch } from '../http/batch-format.ts';
 import { readBrokerProperties } from '../http/broker-properties.ts';
@@ -10,7 +15,7 @@ import { jsonAnswer } from '../http/json-answer.ts';
 import type { HttpParts } from '../http/parts.ts';
 import { readPropertyHeaders } from '../http/property-headers.ts';
 import { readProperties } from '../http/property-json.ts';
-import { readBody } from '../http/request-body.ts';
+import { type BodyLimit, jsonLimit, NAMES_LIMIT, withBody } from '../http/request-body.ts';
 import { createApp, serve } from '../http/routing.ts';
 import { parseSequenceNumbers, printSentNumbers } from '../http/sequence-numbers.ts';
 
@@ -19,25 +24,59 @@ export function sendRoutes(parts: HttpParts): Hono {
   const app = createApp(parts);
 
   serve(app, parts, 'send', async (c, path) => {
-    const body = await readBody(c.req.raw);
+    const { headers } = c.req.raw;
     // Headers about a message mean nothing beside a batch, whose messages have their own.
-    const messages = isBatchContentType(c.req.raw.headers.get('content-type'))
-      ? parseBatch(body)
-      : [readMessage(c.req.raw.headers, body)];
-    await parts.broker.send(path, messages);
+    const isBatch = isBatchContentType(headers.get('content-type'));
+    const limit = isBatch ? batchLimit : messageLimit;
+    await withBody(parts, c.req.raw, limit(await maxMessageBytes(parts, path)), (body) =>
+      parts.broker.send(path, isBatch ? parseBatch(body) : [readMessage(headers, body)]),
+    );
     return c.body(null, 201);
   });
   serve(app, parts, 'schedule', async (c, path) => {
-    const messages = parseBatch(await readBody(c.req.raw));
-    requireScheduled(messages);
-    return jsonAnswer(c, printSentNumbers(await parts.broker.send(path, messages)), 201);
+    const limit = batchLimit(await maxMessageBytes(parts, path));
+    const sent = await withBody(parts, c.req.raw, limit, (body) => {
+      const messages = parseBatch(body);
+      requireScheduled(messages);
+      return parts.broker.send(path, messages);
+    });
+    return jsonAnswer(c, printSentNumbers(sent), 201);
   });
   serve(app, parts, 'cancelScheduled', async (c, path) => {
-    await parts.broker.cancelScheduled(path, parseSequenceNumbers(await readBody(c.req.raw)));
+    const numbers = await withBody(parts, c.req.raw, NAMES_LIMIT, parseSequenceNumbers);
+    await parts.broker.cancelScheduled(path, numbers);
     return c.body(null, 200);
   });
 
   return app;
+}
+
+/**
+ * The most bytes that an entity takes in one message, so that no body is read which it cannot take.
+ * Throws InvalidOperation for a path to which nothing is sent, and MessagingEntityNotFound.
+ */
+async function maxMessageBytes({ entities }: HttpParts, path: EntityPath): Promise<number> {
+  requireSendPath(path);
+  const description = (await entities.find(path.key))?.description;
+  if (description === undefined || description.kind === 'subscription') {
+    throw entityNotFound(path.name);
+  }
+  return description.maxMessageSizeInKilobytes * 1024;
+}
+
+/** A body is a message, all but its properties. */
+function messageLimit(bytes: number): BodyLimit {
+  const tooLong = (length: number) => tooLarge('message', length, bytes);
+  return { bytes, weight: BUDGETS.request.heldPerByte, tooLong };
+}
+
+/** A batch of such messages in JSON. */
+function batchLimit(messageBytes: number): BodyLimit {
+  const { batchBytes, batchBytesPerByte, batchExtraBytes } = BUDGETS.request;
+  const batchBytesMax = Math.max(messageBytes, LIMITS.batchBytes);
+  const bytes = Math.min(batchBytes, batchBytesPerByte * batchBytesMax + batchExtraBytes);
+  const tooLong = (length: number) => tooLarge('batch', length, bytes);
+  return { ...jsonLimit(bytes), tooLong };
 }
 
 /** Throws ArgumentError where a message says nothing of when. */

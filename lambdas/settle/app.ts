@@ -6,7 +6,7 @@ import type { EntityPath } from '../../shared/domain/entity-path.ts';
 import { printLockedUntil } from '../http/broker-properties.ts';
 import { jsonAnswer } from '../http/json-answer.ts';
 import type { HttpParts } from '../http/parts.ts';
-import { readBody } from '../http/request-body.ts';
+import { SETTLEMENTS_LIMIT, withBody } from '../http/request-body.ts';
 import { createApp, serve } from '../http/routing.ts';
 import { sessionIdOf } from '../http/session-query.ts';
 import {
@@ -37,12 +37,15 @@ export function settleRoutes(parts: HttpParts): Hono {
   });
 
   serve(app, parts, 'settle', async (c, path) => {
-    const settlements = parseSettlements(await readBody(c.req.raw));
-    const outcomes = await broker.settle(path, settlements, sessionIdOf(c));
+    const outcomes = await withBody(parts, c.req.raw, SETTLEMENTS_LIMIT, (body) =>
+      broker.settle(path, parseSettlements(body), sessionIdOf(c)),
+    );
     return jsonAnswer(c, `{"settlements":${printSettlements(outcomes, random)}}`);
   });
   serve(app, parts, 'renewLocks', async (c, path) => {
-    const outcomes = await broker.renewLocks(path, parseRenewals(await readBody(c.req.raw)));
+    const outcomes = await withBody(parts, c.req.raw, SETTLEMENTS_LIMIT, (body) =>
+      broker.renewLocks(path, parseRenewals(body)),
+    );
     return jsonAnswer(c, `{"renewals":${printRenewals(outcomes, random)}}`);
   });
 

@@ -10,7 +10,7 @@ import {
   requirePurge,
 } from '../http/operator-json.ts';
 import type { HttpParts } from '../http/parts.ts';
-import { readBody } from '../http/request-body.ts';
+import { NAMES_LIMIT, withBody } from '../http/request-body.ts';
 import { serve } from '../http/routing.ts';
 import { parseSequenceNumbers } from '../http/sequence-numbers.ts';
 import { sessionIdOf } from '../http/session-query.ts';
@@ -28,17 +28,20 @@ export function serveOperator(app: Hono, parts: HttpParts): void {
     return jsonAnswer(c, printOutcomes(numbers, done));
   };
 
+  const read = <Read>(c: Context, parse: (body: Uint8Array) => Read): Promise<Read> =>
+    withBody(parts, c.req.raw, NAMES_LIMIT, parse);
+
   for (const kind of ['breakLock', 'reactivate'] as const) {
     serve(app, parts, kind, async (c, path) =>
-      operate(c, path, { kind }, parseSequenceNumbers(await readBody(c.req.raw))),
+      operate(c, path, { kind }, await read(c, parseSequenceNumbers)),
     );
   }
   serve(app, parts, 'deadLetter', async (c, path) => {
-    const { sequenceNumbers, action } = parseDeadLetters(await readBody(c.req.raw));
+    const { sequenceNumbers, action } = await read(c, parseDeadLetters);
     return operate(c, path, action, sequenceNumbers);
   });
   serve(app, parts, 'delete', async (c, path) => {
-    const request = parseDelete(await readBody(c.req.raw));
+    const request = await read(c, parseDelete);
     if ('sequenceNumbers' in request) {
       return operate(c, path, { kind: 'delete' }, request.sequenceNumbers);
     }
@@ -52,11 +55,11 @@ export function serveOperator(app: Hono, parts: HttpParts): void {
     return jsonAnswer(c, JSON.stringify({ deleted }));
   });
   serve(app, parts, 'resubmit', async (c, path) => {
-    const resubmitted = await broker.resubmit(path, parseResubmit(await readBody(c.req.raw)));
+    const resubmitted = await broker.resubmit(path, await read(c, parseResubmit));
     return jsonAnswer(c, JSON.stringify({ resubmitted }));
   });
   serve(app, parts, 'purge', async (c, path) => {
-    requirePurge(await readBody(c.req.raw));
+    await read(c, requirePurge);
     await broker.purge(path);
     return jsonAnswer(c, '{}');
   });

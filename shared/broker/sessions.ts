@@ -1,4 +1,3 @@
-import { BrokerError } from '../domain/broker-error.ts';
 import { partitionNumbers } from '../domain/entity.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
 import { LIMITS } from '../domain/limits.ts';
@@ -9,6 +8,7 @@ import {
   noSessionsHere,
   parseSessionToken,
   sessionCannotBeLocked,
+  stateTooLarge,
 } from '../domain/session.ts';
 import { findReceivable, requireReceivable } from './addressed.ts';
 import type { AcceptOptions, ListSessionsOptions, SessionHandle, SessionLock } from './broker.ts';
@@ -137,11 +137,7 @@ export async function setSessionState(
   state: Uint8Array | undefined,
 ): Promise<void> {
   if (state !== undefined && state.byteLength > LIMITS.sessionStateBytes) {
-    throw new BrokerError(
-      'ArgumentError',
-      `The session state is ${state.byteLength} bytes long; the limit is ${LIMITS.sessionStateBytes}.`,
-      { subCode: '40000' },
-    );
+    throw stateTooLarge(state.byteLength);
   }
   const { log, token } = await named(parts, path, session);
   await parts.sessions.setState(log, token, state);

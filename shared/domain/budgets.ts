@@ -46,6 +46,14 @@ export const BUDGETS = {
     turnFrames: 200,
     /** Deliveries looked through for a disposition that count as much as a frame. */
     deliveriesPerFrame: 100,
+    /** Tokens that are kept, of all together. The one that was brought longest ago makes room. */
+    tokens: 2000,
+    tokenBytes: 1 * MB,
+    /** Tokens and keys that were refused, over AMQP or HTTP: then the connection is closed. */
+    refusals: 20,
+    /** So many are answered at once, the others after a pause, ms. */
+    refusalsAtOnce: 5,
+    refusalPauseMs: 200,
   },
   /** What things are counted as, beside their bytes. */
   weights: {
@@ -62,9 +70,44 @@ export const BUDGETS = {
     /** Values that are decoded, each of which takes 40 to 100 bytes: at most 60 ms and 26 MB. */
     values: 250_000,
   },
+  /** One request over HTTP. Whoever makes it has proved a right to it, unless it says otherwise. */
   request: {
+    /** A body up to here is counted as announced, a larger one as it comes in. */
+    wholeBytes: 64 * KB,
+    /**
+     * A transaction, as much as the largest request that a function is given; one whose token proves no
+     * right may have `connection.beforeRight.requestBytes`.
+     */
+    transactionBytes: 6 * MB,
+    /** JSON that names or settles messages. */
+    namesBytes: 1 * MB,
+    settlementsBytes: 14 * MB,
+    /** A batch in JSON, whatever its entity takes. */
+    batchBytes: 8 * MB,
+    /** JSON for each byte of messages in a batch: every character may be written as an escape. */
+    batchBytesPerByte: 6,
+    /** The names of fields, and properties that do not count as bytes of a message. */
+    batchExtraBytes: 2 * MB,
+    /** What any JSON may hold. */
+    jsonValues: 200_000,
+    jsonDepth: 64,
+    /** Fields of one object. */
+    jsonFields: 1000,
+    /** Memory for each byte of a body, with the copies that are made of it. */
+    heldPerByte: 2,
+    heldPerJsonByte: 5,
+    heldPerXmlByte: 20,
     /** Deferred messages that are received together by their numbers; one alone may be larger. */
     deferredBytes: 32 * MB,
+  },
+  tokens: {
+    /** Characters of one token. */
+    bytes: 8 * KB,
+    /** What a process remembers of tokens whose signature it has checked, bytes. */
+    provenBytes: 4 * MB,
+    /** Entities that are known to be missing, for tokens that no rule of the namespace has signed. */
+    missing: 1000,
+    missKeptMs: 2000,
   },
   process: {
     /** Of the limit of the heap: what all peers together may hold. */

@@ -19,6 +19,11 @@ export class MemoryBudget {
     return this.#held;
   }
 
+  /** Bytes that all peers together may hold. */
+  get limit(): number {
+    return this.#limit;
+  }
+
   /** Bytes that all peers together may still hold. */
   get free(): number {
     return this.#limit - this.#held;
@@ -56,6 +61,7 @@ export class MemoryBudget {
   #largest(): readonly [MemoryShare, () => void] | readonly [undefined?, undefined?] {
     let largest: readonly [MemoryShare, () => void] | undefined;
     for (const entry of this.#holders) {
+      if (entry[0].isPinned) continue;
       if (largest === undefined || entry[0].held > largest[0].held) largest = entry;
     }
     return largest ?? [];
@@ -68,6 +74,7 @@ export class MemoryShare {
   #limit: number;
   #held = 0;
   #isClosed = false;
+  #isPinned = false;
 
   constructor(limit: number, move: (bytes: number) => boolean) {
     this.#limit = limit;
@@ -87,6 +94,16 @@ export class MemoryShare {
   /** Changes what this peer may hold: more, once it has proved a right. */
   set limit(bytes: number) {
     this.#limit = bytes;
+  }
+
+  /** Whether this peer is never ended to make room for others. */
+  get isPinned(): boolean {
+    return this.#isPinned;
+  }
+
+  /** From now on this peer is not ended to make room: what it asked for is under way. */
+  pin(): void {
+    this.#isPinned = true;
   }
 
   /**

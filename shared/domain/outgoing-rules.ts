@@ -45,7 +45,8 @@ export function requireSessionIds(messages: readonly OutgoingMessage[]): void {
 
 const BAD = { subCode: '40000' } as const;
 
-function tooLarge(what: string, size: number, limit: number): BrokerError {
+/** The refusal of a message or batch of so many bytes. */
+export function tooLarge(what: 'message' | 'batch', size: number, limit: number): BrokerError {
   return new BrokerError(
     'MessageSizeExceeded',
     `The ${what} is ${size} bytes long, which is more than the ${limit} bytes that this entity allows.`,

@@ -1,4 +1,5 @@
 import { BrokerError } from './broker-error.ts';
+import { LIMITS } from './limits.ts';
 import { TAG_BYTES } from './lock-token.ts';
 
 /**
@@ -105,5 +106,14 @@ export function sessionCannotBeLocked(sessionId: string): BrokerError {
   return new BrokerError(
     'SessionCannotBeLocked',
     `The requested session '${sessionId}' cannot be accepted. It may be locked by another receiver.`,
+  );
+}
+
+/** The refusal of a session's state of so many bytes. */
+export function stateTooLarge(bytes: number): BrokerError {
+  return new BrokerError(
+    'ArgumentError',
+    `The session state is ${bytes} bytes long; the limit is ${LIMITS.sessionStateBytes}.`,
+    { subCode: '40000' },
   );
 }

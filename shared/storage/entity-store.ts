@@ -25,8 +25,8 @@ export interface EntityStoreSettings {
   readonly namespace: string;
   readonly random: RandomSource;
   readonly cache: TimedCache<Entity>;
-  /** Forgets what is known of the subscriptions of a topic, by its key. */
-  readonly forgetSubscriptions: (topic: string) => void;
+  /** Forgets what else is known of a queue or topic, by its key: its subscriptions, or that it is missing. */
+  readonly forgetOthers: (key: string) => void;
   /** Is told that nothing was heard of a change, which may be made any time later. */
   readonly unheard: () => void;
   /** Until no process can hold an older entity; at once where this is the only process. */
@@ -289,6 +289,6 @@ export class DynamoEntityStore implements EntityStore {
 
   forget(key: string): void {
     this.#settings.cache.forget(key);
-    this.#settings.forgetSubscriptions(splitSubscriptionKey(key)?.topic ?? key);
+    this.#settings.forgetOthers(splitSubscriptionKey(key)?.topic ?? key);
   }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { TokenMemory } from '../../lambdas/http/token-memory.ts';
 import type { Broker } from '../../shared/broker/broker.ts';
 import { Management } from '../../shared/broker/management.ts';
 import type {
@@ -9,6 +10,7 @@ import type {
   StoredRule,
 } from '../../shared/broker/management-ports.ts';
 import type { EntityStore, ListPage } from '../../shared/broker/ports.ts';
+import { AgeClock } from '../../shared/domain/age.ts';
 import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
 import type { AuthorizationRule, EntityDescription } from '../../shared/domain/descriptions.ts';
 import type { Entity } from '../../shared/domain/entity.ts';
@@ -226,6 +228,7 @@ export function fakeManageParts(root: { readonly keyName: string; readonly key: 
     broker: NO_BROKER,
     namespace: 'testns',
     namespaceKeys: { rules: async () => [rootRule] },
+    tokens: new TokenMemory(new AgeClock(clock, () => 0)),
     memory: new MemoryBudget(Number.POSITIVE_INFINITY),
     receiveWaitMsMax: 0,
   };

@@ -3,11 +3,17 @@ import { contractRoutes } from '../../lambdas/contract/app.ts';
 import { runtimeApp } from '../../lambdas/http/app.ts';
 import type { HttpParts } from '../../lambdas/http/parts.ts';
 import { createSasToken } from '../../lambdas/http/sas-token.ts';
+import { TokenMemory } from '../../lambdas/http/token-memory.ts';
 import { receiveRoutes } from '../../lambdas/receive/app.ts';
 import { sendRoutes } from '../../lambdas/send/app.ts';
 import { settleRoutes } from '../../lambdas/settle/app.ts';
 import type { EntityStore } from '../../shared/broker/ports.ts';
-import type { AccessRight, AuthorizationRule } from '../../shared/domain/descriptions.ts';
+import { AgeClock } from '../../shared/domain/age.ts';
+import {
+  type AccessRight,
+  type AuthorizationRule,
+  QUEUE_DEFAULTS,
+} from '../../shared/domain/descriptions.ts';
 import type { Entity } from '../../shared/domain/entity.ts';
 import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
 import { FAKE_NOW, FakeBroker } from './fake-broker.ts';
@@ -21,6 +27,23 @@ export function rule(keyName: string, ...rights: AccessRight[]): AuthorizationRu
     rights,
     createdAt: FAKE_NOW,
     modifiedAt: FAKE_NOW,
+  };
+}
+
+/** An entity as it is after its creation. */
+export function fakeEntity(
+  key: string,
+  description: Entity['description'] = QUEUE_DEFAULTS,
+): Entity {
+  return {
+    id: key,
+    key,
+    name: key,
+    epoch: 1,
+    generations: { main: 0, deadLetter: 0, transferDeadLetter: 0 },
+    createdAt: FAKE_NOW,
+    updatedAt: FAKE_NOW,
+    description,
   };
 }
 
@@ -42,9 +65,10 @@ export function findableEntities(entities: Readonly<Record<string, Entity>>): En
 /** The parts of the routes, with a fake broker, fixed time and fixed chance. */
 export function httpParts(changes: Partial<HttpParts> = {}): HttpParts & { broker: FakeBroker } {
   return {
-    entities: findableEntities({}),
+    entities: findableEntities({ q: fakeEntity('q'), 'a/b': fakeEntity('a/b') }),
     namespaceKeys: { rules: async () => [rule('root', 'Manage', 'Send', 'Listen')] },
     clock: { now: () => FAKE_NOW },
+    tokens: new TokenMemory(new AgeClock({ now: () => FAKE_NOW }, () => 0)),
     random: { bytes: (count) => new Uint8Array(count).fill(0xab) },
     namespace: 'test',
     memory: new MemoryBudget(Number.POSITIVE_INFINITY),

@@ -48,11 +48,11 @@ const ROOMS: readonly Room[] = [
     packages: new RegExp(`^(node:|${SDK}|hono|zod|fast-xml-parser$|aws-lambda$)`),
   })),
   // The wire knows values and frames; the endpoint what to do with them; the rest knows the broker.
-  { files: /^amqp\/wire\// },
+  { files: /^amqp\/wire\//, may: /^shared\/domain\/budgets\.ts$/ },
   {
     files: /^amqp\/endpoint\//,
-    may: /^amqp\/wire\//,
-    mayType: /^shared\/domain\/scheduler\.ts$/,
+    may: /^amqp\/wire\/|^shared\/domain\/budgets\.ts$/,
+    mayType: /^shared\/domain\/(scheduler|memory-budget)\.ts$/,
   },
   {
     files: /^amqp\//,

@@ -119,7 +119,11 @@ const REFUSED: readonly [string, RegExp][] = [
   [`[{"Body":"a","UserProperties":{"x":${'9'.repeat(1e6)}}}]`, /fits no 64 bits/],
   [`[{"Body":"a","UserProperties":{"x":01234567890123456789}}]`, /fits no 64 bits|not valid JSON/],
   [`[{"Body":"a","UserProperties":{"x":"${'y'.repeat(40_000)}"}}]`, /40000 bytes .* 32768/],
-  [`[{"Body":"a","UserProperties":${'{"x":'.repeat(50_000)}1${'}'.repeat(50_000)}}]`, /an object/],
+  [`[{"Body":"a","UserProperties":${'{"x":'.repeat(60)}1${'}'.repeat(60)}}]`, /an object/],
+  [
+    `[{"Body":"a","UserProperties":${'{"x":'.repeat(50_000)}1${'}'.repeat(50_000)}}]`,
+    /64 lists and objects deep/,
+  ],
 ];
 for (const [json, message] of REFUSED) {
   test(`the batch ${json.slice(0, 70)} is refused`, () => {

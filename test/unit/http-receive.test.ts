@@ -206,7 +206,8 @@ const abandon = (more: object) => ({
 const BAD_BODIES: readonly [string, unknown, RegExp][] = [
   ['$settle', '', /The body is not valid JSON/],
   ['$settle', '{', /The body is not valid JSON/],
-  ['$settle', '['.repeat(100_000), /The body is not valid JSON/],
+  ['$settle', '['.repeat(64), /The body is not valid JSON/],
+  ['$settle', '['.repeat(100_000), /The body holds .* more than 64 lists and objects deep/],
   ['$settle', [], /The body must be an object/],
   ['$settle', {}, /settlements must be an array/],
   ['$settle', { settlements: [] }, /settlements is too small or short; the least is 1/],

@@ -10,32 +10,20 @@ import {
   SUBSCRIPTION_DEFAULTS,
   TOPIC_DEFAULTS,
 } from '../../shared/domain/descriptions.ts';
-import type { Entity } from '../../shared/domain/entity.ts';
 import { parseEntityPath } from '../../shared/domain/entity-path.ts';
 import { FAKE_NOW } from '../support/fake-broker.ts';
-import { findableEntities, httpParts, rule } from '../support/http-fixture.ts';
+import { fakeEntity, findableEntities, httpParts, rule } from '../support/http-fixture.ts';
 
 const HOUR = 3_600_000;
-
-const entity = (key: string, description: Entity['description']): Entity => ({
-  id: key,
-  key,
-  name: key,
-  epoch: 1,
-  generations: { main: 0, deadLetter: 0, transferDeadLetter: 0 },
-  createdAt: FAKE_NOW,
-  updatedAt: FAKE_NOW,
-  description,
-});
 
 const parts = httpParts({
   namespaceKeys: {
     rules: async () => [rule('root', 'Manage', 'Send', 'Listen'), rule('listener', 'Listen')],
   },
   entities: findableEntities({
-    q: entity('q', { ...QUEUE_DEFAULTS, authorizationRules: [rule('ofQueue', 'Send')] }),
-    t: entity('t', { ...TOPIC_DEFAULTS, authorizationRules: [rule('ofTopic', 'Listen')] }),
-    't/subscriptions/s': entity('t/subscriptions/s', SUBSCRIPTION_DEFAULTS),
+    q: fakeEntity('q', { ...QUEUE_DEFAULTS, authorizationRules: [rule('ofQueue', 'Send')] }),
+    t: fakeEntity('t', { ...TOPIC_DEFAULTS, authorizationRules: [rule('ofTopic', 'Listen')] }),
+    't/subscriptions/s': fakeEntity('t/subscriptions/s', SUBSCRIPTION_DEFAULTS),
   }),
 });
 
