@@ -9,7 +9,12 @@ import { ROUTES, type Route, type RouteName } from './route-table.ts';
 import { withoutFinalSlashes } from './url-path.ts';
 
 /** Serves one operation on the entity that the path names; the caller has the right to it. */
-export type EntityHandler = (c: Context, path: EntityPath) => Response | Promise<Response>;
+export type EntityHandler = (
+  c: Context,
+  path: EntityPath,
+  /** Checks the caller's right again, which may end during a wait. Throws as `authorize`. */
+  admit: () => Promise<void>,
+) => Response | Promise<Response>;
 
 /** What follows an entity on the paths of its messages and sessions, with the slash before it. */
 const TAIL = /(?<=.)\/(?:messages(?:\/[^/]*){0,2}|sessions\/\$[^/]+)$/i;
@@ -41,8 +46,9 @@ export function serve(app: Hono, parts: HttpParts, name: RouteName, handle: Enti
   app.on(method, honoPath(template), async (c) => {
     requirePercentEncoding(c.req.path);
     const path = parseEntityPath(c.req.param('entity') ?? '');
-    await authorize(parts, c.req.raw, path, rights);
-    return handle(c, path);
+    const admit = () => authorize(parts, c.req.raw, path, rights);
+    await admit();
+    return handle(c, path, admit);
   });
 }
 

@@ -34,6 +34,8 @@ interface ReceiveRequest {
   /** Absent where one message is wanted in the form of headers. */
   readonly maxMessages: number | undefined;
   readonly session?: SessionHandle;
+  /** Throws where the caller has the right no more. */
+  readonly admit: () => Promise<void>;
 }
 
 /**
@@ -42,8 +44,10 @@ interface ReceiveRequest {
  */
 export function receiveRoutes(parts: HttpParts): Hono {
   const app = createApp(parts);
-  serve(app, parts, 'peekLock', (c, path) => receive(c, parts, path, 'peekLock'));
-  serve(app, parts, 'receiveAndDelete', (c, path) => receive(c, parts, path, 'receiveAndDelete'));
+  serve(app, parts, 'peekLock', (c, path, admit) => receive(c, parts, path, 'peekLock', admit));
+  serve(app, parts, 'receiveAndDelete', (c, path, admit) =>
+    receive(c, parts, path, 'receiveAndDelete', admit),
+  );
   serve(app, parts, 'receiveDeferred', async (c, path) => {
     const deferred = await withBody(parts, c.req.raw, NAMES_LIMIT, parseDeferred);
     const request = { ...deferred, ...sessionOf(c) };
@@ -71,10 +75,11 @@ async function receive(
   parts: HttpParts,
   path: EntityPath,
   mode: ReceiveRequest['mode'],
+  admit: ReceiveRequest['admit'],
 ): Promise<Response> {
   const wait = parseWait(c.req.query('timeout'), parts.receiveWaitMsMax);
   const maxMessages = parseMaxMessages(c.req.query('maxMessages'));
-  const request: ReceiveRequest = { mode, path, wait, maxMessages, ...sessionOf(c) };
+  const request: ReceiveRequest = { mode, path, wait, maxMessages, admit, ...sessionOf(c) };
   const sessionId = request.session?.sessionId;
   // What settled earlier messages is let go before others are waited for.
   const outcomes = await withBody(parts, c.req.raw, SETTLEMENTS_LIMIT, (body) =>
@@ -155,13 +160,15 @@ function requireFits(
 
 function messagesFor(
   { broker }: HttpParts,
-  { path, mode, maxMessages = 1, wait, session }: ReceiveRequest,
+  { path, mode, maxMessages = 1, wait, session, admit }: ReceiveRequest,
   answer: { readonly answer?: AnswerLimit },
 ): Promise<readonly ReceivedMessage[]> {
   return broker.receive(path, {
     mode,
     maxMessages,
     waitMs: wait.ms,
+    // A right that was proved just now need not be proved again, unless there is a wait.
+    ...(wait.ms === 0 ? {} : { admit }),
     ...answer,
     ...(session === undefined ? {} : { session }),
   });
