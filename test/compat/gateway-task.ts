@@ -45,8 +45,18 @@ export interface GatewayTasks {
   start(options?: TaskOptions): Promise<GatewayTask>;
   /** Does not wait until it serves: perhaps it never does. */
   launch(options?: TaskOptions): Omit<GatewayTask, 'port' | 'ownPort'>;
+  /** For those that start tasks in a way of their own. */
+  readonly program: TaskProgram;
   /** Ends those that are left. */
   stop(): void;
+}
+
+/** What a task runs. */
+export interface TaskProgram {
+  readonly file: string;
+  readonly environment: NodeJS.ProcessEnv;
+  /** What is kept in the tables of `TABLES` by all tasks. */
+  readonly namespace: string;
 }
 
 export interface TaskOptions {
@@ -66,11 +76,13 @@ export async function prepareTasks(): Promise<GatewayTasks> {
   const children: ChildProcess[] = [];
   const forwarded: ForwardedPort[] = [];
   const { port } = aws.address() as AddressInfo;
+  const file = join(folder, 'index.js');
+  const namespace = `gateway-${randomBytes(6).toString('hex')}`;
   const environment = {
     PATH: process.env['PATH'],
     [VARIABLES.entitiesTable]: TABLES.entities,
     [VARIABLES.messagesTable]: TABLES.messages,
-    [VARIABLES.namespace]: `gateway-${randomBytes(6).toString('hex')}`,
+    [VARIABLES.namespace]: namespace,
     [VARIABLES.rootKeySecret]: 'arn:aws:secretsmanager:local:111122223333:secret:key',
     [VARIABLES.receiveWaitMsMax]: '60000',
     [GATEWAY_VARIABLES.port]: '0',
@@ -82,7 +94,7 @@ export async function prepareTasks(): Promise<GatewayTasks> {
     AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
   };
   const launch = ({ env = {}, args = [] }: TaskOptions = {}) => {
-    const child = spawn(process.execPath, [...args, join(folder, 'index.js')], {
+    const child = spawn(process.execPath, [...args, file], {
       env: { ...environment, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -91,6 +103,7 @@ export async function prepareTasks(): Promise<GatewayTasks> {
   };
   return {
     launch,
+    program: { file, environment, namespace },
     start: async (options) => {
       const task = launch(options);
       const { port: ownPort } = await task.untilSaid('Started');

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { compose } from '../../lambdas/http/compose.ts';
+import { type GatewayTasks, prepareTasks, ROOT_KEY } from '../compat/gateway-task.ts';
+import { engineClient, TABLES } from '../support/start-broker.ts';
+import { printFinding } from './search/finding.ts';
+import { KINDS } from './search/kinds.ts';
+import { Search } from './search/search.ts';
+
+/**
+ * Attacks of all kinds on a gateway as it is deployed, with the heap of a small task. `npm test` has
+ * some seconds of always the same ones; `npm run search -- hostile` goes on for half an hour.
+ */
+
+const MINUTE = 60_000;
+const SMOKE = { seed: 'smoke', ms: 20_000 };
+const MINUTES = Number(process.env['DYNABUS_HOSTILE_MINUTES'] ?? 0);
+const CASES = process.env['DYNABUS_HOSTILE_CASE']?.split(',').map(Number);
+const SEED =
+  process.env['DYNABUS_HOSTILE_SEED'] ??
+  (MINUTES > 0 ? randomBytes(4).toString('hex') : SMOKE.seed);
+/** Cases at once, so that about forty connections attack; those that are named run all together. */
+const TOGETHER = Number(process.env['DYNABUS_HOSTILE_TOGETHER'] ?? CASES?.length ?? 3);
+const GROWTH_MAX = 1.1;
+/** Fewer rounds have no quarters to be compared. */
+const ROUNDS_MIN = 40;
+
+describe('hostile peers', () => {
+  let tasks: GatewayTasks;
+  before(async () => {
+    tasks = await prepareTasks();
+  });
+  after(() => tasks.stop());
+
+  test(`attacks neither end, stall nor fill a gateway, nor cost another client anything (DYNABUS_HOSTILE_SEED=${SEED})`, async (t) => {
+    const say = (line: string) => t.diagnostic(line);
+    say(`seed ${SEED}, ${KINDS.length} kinds of attack`);
+    const sweeper = composeSweeper(tasks.program.namespace);
+    const search = new Search(tasks.program, {
+      seed: SEED,
+      forMs: MINUTES > 0 ? MINUTES * MINUTE : SMOKE.ms,
+      cases: CASES,
+      together: TOGETHER,
+      holdMs: MINUTES > 0 ? 500 : 100,
+      sweep: () => sweeper.sweep(),
+      say,
+    });
+    const { findings, cases, heaps, honestMessages, honestSlowestMs } = await search.run();
+    await sweeper.close();
+    say(
+      `${cases} cases; ${honestMessages} honest messages, the slowest ${Math.round(honestSlowestMs)} ms`,
+    );
+    say(`heap after collection, MB: ${sampled(heaps).join(' ')}`);
+    assert.ok(findings.length === 0, `\n${findings.map(printFinding).join('\n')}`);
+    if (heaps.length < ROUNDS_MIN) return;
+    const quarter = Math.floor(heaps.length / 4);
+    const [first, last] = [median(heaps.slice(0, quarter)), median(heaps.slice(-quarter))];
+    assert.ok(last <= first * GROWTH_MAX, `growth: from ${first} MB to ${last} MB`);
+  });
+});
+
+/** What clears away behind the gateway, as a function does where it is deployed. */
+function composeSweeper(namespace: string) {
+  const client = engineClient();
+  const composition = compose({
+    client,
+    tables: TABLES,
+    namespace,
+    clock: { now: () => Date.now() },
+    random: { bytes: (count) => new Uint8Array(randomBytes(count)) },
+    rootKey: ROOT_KEY,
+    soleProcess: false,
+    receiveWaitMsMax: 0,
+  });
+  return {
+    sweep: () => composition.sweep(),
+    close: async () => {
+      await composition.close();
+      client.destroy();
+    },
+  };
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0;
+}
+
+function sampled(values: readonly number[]): readonly number[] {
+  const step = Math.ceil(values.length / 40);
+  return values.filter((_, place) => place % step === 0);
+}
