@@ -20,7 +20,10 @@ const MINUTE = 60_000;
 const TEST_MINUTES_MAX = { usual: 5, search: 240 };
 /** How far a search goes, unless the environment says otherwise. */
 const SEARCH = {
-  files: ['test/model', 'test/simulation/', 'spec/atom-fuzz', 'compat/amqp-fuzz', 'compat/restart'],
+  files: [
+    ...['test/model', 'test/simulation/', 'spec/atom-fuzz', 'compat/amqp-fuzz', 'compat/restart'],
+    'hostile/search',
+  ],
   env: {
     DYNABUS_MODEL_RUNS: '10000',
     DYNABUS_FAULT_RUNS: '2000',
@@ -36,6 +39,7 @@ const SEARCH = {
     FUZZ_RUNS: '20000',
     DYNABUS_FUZZ_CONNECTIONS: '20000',
     DYNABUS_RESTART_CLIENTS: '200',
+    DYNABUS_HOSTILE_MINUTES: '30',
   },
 };
 

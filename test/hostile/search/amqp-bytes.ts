@@ -13,6 +13,7 @@ import {
   uint,
 } from '../../../amqp/wire/value.ts';
 import type { Right, Scene } from './scene.ts';
+import type { Step } from './wire.ts';
 
 /**
  * Frames put together out of encoded pieces, so that a value of 64,000 others is some bytes and
@@ -207,3 +208,25 @@ export function webSocketFrame(first: number, payload: Uint8Array): Buffer {
 export const UPGRADE = Buffer.from(
   'GET /$servicebus/websocket HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: AMQPWSB10\r\n\r\n',
 );
+
+const NOTHING = Buffer.alloc(0);
+
+/** Waits until so many links may send. */
+export function untilCredit(links = 1): Step {
+  const flow = Buffer.of(0x00, 0x53, CODES.flow);
+  return {
+    answer: (heard) => {
+      let at = -1;
+      for (let count = 0; count < links; count++) {
+        at = heard.indexOf(flow, at + 1);
+        if (at < 0) return undefined;
+      }
+      return NOTHING;
+    },
+  };
+}
+
+/** Waits until the server speaks the protocol of WebSockets. */
+export const UPGRADED: Step = {
+  answer: (heard) => (heard.includes('HTTP/1.1 101') ? NOTHING : undefined),
+};

@@ -15,6 +15,8 @@ import {
   started,
   transfer,
   UPGRADE,
+  UPGRADED,
+  untilCredit,
   webSocketFrame,
 } from './amqp-bytes.ts';
 import { joined, KB, type Kind, MB, repeat, wires } from './draw.ts';
@@ -53,16 +55,10 @@ export const FLOODS: readonly Kind[] = [
       const attaches = joined(links, (handle) => attach({ handle, isReceiver: false, target }));
       return {
         what: `${links} links to ${target} with ${bytes} bytes each`,
-        wires: wires(
-          random.between(1, 12),
-          started(asNobody()),
-          attaches,
-          { pauseMs: 50 },
-          {
-            times: links,
-            make: (id) => transfer({ handle: id, id, isUnfinished: true }, payload),
-          },
-        ),
+        wires: wires(random.between(1, 12), started(asNobody()), attaches, untilCredit(), {
+          times: links,
+          make: (id) => transfer({ handle: id, id, isUnfinished: true }, payload),
+        }),
       };
     },
   },
@@ -214,7 +210,7 @@ export const FLOODS: readonly Kind[] = [
         wires: wires(
           random.between(1, 8),
           UPGRADE,
-          { pauseMs: 50 },
+          UPGRADED,
           inWebSocket(filler),
           repeat(megabytes, part),
         ),

@@ -18,6 +18,7 @@ import {
   started,
   text,
   transfer,
+  untilCredit,
 } from './amqp-bytes.ts';
 import { largeMap } from './amqp-forms.ts';
 import { joined, KB, type Kind, MB, repeat, wires } from './draw.ts';
@@ -26,6 +27,8 @@ import { tokenOf } from './scene.ts';
 /** What a client does over AMQP that may listen or manage, and a token in many spellings. */
 
 const TRUE = Buffer.of(0x41);
+/** What a link may send before it hears more. */
+const CREDIT = 200;
 
 export const LISTENERS: readonly Kind[] = [
   {
@@ -90,7 +93,7 @@ export const LISTENERS: readonly Kind[] = [
           started(asOwner(scene, right)),
           attach({ handle: 0, isReceiver: false, target: node }),
           attach({ handle: 1, isReceiver: true, source: node, target: 'here' }),
-          { pauseMs: 200 },
+          untilCredit(),
           { times, make: (id) => transfer({ handle: 0, id, isSettled: true }, payload) },
         ),
       };
@@ -116,13 +119,15 @@ export const LISTENERS: readonly Kind[] = [
         wires: wires(
           random.between(1, 3),
           Buffer.concat([asNobody('MSSBCBS'), open(), begin()]),
-          attach({ handle: 0, isReceiver: false, target: '$cbs' }),
-          { pauseMs: 50 },
+          joined(Math.ceil(times / CREDIT), (handle) =>
+            attach({ handle, isReceiver: false, target: '$cbs' }),
+          ),
+          untilCredit(Math.ceil(times / CREDIT)),
           joined(times, bring),
           { pauseMs: 500 },
           joined(links, (index) =>
             attach({
-              handle: 1 + index,
+              handle: 100 + index,
               isReceiver: true,
               source: `${scene.queue}/$DeadLetterQueue`,
             }),

@@ -14,15 +14,17 @@ import {
   started,
   text,
   transfer,
+  untilCredit,
 } from './amqp-bytes.ts';
 import { largeForm, largeMap } from './amqp-forms.ts';
-import { joined, KB, type Kind, MB, repeat, wires } from './draw.ts';
+import { joined, KB, type Kind, MB, repeat } from './draw.ts';
 import type { Scene } from './scene.ts';
-import type { Step, Wire } from './wire.ts';
+import type { Wire } from './wire.ts';
 
 /** What a client does over AMQP that may send, and nothing else. */
 
 const BATCH_FORMAT = 0x8001_3700;
+const NOTHING = Buffer.alloc(0);
 const COORDINATOR = described(0x30, listOf());
 const EXTREMES = [
   ...[-(2n ** 63n), -1n, 0n, 8_640_000_000_000_001n, 253_402_300_800_000n],
@@ -64,28 +66,12 @@ export const SENDERS: readonly Kind[] = [
     draw: (random, scene) => {
       const [times, bytes] = [random.between(20, 400), random.pick([64 * KB, 250 * KB, 900 * KB])];
       const payload = data(Buffer.alloc(bytes, 1));
-      const sends = (state: Buffer) =>
-        joined(Math.min(20, times), (id) => transfer({ handle: 0, id: id + 1, state }, payload));
-      let id: Buffer | undefined;
-      const steps: readonly Step[] = [
-        started(asOwner(scene, 'send')),
-        attach({ handle: 1, isReceiver: false, target: COORDINATOR }),
-        attach({ handle: 0, isReceiver: false, target: scene.queue }),
-        { pauseMs: 100 },
-        transfer({ handle: 1, id: 0 }, section('value', described(0x31, listOf()))),
-        {
-          answer: (heard) => {
-            id = transactionIn(heard);
-            return id === undefined ? undefined : sends(inside(id));
-          },
-        },
-        {
-          times: Math.max(0, times - 20),
-          make: (index) =>
-            transfer({ handle: 0, id: index + 21, state: inside(id ?? Buffer.alloc(16)) }, payload),
-        },
-      ];
-      return { what: `${times} × ${bytes} bytes`, wires: wires(random.between(1, 3), ...steps) };
+      return {
+        what: `${times} × ${bytes} bytes`,
+        wires: Array.from({ length: random.between(1, 3) }, () =>
+          inTransaction(scene, times, payload),
+        ),
+      };
     },
   },
   {
@@ -199,8 +185,31 @@ function sender(
     steps: [
       started(asOwner(scene, 'send')),
       attach({ handle: 0, isReceiver: false, target }),
-      { pauseMs: 200 },
+      untilCredit(),
       { times, make },
+    ],
+  };
+}
+
+/** Declares a transaction, sends within it, and never discharges it. */
+function inTransaction(scene: Scene, times: number, payload: Buffer): Wire {
+  let state = inside(Buffer.alloc(16));
+  return {
+    steps: [
+      started(asOwner(scene, 'send')),
+      attach({ handle: 1, isReceiver: false, target: COORDINATOR }),
+      attach({ handle: 0, isReceiver: false, target: scene.queue }),
+      untilCredit(2),
+      transfer({ handle: 1, id: 0 }, section('value', described(0x31, listOf()))),
+      {
+        answer: (heard) => {
+          const id = transactionIn(heard);
+          if (id === undefined) return undefined;
+          state = inside(id);
+          return NOTHING;
+        },
+      },
+      { times, make: (index) => transfer({ handle: 0, id: index + 1, state }, payload) },
     ],
   };
 }

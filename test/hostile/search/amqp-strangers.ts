@@ -14,6 +14,7 @@ import {
   started,
   text,
   transfer,
+  untilCredit,
 } from './amqp-bytes.ts';
 import { largeForm, largeMap, largeSource } from './amqp-forms.ts';
 import { joined, KB, type Kind, MB, repeat, wires } from './draw.ts';
@@ -22,6 +23,8 @@ import { tokenOf } from './scene.ts';
 /** What somebody without a right asks over AMQP. */
 
 const LINKS_PER_SESSION = 1000;
+/** What a link may send before it hears more. */
+const CREDIT = 200;
 const NODES = ['$cbs', '$cbs', '$management'] as const;
 
 const anonymous = (random: LoadRandom): Buffer =>
@@ -69,7 +72,7 @@ export const STRANGERS: readonly Kind[] = [
     name: 'reply links by the thousand, and requests without reply-to',
     rows: [3],
     draw: (random) => {
-      const [links, requests] = [random.between(1000, 15_000), random.between(10, 300)];
+      const [links, requests] = [random.between(1000, 15_000), random.between(10, 199)];
       const sessions = Math.ceil(links / LINKS_PER_SESSION);
       const all = joined(sessions, (channel) => {
         const count = Math.min(LINKS_PER_SESSION, links - channel * LINKS_PER_SESSION);
@@ -84,7 +87,7 @@ export const STRANGERS: readonly Kind[] = [
       const opening = Buffer.concat([asNobody(), open()]);
       return {
         what: `${links} links, ${requests} requests`,
-        wires: wires(1, Buffer.concat([opening, all, asking]), { pauseMs: 300 }, requested),
+        wires: wires(1, Buffer.concat([opening, all, asking]), untilCredit(), requested),
       };
     },
   },
@@ -103,7 +106,7 @@ export const STRANGERS: readonly Kind[] = [
           random.between(1, 4),
           anonymous(random),
           attach({ handle: 0, isReceiver: false, target: node }),
-          { pauseMs: 50 },
+          untilCredit(),
           { times, make: (id) => transfer({ handle: 0, id, isSettled: true }, payload) },
         ),
       };
@@ -123,15 +126,18 @@ export const STRANGERS: readonly Kind[] = [
         };
         const token = encode(str(tokenOf(scene, 'nobody', entity)));
         const payload = request('put-token', token, { replyTo: 'here', fields });
-        return transfer({ handle: 0, id, isSettled: true }, payload);
+        return transfer({ handle: 1 + Math.floor(id / CREDIT), id, isSettled: true }, payload);
       };
       return {
         what: `${times} tokens for ${missing ? 'entities that are missing' : 'one queue'}`,
         wires: wires(
           random.between(1, 4),
           anonymous(random),
-          attach({ handle: 0, isReceiver: false, target: '$cbs' }),
-          attach({ handle: 1, isReceiver: true, source: '$cbs', target: 'here' }),
+          attach({ handle: 0, isReceiver: true, source: '$cbs', target: 'here' }),
+          joined(Math.ceil(times / CREDIT), (place) =>
+            attach({ handle: 1 + place, isReceiver: false, target: '$cbs' }),
+          ),
+          untilCredit(Math.ceil(times / CREDIT)),
           joined(times, ask),
         ),
       };

@@ -1,5 +1,5 @@
 import { LoadRandom } from '../../support/load-random.ts';
-import { inWebSocket, UPGRADE } from './amqp-bytes.ts';
+import { inWebSocket, UPGRADE, UPGRADED } from './amqp-bytes.ts';
 import { FLOODS } from './amqp-floods.ts';
 import { LISTENERS } from './amqp-listeners.ts';
 import { SENDERS } from './amqp-senders.ts';
@@ -40,7 +40,7 @@ export function drawKind(kind: Kind, random: LoadRandom, scene: Scene): Case {
 }
 
 function wrapped({ steps, ...wire }: Wire): Wire {
-  return { ...wire, steps: [UPGRADE, { pauseMs: 50 }, ...steps.map(wrappedStep)] };
+  return { ...wire, steps: [UPGRADE, UPGRADED, ...steps.map(wrappedStep)] };
 }
 
 function wrappedStep(step: Step): Step {

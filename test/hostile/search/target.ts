@@ -59,6 +59,7 @@ class WatchedTarget implements Target {
   #stalls: Stall[] = [];
   #faults: string[] = [];
   #told = '';
+  #fatal: string | undefined;
   #answer: (memory: Memory) => void = () => {};
   #start: (port: number) => void = () => {};
   #isStopping = false;
@@ -66,7 +67,7 @@ class WatchedTarget implements Target {
   constructor(child: ChildProcess) {
     this.#child = child;
     this.ended = once(child, 'close').then(([code, signal]) => {
-      this.end ??= `exit ${code ?? signal}: ${summaryOf(this.#told)}`;
+      this.end ??= `exit ${code ?? signal}: ${this.#fatal ?? lastLines(this.#told)}`;
       return this.end;
     });
     child.on('message', (message: Stall | Memory) => {
@@ -127,6 +128,7 @@ class WatchedTarget implements Target {
   }
 
   #hear(text: string): void {
+    this.#fatal ??= /FATAL ERROR: [^\n]*/.exec(text)?.[0];
     this.#told = (this.#told + text).slice(-LOG_CHARACTERS_KEPT);
   }
 
@@ -151,8 +153,6 @@ function laterThan(ms: number): { readonly passed: Promise<string>; readonly can
   return { passed, cancel };
 }
 
-/** The lines that say why a process ended. */
-function summaryOf(told: string): string {
-  const lines = told.split('\n').filter((line) => /FATAL|Error|error/.test(line));
-  return (lines.length > 0 ? lines : told.split('\n')).slice(-3).join(' | ').slice(0, 600);
+function lastLines(text: string): string {
+  return text.trim().split('\n').slice(-3).join(' | ').slice(0, 600);
 }

@@ -40,9 +40,8 @@ export class Attack {
   readonly case: Case;
   /** Resolves once every connection has said all it had to say, or is closed. */
   readonly said: Promise<void>;
-  readonly #ends = new AbortController();
-  readonly #sockets: Socket[];
-  #sent = 0;
+    return this.
+  }
 
   constructor(one: Case, port: number) {
     this.case = one;
@@ -68,30 +67,24 @@ export class Attack {
 
   /** Goes away, whatever is under way. */
   release(): void {
-    this.#ends.abort();
     for (const socket of this.#sockets) socket.destroy();
   }
 
   async #play({ steps, isDeaf = false }: Wire, socket: Socket): Promise<void> {
-    const { signal } = this.#ends;
     socket.on('error', () => {});
-    const line = new Line(socket, signal);
+    const line = new Line(socket);
     if (isDeaf) socket.pause();
     else if (steps.some((step) => 'answer' in step)) socket.on('data', (bytes) => line.hear(bytes));
     else socket.resume();
-    try {
-      for (const step of steps) {
-        if (signal.aborted || socket.destroyed) return;
-        await this.#take(step, line);
-      }
-    } catch {
-      // It was closed, or everybody goes home.
+    for (const step of steps) {
+      if (!line.isOpen) return;
+      await this.#take(step, line);
     }
   }
 
   async #take(step: Step, line: Line): Promise<void> {
     if (step instanceof Uint8Array) await this.#send(line, step);
-    else if ('pauseMs' in step) await pause(step.pauseMs, undefined, { signal: this.#ends.signal });
+    else if ('pauseMs' in step) await pause(step.pauseMs);
     else if ('answer' in step) {
       const bytes = await line.answer(step.answer);
       if (bytes !== undefined) await this.#send(line, bytes);
@@ -110,17 +103,15 @@ export class Attack {
 
 class Line {
   readonly #socket: Socket;
-  readonly #signal: AbortSignal;
   #heard = Buffer.alloc(0);
   #look = () => {};
 
-  constructor(socket: Socket, signal: AbortSignal) {
+  constructor(socket: Socket) {
     this.#socket = socket;
-    this.#signal = signal;
   }
 
   get isOpen(): boolean {
-    return !this.#signal.aborted && this.#socket.writable;
+    return this.#socket.writable;
   }
 
   hear(bytes: Buffer): void {
