@@ -15,6 +15,7 @@ import { COMPETING_TITLE, printCompeting } from './competing-report.ts';
 import { type CountingNamespace, startCounting } from './counted-units.ts';
 import { countFeatures, type FeatureRow, printFeatures } from './feature-units.ts';
 import { measureFilters } from './filter-speed.ts';
+import { benchUnderAttack } from './hostile/section.ts';
 import { printScale } from './partition-report.ts';
 import { measureScale, type ScaleRow } from './partition-scale.ts';
 import { countQueue } from './queue-units.ts';
@@ -48,6 +49,8 @@ of filters a second, and writes them to bench/RESULTS.md.
   --competing     how processes that compete for one queue empty it, and nothing else; the
                   other sections of RESULTS.md are left as they are
   --messages N    so many messages in that queue (1000)
+  --hostile       what an honest client sees of a gateway under attack, and nothing else; the
+                  other sections are left as they are; exits with 1 if it is served too slowly
   --simulate      throughput, latencies and dollars at scale, computed in virtual time, and nothing
                   else; writes docs/scale.md, and takes about ten minutes; --quick prints a
                   few rows only
@@ -72,7 +75,9 @@ process.exit(await main());
 /** Returns the exit code. */
 async function main(): Promise<number> {
   try {
-    await run(parseOptions());
+    const options = parseOptions();
+    if (options.hostile) return (await benchUnderAttack(options)) ? 0 : 1;
+    await run(options);
     return 0;
   } catch (error) {
     const isUsage = error instanceof Error && 'code' in error && isArgumentFault(error.code);
@@ -92,6 +97,7 @@ function parseOptions() {
       quick: { type: 'boolean', default: false },
       amqp: { type: 'boolean', default: false },
       competing: { type: 'boolean', default: false },
+      hostile: { type: 'boolean', default: false },
       messages: { type: 'string' },
       simulate: { type: 'boolean', default: false },
       partitions: { type: 'boolean', default: false },

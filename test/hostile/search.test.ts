@@ -43,6 +43,7 @@ describe('hostile peers', () => {
       forMs: MINUTES > 0 ? MINUTES * MINUTE : SMOKE.ms,
       cases: CASES,
       together: TOGETHER,
+      sayMs: MINUTES > 0 ? 4000 : 1500,
       holdMs: MINUTES > 0 ? 500 : 100,
       sweep: () => sweeper.sweep(),
       say,

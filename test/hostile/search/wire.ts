@@ -40,8 +40,8 @@ export class Attack {
   readonly case: Case;
   /** Resolves once every connection has said all it had to say, or is closed. */
   readonly said: Promise<void>;
-    return this.
-  }
+  readonly #sockets: Socket[];
+  #sent = 0;
 
   constructor(one: Case, port: number) {
     this.case = one;
