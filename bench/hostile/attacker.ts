@@ -29,8 +29,8 @@ const SAY_MS_MAX = 5000;
 const HOLD_MS = 500;
 const TELL_MS = 500;
 
-// Attackers have machines of their own; here they get what the others leave.
-setPriority(19);
+// Attackers have machines of their own; here they leave more to the others than they take.
+setPriority(5);
 await attackForEver(JSON.parse(process.argv[2] ?? '{}') as AttackerOptions);
 
 async function attackForEver({
@@ -41,7 +41,9 @@ async function attackForEver({
 }: AttackerOptions): Promise<void> {
   const cases: Record<string, number> = {};
   let sentBytes = 0;
-  setInterval(() => process.send?.({ cases, sentBytes } satisfies Attacked), TELL_MS);
+  const tell = () => process.send?.({ cases, sentBytes } satisfies Attacked);
+  tell();
+  setInterval(tell, TELL_MS);
   // Whoever started this may have gone.
   process.on('disconnect', () => process.exit(0));
   const chosen = KINDS.filter(({ name }) => kinds.includes(name));

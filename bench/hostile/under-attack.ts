@@ -25,7 +25,8 @@ export interface UnderAttack {
   /** Why the process ended, where it did. */
   readonly end: string | undefined;
   readonly connections: number;
-  /** Cases of each kind that were carried out. */
+  /** How many kinds of attack there are, and the cases of each that were carried out. */
+  readonly kinds: number;
   readonly cases: Readonly<Record<string, number>>;
   readonly sentBytes: number;
 }
@@ -89,11 +90,13 @@ async function measure(target: Target, times: HostileTimes): Promise<UnderAttack
       kinds: kinds.filter((_kind, place) => place % ATTACKERS === own),
     }),
   );
+  await Promise.all(attackers.map(({ begun }) => begun));
   const attacked = await phase(times.attackedMs);
   const told = await Promise.all(attackers.map((attacker) => attacker.stop()));
   if (target.end === undefined) await client.close();
   return {
     ...{ quiet, attacked, end: target.end, connections: connectionsMax * kinds.length },
+    kinds: kinds.length,
     cases: Object.assign({}, ...told.map(({ cases }) => cases)) as Record<string, number>,
     sentBytes: told.reduce((sum, { sentBytes }) => sum + sentBytes, 0),
   };
@@ -132,7 +135,9 @@ function startAttacker(options: AttackerOptions) {
     last = told;
   });
   const ended = once(child, 'exit');
+  const begun = Promise.race([once(child, 'message'), ended]);
   return {
+    begun,
     stop: async (): Promise<Attacked> => {
       child.kill('SIGKILL');
       await ended;

@@ -3,7 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { compose } from '../../lambdas/http/compose.ts';
 import { type GatewayTasks, prepareTasks, ROOT_KEY } from '../compat/gateway-task.ts';
+import { LoadRandom } from '../support/load-random.ts';
 import { engineClient, TABLES } from '../support/start-broker.ts';
+import { moveClockOddly } from './search/clock-values.ts';
 import { printFinding } from './search/finding.ts';
 import { KINDS } from './search/kinds.ts';
 import { Search } from './search/search.ts';
@@ -14,7 +16,7 @@ import { Search } from './search/search.ts';
  */
 
 const MINUTE = 60_000;
-const SMOKE = { seed: 'smoke', ms: 20_000 };
+const SMOKE = { seed: 'smoke', ms: 15_000 };
 const MINUTES = Number(process.env['DYNABUS_HOSTILE_MINUTES'] ?? 0);
 const CASES = process.env['DYNABUS_HOSTILE_CASE']?.split(',').map(Number);
 const SEED =
@@ -22,6 +24,7 @@ const SEED =
   (MINUTES > 0 ? randomBytes(4).toString('hex') : SMOKE.seed);
 /** Cases at once, so that about forty connections attack; those that are named run all together. */
 const TOGETHER = Number(process.env['DYNABUS_HOSTILE_TOGETHER'] ?? CASES?.length ?? 3);
+const CLOCK_MOVES = MINUTES > 0 ? 500 : 25;
 const GROWTH_MAX = 1.1;
 /** Fewer rounds have no quarters to be compared. */
 const ROUNDS_MIN = 40;
@@ -59,6 +62,10 @@ describe('hostile peers', () => {
     const quarter = Math.floor(heaps.length / 4);
     const [first, last] = [median(heaps.slice(0, quarter)), median(heaps.slice(-quarter))];
     assert.ok(last <= first * GROWTH_MAX, `growth: from ${first} MB to ${last} MB`);
+  });
+
+  test(`odd values for the clock of the local server are refused, or do no harm (DYNABUS_HOSTILE_SEED=${SEED})`, async () => {
+    assert.deepEqual(await moveClockOddly(new LoadRandom(`${SEED}/clock`), CLOCK_MOVES), []);
   });
 });
 
