@@ -82,7 +82,7 @@ function manyKeys(random: LoadRandom, bytes: number): Buffer {
     items.push(key, value);
     length += key.length + 1;
   }
-  return mapping(...items);
+  return compound(0xd1, items.length, Buffer.concat(items));
 }
 
 function oneLargeValue(random: LoadRandom, bytes: number): Buffer {

@@ -23,6 +23,9 @@ const MOVES = [
   ...['', '[', 'null', '[]', '1', '"x"', '{"advanceSeconds":1e999}', '{"__proto__":{"now":"x"}}'],
 ];
 
+/** A clock that has gone astray stays there. */
+const TROUBLES_MAX = 3;
+
 /** What went wrong, one sentence for each. */
 export async function moveClockOddly(
   random: LoadRandom,
@@ -31,19 +34,19 @@ export async function moveClockOddly(
   const child = spawn(
     process.execPath,
     ['--import', 'tsx', 'local/main.ts', '--quiet', '--port', '0'],
-    { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] },
+    { cwd: ROOT, stdio: ['ignore', 'pipe', 'ignore'] },
   );
   try {
     const troubles: string[] = [];
     const api = new ApiClient(await urlOf(child), ROOT_KEY);
     const queue = `clock-${random.below(1e9)}`;
     await api.request('PUT', queue, { body: ENTRY });
-    for (let i = 0; i < count; i++) {
+    for (let i = 0; i < count && troubles.length < TROUBLES_MAX; i++) {
       const body = MOVES[random.below(MOVES.length)] ?? '';
       const trouble = await troubleWith(api, queue, body);
       if (trouble !== undefined) troubles.push(`${body}: ${trouble}`);
     }
-    return [...new Set(troubles)];
+    return troubles;
   } finally {
     child.kill('SIGKILL');
   }

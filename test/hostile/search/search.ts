@@ -134,8 +134,8 @@ export class Search {
     }
     for (const attack of attacks) attack.release();
     seen.push(...this.#look(target, honest));
-    // What is left in the honest client's queues would be found again and again.
-    if (seen.some(({ kind }) => kind === 'end' || kind === 'honest client')) await this.#abandon();
+    // Messages that are left and memory that stays resident would be found again and again.
+    if (seen.some(({ kind }) => kind !== 'stall' && kind !== 'fault')) await this.#abandon();
     return { seen, shown };
   }
 

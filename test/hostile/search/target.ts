@@ -60,7 +60,8 @@ class WatchedTarget implements Target {
   #faults: string[] = [];
   #told = '';
   #fatal: string | undefined;
-  #answer: (memory: Memory) => void = () => {};
+  /** Those who wait for an answer, in the order in which they asked. */
+  readonly #asking: ((memory: Memory) => void)[] = [];
   #start: (port: number) => void = () => {};
   #isStopping = false;
 
@@ -72,7 +73,7 @@ class WatchedTarget implements Target {
     });
     child.on('message', (message: Stall | Memory) => {
       if ('stallMs' in message) this.#stalls.push(message);
-      else this.#answer(message);
+      else this.#asking.shift()?.(message);
     });
     child.stderr?.setEncoding('utf8').on('data', (text: string) => this.#hear(text));
     let rest = '';
@@ -108,7 +109,7 @@ class WatchedTarget implements Target {
 
   async memory(collect: boolean): Promise<Memory> {
     const answer = new Promise<Memory>((resolve) => {
-      this.#answer = resolve;
+      this.#asking.push(resolve);
     });
     if (this.#child.connected) this.#child.send({ collect });
     const late = laterThan(ANSWER_MS_MAX);
