@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { GATEWAY_VARIABLES } from '../../../gateway/variables.ts';
+import { type ForwardedPort, forwardPort } from '../../compat/forwarded-port.ts';
 import type { TaskProgram } from '../../compat/gateway-task.ts';
 
 /** What node gives a task of 512 MB for its heap: 60 % of it. */
@@ -41,18 +43,27 @@ export interface Target {
   stop(): Promise<void>;
 }
 
+/** All attackers come from one address, with one rule: what is left is what a process can take. */
+const MANY = '1000000/1000000';
+const UNLIMITED = {
+  [GATEWAY_VARIABLES.openConnections]: '1000000',
+  [GATEWAY_VARIABLES.newConnections]: MANY,
+  [GATEWAY_VARIABLES.requestsOfAddress]: MANY,
+  [GATEWAY_VARIABLES.operationsOfRule]: MANY,
+  [GATEWAY_VARIABLES.requests]: MANY,
+};
+
 /** Starts one, and resolves once it serves. */
 export async function startTarget({ file, environment }: TaskProgram): Promise<Target> {
   const child = spawn(
     process.execPath,
     [`--max-old-space-size=${HEAP_MEGABYTES}`, '--expose-gc', '--import', PROBE, file],
-    { env: environment, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] },
+    { env: { ...environment, ...UNLIMITED }, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] },
   );
   return await new WatchedTarget(child).started();
 }
 
 class WatchedTarget implements Target {
-  port = 0;
   readonly ended: Promise<string>;
   end: string | undefined;
   readonly #child: ChildProcess;
@@ -64,6 +75,7 @@ class WatchedTarget implements Target {
   readonly #asking: ((memory: Memory) => void)[] = [];
   #start: (port: number) => void = () => {};
   #isStopping = false;
+  #way: ForwardedPort | undefined;
 
   constructor(child: ChildProcess) {
     this.#child = child;
@@ -84,6 +96,11 @@ class WatchedTarget implements Target {
     });
   }
 
+  /** Clients reach it as they do behind the load balancer. */
+  get port(): number {
+    return this.#way?.port ?? 0;
+  }
+
   async started(): Promise<Target> {
     const port = new Promise<number>((resolve) => {
       this.#start = resolve;
@@ -95,7 +112,7 @@ class WatchedTarget implements Target {
       this.#child.kill('SIGKILL');
       throw new Error(`The gateway did not start: ${first}`);
     }
-    this.port = first;
+    this.#way = await forwardPort(first);
     return this;
   }
 
@@ -125,6 +142,7 @@ class WatchedTarget implements Target {
     if (this.#isStopping) return;
     this.#isStopping = true;
     this.#child.kill('SIGKILL');
+    this.#way?.stop();
     await this.ended;
   }
 
