@@ -10,10 +10,12 @@ import { BUDGETS } from '../../shared/domain/budgets.ts';
 import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
 import type { Tier } from '../../shared/domain/description-tier.ts';
 import type { Entity } from '../../shared/domain/entity.ts';
+import type { Log } from '../../shared/domain/log.ts';
 import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
 import { pause, type Scheduler } from '../../shared/domain/scheduler.ts';
 import { DynamoActivity } from '../../shared/storage/activity.ts';
 import { Agenda } from '../../shared/storage/agenda.ts';
+import { brotli, type Compression } from '../../shared/storage/compression.ts';
 import { DynamoCounts } from '../../shared/storage/counts.ts';
 import { DocumentTable } from '../../shared/storage/documents.ts';
 import { DueTimes } from '../../shared/storage/due-times.ts';
@@ -60,6 +62,8 @@ export interface ComposeSettings {
   readonly answerBytesMax?: number;
   /** Counts operations of rules; nothing if none is given. */
   readonly admitRule?: HttpParts['admitRule'];
+  /** Makes what is stored smaller; on other threads if none is given. */
+  readonly compression?: Compression;
   /** Runs work later; the process's own timers if none is given. */
   readonly scheduler?: Scheduler;
   /** Is told what fails behind answers; if none is given, it goes to the log. */
@@ -158,15 +162,13 @@ function composeStores(settings: ComposeSettings, ages: AgeClock, scheduler: Sch
     clock,
     scheduler,
     random,
+    compression: settings.compression ?? brotli,
     fronts: new Fronts(ages),
     spread: new Spread(),
     gauge: new SizeGauge(ages),
     dueTimes: new DueTimes(soleProcess ? Number.POSITIVE_INFINITY : DUE_KNOWN_MS, ages),
     background: later,
-    isCurrent: async ({ entityKey, entityId, subQueue, generation }) => {
-      const entity = await entities.read(entityKey);
-      return entity?.id === entityId && entity.generations[subQueue] === generation;
-    },
+    isCurrent: (log) => isCurrent(entities, log),
     signal: (log) => {
       whereabouts.arrived(log);
       signals.signal(log);
@@ -226,6 +228,14 @@ function composeEntities(
 
 function memoryOfProcess(): number {
   return getHeapStatistics().heap_size_limit * BUDGETS.process.heldShareOfHeap;
+}
+
+async function isCurrent(
+  entities: DynamoEntityStore,
+  { entityKey, entityId, subQueue, generation }: Log,
+): Promise<boolean> {
+  const entity = await entities.read(entityKey);
+  return entity?.id === entityId && entity.generations[subQueue] === generation;
 }
 
 function rootKeys(rootKey: ComposeSettings['rootKey']): NamespaceKeys {

@@ -1,4 +1,5 @@
 import { BrokerError } from '../domain/broker-error.ts';
+import { BUDGETS } from '../domain/budgets.ts';
 import type { SubscriptionDescription, TopicDescription } from '../domain/descriptions.ts';
 import type { Entity } from '../domain/entity.ts';
 import { lowerTimeToLive, type Message } from '../domain/message.ts';
@@ -30,7 +31,10 @@ export interface MatchedSubscription {
 /** Whether somebody waits for the answer to a send, or messages come from elsewhere. */
 export type Arrival = 'sent' | 'forwarded';
 
-/** What the rules make of messages that arrive at a topic, as they are there. Throws NoMatchingSubscription. */
+/**
+ * What the rules make of messages that arrive at a topic, as they are there. Throws NoMatchingSubscription,
+ * and MessageSizeExceeded for a batch that makes too many copies.
+ */
 export async function matchArriving(
   parts: BrokerParts,
   topic: Entity<TopicDescription>,
@@ -39,7 +43,9 @@ export async function matchArriving(
 ): Promise<{ readonly messages: readonly Message[]; readonly matched: Matched }> {
   const { defaultTimeToLiveMs, filteringMessagesBeforePublishing } = topic.description;
   const messages = arriving.map((message) => lowerTimeToLive(message, defaultTimeToLiveMs));
-  const matched = await matchSubscriptions(parts, topic, messages);
+  // What is forwarded came in as a batch that was not too large, and could not be refused any more.
+  const copiesMax = how === 'sent' ? BUDGETS.request.copies : Number.POSITIVE_INFINITY;
+  const matched = await matchSubscriptions(parts, topic, messages, copiesMax);
   // Only a sender can be told; what is forwarded and wanted by nobody is dropped.
   if (matched.isUnmatched && filteringMessagesBeforePublishing && how === 'sent') {
     throw new BrokerError(
@@ -59,12 +65,14 @@ async function matchSubscriptions(
   parts: BrokerParts,
   topic: Entity<TopicDescription>,
   messages: readonly Message[],
+  copiesMax: number,
 ): Promise<Matched> {
   const subscribed = await parts.subscriptions.of(topic);
   const enqueuedAt = parts.clock.now();
   const turn = new Turn(parts);
   const found = subscribed.map(() => ({ copies: [] as Copy[], failures: [] as Copy[] }));
   let next = 0n;
+  let copies = 0;
   for (const message of messages) {
     const input = new FilterInput(message, {
       enqueuedAt,
@@ -86,7 +94,9 @@ async function matchSubscriptions(
       found[i]?.copies.push(...made.copies);
       found[i]?.failures.push(...made.failures);
       width = Math.max(width, made.copies.length + made.failures.length);
+      copies += made.copies.length + made.failures.length;
     }
+    if (copies > copiesMax) throw tooManyCopies(copiesMax);
     next += BigInt(width);
   }
   return {
@@ -98,6 +108,13 @@ async function matchSubscriptions(
       failures: found[i]?.failures ?? [],
     })),
   };
+}
+
+function tooManyCopies(most: number): BrokerError {
+  return new BrokerError(
+    'MessageSizeExceeded',
+    `The batch makes more than ${most} copies for all subscriptions together, which is too much at once. Send fewer messages in a batch.`,
+  );
 }
 
 function toCopies(

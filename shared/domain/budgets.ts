@@ -99,6 +99,14 @@ export const BUDGETS = {
     heldPerXmlByte: 20,
     /** Deferred messages that are received together by their numbers; one alone may be larger. */
     deferredBytes: 32 * MB,
+    /** Copies that one send to a topic makes for all subscriptions: 50 to 100 bytes each until it is stored. */
+    copies: 500_000,
+  },
+  stored: {
+    /** What a publication to many subscriptions writes down before it begins, before it is compressed. */
+    intentBytes: 16 * MB,
+    /** What compressed bytes of the database may come to: the largest message, kept for AMQP and as JSON. */
+    decompressedBytes: 256 * MB,
   },
   tokens: {
     /** Characters of one token. */

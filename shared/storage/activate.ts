@@ -14,7 +14,7 @@ import { keyItem } from './dynamo.ts';
 import { readHead, takeNumbers } from './head.ts';
 import { dueSortKey, logKey } from './keys.ts';
 import { raiseDue, readDues } from './next-due.ts';
-import { inARow, type PackedBlock, packBlocks } from './pack-blocks.ts';
+import { cutBlocks, inARow, type PackedBlock, packBlocks } from './pack-blocks.ts';
 import { deletePayload, loadMessages, putPayload } from './payloads.ts';
 import { carryOut, putsOf } from './plan.ts';
 import { announceWaiting, listingItems } from './sessions/listings.ts';
@@ -185,22 +185,25 @@ async function packAnew(
   dueAt: number,
 ): Promise<{ readonly packed: readonly Bound[]; readonly count: number }> {
   const small = blocks.filter(isSmall);
-  const loaded = await loadMessages(context.table, log, small);
+  const loaded = await loadMessages(context, log, small);
   const packed: Bound[] = [];
   let count = 0;
   let row: Message[] = [];
   let to = log;
-  const packRow = () => {
+  const packRow = async () => {
     if (row.length === 0) return;
     const start = count - row.length;
-    const anew = packBlocks(to, inARow(row), dueAt, () => payloadName(context.random));
+    const anew = await packBlocks(to, cutBlocks(to, inARow(row)), dueAt, {
+      compression: context.compression,
+      reference: () => payloadName(context.random),
+    });
     packed.push(...anew.map((block) => ({ to, ...block, offset: start + block.offset })));
     row = [];
   };
   for (const block of bySession(blocks)) {
     const { sessionId } = block;
     if (sessionId !== to.sessionId) {
-      packRow();
+      await packRow();
       to = sessionId === undefined ? log : inSession(log, sessionId);
     }
     if (isSmall(block)) {
@@ -209,13 +212,13 @@ async function packAnew(
       count += messages.length;
       continue;
     }
-    packRow();
+    await packRow();
     const { slots, expiresAt, payload } = block;
     const expiry = expiresAt === undefined ? {} : { expiresAt };
     packed.push({ to, offset: count, slots, payload, parts: [], ...expiry });
     count += spanOf(block);
   }
-  packRow();
+  await packRow();
   return { packed, count };
 }
 

@@ -116,7 +116,7 @@ async function measured(
   const { parts, bytes } = block.payload;
   const [first = 0] = slots;
   if (parts > MEASURED_PARTS_MAX) throw tooLarge(log, block, first, bytes, answer.bytes);
-  const loaded = await loadMessages(context.table, log, [block]);
+  const loaded = await loadMessages(context, log, [block]);
   // The block is gone meanwhile; so the claim finds nothing.
   if (!loaded.has(block)) return { ...target, slots: [first], answerBytes: 0 };
   const sizes = [...block.slots.keys()].map((slot) => sizeIn(answer, loaded.at(block, slot)));

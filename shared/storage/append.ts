@@ -12,7 +12,7 @@ import { type Guard, transactUnder } from './guard.ts';
 import { takeNumbers } from './head.ts';
 import { deletePayload, putPayload } from './payloads.ts';
 import { fitsTransaction, type Plan, putsOf } from './plan.ts';
-import { packRuns, type Run, toRuns } from './runs.ts';
+import { cutRuns, packRuns, type Run, toRuns } from './runs.ts';
 import { enlist, readSessions } from './sessions/listings.ts';
 import type { StoreContext } from './store-context.ts';
 
@@ -79,14 +79,17 @@ export async function planAppend(
   messages: readonly Message[],
   { now, inOrder, requireFit }: AppendOptions,
 ): Promise<AppendPlan> {
-  const { table, random } = context;
+  const { table, random, compression } = context;
   const { runs, offsets } = toRuns(log, messages, now, inOrder);
-  const packed = packRuns(runs, now, () => payloadName(random));
+  const cut = cutRuns(runs);
+  const blockCount = cut.reduce((sum, { cuts }) => sum + cuts.length, 0);
+  requireFit(blockCount + runs.filter((run) => run.dueAt !== undefined).length);
+  const reference = () => payloadName(random);
+  const packed = await packRuns(cut, now, { compression, reference });
   const pieces = packed.flatMap(({ payload: { reference }, parts }) =>
     reference === undefined ? [] : [{ reference, parts }],
   );
   const dueAt = earliest(runs);
-  requireFit(packed.length + runs.filter((run) => run.dueAt !== undefined).length);
   const bytes = packed.reduce((sum, { payload }) => sum + payload.bytes, 0);
   const sessions = sessionsOf(runs);
   const [{ first, bytesIn }, , , before] = await beforeStoring(

@@ -20,7 +20,7 @@ export async function readBatch(
 ): Promise<StoredBatch | undefined> {
   const { log, taken } = place;
   const loaded = await loadMessages(
-    context.table,
+    context,
     log,
     taken.map(({ block }) => block),
   );

@@ -223,7 +223,7 @@ async function loadClaimed(
 ): Promise<LoadedMessages> {
   try {
     const blocks = claims.map(({ block }) => block);
-    return await loadMessages(context.table, log, blocks);
+    return await loadMessages(context, log, blocks);
   } catch (error) {
     throw request.rules.session === undefined ? error : unknownOutcome(error);
   }
@@ -249,7 +249,7 @@ function noteLastDeliveries(
 async function removeAll(receive: Receive, targets: readonly Target[]): Promise<Claims> {
   const { context, log, request, now } = receive;
   const loaded = await loadMessages(
-    context.table,
+    context,
     log,
     targets.map(({ block }) => block),
   );

@@ -35,7 +35,7 @@ export async function receiveDeferred(
   const now = context.clock.now();
   const blocks = await readDeferred(context, log, request, now);
   requireReadable(blocks);
-  const loaded = await loadMessages(table, log, blocks);
+  const loaded = await loadMessages(context, log, blocks);
   if (!blocks.every((block) => loaded.has(block))) throw notLocked();
   requireAnswerable(
     log,

@@ -6,6 +6,7 @@ import type { Message } from '../domain/message.ts';
 import { FRESH_SLOT, type Slot } from '../domain/slot.ts';
 import { payloadName } from './append.ts';
 import type { Item } from './dynamo.ts';
+import { inParallel } from './in-parallel.ts';
 import { headKey, payloadCollection } from './keys.ts';
 import { encodeMessages } from './message-codec.ts';
 import { layPayload, SLOTS_PER_BLOCK, sizeOf, withPrintedBytes } from './pack-blocks.ts';
@@ -26,6 +27,8 @@ export interface Placed {
 }
 
 const PAYLOAD_BYTES = 64 * 1024;
+/** So many logs get payloads of their own side by side: each is held until it is stored. */
+const OWN_AT_ONCE = 32;
 /** Up to so many messages are encoded for one log alone if they then fit into the block itself. */
 const ALONE_MAX = 4;
 
@@ -127,12 +130,17 @@ async function layOutChunk(
     [...messages].every(([sequence, message]) => chunk.messages.get(sequence) === message);
   const common = parts.filter(isCommon);
   const shared = await sharedPlaces(context, owner, chunk, common);
-  return await Promise.all(
-    parts.map(async (part) => {
-      const place = shared.get(part) ?? (await ownPlace(context, part));
-      return { to: part.delivery.to, block: blockOf(part, place, enqueuedAt) };
-    }),
-  );
+  const places = new Map(shared);
+  const others = parts.filter((part) => !places.has(part));
+  await inParallel(others, OWN_AT_ONCE, async (part) => {
+    places.set(part, await ownPlace(context, part));
+  });
+  return parts.flatMap((part) => {
+    const place = places.get(part);
+    return place === undefined
+      ? []
+      : [{ to: part.delivery.to, block: blockOf(part, place, enqueuedAt) }];
+  });
 }
 
 function partOf(delivery: Delivery, chunk: Chunk, enqueuedAt: number): Part[] {
@@ -176,7 +184,8 @@ async function sharedPlaces(
 ): Promise<ReadonlyMap<Part, PayloadPlace>> {
   const places = new Map<Part, PayloadPlace>();
   if (parts.length < 2) return places;
-  const encoded = encodeMessages(sparse(chunk.messages, chunk.first));
+  const encoded = await encodeMessages(sparse(chunk.messages, chunk.first), context.compression);
+  const fitsAlone = aloneFitting(context, chunk);
   const messages = [...chunk.messages.values()];
   const bytes = messages.reduce((sum, message) => sum + sizeOf(message), 0);
   const printedBytes = printedBytesToStore(messages, bytes);
@@ -193,7 +202,7 @@ async function sharedPlaces(
       places.set(part, { ...laid.payload, offset });
       continue;
     }
-    if (part.messages.size <= ALONE_MAX && fitsAlone(part)) continue;
+    if (part.messages.size <= ALONE_MAX && (await fitsAlone(part))) continue;
     // The bytes are the same for all, so none of them lies in a block.
     pieces ??= wholePieces(encoded);
     const sharer = sharers++;
@@ -214,14 +223,20 @@ function wholePieces(encoded: Uint8Array): readonly Uint8Array[] {
 
 const PIECE_BYTES = 380 * 1024;
 
-function fitsAlone(part: Part): boolean {
-  const laid = layPayload(part.delivery.to, {
-    slots: part.slots,
-    encoded: encodeMessages(sparse(part.messages, part.first)),
-    bytes: 0,
-    reference: 'x'.repeat(12),
-  });
-  return laid.parts.length === 0;
+/**
+ * Whether a log's part of a chunk fits into its block if it is encoded for that log alone. Many logs have
+ * the same part, which is encoded once; the whole chunk is known not to fit.
+ */
+function aloneFitting({ compression }: StoreContext, chunk: Chunk) {
+  const encoded = new Map<string, Promise<Uint8Array>>();
+  return async ({ delivery: { to }, slots, messages, first }: Part): Promise<boolean> => {
+    if (messages.size === chunk.messages.size) return false;
+    const key = [...messages.keys()].join();
+    const known = encoded.get(key) ?? encodeMessages(sparse(messages, first), compression);
+    encoded.set(key, known);
+    const own = { slots, encoded: await known, bytes: 0, reference: 'x'.repeat(12) };
+    return layPayload(to, own).parts.length === 0;
+  };
 }
 
 async function putShared(
@@ -245,7 +260,7 @@ async function ownPlace(context: StoreContext, part: Part): Promise<PayloadPlace
   const bytes = messages.reduce((sum, message) => sum + sizeOf(message), 0);
   const { payload, parts } = layPayload(to, {
     slots: part.slots,
-    encoded: encodeMessages(sparse(part.messages, part.first)),
+    encoded: await encodeMessages(sparse(part.messages, part.first), context.compression),
     bytes,
     printedBytes: printedBytesToStore(messages, bytes),
     reference: payloadName(context.random),

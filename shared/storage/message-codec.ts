@@ -1,8 +1,8 @@
-import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 import { Packr } from 'msgpackr';
 import { assert } from '../domain/assert.ts';
 import type { Message } from '../domain/message.ts';
 import type { Properties, PropertyType, PropertyValue } from '../domain/property-value.ts';
+import type { Compression } from './compression.ts';
 
 /**
  * The stored form of messages: MessagePack, compressed where that saves something. The first byte
@@ -13,8 +13,6 @@ const PLAIN = 0;
 const BROTLI = 1;
 /** Below this nothing is gained that would be seen in units of 1 KB. */
 const COMPRESS_FROM_BYTES = 300;
-/** The best that still costs less time than the write it saves (measured on JSON documents). */
-const BROTLI_QUALITY = 5;
 
 const packr = new Packr({ useRecords: false, int64AsType: 'bigint', moreTypes: false });
 
@@ -69,24 +67,25 @@ const TYPES = [
 const NEGATIVE_ZERO = '-0';
 
 /** Encodes messages; `undefined` keeps the place of one that is not among them. */
-export function encodeMessages(messages: readonly (Message | undefined)[]): Uint8Array {
+export async function encodeMessages(
+  messages: readonly (Message | undefined)[],
+  compression: Compression,
+): Promise<Uint8Array> {
   const plain = packr.pack(messages.map((message) => message && toRow(message)));
   if (plain.length >= COMPRESS_FROM_BYTES) {
-    const packed = brotliCompressSync(plain, {
-      params: {
-        [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
-        [constants.BROTLI_PARAM_SIZE_HINT]: plain.length,
-      },
-    });
+    const packed = await compression.compress(plain);
     if (packed.length < plain.length) return Buffer.concat([Uint8Array.of(BROTLI), packed]);
   }
   return Buffer.concat([Uint8Array.of(PLAIN), plain]);
 }
 
 /** Decodes what `encodeMessages` made. */
-export function decodeMessages(bytes: Uint8Array): readonly (Message | undefined)[] {
+export async function decodeMessages(
+  bytes: Uint8Array,
+  compression: Compression,
+): Promise<readonly (Message | undefined)[]> {
   const rest = bytes.subarray(1);
-  const plain = bytes[0] === BROTLI ? brotliDecompressSync(rest) : rest;
+  const plain = bytes[0] === BROTLI ? await compression.decompress(rest) : rest;
   const rows: unknown = packr.unpack(plain);
   assert(Array.isArray(rows), 'a payload is a list of messages');
   return rows.map((row) => (row === null || row === undefined ? undefined : fromRow(row)));

@@ -161,7 +161,7 @@ async function copied(
 ): Promise<Arrival[] | undefined> {
   if (departures.length === 0) return [];
   const { table, random } = context;
-  const loaded = await loadMessages(table, log, [block]);
+  const loaded = await loadMessages(context, log, [block]);
   if (!loaded.has(block)) return undefined;
   const now = context.clock.now();
   return await Promise.all(
@@ -175,7 +175,7 @@ async function copied(
       const bytes = leaving.reduce((sum, message) => sum + sizeOf(message), 0);
       const { payload, parts } = layPayload(departure.to, {
         slots: newSlots(departure),
-        encoded: encodeMessages(Array.from(messages)),
+        encoded: await encodeMessages(Array.from(messages), context.compression),
         bytes,
         printedBytes: printedBytesToStore(leaving, bytes),
         reference: payloadName(random),

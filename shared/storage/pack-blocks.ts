@@ -4,6 +4,7 @@ import type { Message } from '../domain/message.ts';
 import { messageSize } from '../domain/outgoing-rules.ts';
 import { FRESH_SLOT, type Slot } from '../domain/slot.ts';
 import { SLOTS_MAX, toBlockItem } from './block-item.ts';
+import type { Compression } from './compression.ts';
 import { keyItem } from './dynamo.ts';
 import { ITEM_BYTES_MAX, itemSize, UNIT_BYTES } from './item-size.ts';
 import { logKey, payloadKey } from './keys.ts';
@@ -44,19 +45,33 @@ export const BLOCKS_PER_SEND_MAX = 90;
 /** What numbers, times and states take beside body and properties. */
 const MESSAGE_OVERHEAD_BYTES = 64;
 
-/** Cuts messages into blocks, in order. `reference` names the payload of each block anew. */
-export function packBlocks(
+/** Cuts messages into those that make a block each, in order. */
+export function cutBlocks(log: Log, messages: readonly Numbered[]): readonly Numbered[][] {
+  return cut(messages, slotsPerBlock(log, messages));
+}
+
+/** How blocks are made of messages. */
+export interface Packing {
+  readonly compression: Compression;
+  /** Names the payload of each block anew. */
+  readonly reference: () => string;
+}
+
+/** Makes blocks of messages as `cutBlocks` has cut them. */
+export async function packBlocks(
   log: Log,
-  messages: readonly Numbered[],
+  cuts: readonly (readonly Numbered[])[],
   enqueuedAt: number,
-  reference: () => string,
-): readonly PackedBlock[] {
-  return cut(messages, slotsPerBlock(log, messages)).map((run) => {
+  { compression, reference }: Packing,
+): Promise<readonly PackedBlock[]> {
+  const packed: PackedBlock[] = [];
+  // One after the other, so that no send has all threads to itself.
+  for (const run of cuts) {
     const offset = run[0]?.offset ?? 0;
     const { slots, expiresAt } = freshSlots(run, offset, enqueuedAt);
     const laid = layPayload(log, {
       slots,
-      encoded: encodeMessages(bySlot(run, offset)),
+      encoded: await encodeMessages(bySlot(run, offset), compression),
       bytes: sizeOfAll(run),
       printedBytes: printedBytesToStore(
         run.map(({ message }) => message),
@@ -64,8 +79,9 @@ export function packBlocks(
       ),
       reference: reference(),
     });
-    return { offset, slots, ...(expiresAt === undefined ? {} : { expiresAt }), ...laid };
-  });
+    packed.push({ offset, slots, ...(expiresAt === undefined ? {} : { expiresAt }), ...laid });
+  }
+  return packed;
 }
 
 function bySlot(run: readonly Numbered[], first: number): (Message | undefined)[] {

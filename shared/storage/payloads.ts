@@ -7,6 +7,7 @@ import type { Message } from '../domain/message.ts';
 import { type Item, type ItemKey, keyItem, type Table } from './dynamo.ts';
 import { payloadKey } from './keys.ts';
 import { decodeMessages, unpackProperties } from './message-codec.ts';
+import type { StoreContext } from './store-context.ts';
 
 /** Writes payload items. Nothing refers to them yet, so a crash leaves only garbage. */
 export async function putPayload(
@@ -106,7 +107,7 @@ export interface LoadedMessages {
  * were written before the blocks that name them.
  */
 export async function loadMessages(
-  table: Table,
+  { table, compression }: Pick<StoreContext, 'table' | 'compression'>,
   log: Log,
   blocks: readonly Block[],
 ): Promise<LoadedMessages> {
@@ -121,7 +122,7 @@ export async function loadMessages(
   const decoded = new Map<PayloadPlace, readonly (Message | undefined)[]>();
   for (const { payload } of blocks) {
     const bytes = assemble(payload, bytesByName);
-    if (bytes !== undefined) decoded.set(payload, decodeMessages(bytes));
+    if (bytes !== undefined) decoded.set(payload, await decodeMessages(bytes, compression));
   }
   return {
     has: ({ payload }) => decoded.has(payload),

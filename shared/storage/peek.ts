@@ -86,7 +86,7 @@ async function loadFirst(
       blocks.add(block);
       return false;
     });
-    const loaded = await loadMessages(context.table, log, [...blocks]);
+    const loaded = await loadMessages(context, log, [...blocks]);
     const there = (end < 0 ? rest : rest.slice(0, end)).filter(({ block }) => loaded.has(block));
     rest = end < 0 ? [] : rest.slice(end);
     if (there.length > 0 || rest.length === 0) return { there, loaded, isMore: rest.length > 0 };

@@ -1,7 +1,7 @@
-import { brotliCompressSync, brotliDecompressSync } from 'node:zlib';
 import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
 import { pack, unpack } from 'msgpackr';
 import { BrokerError, NothingStored } from '../domain/broker-error.ts';
+import { BUDGETS } from '../domain/budgets.ts';
 import type { Log } from '../domain/log.ts';
 import { chunks } from './chunks.ts';
 import { type Item, type ItemKey, keyItem, type Table, TRANSACTION_ITEMS_MAX } from './dynamo.ts';
@@ -39,7 +39,7 @@ export async function publishInSteps(
 ): Promise<boolean> {
   const { table } = context;
   const now = context.clock.now();
-  const plan = newPlan(owner, items, now, context.random);
+  const plan = await newPlan(context, owner, items, now);
   await putNew(table, { ...keyItem(progressKey(plan)), g: { N: String(PREPARED) } });
   // The sweep that removes this entry from the agenda must find the progress, so that comes before it.
   await Promise.all([table.put(plan), context.noteWork(owner, now + PATIENCE_MS)]);
@@ -53,21 +53,25 @@ export async function publishInSteps(
   return false;
 }
 
-function newPlan(
+async function newPlan(
+  { compression, random }: StoreContext,
   owner: Log,
   items: readonly Item[],
   now: number,
-  random: StoreContext['random'],
-): Item {
-  const packed = brotliCompressSync(pack(items));
-  if (packed.byteLength > ITEM_BYTES_MAX) {
-    throw new BrokerError(
-      'MessageSizeExceeded',
-      `The batch makes ${items.length} blocks for all subscriptions together, which is too much at once. Send fewer messages in a batch.`,
-    );
-  }
+): Promise<Item> {
+  const plain = pack(items);
+  if (plain.byteLength > BUDGETS.stored.intentBytes) throw tooMuch(items.length);
+  const packed = await compression.compress(plain);
+  if (packed.byteLength > ITEM_BYTES_MAX) throw tooMuch(items.length);
   const name = Buffer.from(random.bytes(9)).toString('base64url');
   return { pk: { S: logKey(owner) }, sk: { S: intentSortKey(now, name) }, d: { B: packed } };
+}
+
+function tooMuch(blocks: number): BrokerError {
+  return new BrokerError(
+    'MessageSizeExceeded',
+    `The batch makes ${blocks} blocks for all subscriptions together, which is too much at once. Send fewer messages in a batch.`,
+  );
 }
 
 function heldUp(): NothingStored {
@@ -138,8 +142,8 @@ function progressUpdate(TableName: string, plan: Item, from: number, to: number)
 
 /** Carries out what is left of a plan, and deletes it. */
 async function carryOut(context: StoreContext, plan: Item, doneBefore: number): Promise<void> {
-  const { table } = context;
-  const items = unpack(brotliDecompressSync(plan['d']?.B ?? new Uint8Array())) as Item[];
+  const { table, compression } = context;
+  const items = unpack(await compression.decompress(plan['d']?.B ?? new Uint8Array())) as Item[];
   const steps = chunks(items, STEP_ITEMS);
   let done = doneBefore;
   while (done < steps.length) {

@@ -12,7 +12,7 @@ import { takeNumbers } from './head.ts';
 import { FIRST_BLOCK } from './keys.ts';
 import { deletePayload, loadMessages, putPayload } from './payloads.ts';
 import { carryOut, putsOf } from './plan.ts';
-import { packRuns, toRuns } from './runs.ts';
+import { cutRuns, packRuns, toRuns } from './runs.ts';
 import { announceWaiting, listingItems } from './sessions/listings.ts';
 import type { StoreContext } from './store-context.ts';
 
@@ -99,9 +99,9 @@ async function resubmitSlots(
   to: Log,
   { block, slots: free, timeToLiveMsMax }: Taken,
 ): Promise<readonly number[]> {
-  const { table, random, clock } = context;
+  const { table, random, clock, compression } = context;
   const now = clock.now();
-  const loaded = await loadMessages(table, from, [block]);
+  const loaded = await loadMessages(context, from, [block]);
   if (!loaded.has(block)) return [];
   // What came here for want of a session has none to go back to.
   const slots = free.filter(
@@ -109,7 +109,10 @@ async function resubmitSlots(
   );
   if (slots.length === 0) return [];
   const messages = slots.map((slot) => asNew(loaded.at(block, slot), timeToLiveMsMax));
-  const packed = packRuns(toRuns(to, messages, now, false).runs, now, () => payloadName(random));
+  const packed = await packRuns(cutRuns(toRuns(to, messages, now, false).runs), now, {
+    compression,
+    reference: () => payloadName(random),
+  });
   const pieces = packed.flatMap(({ payload: { reference }, parts }) =>
     reference === undefined ? [] : [{ reference, parts }],
   );

@@ -1,7 +1,13 @@
 import { inSession, type Log } from '../domain/log.ts';
 import type { Message } from '../domain/message.ts';
 import { sessionPrefix } from './keys.ts';
-import { type Numbered, type PackedBlock, packBlocks } from './pack-blocks.ts';
+import {
+  cutBlocks,
+  type Numbered,
+  type PackedBlock,
+  type Packing,
+  packBlocks,
+} from './pack-blocks.ts';
 
 /** Messages that come due together and, where they lie by session, belong to one. */
 export interface Run {
@@ -54,13 +60,26 @@ export interface PackedRun extends PackedBlock {
   readonly dueAt: number | undefined;
 }
 
-/** Cuts runs into blocks. `reference` names the payload of each block anew. */
-export function packRuns(
-  runs: readonly Run[],
+/** A run whose messages are cut into those that make a block each. */
+export interface CutRun extends Omit<Run, 'messages'> {
+  readonly cuts: readonly (readonly Numbered[])[];
+}
+
+/** Cuts runs into what makes a block each. */
+export function cutRuns(runs: readonly Run[]): readonly CutRun[] {
+  return runs.map(({ to, dueAt, messages }) => ({ to, dueAt, cuts: cutBlocks(to, messages) }));
+}
+
+/** Makes blocks of runs. */
+export async function packRuns(
+  runs: readonly CutRun[],
   now: number,
-  reference: () => string,
-): readonly PackedRun[] {
-  return runs.flatMap(({ to, dueAt, messages }) =>
-    packBlocks(to, messages, dueAt ?? now, reference).map((block) => ({ to, dueAt, ...block })),
-  );
+  packing: Packing,
+): Promise<readonly PackedRun[]> {
+  const packed: PackedRun[] = [];
+  for (const { to, dueAt, cuts } of runs) {
+    const blocks = await packBlocks(to, cuts, dueAt ?? now, packing);
+    packed.push(...blocks.map((block) => ({ to, dueAt, ...block })));
+  }
+  return packed;
 }

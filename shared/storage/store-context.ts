@@ -1,6 +1,7 @@
 import type { Clock, RandomSource } from '../domain/clock.ts';
 import type { Log } from '../domain/log.ts';
 import type { Scheduler } from '../domain/scheduler.ts';
+import type { Compression } from './compression.ts';
 import type { DueTimes } from './due-times.ts';
 import type { Table } from './dynamo.ts';
 import type { Fronts } from './front-memory.ts';
@@ -14,6 +15,7 @@ export interface StoreContext {
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly random: RandomSource;
+  readonly compression: Compression;
   readonly fronts: Fronts;
   readonly spread: Spread;
   readonly dueTimes: DueTimes;

@@ -10,6 +10,7 @@ import { startServer } from '../../local/server.ts';
 import { ensureTables } from '../../local/tables.ts';
 import type { RandomSource } from '../../shared/domain/clock.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
+import type { Compression } from '../../shared/storage/compression.ts';
 import type { TableOptions } from '../../shared/storage/dynamo.ts';
 import { UnitMeter } from '../../shared/storage/unit-meter.ts';
 import { ApiClient } from './api-client.ts';
@@ -38,6 +39,8 @@ export interface StartOptions {
   readonly clock?: ManualClock;
   /** The monotonic clock of this process, and how it waits. */
   readonly scheduler?: Scheduler;
+  /** The product's own if none is given. */
+  readonly compression?: Compression;
 }
 
 /** The engine that `npm test` has started. */
@@ -115,7 +118,7 @@ type ProcessSettings = Omit<
 
 /** One process; `release` lets go of its client once the process is closed. */
 function startProcess(
-  { client: given, tier = 'Standard' }: StartOptions,
+  { client: given, tier = 'Standard', compression }: StartOptions,
   settings: ProcessSettings & { readonly clock: ManualClock },
 ): { readonly composition: Composition; readonly release: () => void } {
   const client = given ?? engineClient();
@@ -126,6 +129,7 @@ function startProcess(
     tier,
     rootKey: ROOT_KEY,
     receiveWaitMsMax: 60_000,
+    ...(compression && { compression }),
   });
   settings.clock.onMove(() => composition.wake());
   return {

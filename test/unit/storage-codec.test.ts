@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Message } from '../../shared/domain/message.ts';
 import type { Properties, PropertyValue } from '../../shared/domain/property-value.ts';
+import { brotli } from '../../shared/storage/compression.ts';
 import { decodeMessages, encodeMessages } from '../../shared/storage/message-codec.ts';
 import { properties, wholeText } from '../support/message-arbitraries.ts';
 
@@ -23,8 +24,8 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, plain(inner)]));
 }
 
-function throughStorage(messages: readonly (Message | undefined)[]): unknown {
-  return plain(decodeMessages(encodeMessages(messages)));
+async function throughStorage(messages: readonly (Message | undefined)[]): Promise<unknown> {
+  return plain(await decodeMessages(await encodeMessages(messages, brotli), brotli));
 }
 
 const VALUES: readonly PropertyValue[] = [
@@ -77,27 +78,27 @@ const VALUES: readonly PropertyValue[] = [
 
 for (const value of VALUES) {
   const shown = 'value' in value ? fc.stringify(value.value) : '';
-  test(`the ${value.type} ${shown} keeps its type and its value`, () => {
+  test(`the ${value.type} ${shown} keeps its type and its value`, async () => {
     const sent = message({ properties: { p: value } });
-    assert.deepEqual(throughStorage([sent]), [sent]);
+    assert.deepEqual(await throughStorage([sent]), [sent]);
   });
 }
 
-test('properties may have any name, and keep their order', () => {
+test('properties may have any name, and keep their order', async () => {
   const names = ['z', 'a', '', '__proto__', 'constructor', 'toString', 'Größe', '\u0000', '10'];
   const sent = message({
     properties: Object.fromEntries(
       names.map((name): [string, PropertyValue] => [name, { type: 'string', value: name }]),
     ),
   });
-  const [received] = decodeMessages(encodeMessages([sent]));
+  const [received] = await decodeMessages(await encodeMessages([sent], brotli), brotli);
   assert.ok(received);
   assert.deepEqual(Object.keys(received.properties), Object.keys(sent.properties));
   assert.deepEqual(plain(received), sent);
   assert.equal(Object.getPrototypeOf(received.properties), Object.prototype);
 });
 
-test('a message keeps all that its sender and the service said of it', () => {
+test('a message keeps all that its sender and the service said of it', async () => {
   const full: Message = {
     messageId: 'm',
     body: bytes(0, 255),
@@ -119,25 +120,26 @@ test('a message keeps all that its sender and the service said of it', () => {
     hops: 0,
     amqp: bytes(9),
   };
-  assert.deepEqual(throughStorage([full]), [full]);
+  assert.deepEqual(await throughStorage([full]), [full]);
   for (const enqueuedSequenceNumber of [0n, 1n, 2n ** 31n, 2n ** 53n + 1n]) {
     const one = { ...full, enqueuedSequenceNumber };
-    assert.deepEqual(throughStorage([one]), [one]);
+    assert.deepEqual(await throughStorage([one]), [one]);
   }
-  assert.deepEqual(throughStorage([message()]), [message()]);
+  assert.deepEqual(await throughStorage([message()]), [message()]);
 });
 
-test('what an absent message leaves is its place', () => {
+test('what an absent message leaves is its place', async () => {
   const list = [undefined, message({ messageId: 'a' }), undefined, message({ messageId: 'b' })];
-  assert.deepEqual(throughStorage(list), list);
-  assert.deepEqual(throughStorage([]), []);
+  assert.deepEqual(await throughStorage(list), list);
+  assert.deepEqual(await throughStorage([]), []);
 });
 
-test('text and zeros are compressed; what does not shrink is stored as it is', () => {
-  const size = (body: Uint8Array) => encodeMessages([message({ body })]).byteLength;
-  assert.ok(size(new Uint8Array(100_000)) < 200);
-  assert.ok(size(Buffer.from('{"a":1,"b":[true,null]},'.repeat(1000))) < 500);
-  assert.ok(size(randomBytes(100_000)) < 100_040);
+test('text and zeros are compressed; what does not shrink is stored as it is', async () => {
+  const size = async (body: Uint8Array) =>
+    (await encodeMessages([message({ body })], brotli)).byteLength;
+  assert.ok((await size(new Uint8Array(100_000))) < 200);
+  assert.ok((await size(Buffer.from('{"a":1,"b":[true,null]},'.repeat(1000)))) < 500);
+  assert.ok((await size(randomBytes(100_000))) < 100_040);
 });
 
 const text = fc.option(wholeText, { nil: undefined });
@@ -165,11 +167,11 @@ const storedMessage: fc.Arbitrary<Message> = fc
       ) as unknown as Message,
   );
 
-test('any messages come out of storage exactly as they went in', () => {
+test('any messages come out of storage exactly as they went in', async () => {
   const list = fc.array(fc.option(storedMessage, { nil: undefined, freq: 8 }), { maxLength: 12 });
-  fc.assert(
-    fc.property(list, (messages) => {
-      assert.deepEqual(throughStorage(messages), messages.map(plain));
+  await fc.assert(
+    fc.asyncProperty(list, async (messages) => {
+      assert.deepEqual(await throughStorage(messages), messages.map(plain));
     }),
     { numRuns: 300 },
   );

@@ -8,11 +8,13 @@ import { type Log, logOf } from '../../shared/domain/log.ts';
 import type { Message } from '../../shared/domain/message.ts';
 import type { Slot } from '../../shared/domain/slot.ts';
 import { SLOTS_MAX, toBlockItem } from '../../shared/storage/block-item.ts';
+import { brotli } from '../../shared/storage/compression.ts';
 import { type Item, Table } from '../../shared/storage/dynamo.ts';
 import { ITEM_BYTES_MAX, itemSize, UNIT_BYTES } from '../../shared/storage/item-size.ts';
 import { decodeMessages } from '../../shared/storage/message-codec.ts';
 import {
   BLOCKS_PER_SEND_MAX,
+  cutBlocks,
   inARow,
   type PackedBlock,
   packBlocks,
@@ -45,7 +47,10 @@ const many = (count: number, make: (i: number) => Message) =>
   Array.from({ length: count }, (_, i) => make(i));
 
 const pack = (messages: readonly Message[], log = LOG) =>
-  packBlocks(log, inARow(messages), NOW, () => randomBytes(9).toString('base64url'));
+  packBlocks(log, cutBlocks(log, inARow(messages)), NOW, {
+    compression: brotli,
+    reference: () => randomBytes(9).toString('base64url'),
+  });
 
 /** The block as it is when every one of its messages is under a lock, late in its life. */
 function lockedBlock({ parts: _, ...packed }: PackedBlock): Block {
@@ -79,15 +84,16 @@ const PACKED: readonly (readonly [string, readonly Message[]])[] = [
 ];
 
 for (const [what, messages] of PACKED) {
-  test(`${what}: blocks stay within one write unit with every message locked`, () => {
-    for (const packed of pack(messages)) {
+  test(`${what}: blocks stay within one write unit with every message locked`, async () => {
+    for (const packed of await pack(messages)) {
       const size = itemSize(toBlockItem(LOG, lockedBlock(packed)));
       assert.ok(size <= UNIT_BYTES, `${size} bytes with ${packed.slots.size} messages`);
     }
   });
 
-  test(`${what}: the payload holds all messages in order, in items the database takes`, () => {
-    const read = pack(messages).flatMap(({ payload, parts, slots }) => {
+  test(`${what}: the payload holds all messages in order, in items the database takes`, async () => {
+    const read: unknown[] = [];
+    for (const { payload, parts, slots } of await pack(messages)) {
       assert.equal(parts.length, payload.parts);
       for (const part of parts) assert.ok(part.byteLength <= ITEM_BYTES_MAX);
       assert.deepEqual(
@@ -95,10 +101,12 @@ for (const [what, messages] of PACKED) {
         Array.from({ length: slots.size }, (_, i) => i),
       );
       const bytes = Buffer.concat([...(payload.inline ? [payload.inline] : []), ...parts]);
-      const decoded = decodeMessages(bytes);
+      const decoded = await decodeMessages(bytes, brotli);
       assert.equal(decoded.length, slots.size);
-      return decoded.map((one) => [one?.messageId, Buffer.from(one?.body ?? []).toString('hex')]);
-    });
+      for (const one of decoded) {
+        read.push([one?.messageId, Buffer.from(one?.body ?? []).toString('hex')]);
+      }
+    }
     assert.deepEqual(
       read,
       messages.map(({ messageId, body }) => [messageId, Buffer.from(body).toString('hex')]),
@@ -123,8 +131,8 @@ for (const [what, messages] of [
     many(200, (i) => message(randomBytes(i % 2 === 0 ? 10_000 : 10))),
   ],
 ] as const) {
-  test(`${what} fit into one transaction, and no block names more than it can`, () => {
-    const blocks = pack(messages);
+  test(`${what} fit into one transaction, and no block names more than it can`, async () => {
+    const blocks = await pack(messages);
     assert.ok(blocks.length <= BLOCKS_PER_SEND_MAX, `${blocks.length} blocks`);
     assert.ok(blocks.every(({ slots }) => slots.size >= 1 && slots.size <= SLOTS_MAX));
     assert.equal(
@@ -134,11 +142,14 @@ for (const [what, messages] of [
   });
 }
 
-test('a time to live stands once in the block where it is the same for all', () => {
-  const [same] = pack(many(3, () => message(randomBytes(9), { timeToLiveMs: 5000 })));
+test('a time to live stands once in the block where it is the same for all', async () => {
+  const [same] = await pack(many(3, () => message(randomBytes(9), { timeToLiveMs: 5000 })));
   assert.equal(same?.expiresAt, NOW + 5000);
   assert.ok([...(same?.slots.values() ?? [])].every(({ expiresAt }) => expiresAt === undefined));
-  const [mixed] = pack([message(randomBytes(9), { timeToLiveMs: 5000 }), message(randomBytes(9))]);
+  const [mixed] = await pack([
+    message(randomBytes(9), { timeToLiveMs: 5000 }),
+    message(randomBytes(9)),
+  ]);
   assert.equal(mixed?.expiresAt, undefined);
   assert.deepEqual(
     [mixed?.slots.get(0)?.expiresAt, mixed?.slots.get(1)?.expiresAt],
@@ -205,7 +216,7 @@ for (const [what, shape] of SHAPES) {
 for (const [what, messages] of PACKED.filter(([, list]) => list.length < 200)) {
   test(`${what}: the engine charges one unit for each block, all messages locked`, async (t) => {
     const engine = await startEngine(t);
-    for (const packed of pack(messages, engine.log)) {
+    for (const packed of await pack(messages, engine.log)) {
       assert.equal(await unitsOfPut(engine, toBlockItem(engine.log, lockedBlock(packed))), 1);
     }
   });
@@ -215,7 +226,7 @@ for (const kilobytes of [1, 8, 64, 256]) {
   test(`the payload of ${kilobytes} KB that nothing can compress costs no unit more than its size`, async (t) => {
     const { table, meter, log } = await startEngine(t);
     for (let round = 0; round < 3; round++) {
-      const [packed, ...others] = pack([message(randomBytes(kilobytes * KB))], log);
+      const [packed, ...others] = await pack([message(randomBytes(kilobytes * KB))], log);
       assert.ok(packed);
       assert.deepEqual(others, []);
       const { reference } = packed.payload;

@@ -7,8 +7,14 @@ import type { Message } from '../../shared/domain/message.ts';
 import { printedSize } from '../../shared/domain/printed-size.ts';
 import { FRESH_SLOT, type Slot } from '../../shared/domain/slot.ts';
 import { fromBlockItem, toBlockItem } from '../../shared/storage/block-item.ts';
+import { brotli } from '../../shared/storage/compression.ts';
 import { itemSize, UNIT_BYTES } from '../../shared/storage/item-size.ts';
-import { inARow, packBlocks, withPrintedBytes } from '../../shared/storage/pack-blocks.ts';
+import {
+  cutBlocks,
+  inARow,
+  packBlocks,
+  withPrintedBytes,
+} from '../../shared/storage/pack-blocks.ts';
 import { printedBytesOf } from '../../shared/storage/printed-bytes.ts';
 
 /** An instant whose digits take as many bytes as any. */
@@ -35,7 +41,10 @@ const messages = (count: number, bytes: number, more: Partial<Message> = {}) =>
   Array.from({ length: count }, () => message(bytes, more));
 
 const pack = (to: Log, list: readonly Message[]) =>
-  packBlocks(to, inARow(list), NOW, () => 'x'.repeat(12));
+  packBlocks(to, cutBlocks(to, inARow(list)), NOW, {
+    compression: brotli,
+    reference: () => 'x'.repeat(12),
+  });
 
 interface Sized {
   readonly slots: ReadonlyMap<number, Slot>;
@@ -51,9 +60,9 @@ function lockedSize(to: Log, { slots, payload, ...rest }: Sized): number {
   return itemSize(toBlockItem(to, expiresAt === undefined ? block : { ...block, expiresAt }));
 }
 
-test('a block tells what its messages print, to two digits and not less', () => {
+test('a block tells what its messages print, to two digits and not less', async () => {
   const list = messages(34, 1000);
-  const [packed] = pack(log(0, 0), list);
+  const [packed] = await pack(log(0, 0), list);
   assert.ok(packed);
   const exact = list.reduce((sum, one) => sum + printedSize(one), 0);
   const { printedBytes = 0 } = packed.payload;
@@ -63,9 +72,9 @@ test('a block tells what its messages print, to two digits and not less', () => 
   assert.equal(fromBlockItem(toBlockItem(log(0, 0), block)).payload.printedBytes, printedBytes);
 });
 
-test('a tiny message alone has a block that tells nothing, and counts as little', () => {
+test('a tiny message alone has a block that tells nothing, and counts as little', async () => {
   const list = messages(1, 20);
-  const [packed] = pack(log(0, 0), list);
+  const [packed] = await pack(log(0, 0), list);
   assert.ok(packed);
   assert.equal(packed.payload.printedBytes, undefined);
   assert.ok(printedBytesOf(packed) <= 4194);
@@ -78,9 +87,9 @@ for (const [partition, generation] of [
   [15, 120],
 ] as const) {
   for (const more of [{}, { timeToLiveMs: 60_000 }]) {
-    test(`partition ${partition}, purged ${generation} times: to tell costs no unit and no slot`, () => {
+    test(`partition ${partition}, purged ${generation} times: to tell costs no unit and no slot`, async () => {
       const to = log(partition, generation);
-      for (const packed of pack(to, messages(100, 200, more))) {
+      for (const packed of await pack(to, messages(100, 200, more))) {
         assert.ok(packed.slots.size >= 32);
         assert.ok(lockedSize(to, packed) <= UNIT_BYTES);
       }
@@ -88,11 +97,11 @@ for (const [partition, generation] of [
   }
 }
 
-test('a payload that fits into its block lies there, even if the block then cannot tell', () => {
+test('a payload that fits into its block lies there, even if the block then cannot tell', async () => {
   const to = log(0, 0);
   let atEdge = 0;
   for (let bytes = 750; bytes < 950; bytes++) {
-    const [packed] = pack(to, messages(1, bytes));
+    const [packed] = await pack(to, messages(1, bytes));
     assert.ok(packed);
     const { inline = new Uint8Array(), printedBytes } = packed.payload;
     if (packed.parts.length === 0) {

@@ -5,6 +5,7 @@ import { pause } from '../../../shared/domain/scheduler.ts';
 import type { TableNames } from '../../../shared/storage/table-schema.ts';
 import { simulatedClients } from '../tables/client.ts';
 import type { SimulatedDatabase } from '../tables/database.ts';
+import { compressionAtOnce } from './compression.ts';
 import { Machine } from './machine.ts';
 import { type NetworkFaults, type RequestFate, SimulatedNetwork } from './network.ts';
 import type { Random } from './random.ts';
@@ -170,6 +171,7 @@ export class SimulatedProcess {
       clock: machine.clock,
       random: own.fork('own'),
       scheduler: machine,
+      compression: compressionAtOnce,
       rootKey: 'none',
       soleProcess,
       receiveWaitMsMax: 60_000,
