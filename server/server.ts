@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
 import { createAdaptorServer } from '@hono/node-server';
 import type { Gateway } from '../amqp/service/gateway.ts';
+import { BUDGETS } from '../shared/domain/budgets.ts';
 import { serveAmqp } from './amqp-socket.ts';
 import { serveWebSockets } from './amqp-websocket.ts';
 import { clientAddressOf, clientOf } from './client-address.ts';
@@ -90,7 +91,10 @@ export function createProtocolServer({
       discardRest(bindings.incoming);
       return response;
     },
-    serverOptions: { keepAliveTimeout: KEEP_ALIVE_MS },
+    serverOptions: {
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      highWaterMark: BUDGETS.request.aheadBytes,
+    },
   }) as Server;
   // The adapter asks the socket, as node:tls would have it.
   if (isBehindTls) http.prependListener('connection', (socket: Socket) => markEncrypted(socket));

@@ -74,6 +74,11 @@ export const BUDGETS = {
   request: {
     /** A body up to here is counted as announced, a larger one as it comes in. */
     wholeBytes: 64 * KB,
+    /** Chunks in which a larger one comes in: so many, and one more for each `chunkBytes`. */
+    chunks: 10_000,
+    chunkBytes: 256,
+    /** What is taken in of a body ahead of its reader; a chunk of one byte takes a hundred. */
+    aheadBytes: 4 * KB,
     /**
      * A transaction, as much as the largest request that a function is given; one whose token proves no
      * right may have `connection.beforeRight.requestBytes`.
