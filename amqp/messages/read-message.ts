@@ -3,7 +3,7 @@ import { unlimitedAbove } from '../../shared/domain/duration.ts';
 import type { OutgoingMessage } from '../../shared/domain/message.ts';
 import { Fields } from '../wire/fields.ts';
 import { present } from '../wire/present.ts';
-import { type AmqpValue, codeOf, fieldsOf, numberOf, textOf } from '../wire/value.ts';
+import { type AmqpValue, bigintOf, codeOf, fieldsOf, textOf } from '../wire/value.ts';
 import { DecodeError } from '../wire/wire-error.ts';
 import { ANNOTATION, HEADER, OWN_ANNOTATIONS, PROPERTY } from './annotations.ts';
 import { readBody } from './bodies.ts';
@@ -87,7 +87,7 @@ function toMessage(sections: Sections): OutgoingMessage {
       replyToSessionId: properties.text(PROPERTY.replyToGroupId),
       partitionKey: textOf(annotations.get(ANNOTATION.partitionKey)),
       viaPartitionKey: textOf(annotations.get(ANNOTATION.viaPartitionKey)),
-      scheduledEnqueueAt: numberOf(annotations.get(ANNOTATION.scheduledEnqueueTime)),
+      scheduledEnqueueAt: instantOf(annotations.get(ANNOTATION.scheduledEnqueueTime)),
       timeToLiveMs: timeToLive(header, properties),
       amqp,
       bodyShowsAmqp: kept?.kind === 'sections' || undefined,
@@ -100,6 +100,12 @@ const EMPTY: AmqpValue = {
   descriptor: { type: 'null' },
   value: { type: 'list', value: [] },
 };
+
+/** A number of ms. One of no year that there is comes out as such, so that it is refused and not left out. */
+function instantOf(value: AmqpValue | undefined): number | undefined {
+  const ms = bigintOf(value) ?? (value?.type === 'timestamp' ? value.value : undefined);
+  return ms === undefined ? undefined : Number(ms);
+}
 
 /** Where the header's 32 bits end, the instant of expiry says how long a message lives. */
 const HEADER_TTL_MAX = 0xffff_ffff;

@@ -1,4 +1,5 @@
 import type { ReceivedMessage } from '../../shared/broker/broker.ts';
+import { LIMITS } from '../../shared/domain/limits.ts';
 import { trimmed } from '../wire/fields.ts';
 import {
   type AmqpValue,
@@ -23,8 +24,6 @@ import { writeSections } from './sections.ts';
 const STATES = { Active: 0, Deferred: 1, Scheduled: 2 } as const;
 /** The header has 32 bits for a time to live. */
 const HEADER_TTL_MAX = 0xffff_ffff;
-/** The last instant that .NET knows, epoch ms. */
-const TIME_MAX = 253_402_300_799_999;
 
 /** Encodes a message as a receiver or a browser gets it (semantics §2.1, §15.5). */
 export function writeMessage(stored: ReceivedMessage): Buffer {
@@ -103,7 +102,9 @@ function setLife(
   const said = message.scheduledEnqueueAt === undefined ? fields[PROPERTY.creationTime] : undefined;
   const createdAt = numberOf(said) ?? enqueuedAt;
   fields[PROPERTY.creationTime] = timestamp(createdAt);
-  fields[PROPERTY.absoluteExpiryTime] = timestamp(Math.min(createdAt + timeToLiveMs, TIME_MAX));
+  fields[PROPERTY.absoluteExpiryTime] = timestamp(
+    Math.min(createdAt + timeToLiveMs, LIMITS.instantMax),
+  );
 }
 
 /** The id in its own type, unless a rule's action has set another since. */

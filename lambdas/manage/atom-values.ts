@@ -1,5 +1,6 @@
 import { badValue } from '../../shared/domain/description-checks.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
+import { LIMITS } from '../../shared/domain/limits.ts';
 import type { PropertyValue } from '../../shared/domain/property-value.ts';
 import { parseIsoDate, ticksAsDate, ticksAsTimeSpan } from '../http/date-text.ts';
 
@@ -150,7 +151,9 @@ export function writeValue(value: PropertyValue): WrittenValue {
     case 'double':
       return { type: 'double', text: floatingText(value.value) };
     case 'dateTime':
-      return { type: 'dateTime', text: new Date(value.value).toISOString() };
+      return value.value >= LIMITS.instantMin && value.value <= LIMITS.instantMax
+        ? { type: 'dateTime', text: new Date(value.value).toISOString() }
+        : { type: 'string', text: String(value.value) };
     case 'dateTimeOffset':
       return { type: 'dateTime', text: ticksAsDate(value.value) };
     case 'timeSpan':

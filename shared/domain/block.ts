@@ -1,4 +1,5 @@
 import { assert } from './assert.ts';
+import { LIMITS } from './limits.ts';
 import type { BlockStore } from './lock-token.ts';
 import { availability, type Slot, type SlotRules } from './slot.ts';
 
@@ -65,9 +66,6 @@ export interface BlockSurvey {
   readonly nextFreeAt?: number;
 }
 
-/** 9999-12-31T23:59:59.999, the last that a .NET DateTime knows; what lies beyond is this. */
-const LAST_INSTANT = 253_402_300_799_999;
-
 /**
  * When a message's time to live ends: its own, or, where it has none, the entity's at this moment,
  * so that a later change of the entity's default is followed (semantics §5.1-10).
@@ -77,13 +75,13 @@ export function expiryOf(block: Block, slot: Slot, rules: BlockRules): number | 
   if (own !== undefined) return own;
   const { defaultTimeToLiveMs } = rules;
   if (defaultTimeToLiveMs === undefined) return undefined;
-  return Math.min(block.enqueuedAt + defaultTimeToLiveMs, LAST_INSTANT);
+  return Math.min(block.enqueuedAt + defaultTimeToLiveMs, LIMITS.instantMax);
 }
 
 /** When the message's own time to live ends, fixed as it was enqueued. */
 export function ownExpiryOf(block: Block, slot: Slot): number | undefined {
   const expiresAt = slot.expiresAt ?? block.expiresAt;
-  return expiresAt === undefined ? undefined : Math.min(expiresAt, LAST_INSTANT);
+  return expiresAt === undefined ? undefined : Math.min(expiresAt, LIMITS.instantMax);
 }
 
 /** Sorts the messages of a block by what a receiver may do with them now. */

@@ -25,6 +25,10 @@ export const LIMITS = {
   propertyValueBytes: 32 * KB,
   propertiesBytes: 64 * KB,
 
+  /** The instants that clients know, epoch ms: of the years 1 to 9999. */
+  instantMin: -62_135_596_800_000,
+  instantMax: 253_402_300_799_999,
+
   lockMsMin: 5 * SECOND,
   lockMsMax: 5 * MINUTE,
   lockMsDefault: 1 * MINUTE,

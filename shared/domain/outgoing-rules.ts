@@ -70,7 +70,13 @@ function requireValid(message: OutgoingMessage): void {
   if (timeToLiveMs !== undefined && !(timeToLiveMs > 0)) {
     throw new BrokerError('ArgumentError', 'TimeToLive must be greater than zero.', BAD);
   }
+  requireInstant('ScheduledEnqueueTimeUtc', message.scheduledEnqueueAt);
   requirePropertiesFit(message.properties, systemSize(message));
+}
+
+function requireInstant(name: string, ms: number | undefined): void {
+  if (ms === undefined || (ms >= LIMITS.instantMin && ms <= LIMITS.instantMax)) return;
+  throw new BrokerError('ArgumentError', `${name} must be an instant of the years 1 to 9999.`, BAD);
 }
 
 function requireId(name: string, value: string | undefined): void {

@@ -1,3 +1,4 @@
+import { LIMITS } from '../domain/limits.ts';
 import type { Message } from '../domain/message.ts';
 import type { Properties, PropertyValue } from '../domain/property-value.ts';
 import { SPAN_MAX, TICKS_PER_MS } from './values.ts';
@@ -66,9 +67,6 @@ const long = (value: bigint | undefined): PropertyValue | undefined =>
 const instant = (value: number | undefined): PropertyValue | undefined =>
   value === undefined ? undefined : { type: 'dateTime', value };
 
-/** 9999-12-31T23:59:59.999Z: the expiry of what never expires (semantics, appendix B). */
-const LAST_INSTANT_MS = 253_402_300_799_999;
-
 /**
  * The readable `sys.` names (semantics §10.3; the exact set is open). Left out are State, LockToken
  * and LockedUntilUtc, which a message gets only inside a subscription, after its filters ran.
@@ -98,7 +96,7 @@ const SYSTEM_PROPERTIES: ReadonlyMap<string, SystemReader> = new Map<string, Sys
     SequenceNumber: ({ facts }: FilterInput) => long(facts.sequenceNumber),
     EnqueuedTimeUtc: ({ facts }: FilterInput) => instant(facts.enqueuedAt),
     ScheduledEnqueueTimeUtc: ({ message }: FilterInput) => instant(message.scheduledEnqueueAt),
-    ExpiresAtUtc: ({ facts }: FilterInput) => instant(facts.expiresAt ?? LAST_INSTANT_MS),
+    ExpiresAtUtc: ({ facts }: FilterInput) => instant(facts.expiresAt ?? LIMITS.instantMax),
     TimeToLive: ({ facts }: FilterInput): PropertyValue => ({
       type: 'timeSpan',
       value:
