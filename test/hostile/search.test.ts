@@ -24,6 +24,8 @@ const SEED =
   (MINUTES > 0 ? randomBytes(4).toString('hex') : SMOKE.seed);
 /** Cases at once, so that about forty connections attack; those that are named run all together. */
 const TOGETHER = Number(process.env['DYNABUS_HOSTILE_TOGETHER'] ?? CASES?.length ?? 3);
+/** Of the names of kinds, to search with these only. */
+const KIND = process.env['DYNABUS_HOSTILE_KIND'] ?? '';
 const CLOCK_MOVES = MINUTES > 0 ? 500 : 25;
 const GROWTH_MAX = 1.1;
 /** Fewer rounds have no quarters to be compared. */
@@ -43,6 +45,8 @@ describe('hostile peers', () => {
     const sweeper = composeSweeper(tasks.program.namespace);
     const search = new Search(tasks.program, {
       seed: SEED,
+      kinds: KINDS.filter(({ name }) => name.includes(KIND)),
+      setting: KIND && `DYNABUS_HOSTILE_KIND='${KIND}' `,
       forMs: MINUTES > 0 ? MINUTES * MINUTE : SMOKE.ms,
       cases: CASES,
       together: TOGETHER,

@@ -36,14 +36,16 @@ export const SENDERS: readonly Kind[] = [
     name: 'large parts beside the body',
     rows: [5],
     draw: (random, scene) => {
-      const [times, bytes] = [random.between(5, 60), random.pick([60 * KB, 250 * KB, MB])];
+      const [times, bytes] = [
+        random.between(5, 250),
+        random.pick([60 * KB, 250 * KB, MB - 2 * KB]),
+      ];
       const part = random.pick([
+        'footer',
         'footer',
         'annotations',
         'deliveryAnnotations',
         'applicationProperties',
-        'header',
-        'properties',
       ] as const);
       const form = random.chance(0.5)
         ? mapping(text('x'), encode(binary(Buffer.alloc(bytes, 1))))
@@ -221,6 +223,8 @@ function receiver(scene: Scene, isDeaf: boolean): Wire {
     steps: [
       started(asOwner(scene, 'listen')),
       attach({ handle: 0, isReceiver: true, source: scene.queue }),
+      // For something to be there.
+      { pauseMs: 1500 },
       flow(0, 5000),
       repeat(20, Buffer.concat([flow(0, 5000)])),
     ],

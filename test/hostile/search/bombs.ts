@@ -18,13 +18,18 @@ export function xmlBomb(random: LoadRandom, bytes: number): string {
 type Filler = readonly ['before' | 'attributes' | 'inside', string];
 type XmlKind = (random: LoadRandom, bytes: number) => Filler;
 
+/** Declarations of namespaces, in sight of many children. */
+const declared: XmlKind = (random, bytes) => {
+  const share = random.pick([0.3, 0.5, 0.7]);
+  const declarations = many((i) => `xmlns:n${i}="u" `, bytes * share);
+  return ['inside', `<a ${declarations}>${many(() => '<b/>', bytes * (1 - share))}</a>`];
+};
+
 const XML: readonly [XmlKind, ...XmlKind[]] = [
-  // Declarations of namespaces, in sight of many children.
-  (random, bytes) => {
-    const share = random.pick([0.3, 0.5, 0.7]);
-    const declarations = many((i) => `xmlns:n${i}="u" `, bytes * share);
-    return ['inside', `<a ${declarations}>${many(() => '<b/>', bytes * (1 - share))}</a>`];
-  },
+  declared,
+  declared,
+  declared,
+  declared,
   (_random, bytes) => ['attributes', many((i) => `xmlns:n${i}="u" `, bytes)],
   (_random, bytes) => ['inside', many((i) => `<a xmlns:n${i}="u">`, bytes / 2)],
   (_random, bytes) => ['attributes', many((i) => `a${i}="" `, bytes)],

@@ -25,10 +25,14 @@ export const HTTP_MEMBERS: readonly Kind[] = [
     rows: [2, 7],
     draw: (random, scene) => {
       const right = random.pick<Right>(['nobody', 'send', 'send', 'listen', 'manage']);
-      const [method, path] = random.pick(routes(scene));
+      // The only route that learns from its body which rights it takes.
+      const transactions = ['POST', '/$transactions'] as const;
+      const isLikely = random.chance(right === 'nobody' ? 0.8 : 0.2);
+      const [method, path] = isLikely ? transactions : random.pick(routes(scene));
       const megabytes = random.pick([0.05, 0.2, 0.9, 2, 8, 24]);
       const body = jsonBomb(random, megabytes * MB);
-      const token = tokenOf(scene, right, right === 'nobody' ? '' : entityIn(path));
+      const entity = right === 'nobody' ? '' : entityIn(path) || scene.queue;
+      const token = tokenOf(scene, right, entity);
       return {
         what: `${method} ${path} as ${right}, ${body.length} characters: ${body.slice(0, 60)}`,
         wires: wires(random.between(1, 3), httpRequest({ method, path, token, body })),

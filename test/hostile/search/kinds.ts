@@ -17,13 +17,17 @@ const WEB_SOCKET_SHARE = 0.15;
 export const KINDS: readonly Kind[] = [...AMQP, ...FLOODS, ...HTTP_STRANGERS, ...HTTP_MEMBERS];
 
 /**
- * Draws the case of a number: the same one for the same seed. Every kind comes once in as many
- * numbers as there are kinds, in an order that is drawn too.
+ * Draws the case of a number: the same one for the same seed and kinds. Every kind comes once in as
+ * many numbers as there are kinds, in an order that is drawn too.
  */
-export function drawCase(seed: string, number: number, scene: Scene): Case {
-  const cycle = Math.floor(number / KINDS.length);
-  const order = new LoadRandom(`${seed}/order/${cycle}`).order(KINDS.length);
-  const kind = KINDS[order[number % KINDS.length] ?? 0];
+export function drawCase(
+  { seed, kinds }: { readonly seed: string; readonly kinds: readonly Kind[] },
+  number: number,
+  scene: Scene,
+): Case {
+  const cycle = Math.floor(number / kinds.length);
+  const order = new LoadRandom(`${seed}/order/${cycle}`).order(kinds.length);
+  const kind = kinds[order[number % kinds.length] ?? 0];
   if (kind === undefined) throw new Error('There is a kind for every number.');
   return drawKind(kind, new LoadRandom(`${seed}/${number}`), scene);
 }

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { TaskProgram } from '../../compat/gateway-task.ts';
 import { LoadRandom } from '../../support/load-random.ts';
+import type { Kind } from './draw.ts';
 import { type Finding, type FindingKind, megabytes, memoryDetail, stallDetail } from './finding.ts';
 import { HonestClient } from './honest.ts';
 import { drawCase } from './kinds.ts';
@@ -11,6 +12,9 @@ import { Attack } from './wire.ts';
 /** How far a search goes. */
 export interface SearchOptions {
   readonly seed: string;
+  readonly kinds: readonly Kind[];
+  /** What has to be set in the environment besides seed and cases to see something again. */
+  readonly setting: string;
   /** Ends after this time. */
   readonly forMs: number;
   /** The numbers of the cases that run, once and all together; without them 0, 1, 2 and so on. */
@@ -110,7 +114,7 @@ export class Search {
 
   async #attempt(numbers: readonly number[]) {
     const { target, honest, scene } = await this.#ready();
-    const cases = numbers.map((number) => drawCase(this.#options.seed, number, scene));
+    const cases = numbers.map((number) => drawCase(this.#options, number, scene));
     const shown = cases.map(({ kind, what }, place) => `${numbers[place]} ${kind}: ${what}`);
     const attacks = cases.map((one) => new Attack(one, target.port));
     await Promise.race([
@@ -172,7 +176,8 @@ export class Search {
     cases: readonly string[],
     numbers: readonly number[],
   ): void {
-    const repeat = `DYNABUS_HOSTILE_SEED=${this.#options.seed} DYNABUS_HOSTILE_CASE=${numbers.join(',')} npm run search -- hostile/search`;
+    const { seed, setting } = this.#options;
+    const repeat = `${setting}DYNABUS_HOSTILE_SEED=${seed} DYNABUS_HOSTILE_CASE=${numbers.join(',')} npm run search -- hostile/search`;
     const finding = { kind, detail, cases, repeat };
     this.#findings.push(finding);
     this.#options.say(`${kind}: ${detail} ← ${cases.join(' + ')}`);
