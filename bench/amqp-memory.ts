@@ -1,5 +1,5 @@
 import { described, list, str } from '../amqp/wire/value.ts';
-import { ROOT_KEY } from '../local/welcome.ts';
+import { PUBLIC_ROOT_KEY } from '../local/root-key.ts';
 import { RawAmqp } from '../test/support/raw-amqp.ts';
 import type { ServerProcess } from './server-process.ts';
 
@@ -44,7 +44,7 @@ export async function measureMemory(server: ServerProcess): Promise<readonly Amq
 async function connectMany({ port }: ServerProcess, count: number): Promise<readonly RawAmqp[]> {
   const clients: RawAmqp[] = [];
   for (let i = 0; i < count; i++) {
-    const client = RawAmqp.authenticated(port, KEY_NAME, ROOT_KEY);
+    const client = RawAmqp.authenticated(port, KEY_NAME, PUBLIC_ROOT_KEY);
     await client.hear('begin');
     clients.push(client);
   }

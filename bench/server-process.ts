@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { ROOT_KEY } from '../local/welcome.ts';
+import { PUBLIC_ROOT_KEY } from '../local/root-key.ts';
 import { BenchClient } from './http-client.ts';
 
 /** The local server in a process of its own. */
@@ -37,7 +37,11 @@ export async function startServerProcess(options: ServerOptions): Promise<Server
   const child = spawn(process.execPath, program, {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-    env: { ...process.env, ...(endpoint === undefined ? {} : { DYNAMODB_ENDPOINT: endpoint }) },
+    env: {
+      ...process.env,
+      DYNABUS_KEY: undefined,
+      ...(endpoint === undefined ? {} : { DYNAMODB_ENDPOINT: endpoint }),
+    },
   });
   const ended = once(child, 'exit');
   const url = await Promise.race([
@@ -49,8 +53,8 @@ export async function startServerProcess(options: ServerOptions): Promise<Server
   if (url === undefined) throw new Error('The server did not start.');
   return {
     port: Number(new URL(url).port),
-    connectionString: connectionStringOf(url, ROOT_KEY),
-    connect: (connections) => new BenchClient(url, ROOT_KEY, connections),
+    connectionString: connectionStringOf(url, PUBLIC_ROOT_KEY),
+    connect: (connections) => new BenchClient(url, PUBLIC_ROOT_KEY, connections),
     memory: async () => {
       const answer = once(child, 'message');
       child.send('memory');

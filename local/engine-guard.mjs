@@ -10,7 +10,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { unlinkSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, unlinkSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -19,12 +19,25 @@ const STOP_MS_MAX = 3000;
 /** The engine of a server that was just killed may still be on its way out. */
 const LOCK_WAIT_MS_MAX = STOP_MS_MAX + 1000;
 const LOCK_NAME = 'in-use.sock';
+/** Where DynamoDB Local kept the data of earlier versions, whatever access key asked. */
+const SHARED_FILE = 'shared-local-instance.db';
+const KEY_FILE = 'dynamodb-local.key';
+const REGION = 'local';
+/** What SQLite leaves beside a file after a crash, and needs to read it; before the file itself. */
+const FILE_PARTS = ['-journal', '-wal', '-shm', ''];
 
 const [dataDirectory = '', command = '', ...engineArguments] = process.argv.slice(2);
 
-if (dataDirectory !== '') await lock(dataDirectory);
+if (dataDirectory !== '') {
+  await lock(dataDirectory);
+  adoptSharedData();
+}
 
-const engine = spawn(command, engineArguments, { stdio: ['ignore', 2, 2] });
+const engine = spawn(command, engineArguments, {
+  stdio: ['ignore', 2, 2],
+  // Node takes paths as UTF-8 whatever the locale; Java does only in a locale of UTF-8.
+  env: { ...process.env, LC_ALL: 'C.UTF-8' },
+});
 engine.once('error', (error) => fail(`${command} could not be started: ${error.message}`));
 engine.once('exit', (code, signal) => process.exit(signal === null ? (code ?? 1) : 1));
 process.stdout.on('error', stop).write(`${engine.pid ?? ''}\n`);
@@ -70,12 +83,28 @@ async function tryLock() {
   );
 }
 
+/** Gives data of an earlier version to the access key, by which DynamoDB Local now finds it. */
+function adoptSharedData() {
+  if (!existsSync(SHARED_FILE) || !existsSync(KEY_FILE)) return;
+  const file = `${readFileSync(KEY_FILE, 'utf8').trim()}_${REGION}.db`;
+  if (existsSync(file)) {
+    fail(
+      `The data directory ${dataDirectory} holds both ${SHARED_FILE}, of an earlier version, and ${file}: move one away.`,
+    );
+  }
+  for (const part of FILE_PARTS) {
+    if (existsSync(SHARED_FILE + part)) renameSync(SHARED_FILE + part, file + part);
+  }
+}
+
 /** @param {string} path */
 function unlinkIfThere(path) {
   try {
     unlinkSync(path);
-  } catch {
+  } catch (error) {
     // Another starter was quicker; the next try tells who holds the lock.
+    if (error.code === 'ENOENT') return;
+    fail(`${path} in ${dataDirectory} stands in the way of the lock: remove it.`);
   }
 }
 

@@ -1,7 +1,12 @@
-import { accessSync, constants, readdirSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { accessSync, constants, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { requireUsableData } from './engine-data.ts';
+import { ENGINE_KEY_FILE, obtainEngineKey } from './engine-key.ts';
 import { findJava, JAVA_MAJOR_MIN } from './java.ts';
+import { LOOPBACK_CLASS, loopbackClass } from './loopback-class.ts';
 
 /** The engines that can be started here, the preferred one first. */
 export const ENGINE_KINDS = ['dynamodb-local', 'dynoxide'] as const;
@@ -14,15 +19,27 @@ export interface Recipe {
   readonly command: string;
   /** Whether a transaction is answered before it is in the file. */
   readonly commitsLate: boolean;
-  /** Without a directory the data lives in memory. */
-  arguments(port: number, dataDirectory: string | undefined): readonly string[];
+  /** The address it listens on. */
+  readonly host: string;
+  /** Without a directory the data lives in memory. Throws StartupError. */
+  prepare(dataDirectory: string | undefined): Preparation;
 }
 
-/** The file an engine keeps in its data directory; neither reads the other's. */
+/** What one start of an engine needs. */
+export interface Preparation {
+  /** Whose tables it shows. */
+  readonly accessKey: string;
+  arguments(port: number): readonly string[];
+  /** To be called once the engine answers, or has ended. */
+  clean(): void;
+}
+
+/** The files by which a data directory belongs to an engine; neither reads the other's. */
 export const DATA_FILES = {
-  'dynamodb-local': 'shared-local-instance.db',
-  dynoxide: 'dynoxide.db',
-} as const satisfies Record<EngineKind, string>;
+  // The first is what earlier versions had; the guard renames it.
+  'dynamodb-local': ['shared-local-instance.db', ENGINE_KEY_FILE],
+  dynoxide: ['dynoxide.db'],
+} as const satisfies Record<EngineKind, readonly string[]>;
 
 /** How to start each engine on this machine, or a clause saying what is missing. */
 export const findRecipe: Record<EngineKind, () => Recipe | { readonly missing: string }> = {
@@ -49,16 +66,28 @@ function dynamoDbLocal(): Recipe | { readonly missing: string } {
     name: `DynamoDB Local (Java ${java.major})`,
     command: java.command,
     commitsLate: true,
-    arguments: (port, dataDirectory) => [
-      ...JVM_FLAGS,
-      `-Djava.library.path=${join(library, 'DynamoDBLocal_lib')}`,
-      '-jar',
-      join(library, 'DynamoDBLocal.jar'),
-      '-disableTelemetry',
-      '-sharedDb',
-      ...['-port', String(port)],
-      ...(dataDirectory === undefined ? ['-inMemory'] : ['-dbPath', dataDirectory]),
-    ],
+    host: '127.0.0.1',
+    prepare: (dataDirectory) => {
+      const accessKey = obtainEngineKey(dataDirectory);
+      const files = [DATA_FILES['dynamodb-local'][0], `${accessKey}_local.db`];
+      if (dataDirectory !== undefined) requireUsable(dataDirectory, files);
+      const classes = mkdtempSync(join(tmpdir(), 'dynabus-'));
+      writeFileSync(join(classes, `${LOOPBACK_CLASS}.class`), loopbackClass());
+      return {
+        accessKey,
+        arguments: (port) => [
+          ...JVM_FLAGS,
+          `-Djava.library.path=${join(library, 'DynamoDBLocal_lib')}`,
+          '-cp',
+          [classes, join(library, 'DynamoDBLocal.jar')].join(delimiter),
+          LOOPBACK_CLASS,
+          '-disableTelemetry',
+          ...['-port', String(port)],
+          ...(dataDirectory === undefined ? ['-inMemory'] : ['-dbPath', dataDirectory]),
+        ],
+        clean: () => rmSync(classes, { recursive: true, force: true }),
+      };
+    },
   };
 }
 
@@ -75,18 +104,42 @@ function dynoxide(): Recipe | { readonly missing: string } {
   try {
     const command = join(dirname(require.resolve(`${name}/package.json`)), 'dynoxide');
     accessSync(command, constants.X_OK);
+    const host = hiddenAddress();
     return {
       name: 'dynoxide',
       command,
       commitsLate: false,
-      arguments: (port, dataDirectory) => [
-        ...['--port', String(port)],
-        ...(dataDirectory === undefined
-          ? []
-          : ['--db-path', join(dataDirectory, DATA_FILES.dynoxide)]),
-      ],
+      host,
+      prepare: (dataDirectory) => {
+        if (dataDirectory !== undefined) requireUsable(dataDirectory, DATA_FILES.dynoxide);
+        return {
+          accessKey: 'local',
+          arguments: (port) => [
+            ...['--host', host, '--port', String(port)],
+            ...(dataDirectory === undefined
+              ? []
+              : ['--db-path', join(dataDirectory, DATA_FILES.dynoxide[0])]),
+          ],
+          clean: () => {},
+        };
+      },
     };
   } catch {
     return { missing: `the package ${name} is not installed` };
   }
+}
+
+function requireUsable(directory: string, files: readonly string[]): void {
+  for (const file of files) requireUsableData(join(directory, file));
+}
+
+/**
+ * This engine answers web pages of all origins, whatever key they name. Where each address of 127/8 is
+ * this machine, it listens on one of 16 million, which no page finds.
+ */
+function hiddenAddress(): string {
+  if (process.platform !== 'linux') return '127.0.0.1';
+  const [a = 0, b = 0, c = 0] = randomBytes(3);
+  // Neither the first nor the last of its block.
+  return `127.${a}.${b}.${1 + (c % 254)}`;
 }

@@ -2,23 +2,25 @@ import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { endpointOf, engineAddress } from './engine-address.ts';
 import {
   DATA_FILES,
   ENGINE_KINDS,
   type EngineKind,
   findRecipe,
+  type Preparation,
   type Recipe,
 } from './engine-recipes.ts';
 import { type GuardedProcess, startGuarded } from './guarded-process.ts';
 import { StartupError } from './startup-error.ts';
 
-const HOST = '127.0.0.1';
 const START_MS_MAX = 60_000;
 const POLL_MS = 20;
 const TRIES_MAX = 3;
 
 /** A running engine that speaks the DynamoDB API. */
 export interface Engine {
+  /** Holds the access key, which is secret where the engine was started here: see `engineAddress`. */
   readonly endpoint: string;
   /** As users are told, for instance `DynamoDB Local (Java 17), in memory`. */
   readonly name: string;
@@ -29,6 +31,8 @@ export interface Engine {
    * loses what it acknowledged. So does DynamoDB Local where it writes to a file.
    */
   readonly commitsLate: boolean;
+  /** The last error that the engine told of, to explain a failure; empty where it is not ours. */
+  lastError(): string;
   /** Resolves with the reason should the engine end without having been asked to. */
   readonly failed: Promise<string>;
   /** Ends the engine if it was started here. Resolves once it is gone. */
@@ -52,18 +56,31 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
   const directory = options.dataDirectory && resolve(options.dataDirectory);
   if (directory) requireWritable(directory);
   const recipe = chooseRecipe(options.kind ?? process.env['DYNABUS_ENGINE'], directory);
+  const preparation = recipe.prepare(directory);
+  try {
+    return await startOnFreePort(recipe, preparation, directory);
+  } finally {
+    preparation.clean();
+  }
+}
+
+async function startOnFreePort(
+  { name, command, host, commitsLate }: Recipe,
+  preparation: Preparation,
+  directory: string | undefined,
+): Promise<Engine> {
   for (let tries = 1; ; tries++) {
-    const port = await freePort();
-    const engine = startGuarded(recipe.command, recipe.arguments(port, directory), directory);
+    const port = await freePort(host);
+    const engine = startGuarded(command, preparation.arguments(port), directory);
     try {
       return await answering(engine, {
-        endpoint: `http://${HOST}:${port}`,
-        name: `${recipe.name}, ${directory ? `data in ${directory}` : 'in memory'}`,
-        commitsLate: recipe.commitsLate && directory !== undefined,
+        endpoint: endpointOf(host, port, preparation.accessKey),
+        name: `${name}, ${directory ? `data in ${directory}` : 'in memory'}`,
+        commitsLate: commitsLate && directory !== undefined,
       });
     } catch (error) {
       // Between our look at the port and the engine's, somebody else may have taken it.
-      if (tries === TRIES_MAX || (await isFree(port))) throw error;
+      if (tries === TRIES_MAX || (await isFree(host, port))) throw error;
     }
   }
 }
@@ -77,9 +94,10 @@ function engineElsewhere(endpoint: string, { kind, dataDirectory }: EngineOption
   if (!URL.canParse(endpoint)) throw new StartupError(`DYNAMODB_ENDPOINT is no URL: ${endpoint}`);
   return {
     endpoint,
-    name: `the one at ${endpoint}`,
+    name: `the one at ${engineAddress(endpoint).url}`,
     startedHere: false,
     commitsLate: false,
+    lastError: () => '',
     failed: new Promise(() => {}),
     stop: async () => {},
   };
@@ -113,29 +131,31 @@ function isEngineKind(text: string): text is EngineKind {
 }
 
 function writerOf(directory: string): EngineKind | undefined {
-  return ENGINE_KINDS.find((kind) => existsSync(join(directory, DATA_FILES[kind])));
+  return ENGINE_KINDS.find((kind) =>
+    DATA_FILES[kind].some((file) => existsSync(join(directory, file))),
+  );
 }
 
 function requireWritable(directory: string): void {
   try {
-    mkdirSync(directory, { recursive: true });
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
     accessSync(directory, constants.W_OK | constants.X_OK);
   } catch (cause) {
     throw new StartupError(`The data directory ${directory} cannot be written to.`, { cause });
   }
 }
 
-async function freePort(): Promise<number> {
-  const server = await listenOn(0);
+async function freePort(host: string): Promise<number> {
+  const server = await listenOn(host, 0);
   const address = server.address();
   await new Promise((resolve) => server.close(resolve));
   if (address === null || typeof address === 'string') throw new Error('A TCP server has a port.');
   return address.port;
 }
 
-async function isFree(port: number): Promise<boolean> {
+async function isFree(host: string, port: number): Promise<boolean> {
   try {
-    const server = await listenOn(port);
+    const server = await listenOn(host, port);
     await new Promise((resolve) => server.close(resolve));
     return true;
   } catch {
@@ -143,10 +163,10 @@ async function isFree(port: number): Promise<boolean> {
   }
 }
 
-async function listenOn(port: number): Promise<Server> {
+async function listenOn(host: string, port: number): Promise<Server> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(port, HOST, resolve);
+    server.once('error', reject).listen(port, host, resolve);
   });
   return server;
 }
@@ -166,7 +186,8 @@ async function answering(
     await process.stop();
   };
   const deadline = Date.now() + START_MS_MAX;
-  while (!(await answers(known.endpoint))) {
+  const { url } = engineAddress(known.endpoint);
+  while (!(await answers(url))) {
     if (ended !== undefined) throw new StartupError(`The engine did not start: ${ended}`);
     if (Date.now() > deadline) {
       await stop();
@@ -174,16 +195,16 @@ async function answering(
     }
     await delay(POLL_MS);
   }
-  return { ...known, startedHere: true, failed, stop };
+  return { ...known, startedHere: true, lastError: () => process.lastError(), failed, stop };
 }
 
 /**
  * A refusal will do: an engine that can refuse an unsigned request can serve a signed one. What
  * others might answer on this port bears no request id.
  */
-async function answers(endpoint: string): Promise<boolean> {
+async function answers(url: string): Promise<boolean> {
   try {
-    const response = await fetch(endpoint, { signal: AbortSignal.timeout(1000) });
+    const response = await fetch(url, { signal: AbortSignal.timeout(1000) });
     await response.arrayBuffer();
     return response.headers.has('x-amzn-requestid');
   } catch {

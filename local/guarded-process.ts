@@ -12,6 +12,8 @@ const REASON_LINES_MAX = 3;
 export interface GuardedProcess {
   /** Resolves once it has ended, with the last it said. */
   readonly ended: Promise<string>;
+  /** The last line in which it told of an error, or nothing. */
+  lastError(): string;
   /** Ends it in order, or by force after a few seconds. Resolves once it is gone. */
   stop(): Promise<void>;
 }
@@ -35,19 +37,28 @@ export function startGuarded(
   guard.stdin.on('error', () => {}); // It has ended, which `ended` tells.
   const ended = once(guard, 'exit').then(() => {
     if (guard.signalCode !== null) killOrphan(Number(pid()));
-    return output().trim().split('\n').slice(-REASON_LINES_MAX).join(' ').trim();
+    return linesOf(output()).slice(-REASON_LINES_MAX).join(' ').trim();
   });
   // An engine that somebody forgot to stop must not keep its owner from ending.
   guard.unref();
   for (const stream of [guard.stdin, guard.stdout, guard.stderr]) unref(stream);
   return {
     ended,
+    lastError: () => linesOf(output()).findLast((line) => /exception|error/i.test(line)) ?? '',
     stop: async () => {
       guard.ref();
       guard.stdin.end();
       await ended;
     },
   };
+}
+
+/** Lines without the places in code that follow an exception of Java. */
+function linesOf(text: string): readonly string[] {
+  return text
+    .trim()
+    .split('\n')
+    .filter((line) => !/^\s+(?:at |\.\.\. )/.test(line));
 }
 
 /** The pipes to a child are sockets, whatever their types say. */

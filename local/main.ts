@@ -1,8 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createDynamoClient } from './dynamo-client.ts';
 import { type Engine, startEngine } from './engine.ts';
+import { engineAddress } from './engine-address.ts';
 import { probeEngine, untilEngineAnswers } from './engine-wait.ts';
+import { localAdmission } from './local-admission.ts';
 import { type Options, parseOptions, USAGE, UsageError } from './options.ts';
+import { chooseRootKey } from './root-key.ts';
 import { requireFreePort } from './server.ts';
 import { StartupError } from './startup-error.ts';
 import { welcome } from './welcome.ts';
@@ -27,6 +30,8 @@ async function main(): Promise<number> {
 }
 
 async function run(options: Options): Promise<void> {
+  const rootKey = chooseRootKey(options);
+  const admission = localAdmission(options);
   const say = options.quiet ? () => {} : sayWithTime();
   await requireFreePort(options.host, options.port);
   say('Starting the engine');
@@ -48,11 +53,19 @@ async function run(options: Options): Promise<void> {
   say(`Engine answers: ${engine.name}`);
   try {
     const reportError = console.error;
-    const namespace = await serveNamespace(engine, { ...options, say, reportError });
+    const namespace = await serveNamespace(engine, {
+      ...options,
+      rootKey,
+      admission,
+      say,
+      reportError,
+    });
     // Whoever starts us waits for what is printed next, and may signal at once.
     const signalled = early ?? firstSignal();
     const { url } = namespace;
-    console.log(options.quiet ? url : welcome(url, engine.name, Date.now()));
+    console.log(
+      options.quiet ? url : welcome({ url, engine: engine.name, rootKey, now: Date.now() }),
+    );
     await Promise.race([signalled, failureOf(engine)]);
     say('Stopping: requests under way are finished');
     await namespace.stop();
@@ -65,9 +78,10 @@ async function run(options: Options): Promise<void> {
 /** Waits until the engine answers; resolves with false, as nothing was stopped. */
 async function answering(engine: Engine, say: (line: string) => void): Promise<false> {
   const client = createDynamoClient(engine.endpoint, engine);
+  const { url } = engineAddress(engine.endpoint);
   await untilEngineAnswers({
-    endpoint: engine.endpoint,
-    probe: () => probeEngine(client, engine.endpoint),
+    endpoint: url,
+    probe: () => probeEngine(client, url),
     say,
     pause: (ms) => delay(ms),
     now: () => Date.now(),

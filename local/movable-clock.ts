@@ -1,7 +1,10 @@
 import type { Clock } from '../shared/domain/clock.ts';
 
-/** The latest instant that a date can name. */
-const INSTANT_MAX = 8_640_000_000_000_000;
+/**
+ * The latest instant the clock can be moved to: the start of the last year that the formats of dates
+ * can name. The year that is left lets the clock go on running, and locks and schedules end after it.
+ */
+const INSTANT_MAX = Date.UTC(9999, 0, 1);
 
 /**
  * The time of the machine, moved ahead at will, so that users can try what happens in 14 days. It
@@ -15,15 +18,21 @@ export class MovableClock implements Clock {
     return Date.now() + this.#aheadMs;
   }
 
-  /** Moves ahead. Throws RangeError for a step back, or one past the end of time. */
+  /**
+   * Moves ahead. Throws RangeError for a step back, for a fraction of a millisecond, which stored
+   * instants cannot hold, and for an instant after the start of the year 9999.
+   */
   advance(ms: number): void {
     if (!(ms >= 0)) throw new RangeError('The clock only goes forward.');
-    if (!(this.now() + ms <= INSTANT_MAX)) throw new RangeError('There is no such time.');
+    if (!(this.now() + ms <= INSTANT_MAX)) {
+      throw new RangeError('The clock goes no further than 9999-01-01T00:00:00Z.');
+    }
+    if (!Number.isInteger(ms)) throw new RangeError('The clock moves by whole milliseconds.');
     this.#aheadMs += ms;
     for (const listener of this.#listeners) listener();
   }
 
-  /** Moves ahead to an instant, epoch ms. Throws RangeError where that has passed. */
+  /** Moves ahead to an instant, epoch ms. Throws RangeError as `advance` does. */
   set(instant: number): void {
     this.advance(instant - this.now());
   }

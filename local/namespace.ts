@@ -1,21 +1,28 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { Gateway } from '../amqp/service/gateway.ts';
-import { compose } from '../lambdas/http/compose.ts';
+import { authorize } from '../lambdas/http/access.ts';
+import { type Composition, compose } from '../lambdas/http/compose.ts';
+import type { Admission } from '../server/admission.ts';
+import { BrokerError } from '../shared/domain/broker-error.ts';
 import { obtainCertificate } from './certificate.ts';
 import { withClockRoutes } from './clock-routes.ts';
 import { createDynamoClient } from './dynamo-client.ts';
 import type { Engine } from './engine.ts';
+import { engineAddress } from './engine-address.ts';
 import { MovableClock } from './movable-clock.ts';
 import type { Options } from './options.ts';
+import { PUBLIC_ROOT_KEY } from './root-key.ts';
 import { startServer } from './server.ts';
 import { StartupError } from './startup-error.ts';
 import { startSweeping } from './sweeping.ts';
 import { ensureTables, LOCAL_TABLES } from './tables.ts';
 import { listenOnUsualPorts } from './usual-ports.ts';
-import { ROOT_KEY } from './welcome.ts';
 
 const NAMESPACE = 'dynabus';
+/** For the making of the tables, which takes an engine a second. */
+const TABLES_MS_MAX = 30_000;
 const SWEEP_EVERY_MS = 60_000;
 /** Waiting is free here, so a receive may wait as long as clients ever ask for. */
 const RECEIVE_WAIT_MS_MAX = 60_000;
@@ -28,33 +35,48 @@ export interface LocalNamespace {
 }
 
 export interface NamespaceOptions extends Pick<Options, 'host' | 'port' | 'tier' | 'certificate'> {
+  /** Of the rule with all rights. */
+  readonly rootKey: string;
+  readonly admission: Admission;
   /** Told what is being done, a line a step. */
   readonly say: (step: string) => void;
   readonly reportError: (error: unknown) => void;
 }
 
-/**
- * Creates the missing tables. Throws StartupError where an engine elsewhere fails, since the user can
- * correct that.
- */
+/** Creates the missing tables. Throws StartupError where the engine fails, since the user can correct that. */
 async function requireTables(client: DynamoDBClient, engine: Engine): Promise<void> {
   try {
-    await ensureTables(client, LOCAL_TABLES);
+    await Promise.race([ensureTables(client, LOCAL_TABLES), overdue()]);
   } catch (cause) {
-    if (engine.startedHere || !(cause instanceof Error)) throw cause;
+    if (!(cause instanceof Error)) throw cause;
+    const where = engine.startedHere
+      ? ` (${engine.name})`
+      : ` at ${engineAddress(engine.endpoint).url}`;
+    const words = engine.lastError();
+    const said = words === '' ? '' : ` Its last error: ${words}`;
     throw new StartupError(
-      `The tables cannot be made in the engine at ${engine.endpoint}: ${cause.name}: ${cause.message}`,
+      `The tables cannot be made in the engine${where}: ${cause.name}: ${cause.message}${said}`,
       { cause },
     );
   }
 }
 
+async function overdue(): Promise<never> {
+  await delay(TABLES_MS_MAX, undefined, { ref: false });
+  throw new Error(`it did not answer within ${TABLES_MS_MAX / 1000} s`);
+}
+
 /** Serves a namespace whose data an engine keeps. Throws StartupError. */
 export async function serveNamespace(
   engine: Engine,
-  { host, port, tier, certificate: file, say, reportError }: NamespaceOptions,
+  options: NamespaceOptions,
 ): Promise<LocalNamespace> {
-  const client = createDynamoClient(engine.endpoint, engine);
+  const { host, port, tier, certificate: file, rootKey, admission, say, reportError } = options;
+  const client = createDynamoClient(engine.endpoint, {
+    commitsLate: engine.commitsLate,
+    lastError: () => engine.lastError(),
+    reportFailure: reportError,
+  });
   await requireTables(client, engine);
   say(`Tables are ready: ${Object.values(LOCAL_TABLES).join(', ')}`);
 
@@ -66,13 +88,17 @@ export async function serveNamespace(
     tier,
     clock,
     random: { bytes: (count) => randomBytes(count) },
-    rootKey: ROOT_KEY,
+    rootKey,
     soleProcess: engine.startedHere,
     receiveWaitMsMax: RECEIVE_WAIT_MS_MAX,
   });
   clock.onMove(() => composition.wake());
   const sweeping = startSweeping(() => composition.sweep(), SWEEP_EVERY_MS, reportError);
-  const app = withClockRoutes(composition.app, clock, () => sweeping.now());
+  const app = withClockRoutes(composition.app, clock, {
+    afterMove: () => sweeping.now(),
+    authorize: async (request) =>
+      rootKey === PUBLIC_ROOT_KEY ? undefined : await rightsRefusal(composition.parts, request),
+  });
   const gateway = new Gateway({ ...composition.parts, reportFault: reportError });
   // Made at once where it is kept, so that clients can be given it before they connect.
   const kept = file === undefined ? undefined : obtainCertificate(file, Date.now());
@@ -82,6 +108,7 @@ export async function serveNamespace(
     ...(kept === undefined ? {} : { certificate: () => kept }),
     host,
     port,
+    admission,
   });
   // Who asked for any port at all has no wish for these.
   const usual = port === 0 ? undefined : await listenOnUsualPorts(host, server.serve);
@@ -102,4 +129,18 @@ export async function serveNamespace(
       client.destroy();
     },
   };
+}
+
+/** Why a request may not do what takes all rights; nothing where it may. */
+async function rightsRefusal(
+  parts: Composition['parts'],
+  request: Request,
+): Promise<string | undefined> {
+  try {
+    await authorize(parts, request, undefined, ['Manage']);
+    return undefined;
+  } catch (error) {
+    if (error instanceof BrokerError) return error.message;
+    throw error;
+  }
 }

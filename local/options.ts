@@ -12,6 +12,10 @@ export interface Options {
   readonly dataDirectory: string | undefined;
   readonly engine: string | undefined;
   readonly tier: Tier;
+  /** The key of the rule with all rights; absent = the public one of the vendor's emulator. */
+  readonly key: string | undefined;
+  readonly allowedHosts: readonly string[];
+  readonly allowedOrigins: readonly string[];
   /** A file that keeps the certificate for TLS clients, and its key. */
   readonly certificate: string | undefined;
   readonly quiet: boolean;
@@ -23,16 +27,19 @@ export const USAGE = `Usage: npm start -- [options]
 A service bus namespace on this machine.
 
   --port N       port to listen on, 0 for any free one (5300)
-  --host HOST    address to listen on (127.0.0.1)
+  --host HOST    address to listen on (127.0.0.1); any other needs --key
   --data DIR     keep the data there; without it everything is forgotten at the end
   --engine NAME  ${ENGINE_KINDS.join(' or ')}; without it the first that can run here
   --tier TIER    ${TIERS.map((tier) => tier.toLowerCase()).join(', ')}: what entities may be like (standard)
+  --key KEY      key of RootManageSharedAccessKey (SAS_KEY_VALUE, which everybody knows)
+  --allowed-host NAME  serve requests for this host too, for instance a container's name; repeatable
+  --allowed-origin ORIGIN  serve web pages of this origin too, for instance http://localhost:3000; repeatable
   --certificate FILE  keep the certificate for TLS clients and its key there, and use it again
   --quiet        print the endpoint only
   --help         print this
 
 Environment: DYNAMODB_ENDPOINT uses an engine elsewhere instead of starting one, and waits for it,
-DYNABUS_ENGINE is the default of --engine.
+DYNABUS_ENGINE is the default of --engine, DYNABUS_KEY that of --key.
 `;
 
 /** The arguments make no sense; the usage is to be shown. */
@@ -40,13 +47,16 @@ export class UsageError extends Error {}
 
 /** Reads the command line. Throws UsageError, and StartupError for a value that cannot be used. */
 export function parseOptions(argv: readonly string[]): Options {
-  const { port, host, data, engine, tier, certificate, quiet, help } = parse(argv);
+  const { port, host, data, engine, tier, certificate, quiet, help, ...more } = parse(argv);
   return {
     host,
     port: parsePort(port),
-    dataDirectory: data,
+    dataDirectory: parseDirectory(data),
     engine,
     tier: parseTier(tier),
+    key: parseKey(more.key ?? (process.env['DYNABUS_KEY'] || undefined)),
+    allowedHosts: more['allowed-host'],
+    allowedOrigins: more['allowed-origin'],
     certificate,
     quiet,
     help,
@@ -63,6 +73,9 @@ function parse(argv: readonly string[]) {
         data: { type: 'string' },
         engine: { type: 'string' },
         tier: { type: 'string', default: 'Standard' },
+        key: { type: 'string' },
+        'allowed-host': { type: 'string', multiple: true, default: [] },
+        'allowed-origin': { type: 'string', multiple: true, default: [] },
         certificate: { type: 'string' },
         quiet: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
@@ -83,4 +96,17 @@ function parseTier(text: string): Tier {
   const tier = TIERS.find((one) => one.toLowerCase() === text.toLowerCase());
   if (tier !== undefined) return tier;
   throw new StartupError(`There is no tier '${text}'; there are ${TIERS.join(', ')}.`);
+}
+
+/** A key has to fit into a connection string. */
+function parseKey(text: string | undefined): string | undefined {
+  if (text === undefined || /^[!-:<-~]{1,256}$/.test(text)) return text;
+  throw new StartupError(
+    'The key must be up to 256 visible ASCII characters without spaces and semicolons.',
+  );
+}
+
+function parseDirectory(path: string | undefined): string | undefined {
+  if (path !== '') return path;
+  throw new StartupError('--data takes a directory; without the option data lives in memory.');
 }

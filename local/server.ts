@@ -4,7 +4,10 @@ import { obtainCertificate } from './certificate.ts';
 import { StartupError } from './startup-error.ts';
 
 export interface ServerOptions
-  extends Pick<ServerParts, 'app' | 'gateway' | 'certificate' | 'firstBytesMs' | 'refusalPauseMs'> {
+  extends Pick<
+    ServerParts,
+    'app' | 'gateway' | 'certificate' | 'firstBytesMs' | 'refusalPauseMs' | 'admission'
+  > {
   readonly host: string;
   /** 0 = any free one. */
   readonly port: number;
@@ -38,8 +41,16 @@ export async function startServer({
   port,
   firstBytesMs,
   refusalPauseMs,
+  admission,
 }: ServerOptions): Promise<LocalServer> {
-  const server = createProtocolServer({ app, gateway, certificate, firstBytesMs, refusalPauseMs });
+  const server = createProtocolServer({
+    app,
+    gateway,
+    certificate,
+    firstBytesMs,
+    refusalPauseMs,
+    admission,
+  });
   await listen(server.http, host, port);
   const address = server.http.address();
   if (address === null || typeof address === 'string') throw new Error('A TCP server has a port.');

@@ -1,20 +1,27 @@
 import { createSasToken } from '../lambdas/http/sas-token.ts';
 
 const KEY_NAME = 'RootManageSharedAccessKey';
-/** The key of the vendor's emulator, which the clients' samples hold. */
-export const ROOT_KEY = 'SAS_KEY_VALUE';
 /** Lines in notes and scripts should go on working: ten years. */
 const TOKEN_MS = 10 * 365 * 24 * 60 * 60 * 1000;
 
 const QUEUE_ENTRY =
   '<entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml"><QueueDescription xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect" /></content></entry>';
 
+/** What users are told of a namespace. */
+export interface Welcome {
+  readonly url: string;
+  readonly engine: string;
+  readonly rootKey: string;
+  /** Epoch ms. */
+  readonly now: number;
+}
+
 /** What a user needs to know once the server runs: addresses, and lines that work when pasted. */
-export function welcome(url: string, engine: string, now: number): string {
+export function welcome({ url, engine, rootKey, now }: Welcome): string {
   const token = createSasToken({
     audience: url,
     keyName: KEY_NAME,
-    key: ROOT_KEY,
+    key: rootKey,
     expiresAt: now + TOKEN_MS,
   });
   const curl = `curl -sS -H 'Authorization: ${token}'`;
@@ -22,7 +29,7 @@ export function welcome(url: string, engine: string, now: number): string {
   return `
 Engine             ${engine}
 Endpoint           ${url}
-Connection string  Endpoint=sb://${host};SharedAccessKeyName=${KEY_NAME};SharedAccessKey=${ROOT_KEY};UseDevelopmentEmulator=true;
+Connection string  Endpoint=sb://${host};SharedAccessKeyName=${KEY_NAME};SharedAccessKey=${rootKey};UseDevelopmentEmulator=true;
 
 Create a queue, send a message to it, and receive the message:
 

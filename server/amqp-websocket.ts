@@ -1,9 +1,11 @@
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Transport } from '../amqp/endpoint/handlers.ts';
 import type { Gateway } from '../amqp/service/gateway.ts';
+import type { Admission } from './admission.ts';
 import { clientAddressOf } from './client-address.ts';
+import { closeWith, putBackWithoutUpgrade } from './plain-upgrades.ts';
 
 /** Where the vendor's clients look for it: the address stands in their code, in C and .NET with a slash more. */
 const PATH = /^\/\$servicebus\/websocket\/?$/i;
@@ -11,26 +13,75 @@ const PATH = /^\/\$servicebus\/websocket\/?$/i;
 const PROTOCOLS = ['AMQPWSB10', 'amqp'];
 const MESSAGE_BYTES_MAX = 1024 * 1024;
 
-/** Serves AMQP inside of WebSockets, which proxies let through. */
-export function serveWebSockets(server: Server, gateway: Pick<Gateway, 'accept'>): void {
+export interface WebSocketParts {
+  readonly gateway: Pick<Gateway, 'accept'>;
+  /** Says of which requests none is served. */
+  readonly admission: Admission | undefined;
+  /** Serves a connection as node:http does. */
+  readonly serveHttp: (socket: Duplex) => void;
+}
+
+/**
+ * Serves AMQP inside of WebSockets, which proxies let through. Requests for another protocol, or for
+ * WebSockets elsewhere, are served as if they had not asked for one.
+ */
+export function serveWebSockets(
+  server: Server,
+  { gateway, admission, serveHttp }: WebSocketParts,
+): void {
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: MESSAGE_BYTES_MAX,
     handleProtocols: (offered) => PROTOCOLS.find((protocol) => offered.has(protocol)) ?? false,
   });
+  const answered = answersOf(server);
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const [path = ''] = (request.url ?? '').split('?');
-    if (!PATH.test(decodeURIComponentOr(path))) {
-      // Nobody else listens to this socket any more: its end would be the end of the process.
-      socket.on('error', () => {});
-      socket.once('finish', () => socket.destroy());
-      socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+    if (isForUs(request)) {
+      const refusal = admission?.refusal(request.headers);
+      if (refusal === undefined) {
+        sockets.handleUpgrade(request, socket, head, (webSocket) => {
+          serve(gateway, webSocket, clientAddressOf(request.socket));
+        });
+      } else {
+        closeWith(socket, rawRefusal(refusal));
+      }
+    } else if (putBackWithoutUpgrade(request, socket, head)) {
+      answered(socket, () => serveHttp(socket));
+    }
+  });
+}
+
+function isForUs({ url = '', headers }: IncomingMessage): boolean {
+  const [path = ''] = url.split('?');
+  return headers.upgrade?.toLowerCase() === 'websocket' && PATH.test(decodeURIComponentOr(path));
+}
+
+/** Returns what calls back once all requests that came before on a socket are answered. */
+function answersOf(server: Server): (socket: Duplex, then: () => void) => void {
+  /** The last answer of each connection; answers leave in the order of their requests. */
+  const last = new WeakMap<Duplex, ServerResponse>();
+  server.on('request', ({ socket }: IncomingMessage, answer: ServerResponse) => {
+    last.set(socket, answer);
+  });
+  return (socket, then) => {
+    const before = last.get(socket);
+    if (before === undefined || before.closed) {
+      then();
       return;
     }
-    sockets.handleUpgrade(request, socket, head, (webSocket) => {
-      serve(gateway, webSocket, clientAddressOf(request.socket));
+    // For so long nobody else listens to the socket: its end would be the end of the process.
+    const ignore = () => {};
+    socket.on('error', ignore);
+    before.once('close', () => {
+      socket.off('error', ignore);
+      if (!socket.destroyed) then();
     });
-  });
+  };
+}
+
+function rawRefusal(sentence: string): string {
+  const length = Buffer.byteLength(sentence);
+  return `HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${length}\r\n\r\n${sentence}`;
 }
 
 function serve(

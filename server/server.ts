@@ -4,8 +4,9 @@ import type { Duplex, Readable } from 'node:stream';
 import { createAdaptorServer } from '@hono/node-server';
 import type { Gateway } from '../amqp/service/gateway.ts';
 import { BUDGETS } from '../shared/domain/budgets.ts';
+import type { Admission } from './admission.ts';
 import { serveAmqp } from './amqp-socket.ts';
-import { serveWebSockets } from './amqp-websocket.ts';
+import { serveWebSockets, type WebSocketParts } from './amqp-websocket.ts';
 import { clientAddressOf, clientOf } from './client-address.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import { type Admit, type Certificate, type ProtocolServers, Protocols } from './protocols.ts';
@@ -40,6 +41,8 @@ export interface ServerParts {
    * is believed.
    */
   readonly loadBalancer?: LoadBalancer | undefined;
+  /** Which requests and WebSockets are served; without it all are. AMQP on a socket of its own always is. */
+  readonly admission?: Admission | undefined;
 }
 
 /** How connections are served that a load balancer forwards, and its own. */
@@ -80,13 +83,18 @@ export function createProtocolServer({
   firstBytesMs = FIRST_BYTES_MS_MAX,
   refusalPauseMs,
   loadBalancer,
+  admission,
 }: ServerParts): ProtocolServer {
   const appFor = (client: string | undefined) =>
     loadBalancer === undefined || client !== undefined ? app : loadBalancer.health;
   const refusals = new Refusals(refusalPauseMs);
   const http = createAdaptorServer({
     fetch: async (request, bindings) => {
-      const response = await appFor(clientOf(bindings)).fetch(request, bindings);
+      const refusal = admission?.refusal(bindings.incoming.headers);
+      const response =
+        refusal === undefined
+          ? await appFor(clientOf(bindings)).fetch(request, bindings)
+          : new Response(refusal, { status: 403 });
       if (response.status === UNAUTHENTICATED) await refusals.count(bindings.outgoing);
       discardRest(bindings.incoming);
       return response;
@@ -99,7 +107,8 @@ export function createProtocolServer({
   // The adapter asks the socket, as node:tls would have it.
   if (isBehindTls) http.prependListener('connection', (socket: Socket) => markEncrypted(socket));
   const admit = loadBalancer && admitting(loadBalancer);
-  const protocols = gateway && serveAmqpToo(http, gateway, { certificate, firstBytesMs, admit });
+  const protocols =
+    gateway && serveAmqpToo(http, { gateway, admission }, { certificate, firstBytesMs, admit });
   if (loadBalancer !== undefined) http.prependListener('upgrade', refuseWithoutClient);
   return { http, close: () => close(http, protocols) };
 }
@@ -131,20 +140,21 @@ function markEncrypted(socket: Socket): void {
 /** Puts a look at the first bytes before the HTTP server's own reading. */
 function serveAmqpToo(
   server: Server,
-  gateway: Gateway,
+  { gateway, admission }: Omit<WebSocketParts, 'serveHttp'>,
   options: Pick<ProtocolServers, 'certificate' | 'firstBytesMs' | 'admit'>,
 ): Protocols {
-  const serveHttp = server.listeners('connection');
+  const listeners = server.listeners('connection');
   server.removeAllListeners('connection');
+  const serveHttp = (socket: Duplex) => {
+    for (const listener of listeners) listener.call(server, socket);
+  };
   const protocols = new Protocols({
     amqp: (socket) => serveAmqp(gateway, socket),
-    http: (socket) => {
-      for (const serve of serveHttp) serve.call(server, socket);
-    },
+    http: serveHttp,
     ...options,
   });
   server.on('connection', (socket: Socket) => protocols.serve(socket));
-  serveWebSockets(server, gateway);
+  serveWebSockets(server, { gateway, admission, serveHttp });
   return protocols;
 }
 

@@ -181,4 +181,9 @@ export const BUDGETS = {
     /** Of namespaces, in force at one element. The vendor's clients have six. */
     declarations: 32,
   },
+  /** What only the local server has. */
+  localServer: {
+    /** A request that moves the clock; it needs no right. */
+    clockRequestBytes: 1 * KB,
+  },
 } as const;

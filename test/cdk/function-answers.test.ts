@@ -6,13 +6,14 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { VARIABLES } from '../../lambdas/http/variables.ts';
 import { LAMBDA_RESULT_BYTES_MAX } from '../support/lambda-broker.ts';
-import { TABLES, tablesExist } from '../support/start-broker.ts';
+import { engineOfTests, TABLES, tablesExist } from '../support/start-broker.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 test('the deployed handlers hand out what prints long in results that Lambda takes', async () => {
   await tablesExist();
+  const engine = engineOfTests();
   const { stdout } = await run(
     process.execPath,
     ['--import', 'tsx', 'test/support/call-functions.ts'],
@@ -20,9 +21,9 @@ test('the deployed handlers hand out what prints long in results that Lambda tak
       cwd: ROOT,
       env: {
         PATH: process.env['PATH'],
-        AWS_ENDPOINT_URL_DYNAMODB: process.env['DYNAMODB_ENDPOINT'],
+        AWS_ENDPOINT_URL_DYNAMODB: engine.url,
         AWS_REGION: 'local',
-        AWS_ACCESS_KEY_ID: 'local',
+        AWS_ACCESS_KEY_ID: engine.accessKey,
         AWS_SECRET_ACCESS_KEY: 'local',
         [VARIABLES.entitiesTable]: TABLES.entities,
         [VARIABLES.messagesTable]: TABLES.messages,

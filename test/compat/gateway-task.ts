@@ -11,7 +11,7 @@ import { bundleGateway } from '../../cdk/constructs/bundle.ts';
 import { GATEWAY_VARIABLES } from '../../gateway/variables.ts';
 import { VARIABLES } from '../../lambdas/http/variables.ts';
 import { ensureTables } from '../../local/tables.ts';
-import { engineClient, TABLES } from '../support/start-broker.ts';
+import { engineClient, engineOfTests, TABLES } from '../support/start-broker.ts';
 import { type ForwardedPort, forwardPort } from './forwarded-port.ts';
 
 /** No word that could stand in a log for another reason. */
@@ -88,7 +88,7 @@ export async function prepareTasks(): Promise<GatewayTasks> {
     [GATEWAY_VARIABLES.port]: '0',
     [GATEWAY_VARIABLES.drainNoticeMs]: '0',
     AWS_REGION: 'local',
-    AWS_ENDPOINT_URL_DYNAMODB: process.env['DYNAMODB_ENDPOINT'],
+    AWS_ENDPOINT_URL_DYNAMODB: engineOfTests().url,
     AWS_ENDPOINT_URL_SECRETS_MANAGER: `http://127.0.0.1:${port}/secrets`,
     AWS_CONTAINER_CREDENTIALS_FULL_URI: `http://127.0.0.1:${port}/credentials`,
     AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
@@ -161,7 +161,7 @@ async function startAws() {
       JSON.stringify(
         request.url?.startsWith('/credentials')
           ? {
-              AccessKeyId: 'local',
+              AccessKeyId: engineOfTests().accessKey,
               SecretAccessKey: 'local',
               Token: 'local',
               Expiration: new Date(Date.now() + 3_600_000).toISOString(),

@@ -40,7 +40,13 @@ export function startCli(t: TestContext, options: CliOptions = {}): Cli {
   const child = spawn(process.execPath, ['--import', 'tsx', 'local/main.ts', ...args], {
     cwd: ROOT,
     detached: ownGroup,
-    env: { ...process.env, DYNAMODB_ENDPOINT: undefined, NODE_TEST_CONTEXT: undefined, ...env },
+    env: {
+      ...process.env,
+      DYNAMODB_ENDPOINT: undefined,
+      DYNABUS_KEY: undefined,
+      NODE_TEST_CONTEXT: undefined,
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const output = textOf(child.stdout);

@@ -42,6 +42,9 @@ for (const body of [
   { now: '2001-01-01T00:00:00Z' },
   { now: 'tomorrow' },
   { advanceSeconds: 1e300 },
+  { advanceSeconds: 0.0005 },
+  { now: '9999-01-01T00:00:00.001Z' },
+  { now: '+010000-01-01T00:00:00Z' },
   { advanceSeconds: '60' },
   {},
   null,
@@ -97,9 +100,18 @@ test('a sweep that fails says so to who asked, and the next one comes', async ()
 
 function clockApp(afterMove: () => Promise<void> = async () => {}) {
   const clock = new MovableClock();
-  const app = withClockRoutes({ fetch: () => new Response('the app') }, clock, afterMove);
+  const app = withClockRoutes({ fetch: () => new Response('the app') }, clock, {
+    afterMove,
+    authorize: async () => undefined,
+  });
   const post = async (body: unknown) =>
-    app.fetch(new Request(CLOCK_URL, { method: 'POST', body: JSON.stringify(body) }));
+    app.fetch(
+      new Request(CLOCK_URL, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+    );
   return { clock, app, post };
 }
 

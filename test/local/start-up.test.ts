@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createSasToken } from '../../lambdas/http/sas-token.ts';
+import { engineAddress } from '../../local/engine-address.ts';
 import { curlLines, paste, startCli, startNamespaceCli, temporaryDirectory } from './cli.ts';
 
 test('starting tells each step and ends with lines that work when pasted', async (t) => {
@@ -149,10 +150,10 @@ test('a Java that is too old is told with its version', async (t) => {
 });
 
 test('an engine elsewhere is used, and none is started', async (t) => {
-  const env = { DYNAMODB_ENDPOINT: process.env['DYNAMODB_ENDPOINT'] };
-  if (env.DYNAMODB_ENDPOINT === undefined) return t.skip('no engine: start through test/run.ts');
-  const cli = await startNamespaceCli(t, { env });
-  assert.ok(cli.output().includes(`the one at ${env.DYNAMODB_ENDPOINT}`));
+  const endpoint = process.env['DYNAMODB_ENDPOINT'];
+  if (endpoint === undefined) return t.skip('no engine: start through test/run.ts');
+  const cli = await startNamespaceCli(t, { env: { DYNAMODB_ENDPOINT: endpoint } });
+  assert.ok(cli.output().includes(`the one at ${engineAddress(endpoint).url}`));
 });
 
 /** Only Node itself is left to be found. */

@@ -6,6 +6,7 @@ import { type ComposeSettings, type Composition, compose } from '../../lambdas/h
 import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
 import { reportFault } from '../../lambdas/http/report-fault.ts';
 import { createDynamoClient } from '../../local/dynamo-client.ts';
+import { type EngineAddress, engineAddress } from '../../local/engine-address.ts';
 import { startServer } from '../../local/server.ts';
 import { ensureTables } from '../../local/tables.ts';
 import type { RandomSource } from '../../shared/domain/clock.ts';
@@ -43,11 +44,20 @@ export interface StartOptions {
   readonly compression?: Compression;
 }
 
-/** The engine that `npm test` has started. */
+/** A client of the engine that `npm test` has started. */
 export function engineClient(): DynamoDBClient {
+  return createDynamoClient(engineEndpoint());
+}
+
+/** Where that engine answers, and its access key: for processes that know nothing of ours. */
+export function engineOfTests(): EngineAddress {
+  return engineAddress(engineEndpoint());
+}
+
+function engineEndpoint(): string {
   const endpoint = process.env['DYNAMODB_ENDPOINT'];
   if (endpoint === undefined) throw new Error('No engine is running: start tests by `npm test`.');
-  return createDynamoClient(endpoint);
+  return endpoint;
 }
 
 /** What a table is used with that no broker stands before. */

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { ROOT_KEY } from '../../../local/welcome.ts';
+import { PUBLIC_ROOT_KEY } from '../../../local/root-key.ts';
 import { ApiClient } from '../../support/api-client.ts';
 import type { LoadRandom } from '../../support/load-random.ts';
 
@@ -38,7 +38,7 @@ export async function moveClockOddly(
   );
   try {
     const troubles: string[] = [];
-    const api = new ApiClient(await urlOf(child), ROOT_KEY);
+    const api = new ApiClient(await urlOf(child), PUBLIC_ROOT_KEY);
     const queue = `clock-${random.below(1e9)}`;
     await api.request('PUT', queue, { body: ENTRY });
     for (let i = 0; i < count && troubles.length < TROUBLES_MAX; i++) {
