@@ -22,8 +22,8 @@ export interface WebSocketParts {
 }
 
 /**
- * Serves AMQP inside of WebSockets, which proxies let through. Requests for another protocol, or for
- * WebSockets elsewhere, are served as if they had not asked for one.
+ * Serves AMQP inside of WebSockets, which proxies let through; elsewhere there are none. Requests for
+ * another protocol are served as if they had not asked for one.
  */
 export function serveWebSockets(
   server: Server,
@@ -36,24 +36,24 @@ export function serveWebSockets(
   });
   const answered = answersOf(server);
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    if (isForUs(request)) {
-      const refusal = admission?.refusal(request.headers);
-      if (refusal === undefined) {
-        sockets.handleUpgrade(request, socket, head, (webSocket) => {
-          serve(gateway, webSocket, clientAddressOf(request.socket));
-        });
-      } else {
-        closeWith(socket, rawRefusal(refusal));
-      }
-    } else if (putBackWithoutUpgrade(request, socket, head)) {
-      answered(socket, () => serveHttp(socket));
+    if (request.headers.upgrade?.toLowerCase() !== 'websocket') {
+      if (putBackWithoutUpgrade(request, socket, head)) answered(socket, () => serveHttp(socket));
+      return;
+    }
+    const refusal = admission?.refusal(request.headers);
+    if (refusal !== undefined) closeWith(socket, rawAnswer('403 Forbidden', refusal));
+    else if (!isOurPath(request)) closeWith(socket, rawAnswer('404 Not Found', ''));
+    else {
+      sockets.handleUpgrade(request, socket, head, (webSocket) => {
+        serve(gateway, webSocket, clientAddressOf(request.socket));
+      });
     }
   });
 }
 
-function isForUs({ url = '', headers }: IncomingMessage): boolean {
+function isOurPath({ url = '' }: IncomingMessage): boolean {
   const [path = ''] = url.split('?');
-  return headers.upgrade?.toLowerCase() === 'websocket' && PATH.test(decodeURIComponentOr(path));
+  return PATH.test(decodeURIComponentOr(path));
 }
 
 /** Returns what calls back once all requests that came before on a socket are answered. */
@@ -79,9 +79,9 @@ function answersOf(server: Server): (socket: Duplex, then: () => void) => void {
   };
 }
 
-function rawRefusal(sentence: string): string {
+function rawAnswer(status: string, sentence: string): string {
   const length = Buffer.byteLength(sentence);
-  return `HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${length}\r\n\r\n${sentence}`;
+  return `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${length}\r\n\r\n${sentence}`;
 }
 
 function serve(

@@ -114,6 +114,7 @@ test('row 22: a batch that makes too many copies is refused while they are made'
   const parts = {
     subscriptions: { of: async () => subscribed },
     clock: { now: () => 0 },
+    monotonicNow: () => 0,
   } as unknown as BrokerParts;
   const most = BUDGETS.request.copies / subscribed.length;
   const messages = Array.from({ length: most + 1 }, (_, i) => ({

@@ -59,7 +59,7 @@ test('row 17: requests that are sent without waiting are all answered, in their 
   assert.deepEqual(await received(2), ['first', 'second']);
 });
 
-test('row 17: an unknown protocol, and a WebSocket elsewhere, are ordinary requests', async (t) => {
+test('row 17: an unknown protocol is ignored, and a WebSocket is where it was', async (t) => {
   const { port } = await start(t);
   const webSocket = {
     Connection: 'Upgrade',
@@ -69,12 +69,13 @@ test('row 17: an unknown protocol, and a WebSocket elsewhere, are ordinary reque
   };
   const { statuses } = await rawHttp(port, [
     requestText('GET /$health', { Connection: 'upgrade', Upgrade: 'foo/2' }),
-    requestText('GET /$health', webSocket),
     // A path of no operation, as for any GET.
     requestText('GET /$servicebus/websocket', { ...webSocket, Upgrade: 'h2c' }),
     requestText('GET /$servicebus/websocket', webSocket),
   ]);
-  assert.deepEqual(statuses, [200, 200, 400, 101]);
+  assert.deepEqual(statuses, [200, 400, 101]);
+  const elsewhere = await rawHttp(port, [requestText('GET /$health', webSocket)]);
+  assert.deepEqual(elsewhere.statuses, [404]);
 });
 
 test('row 17: one connection may ask for h2c any number of times', async (t) => {
