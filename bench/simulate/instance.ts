@@ -5,6 +5,7 @@ import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import { pause, type Scheduler } from '../../shared/domain/scheduler.ts';
 import type { TableNames } from '../../shared/storage/table-schema.ts';
+import { compressionAtOnce } from '../../test/simulation/engine/compression.ts';
 import { Machine } from '../../test/simulation/engine/machine.ts';
 import type { Random } from '../../test/simulation/engine/random.ts';
 import type { Timeline } from '../../test/simulation/engine/timeline.ts';
@@ -78,6 +79,7 @@ export function settingsOf(surroundings: Surroundings, machine: Machine, random:
     clock: machine.clock,
     random: random.fork('own'),
     scheduler: inWholeMs(machine),
+    compression: compressionAtOnce,
     rootKey: 'none',
     soleProcess: false,
     receiveWaitMsMax: RECEIVE_WAIT_MS,

@@ -4,6 +4,7 @@ import type { Broker } from '../../../shared/broker/broker.ts';
 import { Management } from '../../../shared/broker/management.ts';
 import { DynamoRuleStore } from '../../../shared/storage/rule-store.ts';
 import type { TableNames } from '../../../shared/storage/table-schema.ts';
+import { compressionAtOnce } from '../engine/compression.ts';
 import { Random } from '../engine/random.ts';
 import { simulatedClients } from '../tables/client.ts';
 import type { SimulatedDatabase } from '../tables/database.ts';
@@ -52,6 +53,7 @@ export class WorldProcess {
       clock: { now: () => time.now + this.aheadMs },
       random,
       scheduler: this.#scheduler,
+      compression: compressionAtOnce,
       rootKey: 'none',
       soleProcess: false,
       receiveWaitMsMax: 60_000,
