@@ -17,6 +17,8 @@ const BACKLOG_BYTES_MAX = 8 * 1024 * 1024;
 const BACKLOG_PAUSE_MS = { first: 20, most: 1000 };
 /** So long, more credit is waited for where the peer is about to give it bit by bit. */
 const GATHER_MS = 10;
+/** What is written of AMQP's own parts before others have their turn; many small values take longest. */
+const TURN_BYTES = 128 * 1024;
 /** The sender's mode in which messages are settled as they go out. */
 const SETTLED = 1;
 
@@ -104,9 +106,23 @@ export class Deliverer {
       await this.#giveBack(messages);
       return;
     }
-    for (const message of messages) this.#send(message);
+    await this.#sendAll(messages);
     // Only a look after the drain was asked for can say that there is nothing.
     if (isDraining && messages.length === 0) link.drained();
+  }
+
+  /** Sends messages in order. Parts that only AMQP has take long to write, so others have their turn. */
+  async #sendAll(messages: readonly ReceivedMessage[]): Promise<void> {
+    let bytes = 0;
+    for (const [i, message] of messages.entries()) {
+      if (bytes > TURN_BYTES) {
+        await new Promise<void>((resolve) => this.#scheduler.soon(resolve));
+        if (!this.#options.link.isOpen) return await this.#giveBack(messages.slice(i));
+        bytes = 0;
+      }
+      this.#send(message);
+      bytes += message.message.amqp?.byteLength ?? 0;
+    }
   }
 
   /** Waits while the peer takes little of what it was sent. */
