@@ -110,7 +110,7 @@ export const LISTENERS: readonly Kind[] = [
         const name = str(`sb://localhost/${spelled(scene.queue, id)}`);
         const fields = { name, type: str('servicebus.windows.net:sastoken') };
         return transfer(
-          { handle: 0, id, isSettled: true },
+          { handle: Math.floor(id / CREDIT), id, isSettled: true },
           request('put-token', token, { fields }),
         );
       };
