@@ -28,7 +28,7 @@ One gateway as it is deployed, with the heap of a task of 512 MB (307 MB). An ho
 200 bytes a second over AMQP, receives and completes them; a message takes from the instant at which it was to be sent
 until it is completed. First it is alone, then ${kinds} kinds of attack go on at once over up to ${connections} connections: large decoded
 forms, made-up tokens with large bodies, open transactions, bombs of XML and JSON and so on (\`test/hostile/search\`).
-Gateway, engine, client and attackers share this machine's cores; the attackers get what the others leave.
+Gateway, engine, client and attackers share this machine's cores; the attackers have a lower priority.
 
 ${table(TITLES, [line('alone', quiet), line('under attack', attacked)])}
 

@@ -22,8 +22,10 @@ const CASES = process.env['DYNABUS_HOSTILE_CASE']?.split(',').map(Number);
 const SEED =
   process.env['DYNABUS_HOSTILE_SEED'] ??
   (MINUTES > 0 ? randomBytes(4).toString('hex') : SMOKE.seed);
-/** Cases at once, so that about forty connections attack; those that are named run all together. */
-const TOGETHER = Number(process.env['DYNABUS_HOSTILE_TOGETHER'] ?? CASES?.length ?? 3);
+/** Cases at once, so that some twenty connections attack; those that are named run all together. */
+const TOGETHER = Number(
+  process.env['DYNABUS_HOSTILE_TOGETHER'] ?? CASES?.length ?? (MINUTES > 0 ? 3 : 6),
+);
 /** Of the names of kinds, to search with these only. */
 const KIND = process.env['DYNABUS_HOSTILE_KIND'] ?? '';
 const CLOCK_MOVES = MINUTES > 0 ? 500 : 25;
