@@ -36,6 +36,8 @@ export function serveWebSockets(
   });
   const answered = answersOf(server);
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    // A listener before this one has refused it.
+    if (socket.destroyed) return;
     if (request.headers.upgrade?.toLowerCase() !== 'websocket') {
       if (putBackWithoutUpgrade(request, socket, head)) answered(socket, () => serveHttp(socket));
       return;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { createSasToken } from '../../lambdas/http/sas-token.ts';
-import { rawHttp, requestText } from '../support/raw-http.ts';
+import { rawHttp, requestText } from '../support/http-conversation.ts';
 import { ROOT_KEY, startBroker } from '../support/start-broker.ts';
 
 /** What Java's HTTP client sends with every request that is not encrypted. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { createSasToken } from '../../lambdas/http/sas-token.ts';
-import { rawHttp, requestText } from '../support/raw-http.ts';
+import { rawHttp, requestText } from '../support/http-conversation.ts';
 import { startCli, startNamespaceCli } from './cli.ts';
 
 /** A web page in the browser of a developer who runs the local server. */
