@@ -11,7 +11,7 @@ import { VARIABLES } from '../../lambdas/http/variables.ts';
 /** What handles messages must start at once; management may take a moment longer. */
 const BUNDLE_BYTES_MAX = {
   send: 700_000,
-  receive: 700_000,
+  receive: 720_000,
   settle: 700_000,
   manage: 900_000,
   sweep: 700_000,
