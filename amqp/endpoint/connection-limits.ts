@@ -23,6 +23,7 @@ export class ConnectionLimits {
   #incomingBytes = 0;
   #outgoingBytes = 0;
   #turnWork = 0;
+  #unread = 0;
 
   /** `evict` ends the connection; see `MemoryBudget.open`. */
   constructor(memory: MemoryBudget, intake: Pick<Intake, 'pause' | 'resume'>, evict: () => void) {
@@ -91,6 +92,14 @@ export class ConnectionLimits {
 
   release(bytes: number): void {
     this.#share.release(bytes);
+  }
+
+  /** So many bytes wait for the rest of their frame now. */
+  unread(bytes: number): void {
+    this.release(this.#unread);
+    this.#unread = 0;
+    this.hold(bytes);
+    this.#unread = bytes;
   }
 
   /** A session has begun. */

@@ -57,8 +57,8 @@ export class Connection implements SessionHost {
   #timer: Timer;
   /** Ends a connection whose peer proves no right in time. */
   #proof: Timer;
-  /** Bytes that were read and wait for the rest of their frame. */
-  #unread = 0;
+  /** Bytes that came in after the close. */
+  #ignored = 0;
 
   constructor(
     transport: Transport,
@@ -110,11 +110,16 @@ export class Connection implements SessionHost {
 
   /** Takes what came in. */
   input(bytes: Uint8Array): void {
-    // Ignore input after close.
-    if (this.#phase === 'closing' || this.#phase === 'ended') return;
+    if (this.#phase === 'closing' || this.#phase === 'ended') return this.#ignore(bytes);
     this.#heartbeat.heard();
     this.#reader.push(bytes);
     this.#advance();
+  }
+
+  /** Ignores input after close; a peer that goes on for long has not heard of it. */
+  #ignore(bytes: Uint8Array): void {
+    this.#ignored += bytes.byteLength;
+    if (this.#ignored > BUDGETS.connection.ignoredBytes) this.#abort();
   }
 
   /** The transport is gone. */
@@ -163,17 +168,10 @@ export class Connection implements SessionHost {
         this.#intake.pause('turn');
         this.#scheduler.soon(() => this.#intake.resume('turn'));
       }
-      this.#countUnread();
+      this.limits.unread(this.#reader.length);
     } catch (error) {
       this.close(this.#explained(error));
     }
-  }
-
-  #countUnread(): void {
-    this.limits.release(this.#unread);
-    this.#unread = 0;
-    this.limits.hold(this.#reader.length);
-    this.#unread = this.#reader.length;
   }
 
   #explained(error: unknown): ErrorInfo {

@@ -42,6 +42,8 @@ export const BUDGETS = {
     incomingShareOfFree: 0.25,
     /** What open transactions hold. */
     transactionBytes: 16 * MB,
+    /** What may come in after the close before the connection is cut. */
+    ignoredBytes: 16 * MB,
     /** Frames that are handled before others have their turn. */
     turnFrames: 200,
     /** Deliveries looked through for a disposition that count as much as a frame. */
