@@ -110,10 +110,13 @@ export class Connection implements SessionHost {
 
   /** Takes what came in. */
   input(bytes: Uint8Array): void {
-    if (this.#phase === 'closing' || this.#phase === 'ended') return this.#ignore(bytes);
-    this.#heartbeat.heard();
-    this.#reader.push(bytes);
-    this.#advance();
+    if (this.#phase === 'closing' || this.#phase === 'ended') {
+      this.#ignore(bytes);
+    } else {
+      this.#heartbeat.heard();
+      this.#reader.push(bytes);
+      this.#advance();
+    }
   }
 
   /** Ignores input after close; a peer that goes on for long has not heard of it. */
