@@ -121,22 +121,33 @@ export class Authorization {
   }
 
   /**
-   * Throws Unauthenticated unless one of these rights is there for what an address names. Cheap enough
-   * to be asked before each message: it computes no signature twice, and reads an entity at most once
-   * in the time for which entities are kept anyway. Throws ServiceBusy where the rule that the right
-   * comes of may do no more for now.
+   * Throws Unauthenticated unless one of these rights is there for what an address names, and ServiceBusy
+   * where the rule that the right comes of may do no more for now.
    */
   async require(pathname: string, path: EntityPath, rights: readonly AccessRight[]): Promise<void> {
+    await this.#count(await this.confirm(pathname, path, rights), path);
+  }
+
+  /**
+   * The same for an operation that goes on, and counts no more for its rule; the token that gives the
+   * right comes back. Cheap enough to be asked before each look for messages: it computes no signature
+   * twice, and reads an entity at most once in the time for which entities are kept anyway.
+   */
+  async confirm(
+    pathname: string,
+    path: EntityPath,
+    rights: readonly AccessRight[],
+  ): Promise<string> {
     if (this.#tokenOfKey !== undefined) {
       const refusal = await this.#refusalOf(this.#tokenOfKey, this.#host, pathname, path, rights);
-      if (refusal === undefined) return this.#count(this.#tokenOfKey, path);
+      if (refusal === undefined) return this.#tokenOfKey;
       // All that this peer does rests on its key, unless it brings tokens too.
       if (refusal.subCode === INVALID_SIGNATURE) this.#refused();
     }
     const signers = [NAMESPACE, keyOfRules(path)];
     for (const token of this.#tokens.at(pathsCovering(`/${pathname}`), signers)) {
       const refusal = await this.#refusalOf(token, this.#host, pathname, path, rights);
-      if (refusal === undefined) return this.#count(token, path);
+      if (refusal === undefined) return token;
     }
     throw new BrokerError(
       'Unauthenticated',

@@ -1,4 +1,5 @@
 import type { ReceivedMessage, SessionHandle } from '../../shared/broker/broker.ts';
+import type { AccessRight } from '../../shared/domain/descriptions.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import { pause, type Scheduler } from '../../shared/domain/scheduler.ts';
 import type { OutgoingLink } from '../endpoint/outgoing-link.ts';
@@ -21,6 +22,8 @@ const GATHER_MS = 10;
 const TURN_BYTES = 128 * 1024;
 /** The sender's mode in which messages are settled as they go out. */
 const SETTLED = 1;
+
+const LISTEN: readonly AccessRight[] = ['Listen'];
 
 export interface DelivererOptions {
   readonly link: OutgoingLink;
@@ -95,9 +98,10 @@ export class Deliverer {
   }
 
   async #round(): Promise<void> {
-    const { link } = this.#options;
+    const { link, node } = this.#options;
     // It works on more than it wants, so it will want more: what is claimed at once costs one write.
     if (link.credit < link.held && !link.isDraining) await pause(this.#scheduler, GATHER_MS);
+    await this.#context.authorization.require(node.pathname, node.path, LISTEN);
     // Nobody would end a wait that begins after the end of the link.
     if (!this.#mayDeliver) return;
     const isDraining = link.isDraining;
@@ -145,7 +149,7 @@ export class Deliverer {
         maxMessages: Math.min(link.credit, LIMITS.receiveMessages),
         waitMs,
         signal: this.#wait.signal,
-        admit: () => this.#requireRight(),
+        admit: () => this.#confirmRight(),
         ...(session === undefined ? {} : { session }),
       });
     } finally {
@@ -153,14 +157,14 @@ export class Deliverer {
     }
   }
 
-  #requireRight(): Promise<void> {
+  async #confirmRight(): Promise<void> {
     const { path, pathname } = this.#options.node;
-    return this.#context.authorization.require(pathname, path, ['Listen']);
+    await this.#context.authorization.confirm(pathname, path, LISTEN);
   }
 
   async #check(): Promise<void> {
     try {
-      await this.#requireRight();
+      await this.#confirmRight();
     } catch (error) {
       this.#refuse(error);
     }

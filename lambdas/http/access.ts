@@ -58,10 +58,21 @@ export async function authorize(
   path: EntityPath | undefined,
   rights: readonly AccessRight[],
 ): Promise<void> {
+  await confirmRight(parts, request, path, rights);
+  if (rights.length === 0 || request instanceof IamRequest) return;
+  await countForRule(parts, request.headers.get('authorization'), path);
+}
+
+/** The same for a request that goes on, and counts no more for its rule. Throws Unauthenticated, Forbidden. */
+export async function confirmRight(
+  parts: AccessParts,
+  request: Request,
+  path: EntityPath | undefined,
+  rights: readonly AccessRight[],
+): Promise<void> {
   if (rights.length === 0) return;
   if (request instanceof IamRequest) return request.requireJudgedPath();
   await requireSasToken(parts, request, path, rights);
-  await countForRule(parts, request.headers.get('authorization'), path);
 }
 
 /**

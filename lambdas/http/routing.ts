@@ -2,7 +2,7 @@ import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { assert } from '../../shared/domain/assert.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { type EntityPath, parseEntityPath } from '../../shared/domain/entity-path.ts';
-import { authorize } from './access.ts';
+import { authorize, confirmRight } from './access.ts';
 import { errorHandler, unknownRouteResponse } from './error-response.ts';
 import type { HttpParts } from './parts.ts';
 import { ROUTES, type Route, type RouteName } from './route-table.ts';
@@ -12,7 +12,7 @@ import { withoutFinalSlashes } from './url-path.ts';
 export type EntityHandler = (
   c: Context,
   path: EntityPath,
-  /** Checks the caller's right again, which may end during a wait. Throws as `authorize`. */
+  /** Checks the caller's right again, which may end during a wait. Throws as `confirmRight`. */
   admit: () => Promise<void>,
 ) => Response | Promise<Response>;
 
@@ -46,9 +46,8 @@ export function serve(app: Hono, parts: HttpParts, name: RouteName, handle: Enti
   app.on(method, honoPath(template), async (c) => {
     requirePercentEncoding(c.req.path);
     const path = parseEntityPath(c.req.param('entity') ?? '');
-    const admit = () => authorize(parts, c.req.raw, path, rights);
-    await admit();
-    return handle(c, path, admit);
+    await authorize(parts, c.req.raw, path, rights);
+    return handle(c, path, () => confirmRight(parts, c.req.raw, path, rights));
   });
 }
 
