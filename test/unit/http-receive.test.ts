@@ -276,3 +276,16 @@ test('what was settled is told even when the receive after it fails', async () =
     [true, [], 'ServiceBusy', true],
   );
 });
+
+test('a receive that waits counts once for its rule, however often its right is checked', async () => {
+  let counted = 0;
+  const { call, broker } = startApp({
+    admitRule: () => {
+      counted++;
+    },
+  });
+  assert.equal((await call('POST', '/q/messages/head?timeout=5')).status, 204);
+  const admit = broker.received[0]?.options.admit;
+  for (let look = 0; look < 3; look++) await admit?.();
+  assert.equal(counted, 1);
+});
