@@ -53,7 +53,9 @@ export class Connection implements SessionHost {
   readonly #heartbeat: Heartbeat;
   readonly #sessions = new Map<number, Session>();
   #phase: Phase = 'handshake';
+  #isAdvancing = false;
   #peer: Open | undefined;
+  #frameBytesMax: number = BUDGETS.connection.openFrameBytes;
   #timer: Timer;
   /** Ends a connection whose peer proves no right in time. */
   #proof: Timer;
@@ -164,6 +166,9 @@ export class Connection implements SessionHost {
 
   /** Goes on with what is there, for a turn at most; the work of one turn leaves in one write. */
   #advance(): void {
+    // A pause that ends while a frame is handled: the next frame waits until that is done.
+    if (this.#isAdvancing) return;
+    this.#isAdvancing = true;
     this.limits.beginTurn();
     try {
       while (!this.#intake.isPaused && this.#step()) {
@@ -174,6 +179,8 @@ export class Connection implements SessionHost {
       this.limits.unread(this.#reader.length);
     } catch (error) {
       this.close(this.#explained(error));
+    } finally {
+      this.#isAdvancing = false;
     }
   }
 
@@ -202,30 +209,26 @@ export class Connection implements SessionHost {
     }
   }
 
-  get #frameBytesMax(): number {
-    return this.#peer === undefined ? BUDGETS.connection.openFrameBytes : FRAME_BYTES_MAX;
-  }
-
   #handle({ channel, performative, weight, payload }: Frame): void {
     // A frame that is empty only says that the peer is still there.
     if (performative === undefined) return;
     const said = readPerformative(performative);
     if (this.#peer === undefined) {
       if (said.kind !== 'open') {
-        throw new AmqpError('amqp:not-allowed', 'A connection begins with an open.');
+        throw notAllowed('A connection begins with an open.');
       }
       this.#open(said);
       return;
     }
     switch (said.kind) {
       case 'open':
-        throw new AmqpError('amqp:not-allowed', 'The connection is open already.');
+        throw notAllowed('The connection is open already.');
       case 'close':
         this.close();
         return;
       case 'begin':
         if (channel > CHANNEL_MAX || this.#sessions.has(channel)) {
-          throw new AmqpError('amqp:not-allowed', 'The channel is in use, or there is none such.');
+          throw notAllowed('The channel is in use, or there is none such.');
         }
         this.limits.begun();
         this.#sessions.set(channel, new Session(channel, said, this));
@@ -239,13 +242,10 @@ export class Connection implements SessionHost {
   }
 
   #open(peer: Open): void {
-    if ((peer.maxFrameSize ?? FRAME_BYTES_MAX) < FRAME_BYTES_MIN) {
-      throw new AmqpError(
-        'amqp:not-allowed',
-        'The largest frame is smaller than the standard says.',
-      );
-    }
+    const { maxFrameSize = FRAME_BYTES_MAX } = peer;
+    if (maxFrameSize < FRAME_BYTES_MIN) throw notAllowed('A max-frame-size is 512 at least.');
     this.#peer = peer;
+    this.#frameBytesMax = FRAME_BYTES_MAX;
     this.send(0, {
       kind: 'open',
       containerId: this.#containerId,
@@ -260,9 +260,8 @@ export class Connection implements SessionHost {
 
   #session(channel: number): Session {
     const session = this.#sessions.get(channel);
-    if (session === undefined)
-      throw new AmqpError('amqp:not-allowed', 'No session has this channel.');
-    return session;
+    if (session !== undefined) return session;
+    throw notAllowed('No session has this channel.');
   }
 
   #end(channel: number): void {
@@ -294,4 +293,8 @@ export class Connection implements SessionHost {
     this.#transport.destroy();
     this.lost();
   }
+}
+
+function notAllowed(sentence: string): AmqpError {
+  return new AmqpError('amqp:not-allowed', sentence);
 }

@@ -1,5 +1,6 @@
 import { setPriority } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
+import { forwardPort } from '../../test/compat/forwarded-port.ts';
 import { drawKind, KINDS } from '../../test/hostile/search/kinds.ts';
 import type { Scene } from '../../test/hostile/search/scene.ts';
 import { Attack } from '../../test/hostile/search/wire.ts';
@@ -10,6 +11,8 @@ import { LoadRandom } from '../../test/support/load-random.ts';
 /** What the parent says, as JSON in the first argument. */
 export interface AttackerOptions {
   readonly scene: Scene;
+  /** Of the task; the way there, with its TLS, is the attacker's own. */
+  readonly taskPort: number;
   readonly seed: string;
   /** Names of kinds. */
   readonly kinds: readonly string[];
@@ -29,12 +32,13 @@ const SAY_MS_MAX = 5000;
 const HOLD_MS = 500;
 const TELL_MS = 500;
 
-// Attackers have machines of their own; here they leave more to the others than they take.
-setPriority(5);
+// Attackers have machines of their own; here they take what the others leave.
+setPriority(19);
 await attackForEver(JSON.parse(process.argv[2] ?? '{}') as AttackerOptions);
 
 async function attackForEver({
   scene,
+  taskPort,
   seed,
   kinds,
   connectionsMax,
@@ -46,15 +50,13 @@ async function attackForEver({
   setInterval(tell, TELL_MS);
   // Whoever started this may have gone.
   process.on('disconnect', () => process.exit(0));
+  const { port } = await forwardPort(taskPort);
   const chosen = KINDS.filter(({ name }) => kinds.includes(name));
   await Promise.all(
     chosen.map(async (kind) => {
       for (let number = 0; ; number++) {
         const one = drawKind(kind, new LoadRandom(`${seed}/${kind.name}/${number}`), scene);
-        const attack = new Attack(
-          { ...one, wires: one.wires.slice(0, connectionsMax) },
-          scene.port,
-        );
+        const attack = new Attack({ ...one, wires: one.wires.slice(0, connectionsMax) }, port);
         await Promise.race([attack.said, pause(SAY_MS_MAX)]);
         await pause(HOLD_MS);
         attack.release();

@@ -86,7 +86,7 @@ async function measure(target: Target, times: HostileTimes): Promise<UnderAttack
   const connectionsMax = Math.floor(CONNECTIONS_MAX / kinds.length);
   const attackers = Array.from({ length: ATTACKERS }, (_, own) =>
     startAttacker({
-      ...{ scene, seed: SEED, connectionsMax },
+      ...{ scene, taskPort: target.taskPort, seed: SEED, connectionsMax },
       kinds: kinds.filter((_kind, place) => place % ATTACKERS === own),
     }),
   );

@@ -31,6 +31,8 @@ export interface Stall {
 /** A gateway under attack: the bundle that is deployed, in a process with the heap of a small task. */
 export interface Target {
   readonly port: number;
+  /** Where the load balancer reaches it, for those who stand for one themselves. */
+  readonly taskPort: number;
   /** Resolves with the reason once the process has ended, or answers no more. */
   readonly ended: Promise<string>;
   /** The reason, where it has ended. */
@@ -66,6 +68,7 @@ export async function startTarget({ file, environment }: TaskProgram): Promise<T
 class WatchedTarget implements Target {
   readonly ended: Promise<string>;
   end: string | undefined;
+  taskPort = 0;
   readonly #child: ChildProcess;
   #stalls: Stall[] = [];
   #faults: string[] = [];
@@ -112,6 +115,7 @@ class WatchedTarget implements Target {
       this.#child.kill('SIGKILL');
       throw new Error(`The gateway did not start: ${first}`);
     }
+    this.taskPort = first;
     this.#way = await forwardPort(first);
     return this;
   }
