@@ -97,7 +97,8 @@ export async function startCounting(
     },
   };
   const gateway = new Gateway({ ...composition.parts, reportFault });
-  const server = await startServer({ app, gateway, host: '127.0.0.1', port: 0 });
+  const { memory } = composition.parts;
+  const server = await startServer({ app, memory, gateway, host: '127.0.0.1', port: 0 });
   const http = new BenchClient(server.url, ROOT_KEY, CONNECTIONS);
   return {
     http,

@@ -60,6 +60,7 @@ export async function startTask(environment: Environment): Promise<Task> {
   const connections = new ConnectionLimits(limits, NOW);
   const server = createProtocolServer({
     app: requests,
+    memory: composition.parts.memory,
     gateway,
     isBehindTls: true,
     // The load balancer believes every certificate; it only keeps others from reading along.

@@ -104,6 +104,7 @@ export async function serveNamespace(
   const kept = file === undefined ? undefined : obtainCertificate(file, Date.now());
   const server = await startServer({
     app,
+    memory: composition.parts.memory,
     gateway,
     ...(kept === undefined ? {} : { certificate: () => kept }),
     host,

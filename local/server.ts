@@ -6,7 +6,7 @@ import { StartupError } from './startup-error.ts';
 export interface ServerOptions
   extends Pick<
     ServerParts,
-    'app' | 'gateway' | 'certificate' | 'firstBytesMs' | 'refusalPauseMs' | 'admission'
+    'app' | 'memory' | 'gateway' | 'certificate' | 'firstBytesMs' | 'refusalPauseMs' | 'admission'
   > {
   readonly host: string;
   /** 0 = any free one. */
@@ -35,6 +35,7 @@ export interface LocalServer {
  */
 export async function startServer({
   app,
+  memory,
   gateway,
   certificate = () => obtainCertificate(undefined, Date.now()),
   host,
@@ -45,6 +46,7 @@ export async function startServer({
 }: ServerOptions): Promise<LocalServer> {
   const server = createProtocolServer({
     app,
+    memory,
     gateway,
     certificate,
     firstBytesMs,

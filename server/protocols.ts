@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net';
-import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls';
+import { createSecureContext, type SecureContext } from 'node:tls';
 import { clientAddressOf, noteClientAddress } from './client-address.ts';
 import { readProxyHeader } from './proxy-header.ts';
+import { PiecewiseTlsSocket } from './tls-pieces.ts';
 
 /** A certificate and its key, as PEM. */
 export interface Certificate {
@@ -113,7 +114,7 @@ export class Protocols {
       socket.destroy();
       return;
     }
-    const secure = new TLSSocket(socket, { isServer: true, secureContext });
+    const secure = new PiecewiseTlsSocket(socket, { isServer: true, secureContext });
     const client = clientAddressOf(socket);
     if (client !== undefined) noteClientAddress(secure, client);
     socket.on('error', () => secure.destroy());

@@ -1,9 +1,10 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
-import { createAdaptorServer } from '@hono/node-server';
+import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
 import type { Gateway } from '../amqp/service/gateway.ts';
 import { BUDGETS } from '../shared/domain/budgets.ts';
+import type { MemoryBudget } from '../shared/domain/memory-budget.ts';
 import type { Admission } from './admission.ts';
 import { serveAmqp } from './amqp-socket.ts';
 import { serveWebSockets, type WebSocketParts } from './amqp-websocket.ts';
@@ -11,6 +12,7 @@ import { clientAddressOf, clientOf } from './client-address.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import { type Admit, type Certificate, type ProtocolServers, Protocols } from './protocols.ts';
 import { Refusals } from './refusals.ts';
+import { RequestLines } from './request-line.ts';
 
 const UNAUTHENTICATED = 401;
 /** Longer than clients and proxies keep an idle connection: they, not we, should be first to close. */
@@ -26,6 +28,8 @@ export interface WebApp {
 
 export interface ServerParts {
   readonly app: WebApp;
+  /** What all peers of the process may hold. */
+  readonly memory: MemoryBudget;
   /** Serves the clients that speak AMQP, on the same port; without it there is HTTP only. */
   readonly gateway?: Gateway | undefined;
   /** What TLS clients are shown; without one there is no TLS. */
@@ -77,6 +81,7 @@ export interface ProtocolServer {
 /** Puts the parts together. */
 export function createProtocolServer({
   app,
+  memory,
   gateway,
   certificate,
   isBehindTls = false,
@@ -88,15 +93,21 @@ export function createProtocolServer({
   const appFor = (client: string | undefined) =>
     loadBalancer === undefined || client !== undefined ? app : loadBalancer.health;
   const refusals = new Refusals(refusalPauseMs);
+  const lines = new RequestLines(memory);
   const http = createAdaptorServer({
     fetch: async (request, bindings) => {
-      const refusal = admission?.refusal(bindings.incoming.headers);
+      const { incoming, outgoing } = bindings as HttpBindings;
+      // Nobody is there any more to be answered.
+      if (!(await lines.turn(incoming, outgoing))) return new Response(null, { status: 503 });
+      const refusal = admission?.refusal(incoming.headers);
       const response =
         refusal === undefined
           ? await appFor(clientOf(bindings)).fetch(request, bindings)
           : new Response(refusal, { status: 403 });
-      if (response.status === UNAUTHENTICATED) await refusals.count(bindings.outgoing);
-      discardRest(bindings.incoming);
+      if (response.status === UNAUTHENTICATED) await refusals.count(outgoing);
+      discardRest(incoming);
+      // What goes out at once needs no room.
+      setImmediate(() => lines.written(incoming, outgoing));
       return response;
     },
     serverOptions: {

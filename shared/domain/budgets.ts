@@ -66,6 +66,8 @@ export const BUDGETS = {
     deliveryBytes: 256,
     /** One decoded AMQP value. */
     valueBytes: 64,
+    /** A request over HTTP that is not answered. */
+    requestBytes: 16 * KB,
   },
   /** One message over AMQP, or all of one batch together. */
   delivery: {
@@ -74,6 +76,8 @@ export const BUDGETS = {
   },
   /** One request over HTTP. Whoever makes it has proved a right to it, unless it says otherwise. */
   request: {
+    /** Requests that came on one connection and wait until those before them are answered. */
+    pipelined: 64,
     /** A body up to here is counted as announced, a larger one as it comes in. */
     wholeBytes: 64 * KB,
     /** Chunks in which a larger one comes in: so many, and one more for each `chunkBytes`. */

@@ -60,6 +60,7 @@ export async function startNamespace({
   });
   const server = await startServer({
     app: composition.app,
+    memory: composition.parts.memory,
     gateway,
     host: '127.0.0.1',
     port: 0,

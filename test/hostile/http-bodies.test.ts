@@ -71,11 +71,12 @@ for (const [what, path, headers, limit, status, sentence] of [
   });
 }
 
-/** A server of the app over real sockets, whose peers may hold so many bytes. */
+/** A server of the app over real sockets, whose bodies may hold so many bytes. */
 async function serve(t: TestContext, memoryBytes: number) {
   const memory = new MemoryBudget(memoryBytes);
   const { app, broker } = startApp({ entities, memory });
-  const server = await startServer({ app, host: '127.0.0.1', port: 0 });
+  const ofServer = new MemoryBudget(1e9);
+  const server = await startServer({ app, memory: ofServer, host: '127.0.0.1', port: 0 });
   t.after(() => server.close());
   return { memory, broker, url: server.url };
 }

@@ -6,6 +6,7 @@ import { described, fieldsOf, list, mapOf, numberOf, str } from '../../amqp/wire
 import { createSasToken } from '../../lambdas/http/sas-token.ts';
 import { startServer } from '../../local/server.ts';
 import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
 import { ROOT_TOKEN, startApp } from '../support/http-fixture.ts';
 import { RawAmqp } from '../support/raw-amqp.ts';
 import { sourceOf, targetOf } from '../support/raw-session.ts';
@@ -13,6 +14,7 @@ import { startBroker } from '../support/start-broker.ts';
 
 /** Row 11: connections whose tokens are refused again and again. */
 
+const memory = new MemoryBudget(1e9);
 const { refusals, refusalsAtOnce } = BUDGETS.connection;
 
 const BAD_TOKEN = createSasToken({
@@ -24,7 +26,7 @@ const BAD_TOKEN = createSasToken({
 
 test('row 11: a connection over HTTP is closed after twenty tokens that are refused', async (t) => {
   const { app } = startApp();
-  const server = await startServer({ app, host: '127.0.0.1', port: 0, refusalPauseMs: 0 });
+  const server = await startServer({ app, memory, host: '127.0.0.1', port: 0, refusalPauseMs: 0 });
   t.after(() => server.close());
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   t.after(() => agent.destroy());
@@ -50,7 +52,13 @@ test('row 11: a connection over HTTP is closed after twenty tokens that are refu
 
 test('row 11: on a connection over HTTP the first refusals come at once, others after a pause', async (t) => {
   const { app } = startApp();
-  const server = await startServer({ app, host: '127.0.0.1', port: 0, refusalPauseMs: 2 ** 30 });
+  const server = await startServer({
+    app,
+    memory,
+    host: '127.0.0.1',
+    port: 0,
+    refusalPauseMs: 2 ** 30,
+  });
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   t.after(() => agent.destroy());
   let answered = 0;

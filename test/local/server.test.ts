@@ -2,12 +2,15 @@ import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { test } from 'node:test';
 import { startServer } from '../../local/server.ts';
+import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
+
+const memory = new MemoryBudget(1e9);
 
 test('a large body arrives and returns unchanged', async (t) => {
   const app = {
     fetch: async (request: Request) => new Response(await request.arrayBuffer()),
   };
-  const server = await startServer({ app, host: '127.0.0.1', port: 0 });
+  const server = await startServer({ app, memory, host: '127.0.0.1', port: 0 });
   t.after(() => server.close());
   const body = new Uint8Array(20 * 1024 * 1024).fill(7);
 
@@ -23,7 +26,7 @@ test('a connection serves on after a body that was not read to its end', async (
       return new Response('nothing');
     },
   };
-  const server = await startServer({ app, host: '127.0.0.1', port: 0 });
+  const server = await startServer({ app, memory, host: '127.0.0.1', port: 0 });
   t.after(() => server.close());
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   t.after(() => agent.destroy());
@@ -55,7 +58,7 @@ test('closing lets the request under way finish and waits for no idle connection
         arrived();
       }),
   };
-  const server = await startServer({ app, host: '127.0.0.1', port: 0 });
+  const server = await startServer({ app, memory, host: '127.0.0.1', port: 0 });
   const response = fetch(server.url);
   await hasArrived;
 
@@ -69,7 +72,7 @@ test('closing lets the request under way finish and waits for no idle connection
 
 test('an address that this machine does not have is told', async () => {
   const app = { fetch: () => new Response() };
-  await assert.rejects(startServer({ app, host: '192.0.2.1', port: 0 }), {
+  await assert.rejects(startServer({ app, memory, host: '192.0.2.1', port: 0 }), {
     name: 'StartupError',
     message: 'This machine has no address 192.0.2.1: choose another with --host.',
   });

@@ -103,7 +103,8 @@ export async function startBroker(t: TestContext, options: StartOptions = {}): P
   const turns = time && new Turns(processes, time);
   const gateway = new Gateway({ ...first.composition.parts, reportFault });
   const app = turns ?? first.composition.app;
-  const server = await startServer({ app, gateway, host: '127.0.0.1', port: 0 });
+  const { memory } = first.composition.parts;
+  const server = await startServer({ app, memory, gateway, host: '127.0.0.1', port: 0 });
   t.after(async () => {
     const closed = server.close();
     await gateway.close();

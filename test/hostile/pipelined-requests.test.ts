@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { startServer } from '../../local/server.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
+
+const { pipelined } = BUDGETS.request;
+const { requestBytes } = BUDGETS.weights;
+
+/** An app whose answers are given one by one; tells what was asked and is not answered. */
+function answering() {
+  const asked: { readonly path: string; answer(body: string): void }[] = [];
+  let wake = () => {};
+  const app = {
+    fetch: (request: Request) =>
+      new Promise<Response>((resolve) => {
+        const path = new URL(request.url).pathname;
+        asked.push({ path, answer: (body) => resolve(new Response(body)) });
+        wake();
+      }),
+  };
+  const next = async () => {
+    while (asked.length === 0) {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+    const [first] = asked.splice(0, 1);
+    assert.ok(first);
+    return first;
+  };
+  return { app, asked, next };
+}
+
+async function serve(t: TestContext, memory = new MemoryBudget(1e9)) {
+  const { app, asked, next } = answering();
+  const server = await startServer({ app, memory, host: '127.0.0.1', port: 0 });
+  t.after(() => server.close());
+  const socket = connect(server.port, '127.0.0.1').setEncoding('latin1');
+  t.after(() => socket.destroy());
+  socket.on('error', () => {});
+  let heard = '';
+  socket.on('data', (text) => {
+    heard += text;
+  });
+  const ask = (count: number) => {
+    const requests = Array.from({ length: count }, (_, index) => `GET /${index} HTTP/1.1\r\n`);
+    socket.write(requests.map((line) => `${line}Host: localhost\r\n\r\n`).join(''));
+  };
+  const until = async (isIt: () => boolean) => {
+    while (!isIt()) await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { asked, next, memory, socket, ask, until, heard: () => heard };
+}
+
+test('requests on one connection are handled one after the other', async (t) => {
+  const { next, asked, ask, until, heard, memory } = await serve(t);
+  ask(5);
+  for (let index = 0; index < 5; index++) {
+    const one = await next();
+    assert.equal(one.path, `/${index}`);
+    // All are read, and none but this one is begun.
+    await until(() => memory.held === (5 - index) * requestBytes);
+    assert.equal(asked.length, 0);
+    one.answer(`answer ${index}.`);
+  }
+  await until(() => heard().includes('answer 4.'));
+  assert.deepEqual(
+    heard()
+      .match(/answer \d/g)
+      ?.map((text) => text.at(-1))
+      .join(''),
+    '01234',
+  );
+  await until(() => memory.held === 0);
+});
+
+test('a connection with more requests waiting than there may be is closed', async (t) => {
+  const { socket, next, asked, ask, memory, until } = await serve(t);
+  ask(pipelined + 2);
+  await next();
+  await once(socket, 'close');
+  await until(() => memory.held === 0);
+  assert.equal(asked.length, 0, 'no other was begun');
+});
+
+test('as many requests may wait as the budget says', async (t) => {
+  const { next, ask, until, heard } = await serve(t);
+  ask(pipelined + 1);
+  for (let index = 0; index <= pipelined; index++) (await next()).answer(`answer ${index}.`);
+  await until(() => heard().includes(`answer ${pipelined}.`));
+});
+
+test('requests that wait are not begun once their connection is gone', async (t) => {
+  const { socket, next, asked, ask, memory, until } = await serve(t);
+  ask(3);
+  const first = await next();
+  await until(() => memory.held === 3 * requestBytes);
+  socket.destroy();
+  await until(() => memory.held === 0);
+  first.answer('too late');
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(asked.length, 0);
+});
+
+test('what a client does not take of an answer counts until it does', async (t) => {
+  const { socket, next, ask, memory, until } = await serve(t);
+  socket.pause();
+  ask(1);
+  const bytes = 32 * 1024 * 1024;
+  (await next()).answer('x'.repeat(bytes));
+  await until(() => memory.held > bytes / 2);
+  socket.resume();
+  await until(() => memory.held === 0);
+});
+
+test('an answer that nobody takes makes room for others', async (t) => {
+  const { socket, next, ask, memory, until } = await serve(t, new MemoryBudget(40e6));
+  socket.pause();
+  ask(1);
+  (await next()).answer('x'.repeat(32e6));
+  await until(() => memory.held > 20e6);
+  const other = memory.open(30e6, () => {});
+  assert.ok(other.hold(20e6));
+  socket.resume();
+  await once(socket, 'close');
+});
