@@ -1,6 +1,7 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { unlimitedAbove } from '../../shared/domain/duration.ts';
 import type { OutgoingMessage } from '../../shared/domain/message.ts';
+import { requireCountFits } from '../../shared/domain/property-limits.ts';
 import { Fields } from '../wire/fields.ts';
 import { present } from '../wire/present.ts';
 import { type AmqpValue, bigintOf, codeOf, fieldsOf, textOf } from '../wire/value.ts';
@@ -59,7 +60,9 @@ function toMessage(sections: Sections): OutgoingMessage {
   const header = new Fields(sections.header ?? EMPTY);
   const properties = new Fields(sections.properties ?? EMPTY);
   const annotations = fieldsOf(sections.annotations);
-  const { properties: application, others } = toProperties(sections.applicationProperties);
+  const { applicationProperties } = sections;
+  if (applicationProperties?.type === 'map') requireCountFits(applicationProperties.value.length);
+  const { properties: application, others } = toProperties(applicationProperties);
   const { body, kept } = readBody(sections.body);
   const amqp = packKept({
     ...present({

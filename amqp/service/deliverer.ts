@@ -120,7 +120,7 @@ export class Deliverer {
     let bytes = 0;
     for (const [i, message] of messages.entries()) {
       if (bytes > TURN_BYTES) {
-        await new Promise<void>((resolve) => this.#scheduler.soon(resolve));
+        await this.#context.parts.workTurns.next();
         if (!this.#options.link.isOpen) return await this.#giveBack(messages.slice(i));
         bytes = 0;
       }

@@ -13,6 +13,7 @@ export interface GatewayParts
     | 'random'
     | 'namespace'
     | 'memory'
+    | 'workTurns'
     | 'admitRule'
     | 'tokens'
   > {

@@ -59,7 +59,10 @@ export class Publisher {
   }
 
   async #run(): Promise<void> {
-    while (this.#pending.length > 0) await this.#store(this.#nextGroup());
+    while (this.#pending.length > 0) {
+      await this.#context.parts.workTurns.next();
+      await this.#store(this.#nextGroup());
+    }
     this.#isRunning = false;
   }
 
@@ -84,6 +87,8 @@ export class Publisher {
         this.#refuse([delivery], error);
       }
     }
+    // To store what takes long to read takes as long again.
+    await this.#context.parts.workTurns.next();
     const isEnlisted = ({ delivery: { state } }: Read) => state?.kind === 'transactional';
     for (const one of read.filter(isEnlisted)) await this.#enlist(one);
     const others = read.filter((one) => !isEnlisted(one));

@@ -13,6 +13,7 @@ import type { Entity } from '../../shared/domain/entity.ts';
 import type { Log } from '../../shared/domain/log.ts';
 import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
 import { pause, type Scheduler } from '../../shared/domain/scheduler.ts';
+import { WorkTurns } from '../../shared/domain/work-turns.ts';
 import { DynamoActivity } from '../../shared/storage/activity.ts';
 import { Agenda } from '../../shared/storage/agenda.ts';
 import { brotli, type Compression } from '../../shared/storage/compression.ts';
@@ -136,6 +137,7 @@ export function composeParts(settings: ComposeSettings): ComposedParts {
     clock,
     random,
     memory: new MemoryBudget(settings.memoryBytes ?? memoryOfProcess()),
+    workTurns: new WorkTurns(scheduler),
     namespace,
     receiveWaitMsMax: settings.receiveWaitMsMax,
     answerBytesMax: settings.answerBytesMax,

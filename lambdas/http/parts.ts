@@ -3,6 +3,7 @@ import type { EntityStore } from '../../shared/broker/ports.ts';
 import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
 import type { AuthorizationRule } from '../../shared/domain/descriptions.ts';
 import type { MemoryBudget } from '../../shared/domain/memory-budget.ts';
+import type { WorkTurns } from '../../shared/domain/work-turns.ts';
 import type { TokenMemory } from './token-memory.ts';
 
 /** What the HTTP routes are built from. Handlers choose the real parts, tests the ones they move. */
@@ -16,6 +17,8 @@ export interface HttpParts {
   readonly tokens: TokenMemory;
   /** What this process may hold for its peers. */
   readonly memory: MemoryBudget;
+  /** When work for one request may begin that takes long. */
+  readonly workTurns: WorkTurns;
   /** The name of the namespace, as management shows it. */
   readonly namespace: string;
   /** The longest a receive may wait for a message, ms; short where waiting is paid for. */

@@ -15,7 +15,7 @@ export interface BodyLimit {
 
 const { chunks: CHUNKS_MAX, chunkBytes: CHUNK_BYTES_MIN } = BUDGETS.request;
 
-type MemoryParts = Pick<HttpParts, 'memory'>;
+type BodyParts = Pick<HttpParts, 'memory' | 'workTurns'>;
 
 /** A limit for a body of JSON. */
 export function jsonLimit(bytes: number): BodyLimit {
@@ -40,7 +40,7 @@ export const SETTLEMENTS_LIMIT = jsonLimit(BUDGETS.request.settlementsBytes);
  * and MessageSizeExceeded where it would never have room.
  */
 export async function withBody<Result>(
-  { memory }: MemoryParts,
+  { memory, workTurns }: BodyParts,
   request: Request,
   limit: BodyLimit,
   handle: (body: Uint8Array) => Result | Promise<Result>,
@@ -55,6 +55,7 @@ export async function withBody<Result>(
     const body = await Promise.race([reader.read(), evicted]);
     // What is under way is not ended: nobody would know whether it was done.
     share.pin();
+    if (body.byteLength > BUDGETS.request.wholeBytes) await workTurns.next();
     return await handle(body);
   } finally {
     reader.stop();
@@ -62,7 +63,7 @@ export async function withBody<Result>(
   }
 }
 
-function hold(memory: MemoryParts['memory'], share: MemoryShare, bytes: number): void {
+function hold(memory: BodyParts['memory'], share: MemoryShare, bytes: number): void {
   if (share.hold(bytes)) return;
   throw share.held + bytes > memory.limit ? neverFits() : busy();
 }

@@ -41,7 +41,7 @@ const DOCUMENT_LIMIT: BodyLimit = {
 
 /** Reads a description out of a body, which is read no further than one can be long. Throws ArgumentError. */
 export function withDocument<Read>(
-  parts: Pick<HttpParts, 'memory'>,
+  parts: Pick<HttpParts, 'memory' | 'workTurns'>,
   request: Request,
   read: (body: Uint8Array) => Read,
 ): Promise<Read> {

@@ -24,6 +24,8 @@ export const LIMITS = {
   sequenceNumbers: 100,
   propertyValueBytes: 32 * KB,
   propertiesBytes: 64 * KB,
+  /** Their names alone would be longer, since no two are the same. */
+  properties: 32 * KB,
 
   /** The instants that clients know, epoch ms: of the years 1 to 9999. */
   instantMin: -62_135_596_800_000,

@@ -20,6 +20,16 @@ export function requirePropertiesFit(properties: Properties, systemBytes = 0): v
   }
 }
 
+/** Refuses so many properties that they are surely too long, before they are looked at. Throws ArgumentError. */
+export function requireCountFits(count: number): void {
+  if (count <= LIMITS.properties) return;
+  throw new BrokerError(
+    'ArgumentError',
+    `The message has ${count} properties, which are longer than ${LIMITS.propertiesBytes} bytes, the limit.`,
+    { subCode: '40000' },
+  );
+}
+
 /** Names and values of application properties, in bytes. */
 export function propertiesBytes(properties: Properties): number {
   return Object.entries(properties).reduce(

@@ -184,6 +184,17 @@ test('row 5: a message of more values than are read at a time is refused, and th
   assert.equal(taken?.kind, 'accepted');
 });
 
+test('row 5: so many properties that they are surely too long are refused before they are looked at', async (t) => {
+  const { session } = await start(t);
+  const sender = await session.sender(targetOf('q'));
+  const names = Array.from({ length: LIMITS.properties + 1 }, (_, index) => index.toString(36));
+  const properties = mapOf(Object.fromEntries(names.map((name) => [name, NULL])));
+  const message = writeSections({ applicationProperties: properties, body: BODY });
+  const refused = refusalOf(await session.send(sender, message));
+  assert.equal(refused?.condition, 'com.microsoft:argument-error');
+  assert.match(refused?.description ?? '', /^The message has 32769 properties/);
+});
+
 test('row 5: the messages of a batch, and those scheduled together, share what is read at a time', async (t) => {
   const { broker, session } = await start(t);
   const sender = await session.sender(targetOf('q'));

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
 import { TokenMemory } from '../../lambdas/http/token-memory.ts';
 import type { Broker } from '../../shared/broker/broker.ts';
 import { Management } from '../../shared/broker/management.ts';
@@ -15,6 +16,7 @@ import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts
 import type { AuthorizationRule, EntityDescription } from '../../shared/domain/descriptions.ts';
 import type { Entity } from '../../shared/domain/entity.ts';
 import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
+import { WorkTurns } from '../../shared/domain/work-turns.ts';
 
 /** Keeps entities in memory; the whole port, so that management can be tested without a database. */
 export class FakeEntityStore implements EntityStore {
@@ -230,6 +232,7 @@ export function fakeManageParts(root: { readonly keyName: string; readonly key: 
     namespaceKeys: { rules: async () => [rootRule] },
     tokens: new TokenMemory(new AgeClock(clock, () => 0)),
     memory: new MemoryBudget(Number.POSITIVE_INFINITY),
+    workTurns: new WorkTurns(realScheduler),
     receiveWaitMsMax: 0,
   };
 }

@@ -2,6 +2,7 @@ import type { Hono } from 'hono';
 import { contractRoutes } from '../../lambdas/contract/app.ts';
 import { runtimeApp } from '../../lambdas/http/app.ts';
 import type { HttpParts } from '../../lambdas/http/parts.ts';
+import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
 import { createSasToken } from '../../lambdas/http/sas-token.ts';
 import { TokenMemory } from '../../lambdas/http/token-memory.ts';
 import { receiveRoutes } from '../../lambdas/receive/app.ts';
@@ -16,6 +17,7 @@ import {
 } from '../../shared/domain/descriptions.ts';
 import type { Entity } from '../../shared/domain/entity.ts';
 import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
+import { WorkTurns } from '../../shared/domain/work-turns.ts';
 import { FAKE_NOW, FakeBroker } from './fake-broker.ts';
 
 /** A rule with keys that tests can guess: `<name>-primary` and `<name>-secondary`. */
@@ -72,6 +74,7 @@ export function httpParts(changes: Partial<HttpParts> = {}): HttpParts & { broke
     random: { bytes: (count) => new Uint8Array(count).fill(0xab) },
     namespace: 'test',
     memory: new MemoryBudget(Number.POSITIVE_INFINITY),
+    workTurns: new WorkTurns(realScheduler),
     receiveWaitMsMax: 60_000,
     ...changes,
     broker: new FakeBroker(['q', 'a/b', 't/subscriptions/s', 'q/$deadletterqueue']),
