@@ -36,47 +36,58 @@ export class RequestLines {
 }
 
 class RequestLine {
-  readonly #share: MemoryShare;
   readonly #socket: Duplex;
+  /** Of the request that has its turn, and what is not taken of its answer. */
+  readonly #current: MemoryShare;
+  /** Of those that wait; nobody has looked at them yet. */
+  readonly #behind: MemoryShare;
   /** Those that wait for their turn, in order. */
-  #waiting: ((isTurn: boolean) => void)[] = [];
+  readonly #waiting: ((isTurn: boolean) => void)[] = [];
   #isBusy = false;
 
   constructor(memory: MemoryBudget, socket: Duplex) {
     this.#socket = socket;
-    this.#share = memory.open(memory.limit, () => socket.destroy());
+    const evict = () => socket.destroy();
+    this.#current = memory.open(memory.limit, evict);
+    this.#behind = memory.openBeforeRight(WAITING_MAX * REQUEST_BYTES, evict);
     socket.once('close', () => this.#end());
   }
 
   async turn(answer: ServerResponse): Promise<boolean> {
-    if (this.#waiting.length >= WAITING_MAX || !this.#share.hold(REQUEST_BYTES)) {
-      this.#socket.destroy();
-      return false;
-    }
-    answer.once('close', () => this.#answered());
-    if (this.#isBusy) return await new Promise((resolve) => this.#waiting.push(resolve));
+    if (this.#isBusy && !(await this.#wait())) return false;
     this.#isBusy = true;
+    if (!this.#current.hold(REQUEST_BYTES)) return this.#close();
+    answer.once('close', () => this.#answered());
     return true;
   }
 
   written(answer: ServerResponse): void {
     const bytes = answer.writableLength;
-    if (bytes === 0 || answer.closed) return;
-    if (this.#share.hold(bytes)) answer.once('close', () => this.#share.release(bytes));
-    else this.#socket.destroy();
+    if (bytes > 0 && !answer.closed && !this.#current.hold(bytes)) this.#close();
+  }
+
+  async #wait(): Promise<boolean> {
+    if (!this.#behind.hold(REQUEST_BYTES)) return this.#close();
+    return await new Promise((resolve) => this.#waiting.push(resolve));
   }
 
   #answered(): void {
-    // Its answer is closed before the socket is.
-    if (this.#socket.destroyed) return;
-    this.#share.release(REQUEST_BYTES);
+    this.#current.release(this.#current.held);
     const next = this.#waiting.shift();
     this.#isBusy = next !== undefined;
-    next?.(true);
+    if (next === undefined) return;
+    this.#behind.release(REQUEST_BYTES);
+    // Its answer is closed before the socket is.
+    next(!this.#socket.destroyed);
+  }
+
+  #close(): false {
+    this.#socket.destroy();
+    return false;
   }
 
   #end(): void {
-    this.#share.close();
+    for (const share of [this.#current, this.#behind]) share.close();
     for (const next of this.#waiting.splice(0)) next(false);
   }
 }

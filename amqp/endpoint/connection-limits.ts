@@ -29,8 +29,9 @@ export class ConnectionLimits {
   constructor(memory: MemoryBudget, intake: Pick<Intake, 'pause' | 'resume'>, evict: () => void) {
     this.#memory = memory;
     this.#intake = intake;
-    this.#share = memory.open(beforeRight.heldBytes, evict);
-    this.hold(WEIGHTS.connectionBytes);
+    this.#share = memory.openBeforeRight(beforeRight.heldBytes, evict);
+    // The connection that is to end is not built yet.
+    if (!this.tryHold(WEIGHTS.connectionBytes)) queueMicrotask(evict);
   }
 
   /** Bytes that the connection holds. */
@@ -75,7 +76,7 @@ export class ConnectionLimits {
   /** The peer has proved a right: from now on it may have more held. */
   prove(): void {
     this.#limits = afterRight;
-    this.#share.limit = afterRight.heldBytes;
+    this.#share.prove(afterRight.heldBytes);
   }
 
   /** Holds bytes. */

@@ -129,8 +129,10 @@ export const BUDGETS = {
     missKeptMs: 2000,
   },
   process: {
-    /** Of the limit of the heap: what all peers together may hold. */
+    /** Of the limit of the heap: what all peers together may hold that have proved a right. */
     heldShareOfHeap: 0.5,
+    /** Of that, beside it: what all others together may hold. */
+    heldShareBeforeRight: 0.125,
     /** Connections over AMQP that have proved no right; with more, the oldest is closed. */
     connectionsBeforeRight: 1000,
     /** Requests over HTTP at the gateway of a deployment; as many as its API Gateway lets through. */

@@ -1,99 +1,115 @@
+import { BUDGETS } from './budgets.ts';
+
 /**
- * The bytes that a process holds for its peers: one limit for all of them together, and one for each.
- * When the process has no room left, the peer that holds the most makes room, so that what one peer
- * hoards is never the reason why another one is refused.
+ * The bytes that a process holds for its peers: one limit for all together that have proved a right, one
+ * for all that have not, and one for each peer. So strangers, however many, never cost anybody with a
+ * right a byte. Where there is no room left, the peer of the same kind that holds the most makes room, so
+ * that what one hoards is not the reason why another one is refused.
  */
 export class MemoryBudget {
   readonly #limit: number;
-  /** The peers that hold something, with what ends each. */
-  readonly #holders = new Map<MemoryShare, () => void>();
-  #held = 0;
+  readonly #proved: Pool;
+  readonly #beforeRight: Pool;
 
-  /** `limit` = bytes for all peers together. */
+  /** `limit` = bytes for all peers together that have proved a right; the others have a part of it beside. */
   constructor(limit: number) {
     this.#limit = limit;
+    this.#proved = new Pool(limit);
+    this.#beforeRight = new Pool(limit * BUDGETS.process.heldShareBeforeRight);
   }
 
   /** Bytes that all peers together hold. */
   get held(): number {
-    return this.#held;
+    return this.#proved.held + this.#beforeRight.held;
   }
 
-  /** Bytes that all peers together may hold. */
+  /** Bytes that all peers with a right may hold together. */
   get limit(): number {
     return this.#limit;
   }
 
-  /** Bytes that all peers together may still hold. */
+  /** Bytes that all peers with a right may still hold together. */
   get free(): number {
-    return this.#limit - this.#held;
+    return this.#limit - this.#proved.held;
   }
 
   /**
-   * Opens the share of one peer, of at most `limit` bytes. `evict` ends the peer's connection or
-   * request: it is called, with the share closed, when this peer holds the most and another needs room.
+   * Opens the share of one peer that has proved a right, of at most `limit` bytes. `evict` ends the peer's
+   * connection or request: it is called, with the share closed, when this peer holds the most and another
+   * needs room.
    */
   open(limit: number, evict: () => void): MemoryShare {
-    const share: MemoryShare = new MemoryShare(limit, (bytes) => this.#move(share, bytes, evict));
-    return share;
+    return new MemoryShare(limit, evict, this.#proved);
   }
 
-  /** Notes that a peer holds so many bytes more, or fewer; false where there is no room for them. */
-  #move(share: MemoryShare, bytes: number, evict: () => void): boolean {
-    if (bytes > 0 && !this.#makeRoom(share.held + bytes, bytes)) return false;
-    this.#held += bytes;
-    if (share.held + bytes === 0) this.#holders.delete(share);
-    else this.#holders.set(share, evict);
-    return true;
+  /** The same for one that has proved none. */
+  openBeforeRight(limit: number, evict: () => void): MemoryShare {
+    return new MemoryShare(limit, evict, this.#beforeRight, this.#proved);
+  }
+}
+
+/** The shares that compete for the same bytes. */
+class Pool {
+  readonly #limit: number;
+  readonly #holders = new Set<MemoryShare>();
+  #held = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
   }
 
-  /** Ends peers that hold more than `held` until there is room for `bytes`. */
-  #makeRoom(held: number, bytes: number): boolean {
+  get held(): number {
+    return this.#held;
+  }
+
+  /** Notes that a share holds so many bytes from now on, however many all hold. */
+  note(share: MemoryShare, held: number): void {
+    this.#held += held - share.held;
+    if (held === 0) this.#holders.delete(share);
+    else this.#holders.add(share);
+  }
+
+  /** Ends peers that hold more than `share` then would until there is room for `bytes`; false = there is none. */
+  makeRoom(share: MemoryShare, bytes: number): boolean {
     while (this.#held + bytes > this.#limit) {
-      const [largest, evict] = this.#largest();
-      if (largest === undefined || largest.held <= held) return false;
-      largest.close();
-      evict?.();
+      const largest = this.#largest();
+      if (largest === undefined || largest.held <= share.held + bytes) return false;
+      largest.evict();
     }
     return true;
   }
 
-  #largest(): readonly [MemoryShare, () => void] | readonly [undefined?, undefined?] {
-    let largest: readonly [MemoryShare, () => void] | undefined;
-    for (const entry of this.#holders) {
-      if (entry[0].isPinned) continue;
-      if (largest === undefined || entry[0].held > largest[0].held) largest = entry;
+  #largest(): MemoryShare | undefined {
+    let largest: MemoryShare | undefined;
+    for (const share of this.#holders) {
+      if (share.isPinned) continue;
+      if (largest === undefined || share.held > largest.held) largest = share;
     }
-    return largest ?? [];
+    return largest;
   }
 }
 
 /** What one peer holds of a process's memory. */
 export class MemoryShare {
-  readonly #move: (bytes: number) => boolean;
+  readonly #evict: () => void;
+  readonly #afterRight: Pool;
+  #pool: Pool;
   #limit: number;
   #held = 0;
   #isClosed = false;
   #isPinned = false;
 
-  constructor(limit: number, move: (bytes: number) => boolean) {
+  /** `afterRight` = where it counts once the peer has proved a right. */
+  constructor(limit: number, evict: () => void, pool: Pool, afterRight = pool) {
     this.#limit = limit;
-    this.#move = move;
+    this.#evict = evict;
+    this.#pool = pool;
+    this.#afterRight = afterRight;
   }
 
   /** Bytes that this peer holds. */
   get held(): number {
     return this.#held;
-  }
-
-  /** Bytes that this peer may hold. */
-  get limit(): number {
-    return this.#limit;
-  }
-
-  /** Changes what this peer may hold: more, once it has proved a right. */
-  set limit(bytes: number) {
-    this.#limit = bytes;
   }
 
   /** Whether this peer is never ended to make room for others. */
@@ -106,26 +122,45 @@ export class MemoryShare {
     this.#isPinned = true;
   }
 
+  /** The peer has proved a right: from now on it may hold so many bytes, of those for peers with rights. */
+  prove(limit: number): void {
+    const held = this.#held;
+    this.#set(0);
+    this.#pool = this.#afterRight;
+    this.#limit = limit;
+    this.#set(held);
+  }
+
   /**
    * Holds so many bytes more. False, with nothing held, where that is more than the peer may hold, or
    * more than the process has room for, or where the share is closed.
    */
   hold(bytes: number): boolean {
-    if (this.#isClosed || this.#held + bytes > this.#limit || !this.#move(bytes)) return false;
-    this.#held += bytes;
+    if (this.#isClosed || this.#held + bytes > this.#limit) return false;
+    if (bytes > 0 && !this.#pool.makeRoom(this, bytes)) return false;
+    this.#set(this.#held + bytes);
     return true;
   }
 
-  /** Gives bytes back that were held; nothing once the share is closed. */
+  /** Gives bytes back, never more than are held; nothing once the share is closed. */
   release(bytes: number): void {
-    if (this.#isClosed) return;
-    this.#move(-bytes);
-    this.#held -= bytes;
+    if (!this.#isClosed) this.#set(this.#held - Math.min(Math.max(0, bytes), this.#held));
   }
 
   /** Gives everything back. Nothing can be held any more. */
   close(): void {
-    this.release(this.#held);
+    this.#set(0);
     this.#isClosed = true;
+  }
+
+  /** Ends the peer, to make room for others. */
+  evict(): void {
+    this.close();
+    this.#evict();
+  }
+
+  #set(held: number): void {
+    this.#pool.note(this, held);
+    this.#held = held;
   }
 }

@@ -8,6 +8,7 @@ import { LIMITS, MEGABYTE } from '../../shared/domain/limits.ts';
 import { administrationOf } from '../compat/admin-clients.ts';
 import { newName } from '../compat/bus-entities.ts';
 import { startNamespace, type TestNamespace } from '../compat/start-namespace.ts';
+import { RawAmqp } from '../support/raw-amqp.ts';
 import {
   COORDINATOR,
   dataMessage,
@@ -140,5 +141,38 @@ test('the connection that holds the most makes room for others', async () => {
   // The other one is still served.
   await other.sender(targetOf(queue));
   for (const { raw } of [hoarder, other]) raw.destroy();
+  await small.stop();
+});
+
+test('strangers, however many, are no reason to end a client that has a right', async () => {
+  const small = await startNamespace({ memoryBytes: 1.5 * MEGABYTE });
+  const queue = newName('hostile');
+  await administrationOf(small.connectionString).createQueue(queue);
+  const begin = async (session: RawSession, target: string, bytes: number) => {
+    const handle = await session.sender(targetOf(target));
+    for (let left = bytes; left > 0; left -= PART_BYTES) {
+      const transfer = { kind: 'transfer', handle, deliveryId: 9, more: true } as const;
+      session.raw.say(transfer, 0, Buffer.alloc(Math.min(left, PART_BYTES)));
+    }
+    return session;
+  };
+  const honest = await begin(RawSession.root(small.port), queue, MEGABYTE);
+  while (small.memory.held < MEGABYTE) await new Promise(setImmediate);
+  const mostBeforeRight = 1.5 * MEGABYTE * BUDGETS.process.heldShareBeforeRight;
+  const provedHeld = 1.5 * MEGABYTE - small.memory.free;
+  const strangers = Array.from(
+    { length: 20 },
+    () => new RawSession(RawAmqp.opened(small.port, 'ANONYMOUS')),
+  );
+  // Most find no room, and hear nothing but the end; the others hear that all was taken.
+  const attack = async (session: RawSession) => {
+    await begin(session, '$cbs', 50_000);
+    await session.sender(targetOf('$cbs'));
+  };
+  await Promise.all(strangers.map((session) => attack(session).catch(() => {})));
+  assert.ok(small.memory.held - provedHeld <= mostBeforeRight);
+  // The honest one is still served.
+  await honest.sender(targetOf(queue));
+  for (const { raw } of [honest, ...strangers]) raw.destroy();
   await small.stop();
 });

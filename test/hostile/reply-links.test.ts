@@ -72,7 +72,9 @@ test('row 3: a request without reply-to finds its link among thousands by the no
 });
 
 test('row 3: answers that nobody takes are counted, and the oldest makes room', () => {
-  const limits = limitsOf(BUDGETS.weights.connectionBytes + 1000);
+  const { connectionBytes } = BUDGETS.weights;
+  const limits = limitsOf(8 * connectionBytes);
+  limits.hold(7 * connectionBytes - 1000);
   const { host, sent } = hostOf(limits);
   const replies = new Replies();
   replies.add(new OutgoingLink(attach(0, 'receiver'), host, 0), 'node');

@@ -124,3 +124,16 @@ test('a peer that goes on after the close is cut off', (t) => {
   connection.input(Buffer.alloc(1));
   assert.equal(destroyed, 1);
 });
+
+test('a connection for which there is no memory ends, and nothing throws', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval', 'setTimeout'] });
+  let ended = 0;
+  const transport = {
+    ...{ backlog: 0, write: ignore, end: () => ended++, destroy: ignore },
+    ...{ pause: ignore, resume: ignore },
+  };
+  const options = { containerId: 'here', scheduler: realScheduler, memory: new MemoryBudget(1) };
+  new Connection(transport, options, () => HANDLER).input(protocolHeader('amqp'));
+  await turn();
+  assert.equal(ended, 1);
+});

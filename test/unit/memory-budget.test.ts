@@ -16,11 +16,42 @@ test('a share holds no more than its limit, and the process counts all shares', 
   assert.deepEqual([one.held, budget.held], [30, 80]);
 });
 
-test('a raised limit lets a share hold more', () => {
-  const share = new MemoryBudget(100).open(10, never);
+test('a share holds more once its peer has proved a right', () => {
+  const budget = new MemoryBudget(100);
+  const share = budget.openBeforeRight(10, never);
   assert.equal(share.hold(11), false);
-  share.limit = 20;
-  assert.equal(share.hold(11), true);
+  assert.equal(share.hold(8), true);
+  share.prove(20);
+  assert.equal(share.hold(12), true);
+  assert.deepEqual([share.held, budget.held, budget.free], [20, 20, 80]);
+  share.close();
+  assert.deepEqual([budget.held, budget.free], [0, 100]);
+});
+
+test('peers without a right compete for a part of their own, and cost the others nothing', () => {
+  const budget = new MemoryBudget(800);
+  const honest = budget.open(800, never);
+  assert.equal(honest.hold(790), true);
+  const evicted: number[] = [];
+  const strangers = Array.from({ length: 30 }, (_, index) =>
+    budget.openBeforeRight(50, () => evicted.push(index)),
+  );
+  for (const [index, stranger] of strangers.entries()) {
+    stranger.hold(index === 3 ? 20 : 10);
+    assert.ok(budget.held - honest.held <= 100);
+  }
+  assert.deepEqual(evicted, [3], 'the one that held the most');
+  assert.equal(honest.hold(10), true, 'they took nothing of it');
+  assert.equal(strangers.at(-1)?.held, 0);
+});
+
+test('no more is given back than is held', () => {
+  const budget = new MemoryBudget(100);
+  const share = budget.open(100, never);
+  share.hold(10);
+  share.release(-5);
+  share.release(40);
+  assert.deepEqual([share.held, budget.held], [0, 0]);
 });
 
 test('without room the largest holder is evicted, for smaller ones only', () => {
