@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ruleNameOf } from '../lambdas/http/rule-name.ts';
+import { claimedRuleOf, loggedRule, type ProvedRule } from '../lambdas/http/proved-rule.ts';
 import { clientOf } from '../server/client-address.ts';
 import type { WebApp } from '../server/server.ts';
 import { BUDGETS } from '../shared/domain/budgets.ts';
@@ -9,6 +9,7 @@ import { RateLimit } from '../shared/domain/rate-limit.ts';
 export type LogAccess = (kind: string, details: Readonly<Record<string, unknown>>) => void;
 
 const PATH_LENGTH_MAX = 300;
+const UNAUTHORIZED = 401;
 /** Behind a message stands the token of its lock. */
 const LOCK_TOKEN = /(?<=\/messages\/[^/]+\/)[^/]+\/*$/i;
 
@@ -38,11 +39,32 @@ export class AccessLog {
   }
 }
 
+/** Remembers of each request that is under way the first rule that gave it a right. */
+export class ProvedRules {
+  readonly #rules = new WeakMap<Request, ProvedRule>();
+
+  readonly add = (request: Request, rule: ProvedRule): void => {
+    if (!this.#rules.has(request)) this.#rules.set(request, rule);
+  };
+
+  /** What the log says of the rule of a request. */
+  logged(request: Request, status: number) {
+    const rule = this.#rules.get(request);
+    if (rule !== undefined || status !== UNAUTHORIZED) return loggedRule(rule);
+    return { claimedRule: claimedRuleOf(request.headers.get('authorization')) };
+  }
+}
+
 /**
- * An app of which each request stands in the log. Of its token only the name of the rule does: a claim,
- * unless the answer shows that it was believed. The query and tokens of locks are left out.
+ * An app of which each request stands in the log. Of its token only the rule does that has signed it, or,
+ * where none has that gives the right, the name that it claims. The query and tokens of locks are left out.
  */
-export function withAccessLog(app: WebApp, log: LogAccess, now: () => number): WebApp {
+export function withAccessLog(
+  app: WebApp,
+  log: LogAccess,
+  now: () => number,
+  rules: ProvedRules,
+): WebApp {
   return {
     fetch: async (request, bindings) => {
       const since = now();
@@ -51,7 +73,7 @@ export function withAccessLog(app: WebApp, log: LogAccess, now: () => number): W
         client: clientOf(bindings),
         method: request.method,
         path: loggedPath(request),
-        rule: ruleNameOf(request.headers.get('authorization')),
+        ...rules.logged(request, response.status),
         status: response.status,
         bytesIn: Number(request.headers.get('content-length') ?? 0),
       };

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Gateway } from '../amqp/service/gateway.ts';
 import { type Composition, compose } from '../lambdas/http/compose.ts';
 import { deployedHttpParts } from '../lambdas/http/deployed-parts.ts';
+import { keyOfRule, type ProvedRule } from '../lambdas/http/proved-rule.ts';
 import { reportFault } from '../lambdas/http/report-fault.ts';
 import { type Environment, wholeNumber } from '../lambdas/http/settings.ts';
 import { ConnectionLimits } from '../server/connection-limits.ts';
@@ -12,7 +13,7 @@ import { createProtocolServer, type ProtocolServer } from '../server/server.ts';
 import { BrokerError } from '../shared/domain/broker-error.ts';
 import { BUDGETS } from '../shared/domain/budgets.ts';
 import { RateLimit } from '../shared/domain/rate-limit.ts';
-import { AccessLog, type LogAccess, withAccessLog } from './access-log.ts';
+import { AccessLog, type LogAccess, ProvedRules, withAccessLog } from './access-log.ts';
 import { onlyHealth, withDrainingHealth } from './health.ts';
 import { readLimits, type TaskLimits } from './limits.ts';
 import { logAccess, logMetric } from './log.ts';
@@ -50,12 +51,17 @@ export async function startTask(environment: Environment): Promise<Task> {
   const accessLog = new AccessLog(logAccess, NOW);
   const log: LogAccess | undefined =
     environment[GATEWAY_VARIABLES.accessLog] === 'true' ? accessLog.write : undefined;
-  const composition = compose({ ...settings, admitRule: ruleLimit(limits) });
+  const rules = new ProvedRules();
+  const composition = compose({
+    ...settings,
+    admitRule: ruleLimit(limits),
+    ...(log === undefined ? {} : { ruleProved: rules.add }),
+  });
   await requireReadable(composition);
   const gateway = new Gateway({ ...composition.parts, reportFault, logAccess: log });
   let isDraining = false;
   const app = withDrainingHealth(composition.app, () => isDraining);
-  const logged = log === undefined ? app : withAccessLog(app, log, NOW);
+  const logged = log === undefined ? app : withAccessLog(app, log, NOW, rules);
   const requests = new LimitedApp(logged, composition.parts, limits, NOW);
   const connections = new ConnectionLimits(limits, NOW);
   const server = createProtocolServer({
@@ -96,10 +102,10 @@ export async function startTask(environment: Environment): Promise<Task> {
 }
 
 /** Bounds what each rule has a task do, whichever way its clients connect. */
-function ruleLimit({ operationsOfRule }: TaskLimits): (rule: string) => void {
+function ruleLimit({ operationsOfRule }: TaskLimits): (rule: ProvedRule) => void {
   const ofRule = new RateLimit(operationsOfRule, BUDGETS.rateBuckets);
   return (rule) => {
-    if (ofRule.take(rule, NOW())) return;
+    if (ofRule.take(keyOfRule(rule), NOW())) return;
     throw new BrokerError(
       'ServiceBusy',
       'Operations by this shared access rule come faster than they are taken. Wait a moment and try again; send and receive many messages with each.',

@@ -1,4 +1,4 @@
-import { countForRule, ruleNameOf } from '../../lambdas/http/rule-name.ts';
+import { boundedName, claimedRuleOf, type ProvedRule } from '../../lambdas/http/proved-rule.ts';
 import {
   createSasToken,
   keyOfRules,
@@ -20,8 +20,9 @@ const KEY_MS = 10 * 365 * 24 * 60 * 60 * 1000;
 const ANY_RIGHT: readonly AccessRight[] = ['Send', 'Listen', 'Manage'];
 /** Rules of the namespace, as the signer of a token. */
 const NAMESPACE = '';
-/** The subcode of a token that no known key has signed. */
-const INVALID_SIGNATURE = '40103';
+
+/** Is told which rule gave a right. */
+export type RuleProved = (rule: ProvedRule) => void;
 
 /** What a connection is told about its peer. */
 export interface AuthorizationEvents {
@@ -44,7 +45,7 @@ export class Authorization {
   /** The token that the key stands for. */
   #tokenOfKey: string | undefined;
   #host = 'localhost';
-  #rule: string | undefined;
+  #claimedRule: string | undefined;
   #refusals = 0;
 
   /** `account` counts what is kept of tokens. */
@@ -54,9 +55,9 @@ export class Authorization {
     this.#events = events;
   }
 
-  /** The rule of which a right came that was asked for last. */
-  get rule(): string | undefined {
-    return this.#rule;
+  /** The rule that the peer named last, by a key or token; whether it has proved anything by that or not. */
+  get claimedRule(): string | undefined {
+    return this.#claimedRule;
   }
 
   /** How long the answer to a token that was refused is held back, ms: those who guess are slowed. */
@@ -78,12 +79,13 @@ export class Authorization {
    * so that only a wrong key of a rule of the namespace is refused here.
    */
   async offerKey(keyName: string, key: string): Promise<boolean> {
+    this.#claimedRule = boundedName(keyName);
     const rules = await this.#parts.namespaceKeys.rules();
     if (rules.some((rule) => rule.keyName === keyName)) {
       const expiresAt = this.#parts.clock.now() + KEY_MS;
       const token = createSasToken({ audience: 'sb://localhost/', keyName, key, expiresAt });
-      const refusal = await this.#refusalOf(token, 'localhost', '/', undefined, ANY_RIGHT);
-      if (refusal !== undefined) return false;
+      const outcome = await this.#tryToken(token, 'localhost', '/', undefined, ANY_RIGHT);
+      if ('refusal' in outcome) return false;
     }
     this.#key = { keyName, key };
     return true;
@@ -101,9 +103,13 @@ export class Authorization {
     if (path !== undefined && (await this.#parts.entities.find(path.key)) === undefined) {
       throw entityNotFound(`sb://${this.#host}/${path.name}`);
     }
-    const { audiencePath, keyName, isOfNamespace } = proof;
-    const signer = path === undefined || isOfNamespace ? NAMESPACE : keyOfRules(path);
-    this.#tokens.add(token, { audiencePath, signer, keyName });
+    const { audiencePath, rule } = proof;
+    this.#claimedRule = rule.name;
+    this.#tokens.add(token, {
+      audiencePath,
+      signer: rule.entity ?? NAMESPACE,
+      keyName: rule.name,
+    });
   }
 
   /** What a token that was brought is good for; counts it where it is not good. Throws Unauthenticated. */
@@ -115,6 +121,7 @@ export class Authorization {
     try {
       return await this.#check(token, this.#host, pathname, path, ANY_RIGHT);
     } catch (error) {
+      this.#claimedRule = claimedRuleOf(token);
       if (error instanceof BrokerError && error.code === 'Unauthenticated') this.#refused();
       throw error;
     }
@@ -122,14 +129,21 @@ export class Authorization {
 
   /**
    * Throws Unauthenticated unless one of these rights is there for what an address names, and ServiceBusy
-   * where the rule that the right comes of may do no more for now.
+   * where the rule that the right comes of may do no more for now. `proved` is told the rule before.
    */
-  async require(pathname: string, path: EntityPath, rights: readonly AccessRight[]): Promise<void> {
-    await this.#count(await this.confirm(pathname, path, rights), path);
+  async require(
+    pathname: string,
+    path: EntityPath,
+    rights: readonly AccessRight[],
+    proved?: RuleProved,
+  ): Promise<void> {
+    const rule = await this.confirm(pathname, path, rights);
+    proved?.(rule);
+    this.#parts.admitRule?.(rule);
   }
 
   /**
-   * The same for an operation that goes on, and counts no more for its rule; the token that gives the
+   * The same for an operation that goes on, and counts no more for its rule; the rule that gives the
    * right comes back. Cheap enough to be asked before each look for messages: it computes no signature
    * twice, and reads an entity at most once in the time for which entities are kept anyway.
    */
@@ -137,28 +151,22 @@ export class Authorization {
     pathname: string,
     path: EntityPath,
     rights: readonly AccessRight[],
-  ): Promise<string> {
-    if (this.#tokenOfKey !== undefined) {
-      const refusal = await this.#refusalOf(this.#tokenOfKey, this.#host, pathname, path, rights);
-      if (refusal === undefined) return this.#tokenOfKey;
-      // All that this peer does rests on its key, unless it brings tokens too.
-      if (refusal.subCode === INVALID_SIGNATURE) this.#refused();
-    }
+  ): Promise<ProvedRule> {
+    const ask = (token: string) => this.#tryToken(token, this.#host, pathname, path, rights);
+    const ofKey = this.#tokenOfKey === undefined ? undefined : await ask(this.#tokenOfKey);
+    if (ofKey !== undefined && 'rule' in ofKey) return ofKey.rule;
     const signers = [NAMESPACE, keyOfRules(path)];
     for (const token of this.#tokens.at(pathsCovering(`/${pathname}`), signers)) {
-      const refusal = await this.#refusalOf(token, this.#host, pathname, path, rights);
-      if (refusal === undefined) return token;
+      const outcome = await ask(token);
+      if ('rule' in outcome) return outcome.rule;
     }
+    // All that this peer does rests on its key, unless it has brought tokens that are good for this.
+    // Only what no known rule has signed has a subcode: one that lacks the right was proved all the same.
+    if (ofKey?.refusal.subCode !== undefined) this.#refused();
     throw new BrokerError(
       'Unauthenticated',
       `Unauthorized access. '${rights.join("' or '")}' claim(s) are required to perform this operation. Resource: 'sb://${this.#host}/${pathname}'.`,
     );
-  }
-
-  /** Counts an operation for the rule that gave the right to it. */
-  async #count(token: string, path: EntityPath): Promise<void> {
-    this.#rule = ruleNameOf(token);
-    await countForRule(this.#parts, token, path);
   }
 
   #refused(): void {
@@ -166,19 +174,19 @@ export class Authorization {
     if (this.#refusals >= REFUSALS_MAX) this.#events.refusedTooOften();
   }
 
-  async #refusalOf(
+  async #tryToken(
     token: string,
     host: string,
     pathname: string,
     path: EntityPath | undefined,
     rights: readonly AccessRight[],
-  ): Promise<BrokerError | undefined> {
+  ): Promise<TokenProof | { readonly refusal: BrokerError }> {
     try {
-      await this.#check(token, host, pathname, path, rights);
-      return undefined;
+      return await this.#check(token, host, pathname, path, rights);
     } catch (error) {
       // That a rule could not be looked up says nothing about the token.
-      if (error instanceof BrokerError && error.code === 'Unauthenticated') return error;
+      if (error instanceof BrokerError && error.code === 'Unauthenticated')
+        return { refusal: error };
       throw error;
     }
   }

@@ -1,3 +1,4 @@
+import { loggedRule, type ProvedRule } from '../../lambdas/http/proved-rule.ts';
 import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { parseEntityPath } from '../../shared/domain/entity-path.ts';
@@ -12,7 +13,7 @@ import { answer } from '../management/answer.ts';
 import { ACCEPTED, type DeliveryState, type ErrorInfo } from '../wire/states.ts';
 import { fieldsOf, textOf } from '../wire/value.ts';
 import { addressOf, addressPath, type Node, nodeOf } from './address.ts';
-import { Authorization } from './authorization.ts';
+import { Authorization, type RuleProved } from './authorization.ts';
 import { answerClaim } from './claims.ts';
 import { tell } from './conditions.ts';
 import type { ClientContext } from './context.ts';
@@ -42,8 +43,9 @@ const DESTINATION = 'com.microsoft:transfer-destination-address';
 const MECHANISMS = ['MSSBCBS', 'ANONYMOUS', 'PLAIN'];
 
 type RequestLimits = ConnectionLimits['request'];
+const UNAUTHORIZED = 'amqp:unauthorized-access';
 const REFUSED_TOO_OFTEN: ErrorInfo = {
-  condition: 'amqp:unauthorized-access',
+  condition: UNAUTHORIZED,
   description: 'Too many tokens or keys were refused. Connect again with good ones.',
 };
 
@@ -104,7 +106,7 @@ export class Client implements ConnectionHandler {
   }
 
   incoming(link: IncomingLink): void {
-    this.#open(link, async (node) => {
+    this.#open(link, async (node, proved) => {
       switch (node.kind) {
         case 'claims':
           return this.#serve(
@@ -124,7 +126,7 @@ export class Client implements ConnectionHandler {
             (request) => answer(this.#context, node, request),
           );
         case 'entity':
-          return await this.#openSender(link, node);
+          return await this.#openSender(link, node, proved);
         case 'coordinator':
           openCoordinator(this.#context, link);
           return;
@@ -133,7 +135,7 @@ export class Client implements ConnectionHandler {
   }
 
   outgoing(link: OutgoingLink): void {
-    this.#open(link, async (node) => {
+    this.#open(link, async (node, proved) => {
       switch (node.kind) {
         case 'claims':
           this.#replies.add(link, CLAIMS);
@@ -142,7 +144,7 @@ export class Client implements ConnectionHandler {
           this.#replies.add(link, node.pathname.toLowerCase());
           return;
         case 'entity':
-          await openReceiver(this.#context, link, node);
+          await openReceiver(this.#context, link, node, proved);
           return;
         case 'coordinator':
           throw new BrokerError('NotSupported', 'Nothing is received from a coordinator.');
@@ -159,32 +161,46 @@ export class Client implements ConnectionHandler {
   }
 
   /** Finds out where a link leads and opens it, or refuses it with what is thrown. */
-  #open(link: IncomingLink | OutgoingLink, open: (node: Node) => Promise<void>): void {
+  #open(
+    link: IncomingLink | OutgoingLink,
+    open: (node: Node, proved: RuleProved) => Promise<void>,
+  ): void {
     const { role, source, target } = link.asked;
     const terminus = role === 'sender' ? target : source;
     this.#context.background(async () => {
       const address = addressPath(addressOf(terminus) ?? '');
+      let rule: ProvedRule | undefined;
+      const proved: RuleProved = (one) => {
+        rule ??= one;
+      };
       try {
-        await open(nodeOf(terminus));
-        this.#logAccess(role, address, 'opened');
+        await open(nodeOf(terminus), proved);
+        this.#logAccess(role, address, 'opened', rule);
       } catch (error) {
         const told = tell(this.#context.parts, error, address);
         link.refuse(told);
-        this.#logAccess(role, address, told.condition);
+        this.#logAccess(role, address, told.condition, rule);
       }
     });
   }
 
-  #logAccess(role: 'sender' | 'receiver', address: string, outcome: string): void {
+  #logAccess(
+    role: 'sender' | 'receiver',
+    address: string,
+    outcome: string,
+    proved: ProvedRule | undefined,
+  ): void {
     const { parts, peer, authorization } = this.#context;
+    const isClaimed = proved === undefined && outcome === UNAUTHORIZED;
+    const rule = isClaimed ? { claimedRule: authorization.claimedRule } : loggedRule(proved);
     const path = `/${address.slice(0, LOGGED_PATH_LENGTH_MAX)}`;
-    parts.logAccess?.('link', { client: peer, role, path, rule: authorization.rule, outcome });
+    parts.logAccess?.('link', { client: peer, role, path, ...rule, outcome });
   }
 
-  async #openSender(link: IncomingLink, node: EntityNode): Promise<void> {
+  async #openSender(link: IncomingLink, node: EntityNode, proved: RuleProved): Promise<void> {
     const { parts, authorization, shutdown } = this.#context;
-    const { path, pathname } = await this.#destination(link, node);
-    await authorization.require(pathname, path, ['Send']);
+    const { path, pathname } = await this.#destination(link, node, proved);
+    await authorization.require(pathname, path, ['Send'], proved);
     const entity = await parts.entities.find(path.key);
     if (entity === undefined) throw entityNotFound(path.name);
     if (path.subQueue !== 'main' || entity.description.kind === 'subscription') {
@@ -208,10 +224,14 @@ export class Client implements ConnectionHandler {
    * Where messages of a link go: a link to one entity may name another, to which they go via the
    * first (semantics §9.1). It takes the right to send to both.
    */
-  async #destination(link: IncomingLink, node: EntityNode): Promise<Omit<EntityNode, 'kind'>> {
+  async #destination(
+    link: IncomingLink,
+    node: EntityNode,
+    proved: RuleProved,
+  ): Promise<Omit<EntityNode, 'kind'>> {
     const address = textOf(fieldsOf(link.asked.properties).get(DESTINATION));
     if (address === undefined) return node;
-    await this.#context.authorization.require(node.pathname, node.path, ['Send']);
+    await this.#context.authorization.require(node.pathname, node.path, ['Send'], proved);
     const pathname = addressPath(address);
     return { pathname, path: parseEntityPath(pathname) };
   }

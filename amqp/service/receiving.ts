@@ -16,6 +16,7 @@ import {
   textOf,
 } from '../wire/value.ts';
 import type { Node } from './address.ts';
+import type { RuleProved } from './authorization.ts';
 import { tell } from './conditions.ts';
 import type { ClientContext } from './context.ts';
 import { Deliverer } from './deliverer.ts';
@@ -38,9 +39,10 @@ export async function openReceiver(
   context: ClientContext,
   link: OutgoingLink,
   node: EntityNode,
+  proved: RuleProved,
 ): Promise<void> {
   const { parts, authorization } = context;
-  await authorization.require(node.pathname, node.path, ['Listen']);
+  await authorization.require(node.pathname, node.path, ['Listen'], proved);
   const entity = await parts.entities.find(node.path.key);
   if (entity === undefined) throw entityNotFound(node.path.name);
   if (entity.description.kind === 'topic') {

@@ -2,10 +2,13 @@ import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { AccessRight } from '../../shared/domain/descriptions.ts';
 import type { EntityPath } from '../../shared/domain/entity-path.ts';
 import type { HttpParts } from './parts.ts';
-import { countForRule } from './rule-name.ts';
+import type { ProvedRule } from './proved-rule.ts';
 import { requireLikelyToken, requireSasToken } from './sas-token.ts';
 
-type AccessParts = Pick<HttpParts, 'entities' | 'namespaceKeys' | 'clock' | 'tokens' | 'admitRule'>;
+type AccessParts = Pick<
+  HttpParts,
+  'entities' | 'namespaceKeys' | 'clock' | 'tokens' | 'admitRule' | 'ruleProved'
+>;
 
 /**
  * A request that API Gateway let through because IAM allows its caller this method on this path.
@@ -58,9 +61,8 @@ export async function authorize(
   path: EntityPath | undefined,
   rights: readonly AccessRight[],
 ): Promise<void> {
-  await confirmRight(parts, request, path, rights);
-  if (rights.length === 0 || request instanceof IamRequest) return;
-  await countForRule(parts, request.headers.get('authorization'), path);
+  const rule = await provedRule(parts, request, path, rights);
+  if (rule !== undefined) countForRule(parts, request, rule);
 }
 
 /** The same for a request that goes on, and counts no more for its rule. Throws Unauthenticated, Forbidden. */
@@ -70,9 +72,33 @@ export async function confirmRight(
   path: EntityPath | undefined,
   rights: readonly AccessRight[],
 ): Promise<void> {
-  if (rights.length === 0) return;
-  if (request instanceof IamRequest) return request.requireJudgedPath();
-  await requireSasToken(parts, request, path, rights);
+  await provedRule(parts, request, path, rights);
+}
+
+/** The rule that gives the right to a request; undefined where it takes no right, or IAM gave it. */
+async function provedRule(
+  parts: AccessParts,
+  request: Request,
+  path: EntityPath | undefined,
+  rights: readonly AccessRight[],
+): Promise<ProvedRule | undefined> {
+  if (rights.length === 0) return undefined;
+  if (request instanceof IamRequest) {
+    request.requireJudgedPath();
+    return undefined;
+  }
+  const { rule } = await requireSasToken(parts, request, path, rights);
+  return rule;
+}
+
+/** Counts an operation of a request for the rule that gave the right to it. Throws ServiceBusy. */
+function countForRule(
+  { admitRule, ruleProved }: AccessParts,
+  request: Request,
+  rule: ProvedRule,
+): void {
+  ruleProved?.(request, rule);
+  admitRule?.(rule);
 }
 
 /**
@@ -85,9 +111,13 @@ export async function authorizeLikely(
   request: Request,
   rights: readonly AccessRight[],
 ): Promise<boolean> {
-  if (!(request instanceof IamRequest)) return await requireLikelyToken(parts, request, rights);
-  request.requireJudgedPath();
-  return true;
+  if (request instanceof IamRequest) {
+    request.requireJudgedPath();
+    return true;
+  }
+  const rule = await requireLikelyToken(parts, request, rights);
+  if (rule !== undefined) parts.ruleProved?.(request, rule);
+  return rule !== undefined;
 }
 
 /**
@@ -105,5 +135,6 @@ export async function authorizeAt(
   // Encoded as one segment, so that no name can be taken for a way to another one.
   const address = new URL(`/${encodeURIComponent(path.name)}`, request.url);
   const asked = new Request(address, { headers: request.headers });
-  await authorize(parts, asked, path, rights);
+  const { rule } = await requireSasToken(parts, asked, path, rights);
+  countForRule(parts, request, rule);
 }

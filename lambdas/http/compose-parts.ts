@@ -63,6 +63,8 @@ export interface ComposeSettings {
   readonly answerBytesMax?: number;
   /** Counts operations of rules; nothing if none is given. */
   readonly admitRule?: HttpParts['admitRule'];
+  /** Is told which rules gave requests their rights; nobody if none is given. */
+  readonly ruleProved?: HttpParts['ruleProved'];
   /** Makes what is stored smaller; on other threads if none is given. */
   readonly compression?: Compression;
   /** Runs work later; the process's own timers if none is given. */
@@ -142,6 +144,7 @@ export function composeParts(settings: ComposeSettings): ComposedParts {
     receiveWaitMsMax: settings.receiveWaitMsMax,
     answerBytesMax: settings.answerBytesMax,
     admitRule: settings.admitRule,
+    ruleProved: settings.ruleProved,
   };
 }
 

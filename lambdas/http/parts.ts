@@ -4,6 +4,7 @@ import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
 import type { AuthorizationRule } from '../../shared/domain/descriptions.ts';
 import type { MemoryBudget } from '../../shared/domain/memory-budget.ts';
 import type { WorkTurns } from '../../shared/domain/work-turns.ts';
+import type { ProvedRule } from './proved-rule.ts';
 import type { TokenMemory } from './token-memory.ts';
 
 /** What the HTTP routes are built from. Handlers choose the real parts, tests the ones they move. */
@@ -26,7 +27,9 @@ export interface HttpParts {
   /** What messages may take in one answer, bytes, as they are printed; absent = any number. */
   readonly answerBytesMax?: number | undefined;
   /** Counts an operation of a rule of shared access signatures; throws ServiceBusy beyond what it may do. */
-  readonly admitRule?: ((rule: string) => void) | undefined;
+  readonly admitRule?: ((rule: ProvedRule) => void) | undefined;
+  /** Is told which rule gave a request a right, before what it does is counted. */
+  readonly ruleProved?: ((request: Request, rule: ProvedRule) => void) | undefined;
 }
 
 /** The shared access policies that hold for the whole namespace. */

@@ -2,6 +2,7 @@ import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { AccessRight, AuthorizationRule } from '../../shared/domain/descriptions.ts';
 import { type EntityPath, parseEntityPath } from '../../shared/domain/entity-path.ts';
 import type { HttpParts } from './parts.ts';
+import type { ProvedRule } from './proved-rule.ts';
 import { comparablePath, type SasToken, splitAddress, tokenRefusal } from './sas-token-text.ts';
 
 export { createSasToken } from './sas-token-text.ts';
@@ -26,10 +27,18 @@ export interface Resource {
 export interface TokenProof {
   /** The path it is good for, with everything below it; see `pathsCovering`. */
   readonly audiencePath: string;
-  readonly keyName: string;
-  /** Whether a rule of the namespace has signed it, so that it is good for every entity. */
-  readonly isOfNamespace: boolean;
+  /** The rule that has signed it. Nothing else of a token is to decide whose it is: no signature covers the name. */
+  readonly rule: ProvedRule;
 }
+
+/** Rules whose key has signed a token. */
+interface Signers {
+  readonly rules: readonly AuthorizationRule[];
+  /** The key of the entity whose rules they are; undefined for those of the namespace. */
+  readonly entity: string | undefined;
+}
+
+const NOBODY: Signers = { rules: [], entity: undefined };
 
 /**
  * Throws Unauthenticated, with the subcodes 40102 to 40106, unless the token of a request is good
@@ -41,8 +50,8 @@ export async function requireSasToken(
   request: Request,
   path: EntityPath | undefined,
   rights: readonly AccessRight[],
-): Promise<void> {
-  await requireSasTokenFor(parts, textIn(request), resourceOf(request), path, rights);
+): Promise<TokenProof> {
+  return await requireSasTokenFor(parts, textIn(request), resourceOf(request), path, rights);
 }
 
 /** The same for a token that came without a request. */
@@ -56,12 +65,9 @@ export async function requireSasTokenFor(
   const token = parts.tokens.read(text);
   requireNotExpired(token, parts.clock.now());
   requireAudience(token, resource);
-  const ofNamespace = await namespaceSigners(parts, token);
-  const isOfNamespace = ofNamespace.length > 0;
-  const rules = isOfNamespace ? ofNamespace : ((await entitySigners(parts, token, path)) ?? []);
-  if (rules.length === 0) throw invalidSignature();
-  requireRights(textOf(resource), rules, rights);
-  return { audiencePath: token.audiencePath, keyName: token.keyName, isOfNamespace };
+  const signers = await signersOf(parts, token, path);
+  const rule = requireRights(textOf(resource), signers ?? NOBODY, rights);
+  return { audiencePath: token.audiencePath, rule };
 }
 
 /**
@@ -77,12 +83,15 @@ export function pathsCovering(pathname: string): readonly string[] {
   return paths;
 }
 
+/** The rule that gives one of the rights. */
 function requireRights(
   resource: string,
-  rules: readonly AuthorizationRule[],
+  { rules, entity }: Signers,
   rights: readonly AccessRight[],
-): void {
-  if (rules.some((rule) => rights.some((right) => rule.rights.includes(right)))) return;
+): ProvedRule {
+  if (rules.length === 0) throw invalidSignature();
+  const rule = rules.find((one) => rights.some((right) => one.rights.includes(right)));
+  if (rule !== undefined) return { name: rule.keyName, entity };
   throw new BrokerError(
     'Unauthenticated',
     `Unauthorized access. '${rights.join("' or '")}' claim(s) are required to perform this operation. Resource: '${resource}'.`,
@@ -91,26 +100,19 @@ function requireRights(
 
 /**
  * Throws Unauthenticated unless the token of a request may be good for one of these rights on some
- * entity. True where that is proved: a rule has signed it that has one of them, of the namespace or of
- * the entity that the token is for. False where the token is for no entity that exists, such as the
+ * entity. The rule where that is proved: one has signed it that has one of them, of the namespace or of
+ * the entity that the token is for. Undefined where the token is for no entity that exists, such as the
  * whole namespace: then a rule of any entity may have signed it, or nobody.
  */
 export async function requireLikelyToken(
   parts: AuthParts,
   request: Request,
   rights: readonly AccessRight[],
-): Promise<boolean> {
+): Promise<ProvedRule | undefined> {
   const token = parts.tokens.read(textIn(request));
   requireNotExpired(token, parts.clock.now());
-  const ofNamespace = await namespaceSigners(parts, token);
-  const rules =
-    ofNamespace.length > 0
-      ? ofNamespace
-      : await entitySigners(parts, token, entityNamedBy(token.audiencePath));
-  if (rules === undefined) return false;
-  if (rules.length === 0) throw invalidSignature();
-  requireRights(textOf(resourceOf(request)), rules, rights);
-  return true;
+  const signers = await signersOf(parts, token, entityNamedBy(token.audiencePath));
+  return signers && requireRights(textOf(resourceOf(request)), signers, rights);
 }
 
 function entityNamedBy(audiencePath: string): EntityPath | undefined {
@@ -148,28 +150,24 @@ function requireAudience({ audience, audienceHost, audiencePath }: SasToken, res
 }
 
 /**
- * The rules of the namespace whose key signed the token. Names may recur at entity and namespace, so
- * all are tried; the entity is only looked up when no rule of the namespace fits.
+ * The rules whose key signed the token, of the namespace or else of an entity; undefined where there is
+ * no such entity. Names may recur at entity and namespace, so all are tried; the entity is only looked
+ * up when no rule of the namespace fits.
  */
-async function namespaceSigners(
-  { namespaceKeys, tokens }: AuthParts,
-  token: SasToken,
-): Promise<readonly AuthorizationRule[]> {
-  return signersAmong(await namespaceKeys.rules(), tokens, token);
-}
-
-/** The rules of an entity whose key signed the token; undefined where there is no such entity. */
-async function entitySigners(
-  { entities, tokens }: AuthParts,
+async function signersOf(
+  { entities, namespaceKeys, tokens }: AuthParts,
   token: SasToken,
   path: EntityPath | undefined,
-): Promise<readonly AuthorizationRule[] | undefined> {
+): Promise<Signers | undefined> {
+  const ofNamespace = signersAmong(await namespaceKeys.rules(), tokens, token);
+  if (ofNamespace.length > 0) return { rules: ofNamespace, entity: undefined };
   if (path === undefined) return undefined;
-  const entity = await tokens.find(keyOfRules(path), (key) => entities.find(key));
+  const entityKey = keyOfRules(path);
+  const entity = await tokens.find(entityKey, (key) => entities.find(key));
   if (entity === undefined) return undefined;
   const { description } = entity;
   const rules = description.kind === 'subscription' ? [] : description.authorizationRules;
-  return signersAmong(rules, tokens, token);
+  return { rules: signersAmong(rules, tokens, token), entity: entityKey };
 }
 
 /** The key of the entity whose rules hold: subscriptions have none of their own, their topic's do. */

@@ -4,7 +4,7 @@ import { described, list, str } from '../../amqp/wire/value.ts';
 import { AccessLog } from '../../gateway/access-log.ts';
 import { readLimits } from '../../gateway/limits.ts';
 import { GATEWAY_VARIABLES } from '../../gateway/variables.ts';
-import { ruleNameOf } from '../../lambdas/http/rule-name.ts';
+import { claimedRuleOf, keyOfRule } from '../../lambdas/http/proved-rule.ts';
 import { createSasToken } from '../../lambdas/http/sas-token.ts';
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { administrationOf } from '../compat/admin-clients.ts';
@@ -112,8 +112,8 @@ describe('rules of shared access signatures at the gateway', () => {
     await client.hear('detach');
     await task.untilLine((line) => isOf('link')(line) && line['outcome'] !== 'opened');
     assert.deepEqual(task.lines().filter(isOf('link')), [
-      link('sender', 'opened'),
-      link('receiver', 'amqp:unauthorized-access'),
+      { ...link('sender', 'opened'), rule: 'sender', ruleOf: 'shared' },
+      { ...link('receiver', 'amqp:unauthorized-access'), claimedRule: 'sender' },
     ]);
     client.destroy();
     const ended = await task.untilLine(isOf('connection'));
@@ -145,7 +145,6 @@ function link(role: string, outcome: string) {
     client,
     role,
     path: '/shared',
-    rule: 'sender',
     outcome,
   };
 }
@@ -167,15 +166,24 @@ test('row 21: lines of the access log are bounded, and those left out are counte
   assert.equal(lines, burst + perSecond);
 });
 
-test('row 21: the rule that a token claims is read out of it in one pass, whatever the token is like', () => {
-  assert.equal(ruleNameOf('SharedAccessSignature sr=a&sig=b&se=1&skn=a%20rule'), 'a rule');
-  assert.equal(ruleNameOf('SharedAccessSignature skn=first&sr=a&sig=b&se=1'), 'first');
-  assert.equal(ruleNameOf(`SharedAccessSignature skn=${'x'.repeat(5000)}`)?.length, 256);
-  for (const none of [null, '', 'Bearer skn=a', 'SharedAccessSignature sr=a', 'x skn=%']) {
-    assert.equal(ruleNameOf(none), undefined);
+test('row 21: the rule that a token claims is read as tokens are, and is bounded', () => {
+  const signed = 'SharedAccessSignature sr=a&sig=b&se=1&';
+  assert.equal(claimedRuleOf(`${signed}skn=a%20rule `), 'a rule');
+  assert.equal(claimedRuleOf(`${signed}a=\n&skn=first&s\u212an=last`), 'last');
+  assert.equal(claimedRuleOf(`${signed}skn=${'x'.repeat(5000)}`)?.length, 256);
+  const long = `${signed}skn=a${'& '.repeat(8000)}`;
+  for (const none of [null, '', 'Bearer skn=a', signed, `${signed}skn=%`, long]) {
+    assert.equal(claimedRuleOf(none), undefined);
   }
-  const long = `SharedAccessSignature ${'& '.repeat(8000)}`;
-  assert.equal(ruleNameOf(long), undefined);
+});
+
+test('row 21: no rule can be named so that it is taken for one of another entity', () => {
+  const named = (entity: string | undefined, name: string) => keyOfRule({ entity, name });
+  const keys = [
+    ...[named(undefined, 'a'), named('q', 'a'), named('r', 'a')],
+    ...[named(undefined, 'q a'), named(undefined, 'q\na'), named('q', '\na'), named('q/r', 'a')],
+  ];
+  assert.equal(new Set(keys).size, keys.length);
 });
 
 test('limits are the usual ones unless they are set, and a wrong one stops the start', () => {

@@ -270,3 +270,31 @@ test('row 11: a name and key that nobody knows are counted when they are used', 
   for (let i = 0; i < BUDGETS.connection.refusals; i++) assert.equal(await may('q', 'Send'), false);
   assert.deepEqual([counts.proved, counts.closed], [0, 1]);
 });
+
+test('row 11: nor does it help to give a key a name that no token can hold', async () => {
+  for (const name of ['', 'x'.repeat(BUDGETS.tokens.bytes)]) {
+    const { authorization, counts, may } = connect();
+    assert.equal(await authorization.offerKey(name, 'guess'), true);
+    authorization.opened('localhost');
+    for (let i = 0; i < BUDGETS.connection.refusals; i++) await may('q', 'Send');
+    assert.deepEqual([counts.proved, counts.closed], [0, 1]);
+  }
+});
+
+test('row 11: a key that proves a rule is no refusal where the rule lacks a right', async () => {
+  const { authorization, counts, may } = connect();
+  assert.equal(await authorization.offerKey('own', 'own-primary'), true);
+  authorization.opened('localhost');
+  for (let i = 0; i < BUDGETS.connection.refusals; i++)
+    assert.equal(await may('q', 'Listen'), false);
+  assert.equal(counts.closed, 0);
+});
+
+test('row 11: a key that is not good for an entity is no refusal where a token gives the right', async () => {
+  const { authorization, counts, may } = connect();
+  assert.equal(await authorization.offerKey('own', 'guess'), true);
+  authorization.opened('localhost');
+  await authorization.bring('q', token('/q', 'own'));
+  for (let i = 0; i < BUDGETS.connection.refusals; i++) assert.equal(await may('q', 'Send'), true);
+  assert.equal(counts.closed, 0);
+});
