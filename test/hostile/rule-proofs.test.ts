@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { GATEWAY_VARIABLES } from '../../gateway/variables.ts';
+import { keyOfRule } from '../../lambdas/http/proved-rule.ts';
 import { createSasToken } from '../../lambdas/http/sas-token.ts';
+import { SUBSCRIPTION_DEFAULTS, TOPIC_DEFAULTS } from '../../shared/domain/descriptions.ts';
 import { administrationOf } from '../compat/admin-clients.ts';
 import { plain } from '../compat/gateway-clients.ts';
 import {
@@ -10,6 +12,8 @@ import {
   prepareTasks,
   ROOT_KEY,
 } from '../compat/gateway-task.ts';
+import { FAKE_NOW } from '../support/fake-broker.ts';
+import { fakeEntity, findableEntities, rule, startApp } from '../support/http-fixture.ts';
 import { RawAmqp } from '../support/raw-amqp.ts';
 import { RawSession, sourceOf, targetOf } from '../support/raw-session.ts';
 
@@ -200,4 +204,42 @@ describe('operations of rules at the gateway', () => {
     assert.equal(await transact('shared'), 503);
     assert.deepEqual((await logged(task, 'request', 4)).at(-1), ofQueue('sender', 'shared'));
   });
+
+  test('row 21: what was proved for management stands in the log', async () => {
+    const task = await limited();
+    const headers = { authorization: tokenOf(ROOT_RULE, ROOT_KEY) };
+    const url = `http://localhost:${task.port}/twin?api-version=2021-05`;
+    await (await fetch(url, { headers })).text();
+    assert.deepEqual(await logged(task, 'request', 1), [
+      { rule: ROOT_RULE, ruleOf: undefined, claimedRule: undefined },
+    ]);
+  });
+});
+
+test('row 21: a rule has one count in all that its entity has, however paths spell it', async () => {
+  const rules = [rule('own', 'Send', 'Listen')];
+  const topic = fakeEntity('t', { ...TOPIC_DEFAULTS, authorizationRules: rules });
+  const subscription = fakeEntity('t/subscriptions/s', SUBSCRIPTION_DEFAULTS);
+  const counted: string[] = [];
+  const { call } = startApp({
+    entities: findableEntities({ t: topic, 't/subscriptions/s': subscription }),
+    admitRule: (one) => {
+      counted.push(keyOfRule(one));
+    },
+  });
+  const authorization = createSasToken({
+    audience: AUDIENCE,
+    keyName: 'own',
+    key: 'own-primary',
+    expiresAt: FAKE_NOW + 60_000,
+  });
+  const one = { headers: { authorization } };
+  for (const path of ['t', 'T', '%74']) await call('POST', `/${path}/messages`, one);
+  for (const path of [
+    't/subscriptions/s',
+    'T/Subscriptions/S',
+    't/subscriptions/s/$DeadLetterQueue',
+  ])
+    await call('DELETE', `/${path}/messages/head?timeout=0`, one);
+  assert.deepEqual(counted, Array(6).fill('t\nown'));
 });
