@@ -56,7 +56,7 @@ const ROOMS: readonly Room[] = [
   },
   {
     files: /^amqp\//,
-    may: /^shared\/(domain|filters|broker)\/|^lambdas\/http\/(sas-token|rule-name)\.ts$/,
+    may: /^shared\/(domain|filters|broker)\/|^lambdas\/http\/(sas-token|proved-rule)\.ts$/,
     mayType: /^lambdas\/http\//,
   },
   // One port for all protocols; what is served there it is given.
@@ -68,7 +68,7 @@ const ROOMS: readonly Room[] = [
   // What runs in the containers; the laptop's engine and clock stay on the laptop.
   {
     files: /^gateway\//,
-    may: /^(amqp|server|shared\/domain)\/|^lambdas\/http\/(compose|deployed-parts|parts|report-fault|routing|rule-name|settings)\.ts$/,
+    may: /^(amqp|server|shared\/domain)\/|^lambdas\/http\/(compose|deployed-parts|parts|report-fault|routing|proved-rule|settings)\.ts$/,
     packages: /^node:/,
   },
   {
