@@ -68,6 +68,7 @@ export function withAccessLog(
   return {
     fetch: async (request, bindings) => {
       const since = now();
+      const answer = answerOf(bindings);
       const response = await app.fetch(request, bindings);
       const details = {
         client: clientOf(bindings),
@@ -77,7 +78,7 @@ export function withAccessLog(
         status: response.status,
         bytesIn: Number(request.headers.get('content-length') ?? 0),
       };
-      whenSent(bindings, (bytesOut) => {
+      answer.whenSent((bytesOut) => {
         log('request', { ...details, bytesOut, ms: Math.round(now() - since) });
       });
       return response;
@@ -91,16 +92,19 @@ function loggedPath(request: Request): string {
   return pathname.replace(LOCK_TOKEN, '*').slice(0, PATH_LENGTH_MAX);
 }
 
-/** Calls back when an answer has left, or never will, with the bytes that left. */
-function whenSent(bindings: object | undefined, sent: (bytesOut: number) => void): void {
+/** The answer to a request that is about to be made. */
+function answerOf(bindings: object | undefined) {
   const served: { readonly incoming?: IncomingMessage; readonly outgoing?: ServerResponse } =
     bindings ?? {};
   const { incoming, outgoing } = served;
   const socket = incoming?.socket;
-  if (outgoing === undefined || socket === undefined) {
-    sent(0);
-    return;
-  }
-  const before = socket.bytesWritten;
-  outgoing.once('close', () => sent(socket.bytesWritten - before));
+  const before = socket?.bytesWritten ?? 0;
+  return {
+    /** Calls back when it has left, or never will, with the bytes that left; at once where the client is gone. */
+    whenSent: (sent: (bytesOut: number) => void) => {
+      const told = () => sent((socket?.bytesWritten ?? 0) - before);
+      if (outgoing === undefined || outgoing.closed) told();
+      else outgoing.once('close', told);
+    },
+  };
 }

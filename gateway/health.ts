@@ -1,5 +1,5 @@
+import { isHealthCheck } from '../server/health-check.ts';
 import type { WebApp } from '../server/server.ts';
-import { HEALTH_PATH } from './variables.ts';
 
 /**
  * An app that calls itself unhealthy from the moment on at which it is to be left alone, so that a
@@ -8,7 +8,7 @@ import { HEALTH_PATH } from './variables.ts';
 export function withDrainingHealth(app: WebApp, isDraining: () => boolean): WebApp {
   return {
     fetch: (request, bindings) =>
-      isDraining() && new URL(request.url).pathname === HEALTH_PATH
+      isDraining() && isHealthCheck(request)
         ? Response.json({ status: 'draining' }, { status: 503 })
         : app.fetch(request, bindings),
   };
@@ -21,7 +21,7 @@ const NOT_A_CLIENT =
 export function onlyHealth(app: WebApp): WebApp {
   return {
     fetch: (request, bindings) =>
-      new URL(request.url).pathname === HEALTH_PATH
+      isHealthCheck(request)
         ? app.fetch(request, bindings)
         : new Response(NOT_A_CLIENT, { status: 403 }),
   };

@@ -1,6 +1,7 @@
 import type { HttpParts } from '../lambdas/http/parts.ts';
 import { createApp } from '../lambdas/http/routing.ts';
 import { clientOf } from '../server/client-address.ts';
+import { isHealthCheck } from '../server/health-check.ts';
 import type { WebApp } from '../server/server.ts';
 import { BrokerError } from '../shared/domain/broker-error.ts';
 import { BUDGETS } from '../shared/domain/budgets.ts';
@@ -12,8 +13,13 @@ const OF_ADDRESS =
 const OF_ALL =
   'Requests come faster than they are taken. Wait a moment and try again; send and receive many messages with each.';
 const UNAUTHORIZED = 401;
+/** Answers that strangers get as well: these requests count for their address only. */
+const WITHOUT_RIGHT = new Set([400, UNAUTHORIZED, 404, 405]);
 
-/** An app that takes so many requests a second of each address, and of all of them together. */
+/**
+ * An app that takes so many requests a second of each address, and so many of all together that have a
+ * right: strangers use up nothing but what belongs to their address.
+ */
 export class LimitedApp implements WebApp {
   readonly #app: WebApp;
   readonly #refusing: Readonly<Record<'ofAddress' | 'ofAll', WebApp>>;
@@ -46,9 +52,12 @@ export class LimitedApp implements WebApp {
   async fetch(request: Request, bindings?: object): Promise<Response> {
     const address = addressGroup(clientOf(bindings) ?? '');
     if (!this.#ofAddress.take(address, this.#now())) return this.#refuse('ofAddress', request);
+    if (isHealthCheck(request)) return await this.#app.fetch(request, bindings);
     if (!this.#ofAll.take('', this.#now())) return this.#refuse('ofAll', request);
     const response = await this.#app.fetch(request, bindings);
-    if (response.status === UNAUTHORIZED) {
+    const { status } = response;
+    if (WITHOUT_RIGHT.has(status)) this.#ofAll.giveBack('', this.#now());
+    if (status === UNAUTHORIZED) {
       this.#ofAddress.take(address, this.#now(), BUDGETS.address.refusedAsRequests - 1);
     }
     return response;

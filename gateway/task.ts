@@ -4,20 +4,17 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Gateway } from '../amqp/service/gateway.ts';
 import { type Composition, compose } from '../lambdas/http/compose.ts';
 import { deployedHttpParts } from '../lambdas/http/deployed-parts.ts';
-import { keyOfRule, type ProvedRule } from '../lambdas/http/proved-rule.ts';
 import { reportFault } from '../lambdas/http/report-fault.ts';
 import { type Environment, wholeNumber } from '../lambdas/http/settings.ts';
 import { ConnectionLimits } from '../server/connection-limits.ts';
 import { makeCertificate } from '../server/make-certificate.ts';
 import { createProtocolServer, type ProtocolServer } from '../server/server.ts';
-import { BrokerError } from '../shared/domain/broker-error.ts';
-import { BUDGETS } from '../shared/domain/budgets.ts';
-import { RateLimit } from '../shared/domain/rate-limit.ts';
 import { AccessLog, type LogAccess, ProvedRules, withAccessLog } from './access-log.ts';
 import { onlyHealth, withDrainingHealth } from './health.ts';
-import { readLimits, type TaskLimits } from './limits.ts';
+import { readLimits } from './limits.ts';
 import { logAccess, logMetric } from './log.ts';
 import { LimitedApp } from './request-limits.ts';
+import { RuleLimit } from './rule-limit.ts';
 import { CONNECTIONS_METRIC, GATEWAY_VARIABLES, STOP_MS_MAX } from './variables.ts';
 
 /**
@@ -52,20 +49,20 @@ export async function startTask(environment: Environment): Promise<Task> {
   const log: LogAccess | undefined =
     environment[GATEWAY_VARIABLES.accessLog] === 'true' ? accessLog.write : undefined;
   const rules = new ProvedRules();
+  const ruleLimit = new RuleLimit(limits.operationsOfRule, NOW);
   const composition = compose({
     ...settings,
-    admitRule: ruleLimit(limits),
+    admitRule: ruleLimit.admit,
     ...(log === undefined ? {} : { ruleProved: rules.add }),
   });
   await requireReadable(composition);
   const gateway = new Gateway({ ...composition.parts, reportFault, logAccess: log });
   let isDraining = false;
   const app = withDrainingHealth(composition.app, () => isDraining);
-  const logged = log === undefined ? app : withAccessLog(app, log, NOW, rules);
-  const requests = new LimitedApp(logged, composition.parts, limits, NOW);
+  const requests = new LimitedApp(app, composition.parts, limits, NOW);
   const connections = new ConnectionLimits(limits, NOW);
   const server = createProtocolServer({
-    app: requests,
+    app: log === undefined ? requests : withAccessLog(requests, log, NOW, rules),
     memory: composition.parts.memory,
     gateway,
     isBehindTls: true,
@@ -84,6 +81,7 @@ export async function startTask(environment: Environment): Promise<Task> {
     measureConnections(settings.namespace, gateway, {
       refusedConnections: connections.takeRefused(),
       refusedRequests: requests.takeRefused(),
+      refusedOperations: ruleLimit.takeRefused(),
       droppedAccessLines: accessLog.takeDropped(),
     });
   };
@@ -98,18 +96,6 @@ export async function startTask(environment: Environment): Promise<Task> {
       await Promise.race([finish(server, gateway, composition), overdue()]);
       clearInterval(measuring);
     },
-  };
-}
-
-/** Bounds what each rule has a task do, whichever way its clients connect. */
-function ruleLimit({ operationsOfRule }: TaskLimits): (rule: ProvedRule) => void {
-  const ofRule = new RateLimit(operationsOfRule, BUDGETS.rateBuckets);
-  return (rule) => {
-    if (ofRule.take(keyOfRule(rule), NOW())) return;
-    throw new BrokerError(
-      'ServiceBusy',
-      'Operations by this shared access rule come faster than they are taken. Wait a moment and try again; send and receive many messages with each.',
-    );
   };
 }
 
@@ -142,7 +128,10 @@ function measureConnections(
   namespace: string,
   gateway: Gateway,
   details: Readonly<
-    Record<'refusedConnections' | 'refusedRequests' | 'droppedAccessLines', number>
+    Record<
+      'refusedConnections' | 'refusedRequests' | 'refusedOperations' | 'droppedAccessLines',
+      number
+    >
   >,
 ): void {
   const rssMegabytes = Math.round(process.memoryUsage.rss() / 2 ** 20);

@@ -1,3 +1,5 @@
+export { HEALTH_PATH } from '../server/health-check.ts';
+
 /** What deployment and the process must agree on; data only, CDK reads it. */
 
 /** The names of the settings that it has besides those of the functions. */
@@ -19,9 +21,6 @@ export const GATEWAY_VARIABLES = {
 export const DRAIN_NOTICE_MS = 25_000;
 /** Within this time after the notice all clients are told, and the process ends. */
 export const STOP_MS_MAX = 20_000;
-
-/** Where the health of the process is told; one of the routes of HTTP. */
-export const HEALTH_PATH = '/$health';
 
 /** The number of connected clients, as every process writes it to its log each minute. */
 export const CONNECTIONS_METRIC = {

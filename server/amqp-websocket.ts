@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Transport } from '../amqp/endpoint/handlers.ts';
@@ -38,7 +38,7 @@ export function serveWebSockets(
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     // A listener before this one has refused it.
     if (socket.destroyed) return;
-    if (request.headers.upgrade?.toLowerCase() !== 'websocket') {
+    if (!isForWebSocket(request.headers)) {
       if (putBackWithoutUpgrade(request, socket, head)) answered(socket, () => serveHttp(socket));
       return;
     }
@@ -51,6 +51,11 @@ export function serveWebSockets(
       });
     }
   });
+}
+
+/** Whether a request asks for a WebSocket. */
+export function isForWebSocket({ upgrade }: IncomingHttpHeaders): boolean {
+  return upgrade?.toLowerCase() === 'websocket';
 }
 
 function isOurPath({ url = '' }: IncomingMessage): boolean {

@@ -3,6 +3,7 @@ import { createSecureContext, type SecureContext } from 'node:tls';
 import { clientAddressOf, noteClientAddress } from './client-address.ts';
 import { readProxyHeader } from './proxy-header.ts';
 import { PiecewiseTlsSocket } from './tls-pieces.ts';
+import type { UnprovedConnections } from './unproved-connections.ts';
 
 /** A certificate and its key, as PEM. */
 export interface Certificate {
@@ -23,6 +24,8 @@ export interface ProtocolServers {
    * and puts a PROXY header before all else; where it is not, no header is believed.
    */
   readonly admit?: Admit | undefined;
+  /** Bounds the connections whose clients have proved no right. */
+  readonly unproved: UnprovedConnections;
 }
 
 /** Whether a connection of a client may go on. */
@@ -44,6 +47,7 @@ export class Protocols {
   }
 
   serve(socket: Socket): void {
+    this.#servers.unproved.add(socket);
     const timer = setTimeout(() => socket.destroy(), this.#servers.firstBytesMs);
     this.#undecided.set(socket, timer);
     socket.once('close', () => this.#forget(socket));
@@ -123,9 +127,15 @@ export class Protocols {
 
   #lead(outer: Socket, socket: Socket, first: Uint8Array): void {
     this.#forget(outer);
+    const { amqp, http, unproved } = this.#servers;
+    unproved.delete(outer);
     const begin = AMQP.subarray(0, Math.min(first.byteLength, AMQP.length));
-    if (begin.equals(first.subarray(0, AMQP.length))) this.#servers.amqp(socket);
-    else this.#servers.http(socket);
+    if (begin.equals(first.subarray(0, AMQP.length))) {
+      amqp(socket);
+      return;
+    }
+    unproved.add(socket);
+    http(socket);
   }
 
   #look(socket: Socket, decide: (first: Uint8Array) => void): void {

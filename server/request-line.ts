@@ -21,7 +21,7 @@ export class RequestLines {
 
   /**
    * Resolves when all requests before this one are answered. False where the connection is gone, or is
-   * closed now because more requests wait on it, or more bytes, than there is room for.
+   * closed now because more requests wait on it than there is room for.
    */
   async turn({ socket }: IncomingMessage, answer: ServerResponse): Promise<boolean> {
     const line = this.#lines.get(socket) ?? new RequestLine(this.#memory, socket);
@@ -37,10 +37,10 @@ export class RequestLines {
 
 class RequestLine {
   readonly #socket: Duplex;
-  /** Of the request that has its turn, and what is not taken of its answer. */
-  readonly #current: MemoryShare;
-  /** Of those that wait; nobody has looked at them yet. */
-  readonly #behind: MemoryShare;
+  /** Of requests that wait; nobody has looked at them yet. */
+  readonly #requests: MemoryShare;
+  /** Of an answer that is not taken. */
+  readonly #answer: MemoryShare;
   /** Those that wait for their turn, in order. */
   readonly #waiting: ((isTurn: boolean) => void)[] = [];
   #isBusy = false;
@@ -48,46 +48,44 @@ class RequestLine {
   constructor(memory: MemoryBudget, socket: Duplex) {
     this.#socket = socket;
     const evict = () => socket.destroy();
-    this.#current = memory.open(memory.limit, evict);
-    this.#behind = memory.openBeforeRight(WAITING_MAX * REQUEST_BYTES, evict);
+    this.#requests = memory.openBeforeRight(WAITING_MAX * REQUEST_BYTES, evict);
+    this.#answer = memory.open(Number.POSITIVE_INFINITY, evict);
     socket.once('close', () => this.#end());
   }
 
   async turn(answer: ServerResponse): Promise<boolean> {
     if (this.#isBusy && !(await this.#wait())) return false;
     this.#isBusy = true;
-    if (!this.#current.hold(REQUEST_BYTES)) return this.#close();
     answer.once('close', () => this.#answered());
     return true;
   }
 
+  /** An answer goes out however little room there is: what it tells is done. Others may need its room later. */
   written(answer: ServerResponse): void {
     const bytes = answer.writableLength;
-    if (bytes > 0 && !answer.closed && !this.#current.hold(bytes)) this.#close();
+    if (bytes > 0 && !answer.closed) this.#answer.holdAnyway(bytes);
   }
 
   async #wait(): Promise<boolean> {
-    if (!this.#behind.hold(REQUEST_BYTES)) return this.#close();
+    if (!this.#requests.hold(REQUEST_BYTES)) {
+      this.#socket.destroy();
+      return false;
+    }
     return await new Promise((resolve) => this.#waiting.push(resolve));
   }
 
   #answered(): void {
-    this.#current.release(this.#current.held);
+    this.#answer.release(this.#answer.held);
     const next = this.#waiting.shift();
     this.#isBusy = next !== undefined;
     if (next === undefined) return;
-    this.#behind.release(REQUEST_BYTES);
+    this.#requests.release(REQUEST_BYTES);
     // Its answer is closed before the socket is.
     next(!this.#socket.destroyed);
   }
 
-  #close(): false {
-    this.#socket.destroy();
-    return false;
-  }
-
   #end(): void {
-    for (const share of [this.#current, this.#behind]) share.close();
+    for (const share of [this.#requests, this.#answer]) share.close();
     for (const next of this.#waiting.splice(0)) next(false);
   }
 }

@@ -7,12 +7,14 @@ import { BUDGETS } from '../shared/domain/budgets.ts';
 import type { MemoryBudget } from '../shared/domain/memory-budget.ts';
 import type { Admission } from './admission.ts';
 import { serveAmqp } from './amqp-socket.ts';
-import { serveWebSockets, type WebSocketParts } from './amqp-websocket.ts';
+import { isForWebSocket, serveWebSockets, type WebSocketParts } from './amqp-websocket.ts';
 import { clientAddressOf, clientOf } from './client-address.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
+import { isHealthCheck } from './health-check.ts';
 import { type Admit, type Certificate, type ProtocolServers, Protocols } from './protocols.ts';
 import { Refusals } from './refusals.ts';
 import { RequestLines } from './request-line.ts';
+import { UnprovedConnections } from './unproved-connections.ts';
 
 const UNAUTHENTICATED = 401;
 /** Longer than clients and proxies keep an idle connection: they, not we, should be first to close. */
@@ -94,6 +96,7 @@ export function createProtocolServer({
     loadBalancer === undefined || client !== undefined ? app : loadBalancer.health;
   const refusals = new Refusals(refusalPauseMs);
   const lines = new RequestLines(memory);
+  const unproved = new UnprovedConnections();
   const http = createAdaptorServer({
     fetch: async (request, bindings) => {
       const { incoming, outgoing } = bindings as HttpBindings;
@@ -105,6 +108,7 @@ export function createProtocolServer({
           ? await appFor(clientOf(bindings)).fetch(request, bindings)
           : new Response(refusal, { status: 403 });
       if (response.status === UNAUTHENTICATED) await refusals.count(outgoing);
+      else if (response.ok && !isHealthCheck(request)) unproved.delete(incoming.socket);
       discardRest(incoming);
       // What goes out at once needs no room.
       setImmediate(() => lines.written(incoming, outgoing));
@@ -119,7 +123,8 @@ export function createProtocolServer({
   if (isBehindTls) http.prependListener('connection', (socket: Socket) => markEncrypted(socket));
   const admit = loadBalancer && admitting(loadBalancer);
   const protocols =
-    gateway && serveAmqpToo(http, { gateway, admission }, { certificate, firstBytesMs, admit });
+    gateway &&
+    serveAmqpToo(http, { gateway, admission }, { certificate, firstBytesMs, admit, unproved });
   if (loadBalancer !== undefined) http.prependListener('upgrade', refuseWithoutClient);
   return { http, close: () => close(http, protocols) };
 }
@@ -152,7 +157,7 @@ function markEncrypted(socket: Socket): void {
 function serveAmqpToo(
   server: Server,
   { gateway, admission }: Omit<WebSocketParts, 'serveHttp'>,
-  options: Pick<ProtocolServers, 'certificate' | 'firstBytesMs' | 'admit'>,
+  options: Pick<ProtocolServers, 'certificate' | 'firstBytesMs' | 'admit' | 'unproved'>,
 ): Protocols {
   const listeners = server.listeners('connection');
   server.removeAllListeners('connection');
@@ -165,6 +170,10 @@ function serveAmqpToo(
     ...options,
   });
   server.on('connection', (socket: Socket) => protocols.serve(socket));
+  // From now on the gateway counts it.
+  server.on('upgrade', ({ headers }, socket) => {
+    if (isForWebSocket(headers)) options.unproved.delete(socket);
+  });
   serveWebSockets(server, { gateway, admission, serveHttp });
   return protocols;
 }

@@ -135,6 +135,8 @@ export const BUDGETS = {
     heldShareBeforeRight: 0.125,
     /** Connections over AMQP that have proved no right; with more, the oldest is closed. */
     connectionsBeforeRight: 1000,
+    /** Connections over HTTP, or that have not shown what they speak, that have proved none; the same. */
+    otherConnectionsBeforeRight: 2000,
     /** Requests over HTTP at the gateway of a deployment; as many as its API Gateway lets through. */
     requests: { perSecond: 2000, burst: 1000 },
     /** Lines of the gateway's access log; those beyond are left out, and counted. */

@@ -142,6 +142,13 @@ export class MemoryShare {
     return true;
   }
 
+  /** Holds so many bytes more, whatever the limits; where there is no room, others make it if they hold more. */
+  holdAnyway(bytes: number): void {
+    if (this.#isClosed) return;
+    this.#pool.makeRoom(this, bytes);
+    this.#set(this.#held + bytes);
+  }
+
   /** Gives bytes back, never more than are held; nothing once the share is closed. */
   release(bytes: number): void {
     if (!this.#isClosed) this.#set(this.#held - Math.min(Math.max(0, bytes), this.#held));

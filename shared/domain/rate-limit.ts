@@ -44,6 +44,12 @@ export class RateLimit {
     return isThere;
   }
 
+  /** Gives one back that was taken and turned out not to count. */
+  giveBack(key: string, now: number): void {
+    const left = Math.min(this.#rate.burst, this.#left(key, now) + 1);
+    this.#buckets.set(key, { left, at: now });
+  }
+
   #left(key: string, now: number): number {
     const { perSecond, burst } = this.#rate;
     const bucket = this.#buckets.get(key);

@@ -5,10 +5,10 @@ import {
   CONNECTIONS_METRIC,
   DRAIN_NOTICE_MS,
   GATEWAY_VARIABLES,
-  HEALTH_PATH,
   STOP_MS_MAX,
 } from '../../gateway/variables.ts';
 import { VARIABLES } from '../../lambdas/http/variables.ts';
+import { HEALTH_PATH } from '../../server/health-check.ts';
 import { AMQP, propertiesById, synthesize } from './synthesize.ts';
 
 const plain = synthesize();

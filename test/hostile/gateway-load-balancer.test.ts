@@ -3,7 +3,13 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { GATEWAY_VARIABLES } from '../../gateway/variables.ts';
-import { type GatewayTasks, prepareTasks, type TaskOptions } from '../compat/gateway-task.ts';
+import { createSasToken } from '../../lambdas/http/sas-token.ts';
+import {
+  type GatewayTasks,
+  prepareTasks,
+  ROOT_KEY,
+  type TaskOptions,
+} from '../compat/gateway-task.ts';
 import { localHeader, proxyHeader, proxyHeaderOf } from '../support/proxy-header.ts';
 import { exchange, type RawAnswer, requestBytes } from '../support/raw-http.ts';
 import { startBroker } from '../support/start-broker.ts';
@@ -82,6 +88,22 @@ describe('the gateway behind its load balancer', () => {
     assert.equal((await health(OTHER)).status, 200);
   });
 
+  test('row 21: the access log has the requests that are refused, and those whose client does not wait', async () => {
+    const { ownPort, health, untilLine } = await start({
+      [GATEWAY_VARIABLES.requestsOfAddress]: '0/2',
+      [GATEWAY_VARIABLES.accessLog]: 'true',
+    });
+    const isLogged = (path: string, status: number) =>
+      untilLine((line) => line['path'] === path && line['status'] === status);
+    const impatient = connect(ownPort, '127.0.0.1');
+    impatient.end(Buffer.concat([proxyHeader(ONE), requestBytes('/impatient/messages')]), () =>
+      impatient.resetAndDestroy(),
+    );
+    await isLogged('/impatient/messages', 401);
+    assert.equal((await health(ONE)).status, 503);
+    await isLogged('/$health', 503);
+  });
+
   test('row 21: a request that proves no right counts as ten', async () => {
     const { ownPort, health } = await start({ [GATEWAY_VARIABLES.requestsOfAddress]: '0/21' });
     assert.equal((await ask(ownPort, ONE)).status, 401);
@@ -90,11 +112,24 @@ describe('the gateway behind its load balancer', () => {
     assert.equal((await health(ONE)).status, 503);
   });
 
-  test('row 21: all addresses together have as many requests as the stage lets through', async () => {
-    const { health } = await start({ [GATEWAY_VARIABLES.requests]: '0/3' });
-    const clients = ['192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4'];
+  test('row 21: all addresses together have as many requests with a right as the stage lets through', async () => {
+    const { ownPort, health } = await start({ [GATEWAY_VARIABLES.requests]: '0/3' });
+    // Strangers use up nothing of them.
+    for (let request = 0; request < 4; request++) {
+      assert.equal((await ask(ownPort, ONE)).status, 401);
+      assert.equal((await health(ONE)).status, 200);
+    }
+    const Authorization = createSasToken({
+      audience: 'sb://localhost',
+      keyName: 'RootManageSharedAccessKey',
+      key: ROOT_KEY,
+      expiresAt: Date.UTC(9999, 0, 1),
+    });
+    const list = requestBytes('/$Resources/Queues', { headers: { Authorization } });
     const answers: number[] = [];
-    for (const client of clients) answers.push((await health(client)).status);
+    for (const client of ['192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4']) {
+      answers.push((await exchange(ownPort, proxyHeader(client), list)).status);
+    }
     assert.deepEqual(answers, [200, 200, 200, 503]);
   });
 

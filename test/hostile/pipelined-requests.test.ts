@@ -62,7 +62,7 @@ test('requests on one connection are handled one after the other', async (t) => 
     const one = await next();
     assert.equal(one.path, `/${index}`);
     // All are read, and none but this one is begun.
-    await until(() => memory.held === (5 - index) * requestBytes);
+    await until(() => memory.held === (4 - index) * requestBytes);
     assert.equal(asked.length, 0);
     one.answer(`answer ${index}.`);
   }
@@ -97,7 +97,7 @@ test('requests that wait are not begun once their connection is gone', async (t)
   const { socket, next, asked, ask, memory, until } = await serve(t);
   ask(3);
   const first = await next();
-  await until(() => memory.held === 3 * requestBytes);
+  await until(() => memory.held === 2 * requestBytes);
   socket.destroy();
   await until(() => memory.held === 0);
   first.answer('too late');
@@ -126,4 +126,13 @@ test('an answer that nobody takes makes room for others', async (t) => {
   assert.ok(other.hold(20e6));
   socket.resume();
   await once(socket, 'close');
+});
+
+test('an answer goes out where there is no room for it', async (t) => {
+  const memory = new MemoryBudget(100);
+  const { next, ask, until, heard } = await serve(t, memory);
+  memory.open(100, () => assert.fail('it holds less')).hold(100);
+  ask(1);
+  (await next()).answer(`${'x'.repeat(1e6)}end`);
+  await until(() => heard().endsWith('end'));
 });

@@ -31,6 +31,15 @@ test('what one takes another does not lack', () => {
   assert.equal(granted(limit, 'b', 0), 3);
 });
 
+test('what turns out not to count is given back, up to a burst', () => {
+  const limit = new RateLimit(RATE, 100);
+  assert.equal(granted(limit, 'a', 0), 3);
+  limit.giveBack('a', 0);
+  assert.equal(granted(limit, 'a', 0), 1);
+  for (let i = 0; i < 9; i++) limit.giveBack('a', 0);
+  assert.equal(granted(limit, 'a', 0), 3);
+});
+
 test('what costs more than is left leaves a debt', () => {
   const limit = new RateLimit(RATE, 100);
   assert.equal(limit.take('a', 0, 13), true);
