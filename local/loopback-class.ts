@@ -1,6 +1,7 @@
 /**
- * DynamoDB Local listens on all interfaces and has no option for it. This is its `main` with one line
- * more, as a Java class: a runtime alone has no compiler, so the class is put together here.
+ * DynamoDB Local listens on all interfaces and serves any `Host`, and has no option for either. This is
+ * its `main` with two lines more, as a Java class: a runtime alone has no compiler, so the class is put
+ * together here. Other hosts get 404: a web page whose own name was made to resolve to 127.0.0.1.
  *
  *     public static void main(String[] args) {
  *       DynamoDBProxyServer proxy = ServerRunner.createServerFromCommandLineArgs(args);
@@ -8,6 +9,8 @@
  *       field.setAccessible(true);
  *       Server server = (Server) field.get(proxy);
  *       ((ServerConnector) server.getConnectors()[0]).setHost("127.0.0.1");
+ *       ((ContextHandler) server.getDescendant(ContextHandler.class))
+ *           .addVirtualHosts("127.0.0.1|localhost".split("[|]"));
  *       proxy.start();
  *     }
  */
@@ -19,6 +22,8 @@ const LOCAL = 'software/amazon/dynamodb/services/local';
 const RUNNER = `${LOCAL}/main/ServerRunner`;
 const PROXY = `${LOCAL}/server/DynamoDBProxyServer`;
 const JETTY = 'org/eclipse/jetty/server';
+const CONTEXT = `${JETTY}/handler/ContextHandler`;
+const STRING = 'java/lang/String';
 const FIELD = 'java/lang/reflect/Field';
 
 /** What is used of the format of class files (Java virtual machine specification, chapters 4 and 6). */
@@ -35,17 +40,19 @@ const OP = {
   aload0: 0x2a,
   aload1: 0x2b,
   aload2: 0x2c,
+  aload3: 0x2d,
   aaload: 0x32,
   astore1: 0x4c,
   astore2: 0x4d,
+  astore3: 0x4e,
   return: 0xb1,
   invokeVirtual: 0xb6,
   invokeStatic: 0xb8,
   checkCast: 0xc0,
 } as const;
 /** The most values on the stack at once, and of parameters and variables. */
-const STACK_MAX = 2;
-const LOCALS_MAX = 3;
+const STACK_MAX = 3;
+const LOCALS_MAX = 4;
 
 /** The bytes of the class file, for a DynamoDB Local that shall listen on 127.0.0.1 only. */
 export function loopbackClass(): Buffer {
@@ -79,11 +86,25 @@ export function loopbackClass(): Buffer {
     ...[OP.aload2, OP.aload1],
     ...call(OP.invokeVirtual, FIELD, 'get', '(Ljava/lang/Object;)Ljava/lang/Object;'),
     ...cast(`${JETTY}/Server`),
+    ...[OP.astore3, OP.aload3],
     ...call(OP.invokeVirtual, `${JETTY}/Server`, 'getConnectors', `()[L${JETTY}/Connector;`),
     ...[OP.iconst0, OP.aaload],
     ...cast(`${JETTY}/ServerConnector`),
     ...load(pool.string('127.0.0.1')),
     ...call(OP.invokeVirtual, `${JETTY}/ServerConnector`, 'setHost', '(Ljava/lang/String;)V'),
+    OP.aload3,
+    ...load(pool.class(CONTEXT)),
+    ...call(
+      OP.invokeVirtual,
+      `${JETTY}/Server`,
+      'getDescendant',
+      `(Ljava/lang/Class;)L${JETTY}/Handler;`,
+    ),
+    ...cast(CONTEXT),
+    ...load(pool.string('127.0.0.1|localhost')),
+    ...load(pool.string('[|]')),
+    ...call(OP.invokeVirtual, STRING, 'split', `(L${STRING};)[L${STRING};`),
+    ...call(OP.invokeVirtual, CONTEXT, 'addVirtualHosts', `([L${STRING};)V`),
     OP.aload1,
     ...call(OP.invokeVirtual, PROXY, 'start', '()V'),
     OP.return,
