@@ -1,3 +1,5 @@
+import { StartupError } from './startup-error.ts';
+
 /** The key of an engine that nobody has chosen one for. */
 const USUAL_ACCESS_KEY = 'local';
 
@@ -11,10 +13,16 @@ export interface EngineAddress {
 }
 
 /**
- * Takes the key out of an endpoint that has one, as `http://KEY@127.0.0.1:8000`. Throws TypeError where
- * that is no URL.
+ * Takes the key out of an endpoint that has one, as `http://KEY@127.0.0.1:8000`. Throws StartupError
+ * where that is no URL of HTTP: `localhost:8000` is a URL, of the scheme `localhost`.
  */
 export function engineAddress(endpoint: string): EngineAddress {
+  if (!/^https?:\/\//i.test(endpoint) || !URL.canParse(endpoint)) {
+    const withoutKey = endpoint.replace(/^.*@/, '');
+    throw new StartupError(
+      `DYNAMODB_ENDPOINT is no URL of HTTP: '${withoutKey}'. Write it with its scheme, for instance http://localhost:8000.`,
+    );
+  }
   const url = new URL(endpoint);
   if (url.username === '') return { url: endpoint, accessKey: USUAL_ACCESS_KEY, namesKey: false };
   const accessKey = url.username;

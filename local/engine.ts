@@ -91,10 +91,10 @@ function engineElsewhere(endpoint: string, { kind, dataDirectory }: EngineOption
       'DYNAMODB_ENDPOINT is set, so no engine is started here: unset it, or leave out the options for an engine and its data.',
     );
   }
-  if (!URL.canParse(endpoint)) throw new StartupError(`DYNAMODB_ENDPOINT is no URL: ${endpoint}`);
+  const { url } = engineAddress(endpoint);
   return {
     endpoint,
-    name: `the one at ${engineAddress(endpoint).url}`,
+    name: `the one at ${url}`,
     startedHere: false,
     commitsLate: false,
     lastError: () => '',

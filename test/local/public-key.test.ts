@@ -52,6 +52,20 @@ test('row 16: made-up credentials for an engine on this machine need no key', as
   await cli.untilPrinted('Waiting for the engine');
 });
 
+for (const endpoint of ['localhost:8000', 'dynamodb:8000', '127.0.0.1:8000', 'ftp://localhost']) {
+  for (const args of [[], ['--key', 'k']]) {
+    test(`row 16: DYNAMODB_ENDPOINT=${endpoint} ${args} is told to be no URL of HTTP`, async (t) => {
+      const env = { ...AWS, DYNAMODB_ENDPOINT: endpoint };
+      const cli = startCli(t, { args: ['--port', '0', ...args], env });
+      assert.equal(await cli.ended, 1);
+      assert.equal(
+        cli.errors(),
+        `DYNAMODB_ENDPOINT is no URL of HTTP: '${endpoint}'. Write it with its scheme, for instance http://localhost:8000.\n`,
+      );
+    });
+  }
+}
+
 for (const key of ['', 'two words', 'semi;colon', 'ü', 'x'.repeat(257)]) {
   test(`row 16: a key that no connection string can hold is refused: '${key.slice(0, 10)}'`, async (t) => {
     const cli = startCli(t, { args: ['--port', '0', `--key=${key}`] });
