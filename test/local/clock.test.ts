@@ -60,7 +60,12 @@ for (const body of [
 
 test('all other paths are left to the app', async () => {
   const { app } = clockApp();
-  assert.equal(await (await app.fetch(new Request('http://localhost/clock'))).text(), 'the app');
+  const others = ['/clock', '/q/$clock', '/?x=/$clock', '/q/messages/head?sessionId=a/$clock'];
+  for (const path of others) {
+    const answer = await app.fetch(new Request(`http://localhost${path}`));
+    assert.equal(await answer.text(), 'the app', path);
+  }
+  assert.match(await timeIn(await app.fetch(new Request(`${CLOCK_URL}?x=1`))), /^\d{4}-/);
 });
 
 test('sweeps never overlap, and none is left out', async () => {
