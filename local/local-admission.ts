@@ -25,7 +25,7 @@ const HOST_NAME = /^(?:[\w.-]+|\[[0-9a-f:.]+\])$/i;
  */
 export function localAdmission({ host, allowedHosts, allowedOrigins }: AllowedPeers): Admission {
   const hosts = new Set(allowedHosts.map(requireHostName));
-  if (!WILDCARDS.has(host)) hosts.add(bracketed(host.toLowerCase()));
+  if (!WILDCARDS.has(host)) hosts.add(bracketed(comparable(host)));
   const origins = new Set(allowedOrigins.map(requireOrigin));
   return {
     refusal: (headers) => hostRefusal(headers, hosts) ?? originRefusal(headers, origins),
@@ -43,10 +43,9 @@ export function isLoopback(host: string): boolean {
   );
 }
 
-/** A client of HTTP/1.0 may name no host; no browser does that. */
 function hostRefusal({ host }: IncomingHttpHeaders, allowed: ReadonlySet<string>) {
-  if (host === undefined) return undefined;
-  const name = host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '');
+  if (host === undefined) return 'The request names no host, which the local server needs.\n';
+  const name = comparable(host.replace(/:\d*$/, ''));
   if (isLoopback(name) || allowed.has(name)) return undefined;
   return `The local server does not serve the host '${name}'. If it is a name of this server, start it with --allowed-host ${name}.\n`;
 }
@@ -58,10 +57,16 @@ function originRefusal({ origin, host }: IncomingHttpHeaders, allowed: ReadonlyS
 }
 
 function requireHostName(name: string): string {
-  if (HOST_NAME.test(name)) return name.toLowerCase();
+  const host = comparable(name);
+  if (HOST_NAME.test(host)) return host;
   throw new StartupError(
     `--allowed-host takes a host name without scheme and port, not '${name}'.`,
   );
+}
+
+/** Case does not count, nor does the dot after a name that is complete. */
+function comparable(name: string): string {
+  return name.toLowerCase().replace(/\.$/, '');
 }
 
 function requireOrigin(origin: string): string {

@@ -51,6 +51,17 @@ test('row 14: a page of another origin and a rebound name reach nothing', async 
   }
 });
 
+test('row 14: a WebSocket without a Host is refused, as an HTTP request is', async (t) => {
+  const { ask } = await start(t);
+  const without = (request: string) => request.replace('Host: localhost\r\n', '');
+  const upgrade = await ask(without(requestText('GET /$servicebus/websocket', WEB_SOCKET)));
+  assert.deepEqual(upgrade.statuses, [403]);
+  assert.match(upgrade.text, /names no host/);
+  assert.deepEqual((await ask(without(requestText('GET /$health')))).statuses, [400]);
+  const old = 'GET http://evil.example/$health HTTP/1.0\r\n\r\n';
+  assert.deepEqual((await ask(old)).statuses, [403]);
+});
+
 test('row 14: this machine by any of its names, and pages of our own, are served', async (t) => {
   const { port, ask } = await start(t);
   const served: Readonly<Record<string, string>>[] = [
@@ -73,12 +84,15 @@ test('row 14: this machine by any of its names, and pages of our own, are served
 });
 
 test('row 14: --allowed-host and --allowed-origin let in those they name', async (t) => {
-  const args = ['--allowed-host', 'bus', '--allowed-host', 'Other.example'];
+  const hosts = ['bus', 'Other.example', 'dotted.example.'];
+  const args = hosts.flatMap((host) => ['--allowed-host', host]);
   const { ask } = await start(t, ...args, '--allowed-origin', 'http://localhost:3000');
   const statusOf = async (fields: Readonly<Record<string, string>>) =>
     (await ask(requestText('GET /$health', fields))).statuses[0];
   assert.equal(await statusOf({ Host: 'bus:5300' }), 200);
   assert.equal(await statusOf({ Host: 'other.example' }), 200);
+  assert.equal(await statusOf({ Host: 'dotted.example' }), 200);
+  assert.equal(await statusOf({ Host: 'Dotted.example.:5300' }), 200);
   assert.equal(await statusOf({ Origin: 'http://localhost:3000' }), 200);
   assert.equal(await statusOf({ Host: 'third.example' }), 403);
   assert.equal(await statusOf({ Origin: 'http://localhost:3001' }), 403);
@@ -87,6 +101,7 @@ test('row 14: --allowed-host and --allowed-origin let in those they name', async
 for (const [option, value] of [
   ['--allowed-host', 'http://bus'],
   ['--allowed-host', 'bus:5300'],
+  ['--allowed-host', '.'],
   ['--allowed-origin', 'bus'],
   ['--allowed-origin', 'http://bus/'],
 ] as const) {
