@@ -8,6 +8,7 @@ import type { Admission } from '../server/admission.ts';
 import { BrokerError } from '../shared/domain/broker-error.ts';
 import { obtainCertificate } from './certificate.ts';
 import { withClockRoutes } from './clock-routes.ts';
+import { withAllowedOrigins } from './cross-origin.ts';
 import { createDynamoClient } from './dynamo-client.ts';
 import type { Engine } from './engine.ts';
 import { engineAddress } from './engine-address.ts';
@@ -34,7 +35,8 @@ export interface LocalNamespace {
   stop(): Promise<void>;
 }
 
-export interface NamespaceOptions extends Pick<Options, 'host' | 'port' | 'tier' | 'certificate'> {
+export interface NamespaceOptions
+  extends Pick<Options, 'host' | 'port' | 'tier' | 'certificate' | 'allowedOrigins'> {
   /** Of the rule with all rights. */
   readonly rootKey: string;
   readonly admission: Admission;
@@ -71,7 +73,8 @@ export async function serveNamespace(
   engine: Engine,
   options: NamespaceOptions,
 ): Promise<LocalNamespace> {
-  const { host, port, tier, certificate: file, rootKey, admission, say, reportError } = options;
+  const { host, port, tier, certificate: file, rootKey, say, reportError } = options;
+  const { admission, allowedOrigins } = options;
   const client = createDynamoClient(engine.endpoint, {
     commitsLate: engine.commitsLate,
     lastError: () => engine.lastError(),
@@ -94,11 +97,12 @@ export async function serveNamespace(
   });
   clock.onMove(() => composition.wake());
   const sweeping = startSweeping(() => composition.sweep(), SWEEP_EVERY_MS, reportError);
-  const app = withClockRoutes(composition.app, clock, {
+  const clocked = withClockRoutes(composition.app, clock, {
     afterMove: () => sweeping.now(),
     authorize: async (request) =>
       rootKey === PUBLIC_ROOT_KEY ? undefined : await rightsRefusal(composition.parts, request),
   });
+  const app = withAllowedOrigins(clocked, allowedOrigins);
   const gateway = new Gateway({ ...composition.parts, reportFault: reportError });
   // Made at once where it is kept, so that clients can be given it before they connect.
   const kept = file === undefined ? undefined : obtainCertificate(file, Date.now());

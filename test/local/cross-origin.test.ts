@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { createSasToken } from '../../lambdas/http/sas-token.ts';
+import { rawHttp, requestText } from '../support/http-conversation.ts';
+import { startNamespaceCli } from './cli.ts';
+
+/** What a browser asks for before and after it lets a page of another origin use the local server. */
+
+const ALLOWED = 'http://localhost:3000';
+const ENTRY =
+  '<entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml"><QueueDescription xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect" /></content></entry>';
+const ASKED = 'authorization,brokerproperties,content-type,my-property';
+
+test('row 14: a page of an allowed origin may send, and read all that is answered', async (t) => {
+  const { ask, authorization } = await start(t);
+  for (const method of ['PUT', 'POST', 'DELETE', 'GET']) {
+    const answer = await ask(`OPTIONS /q`, {
+      Origin: ALLOWED,
+      'Access-Control-Request-Method': method,
+      'Access-Control-Request-Headers': ASKED,
+    });
+    assert.equal(answer.status, 204);
+    assert.equal(answer.header('access-control-allow-origin'), ALLOWED);
+    assert.ok(listOf(answer.header('access-control-allow-methods')).includes(method));
+    assert.deepEqual(listOf(answer.header('access-control-allow-headers')), ASKED.split(','));
+    assert.ok(listOf(answer.header('vary')).includes('Origin'));
+  }
+  const own = { ...authorization, Origin: ALLOWED };
+  assert.equal((await ask('PUT /q', own, ENTRY)).status, 201);
+  const sent = { ...own, BrokerProperties: '{"MessageId":"1"}', 'My-Property': '"mine"' };
+  assert.equal((await ask('POST /q/messages', sent, 'm')).status, 201);
+  const received = await ask('POST /q/messages/head', own);
+  assert.equal(received.status, 201);
+  assert.equal(received.header('access-control-allow-origin'), ALLOWED);
+  assert.ok(listOf(received.header('vary')).includes('Origin'));
+  const exposed = listOf(received.header('access-control-expose-headers'));
+  for (const name of ['brokerproperties', 'location', 'content-type', 'my-property']) {
+    assert.ok(received.header(name) !== undefined, name);
+    assert.ok(exposed.includes(name), name);
+  }
+  const refused = await ask('GET /q', { Origin: ALLOWED });
+  assert.equal(refused.status, 401);
+  assert.equal(refused.header('access-control-allow-origin'), ALLOWED);
+  const time = await ask('GET /$clock', { Origin: ALLOWED });
+  assert.equal(time.status, 200);
+  assert.equal(time.header('access-control-allow-origin'), ALLOWED);
+});
+
+test('row 14: an allowed origin lets in no other, and no answer names all', async (t) => {
+  const { ask, authorization, own } = await start(t);
+  const preflight = { 'Access-Control-Request-Method': 'PUT' };
+  const statuses: number[] = [];
+  for (const fields of [
+    { Origin: 'http://localhost:3001' },
+    { Origin: 'http://evil.example' },
+    { Origin: 'null' },
+    { Origin: own },
+    {},
+  ]) {
+    for (const line of ['OPTIONS /q', 'GET /$health', 'GET /q']) {
+      const answer = await ask(line, { ...authorization, ...fields, ...preflight });
+      statuses.push(answer.status);
+      assert.doesNotMatch(answer.text, /access-control-/i, JSON.stringify(fields));
+    }
+  }
+  assert.deepEqual(statuses.slice(0, 9), Array(9).fill(403));
+  assert.deepEqual(statuses.slice(9, 12), [404, 200, 404]);
+});
+
+test('row 14: a page of an allowed origin may open a WebSocket', async (t) => {
+  const { ask } = await start(t);
+  const webSocket = {
+    Connection: 'Upgrade',
+    Upgrade: 'websocket',
+    'Sec-WebSocket-Version': '13',
+    'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+  };
+  const open = async (origin: string) =>
+    (await ask('GET /$servicebus/websocket', { ...webSocket, Origin: origin })).status;
+  assert.equal(await open(ALLOWED), 101);
+  assert.equal(await open('http://localhost:3001'), 403);
+});
+
+/** A server that allows one origin, and how to ask it one thing. */
+async function start(t: TestContext) {
+  const { url } = await startNamespaceCli(t, {
+    args: ['--engine', 'dynoxide', '--allowed-origin', ALLOWED],
+  });
+  const port = Number(new URL(url).port);
+  const authorization = {
+    Authorization: createSasToken({
+      audience: url,
+      keyName: 'RootManageSharedAccessKey',
+      key: 'SAS_KEY_VALUE',
+      expiresAt: Date.UTC(9999, 11, 31),
+    }),
+  };
+  const ask = async (line: string, fields: Readonly<Record<string, string>>, body?: string) => {
+    const all = { Host: `localhost:${port}`, ...fields };
+    const { statuses, text } = await rawHttp(port, [requestText(line, all, body)]);
+    const header = (name: string) => new RegExp(`^${name}: (.*)\\r$`, 'im').exec(text)?.[1];
+    return { status: statuses[0] ?? 0, text, header };
+  };
+  return { ask, authorization, own: url };
+}
+
+function listOf(value: string | undefined): readonly string[] {
+  return value?.split(',').map((each) => each.trim()) ?? [];
+}
