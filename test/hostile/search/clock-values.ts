@@ -34,7 +34,11 @@ export async function moveClockOddly(
   const child = spawn(
     process.execPath,
     ['--import', 'tsx', 'local/main.ts', '--quiet', '--port', '0'],
-    { cwd: ROOT, stdio: ['ignore', 'pipe', 'ignore'] },
+    {
+      cwd: ROOT,
+      env: { ...process.env, DYNABUS_KEY: undefined },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
   );
   try {
     const troubles: string[] = [];
@@ -70,8 +74,21 @@ async function troubleWith(api: ApiClient, queue: string, body: string) {
   return settled.status === 200 ? undefined : `complete was answered with ${settled.status}`;
 }
 
+/** Throws with what the server says where it does not start. */
 async function urlOf(child: ChildProcess): Promise<string> {
-  if (child.stdout === null) throw new Error('The server tells its address.');
-  const [line] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string];
+  const { stdout, stderr } = child;
+  if (stdout === null || stderr === null) throw new Error('The server is listened to.');
+  let said = '';
+  stderr.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  const ended = once(child, 'close').then(() => {
+    throw new Error(`The local server did not start: ${said}`);
+  });
+  const [line] = (await Promise.race([once(stdout.setEncoding('utf8'), 'data'), ended])) as [
+    string,
+  ];
+  // It is killed in the end.
+  ended.catch(() => {});
   return line.trim();
 }
