@@ -14,7 +14,7 @@ const PREFLIGHT_SECONDS = 600;
 export function withAllowedOrigins(app: WebApp, origins: readonly string[]): WebApp {
   if (origins.length === 0) return app;
   const allowed = new Set(origins);
-  const shared = new Hono<{ Bindings: object | undefined }>();
+  const shared = new Hono<{ Bindings: object }>();
   shared.use(cors({ origin: [...origins], allowMethods: METHODS, maxAge: PREFLIGHT_SECONDS }));
   shared.all('*', async (c) => {
     const answer = await app.fetch(c.req.raw, c.env);

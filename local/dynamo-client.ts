@@ -5,7 +5,7 @@ import {
   ListTablesCommand,
 } from '@aws-sdk/client-dynamodb';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
-import { type EngineAddress, engineAddress } from './engine-address.ts';
+import { ENGINE_REGION, type EngineAddress, engineAddress } from './engine-address.ts';
 
 /** More than requests ever run at once against one engine, so that none waits for a socket. */
 const SOCKETS_MAX = 256;
@@ -19,9 +19,9 @@ const FAILURE_EVERY_MS = 10_000;
  * of what a request costs the client: signing hashes every byte that is sent.
  */
 function madeUpIdentity(accessKeyId: string) {
-  const credential = `Credential=${accessKeyId}/20260101/local/dynamodb/aws4_request`;
+  const credential = `Credential=${accessKeyId}/20260101/${ENGINE_REGION}/dynamodb/aws4_request`;
   return {
-    region: 'local',
+    region: ENGINE_REGION,
     credentials: { accessKeyId, secretAccessKey: 'local' },
     signer: {
       sign: async (request) => {
@@ -141,7 +141,7 @@ function identity(address: EngineAddress, env: NodeJS.ProcessEnv): DynamoDBClien
   if (!hasOwnCredentials(address, env)) return madeUpIdentity(address.accessKey);
   const { AWS_ACCESS_KEY_ID = '', AWS_SECRET_ACCESS_KEY = '', AWS_SESSION_TOKEN } = env;
   return {
-    region: env['AWS_REGION'] ?? env['AWS_DEFAULT_REGION'] ?? 'local',
+    region: env['AWS_REGION'] ?? env['AWS_DEFAULT_REGION'] ?? ENGINE_REGION,
     credentials: {
       accessKeyId: AWS_ACCESS_KEY_ID,
       secretAccessKey: AWS_SECRET_ACCESS_KEY,

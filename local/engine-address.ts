@@ -1,5 +1,8 @@
 import { StartupError } from './startup-error.ts';
 
+/** By the name of which engines here keep their tables. */
+export const ENGINE_REGION = 'local';
+
 /** The key of an engine that nobody has chosen one for. */
 const USUAL_ACCESS_KEY = 'local';
 

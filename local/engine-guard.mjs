@@ -4,13 +4,15 @@
  * is run by this small one, whose stdin is a pipe held by the server: when the server is gone, however
  * it went, the pipe closes and the engine is ended. Plain JavaScript, so that it starts at once.
  *
- *   node engine-guard.mjs DATA_DIRECTORY|'' COMMAND ARGUMENT…
+ *   node engine-guard.mjs FILES COMMAND ARGUMENT…
+ *
+ * FILES is JSON: the GuardedFiles of guarded-process.ts.
  *
  * It writes the engine's process id to stdout, lets the engine speak on stderr, and exits with it.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, renameSync, unlinkSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync, unlinkSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -19,18 +21,22 @@ const STOP_MS_MAX = 3000;
 /** The engine of a server that was just killed may still be on its way out. */
 const LOCK_WAIT_MS_MAX = STOP_MS_MAX + 1000;
 const LOCK_NAME = 'in-use.sock';
-/** Where DynamoDB Local kept the data of earlier versions, whatever access key asked. */
-const SHARED_FILE = 'shared-local-instance.db';
-const KEY_FILE = 'dynamodb-local.key';
-const REGION = 'local';
 /** What SQLite leaves beside a file after a crash, and needs to read it; before the file itself. */
 const FILE_PARTS = ['-journal', '-wal', '-shm', ''];
 
-const [dataDirectory = '', command = '', ...engineArguments] = process.argv.slice(2);
+const [files = '{}', command = '', ...engineArguments] = process.argv.slice(2);
+/** @type {import('./guarded-process.ts').GuardedFiles} */
+const { data, temporary } = JSON.parse(files);
 
-if (dataDirectory !== '') {
-  await lock(dataDirectory);
-  adoptSharedData();
+// What an engine writes is for its owner alone.
+process.umask(0o077);
+if (temporary !== undefined) {
+  process.on('exit', () => rmSync(temporary, { recursive: true, force: true }));
+}
+if (data !== undefined) {
+  await lock(data.directory);
+  requireNoRival(data);
+  adoptEarlierData(data);
 }
 
 const engine = spawn(command, engineArguments, {
@@ -83,17 +89,34 @@ async function tryLock() {
   );
 }
 
-/** Gives data of an earlier version to the access key, by which DynamoDB Local now finds it. */
-function adoptSharedData() {
-  if (!existsSync(SHARED_FILE) || !existsSync(KEY_FILE)) return;
-  const file = `${readFileSync(KEY_FILE, 'utf8').trim()}_${REGION}.db`;
+/**
+ * Another process may have begun a data file while the lock was waited for: a second one would hide it.
+ * @param {import('./guarded-process.ts').GuardedData} data
+ */
+function requireNoRival({ directory, file, rivals }) {
+  if (rivals === undefined) return;
+  const pattern = new RegExp(rivals);
+  const rival = readdirSync('.').find((name) => pattern.test(name) && name !== file);
+  if (rival !== undefined) {
+    fail(
+      `Another dynabus has just written ${rival} in the data directory ${directory}: start again.`,
+    );
+  }
+}
+
+/**
+ * Gives data of an earlier version the name by which the engine now finds it.
+ * @param {import('./guarded-process.ts').GuardedData} data
+ */
+function adoptEarlierData({ directory, file, earlierFile }) {
+  if (earlierFile === undefined || !existsSync(earlierFile)) return;
   if (existsSync(file)) {
     fail(
-      `The data directory ${dataDirectory} holds both ${SHARED_FILE}, of an earlier version, and ${file}: move one away.`,
+      `The data directory ${directory} holds both ${earlierFile}, of an earlier version, and ${file}: move one away.`,
     );
   }
   for (const part of FILE_PARTS) {
-    if (existsSync(SHARED_FILE + part)) renameSync(SHARED_FILE + part, file + part);
+    if (existsSync(earlierFile + part)) renameSync(earlierFile + part, file + part);
   }
 }
 
@@ -104,7 +127,7 @@ function unlinkIfThere(path) {
   } catch (error) {
     // Another starter was quicker; the next try tells who holds the lock.
     if (error.code === 'ENOENT') return;
-    fail(`${path} in ${dataDirectory} stands in the way of the lock: remove it.`);
+    fail(`${path} in ${data?.directory} stands in the way of the lock: remove it.`);
   }
 }
 

@@ -4,7 +4,8 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { requireUsableData } from './engine-data.ts';
-import { ENGINE_KEY_FILE, obtainEngineKey } from './engine-key.ts';
+import { DYNOXIDE_FILE, EARLIER_FILE, engineKey, KEYED_FILE, keyedFile } from './engine-files.ts';
+import type { GuardedFiles } from './guarded-process.ts';
 import { findJava, JAVA_MAJOR_MIN } from './java.ts';
 import { LOOPBACK_CLASS, loopbackClass } from './loopback-class.ts';
 
@@ -21,25 +22,27 @@ export interface Recipe {
   readonly commitsLate: boolean;
   /** The address it listens on. */
   readonly host: string;
+  /** Whether anybody on this machine who knows the names of its files can read the data. */
+  readonly namesAreSecret: boolean;
   /** Without a directory the data lives in memory. Throws StartupError. */
-  prepare(dataDirectory: string | undefined): Preparation;
+  readonly prepare: (dataDirectory: string | undefined, port: number) => Preparation;
 }
 
 /** What one start of an engine needs. */
 export interface Preparation {
   /** Whose tables it shows. */
   readonly accessKey: string;
-  arguments(port: number): readonly string[];
-  /** To be called once the engine answers, or has ended. */
+  readonly arguments: readonly string[];
+  readonly files: GuardedFiles;
+  /** To be called once the engine answers, or has ended; if we end before, the guard does it. */
   clean(): void;
 }
 
-/** The files by which a data directory belongs to an engine; neither reads the other's. */
-export const DATA_FILES = {
-  // The first is what earlier versions had; the guard renames it.
-  'dynamodb-local': ['shared-local-instance.db', ENGINE_KEY_FILE],
-  dynoxide: ['dynoxide.db'],
-} as const satisfies Record<EngineKind, readonly string[]>;
+/** Whether a file belongs to an engine, and with it its directory: neither reads the other's data. */
+export const isDataFile: Record<EngineKind, (name: string) => boolean> = {
+  'dynamodb-local': (name) => name === EARLIER_FILE || KEYED_FILE.test(name),
+  dynoxide: (name) => name === DYNOXIDE_FILE,
+};
 
 /** How to start each engine on this machine, or a clause saying what is missing. */
 export const findRecipe: Record<EngineKind, () => Recipe | { readonly missing: string }> = {
@@ -67,15 +70,16 @@ function dynamoDbLocal(): Recipe | { readonly missing: string } {
     command: java.command,
     commitsLate: true,
     host: '127.0.0.1',
-    prepare: (dataDirectory) => {
-      const accessKey = obtainEngineKey(dataDirectory);
-      const files = [DATA_FILES['dynamodb-local'][0], `${accessKey}_local.db`];
-      if (dataDirectory !== undefined) requireUsable(dataDirectory, files);
+    namesAreSecret: true,
+    prepare: (directory, port) => {
+      const accessKey = engineKey(directory);
+      const file = keyedFile(accessKey);
+      if (directory !== undefined) requireUsable(directory, [EARLIER_FILE, file]);
       const classes = mkdtempSync(join(tmpdir(), 'dynabus-'));
       writeFileSync(join(classes, `${LOOPBACK_CLASS}.class`), loopbackClass());
       return {
         accessKey,
-        arguments: (port) => [
+        arguments: [
           ...JVM_FLAGS,
           `-Djava.library.path=${join(library, 'DynamoDBLocal_lib')}`,
           '-cp',
@@ -83,8 +87,20 @@ function dynamoDbLocal(): Recipe | { readonly missing: string } {
           LOOPBACK_CLASS,
           '-disableTelemetry',
           ...['-port', String(port)],
-          ...(dataDirectory === undefined ? ['-inMemory'] : ['-dbPath', dataDirectory]),
+          ...(directory === undefined ? ['-inMemory'] : ['-dbPath', directory]),
         ],
+        files: {
+          data:
+            directory === undefined
+              ? undefined
+              : {
+                  directory,
+                  file,
+                  rivals: KEYED_FILE.source,
+                  earlierFile: EARLIER_FILE,
+                },
+          temporary: classes,
+        },
         clean: () => rmSync(classes, { recursive: true, force: true }),
       };
     },
@@ -110,16 +126,16 @@ function dynoxide(): Recipe | { readonly missing: string } {
       command,
       commitsLate: false,
       host,
-      prepare: (dataDirectory) => {
-        if (dataDirectory !== undefined) requireUsable(dataDirectory, DATA_FILES.dynoxide);
+      namesAreSecret: false,
+      prepare: (directory, port) => {
+        if (directory !== undefined) requireUsable(directory, [DYNOXIDE_FILE]);
         return {
           accessKey: 'local',
-          arguments: (port) => [
+          arguments: [
             ...['--host', host, '--port', String(port)],
-            ...(dataDirectory === undefined
-              ? []
-              : ['--db-path', join(dataDirectory, DATA_FILES.dynoxide[0])]),
+            ...(directory === undefined ? [] : ['--db-path', join(directory, DYNOXIDE_FILE)]),
           ],
+          files: { data: directory === undefined ? undefined : { directory, file: DYNOXIDE_FILE } },
           clean: () => {},
         };
       },

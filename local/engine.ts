@@ -1,14 +1,14 @@
-import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, readdirSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { endpointOf, engineAddress } from './engine-address.ts';
+import { keepToOwner } from './engine-files.ts';
 import {
-  DATA_FILES,
   ENGINE_KINDS,
   type EngineKind,
   findRecipe,
-  type Preparation,
+  isDataFile,
   type Recipe,
 } from './engine-recipes.ts';
 import { type GuardedProcess, startGuarded } from './guarded-process.ts';
@@ -44,6 +44,8 @@ export interface EngineOptions {
   readonly kind?: string | undefined;
   /** Kept over restarts; created if missing. Absent = in memory. */
   readonly dataDirectory?: string | undefined;
+  /** Told in a sentence what its user should put right. */
+  readonly warn?: (sentence: string) => void;
 }
 
 /**
@@ -56,22 +58,22 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
   const directory = options.dataDirectory && resolve(options.dataDirectory);
   if (directory) requireWritable(directory);
   const recipe = chooseRecipe(options.kind ?? process.env['DYNABUS_ENGINE'], directory);
-  const preparation = recipe.prepare(directory);
-  try {
-    return await startOnFreePort(recipe, preparation, directory);
-  } finally {
-    preparation.clean();
+  if (directory && !keepToOwner(directory) && recipe.namesAreSecret) {
+    options.warn?.(
+      `Other users of this machine may look into ${directory}, where the name of the data file is the key to the data: make it yours alone with chmod 700, or choose another directory with --data.`,
+    );
   }
+  return await startOnFreePort(recipe, directory);
 }
 
 async function startOnFreePort(
-  { name, command, host, commitsLate }: Recipe,
-  preparation: Preparation,
+  { name, command, host, commitsLate, prepare }: Recipe,
   directory: string | undefined,
 ): Promise<Engine> {
   for (let tries = 1; ; tries++) {
     const port = await freePort(host);
-    const engine = startGuarded(command, preparation.arguments(port), directory);
+    const preparation = prepare(directory, port);
+    const engine = startGuarded(command, preparation.arguments, preparation.files);
     try {
       return await answering(engine, {
         endpoint: endpointOf(host, port, preparation.accessKey),
@@ -81,6 +83,8 @@ async function startOnFreePort(
     } catch (error) {
       // Between our look at the port and the engine's, somebody else may have taken it.
       if (tries === TRIES_MAX || (await isFree(host, port))) throw error;
+    } finally {
+      preparation.clean();
     }
   }
 }
@@ -131,15 +135,14 @@ function isEngineKind(text: string): text is EngineKind {
 }
 
 function writerOf(directory: string): EngineKind | undefined {
-  return ENGINE_KINDS.find((kind) =>
-    DATA_FILES[kind].some((file) => existsSync(join(directory, file))),
-  );
+  const names = readdirSync(directory);
+  return ENGINE_KINDS.find((kind) => names.some(isDataFile[kind]));
 }
 
 function requireWritable(directory: string): void {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    accessSync(directory, constants.W_OK | constants.X_OK);
+    accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (cause) {
     throw new StartupError(`The data directory ${directory} cannot be written to.`, { cause });
   }

@@ -18,6 +18,24 @@ export interface GuardedProcess {
   stop(): Promise<void>;
 }
 
+/** The files that the guard of a process takes care of. */
+export interface GuardedFiles {
+  readonly data?: GuardedData | undefined;
+  /** A directory that is removed once the process has ended. */
+  readonly temporary?: string;
+}
+
+/** A directory that serves one process at a time. */
+export interface GuardedData {
+  readonly directory: string;
+  /** The name of the process's data file in it. */
+  readonly file: string;
+  /** What other names, as a regular expression, a data file could have; there must be none. */
+  readonly rivals?: string;
+  /** The name that the file had in earlier versions: it is renamed. */
+  readonly earlierFile?: string;
+}
+
 /**
  * Starts a command under engine-guard.mjs, which also keeps the data directory to itself. The guard
  * leads a process group of its own: Ctrl-C reaches the whole group of the terminal, and the engine
@@ -26,9 +44,9 @@ export interface GuardedProcess {
 export function startGuarded(
   command: string,
   args: readonly string[],
-  dataDirectory: string | undefined,
+  files: GuardedFiles,
 ): GuardedProcess {
-  const guard = spawn(process.execPath, [GUARD, dataDirectory ?? '', command, ...args], {
+  const guard = spawn(process.execPath, [GUARD, JSON.stringify(files), command, ...args], {
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
   });

@@ -37,7 +37,11 @@ async function run(options: Options): Promise<void> {
   say('Starting the engine');
   // The code of the namespace takes about as long to load as an engine to start.
   const [engine, { serveNamespace }] = await Promise.all([
-    startEngine({ kind: options.engine, dataDirectory: options.dataDirectory }),
+    startEngine({
+      kind: options.engine,
+      dataDirectory: options.dataDirectory,
+      warn: console.error,
+    }),
     import('./namespace.ts'),
   ]);
   // An engine that is elsewhere may not be there yet.

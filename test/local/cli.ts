@@ -118,7 +118,7 @@ export function temporaryDirectory(t: TestContext): string {
 }
 
 /** Waits until a condition holds. */
-async function until(what: string, holds: () => boolean): Promise<void> {
+export async function until(what: string, holds: () => boolean): Promise<void> {
   const deadline = Date.now() + READY_MS_MAX;
   while (!holds()) {
     assert.ok(Date.now() < deadline, `Waited in vain until ${what}.`);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
@@ -25,7 +25,6 @@ import { startNamespaceCli, temporaryDirectory } from './cli.ts';
 process.env['DYNAMODB_ENDPOINT'] = '';
 
 const OWN = Object.values(LOCAL_TABLES);
-const KEY_FILE = 'dynamodb-local.key';
 const SHARED_FILE = 'shared-local-instance.db';
 /** The addresses by which others reach this machine; those of IPv6 that need a zone are left out. */
 const OUTSIDE = Object.values(networkInterfaces())
@@ -96,17 +95,6 @@ test('row 13: each run in memory has a key of its own, which is not printed', as
   assert.notEqual(keys[0], keys[1]);
 });
 
-test('row 13: data on disk keeps its key, which only its owner may read', async (t) => {
-  const dataDirectory = join(temporaryDirectory(t), 'new');
-  const first = await started(t, 'dynamodb-local', dataDirectory);
-  await first.engine.stop();
-  assert.equal(statSync(join(dataDirectory, KEY_FILE)).mode & 0o777, 0o600);
-  assert.equal(statSync(dataDirectory).mode & 0o777, 0o700);
-  const second = await startEngine({ kind: 'dynamodb-local', dataDirectory });
-  t.after(() => second.stop());
-  assert.deepEqual(await tables(clientOf(t, second.endpoint)), OWN);
-});
-
 test('row 13: data of an earlier version is found again', async (t) => {
   const dataDirectory = temporaryDirectory(t);
   await writeAsBefore(t, dataDirectory);
@@ -129,17 +117,6 @@ test('row 13: data of an earlier version never replaces what came after it', asy
   });
 });
 
-test('row 13: a key that was damaged is told, and no empty data is shown instead', async (t) => {
-  const dataDirectory = temporaryDirectory(t);
-  const { engine } = await started(t, 'dynamodb-local', dataDirectory);
-  await engine.stop();
-  writeFileSync(join(dataDirectory, KEY_FILE), '\n');
-  await assert.rejects(startEngine({ dataDirectory }), {
-    name: 'StartupError',
-    message: /dynamodb-local\.key does not hold the key of the engine/,
-  });
-});
-
 /** An engine with our tables, and a client of it. */
 async function started(t: TestContext, kind: EngineKind, dataDirectory?: string) {
   const engine: Engine = await startEngine({ kind, dataDirectory });
@@ -154,10 +131,10 @@ async function writeAsBefore(t: TestContext, directory: string): Promise<void> {
   const recipe = findRecipe['dynamodb-local']();
   assert.ok(!('missing' in recipe), 'Java is here');
   const elsewhere = temporaryDirectory(t);
-  const preparation = recipe.prepare(elsewhere);
   const port = await freePort();
-  const args = [...preparation.arguments(port), '-sharedDb'];
-  const old = startGuarded(recipe.command, args, elsewhere);
+  const preparation = recipe.prepare(elsewhere, port);
+  const args = [...preparation.arguments, '-sharedDb'];
+  const old = startGuarded(recipe.command, args, preparation.files);
   const client = clientOf(t, endpointOf(recipe.host, port, 'local'));
   while ((await tables(client).catch(() => undefined)) === undefined) await delay(20);
   await ensureTables(client, LOCAL_TABLES);

@@ -9,7 +9,7 @@ import { type TestContext, test } from 'node:test';
 import { createDynamoClient } from '../../local/dynamo-client.ts';
 import { startEngine } from '../../local/engine.ts';
 import { endpointOf, engineAddress } from '../../local/engine-address.ts';
-import { ENGINE_KINDS, type EngineKind } from '../../local/engine-recipes.ts';
+import { ENGINE_KINDS } from '../../local/engine-recipes.ts';
 import { ensureTables, LOCAL_TABLES } from '../../local/tables.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { ROOT_KEY } from '../support/start-broker.ts';
@@ -51,7 +51,7 @@ for (const kind of ENGINE_KINDS) {
   };
   for (const [what, [make, reason]] of Object.entries(odd)) {
     test(`row 23: a data file that is ${what} is told: ${kind}`, async (t) => {
-      const dataDirectory = await directoryOf(t, kind);
+      const dataDirectory = temporaryDirectory(t);
       make(join(dataDirectory, DATA_FILE[kind]));
       const error = await rejection(startEngine({ kind, dataDirectory }));
       assert.equal(error.name, 'StartupError');
@@ -61,7 +61,7 @@ for (const kind of ENGINE_KINDS) {
   }
 
   test(`row 23: what stands in the way of the lock is told: ${kind}`, async (t) => {
-    const dataDirectory = await directoryOf(t, kind);
+    const dataDirectory = temporaryDirectory(t);
     mkdirSync(join(dataDirectory, 'in-use.sock'));
     const { message } = await rejection(startEngine({ kind, dataDirectory }));
     assert.match(message, /in-use\.sock in .+ stands in the way of the lock: remove it\./);
@@ -111,13 +111,6 @@ test('row 23: a full disk is told to whoever runs the server, once', async (t) =
   disk.isFull = false;
   assert.equal((await api.request('POST', `${queue}/messages`, { body: 'm' })).status, 201);
 });
-
-/** A directory that belongs to an engine. */
-async function directoryOf(t: TestContext, kind: EngineKind): Promise<string> {
-  const directory = temporaryDirectory(t);
-  if (kind === 'dynamodb-local') writeFileSync(join(directory, 'dynamodb-local.key'), KEY);
-  return directory;
-}
 
 async function rejection(work: Promise<unknown>): Promise<Error> {
   const error: unknown = await work.then(

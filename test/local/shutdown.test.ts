@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { test } from 'node:test';
-import { descendants, startNamespaceCli, untilGone } from './cli.ts';
+import {
+  descendants,
+  startCli,
+  startNamespaceCli,
+  temporaryDirectory,
+  until,
+  untilGone,
+} from './cli.ts';
 
 const ENGINES = ['dynamodb-local', 'dynoxide'] as const;
 
@@ -29,6 +37,24 @@ for (const engine of ENGINES) {
 
     assert.equal(await cli.ended, 'SIGKILL');
     await untilGone(below);
+  });
+}
+
+for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+  test(`${signal} during the start leaves no process and no file: dynamodb-local`, async (t) => {
+    const place = temporaryDirectory(t);
+    const args = ['--port', '0', '--engine', 'dynamodb-local'];
+    const cli = startCli(t, { args, env: { TMPDIR: place } });
+    const made = () => readdirSync(place).filter((name) => name.startsWith('dynabus-'));
+    await until('the class of the engine is written', () => made().length > 0);
+    const below = descendants(cli.child.pid);
+
+    cli.child.kill(signal);
+
+    await cli.ended;
+    await untilGone(below);
+    await until('nothing is left', () => made().length === 0);
+    assert.doesNotMatch(cli.output(), /Engine answers/);
   });
 }
 
