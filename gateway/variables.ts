@@ -1,5 +1,3 @@
-export { HEALTH_PATH } from '../server/health-check.ts';
-
 /** What deployment and the process must agree on; data only, CDK reads it. */
 
 /** The names of the settings that it has besides those of the functions. */

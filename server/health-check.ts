@@ -1,5 +1,4 @@
-/** Where the health of the process is told; one of the routes of HTTP. */
-export const HEALTH_PATH = '/$health';
+import { HEALTH_PATH } from '../shared/domain/reserved-names.ts';
 
 /** Whether a request asks for the health of the process, for which nobody needs a right. */
 export function isHealthCheck({ url }: Request): boolean {
