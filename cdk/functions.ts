@@ -32,7 +32,8 @@ export const TABLE_RIGHTS: Readonly<Record<FunctionName, TableRights>> = {
   send: {
     // The agenda of the sweep lies beside the entities.
     entities: [...READ_ENTITIES, 'dynamodb:PutItem'],
-    // Whoever can only send can make nothing disappear: no DeleteItem.
+    // No DeleteItem, since a send deletes nothing. That alone protects no message: BatchWriteItem, which
+    // stores payloads, also deletes, and PutItem and UpdateItem overwrite.
     messages: [
       'dynamodb:GetItem',
       'dynamodb:Query',

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Transport } from '../amqp/endpoint/handlers.ts';
 import type { Gateway } from '../amqp/service/gateway.ts';
+import { BUDGETS } from '../shared/domain/budgets.ts';
 import type { Admission } from './admission.ts';
 import { clientAddressOf } from './client-address.ts';
 import { closeWith, putBackWithoutUpgrade } from './plain-upgrades.ts';
@@ -11,7 +12,6 @@ import { closeWith, putBackWithoutUpgrade } from './plain-upgrades.ts';
 const PATH = /^\/\$servicebus\/websocket\/?$/i;
 /** What older and newer clients call what they speak inside. */
 const PROTOCOLS = ['AMQPWSB10', 'amqp'];
-const MESSAGE_BYTES_MAX = 1024 * 1024;
 
 export interface WebSocketParts {
   readonly gateway: Pick<Gateway, 'accept'>;
@@ -31,7 +31,7 @@ export function serveWebSockets(
 ): void {
   const sockets = new WebSocketServer({
     noServer: true,
-    maxPayload: MESSAGE_BYTES_MAX,
+    maxPayload: BUDGETS.connection.webSocketMessageBytes,
     handleProtocols: (offered) => PROTOCOLS.find((protocol) => offered.has(protocol)) ?? false,
   });
   const answered = answersOf(server);

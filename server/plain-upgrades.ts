@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { BUDGETS } from '../shared/domain/budgets.ts';
 
 /**
  * A request that asks for a protocol which is not spoken here, for instance `Upgrade: h2c`, is an
@@ -8,8 +9,6 @@ import type { Duplex } from 'node:stream';
  * HTTP on the connection as soon as anybody listens for WebSockets, and leaves its body unread.
  */
 
-/** From so many on, node:http drops header fields; without them a request is another one. */
-const HEADER_FIELDS_MAX = 1000;
 /** The field itself, and what only accompanies it. */
 const UPGRADE_FIELDS = new Set(['upgrade', 'http2-settings']);
 const TOO_MANY_FIELDS =
@@ -25,7 +24,8 @@ export function putBackWithoutUpgrade(
   socket: Duplex,
   head: Buffer,
 ): boolean {
-  if (request.rawHeaders.length >= 2 * HEADER_FIELDS_MAX) {
+  // From so many on, node:http drops header fields; without them a request is another one.
+  if (request.rawHeaders.length >= 2 * BUDGETS.request.headerFields) {
     closeWith(socket, TOO_MANY_FIELDS);
     return false;
   }

@@ -21,7 +21,6 @@ const UNAUTHENTICATED = 401;
 const KEEP_ALIVE_MS = 75_000;
 /** How long shutdown waits for requests that are being answered. */
 const DRAIN_MS_MAX = 5_000;
-const FIRST_BYTES_MS_MAX = 30_000;
 
 /** What answers requests; every Hono app does. */
 export interface WebApp {
@@ -87,7 +86,7 @@ export function createProtocolServer({
   gateway,
   certificate,
   isBehindTls = false,
-  firstBytesMs = FIRST_BYTES_MS_MAX,
+  firstBytesMs = BUDGETS.connection.firstBytesMs,
   refusalPauseMs,
   loadBalancer,
   admission,

@@ -17,12 +17,10 @@ import { Outbox } from './outbox.ts';
 import type { OutgoingLink } from './outgoing-link.ts';
 import { Session, type SessionHost } from './session.ts';
 
-const FRAME_BYTES_MAX = 65_536;
+const { frameBytes: FRAME_BYTES_MAX, handshakeMs: HANDSHAKE_MS_MAX } = BUDGETS.connection;
 /** The least that the standard lets a peer ask for. */
 const FRAME_BYTES_MIN = 512;
-export const CHANNEL_MAX = 4999;
-/** How long a peer may take to say who it is. */
-const HANDSHAKE_MS_MAX = 30_000;
+const CHANNEL_MAX = BUDGETS.connection.afterRight.sessions - 1;
 /** How long a peer may take to answer our close. */
 const CLOSE_MS_MAX = 5_000;
 

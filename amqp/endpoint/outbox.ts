@@ -1,10 +1,10 @@
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import type { Transport } from './handlers.ts';
 import type { Intake } from './intake.ts';
 
-/** What may wait to be taken by the peer before nothing more is heard of it. */
-const BACKLOG_BYTES_MAX = 16 * 1024 * 1024;
+const { untakenBytes } = BUDGETS.connection;
 
 /** What an outbox works with. */
 export interface OutboxOptions {
@@ -64,7 +64,7 @@ export class Outbox {
     this.#waiting = [];
     this.#held = 0;
     this.#transport.write(bytes, () => this.#written(held));
-    if (this.#transport.backlog > BACKLOG_BYTES_MAX) this.#options.intake.pause('backlog');
+    if (this.#transport.backlog > untakenBytes) this.#options.intake.pause('backlog');
   }
 
   /** Drops what was not written: the peer is gone. */
@@ -75,6 +75,6 @@ export class Outbox {
   #written(held: number): void {
     const { intake, limits } = this.#options;
     limits.release(held);
-    if (this.#transport.backlog <= BACKLOG_BYTES_MAX / 2) intake.resume('backlog');
+    if (this.#transport.backlog <= untakenBytes / 2) intake.resume('backlog');
   }
 }

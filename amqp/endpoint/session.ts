@@ -1,3 +1,4 @@
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 import type {
   Attach,
   Begin,
@@ -18,8 +19,8 @@ import { type QueueHost, WindowQueue } from './window-queue.ts';
 /** Transfers we take before we say that we take more. */
 const INCOMING_WINDOW = 2048;
 const OUTGOING_WINDOW = 0x7fffffff;
-/** Handles that a session has; more links need more sessions. */
-export const HANDLE_MAX = 1023;
+/** More links need more sessions. */
+const HANDLE_MAX = BUDGETS.connection.sessionLinks - 1;
 /** What a transfer may take beside its payload. */
 const TRANSFER_BYTES_MAX = 128;
 

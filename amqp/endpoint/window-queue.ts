@@ -1,8 +1,7 @@
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 import type { ErrorInfo } from '../wire/states.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 
-/** What may wait for the window; a peer that never opens it could ask for more and more. */
-const WAITING_MAX = 100_000;
 /** Places of the queue that are done with are dropped together, once there are so many. */
 const DONE_MAX = 1000;
 
@@ -32,7 +31,7 @@ export class WindowQueue {
 
   /** Puts something behind what waits, and does what can be done. */
   add(bytes: number, proceed: () => boolean): void {
-    const isFull = this.#waiting.length - this.#done >= WAITING_MAX;
+    const isFull = this.#waiting.length - this.#done >= BUDGETS.connection.waitingForWindow;
     if (isFull || !this.#host.limits.tryWait(bytes)) {
       const description = 'Too much waits for the window of the session, which stays closed.';
       this.#host.close({ condition: 'amqp:resource-limit-exceeded', description });

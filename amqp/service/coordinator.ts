@@ -1,3 +1,4 @@
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 import type { IncomingDelivery, IncomingLink } from '../endpoint/incoming-link.ts';
 import { readSections } from '../messages/sections.ts';
 import { Fields } from '../wire/fields.ts';
@@ -8,7 +9,6 @@ import { tell } from './conditions.ts';
 import type { ClientContext } from './context.ts';
 
 const CODES = { declare: 0x31n, discharge: 0x32n } as const;
-const CONTROL_BYTES_MAX = 4096;
 
 /**
  * Serves a link to the coordinator, over which transactions are declared and discharged (part 4 of
@@ -23,7 +23,7 @@ export function openCoordinator(context: ClientContext, link: IncomingLink): voi
         link.settle([delivery], await outcomeOf(context, delivery, declared));
       });
     },
-    () => CONTROL_BYTES_MAX,
+    () => BUDGETS.connection.transactionRequestBytes,
   );
   link.onEnd(() => {
     for (const id of declared) transactions.drop(id);

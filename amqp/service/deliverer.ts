@@ -1,4 +1,5 @@
 import type { ReceivedMessage, SessionHandle } from '../../shared/broker/broker.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 import type { AccessRight } from '../../shared/domain/descriptions.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import { pause, type Scheduler } from '../../shared/domain/scheduler.ts';
@@ -13,13 +14,11 @@ import type { ClientContext } from './context.ts';
 const WAIT_MS = 10 * 60_000;
 /** Meanwhile, it is asked this often whether the peer may still receive. */
 const CHECK_MS = 60_000;
-/** A peer that takes so little of what was written gets no more for now. */
-const BACKLOG_BYTES_MAX = 8 * 1024 * 1024;
+const { untakenBytesForMessages, turnBytes } = BUDGETS.connection;
+/** How often it is looked whether a peer that took little has taken more. */
 const BACKLOG_PAUSE_MS = { first: 20, most: 1000 };
 /** So long, more credit is waited for where the peer is about to give it bit by bit. */
 const GATHER_MS = 10;
-/** What is written of AMQP's own parts before others have their turn; many small values take longest. */
-const TURN_BYTES = 128 * 1024;
 /** The sender's mode in which messages are settled as they go out. */
 const SETTLED = 1;
 
@@ -119,7 +118,7 @@ export class Deliverer {
   async #sendAll(messages: readonly ReceivedMessage[]): Promise<void> {
     let bytes = 0;
     for (const [i, message] of messages.entries()) {
-      if (bytes > TURN_BYTES) {
+      if (bytes > turnBytes) {
         await this.#context.parts.workTurns.next();
         if (!this.#options.link.isOpen) return await this.#giveBack(messages.slice(i));
         bytes = 0;
@@ -132,7 +131,7 @@ export class Deliverer {
   /** Waits while the peer takes little of what it was sent. */
   async #untilTaken(): Promise<void> {
     let ms = BACKLOG_PAUSE_MS.first;
-    while (this.#mayDeliver && this.#context.backlog() > BACKLOG_BYTES_MAX) {
+    while (this.#mayDeliver && this.#context.backlog() > untakenBytesForMessages) {
       await pause(this.#scheduler, ms);
       ms = Math.min(2 * ms, BACKLOG_PAUSE_MS.most);
     }

@@ -1,9 +1,7 @@
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 import type { IncomingLink } from '../endpoint/incoming-link.ts';
 import type { OutgoingLink } from '../endpoint/outgoing-link.ts';
 import { addressOf } from './address.ts';
-
-/** Answers that wait for a client that asks but does not listen. */
-const WAITING_MAX = 500;
 
 /**
  * The links on which answers to requests go back. A request names one by the address that the client
@@ -70,7 +68,7 @@ class ReplyLink {
 
   /** Sends an answer once there is credit; the oldest one that waits makes room. */
   send(payload: Uint8Array): void {
-    if (this.#waiting.length >= WAITING_MAX) this.#next();
+    if (this.#waiting.length >= BUDGETS.connection.waitingAnswers) this.#next();
     while (!this.#link.limits.tryHold(payload.byteLength)) {
       if (this.#next() === undefined) return;
     }

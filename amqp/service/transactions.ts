@@ -6,14 +6,13 @@ import type { ConnectionLimits } from '../endpoint/connection-limits.ts';
 import { AmqpError } from '../wire/wire-error.ts';
 import type { GatewayParts } from './parts.ts';
 
-/** How long a transaction may be open, from its declaration on (semantics §9). */
-const OPEN_MS_MAX = 2 * 60 * 1000;
-/** What one connection may have open, and what may be in one; the broker's own limits are lower. */
-const OPEN_MAX = 100;
-const OPERATIONS_MAX = 1000;
+const {
+  transactionMs: OPEN_MS_MAX,
+  transactions: OPEN_MAX,
+  transactionOperations: OPERATIONS_MAX,
+  transactionBytes: BYTES_MAX,
+} = BUDGETS.connection;
 const ID_BYTES = 16;
-
-const { transactionBytes: BYTES_MAX } = BUDGETS.connection;
 /** What an operation takes beside the message that it sends. */
 const OPERATION_BYTES = BUDGETS.weights.deliveryBytes;
 

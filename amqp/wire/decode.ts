@@ -1,11 +1,9 @@
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { empty, fixed, typeOfCode, unknown, variable } from './type-codes.ts';
 import type { AmqpValue, MapEntry } from './value.ts';
 import { DecodeError, TooManyValuesError } from './wire-error.ts';
 
-/** Values within values, at most. */
-const DEPTH_MAX = 32;
-/** Elements of arrays that take no bytes: their count alone would cost memory. */
-const EMPTY_ELEMENTS_MAX = 1024;
+const { depth: DEPTH_MAX, emptyElements: EMPTY_ELEMENTS_MAX } = BUDGETS.value;
 
 /**
  * Reads encoded values one after the other. Lengths and counts are checked against what is there, so

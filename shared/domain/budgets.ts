@@ -4,9 +4,10 @@ const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 
 /**
- * What a peer may have a process hold and do, before it has proved a right and after. Every bound of
- * hostile input stands here; docs/security.md shows the table. Sizes in bytes unless the name says
- * otherwise.
+ * What a peer may have a process hold and do, before it has proved a right and after: every bound of
+ * memory, work and time that is kept against hostile input. docs/security.md shows the table. Limits
+ * of Service Bus that honest clients meet are in `limits.ts`, those of filters in
+ * `shared/filters/filter-limits.ts`. Sizes in bytes unless the name says otherwise.
  */
 export const BUDGETS = {
   /** One connection over AMQP. A right is proved by a token or key that a rule has signed. */
@@ -30,10 +31,17 @@ export const BUDGETS = {
     },
     /** How long a client may take to prove a right, ms. */
     proveRightMs: 60_000,
+    /** How long a client may take to its first bytes, within TLS, and from there to the open, ms. */
+    firstBytesMs: 30_000,
+    handshakeMs: 30_000,
+    /** One frame once the connection is open, told in the open. */
+    frameBytes: 64 * KB,
     /** One frame before the connection is open: a choice of a mechanism, an open. */
     openFrameBytes: 8 * KB,
     /** Values in one performative, which clients write with fewer than a hundred. */
     performativeValues: 1000,
+    /** Links of one session, told in the begin. */
+    sessionLinks: 1024,
     /** Messages that came in and have no outcome: with more, nothing is read. */
     incomingBytes: 4 * MB,
     /** The same where the process has little room left. */
@@ -42,10 +50,29 @@ export const BUDGETS = {
     incomingShareOfFree: 0.25,
     /** What open transactions hold. */
     transactionBytes: 16 * MB,
+    /** Transactions that are open, and operations of one; the broker's own limits are lower. */
+    transactions: 100,
+    transactionOperations: 1000,
+    /** How long a transaction may be open, from its declaration on, ms. */
+    transactionMs: 2 * MINUTE_MS,
+    /** One request to the coordinator. */
+    transactionRequestBytes: 4 * KB,
+    /** What the peer has not taken: with more, nothing is read. */
+    untakenBytes: 16 * MB,
+    /** The same: with more, no messages are received for it. */
+    untakenBytesForMessages: 8 * MB,
+    /** Messages and ends of links of one session that wait for the peer to open its window. */
+    waitingForWindow: 100_000,
+    /** Answers of `$cbs` and `$management` on one link that wait for credit; the oldest makes room. */
+    waitingAnswers: 500,
+    /** One message of a WebSocket. */
+    webSocketMessageBytes: 1 * MB,
     /** What may come in after the close before the connection is cut. */
     ignoredBytes: 16 * MB,
     /** Frames that are handled before others have their turn. */
     turnFrames: 200,
+    /** AMQP's own parts of messages that are written before others have their turn. */
+    turnBytes: 128 * KB,
     /** Deliveries looked through for a disposition that count as much as a frame. */
     deliveriesPerFrame: 100,
     /** Tokens that are kept, of all together. The one that was brought longest ago makes room. */
@@ -74,8 +101,17 @@ export const BUDGETS = {
     /** Values that are decoded, each of which takes 40 to 100 bytes: at most 60 ms and 26 MB. */
     values: 250_000,
   },
+  /** One AMQP value. */
+  value: {
+    /** Values within values. */
+    depth: 32,
+    /** Elements of an array that take no bytes: their count alone would cost memory. */
+    emptyElements: 1024,
+  },
   /** One request over HTTP. Whoever makes it has proved a right to it, unless it says otherwise. */
   request: {
+    /** Fields of a head whose wish for another protocol is ignored; node:http reads no more of any. */
+    headerFields: 1000,
     /** Requests that came on one connection and wait until those before them are answered. */
     pipelined: 64,
     /** A body up to here is counted as announced, a larger one as it comes in. */
