@@ -6,6 +6,7 @@ import type { DeliveryState } from '../../amqp/wire/states.ts';
 import { type AmqpValue, described, list, NULL, ubyte } from '../../amqp/wire/value.ts';
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { startNamespace, type TestNamespace } from '../compat/start-namespace.ts';
+import { watchDecodedValues } from '../support/decoded-values.ts';
 import { RawAmqp } from '../support/raw-amqp.ts';
 import { RawSession, sourceOf, targetOf } from '../support/raw-session.ts';
 
@@ -45,9 +46,11 @@ describe('AMQP clients that have proved no right', () => {
     raw.destroy();
   });
 
-  test('row 1: an answered attach keeps no values, and a closed connection nothing', async () => {
+  test('row 1: an answered attach keeps no values, and a closed connection nothing', async (t) => {
     await until(() => namespace.memory.held === 0);
     const session = stranger(namespace.port);
+    await session.raw.hear('begin');
+    const keptValues = watchDecodedValues(t);
     for (let i = 0; i < beforeRight.links; i++) {
       const properties = values(performativeValues - 100);
       await session.attach('receiver', [sourceOf('$cbs'), targetOf('$cbs')], { properties });
@@ -55,6 +58,8 @@ describe('AMQP clients that have proved no right', () => {
     const { connectionBytes, linkBytes, sessionBytes } = BUDGETS.weights;
     const least = connectionBytes + sessionBytes + beforeRight.links * linkBytes;
     await until(() => namespace.memory.held < least + 4096);
+    const kept = await keptValues();
+    assert.ok(kept < 100, `${kept} of ${beforeRight.links * performativeValues} values are kept`);
     session.raw.destroy();
     await until(() => namespace.memory.held === 0);
   });
