@@ -10,7 +10,7 @@ export const SILENT: ErrorInfo = {
 
 export const NOT_PROVED: ErrorInfo = {
   condition: 'amqp:connection:forced',
-  description: 'The connection has proved no right in time: bring a token, or a key.',
+  description: 'The connection has proved no right in time: send a token, or a key.',
 };
 
 export const CROWDED_OUT: ErrorInfo = {

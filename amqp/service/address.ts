@@ -3,7 +3,7 @@ import { type AmqpValue, codeOf, textOf } from '../wire/value.ts';
 
 /** What a link leads to. */
 export type Node =
-  /** Where tokens are brought. */
+  /** Where clients put tokens. */
   | { readonly kind: 'claims' }
   /** Requests about an entity. */
   | { readonly kind: 'management'; readonly path: EntityPath; readonly pathname: string }

@@ -33,7 +33,7 @@ export interface AuthorizationEvents {
 }
 
 /**
- * What one connection may do: the tokens that it has brought over `$cbs`, or the key it has proved
+ * What one connection may do: the tokens that it has put over `$cbs`, or the key it has proved
  * at the start. Every use is checked anew, by the same rules as requests over HTTP, so a token that
  * ran out or a key that was changed counts no more.
  */
@@ -96,7 +96,7 @@ export class Authorization {
    * MessagingEntityNotFound, by its whole address: clients expect to hear of it here already; and
    * ServiceBusy where the connection may hold no more.
    */
-  async bring(address: string, token: string): Promise<void> {
+  async putToken(address: string, token: string): Promise<void> {
     const pathname = addressPath(address);
     const path = entityAt(pathname);
     const proof = await this.#proofOf(token, pathname, path);
@@ -112,7 +112,7 @@ export class Authorization {
     });
   }
 
-  /** What a token that was brought is good for; counts it where it is not good. Throws Unauthenticated. */
+  /** What a token that was put is good for; counts it where it is not good. Throws Unauthenticated. */
   async #proofOf(
     token: string,
     pathname: string,

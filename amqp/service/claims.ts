@@ -12,7 +12,7 @@ const SIGNATURE = 'servicebus.windows.net:sastoken';
 /** What the official Python client calls every token, signatures too. */
 const WEB_TOKEN = 'jwt';
 
-/** Answers a request to `$cbs`: a token is brought for an address. Texts of tokens are never told. */
+/** Answers a request to `$cbs`: the client puts a token for an address. Texts of tokens are never told. */
 export async function answerClaim(
   parts: GatewayParts,
   authorization: Authorization,
@@ -46,5 +46,5 @@ async function take(authorization: Authorization, request: Request, address: str
   if (type !== SIGNATURE && !isSignature) {
     throw new BrokerError('NotSupported', `Tokens of the type '${type}' are not supported.`);
   }
-  await authorization.bring(address, token);
+  await authorization.putToken(address, token);
 }

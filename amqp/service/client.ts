@@ -27,12 +27,12 @@ import { SessionHolders } from './session-holders.ts';
 import { Settlements } from './settlements.ts';
 import { Transactions } from './transactions.ts';
 
-/** A token; strangers may bring one. */
+/** A token; strangers may put one. */
 const CLAIM = {
   bytes: BUDGETS.connection.beforeRight.requestBytes,
   values: BUDGETS.connection.beforeRight.requestValues,
 };
-/** The node where tokens are brought; no entity can have the name. */
+/** The node where clients put tokens; no entity can have the name. */
 const CLAIMS = '$cbs';
 /** What a message may be larger than its body and properties: the encoding takes some bytes too. */
 const ENCODING_BYTES = 64 * 1024;

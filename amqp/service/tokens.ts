@@ -32,7 +32,7 @@ export class Tokens {
   }
 
   /**
-   * Keeps a token. Where there are too many, the one that was brought longest ago makes room. Throws
+   * Keeps a token. Where there are too many, the one that was put longest ago makes room. Throws
    * ServiceBusy where the connection may hold no more.
    */
   add(token: string, { audiencePath, signer, keyName }: TokenPlace): void {
@@ -82,7 +82,7 @@ const keyOf = (audiencePath: string, signer: string): string => `${signer}\n${au
 const noRoom = () =>
   new BrokerError(
     'ServiceBusy',
-    'The connection holds as much as it may. Wait until it holds less, and bring the token again.',
+    'The connection holds as much as it may. Wait until it holds less, and send the token again.',
   );
 
 const bytesOf = (...texts: readonly string[]): number =>

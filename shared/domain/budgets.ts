@@ -75,7 +75,7 @@ export const BUDGETS = {
     turnBytes: 128 * KB,
     /** Deliveries looked through for a disposition that count as much as a frame. */
     deliveriesPerFrame: 100,
-    /** Tokens that are kept, of all together. The one that was brought longest ago makes room. */
+    /** Tokens that are kept, of all together. The one that was put longest ago makes room. */
     tokens: 2000,
     tokenBytes: 1 * MB,
     /** Tokens and keys that were refused, over AMQP or HTTP: then the connection is closed. */

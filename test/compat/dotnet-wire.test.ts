@@ -77,7 +77,7 @@ describe('what the .NET client says', () => {
     const address = `amqps://localhost/${queue}`;
     const refused = await session.attach('sender', [sourceOf('here'), targetOf(`/${queue}`)]);
     assert.equal(refused.target, undefined);
-    assert.equal(await session.bring(tokenFor(`amqps://localhost/${queue}`), address), 202);
+    assert.equal(await session.putToken(tokenFor(`amqps://localhost/${queue}`), address), 202);
     const link = await session.sender(targetOf(`/${queue}`));
     assert.deepEqual(await session.send(link, dataMessage('hello')), { kind: 'accepted' });
     raw.destroy();
@@ -164,7 +164,7 @@ describe('what the .NET client says', () => {
       const properties = await admin.getQueue(queue);
       await admin.updateQueue({ ...properties, authorizationRules: [rule] } as never);
       const address = `amqps://localhost/${queue}`;
-      assert.equal(await session.bring(tokenFor(address, right, key), address), 202);
+      assert.equal(await session.putToken(tokenFor(address, right, key), address), 202);
     }
     const { handle } = await session.receiver(sourceOf(`/${orders}`));
     session.credit(handle, 2);

@@ -35,7 +35,7 @@ describe('AMQP receivers whose right ends', () => {
     const audience = `sb://localhost/${queue}`;
     const expiresAt = clock.now() + MINUTE;
     const token = createSasToken({ audience, keyName: KEY_NAME, key: KEY, expiresAt });
-    assert.equal(await receiver.bring(token, audience), 202);
+    assert.equal(await receiver.putToken(token, audience), 202);
     const { handle } = await receiver.receiver(sourceOf(queue), modes);
     receiver.credit(handle, 100);
     const sender = RawSession.root(namespace.port);

@@ -133,14 +133,14 @@ test('the connection that holds the most makes room for others', async () => {
     }
     return session;
   };
-  const hoarder = await begin(17);
+  const largest = await begin(17);
   while (small.memory.held < MEGABYTE) await new Promise(setImmediate);
   const other = await begin(8);
-  const { error } = await hoarder.raw.hear('close');
+  const { error } = await largest.raw.hear('close');
   assert.equal(error?.condition, 'amqp:resource-limit-exceeded');
   // The other one is still served.
   await other.sender(targetOf(queue));
-  for (const { raw } of [hoarder, other]) raw.destroy();
+  for (const { raw } of [largest, other]) raw.destroy();
   await small.stop();
 });
 

@@ -174,7 +174,7 @@ test('row 23: half of a surrogate pair in any name or id is refused', async (t) 
   assert.equal(await broker.peekLock('q'), undefined);
 });
 
-test('row 23: so it is in what a settlement or a transaction names', async (t) => {
+test('row 23: half of a surrogate pair is refused in a settlement and in a transaction', async (t) => {
   const broker = await startBroker(t);
   await broker.createQueue('q');
   await broker.send('q', 'x');

@@ -75,6 +75,8 @@ export class RawSession {
   readonly #channel: number;
   /** The links on which an address is asked. */
   readonly #asking = new Map<string, number>();
+  /** Frames of messages that are taken, told with each credit. */
+  incomingWindow = MANY;
   #handle = 0;
   #delivery = 0;
 
@@ -114,7 +116,7 @@ export class RawSession {
     return await this.attach('receiver', [source, targetOf('here')], { ...modes, ...more });
   }
 
-  credit(handle: number, linkCredit: number, incomingWindow = MANY): void {
+  credit(handle: number, linkCredit: number, incomingWindow = this.incomingWindow): void {
     const own = { nextIncomingId: 0, incomingWindow, nextOutgoingId: 0, outgoingWindow: MANY };
     this.#say({ kind: 'flow', ...own, handle, deliveryCount: 0, linkCredit });
   }
@@ -170,8 +172,8 @@ export class RawSession {
     return await this.#exchange(handle, said, body, sending);
   }
 
-  /** Brings a token for an address; the status comes back. */
-  async bring(token: string, address: string): Promise<number | undefined> {
+  /** Puts a token for an address; the status comes back. */
+  async putToken(token: string, address: string): Promise<number | undefined> {
     const handle = await this.#openAsking('$cbs');
     const fields = {
       operation: str('put-token'),
@@ -204,8 +206,13 @@ export class RawSession {
       body: [described(SECTION.value, body)],
     });
     await this.send(handle, payload, { settled: true, ...sending });
-    const heard = await this.raw.hear('transfer');
-    const sections = readSections(heard.payload ?? new Uint8Array());
+    const frames: Uint8Array[] = [];
+    for (let isMore = true; isMore; ) {
+      const { payload: part = new Uint8Array(), more = false } = await this.raw.hear('transfer');
+      frames.push(part);
+      isMore = more;
+    }
+    const sections = readSections(Buffer.concat(frames));
     const answer = fieldsOf(sections.applicationProperties);
     const [section] = sections.body;
     return {
