@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { JoinedSockets } from '../support/joined-sockets.ts';
 import { proxyHeader } from '../support/proxy-header.ts';
 
 /** A port whose connections are led to a task of the gateway. */
@@ -14,31 +15,20 @@ export interface ForwardedPort {
  * address first, then all else in TLS, whose certificate it does not look at.
  */
 export async function forwardPort(target: number): Promise<ForwardedPort> {
-  const sockets = new Set<Socket>();
+  const sockets = new JoinedSockets();
   const server = createServer((client) => {
     const outer = connect(target, '127.0.0.1');
     outer.write(proxyHeader(client.remoteAddress ?? ''));
     const inner = connectTls({ socket: outer, rejectUnauthorized: false });
     outer.on('error', () => {});
-    for (const [one, other] of [
-      [client, inner],
-      [inner, client],
-    ] as const) {
-      sockets.add(one);
-      one.pipe(other);
-      one.on('error', () => other.destroy());
-      one.on('close', () => {
-        sockets.delete(one);
-        other.destroySoon();
-      });
-    }
+    sockets.join(client, inner);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,
     stop: () => {
-      for (const socket of sockets) socket.destroy();
+      sockets.destroy();
       server.close();
     },
   };

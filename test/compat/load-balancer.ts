@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { obtainCertificate } from '../../local/certificate.ts';
+import { JoinedSockets } from '../support/joined-sockets.ts';
 
 /** Stands for the network load balancer: one address for all tasks, with TLS or without. */
 export interface LoadBalancer {
@@ -17,7 +18,7 @@ export interface LoadBalancer {
 /** Starts one. */
 export async function startLoadBalancer(): Promise<LoadBalancer> {
   const certificate = obtainCertificate(undefined, Date.now());
-  const sockets = new Set<Socket>();
+  const sockets = new JoinedSockets();
   let targets: readonly number[] = [];
   let turn = 0;
   const forward = (client: Socket) => {
@@ -27,18 +28,7 @@ export async function startLoadBalancer(): Promise<LoadBalancer> {
       return;
     }
     const target = connect(port, '127.0.0.1');
-    for (const [one, other] of [
-      [client, target],
-      [target, client],
-    ] as const) {
-      sockets.add(one);
-      one.pipe(other);
-      one.on('error', () => other.destroy());
-      one.on('close', () => {
-        sockets.delete(one);
-        other.destroySoon();
-      });
-    }
+    sockets.join(client, target);
   };
   const plain = createServer(forward);
   const tls = createTlsServer({ cert: certificate.certificate, key: certificate.key }, forward);
@@ -51,7 +41,7 @@ export async function startLoadBalancer(): Promise<LoadBalancer> {
       targets = ports;
     },
     stop: () => {
-      for (const socket of sockets) socket.destroy();
+      sockets.destroy();
       plain.close();
       tls.close();
     },

@@ -10,17 +10,28 @@ import {
   ROOT_KEY,
   type TaskOptions,
 } from '../compat/gateway-task.ts';
+import { rawHttp, requestText } from '../support/http-conversation.ts';
 import { localHeader, proxyHeader, proxyHeaderOf } from '../support/proxy-header.ts';
-import { exchange, type RawAnswer, requestBytes } from '../support/raw-http.ts';
 import { startBroker } from '../support/start-broker.ts';
 
-const HEALTH = requestBytes('/$health');
 const ONE = '198.51.100.1';
 const OTHER = '198.51.100.2';
 
+/** The bytes of a request without a body, after which the connection is to be closed. */
+const requestBytes = (line: string, fields: Readonly<Record<string, string>> = {}) =>
+  Buffer.from(requestText(line, { Connection: 'close', 'Content-Length': '0', ...fields }));
+
+const HEALTH = requestBytes('GET /$health');
+
+/** Writes bytes, and waits until the connection is closed; the status is 0 where that was the answer. */
+async function exchange(port: number, ...parts: readonly Uint8Array[]) {
+  const { statuses, text } = await rawHttp(port, [Buffer.concat(parts)], Number.POSITIVE_INFINITY);
+  return { status: statuses[0] ?? 0, text };
+}
+
 /** A request of which one knows by its answer that it reached the routes: it has no token. */
-function ask(port: number, client: string): Promise<RawAnswer> {
-  return exchange(port, proxyHeader(client), requestBytes('/queue/messages', { method: 'POST' }));
+function ask(port: number, client: string) {
+  return exchange(port, proxyHeader(client), requestBytes('POST /queue/messages'));
 }
 
 describe('the gateway behind its load balancer', () => {
@@ -40,18 +51,16 @@ describe('the gateway behind its load balancer', () => {
 
   test('row 21: health checks are answered with a PROXY header and without; nothing else is without a client', async () => {
     const { ownPort, lines } = await start();
-    const upgrade = requestBytes('/$servicebus/websocket', {
-      headers: {
-        Connection: 'Upgrade',
-        Upgrade: 'websocket',
-        'Sec-WebSocket-Key': 'AAAAAAAAAAAAAAAAAAAAAA==',
-        'Sec-WebSocket-Version': '13',
-        'Sec-WebSocket-Protocol': 'AMQPWSB10',
-      },
+    const upgrade = requestBytes('GET /$servicebus/websocket', {
+      Connection: 'Upgrade',
+      Upgrade: 'websocket',
+      'Sec-WebSocket-Key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+      'Sec-WebSocket-Version': '13',
+      'Sec-WebSocket-Protocol': 'AMQPWSB10',
     });
     for (const header of [new Uint8Array(), localHeader()]) {
       assert.equal((await exchange(ownPort, header, HEALTH)).status, 200);
-      const answer = await exchange(ownPort, header, requestBytes('/queue/messages/head'));
+      const answer = await exchange(ownPort, header, requestBytes('GET /queue/messages/head'));
       assert.equal(answer.status, 403);
       assert.match(answer.text, /Connect by way of the load balancer/);
       const amqp = await exchange(ownPort, header, Buffer.from('AMQP\0\x01\0\0', 'latin1'));
@@ -96,7 +105,7 @@ describe('the gateway behind its load balancer', () => {
     const isLogged = (path: string, status: number) =>
       untilLine((line) => line['path'] === path && line['status'] === status);
     const impatient = connect(ownPort, '127.0.0.1');
-    impatient.end(Buffer.concat([proxyHeader(ONE), requestBytes('/impatient/messages')]), () =>
+    impatient.end(Buffer.concat([proxyHeader(ONE), requestBytes('GET /impatient/messages')]), () =>
       impatient.resetAndDestroy(),
     );
     await isLogged('/impatient/messages', 401);
@@ -125,7 +134,7 @@ describe('the gateway behind its load balancer', () => {
       key: ROOT_KEY,
       expiresAt: Date.UTC(9999, 0, 1),
     });
-    const list = requestBytes('/$Resources/Queues', { headers: { Authorization } });
+    const list = requestBytes('GET /$Resources/Queues', { Authorization });
     const answers: number[] = [];
     for (const client of ['192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4']) {
       answers.push((await exchange(ownPort, proxyHeader(client), list)).status);

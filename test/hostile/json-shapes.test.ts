@@ -58,7 +58,7 @@ test('every character is looked at twice at most, quotes and backslashes too', (
   const looks = t.mock.method(String.prototype, 'charCodeAt').mock;
   for (const piece of ['\\"', '\\\\', '"', '[]']) {
     // The number has the text looked through once for its shape, and once for such numbers.
-    const text = `[1e5,"${piece.repeat(10_000)}`;
+    const text = `[1e5,"${piece.repeat(1000)}`;
     looks.resetCalls();
     assert.throws(() => parseExactJson(text, 'It'), /It (is not valid JSON|holds more than)/);
     const count = looks.callCount();

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { printPropertyHeaders, readPropertyHeaders } from '../../lambdas/http/property-headers.ts';
 import { createSasToken } from '../../lambdas/http/sas-token.ts';
 import type { PropertyValue } from '../../shared/domain/property-value.ts';
+import { rawHttp, requestText } from '../support/http-conversation.ts';
 import { ROOT_KEY, startBroker } from '../support/start-broker.ts';
 import type { TestBroker } from '../support/test-broker.ts';
 
@@ -49,8 +48,8 @@ test('row 23: a property called __proto__ comes back in headers and in JSON', as
   await broker.createQueue('q');
   for (const receive of ['headers', 'JSON'] as const) {
     // Clients keep headers in plain objects, where the name gets lost.
-    const sent = await sendBytes(broker, ['__proto__: "kept"', 'constructor: "too"']);
-    assert.match(sent, /^HTTP\/1\.1 201 /);
+    const sent = await sendBytes(broker, { ['__proto__']: '"kept"', constructor: '"too"' });
+    assert.equal(sent, 201);
     if (receive === 'headers') {
       const { headers, withheld } = await receiveInHeaders(broker, 'q');
       assert.deepEqual(Object.entries(withheld), [['__proto__', 'kept']]);
@@ -63,21 +62,20 @@ test('row 23: a property called __proto__ comes back in headers and in JSON', as
   }
 });
 
-/** Sends a message to `q` with these lines of headers, and returns the answer as it came. */
-async function sendBytes(broker: TestBroker, headers: readonly string[]): Promise<string> {
-  const { port, host } = new URL(broker.api.url);
-  const token = createSasToken({
-    audience: broker.api.url,
+/** Sends a message to `q` with these header fields, and returns the status. */
+async function sendBytes(
+  { api }: TestBroker,
+  fields: Readonly<Record<string, string>>,
+): Promise<number | undefined> {
+  const { port, host } = new URL(api.url);
+  const Authorization = createSasToken({
+    audience: api.url,
     keyName: 'RootManageSharedAccessKey',
     key: ROOT_KEY,
     expiresAt: Date.UTC(9999, 0, 1),
   });
-  const lines = ['POST /q/messages HTTP/1.1', `Host: ${host}`, `Authorization: ${token}`];
-  const socket = connect(Number(port), '127.0.0.1');
-  socket.write(
-    [...lines, ...headers, 'Content-Length: 1', 'Connection: close', '', 'x'].join('\r\n'),
-  );
-  return await text(socket);
+  const request = requestText('POST /q/messages', { Host: host, Authorization, ...fields }, 'x');
+  return (await rawHttp(Number(port), [request])).statuses[0];
 }
 
 test('row 23: properties of any name survive sending and receiving, in headers or JSON', async (t) => {

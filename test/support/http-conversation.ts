@@ -1,36 +1,50 @@
-import { once } from 'node:events';
 import { connect } from 'node:net';
 
 const STATUS = /HTTP\/1\.[01] (\d{3}) /g;
 
+/** What a server answered on one connection. */
+export interface RawAnswers {
+  /** Of every answer, in order. */
+  readonly statuses: readonly number[];
+  /** All that came. */
+  readonly text: string;
+}
+
 /**
  * Writes bytes to a server as they stand, each piece once an answer to the one before has come, and
- * returns the status of every answer up to the last that is waited for, and all that came.
+ * returns what was answered until so many answers have come or the connection was closed.
  */
 export async function rawHttp(
   port: number,
-  pieces: readonly string[],
+  pieces: readonly (string | Uint8Array)[],
   answers: number = pieces.length,
-): Promise<{ readonly statuses: readonly number[]; readonly text: string }> {
+): Promise<RawAnswers> {
   const socket = connect(port, '127.0.0.1');
   let text = '';
-  const statuses = () => [...text.matchAll(STATUS)].map(([, status]) => Number(status));
+  let isClosed = false;
+  let wake = () => {};
   socket.setEncoding('latin1').on('data', (bytes) => {
     text += bytes;
+    wake();
   });
-  const closed = once(socket, 'close');
-  try {
-    for (const [index, piece] of pieces.entries()) {
-      socket.write(piece, 'latin1');
-      const wanted = index === pieces.length - 1 ? answers : index + 1;
-      while (statuses().length < wanted) {
-        if (await Promise.race([closed, once(socket, 'data').then(() => false)])) break;
-      }
+  socket.on('error', () => {});
+  socket.on('close', () => {
+    isClosed = true;
+    wake();
+  });
+  const statuses = () => [...text.matchAll(STATUS)].map(([, status]) => Number(status));
+  for (const [index, piece] of pieces.entries()) {
+    if (typeof piece === 'string') socket.write(piece, 'latin1');
+    else socket.write(piece);
+    const wanted = index === pieces.length - 1 ? answers : index + 1;
+    while (!isClosed && statuses().length < wanted) {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
     }
-    return { statuses: statuses(), text };
-  } finally {
-    socket.destroy();
   }
+  socket.destroy();
+  return { statuses: statuses(), text };
 }
 
 /** A request without a body, or with one of a known length. */
