@@ -9,7 +9,7 @@ import { addressed, plain } from '../../compat/gateway-clients.ts';
 
 const PAUSE_MS = 100;
 /** Whoever waits longer calls the service broken. */
-const PATIENCE_MS = 10_000;
+const ANSWER_MS_MAX = 10_000;
 /** So many messages over AMQP for one over HTTP. */
 const AMQP_SHARE = 4;
 
@@ -38,7 +38,7 @@ export class HonestClient {
     this.#port = port;
     this.#queues = [`${name}-amqp`, `${name}-http`];
     this.#client = new ServiceBusClient(plain(port), {
-      retryOptions: { maxRetries: 0, timeoutInMs: PATIENCE_MS },
+      retryOptions: { maxRetries: 0, timeoutInMs: ANSWER_MS_MAX },
     });
     this.#sender = this.#client.createSender(this.#queues[0]);
     this.#receiver = this.#client.createReceiver(this.#queues[0]);
@@ -118,7 +118,7 @@ export class HonestClient {
 
   async #overAmqp(body: string): Promise<void> {
     await this.#sender.sendMessages({ body });
-    const [message] = await this.#receiver.receiveMessages(1, { maxWaitTimeInMs: PATIENCE_MS });
+    const [message] = await this.#receiver.receiveMessages(1, { maxWaitTimeInMs: ANSWER_MS_MAX });
     if (message === undefined) throw new Error('what was sent did not come');
     await this.#receiver.completeMessage(message);
     if (message.body !== body) throw new Error(`${message.body} came`);
@@ -135,7 +135,7 @@ export class HonestClient {
 
   async #ask(method: string, path: string, body?: string): Promise<Response> {
     const { url, headers } = addressed(this.#port, path);
-    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const signal = AbortSignal.timeout(ANSWER_MS_MAX);
     return await fetch(url, { method, headers, signal, ...(body === undefined ? {} : { body }) });
   }
 }
