@@ -79,7 +79,8 @@ describe('operations of rules at the gateway', () => {
 
   /** The outcome of a link to a queue on a connection that brings a token first. */
   async function link(session: RawSession, queue: string, token?: string) {
-    if (token !== undefined) assert.equal(await session.putToken(token, `${AUDIENCE}${queue}`), 202);
+    if (token !== undefined)
+      assert.equal(await session.putToken(token, `${AUDIENCE}${queue}`), 202);
     await session.attach('sender', [sourceOf('here'), targetOf(queue)]);
     // Only a link that was opened is given credit.
     const said = await session.raw.hear('flow', 'detach');
