@@ -1,4 +1,4 @@
-import { HEALTH_PATH } from '../shared/domain/reserved-names.ts';
+import { HEALTH_PATH } from '../shared/domain/health-path.ts';
 
 /** Whether a request asks for the health of the process, for which nobody needs a right. */
 export function isHealthCheck({ url }: Request): boolean {

@@ -14,7 +14,7 @@ import { ARecord, HostedZone, RecordTarget } from 'aws-cdk-lib/aws-route53';
 import { LoadBalancerTarget } from 'aws-cdk-lib/aws-route53-targets';
 import { Construct } from 'constructs';
 import { CONNECTIONS_METRIC, DRAIN_NOTICE_MS } from '../../gateway/variables.ts';
-import { HEALTH_PATH } from '../../shared/domain/reserved-names.ts';
+import { HEALTH_PATH } from '../../shared/domain/health-path.ts';
 import { GatewayAlarms } from './gateway-alarms.ts';
 import { type GatewayNetwork, gatewayNetwork } from './gateway-network.ts';
 import { CONTAINER_PORT, GatewayTask, type GatewayTaskProps } from './gateway-task.ts';

@@ -1,8 +1,5 @@
 import { badValue } from './description-checks.ts';
 
-/** Where the health of a process is told; one of the routes of HTTP, for which nobody needs a right. */
-export const HEALTH_PATH = '/$health';
-
 /**
  * Names that may not be given to anything new, since what bears one could not be addressed over HTTP, or
  * only under the address of something else. What has such a name already keeps it, and can be deleted.

@@ -8,7 +8,7 @@ import {
   STOP_MS_MAX,
 } from '../../gateway/variables.ts';
 import { VARIABLES } from '../../lambdas/http/variables.ts';
-import { HEALTH_PATH } from '../../shared/domain/reserved-names.ts';
+import { HEALTH_PATH } from '../../shared/domain/health-path.ts';
 import { AMQP, propertiesById, synthesize } from './synthesize.ts';
 
 const plain = synthesize();

@@ -18,7 +18,7 @@ const ROOMS: readonly Room[] = [
   // Data that deployment, functions and tests share: must cost nothing to import.
   {
     files:
-      /^shared\/storage\/table-schema\.ts$|^shared\/domain\/(budgets|reserved-names)\.ts$|^gateway\/variables\.ts$|^lambdas\/http\/(route-table|management-routes|session-routes|variables|access-kinds)\.ts$/,
+      /^shared\/storage\/table-schema\.ts$|^shared\/domain\/(budgets|health-path)\.ts$|^gateway\/variables\.ts$|^lambdas\/http\/(route-table|management-routes|session-routes|variables|access-kinds)\.ts$/,
   },
   { files: /^shared\/domain\//, mayType: /^shared\/filters\// },
   { files: /^shared\/filters\//, may: /^shared\/domain\// },
@@ -78,7 +78,7 @@ const ROOMS: readonly Room[] = [
   },
   {
     files: /^cdk\//,
-    may: /^shared\/storage\/table-schema\.ts$|^shared\/domain\/(budgets|reserved-names)\.ts$|^gateway\/variables\.ts$|^lambdas\/http\/(route-table|management-routes|session-routes|variables|access-kinds)\.ts$/,
+    may: /^shared\/storage\/table-schema\.ts$|^shared\/domain\/(budgets|health-path)\.ts$|^gateway\/variables\.ts$|^lambdas\/http\/(route-table|management-routes|session-routes|variables|access-kinds)\.ts$/,
     packages: /^(aws-cdk-lib|constructs|esbuild|zod|node:)/,
   },
   { files: /^test\/(spec|model)\//, may: /^test\/support\//, packages: /^(node:|fast-check$)/ },

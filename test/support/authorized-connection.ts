@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { Authorization } from '../../amqp/service/authorization.ts';
+import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
+import { createSasToken } from '../../lambdas/http/sas-token.ts';
+import { isSignedWith } from '../../lambdas/http/sas-token-text.ts';
+import { TokenMemory } from '../../lambdas/http/token-memory.ts';
+import { AgeClock } from '../../shared/domain/age.ts';
+import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { type AuthorizationRule, QUEUE_DEFAULTS } from '../../shared/domain/descriptions.ts';
+import type { Entity } from '../../shared/domain/entity.ts';
+import { parseEntityPath } from '../../shared/domain/entity-path.ts';
+import { FAKE_NOW } from './fake-broker.ts';
+import { fakeManageParts } from './fake-entity-store.ts';
+import { fakeEntity, findableEntities, httpParts, rule } from './http-fixture.ts';
+
+export const HOUR = 3_600_000;
+/** A token of a rule for a path. */
+export const token = (
+  path: string,
+  keyName: string,
+  changes: { key?: string; expiresAt?: number } = {},
+) =>
+  createSasToken({
+    audience: `sb://localhost${path}`,
+    keyName,
+    key: `${keyName}-primary`,
+    expiresAt: FAKE_NOW + HOUR,
+    ...changes,
+  });
+
+/** A queue with these rules. */
+export const withRules = (key: string, ...authorizationRules: AuthorizationRule[]): Entity =>
+  fakeEntity(key, { ...QUEUE_DEFAULTS, authorizationRules });
+
+/** What one connection over AMQP may do, and what its questions cost. */
+export function connectAuthorized(room = Number.POSITIVE_INFINITY) {
+  const counts = { tokensTried: 0, signatures: 0, proved: 0, closed: 0, entityReads: 0 };
+  let now = FAKE_NOW;
+  const clock = { now: () => now };
+  let namespaceRules = [rule('root', 'Manage', 'Send', 'Listen'), rule('listener', 'Listen')];
+  const entities: Record<string, Entity> = {
+    q: withRules('q', rule('own', 'Send'), rule('ownListener', 'Listen')),
+    r: withRules('r', rule('own', 'Listen')),
+    'a/b/c': withRules('a/b/c', rule('own', 'Send')),
+  };
+  const found = findableEntities(entities);
+  const tokens = new TokenMemory(new AgeClock(clock, () => 0), (one, key) => {
+    counts.signatures++;
+    return isSignedWith(one, key);
+  });
+  const parts = httpParts({
+    clock,
+    tokens,
+    entities: {
+      ...found,
+      find: (key) => {
+        counts.entityReads++;
+        return found.find(key);
+      },
+    },
+    namespaceKeys: {
+      rules: async () => {
+        counts.tokensTried++;
+        return namespaceRules;
+      },
+    },
+  });
+  let held = 0;
+  const hold = (bytes: number) => {
+    held += bytes;
+    return true;
+  };
+  const { rules } = fakeManageParts({ keyName: 'root', key: 'root-primary' }).management;
+  const authorization = new Authorization(
+    { ...parts, rules, scheduler: realScheduler, reportFault: assert.ifError },
+    {
+      tryHold: (bytes) => (held + bytes > room ? false : hold(bytes)),
+      release: (bytes) => hold(-bytes),
+    },
+    { proved: () => counts.proved++, refusedTooOften: () => counts.closed++ },
+  );
+  authorization.opened('localhost');
+  const count = async (work: () => Promise<unknown>) => {
+    const before = { ...counts };
+    await work();
+    return {
+      tokensTried: counts.tokensTried - before.tokensTried,
+      signatures: counts.signatures - before.signatures,
+    };
+  };
+  const may = async (path: string, right: 'Send' | 'Listen') => {
+    try {
+      await authorization.require(path, parseEntityPath(path), [right]);
+      return true;
+    } catch (error) {
+      assert.ok(error instanceof BrokerError);
+      return false;
+    }
+  };
+  return {
+    authorization,
+    held: () => held,
+    counts,
+    count,
+    may,
+    entities,
+    advance: (ms: number) => {
+      now += ms;
+    },
+    setNamespaceRules: (...rules: AuthorizationRule[]) => {
+      namespaceRules = rules;
+    },
+  };
+}
