@@ -13,6 +13,7 @@ export function serveAmqp(gateway: Pick<Gateway, 'accept'>, socket: Socket): voi
     },
     write: (bytes, written) => {
       if (socket.writable) socket.write(bytes, written);
+      else queueMicrotask(written);
     },
     pause: () => socket.pause(),
     resume: () => socket.resume(),

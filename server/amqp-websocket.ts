@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
+import type { Connection } from '../amqp/endpoint/connection.ts';
 import type { Transport } from '../amqp/endpoint/handlers.ts';
 import type { Gateway } from '../amqp/service/gateway.ts';
 import { BUDGETS } from '../shared/domain/budgets.ts';
@@ -12,6 +13,7 @@ import { closeWith, putBackWithoutUpgrade } from './plain-upgrades.ts';
 const PATH = /^\/\$servicebus\/websocket\/?$/i;
 /** What older and newer clients call what they speak inside. */
 const PROTOCOLS = ['AMQPWSB10', 'amqp'];
+const BUDGET = BUDGETS.webSocket;
 
 export interface WebSocketParts {
   readonly gateway: Pick<Gateway, 'accept'>;
@@ -31,7 +33,9 @@ export function serveWebSockets(
 ): void {
   const sockets = new WebSocketServer({
     noServer: true,
-    maxPayload: BUDGETS.connection.webSocketMessageBytes,
+    maxPayload: BUDGET.messageBytes,
+    maxFragments: BUDGET.fragments,
+    maxBufferedChunks: BUDGET.chunks,
     handleProtocols: (offered) => PROTOCOLS.find((protocol) => offered.has(protocol)) ?? false,
   });
   const answered = answersOf(server);
@@ -47,7 +51,7 @@ export function serveWebSockets(
     else if (!isOurPath(request)) closeWith(socket, rawAnswer('404 Not Found', ''));
     else {
       sockets.handleUpgrade(request, socket, head, (webSocket) => {
-        serve(gateway, webSocket, clientAddressOf(request.socket));
+        serve(gateway, { webSocket, socket, peer: clientAddressOf(request.socket) });
       });
     }
   });
@@ -91,11 +95,15 @@ function rawAnswer(status: string, sentence: string): string {
   return `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${length}\r\n\r\n${sentence}`;
 }
 
-function serve(
-  gateway: Pick<Gateway, 'accept'>,
-  webSocket: WebSocket,
-  peer: string | undefined,
-): void {
+interface Upgraded {
+  readonly webSocket: WebSocket;
+  /** What it goes over. */
+  readonly socket: Duplex;
+  /** The address of the client, where it is known. */
+  readonly peer: string | undefined;
+}
+
+function serve(gateway: Pick<Gateway, 'accept'>, { webSocket, socket, peer }: Upgraded): void {
   const transport: Transport = {
     peer,
     get backlog() {
@@ -108,10 +116,35 @@ function serve(
     destroy: () => webSocket.terminate(),
   };
   const connection = gateway.accept(transport);
-  webSocket.on('message', (data: Buffer) => connection.input(data));
+  const ended = countUnfinished(socket, connection, () => webSocket.terminate());
+  webSocket.on('message', (data: Buffer) => {
+    ended();
+    connection.input(data);
+  });
   // A broken socket closes by itself, and then is lost.
   webSocket.on('error', () => {});
   webSocket.on('close', () => connection.lost());
+}
+
+/**
+ * Counts what comes in as held by a connection until a message has ended, which is when what comes back is
+ * called; ends the connection where that is too much.
+ */
+function countUnfinished(
+  socket: Duplex,
+  { limits }: Pick<Connection, 'limits'>,
+  terminate: () => void,
+): () => void {
+  let unfinished = 0;
+  // Before the parser is given it, which may find the end of a message in it.
+  socket.prependListener('data', ({ length }: Buffer) => {
+    if (unfinished + length > BUDGET.unfinishedBytes || !limits.tryHold(length)) terminate();
+    else unfinished += length;
+  });
+  return () => {
+    limits.release(unfinished);
+    unfinished = 0;
+  };
 }
 
 function decodeURIComponentOr(path: string): string {

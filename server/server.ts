@@ -10,7 +10,6 @@ import { serveAmqp } from './amqp-socket.ts';
 import { isForWebSocket, serveWebSockets, type WebSocketParts } from './amqp-websocket.ts';
 import { clientAddressOf, clientOf } from './client-address.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
-import { isHealthCheck } from './health-check.ts';
 import { type Admit, type Certificate, type ProtocolServers, Protocols } from './protocols.ts';
 import { Refusals } from './refusals.ts';
 import { RequestLines } from './request-line.ts';
@@ -107,7 +106,7 @@ export function createProtocolServer({
           ? await appFor(clientOf(bindings)).fetch(request, bindings)
           : new Response(refusal, { status: 403 });
       if (response.status === UNAUTHENTICATED) await refusals.count(outgoing);
-      else if (response.ok && !isHealthCheck(request)) unproved.delete(incoming.socket);
+      else if (response.ok) unproved.answered(incoming.socket, request);
       discardRest(incoming);
       // What goes out at once needs no room.
       setImmediate(() => lines.written(incoming, outgoing));

@@ -17,19 +17,27 @@ export class ConnectionLimits {
   readonly #memory: MemoryBudget;
   readonly #share: MemoryShare;
   readonly #intake: Pick<Intake, 'pause' | 'resume'>;
+  readonly #onGone = new Set<(isAll: boolean) => void>();
+  /** What came in and has no outcome yet, of a connection that is gone. */
+  #rest: MemoryShare | undefined;
   #limits: Limits = beforeRight;
+  #isLost = false;
   #sessions = 0;
   #links = 0;
   #incomingBytes = 0;
   #outgoingBytes = 0;
   #turnWork = 0;
   #unread = 0;
+  #checks = 0;
 
   /** `evict` ends the connection; see `MemoryBudget.open`. */
   constructor(memory: MemoryBudget, intake: Pick<Intake, 'pause' | 'resume'>, evict: () => void) {
     this.#memory = memory;
     this.#intake = intake;
-    this.#share = memory.openBeforeRight(beforeRight.heldBytes, evict);
+    this.#share = memory.openBeforeRight(beforeRight.heldBytes, () => {
+      evict();
+      this.close();
+    });
     // The connection that is to end is not built yet.
     if (!this.tryHold(WEIGHTS.connectionBytes)) queueMicrotask(evict);
   }
@@ -44,6 +52,11 @@ export class ConnectionLimits {
     return this.#limits === afterRight;
   }
 
+  /** Whether the connection is gone without a close: nobody can hear of outcomes. */
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
   /** The largest request to `$cbs` or `$management`, bytes, and the most values in one. */
   get request(): { readonly bytes: number; readonly values: number } {
     return { bytes: this.#limits.requestBytes, values: this.#limits.requestValues };
@@ -56,7 +69,7 @@ export class ConnectionLimits {
 
   /** Whether what was handled since `beginTurn` is enough for one turn. */
   get isTurnOver(): boolean {
-    return this.#turnWork >= CONNECTION.turnFrames;
+    return this.#turnWork >= this.#limits.turnFrames;
   }
 
   beginTurn(): void {
@@ -73,10 +86,31 @@ export class ConnectionLimits {
     this.#turnWork += deliveries / CONNECTION.deliveriesPerFrame;
   }
 
+  /** So many bytes of a request were read for one frame. */
+  read(bytes: number): void {
+    this.#turnWork += bytes / CONNECTION.requestBytesPerFrame;
+  }
+
   /** The peer has proved a right: from now on it may have more held. */
   prove(): void {
     this.#limits = afterRight;
     this.#share.prove(afterRight.heldBytes);
+    this.#intake.resume('check');
+  }
+
+  /**
+   * Does what the peer may have no right to. Until it has proved one nothing is read meanwhile, so that
+   * one thing at a time is done for it, and refusals count before the next.
+   */
+  async check<T>(work: () => Promise<T>): Promise<T> {
+    this.#checks++;
+    if (!this.isProved) this.#intake.pause('check');
+    try {
+      return await work();
+    } finally {
+      this.#checks--;
+      if (this.#checks === 0) this.#intake.resume('check');
+    }
   }
 
   /** Holds bytes. */
@@ -136,9 +170,9 @@ export class ConnectionLimits {
     if (this.#incomingBytes > this.#incomingMax) this.#intake.pause('deliveries');
   }
 
-  /** A message that came in has its outcome. */
+  /** A message that came in has its outcome, or is given up. */
   finished(bytes: number): void {
-    this.release(bytes + WEIGHTS.deliveryBytes);
+    (this.#rest ?? this.#share).release(bytes + WEIGHTS.deliveryBytes);
     this.#incomingBytes -= bytes + WEIGHTS.deliveryBytes;
     if (this.#incomingBytes <= this.#incomingMax / 2) this.#intake.resume('deliveries');
   }
@@ -156,9 +190,36 @@ export class ConnectionLimits {
     this.#outgoingBytes -= bytes;
   }
 
-  /** The connection is gone, with all it held. */
-  close(): void {
-    this.#share.close();
+  /**
+   * Has a listener called once the connection is gone and nobody can hear of outcomes: it is to give up
+   * what waits and whose outcome the peer wants to know, or all (`isAll`) where what is left of the
+   * connection makes room for others. Returns how to stop listening.
+   */
+  onGone(listener: (isAll: boolean) => void): () => void {
+    this.#onGone.add(listener);
+    return () => {
+      this.#onGone.delete(listener);
+    };
+  }
+
+  /**
+   * The connection is gone, with all it held but what came in and has no outcome yet: that counts until
+   * it has. `isOrderly` = it was closed, and what came before that is wanted.
+   */
+  close(isOrderly = false): void {
+    if (this.#rest !== undefined) return;
+    this.#isLost = !isOrderly;
+    if (!isOrderly) this.#giveUp(false);
+    this.#rest = this.#share.leave(this.#incomingBytes, () => {
+      this.#giveUp(true);
+      // What is under way is not ended.
+      this.#rest = this.#share.leave(this.#incomingBytes, () => {});
+      this.#rest.pin();
+    });
+  }
+
+  #giveUp(isAll: boolean): void {
+    for (const listener of this.#onGone) listener(isAll);
   }
 
   /** Less where the process has little room: so it never runs out of it however many send. */

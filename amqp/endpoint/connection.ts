@@ -6,21 +6,22 @@ import { type Open, type Performative, readPerformative } from '../wire/performa
 import type { ErrorInfo } from '../wire/states.ts';
 import { AmqpError } from '../wire/wire-error.ts';
 import { writePerformative } from '../wire/write-performative.ts';
+import { CHANNEL_MAX, Channels } from './channels.ts';
 import { CROWDED_OUT, FAILED, mistakeIn, NOT_PROVED, SILENT } from './connection-ends.ts';
 import { ConnectionLimits } from './connection-limits.ts';
 import type { ConnectionHandler, Transport } from './handlers.ts';
 import { Handshake } from './handshake.ts';
 import { Heartbeat, IDLE_MS } from './heartbeat.ts';
 import { IncomingLink } from './incoming-link.ts';
+import type { InputTurns } from './input-turns.ts';
 import { Intake } from './intake.ts';
 import { Outbox } from './outbox.ts';
 import type { OutgoingLink } from './outgoing-link.ts';
-import { Session, type SessionHost } from './session.ts';
+import type { SessionHost } from './session.ts';
 
 const { frameBytes: FRAME_BYTES_MAX, handshakeMs: HANDSHAKE_MS_MAX } = BUDGETS.connection;
 /** The least that the standard lets a peer ask for. */
 const FRAME_BYTES_MIN = 512;
-const CHANNEL_MAX = BUDGETS.connection.afterRight.sessions - 1;
 /** How long a peer may take to answer our close. */
 const CLOSE_MS_MAX = 5_000;
 
@@ -30,8 +31,11 @@ type Phase = 'handshake' | 'open' | 'closing' | 'ended';
 export interface ConnectionOptions {
   readonly containerId: string;
   readonly scheduler: Scheduler;
+  readonly turns: InputTurns;
   /** What all connections of the process may hold. */
   readonly memory: MemoryBudget;
+  /** Told of a connection that was closed to make room for others; its peer may not have heard yet. */
+  readonly crowdedOut?: (connection: Connection) => void;
 }
 
 /**
@@ -40,16 +44,18 @@ export interface ConnectionOptions {
  */
 export class Connection implements SessionHost {
   readonly limits: ConnectionLimits;
+  readonly outgoing: Outbox;
   readonly #transport: Transport;
   readonly #scheduler: Scheduler;
+  readonly #turns: InputTurns;
   readonly #handler: ConnectionHandler;
   readonly #containerId: string;
-  readonly #outbox: Outbox;
+  readonly #crowdedOut: (connection: Connection) => void;
   readonly #intake: Intake;
-  readonly #reader = new FrameReader();
+  #reader = new FrameReader();
   readonly #handshake: Handshake;
   readonly #heartbeat: Heartbeat;
-  readonly #sessions = new Map<number, Session>();
+  readonly #channels = new Channels(this);
   #phase: Phase = 'handshake';
   #isAdvancing = false;
   #peer: Open | undefined;
@@ -62,18 +68,20 @@ export class Connection implements SessionHost {
 
   constructor(
     transport: Transport,
-    { containerId, scheduler, memory }: ConnectionOptions,
+    { containerId, scheduler, turns, memory, crowdedOut = () => {} }: ConnectionOptions,
     createHandler: (connection: Connection) => ConnectionHandler,
   ) {
     this.#transport = transport;
     this.#scheduler = scheduler;
+    this.#turns = turns;
     this.#intake = new Intake(transport, () => this.#advance());
-    this.limits = new ConnectionLimits(memory, this.#intake, () => this.close(CROWDED_OUT));
-    this.#outbox = new Outbox(transport, {
+    this.limits = new ConnectionLimits(memory, this.#intake, () => this.makeRoom());
+    this.#crowdedOut = crowdedOut;
+    this.outgoing = new Outbox(transport, {
       scheduler,
       intake: this.#intake,
       limits: this.limits,
-      onFull: () => this.#abort(),
+      onFull: () => this.abort(),
     });
     this.#containerId = containerId;
     this.#handler = createHandler(this);
@@ -85,11 +93,11 @@ export class Connection implements SessionHost {
       refuse: () => this.close(),
     });
     this.#heartbeat = new Heartbeat(scheduler, {
-      saidAt: () => this.#outbox.saidAt,
+      saidAt: () => this.outgoing.saidAt,
       say: () => this.#write(encodeFrame('amqp', 0)),
       silent: () => this.close(SILENT),
     });
-    this.#timer = scheduler.after(HANDSHAKE_MS_MAX, () => this.#abort());
+    this.#timer = scheduler.after(HANDSHAKE_MS_MAX, () => this.abort());
     this.#proof = scheduler.after(BUDGETS.connection.proveRightMs, () => this.close(NOT_PROVED));
   }
 
@@ -99,7 +107,7 @@ export class Connection implements SessionHost {
 
   /** Bytes that are to be sent and that the peer has not taken yet. */
   get backlog(): number {
-    return this.#transport.backlog + this.limits.outgoingBytes;
+    return this.outgoing.backlog + this.limits.outgoingBytes;
   }
 
   /** The peer has proved a right: a token or key of its is good for something. */
@@ -122,22 +130,23 @@ export class Connection implements SessionHost {
   /** Ignores input after close; a peer that goes on for long has not heard of it. */
   #ignore(bytes: Uint8Array): void {
     this.#ignored += bytes.byteLength;
-    if (this.#ignored > BUDGETS.connection.ignoredBytes) this.#abort();
+    if (this.#ignored > BUDGETS.connection.ignoredBytes) this.abort();
   }
 
   /** The transport is gone. */
   lost(): void {
     if (this.#phase === 'ended') return;
+    const isOrderly = this.#phase === 'closing';
     this.#phase = 'ended';
     this.#stop();
-    this.#outbox.clear();
-    this.limits.close();
+    this.outgoing.clear();
+    this.limits.close(isOrderly);
     this.#handler.closed();
   }
 
   /** Lets the peer know what was held back of the outcomes of what it sent. */
   release(): void {
-    for (const session of this.#sessions.values()) session.release();
+    this.#channels.release();
   }
 
   /** Ends the connection with a reason. */
@@ -145,12 +154,31 @@ export class Connection implements SessionHost {
     if (this.#phase === 'closing' || this.#phase === 'ended') return;
     const wasOpen = this.#phase === 'open';
     this.#phase = 'closing';
-    this.#outbox.closing();
+    this.outgoing.closing();
     if (wasOpen) this.send(0, { kind: 'close', ...(error === undefined ? {} : { error }) });
     this.#stop();
-    this.#outbox.flush();
+    this.outgoing.flush();
     this.#transport.end();
-    this.#timer = this.#scheduler.after(CLOSE_MS_MAX, () => this.#abort());
+    this.#timer = this.#scheduler.after(CLOSE_MS_MAX, () => this.abort());
+  }
+
+  /**
+   * Ends the connection to make room for others: with the reason, unless so much is to be sent before
+   * it that this would have to be kept until the peer takes it.
+   */
+  makeRoom(): void {
+    if (this.backlog > BUDGETS.weights.connectionBytes) {
+      this.abort();
+      return;
+    }
+    this.close(CROWDED_OUT);
+    this.#crowdedOut(this);
+  }
+
+  /** Ends the connection at once. */
+  abort(): void {
+    this.#transport.destroy();
+    this.lost();
   }
 
   send(channel: number, performative: Performative, payload?: Uint8Array): void {
@@ -169,12 +197,8 @@ export class Connection implements SessionHost {
     this.#isAdvancing = true;
     this.limits.beginTurn();
     try {
-      while (!this.#intake.isPaused && this.#step()) {
-        if (!this.limits.isTurnOver) continue;
-        this.#intake.pause('turn');
-        this.#scheduler.soon(() => this.#intake.resume('turn'));
-      }
-      this.limits.unread(this.#reader.length);
+      while (this.#turns.mayGoOn(this.limits, this.#intake) && this.#step());
+      this.limits.unread(this.#reader.keep());
     } catch (error) {
       this.close(this.#explained(error));
     } finally {
@@ -225,17 +249,13 @@ export class Connection implements SessionHost {
         this.close();
         return;
       case 'begin':
-        if (channel > CHANNEL_MAX || this.#sessions.has(channel)) {
-          throw notAllowed('The channel is in use, or there is none such.');
-        }
-        this.limits.begun();
-        this.#sessions.set(channel, new Session(channel, said, this));
+        this.#channels.begin(channel, said);
         return;
       case 'end':
-        this.#end(channel);
+        this.#channels.end(channel);
         return;
       default:
-        this.#session(channel).handle(said, payload, weight);
+        this.#channels.at(channel).handle(said, payload, weight);
     }
   }
 
@@ -256,40 +276,17 @@ export class Connection implements SessionHost {
     this.#handler.opened(peer.hostname);
   }
 
-  #session(channel: number): Session {
-    const session = this.#sessions.get(channel);
-    if (session !== undefined) return session;
-    throw notAllowed('No session has this channel.');
-  }
-
-  #end(channel: number): void {
-    const session = this.#session(channel);
-    void session.ended().then(() => {
-      // Meanwhile the connection may have gone.
-      if (this.#sessions.get(channel) !== session) return;
-      session.lost();
-      this.#sessions.delete(channel);
-      this.limits.ended();
-      this.send(channel, { kind: 'end' });
-    });
-  }
-
   /** Ends what is under way, and waits for nothing more. */
   #stop(): void {
     for (const timer of [this.#timer, this.#proof]) timer.cancel();
     this.#heartbeat.stop();
     this.#intake.close();
-    for (const session of this.#sessions.values()) session.lost();
-    this.#sessions.clear();
+    this.#channels.lost();
+    this.#reader = new FrameReader();
   }
 
   #write(bytes: Uint8Array): void {
-    if (this.#phase !== 'ended') this.#outbox.write(bytes);
-  }
-
-  #abort(): void {
-    this.#transport.destroy();
-    this.lost();
+    if (this.#phase !== 'ended') this.outgoing.write(bytes);
   }
 }
 

@@ -1,3 +1,4 @@
+import { compact } from '../wire/compact.ts';
 import type { Flow, Transfer } from '../wire/performatives.ts';
 import type { DeliveryState } from '../wire/states.ts';
 import { AmqpError } from '../wire/wire-error.ts';
@@ -15,13 +16,14 @@ export interface IncomingDelivery {
   readonly settled: boolean;
   /** More came than the link allows; the payload is not there. */
   readonly isTooLarge: boolean;
-  /** Set by the sender where the delivery belongs to a transaction. */
+  /** There where the delivery belongs to a transaction. */
   readonly state?: DeliveryState;
 }
 
 interface Partial {
-  readonly first: Transfer;
   readonly id: number;
+  readonly format: number;
+  readonly state: DeliveryState | undefined;
   /** What came before the last transfer, with room for more. */
   bytes: Buffer;
   kept: number;
@@ -31,6 +33,8 @@ interface Partial {
 }
 
 const NOTHING = Buffer.alloc(0);
+/** Ids of transactions are ours and shorter: one that is cut here is unknown before and after. */
+const ID_BYTES_MAX = 64;
 
 /** A link on which the peer sends. */
 export class IncomingLink extends Link {
@@ -86,6 +90,11 @@ export class IncomingLink extends Link {
     for (const { payload } of deliveries) this.host.limits.finished(payload.byteLength);
     if (this.#held === undefined) this.#settle(deliveries, state);
     else this.#held.push(() => this.#settle(deliveries, state));
+  }
+
+  /** Ends deliveries of a connection that is gone: they have no outcome. */
+  giveUp(deliveries: readonly IncomingDelivery[]): void {
+    for (const { payload } of deliveries) this.limits.finished(payload.byteLength);
   }
 
   #settle(deliveries: readonly IncomingDelivery[], state: DeliveryState): void {
@@ -158,7 +167,7 @@ export class IncomingLink extends Link {
     partial.kept = 0;
   }
 
-  #complete({ first, id, length, settled }: Partial, payload: Uint8Array): void {
+  #complete({ id, format, state, length, settled }: Partial, payload: Uint8Array): void {
     this.#credit--;
     if (this.#credit < 0) {
       throw new AmqpError(
@@ -173,11 +182,11 @@ export class IncomingLink extends Link {
     this.host.limits.received(kept.byteLength);
     this.#onDelivery({
       id,
-      format: first.messageFormat ?? 0,
+      format,
       payload: kept,
       settled,
       isTooLarge,
-      ...(first.state === undefined ? {} : { state: first.state }),
+      ...(state === undefined ? {} : { state }),
     });
   }
 
@@ -199,15 +208,21 @@ export class IncomingLink extends Link {
 }
 
 function begin(first: Transfer): Partial {
-  if (first.deliveryId === undefined) {
+  const { deliveryId: id, messageFormat: format = 0 } = first;
+  if (id === undefined) {
     throw new AmqpError('amqp:not-allowed', 'The first transfer of a delivery has no delivery-id.');
   }
-  return { first, id: first.deliveryId, bytes: NOTHING, kept: 0, length: 0, settled: false };
+  const state = keptState(first.state);
+  return { id, format, state, bytes: NOTHING, kept: 0, length: 0, settled: false };
 }
 
-/** Bytes in no much larger memory than they need: few of a large chunk would keep all of it alive. */
-function compact(bytes: Uint8Array): Uint8Array {
-  return bytes.byteLength < bytes.buffer.byteLength / 2 ? Buffer.from(bytes) : bytes;
+/** What is of use of the state that a delivery comes with: its transaction. */
+function keptState(state: DeliveryState | undefined): DeliveryState | undefined {
+  if (state?.kind !== 'transactional') return undefined;
+  return {
+    kind: 'transactional',
+    transaction: compact(state.transaction.subarray(0, ID_BYTES_MAX)),
+  };
 }
 
 /** Ids that follow one another, as ranges. */

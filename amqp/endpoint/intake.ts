@@ -1,7 +1,10 @@
 import type { Transport } from './handlers.ts';
 
-/** Why nothing is read: too much waits to be written, or to be done; or others have their turn. */
-export type PauseReason = 'backlog' | 'deliveries' | 'turn';
+/**
+ * Why nothing is read: too much waits to be written, or to be done; others have their turn; or a right is
+ * checked for a peer that has proved none.
+ */
+export type PauseReason = 'backlog' | 'deliveries' | 'turn' | 'check';
 
 /** Whether a connection is read from: as long as there is no reason not to. */
 export class Intake {

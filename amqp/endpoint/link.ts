@@ -5,7 +5,6 @@ import type { ConnectionLimits } from './connection-limits.ts';
 
 /** What a link needs of the session it lies in. */
 export interface LinkHost {
-  readonly maxFrameSize: number;
   send(performative: Performative, payload?: Uint8Array): void;
   /** A flow that tells of the session, and of a link. */
   flow(link?: { handle: number; deliveryCount: number; linkCredit: number; drain: boolean }): void;
@@ -36,16 +35,21 @@ export abstract class Link {
   #asked: Attach;
   /** Bytes that the attach is counted as. */
   #weight: number;
+  /** Bytes of what else is kept for the link. */
+  #kept = 0;
   #state: State = 'asked';
   #onEnd: () => void | Promise<void> = () => {};
+  /** Settled when it is known how the attach is answered. */
+  #opening: Promise<void> | undefined;
   /** Settled when nothing is left to do for a link that has ended, nor to say. */
   #finished: Promise<void> = Promise.resolve();
 
   /** `weight` = bytes that the attach takes, as it is decoded. Throws AmqpError where that is too much. */
   constructor(asked: Attach, host: LinkHost, weight: number) {
-    host.limits.hold(weight);
+    // A name may be longer than its bytes were: what is no UTF-8 is read as three bytes each.
+    this.#weight = Math.max(weight, Buffer.byteLength(asked.name));
+    host.limits.hold(this.#weight);
     this.#asked = asked;
-    this.#weight = weight;
     this.host = host;
   }
 
@@ -83,6 +87,21 @@ export abstract class Link {
    */
   onEnd(listener: () => void | Promise<void>): void {
     this.#onEnd = listener;
+  }
+
+  /** Counts a text that is kept until the link ends. Throws AmqpError where that is too much. */
+  keep(text: string): void {
+    const bytes = Buffer.byteLength(text);
+    this.host.limits.hold(bytes);
+    this.#kept += bytes;
+  }
+
+  /**
+   * Tells what finds out how the attach is answered. A peer that goes away meanwhile hears back when that
+   * is over: until then the link counts, whatever the peer says.
+   */
+  opens(opening: Promise<void>): void {
+    this.#opening = opening;
   }
 
   /** Answers the attach. Of no effect where the peer has gone away meanwhile. */
@@ -125,11 +144,10 @@ export abstract class Link {
       // A peer that goes away before our attach still gets both.
       if (before === 'asked') this.#attach({});
       if (before !== 'detached') this.#sendDetach();
-      this.host.limits.release(this.#weight);
-      this.#weight = 0;
+      this.#release();
     };
     // At once where nothing is to be done: a close that came along must not overtake the answer.
-    const ending = before === 'detached' ? undefined : this.#onEnd();
+    const ending = this.#ending(before);
     if (ending === undefined) answer();
     else this.#finished = ending.finally(answer);
   }
@@ -138,10 +156,26 @@ export abstract class Link {
   async lost(): Promise<void> {
     const before = this.#state;
     this.#state = 'ended';
-    this.host.limits.release(this.#weight);
-    this.#weight = 0;
-    if (before === 'open' || before === 'asked') this.#finished = Promise.resolve(this.#onEnd());
+    if (before === 'open' || before === 'asked') {
+      this.#finished = Promise.resolve(this.#ending(before));
+    }
     await this.#finished;
+    this.#release();
+  }
+
+  /** Does what is to be done for a link that ends; undefined where nothing is left to wait for. */
+  #ending(before: State): Promise<void> | undefined {
+    if (before === 'detached') return undefined;
+    const ended = this.#onEnd() ?? undefined;
+    const opening = before === 'asked' ? this.#opening : undefined;
+    if (opening === undefined) return ended;
+    return Promise.all([ended, opening]).then(() => {});
+  }
+
+  #release(): void {
+    this.host.limits.release(this.#weight + this.#kept);
+    this.#weight = 0;
+    this.#kept = 0;
   }
 
   #sendDetach(error?: ErrorInfo): void {

@@ -4,7 +4,7 @@ import type { ConnectionLimits } from './connection-limits.ts';
 import type { Transport } from './handlers.ts';
 import type { Intake } from './intake.ts';
 
-const { untakenBytes } = BUDGETS.connection;
+const { untakenBytes, turnParts, turnPartBytes, backlogBytes } = BUDGETS.connection;
 
 /** What an outbox works with. */
 export interface OutboxOptions {
@@ -23,10 +23,14 @@ export class Outbox {
   readonly #transport: Transport;
   readonly #options: OutboxOptions;
   #waiting: Uint8Array[] = [];
+  /** Bytes of those. */
+  #bytes = 0;
   /** Bytes of those that the connection holds. */
   #held = 0;
   #saidAt: number;
   #isClosing = false;
+  /** Who has more parts of messages to send, in the order in which they go on. */
+  readonly #stalled = new Set<() => void>();
 
   constructor(transport: Transport, options: OutboxOptions) {
     this.#transport = transport;
@@ -39,6 +43,11 @@ export class Outbox {
     return this.#saidAt;
   }
 
+  /** Bytes that the peer has not taken yet. */
+  get backlog(): number {
+    return this.#transport.backlog + this.#bytes;
+  }
+
   write(bytes: Uint8Array): void {
     const { limits, onFull, scheduler } = this.#options;
     const isHeld = limits.tryHold(bytes.byteLength);
@@ -49,6 +58,22 @@ export class Outbox {
     }
     if (this.#waiting.length === 0) scheduler.soon(() => this.flush());
     this.#waiting.push(bytes);
+    this.#bytes += bytes.byteLength;
+  }
+
+  /**
+   * Whether one more part of a message may be written now. If not, `goOn` is called once it may: in a
+   * later turn, or when the peer has taken some of what was written.
+   */
+  mayGoOn(goOn: () => void): boolean {
+    if (this.#hasRoom) return true;
+    this.#stalled.add(goOn);
+    return false;
+  }
+
+  /** Calls `goOn` no more. */
+  forget(goOn: () => void): void {
+    this.#stalled.delete(goOn);
   }
 
   /** Only the end is to be told: that is written, however much the connection holds. */
@@ -61,20 +86,42 @@ export class Outbox {
     this.#saidAt = this.#options.scheduler.now();
     const bytes = Buffer.concat(this.#waiting);
     const held = this.#held;
-    this.#waiting = [];
-    this.#held = 0;
+    this.#empty();
     this.#transport.write(bytes, () => this.#written(held));
     if (this.#transport.backlog > untakenBytes) this.#options.intake.pause('backlog');
+    this.#goOn();
   }
 
   /** Drops what was not written: the peer is gone. */
   clear(): void {
+    this.#empty();
+    this.#stalled.clear();
+  }
+
+  get #hasRoom(): boolean {
+    const isTurnOver = this.#waiting.length >= turnParts || this.#bytes >= turnPartBytes;
+    return !isTurnOver && this.backlog < backlogBytes;
+  }
+
+  #empty(): void {
     this.#waiting = [];
+    this.#bytes = 0;
+    this.#held = 0;
   }
 
   #written(held: number): void {
     const { intake, limits } = this.#options;
     limits.release(held);
     if (this.#transport.backlog <= untakenBytes / 2) intake.resume('backlog');
+    this.#goOn();
+  }
+
+  /** Whoever finds no room again waits behind the others. */
+  #goOn(): void {
+    for (const goOn of this.#stalled) {
+      if (!this.#hasRoom) return;
+      this.#stalled.delete(goOn);
+      goOn();
+    }
   }
 }

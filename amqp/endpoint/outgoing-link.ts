@@ -25,6 +25,8 @@ export interface OutgoingMessage {
   readonly payload: Uint8Array;
   /** The peer need not say what became of it. */
   readonly settled: boolean;
+  /** Told where the link, or more, ends before all of it was sent. */
+  readonly dropped?: () => void;
 }
 
 const UINT_MAX = 0xffff_ffff;

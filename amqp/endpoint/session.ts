@@ -12,6 +12,8 @@ import { distance } from '../wire/serial.ts';
 import { AmqpError } from '../wire/wire-error.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import { IncomingLink } from './incoming-link.ts';
+import { LinkNames } from './link-names.ts';
+import type { Outbox } from './outbox.ts';
 import { OutgoingLink, type OutgoingMessage, type SendingHost } from './outgoing-link.ts';
 import { UnsettledDeliveries } from './unsettled.ts';
 import { type QueueHost, WindowQueue } from './window-queue.ts';
@@ -28,6 +30,8 @@ const TRANSFER_BYTES_MAX = 128;
 export interface SessionHost extends QueueHost {
   /** The largest frame that the peer takes. */
   readonly maxFrameSize: number;
+  /** What goes out on the connection. */
+  readonly outgoing: Pick<Outbox, 'mayGoOn' | 'forget'>;
   send(channel: number, performative: Performative, payload?: Uint8Array): void;
   linked(link: IncomingLink | OutgoingLink): void;
 }
@@ -37,8 +41,10 @@ export class Session implements SendingHost {
   readonly #channel: number;
   readonly #host: SessionHost;
   readonly #links = new Map<number, IncomingLink | OutgoingLink>();
+  readonly #names = new LinkNames();
   readonly #unsettled: UnsettledDeliveries;
   readonly #queue: WindowQueue;
+  readonly #goOn = () => this.#queue.proceed();
   #nextIncomingId: number;
   #incomingWindow = INCOMING_WINDOW;
   #nextOutgoingId = 0;
@@ -61,10 +67,6 @@ export class Session implements SendingHost {
       outgoingWindow: OUTGOING_WINDOW,
       handleMax: HANDLE_MAX,
     });
-  }
-
-  get maxFrameSize(): number {
-    return this.#host.maxFrameSize;
   }
 
   get limits(): ConnectionLimits {
@@ -112,6 +114,7 @@ export class Session implements SendingHost {
    */
   async ended(): Promise<void> {
     this.#queue.clear();
+    this.#host.outgoing.forget(this.#goOn);
     this.#unsettled.clear();
     await Promise.all(Array.from(this.#links.values(), (link) => link.lost()));
   }
@@ -122,10 +125,15 @@ export class Session implements SendingHost {
     void this.ended();
     for (const _ of this.#links) this.limits.unlinked();
     this.#links.clear();
+    this.#names.clear();
   }
 
   forget(handle: number): void {
-    if (this.#links.delete(handle)) this.limits.unlinked();
+    const link = this.#links.get(handle);
+    if (link === undefined) return;
+    this.#links.delete(handle);
+    this.#names.delete(link, link.asked);
+    this.limits.unlinked();
   }
 
   flow(link?: { handle: number; deliveryCount: number; linkCredit: number; drain: boolean }): void {
@@ -142,19 +150,24 @@ export class Session implements SendingHost {
   transfer(link: OutgoingLink, message: OutgoingMessage): number {
     const id = this.#nextDeliveryId;
     this.#nextDeliveryId = (id + 1) >>> 0;
-    const { tag, settled } = message;
+    const { tag, settled, dropped = () => {} } = message;
     if (!settled && !this.#unsettled.add({ id, tag, link })) {
       const description = 'Too many messages were received and not settled.';
+      dropped();
       this.#host.close({ condition: 'amqp:resource-limit-exceeded', description });
       return id;
     }
     let sent = 0;
-    this.#wait(message.payload.byteLength + TRANSFER_BYTES_MAX, () => {
-      // A part of a message cannot be taken back, so what has begun goes on.
-      if (!link.isOpen && sent === 0) return true;
+    const proceed = () => {
+      if (!link.isOpen) {
+        // The detach has ended what had begun; its handle may be another link's by now.
+        dropped();
+        return true;
+      }
       sent = this.#sendParts(link, id, message, sent);
       return sent >= message.payload.byteLength;
-    });
+    };
+    this.#wait(message.payload.byteLength + TRANSFER_BYTES_MAX, proceed, dropped);
     return id;
   }
 
@@ -169,15 +182,16 @@ export class Session implements SendingHost {
     });
   }
 
-  #wait(bytes: number, proceed: () => boolean): void {
-    if (!this.#isLost) this.#queue.add(bytes, proceed);
+  #wait(bytes: number, proceed: () => boolean, dropped = () => {}): void {
+    if (this.#isLost) dropped();
+    else this.#queue.add(bytes, proceed, dropped);
   }
 
   #sendParts(link: OutgoingLink, deliveryId: number, message: OutgoingMessage, from: number) {
     const { tag, payload, settled } = message;
     const part = this.#host.maxFrameSize - TRANSFER_BYTES_MAX;
     let at = from;
-    while (this.#remoteWindow > 0) {
+    while (this.#remoteWindow > 0 && this.#host.outgoing.mayGoOn(this.#goOn)) {
       const end = Math.min(at + part, payload.byteLength);
       const more = end < payload.byteLength;
       this.#remoteWindow--;
@@ -212,14 +226,16 @@ export class Session implements SendingHost {
         ? new IncomingLink(attach, this, weight)
         : new OutgoingLink(attach, this, weight);
     this.#links.set(attach.handle, link);
+    this.#names.add(link, attach);
     this.#host.linked(link);
   }
 
-  /** A name leads to one link in each direction; who takes it again has lost the older (part 2.6.1). */
-  #steal({ name, role }: Attach): void {
-    for (const link of this.#links.values()) {
-      if (link.name !== name || link.asked.role !== role) continue;
+  /** Who takes a name again has lost the older link (part 2.6.1). */
+  #steal(attach: Attach): void {
+    for (const link of this.#names.of(attach)) {
       link.detach({ condition: 'amqp:link:stolen', description: 'Its name was taken again.' });
+      // One that is not answered yet can be taken once it is.
+      if (!link.isAsked) this.#names.delete(link, attach);
     }
   }
 

@@ -9,6 +9,8 @@ const DONE_MAX = 1000;
 interface Waiting {
   readonly bytes: number;
   readonly proceed: () => boolean;
+  /** Told where it is not done any more. */
+  readonly dropped: () => void;
 }
 
 /** What a queue needs of its connection. */
@@ -30,14 +32,15 @@ export class WindowQueue {
   }
 
   /** Puts something behind what waits, and does what can be done. */
-  add(bytes: number, proceed: () => boolean): void {
+  add(bytes: number, proceed: () => boolean, dropped: () => void = () => {}): void {
     const isFull = this.#waiting.length - this.#done >= BUDGETS.connection.waitingForWindow;
     if (isFull || !this.#host.limits.tryWait(bytes)) {
       const description = 'Too much waits for the window of the session, which stays closed.';
+      dropped();
       this.#host.close({ condition: 'amqp:resource-limit-exceeded', description });
       return;
     }
-    this.#waiting.push({ bytes, proceed });
+    this.#waiting.push({ bytes, proceed, dropped });
     this.proceed();
   }
 
@@ -57,8 +60,12 @@ export class WindowQueue {
   }
 
   clear(): void {
-    for (const { bytes } of this.#waiting.slice(this.#done)) this.#host.limits.waited(bytes);
+    const left = this.#waiting.slice(this.#done);
     this.#waiting = [];
     this.#done = 0;
+    for (const { bytes, dropped } of left) {
+      this.#host.limits.waited(bytes);
+      dropped();
+    }
   }
 }

@@ -5,9 +5,9 @@ import { tell } from '../service/conditions.ts';
 import type { ClientContext } from '../service/context.ts';
 import { type Request, writeReply } from '../service/request.ts';
 import { int, str, symbol, textOf } from '../wire/value.ts';
-import { deleteMessages, peek } from './browsing.ts';
-import { receiveDeferred, renewLocks, settle } from './locks.ts';
-import type { Operation } from './operation.ts';
+import { deleteMessages, peek, peekedBytes } from './browsing.ts';
+import { deferredBytes, receiveDeferred, renewLocks, settle } from './locks.ts';
+import type { Asked, Operation } from './operation.ts';
 import { addRule, enumerateRules, removeRule } from './rules.ts';
 import { cancelScheduled, schedule } from './scheduling.ts';
 import { listSessions, renewSession, sessionState, setSessionState } from './sessions.ts';
@@ -22,6 +22,12 @@ const NO_SESSION = 'com.microsoft:session-not-found';
 
 /** Of an operation the rights of which one is needed, and the condition that goes with an empty answer. */
 type Known = readonly [Operation, readonly AccessRight[], string?];
+
+/** What operations that answer with messages may read, bytes. */
+const READ_BYTES: ReadonlyMap<Operation, (asked: Asked) => Promise<number>> = new Map([
+  [receiveDeferred, deferredBytes],
+  [peek, peekedBytes],
+]);
 
 /** Every operation of `$management` (semantics §15.6). */
 const OPERATIONS: Readonly<Record<string, Known>> = {
@@ -66,24 +72,31 @@ export async function answer(
     const [operation, rights, nothing] = operationOf(request);
     await context.authorization.require(node.pathname, node.path, rights);
     await context.settlements.before(node.path);
-    const body = await operation({
+    const asked: Asked = {
       context,
       path: node.path,
+      pathname: node.pathname,
       body: request.body,
-      bytes: request.bytes,
       linkName: textOf(request.fields.get(LINK_NAME)),
       transaction: request.transaction,
-    });
-    return writeReply(
-      request,
-      {
-        statusCode: int(body === undefined ? NO_CONTENT : 200),
-        statusDescription: str(body === undefined ? 'No content' : 'OK'),
-        errorCondition: body === undefined && nothing ? symbol(nothing) : undefined,
-        [TRACKING_ID]: trackingId,
-      },
-      body,
-    );
+    };
+    const reply = async () => {
+      const body = await operation(asked);
+      return writeReply(
+        request,
+        {
+          statusCode: int(body === undefined ? NO_CONTENT : 200),
+          statusDescription: str(body === undefined ? 'No content' : 'OK'),
+          errorCondition: body === undefined && nothing ? symbol(nothing) : undefined,
+          [TRACKING_ID]: trackingId,
+        },
+        body,
+      );
+    };
+    const readBytes = READ_BYTES.get(operation);
+    return readBytes === undefined
+      ? await reply()
+      : await context.reads.run(await readBytes(asked), reply);
   } catch (error) {
     const { condition, description, status } = tell(context.parts, error, node.path.name);
     return writeReply(request, {

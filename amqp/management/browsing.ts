@@ -4,10 +4,16 @@ import { packKept, unpackKept } from '../messages/kept-parts.ts';
 import { writeMessage } from '../messages/write-message.ts';
 import { present } from '../wire/present.ts';
 import { type AmqpValue, bigintOf, binary, int, list, mapOf } from '../wire/value.ts';
-import { type Asked, Body } from './operation.ts';
+import { type Asked, Body, messageBytesMax } from './operation.ts';
+import { writeEach } from './write-each.ts';
 
 /** The vendor's largest, too (semantics §15.6). */
 const DELETE_MAX = 4000;
+
+/** What `peek` may read, bytes. */
+export async function peekedBytes(asked: Asked): Promise<number> {
+  return Math.max(LIMITS.peekBytes, await messageBytesMax(asked));
+}
 
 /** Shows messages without touching them. */
 export async function peek({ context, path, body }: Asked): Promise<AmqpValue | undefined> {
@@ -22,8 +28,9 @@ export async function peek({ context, path, body }: Asked): Promise<AmqpValue | 
   if (messages.length === 0) return undefined;
   const omit = fields.at('omit-message-body');
   const isBare = omit?.type === 'boolean' && omit.value;
-  const shown = isBare ? messages.map(withoutBody) : messages;
-  const entries = shown.map((message) => mapOf({ message: binary(writeMessage(message)) }));
+  const entries = await writeEach(context, messages, (message) =>
+    mapOf({ message: binary(writeMessage(isBare ? withoutBody(message) : message)) }),
+  );
   return mapOf({ messages: list(entries) });
 }
 

@@ -1,5 +1,6 @@
 import type { SettlementAction } from '../../shared/broker/broker.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { requiresSession } from '../../shared/domain/entity.ts';
 import type { EntityPath } from '../../shared/domain/entity-path.ts';
 import type { Properties } from '../../shared/domain/property-value.ts';
@@ -7,7 +8,8 @@ import { guidBytes, toProperties } from '../messages/property-values.ts';
 import { writeMessage } from '../messages/write-message.ts';
 import type { ClientContext } from '../service/context.ts';
 import { type AmqpValue, array, binary, list, mapOf, timestamp, uuid } from '../wire/value.ts';
-import { type Asked, Body, sessionIdOf } from './operation.ts';
+import { type Asked, Body, messageBytesMax, sessionIdOf } from './operation.ts';
+import { writeEach } from './write-each.ts';
 
 /** The receiver's mode in which messages are gone once they are handed out. */
 const RECEIVE_AND_DELETE = 0;
@@ -25,15 +27,16 @@ export async function renewLocks({ context, path, body }: Asked): Promise<AmqpVa
 
 /** Settles messages that were received by number, or on another link. */
 export async function settle(asked: Asked): Promise<AmqpValue> {
-  const { context, path, body, transaction } = asked;
+  const { context, path, pathname, body, transaction } = asked;
   const fields = new Body(body);
   const action = actionOf(fields);
   const settlements = fields.guids('lock-tokens').map((lockToken) => ({ lockToken, action }));
   const sessionId = (await hasSessions(context, path)) ? sessionIdOf(asked) : undefined;
   if (transaction !== undefined) {
     const session = sessionId === undefined ? {} : { sessionId };
+    const need = { pathname, path, right: 'Listen' } as const;
     for (const settlement of settlements) {
-      context.transactions.add(transaction, { kind: 'settle', path, settlement, ...session });
+      context.transactions.add(transaction, { kind: 'settle', path, settlement, ...session }, need);
     }
     return mapOf({});
   }
@@ -79,6 +82,13 @@ function changed(fields: Body): { readonly properties?: Properties } {
   return Object.keys(properties).length === 0 ? {} : { properties };
 }
 
+/** What `receiveDeferred` may read, bytes; one message alone may be larger than all together. */
+export async function deferredBytes(asked: Asked): Promise<number> {
+  const count = new Body(asked.body).list('sequence-numbers').length;
+  const messageBytes = await messageBytesMax(asked);
+  return Math.max(messageBytes, Math.min(count * messageBytes, BUDGETS.request.deferredBytes));
+}
+
 /** Hands out deferred messages by their numbers. */
 export async function receiveDeferred(asked: Asked): Promise<AmqpValue> {
   const { context, path, body } = asked;
@@ -90,7 +100,7 @@ export async function receiveDeferred(asked: Asked): Promise<AmqpValue> {
     sequenceNumbers: fields.bigints('sequence-numbers'),
     ...(sessionId === undefined ? {} : { session: context.sessions.handle(path, sessionId) }),
   });
-  const entries = messages.map((message) =>
+  const entries = await writeEach(context, messages, (message) =>
     mapOf({
       message: binary(writeMessage(message)),
       'lock-token': 'lockToken' in message ? uuid(guidBytes(message.lockToken)) : undefined,

@@ -1,5 +1,6 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { EntityPath } from '../../shared/domain/entity-path.ts';
+import { LIMITS } from '../../shared/domain/limits.ts';
 import { guidText } from '../messages/property-values.ts';
 import type { ClientContext } from '../service/context.ts';
 import { type AmqpValue, bigintOf, elementsOf, fieldsOf, numberOf, textOf } from '../wire/value.ts';
@@ -8,9 +9,9 @@ import { type AmqpValue, bigintOf, elementsOf, fieldsOf, numberOf, textOf } from
 export interface Asked {
   readonly context: ClientContext;
   readonly path: EntityPath;
+  /** The address of the entity. */
+  readonly pathname: string;
   readonly body: AmqpValue;
-  /** The size of the request. */
-  readonly bytes: number;
   /** The link for which it is asked. */
   readonly linkName: string | undefined;
   /** The transaction that it is part of. */
@@ -86,6 +87,16 @@ export function sessionIdOf({ context, path, body, linkName }: Asked): string | 
   const named = new Body(body).text('session-id');
   if (named !== undefined || linkName === undefined) return named;
   return context.sessions.idOfLink(path, linkName);
+}
+
+/**
+ * What the largest message of an entity takes, bytes. Of a subscription only the topic knows, which is
+ * not looked up for that.
+ */
+export async function messageBytesMax({ context, path }: Asked): Promise<number> {
+  const { description } = (await context.parts.entities.find(path.key)) ?? {};
+  if (description === undefined || description.kind === 'subscription') return LIMITS.batchBytes;
+  return description.maxMessageSizeInKilobytes * 1024;
 }
 
 function refuse(name: string): never {

@@ -8,7 +8,7 @@ const NO_NUMBER = 0n;
 
 /** Stores messages for later, and answers with the numbers by which they can be cancelled. */
 export async function schedule(asked: Asked): Promise<AmqpValue> {
-  const { context, path, body, bytes, transaction } = asked;
+  const { context, path, pathname, body, transaction } = asked;
   const encoded = new Body(body).list('messages').map((entry) => {
     const message = fieldsOf(entry).get('message');
     if (message?.type !== 'binary') {
@@ -22,7 +22,8 @@ export async function schedule(asked: Asked): Promise<AmqpValue> {
   }
   if (transaction !== undefined) {
     // Numbers are given when the transaction is committed; the client wants to hear some now.
-    context.transactions.add(transaction, { kind: 'send', path, messages }, { bytes });
+    const need = { pathname, path, right: 'Send' } as const;
+    context.transactions.add(transaction, { kind: 'send', path, messages }, need);
     return numbered(messages.map(() => NO_NUMBER));
   }
   const sent = await context.parts.broker.send(path, messages);

@@ -1,7 +1,8 @@
-import { encode } from '../wire/encode.ts';
+import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { type AmqpValue, binary, codeOf, described, str } from '../wire/value.ts';
 import type { KeptBody } from './kept-parts.ts';
-import { plainText } from './plain-text.ts';
+import { plainSize, plainText } from './plain-text.ts';
 import { SECTION } from './sections.ts';
 
 /** The bytes of a body as every transport sees them, and what else is to be kept of its form. */
@@ -10,33 +11,47 @@ export interface BodyParts {
   readonly kept: KeptBody | undefined;
 }
 
+const { shownBytes, shownPerByte, heldPerShownByte } = BUDGETS.delivery;
 const UTF8 = new TextEncoder();
+
+/**
+ * Told of memory that a body takes beside its bytes, and, as a negative number, of what it takes less than
+ * that; throws where there is none.
+ */
+export type HoldBytes = (bytes: number) => void;
 
 /**
  * One data section is the body of other transports too, and so are a text or bytes as a value. What
  * is left (other values, sequences, several sections) others see as JSON, and several data sections
- * as one; they are kept as they are beside it.
+ * as one; they are kept as they are beside it. `bytes` = how long the sections are. Throws
+ * MessageSizeExceeded where the JSON is many times as long as they are.
  */
-export function readBody(sections: readonly AmqpValue[]): BodyParts {
+export function readBody(
+  sections: readonly AmqpValue[],
+  bytes: number,
+  hold: HoldBytes,
+): BodyParts {
   const [first, ...more] = sections;
   if (first?.type !== 'described') return { body: new Uint8Array(), kept: { kind: 'none' } };
   const single = more.length === 0 ? readSingle(first) : undefined;
-  // A text that is not whole would not come back from its bytes.
-  if (single !== undefined && sameBytes(writeBody(single.body, single.kept), sections)) {
-    return single;
-  }
-  return { body: shown(sections), kept: { kind: 'sections', sections } };
+  if (single !== undefined) return single;
+  return { body: shown(sections, bytes, hold), kept: { kind: 'sections', sections } };
 }
 
+/** A body that its bytes and kind bring back as it is. */
 function readSingle(section: AmqpValue): BodyParts | undefined {
-  if (section.type !== 'described') return undefined;
+  // A descriptor by its name would not come back.
+  if (section.type !== 'described' || section.descriptor.type !== 'ulong') return undefined;
   const { value } = section;
+  const code = codeOf(section);
   if (value.type === 'binary') {
     const body = Uint8Array.from(value.value);
-    if (codeOf(section) === SECTION.data) return { body, kept: undefined };
-    if (codeOf(section) === SECTION.value) return { body, kept: { kind: 'bytes' } };
+    if (code === SECTION.data) return { body, kept: undefined };
+    if (code === SECTION.value) return { body, kept: { kind: 'bytes' } };
   }
-  if (value.type === 'string') return { body: UTF8.encode(value.value), kept: { kind: 'text' } };
+  if (value.type === 'string' && code === SECTION.value) {
+    return { body: UTF8.encode(value.value), kept: { kind: 'text' } };
+  }
   return undefined;
 }
 
@@ -56,18 +71,27 @@ export function writeBody(body: Uint8Array, kept: KeptBody | undefined): readonl
   }
 }
 
-function sameBytes(ours: readonly AmqpValue[], theirs: readonly AmqpValue[]): boolean {
-  return encode(...ours).equals(encode(...theirs));
-}
-
-function shown(sections: readonly AmqpValue[]): Uint8Array {
+function shown(sections: readonly AmqpValue[], bytes: number, hold: HoldBytes): Uint8Array {
   const values = sections.map((section) => (section as { value: AmqpValue }).value);
   if (sections.every((section) => codeOf(section) === SECTION.data)) {
     return Buffer.concat(
       values.map((value) => (value.type === 'binary' ? value.value : [])) as Uint8Array[],
     );
   }
+  const size = values.reduce((sum, value) => sum + plainSize(value) + ','.length, '[]'.length);
+  if (size > shownBytes + bytes * shownPerByte) throw tooLongAsJson(size);
+  hold(size * heldPerShownByte);
   const [only] = values;
   const isOne = values.length === 1 && only !== undefined;
-  return UTF8.encode(isOne ? plainText(only) : `[${values.map(plainText).join(',')}]`);
+  const body = UTF8.encode(isOne ? plainText(only) : `[${values.map(plainText).join(',')}]`);
+  hold((body.byteLength - size) * heldPerShownByte);
+  return body;
+}
+
+function tooLongAsJson(size: number): BrokerError {
+  return new BrokerError(
+    'MessageSizeExceeded',
+    `The body would be ${size} bytes long as JSON, in which it is shown to clients that do not speak AMQP. Send it as data, or in several messages.`,
+    { subCode: '40000' },
+  );
 }

@@ -1,3 +1,4 @@
+import { quotedSize } from '../../shared/domain/printed-size.ts';
 import { type AmqpValue, textOf } from '../wire/value.ts';
 import { guidText } from './property-values.ts';
 
@@ -33,6 +34,57 @@ export function plainText(value: AmqpValue): string {
     default:
       return String(value.value);
   }
+}
+
+/** How long that is at most, bytes. */
+export function plainSize(value: AmqpValue): number {
+  switch (value.type) {
+    case 'string':
+    case 'symbol':
+      return quotedSize(value.value);
+    case 'binary':
+      return '""'.length + 4 * Math.ceil(value.value.byteLength / 3);
+    case 'list':
+    case 'array':
+      return value.value.reduce((sum, item) => sum + plainSize(item) + ','.length, '[]'.length);
+    case 'map':
+      return value.value.reduce(
+        (sum, [key, item]) => sum + keySize(key) + plainSize(item) + ':,'.length,
+        '{}'.length,
+      );
+    case 'described':
+      return plainSize(value.value);
+    default:
+      return WIDEST[value.type];
+  }
+}
+
+/** How long values of a fixed size are at most. */
+const WIDEST = {
+  null: 'null'.length,
+  boolean: 'false'.length,
+  ubyte: '255'.length,
+  byte: '-128'.length,
+  ushort: '65535'.length,
+  short: '-32768'.length,
+  uint: '4294967295'.length,
+  int: '-2147483648'.length,
+  ulong: '18446744073709551615'.length,
+  long: '-9223372036854775808'.length,
+  float: '-2.2250738585072014e-308'.length,
+  double: '-2.2250738585072014e-308'.length,
+  timestamp: '"+275760-09-13T00:00:00.000Z"'.length,
+  char: '"\\ud800"'.length,
+  uuid: '"00000000-0000-0000-0000-000000000000"'.length,
+  decimal32: '"AAAAAA=="'.length,
+  decimal64: '"AAAAAAAAAAA="'.length,
+  decimal128: '"AAAAAAAAAAAAAAAAAAAAAA=="'.length,
+} as const;
+
+/** A key that is no text is printed, and then quoted: each of its characters may be escaped. */
+function keySize(key: AmqpValue): number {
+  const text = textOf(key);
+  return text === undefined ? '""'.length + 2 * plainSize(key) : quotedSize(text);
 }
 
 function keyText(key: AmqpValue): string {

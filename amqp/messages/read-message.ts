@@ -1,13 +1,14 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { unlimitedAbove } from '../../shared/domain/duration.ts';
 import type { OutgoingMessage } from '../../shared/domain/message.ts';
+import { requireBatchFits } from '../../shared/domain/outgoing-rules.ts';
 import { requireCountFits } from '../../shared/domain/property-limits.ts';
 import { Fields } from '../wire/fields.ts';
 import { present } from '../wire/present.ts';
 import { type AmqpValue, bigintOf, codeOf, fieldsOf, textOf } from '../wire/value.ts';
 import { DecodeError } from '../wire/wire-error.ts';
 import { ANNOTATION, HEADER, OWN_ANNOTATIONS, PROPERTY } from './annotations.ts';
-import { readBody } from './bodies.ts';
+import { type HoldBytes, readBody } from './bodies.ts';
 import { packKept } from './kept-parts.ts';
 import { idText } from './plain-text.ts';
 import { toProperties } from './property-values.ts';
@@ -16,18 +17,26 @@ import { readSections, SECTION, type Sections } from './sections.ts';
 /** The message format of a batch: its data sections are messages (semantics §15.5). */
 export const BATCH_FORMAT = 0x80013700;
 
-/** The messages in one delivery. Throws ArgumentError for bytes that are none. */
-export function readDelivery(payload: Uint8Array, format: number): readonly OutgoingMessage[] {
-  if (format !== BATCH_FORMAT) return readMessages([payload]);
+/**
+ * The messages in one delivery. `hold` is told of memory that bodies take beside their bytes, and may
+ * throw. Throws ArgumentError for bytes that are none, and MessageSizeExceeded as `readBody` does.
+ */
+export function readDelivery(
+  payload: Uint8Array,
+  format: number,
+  hold: HoldBytes = () => {},
+): readonly OutgoingMessage[] {
+  if (format !== BATCH_FORMAT) return orArgumentError(() => readEach([payload], 0, hold));
   return orArgumentError(() => {
     const { body, values } = readSections(payload);
-    return readEach(body.map(bytesOf), values);
+    requireBatchFits(body.length);
+    return readEach(body.map(bytesOf), values, hold);
   });
 }
 
 /** Messages that came together, each encoded by itself. Throws ArgumentError for bytes that are none. */
 export function readMessages(encoded: readonly Uint8Array[]): readonly OutgoingMessage[] {
-  return orArgumentError(() => readEach(encoded, 0));
+  return orArgumentError(() => readEach(encoded, 0, () => {}));
 }
 
 function bytesOf(section: AmqpValue): Uint8Array {
@@ -38,12 +47,16 @@ function bytesOf(section: AmqpValue): Uint8Array {
   return section.value.value;
 }
 
-function readEach(encoded: readonly Uint8Array[], valuesBefore: number): OutgoingMessage[] {
+function readEach(
+  encoded: readonly Uint8Array[],
+  valuesBefore: number,
+  hold: HoldBytes,
+): OutgoingMessage[] {
   let values = valuesBefore;
   return encoded.map((bytes) => {
     const sections = readSections(bytes, { valuesBefore: values });
     values = sections.values;
-    return toMessage(sections);
+    return toMessage(sections, bytes.byteLength, hold);
   });
 }
 
@@ -56,14 +69,14 @@ function orArgumentError<Value>(read: () => Value): Value {
   }
 }
 
-function toMessage(sections: Sections): OutgoingMessage {
+function toMessage(sections: Sections, bytes: number, hold: HoldBytes): OutgoingMessage {
   const header = new Fields(sections.header ?? EMPTY);
   const properties = new Fields(sections.properties ?? EMPTY);
   const annotations = fieldsOf(sections.annotations);
   const { applicationProperties } = sections;
   if (applicationProperties?.type === 'map') requireCountFits(applicationProperties.value.length);
   const { properties: application, others } = toProperties(applicationProperties);
-  const { body, kept } = readBody(sections.body);
+  const { body, kept } = readBody(sections.body, bytes, hold);
   const amqp = packKept({
     ...present({
       durable: header.at(HEADER.durable),

@@ -1,4 +1,6 @@
-import { type EntityPath, parseEntityPath } from '../../shared/domain/entity-path.ts';
+import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { type EntityPath, parseEntityPath, pathOf } from '../../shared/domain/entity-path.ts';
 import { type AmqpValue, codeOf, textOf } from '../wire/value.ts';
 
 /** What a link leads to. */
@@ -10,17 +12,31 @@ export type Node =
   | { readonly kind: 'entity'; readonly path: EntityPath; readonly pathname: string }
   | { readonly kind: 'coordinator' };
 
+const { linkTextLength: LENGTH_MAX } = BUDGETS.connection;
 const MANAGEMENT = '/$management';
 const COORDINATOR = 0x30n;
 
 /** The node that a source or target names. Throws ArgumentError for a name that none can have. */
 export function nodeOf(terminus: AmqpValue | undefined): Node {
   if (codeOf(terminus) === COORDINATOR) return { kind: 'coordinator' };
-  const pathname = addressPath(addressOf(terminus) ?? '');
-  if (pathname.toLowerCase() === '$cbs') return { kind: 'claims' };
-  const entity = withoutNode(pathname);
-  const kind = entity === pathname ? 'entity' : 'management';
-  return { kind, path: parseEntityPath(entity), pathname };
+  const address = addressOf(terminus) ?? '';
+  requireShort(address);
+  const asked = addressPath(address);
+  if (asked.toLowerCase() === '$cbs') return { kind: 'claims' };
+  const entity = withoutNode(asked);
+  const path = parseEntityPath(entity);
+  const pathname = pathOf(path.name, path.subQueue);
+  if (entity === asked) return { kind: 'entity', path, pathname };
+  return { kind: 'management', path, pathname: `${pathname}${MANAGEMENT}` };
+}
+
+/** Throws ArgumentError for a name or address that no client has a use for: it would be kept and searched. */
+export function requireShort(nameOrAddress: string): void {
+  if (nameOrAddress.length <= LENGTH_MAX) return;
+  throw new BrokerError(
+    'ArgumentError',
+    `The name or address '${nameOrAddress.slice(0, 40)}…' has ${nameOrAddress.length} characters; the limit is ${LENGTH_MAX}.`,
+  );
 }
 
 /** The text of a source's or target's address. */

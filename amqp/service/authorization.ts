@@ -10,7 +10,7 @@ import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 import type { AccessRight } from '../../shared/domain/descriptions.ts';
 import { type EntityPath, parseEntityPath } from '../../shared/domain/entity-path.ts';
-import { addressPath, withoutNode } from './address.ts';
+import { addressPath, requireShort, withoutNode } from './address.ts';
 import type { GatewayParts } from './parts.ts';
 import { type TokenAccount, Tokens } from './tokens.ts';
 
@@ -97,6 +97,7 @@ export class Authorization {
    * ServiceBusy where the connection may hold no more.
    */
   async putToken(address: string, token: string): Promise<void> {
+    requireShort(address);
     const pathname = addressPath(address);
     const path = entityAt(pathname);
     const proof = await this.#proofOf(token, pathname, path);
@@ -155,8 +156,7 @@ export class Authorization {
     const ask = (token: string) => this.#tryToken(token, this.#host, pathname, path, rights);
     const ofKey = this.#tokenOfKey === undefined ? undefined : await ask(this.#tokenOfKey);
     if (ofKey !== undefined && 'rule' in ofKey) return ofKey.rule;
-    const signers = [NAMESPACE, keyOfRules(path)];
-    for (const token of this.#tokens.at(pathsCovering(`/${pathname}`), signers)) {
+    for (const token of this.#tokensFor(pathname, path)) {
       const outcome = await ask(token);
       if ('rule' in outcome) return outcome.rule;
     }
@@ -167,6 +167,11 @@ export class Authorization {
       'Unauthenticated',
       `Unauthorized access. '${rights.join("' or '")}' claim(s) are required to perform this operation. Resource: 'sb://${this.#host}/${pathname}'.`,
     );
+  }
+
+  #tokensFor(pathname: string, path: EntityPath): Iterable<string> {
+    if (this.#tokens.isEmpty) return [];
+    return this.#tokens.at(pathsCovering(`/${pathname}`), [NAMESPACE, keyOfRules(path)]);
   }
 
   #refused(): void {

@@ -4,7 +4,7 @@ import { int, str, symbol, textOf } from '../wire/value.ts';
 import { addressPath } from './address.ts';
 import type { Authorization } from './authorization.ts';
 import { tell } from './conditions.ts';
-import type { GatewayParts } from './parts.ts';
+import type { ClientContext } from './context.ts';
 import { type Request, writeReply } from './request.ts';
 
 /** The kind of tokens that is taken (semantics §15.2). */
@@ -14,13 +14,12 @@ const WEB_TOKEN = 'jwt';
 
 /** Answers a request to `$cbs`: the client puts a token for an address. Texts of tokens are never told. */
 export async function answerClaim(
-  parts: GatewayParts,
-  authorization: Authorization,
+  { parts, authorization, limits }: Pick<ClientContext, 'parts' | 'authorization' | 'limits'>,
   request: Request,
 ): Promise<Buffer> {
   const address = textOf(request.fields.get('name')) ?? '';
   try {
-    await take(authorization, request, address);
+    await limits.check(() => take(authorization, request, address));
     return writeReply(request, {
       'status-code': int(202),
       'status-description': str('Accepted'),

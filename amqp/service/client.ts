@@ -4,28 +4,33 @@ import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { parseEntityPath } from '../../shared/domain/entity-path.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import type { Connection } from '../endpoint/connection.ts';
-import type { ConnectionLimits } from '../endpoint/connection-limits.ts';
 import type { ConnectionHandler } from '../endpoint/handlers.ts';
-import type { IncomingDelivery, IncomingLink } from '../endpoint/incoming-link.ts';
+import type { IncomingLink } from '../endpoint/incoming-link.ts';
 import type { OutgoingLink } from '../endpoint/outgoing-link.ts';
 import { readPlain } from '../endpoint/sasl.ts';
 import { answer } from '../management/answer.ts';
-import { ACCEPTED, type DeliveryState, type ErrorInfo } from '../wire/states.ts';
+import { ReadingTurns } from '../messages/reading-turns.ts';
+import type { ErrorInfo } from '../wire/states.ts';
 import { fieldsOf, textOf } from '../wire/value.ts';
-import { addressOf, addressPath, type Node, nodeOf } from './address.ts';
+import { addressOf, addressPath, type Node, nodeOf, requireShort } from './address.ts';
 import { Authorization, type RuleProved } from './authorization.ts';
+import { ClaimRoom } from './claim-room.ts';
 import { answerClaim } from './claims.ts';
 import { tell } from './conditions.ts';
 import type { ClientContext } from './context.ts';
 import { openCoordinator } from './coordinator.ts';
+import { CopyRoom } from './copy-room.ts';
 import type { GatewayParts } from './parts.ts';
 import { Publisher } from './publisher.ts';
+import { Reads } from './reads.ts';
 import { openReceiver } from './receiving.ts';
 import { Replies } from './replies.ts';
-import { type Request, readRequest } from './request.ts';
+import type { Request } from './request.ts';
+import { serveRequests } from './serve-requests.ts';
 import { SessionHolders } from './session-holders.ts';
 import { Settlements } from './settlements.ts';
 import { Transactions } from './transactions.ts';
+import { WorkSlots } from './work-slots.ts';
 
 /** A token; strangers may put one. */
 const CLAIM = {
@@ -39,14 +44,19 @@ const ENCODING_BYTES = 64 * 1024;
 /** As the vendor's service has it: a client that finds no credit waits a second, then half a minute. */
 const SENDER_CREDIT = 1000;
 const LOGGED_PATH_LENGTH_MAX = 300;
+const { proofBytes: PROOF_BYTES_MAX, hostLength: HOST_LENGTH_MAX } = BUDGETS.connection;
 const DESTINATION = 'com.microsoft:transfer-destination-address';
 const MECHANISMS = ['MSSBCBS', 'ANONYMOUS', 'PLAIN'];
 
-type RequestLimits = ConnectionLimits['request'];
 const UNAUTHORIZED = 'amqp:unauthorized-access';
 const REFUSED_TOO_OFTEN: ErrorInfo = {
   condition: UNAUTHORIZED,
   description: 'Too many tokens or keys were refused. Connect again with good ones.',
+};
+
+const HOST_TOO_LONG: ErrorInfo = {
+  condition: 'amqp:invalid-field',
+  description: `The host that the open names is too long: ${HOST_LENGTH_MAX} characters are the limit.`,
 };
 
 type EntityNode = Extract<Node, { readonly kind: 'entity' }>;
@@ -65,6 +75,7 @@ export class Client implements ConnectionHandler {
   readonly #context: ClientContext;
   readonly #replies = new Replies();
   readonly #events: ClientEvents;
+  readonly #connection: Pick<Connection, 'close'>;
 
   constructor(
     parts: GatewayParts,
@@ -84,47 +95,55 @@ export class Client implements ConnectionHandler {
       sessions: new SessionHolders(),
       settlements: new Settlements(),
       transactions: new Transactions(parts, connection.limits),
+      reads: new Reads(parts.memory),
       limits: connection.limits,
-      backlog: () => connection.backlog,
+      slots: new WorkSlots(),
+      claimRoom: new ClaimRoom(parts.scheduler, parts.memory, () => connection.backlog),
+      readingTurns: new ReadingTurns(parts.workTurns),
+      copyRoom: new CopyRoom(parts.memory),
       background,
       shutdown,
       peer,
     };
     this.#events = events;
+    this.#connection = connection;
   }
 
   async authenticate(mechanism: string, response: Uint8Array): Promise<boolean> {
     // Without a proof at the start, every link needs a token first.
     if (mechanism === 'ANONYMOUS' || mechanism === 'MSSBCBS') return true;
-    const plain = mechanism === 'PLAIN' ? readPlain(response) : undefined;
+    if (mechanism !== 'PLAIN' || response.byteLength > PROOF_BYTES_MAX) return false;
+    const plain = readPlain(response);
     if (plain === undefined) return false;
     return await this.#context.authorization.offerKey(plain.user, plain.password);
   }
 
-  opened(hostname: string | undefined): void {
-    this.#context.authorization.opened(hostname ?? 'localhost');
+  opened(hostname = 'localhost'): void {
+    if (hostname.length <= HOST_LENGTH_MAX) this.#context.authorization.opened(hostname);
+    else this.#connection.close(HOST_TOO_LONG);
   }
 
   incoming(link: IncomingLink): void {
     this.#open(link, async (node, proved) => {
       switch (node.kind) {
-        case 'claims':
-          return this.#serve(
-            link,
-            CLAIMS,
-            () => CLAIM,
-            (request) => {
-              const { parts, authorization } = this.#context;
-              return answerClaim(parts, authorization, request);
-            },
-          );
-        case 'management':
-          return this.#serve(
-            link,
-            node.pathname.toLowerCase(),
-            () => this.#context.limits.request,
-            (request) => answer(this.#context, node, request),
-          );
+        case 'claims': {
+          const answerTo = (request: Request) => answerClaim(this.#context, request);
+          return serveRequests(this.#context, this.#replies, link, {
+            name: CLAIMS,
+            max: () => CLAIM,
+            answerTo,
+          });
+        }
+        case 'management': {
+          const { limits, slots } = this.#context;
+          return serveRequests(this.#context, this.#replies, link, {
+            name: node.pathname.toLowerCase(),
+            max: () => limits.request,
+            answerTo: (request) => answer(this.#context, node, request),
+            // What waits for a slot is not read yet: its values take more memory than its bytes.
+            during: (respond) => limits.check(() => slots.during(respond)),
+          });
+        }
         case 'entity':
           return await this.#openSender(link, node, proved);
         case 'coordinator':
@@ -167,14 +186,17 @@ export class Client implements ConnectionHandler {
   ): void {
     const { role, source, target } = link.asked;
     const terminus = role === 'sender' ? target : source;
-    this.#context.background(async () => {
+    const opening = this.#context.limits.check(async () => {
       const address = addressPath(addressOf(terminus) ?? '');
       let rule: ProvedRule | undefined;
       const proved: RuleProved = (one) => {
         rule ??= one;
       };
       try {
-        await open(nodeOf(terminus), proved);
+        requireShort(link.name);
+        const node = nodeOf(terminus);
+        if ('pathname' in node) link.keep(node.pathname);
+        await open(node, proved);
         this.#logAccess(role, address, 'opened', rule);
       } catch (error) {
         const told = tell(this.#context.parts, error, address);
@@ -182,6 +204,8 @@ export class Client implements ConnectionHandler {
         this.#logAccess(role, address, told.condition, rule);
       }
     });
+    link.opens(opening);
+    this.#context.background(() => opening);
   }
 
   #logAccess(
@@ -209,11 +233,14 @@ export class Client implements ConnectionHandler {
         'Cannot create a message sender for a subscription.',
       );
     }
+    // Nobody would end what begins after the end of the link.
+    if (!link.isAsked) return;
     const messageBytes = entity.description.maxMessageSizeInKilobytes * 1024;
-    const publisher = new Publisher(this.#context, link, { path, pathname });
+    const bytesMax = Math.max(messageBytes, LIMITS.batchBytes) + ENCODING_BYTES;
+    const publisher = new Publisher(this.#context, link, { path, pathname, bytesMax });
     link.onDelivery(
       (delivery) => publisher.take(delivery),
-      () => Math.max(messageBytes, LIMITS.batchBytes) + ENCODING_BYTES,
+      () => bytesMax,
     );
     link.onEnd(shutdown.onBegin(() => link.hold()));
     link.accept({ maxMessageSize: BigInt(messageBytes) });
@@ -232,52 +259,8 @@ export class Client implements ConnectionHandler {
     const address = textOf(fieldsOf(link.asked.properties).get(DESTINATION));
     if (address === undefined) return node;
     await this.#context.authorization.require(node.pathname, node.path, ['Send'], proved);
+    requireShort(address);
     const pathname = addressPath(address);
     return { pathname, path: parseEntityPath(pathname) };
-  }
-
-  /** Answers requests to a node as they come; a client that wants an order waits for each answer. */
-  #serve(
-    link: IncomingLink,
-    node: string,
-    max: () => RequestLimits,
-    answerTo: (request: Request) => Promise<Buffer>,
-  ): void {
-    link.onDelivery(
-      (delivery) => {
-        this.#context.background(() => this.#respond({ link, node }, delivery, max(), answerTo));
-      },
-      () => max().bytes,
-    );
-    link.accept();
-    link.start();
-  }
-
-  async #respond(
-    asking: { readonly link: IncomingLink; readonly node: string },
-    delivery: IncomingDelivery,
-    max: RequestLimits,
-    answerTo: (request: Request) => Promise<Buffer>,
-  ): Promise<void> {
-    let state: DeliveryState = ACCEPTED;
-    try {
-      if (delivery.isTooLarge) {
-        throw new BrokerError(
-          'MessageSizeExceeded',
-          `The request is too large: ${max.bytes} bytes are the limit here.`,
-        );
-      }
-      const request = readRequest(delivery, max.values);
-      const { transaction } = request;
-      if (transaction !== undefined) {
-        state = { kind: 'transactional', transaction, outcome: ACCEPTED };
-      }
-      this.#replies.send(asking, request.replyTo, await answerTo(request));
-    } catch (error) {
-      const { condition, description } = tell(this.#context.parts, error, asking.link.name);
-      state = { kind: 'rejected', error: { condition, description } };
-    }
-    // Not before it is answered: the credit bounds what one link can have us do at a time.
-    asking.link.settle([delivery], state);
   }
 }

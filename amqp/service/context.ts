@@ -1,10 +1,15 @@
 import type { ConnectionLimits } from '../endpoint/connection-limits.ts';
+import type { ReadingTurns } from '../messages/reading-turns.ts';
 import type { Authorization } from './authorization.ts';
+import type { ClaimRoom } from './claim-room.ts';
+import type { CopyRoom } from './copy-room.ts';
 import type { GatewayParts } from './parts.ts';
+import type { Reads } from './reads.ts';
 import type { SessionHolders } from './session-holders.ts';
 import type { Settlements } from './settlements.ts';
 import type { Shutdown } from './shutdown.ts';
 import type { Transactions } from './transactions.ts';
+import type { WorkSlots } from './work-slots.ts';
 
 /** What the links of one connection share. */
 export interface ClientContext {
@@ -13,13 +18,19 @@ export interface ClientContext {
   readonly sessions: SessionHolders;
   readonly settlements: Settlements;
   readonly transactions: Transactions;
+  readonly reads: Reads;
   /** The address of the client, where it is known. */
   readonly peer: string | undefined;
   /** Once it has begun nothing more is handed out. */
   readonly shutdown: Shutdown;
   readonly limits: ConnectionLimits;
-  /** Bytes that the connection has not got rid of. */
-  readonly backlog: () => number;
+  /** How much the database is asked for it at a time. */
+  readonly slots: WorkSlots;
+  /** How much its receivers may claim. */
+  readonly claimRoom: ClaimRoom;
+  /** When what its senders send may be read, and how much of it at a time. */
+  readonly readingTurns: ReadingTurns;
+  readonly copyRoom: CopyRoom;
   /** Does what no answer waits for; a shutdown does. */
   readonly background: (work: () => Promise<void>) => void;
 }

@@ -51,7 +51,9 @@ async function outcomeOf(
     const fields = new Fields(command);
     const id = fields.octets(0) ?? new Uint8Array();
     for (const one of declared) if (Buffer.compare(one, id) === 0) declared.delete(one);
-    await context.transactions.discharge(id, fields.flag(1));
+    await context.transactions.discharge(id, fields.flag(1), ({ pathname, path, right }) =>
+      context.authorization.confirm(pathname, path, [right]),
+    );
     return ACCEPTED;
   } catch (error) {
     const { condition, description } = tell(context.parts, error, 'coordinator');

@@ -1,12 +1,14 @@
 import type { ReceivedMessage, SessionHandle } from '../../shared/broker/broker.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { AccessRight } from '../../shared/domain/descriptions.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import { pause, type Scheduler } from '../../shared/domain/scheduler.ts';
-import type { OutgoingLink } from '../endpoint/outgoing-link.ts';
+import type { OutgoingLink, OutgoingMessage } from '../endpoint/outgoing-link.ts';
 import { guidBytes, swapGuid } from '../messages/property-values.ts';
 import { writeMessage } from '../messages/write-message.ts';
+import { WritingTurns } from '../messages/writing-turns.ts';
 import type { Node } from './address.ts';
+import type { Claim } from './claim-room.ts';
 import { tell } from './conditions.ts';
 import type { ClientContext } from './context.ts';
 
@@ -14,9 +16,8 @@ import type { ClientContext } from './context.ts';
 const WAIT_MS = 10 * 60_000;
 /** Meanwhile, it is asked this often whether the peer may still receive. */
 const CHECK_MS = 60_000;
-const { untakenBytesForMessages, turnBytes } = BUDGETS.connection;
-/** How often it is looked whether a peer that took little has taken more. */
-const BACKLOG_PAUSE_MS = { first: 20, most: 1000 };
+/** A rule that may do no more for now is asked again after so long: others may have the same one. */
+const BUSY_PAUSE_MS = { first: 100, most: 1000 };
 /** So long, more credit is waited for where the peer is about to give it bit by bit. */
 const GATHER_MS = 10;
 /** The sender's mode in which messages are settled as they go out. */
@@ -44,6 +45,8 @@ export class Deliverer {
   /** Ends the wait that is under way. */
   #wait = new AbortController();
   #sent = 0;
+  /** Messages that were to be sent, until they are given back. */
+  readonly #dropped: ReceivedMessage[] = [];
 
   constructor(context: ClientContext, options: DelivererOptions) {
     this.#context = context;
@@ -82,10 +85,7 @@ export class Deliverer {
   async #run(): Promise<void> {
     const { link } = this.#options;
     try {
-      while (this.#mayDeliver) {
-        await this.#untilTaken();
-        if (this.#mayDeliver) await this.#round();
-      }
+      while (this.#mayDeliver) await this.#round();
       link.drained();
     } catch (error) {
       this.#refuse(error);
@@ -97,58 +97,94 @@ export class Deliverer {
   }
 
   async #round(): Promise<void> {
-    const { link, node } = this.#options;
+    const { link } = this.#options;
     // It works on more than it wants, so it will want more: what is claimed at once costs one write.
     if (link.credit < link.held && !link.isDraining) await pause(this.#scheduler, GATHER_MS);
-    await this.#context.authorization.require(node.pathname, node.path, LISTEN);
+    await this.#untilAdmitted();
     // Nobody would end a wait that begins after the end of the link.
     if (!this.#mayDeliver) return;
+    const most = Math.min(link.credit, LIMITS.receiveMessages);
+    const claim = this.#context.claimRoom.claim(most, () => this.#mayDeliver);
+    let isRefused = false;
+    try {
+      if (await claim.begin()) await this.#handOut(claim, most);
+    } catch (error) {
+      if (!claim.isRefusal(error)) throw error;
+      isRefused = true;
+    } finally {
+      claim.end();
+    }
+    if (isRefused) await pause(this.#scheduler, BUSY_PAUSE_MS.most);
+  }
+
+  async #handOut(claim: Claim, most: number): Promise<void> {
+    const { link } = this.#options;
     const isDraining = link.isDraining;
-    const messages = await this.#receive(isDraining ? 0 : WAIT_MS);
+    const messages = await this.#receive(isDraining ? 0 : WAIT_MS, claim, most);
     if (!link.isOpen) {
       await this.#giveBack(messages);
       return;
     }
-    await this.#sendAll(messages);
+    await this.#sendAll(messages, claim);
     // Only a look after the drain was asked for can say that there is nothing.
     if (isDraining && messages.length === 0) link.drained();
   }
 
-  /** Sends messages in order. Parts that only AMQP has take long to write, so others have their turn. */
-  async #sendAll(messages: readonly ReceivedMessage[]): Promise<void> {
-    let bytes = 0;
-    for (const [i, message] of messages.entries()) {
-      if (bytes > turnBytes) {
-        await this.#context.parts.workTurns.next();
-        if (!this.#options.link.isOpen) return await this.#giveBack(messages.slice(i));
-        bytes = 0;
+  /** Counts a receive for the rule that gives the right to it, once that may do more. */
+  async #untilAdmitted(): Promise<void> {
+    const { path, pathname } = this.#options.node;
+    for (
+      let ms = BUSY_PAUSE_MS.first;
+      this.#mayDeliver;
+      ms = Math.min(2 * ms, BUSY_PAUSE_MS.most)
+    ) {
+      try {
+        await this.#context.authorization.require(pathname, path, LISTEN);
+        return;
+      } catch (error) {
+        if (!(error instanceof BrokerError) || error.code !== 'ServiceBusy') throw error;
       }
-      this.#send(message);
-      bytes += message.message.amqp?.byteLength ?? 0;
-    }
-  }
-
-  /** Waits while the peer takes little of what it was sent. */
-  async #untilTaken(): Promise<void> {
-    let ms = BACKLOG_PAUSE_MS.first;
-    while (this.#mayDeliver && this.#context.backlog() > untakenBytesForMessages) {
       await pause(this.#scheduler, ms);
-      ms = Math.min(2 * ms, BACKLOG_PAUSE_MS.most);
     }
   }
 
-  async #receive(waitMs: number): Promise<readonly ReceivedMessage[]> {
+  /** Sends messages in order; the peer takes one that is large before the next. */
+  async #sendAll(messages: readonly ReceivedMessage[], claim: Claim): Promise<void> {
+    const { link } = this.#options;
+    const { claimRoom, parts } = this.#context;
+    const turns = new WritingTurns(parts.workTurns, this.#context);
+    const isWanted = () => link.isOpen;
+    for (const [i, message] of messages.entries()) {
+      await turns.before(message);
+      const outgoing = this.#write(message);
+      const send = () => {
+        claim.sending();
+        link.deliver(outgoing);
+      };
+      const isSent = await claimRoom.send(outgoing.payload.byteLength, isWanted, send);
+      if (!isSent) return await this.#giveBack(messages.slice(i));
+    }
+  }
+
+  async #receive(waitMs: number, claim: Claim, most: number): Promise<readonly ReceivedMessage[]> {
     const { link, node, session } = this.#options;
     const { background, parts } = this.#context;
     this.#wait = new AbortController();
     const check = this.#scheduler.every(CHECK_MS, () => background(() => this.#check()));
     try {
+      if (!this.#mayDeliver) return [];
       return await parts.broker.receive(node.path, {
         mode: this.#mode,
-        maxMessages: Math.min(link.credit, LIMITS.receiveMessages),
+        maxMessages: Math.min(link.credit, most),
         waitMs,
         signal: this.#wait.signal,
-        admit: () => this.#confirmRight(),
+        admit: async () => {
+          // Where nothing is wanted any more, nothing is to be claimed.
+          if (!(await claim.begin()) || !this.#mayDeliver) this.#wait.abort();
+          else await this.#confirmRight();
+        },
+        onWait: () => claim.end(),
+        payloads: claim,
         ...(session === undefined ? {} : { session }),
       });
     } finally {
@@ -174,17 +210,23 @@ export class Deliverer {
     link.detach(tell(this.#context.parts, error, node.path.name));
   }
 
-  #send(message: ReceivedMessage): void {
-    const { link } = this.#options;
+  #write(message: ReceivedMessage): OutgoingMessage {
     const payload = writeMessage(asHandedOut(message));
     if ('lockToken' in message) {
       const tag = swapGuid(guidBytes(message.lockToken));
-      link.deliver({ tag, payload, settled: false });
-      return;
+      return { tag, payload, settled: false, dropped: () => this.#drop(message) };
     }
     const tag = Buffer.alloc(16);
     tag.writeUInt32BE(this.#sent++ >>> 0);
-    link.deliver({ tag, payload, settled: true });
+    return { tag, payload, settled: true };
+  }
+
+  /** Gives back what was to be sent and never was, together with what else was not in this turn. */
+  #drop(message: ReceivedMessage): void {
+    this.#dropped.push(message);
+    if (this.#dropped.length > 1) return;
+    const giveBack = () => this.#giveBack(this.#dropped.splice(0));
+    this.#scheduler.soon(() => this.#context.background(giveBack));
   }
 
   /** Messages that were locked for a link which has ended meanwhile. A session's are freed with it. */

@@ -1,17 +1,20 @@
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { pause } from '../../shared/domain/scheduler.ts';
 import { Connection } from '../endpoint/connection.ts';
-import { CROWDED_OUT } from '../endpoint/connection-ends.ts';
 import type { Transport } from '../endpoint/handlers.ts';
+import { InputTurns } from '../endpoint/input-turns.ts';
 import { Client } from './client.ts';
 import type { GatewayParts } from './parts.ts';
 import { Shutdown } from './shutdown.ts';
 
-const UNPROVED_MAX = BUDGETS.process.connectionsBeforeRight;
+const { connectionsBeforeRight: UNPROVED_MAX, connectionsCrowdedOut: CROWDED_OUT_MAX } =
+  BUDGETS.process;
 /** How long a shutdown waits for what clients are still being told. */
 const CLOSE_MS_MAX = 5_000;
 /** By then all that is on its way has arrived, here or there. */
 const ARRIVED_MS = 500;
+/** So often is looked whether peers have taken what they were sent. */
+const SENT_LOOK_MS = 20;
 
 /** Speaks AMQP 1.0 to any number of clients. */
 export class Gateway {
@@ -19,11 +22,15 @@ export class Gateway {
   readonly #connections = new Set<Connection>();
   /** Those that have proved no right, the oldest first. */
   readonly #unproved = new Set<Connection>();
+  /** Those that were closed to make room and whose peers have not answered, the oldest first. */
+  readonly #crowdedOut = new Set<Connection>();
   readonly #background = new Set<Promise<void>>();
   readonly #shutdown = new Shutdown();
+  readonly #turns: InputTurns;
 
   constructor(parts: GatewayParts) {
     this.#parts = parts;
+    this.#turns = new InputTurns(parts.scheduler);
   }
 
   /** How many clients are connected. */
@@ -34,7 +41,8 @@ export class Gateway {
   /** Serves a client; what it says goes to `input` of what is returned. */
   accept(transport: Transport): Connection {
     const { namespace: containerId, scheduler, memory } = this.#parts;
-    const options = { containerId, scheduler, memory };
+    const crowdedOut = (closed: Connection) => this.#addCrowdedOut(closed);
+    const options = { containerId, scheduler, turns: this.#turns, memory, crowdedOut };
     const connection: Connection = new Connection(transport, options, (own) => {
       return new Client(
         this.#parts,
@@ -49,6 +57,7 @@ export class Gateway {
           closed: () => {
             this.#connections.delete(connection);
             this.#unproved.delete(connection);
+            this.#crowdedOut.delete(connection);
           },
         },
       );
@@ -69,6 +78,7 @@ export class Gateway {
     await this.#settle();
     for (const connection of this.#connections) connection.release();
     await this.#settle();
+    await this.#untilSent();
     for (const connection of this.#connections) {
       connection.close({
         condition: 'amqp:connection:forced',
@@ -84,13 +94,30 @@ export class Gateway {
     const [oldest] = this.#unproved;
     if (oldest === undefined || this.#unproved.size <= UNPROVED_MAX) return;
     this.#unproved.delete(oldest);
-    oldest.close(CROWDED_OUT);
+    oldest.makeRoom();
+  }
+
+  /** Cuts the oldest where there are too many: what they hold until then counts no more. */
+  #addCrowdedOut(connection: Connection): void {
+    this.#crowdedOut.add(connection);
+    const [oldest] = this.#crowdedOut;
+    if (this.#crowdedOut.size > CROWDED_OUT_MAX) oldest?.abort();
   }
 
   /** Waits for what clients have sent, and until it is done. */
   async #settle(): Promise<void> {
     if (this.#connections.size > 0) await pause(this.#parts.scheduler, ARRIVED_MS);
     await this.#finish();
+  }
+
+  /** Waits until peers have taken what was handed out to them, some of it for good; though not for ever. */
+  async #untilSent(): Promise<void> {
+    const { scheduler } = this.#parts;
+    const deadline = scheduler.now() + CLOSE_MS_MAX;
+    const isSent = ({ limits }: Connection) => limits.outgoingBytes === 0;
+    while (![...this.#connections].every(isSent) && scheduler.now() < deadline) {
+      await pause(scheduler, SENT_LOOK_MS);
+    }
   }
 
   /** Waits for what is under way, and for what comes of it, though not for ever. */

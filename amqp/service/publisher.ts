@@ -1,17 +1,23 @@
 import type { BrokerErrorCode } from '../../shared/domain/broker-error.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { partitionsOf } from '../../shared/domain/entity.ts';
 import type { EntityPath } from '../../shared/domain/entity-path.ts';
 import type { OutgoingMessage } from '../../shared/domain/message.ts';
+import { pause } from '../../shared/domain/scheduler.ts';
 import type { IncomingDelivery, IncomingLink } from '../endpoint/incoming-link.ts';
 import { readDelivery } from '../messages/read-message.ts';
 import { ACCEPTED } from '../wire/states.ts';
 import { tell } from './conditions.ts';
 import type { ClientContext } from './context.ts';
+import type { Copies } from './copy-room.ts';
 
 /** Deliveries that are stored by one write where they come together. */
 const GROUP_MAX = 100;
 const GROUP_BYTES_MAX = 512 * 1024;
+/** Between two tries to store what nobody hears of, where the process has no room for it. */
+const BUSY_PAUSE_MS = { first: 100, most: 5000 };
+const { heldPerByte: HELD_PER_BYTE, turnBytes: TURN_BYTES } = BUDGETS.delivery;
 
 /** Refusals that come before anything is stored, and may be due to one message among many. */
 const OF_ONE: ReadonlySet<BrokerErrorCode> = new Set([
@@ -21,10 +27,30 @@ const OF_ONE: ReadonlySet<BrokerErrorCode> = new Set([
   'QuotaExceeded',
 ]);
 
+/** Where messages of a link go. */
+export interface PublisherOptions {
+  readonly path: EntityPath;
+  readonly pathname: string;
+  /** The largest delivery that the link takes. */
+  readonly bytesMax: number;
+}
+
 interface Read {
   readonly delivery: IncomingDelivery;
   readonly messages: readonly OutgoingMessage[];
 }
+
+/** How the next group is to be read: as any, alone, or alone after a pause. */
+type Next = 'group' | 'alone' | 'later';
+
+interface Group {
+  readonly read: readonly Read[];
+  readonly bytes: number;
+  readonly next: Next;
+}
+
+/** There is no memory now for what is made of a delivery. */
+class NoRoom extends Error {}
 
 /**
  * Stores what comes in on a link, in order. What arrives while an earlier write is under way goes into
@@ -35,18 +61,20 @@ export class Publisher {
   readonly #link: IncomingLink;
   readonly #path: EntityPath;
   readonly #pathname: string;
-  readonly #pending: IncomingDelivery[] = [];
+  readonly #bytesMax: number;
+  #pending: IncomingDelivery[] = [];
   #isRunning = false;
 
   constructor(
     context: ClientContext,
     link: IncomingLink,
-    { path, pathname }: { readonly path: EntityPath; readonly pathname: string },
+    { path, pathname, bytesMax }: PublisherOptions,
   ) {
     this.#context = context;
     this.#link = link;
     this.#path = path;
     this.#pathname = pathname;
+    this.#bytesMax = bytesMax;
   }
 
   take(delivery: IncomingDelivery): void {
@@ -54,45 +82,102 @@ export class Publisher {
     if (this.#isRunning) return;
     this.#isRunning = true;
     // Deliveries of the same turn are there before it runs.
-    const { background, parts } = this.#context;
-    parts.scheduler.soon(() => background(() => this.#run()));
+    const { background, limits, parts } = this.#context;
+    const stopListening = limits.onGone((isAll) => this.#giveUp(isAll));
+    parts.scheduler.soon(() => background(() => this.#run().finally(stopListening)));
   }
 
   async #run(): Promise<void> {
+    const { copyRoom, parts } = this.#context;
+    let isAlone = false;
+    let busyMs = BUSY_PAUSE_MS.first;
     while (this.#pending.length > 0) {
-      await this.#context.parts.workTurns.next();
-      await this.#store(this.#nextGroup());
+      const copies = await copyRoom.open(isAlone);
+      const next = await this.#storeNext(copies).finally(() => copies.close());
+      isAlone = next !== 'group';
+      if (next === 'later') await pause(parts.scheduler, busyMs);
+      busyMs = next === 'later' ? Math.min(2 * busyMs, BUSY_PAUSE_MS.most) : BUSY_PAUSE_MS.first;
     }
     this.#isRunning = false;
   }
 
-  #nextGroup(): readonly IncomingDelivery[] {
-    let bytes = 0;
-    let count = 0;
-    for (const { payload } of this.#pending.slice(0, GROUP_MAX)) {
-      bytes += payload.byteLength;
-      if (count > 0 && bytes > GROUP_BYTES_MAX) break;
-      count++;
-    }
-    return this.#pending.splice(0, count);
+  /** Drops what waits and whose outcome is unknown to the peer, or all. */
+  #giveUp(isAll: boolean): void {
+    const isKept = ({ settled }: IncomingDelivery) => settled && !isAll;
+    const givenUp = this.#pending.filter((delivery) => !isKept(delivery));
+    this.#pending = this.#pending.filter(isKept);
+    this.#link.giveUp(givenUp);
   }
 
-  async #store(group: readonly IncomingDelivery[]): Promise<void> {
-    const read: Read[] = [];
-    for (const delivery of group) {
-      try {
-        requireWhole(delivery);
-        read.push({ delivery, messages: readDelivery(delivery.payload, delivery.format) });
-      } catch (error) {
-        this.#refuse([delivery], error);
-      }
-    }
+  /** Stores what comes next, which waits until then; `copies` counts what is made of it meanwhile. */
+  async #storeNext(copies: Copies): Promise<Next> {
+    const { read, bytes, next } = await this.#readGroup(copies);
     // To store what takes long to read takes as long again.
-    await this.#context.parts.workTurns.next();
+    if (bytes > TURN_BYTES) await this.#context.parts.workTurns.next(this.#context);
     const isEnlisted = ({ delivery: { state } }: Read) => state?.kind === 'transactional';
     for (const one of read.filter(isEnlisted)) await this.#enlist(one);
     const others = read.filter((one) => !isEnlisted(one));
     for (const one of await this.#mayShare(others)) await this.#send(one);
+    return next;
+  }
+
+  /** Reads as many as are stored by one write, and as there is room for. */
+  async #readGroup(copies: Copies): Promise<Group> {
+    const read: Read[] = [];
+    let bytes = 0;
+    for (let count = 0; count < (copies.isAlone ? 1 : GROUP_MAX); count++) {
+      const bytesMax = count === 0 ? Number.POSITIVE_INFINITY : GROUP_BYTES_MAX - bytes;
+      const delivery = await this.#nextDelivery(bytesMax);
+      if (delivery === undefined) break;
+      bytes += delivery.payload.byteLength;
+      try {
+        read.push({ delivery, messages: this.#read(delivery, copies) });
+      } catch (error) {
+        const isFirst = read.length === 0;
+        const next =
+          error instanceof NoRoom ? nextTry(delivery, copies.isAlone, isFirst) : undefined;
+        if (next === undefined) {
+          this.#refuse([delivery], error instanceof NoRoom ? busy() : error);
+        } else {
+          this.#pending.unshift(delivery);
+          return { read, bytes, next };
+        }
+      }
+    }
+    return { read, bytes, next: 'group' };
+  }
+
+  /** Takes the next delivery once it may be read; undefined = there is none of so many bytes at most. */
+  async #nextDelivery(bytesMax: number): Promise<IncomingDelivery | undefined> {
+    const { readingTurns } = this.#context;
+    for (;;) {
+      const [next] = this.#pending;
+      if (next === undefined || next.payload.byteLength > bytesMax) return undefined;
+      await readingTurns.before(next.payload.byteLength, this.#context);
+      // It may have been given up meanwhile.
+      if (this.#pending[0] === next) return this.#pending.shift();
+    }
+  }
+
+  /** The messages of a delivery. Throws NoRoom, with nothing held, where that is for want of memory. */
+  #read(delivery: IncomingDelivery, copies: Copies): readonly OutgoingMessage[] {
+    const { payload, format } = delivery;
+    const { limit } = this.#context.parts.memory;
+    let held = 0;
+    const hold = (bytes: number) => {
+      if (bytes < 0) copies.release(-bytes);
+      else if (payload.byteLength + held + bytes > limit) throw neverFits();
+      else if (!copies.hold(bytes)) throw new NoRoom();
+      held += bytes;
+    };
+    try {
+      this.#requireWhole(delivery);
+      hold(payload.byteLength * HELD_PER_BYTE);
+      return readDelivery(payload, format, hold);
+    } catch (error) {
+      copies.release(held);
+      throw error;
+    }
   }
 
   /**
@@ -127,12 +212,20 @@ export class Publisher {
       delivery.state?.kind === 'transactional' ? delivery.state.transaction : new Uint8Array();
     try {
       await authorization.require(this.#pathname, this.#path, ['Send']);
-      const bytes = delivery.payload.byteLength;
-      transactions.add(transaction, { kind: 'send', path: this.#path, messages }, { bytes });
+      const need = { pathname: this.#pathname, path: this.#path, right: 'Send' } as const;
+      transactions.add(transaction, { kind: 'send', path: this.#path, messages }, need);
       this.#settle([delivery], { kind: 'transactional', transaction, outcome: ACCEPTED });
     } catch (error) {
       this.#refuse([delivery], error);
     }
+  }
+
+  #requireWhole({ isTooLarge }: IncomingDelivery): void {
+    if (!isTooLarge) return;
+    throw new BrokerError(
+      'MessageSizeExceeded',
+      `The received message is larger than the link allows: more than ${this.#bytesMax} bytes.`,
+    );
   }
 
   #refuse(deliveries: readonly IncomingDelivery[], error: unknown): void {
@@ -145,10 +238,27 @@ export class Publisher {
   }
 }
 
-function requireWhole({ isTooLarge, payload }: IncomingDelivery): void {
-  if (!isTooLarge) return;
-  throw new BrokerError(
+/** What to do about a delivery for which there was no room; undefined = it is refused. */
+function nextTry(
+  { settled }: IncomingDelivery,
+  isAlone: boolean,
+  isFirst: boolean,
+): Next | undefined {
+  if (!isFirst) return 'group';
+  if (!isAlone) return 'alone';
+  return settled ? 'later' : undefined;
+}
+
+function busy(): BrokerError {
+  return new BrokerError(
+    'ServiceBusy',
+    'The service is busy with as many messages as it has memory for. Wait a moment and try again.',
+  );
+}
+
+function neverFits(): BrokerError {
+  return new BrokerError(
     'MessageSizeExceeded',
-    `The received message is larger than the link allows: more than ${payload.byteLength} bytes.`,
+    'The message is longer than the service has memory for. Send less in one message, or give the service more memory.',
   );
 }

@@ -51,6 +51,8 @@ export async function openReceiver(
       `Messages of the topic '${node.path.name}' are received from its subscriptions.`,
     );
   }
+  // The client went away meanwhile: the end of the link has been told, and is not told again.
+  if (!link.isAsked) return;
   const filter = sessionFilter(link);
   const isBySession = node.path.subQueue === 'main' && requiresSession(entity);
   if (isBySession && filter === undefined) throw sessionRequired();
@@ -60,8 +62,9 @@ export async function openReceiver(
 }
 
 function openPlain(context: ClientContext, link: OutgoingLink, node: EntityNode): void {
+  if (!link.isAsked) return;
   const deliverer = new Deliverer(context, { link, node });
-  const settler = new Settler(context, link, node.path);
+  const settler = new Settler(context, link, node);
   link.onDisposition((delivery, state) => settler.take(delivery, state));
   link.onEnd(() => deliverer.stop());
   link.accept();
@@ -91,19 +94,24 @@ async function openSession(
   node: EntityNode,
   filter: AmqpValue,
 ): Promise<void> {
-  const { authorization, parts, sessions, shutdown } = context;
-  if (!link.isAsked) return;
+  const { authorization, parts, sessions, shutdown, slots } = context;
   const sessionId = textOf(filter.type === 'described' ? filter.value : filter);
   const wait = new AbortController();
   link.onEnd(() => wait.abort());
   const forgetShutdown = shutdown.onBegin(() => wait.abort());
   const asked = numberOf(fieldsOf(link.asked.properties).get(TIMEOUT));
+  const slot = slots.slot();
   const accepting = parts.broker.acceptSession(node.path, {
     ...(sessionId === undefined ? {} : { sessionId }),
     waitMs: Math.min(asked ?? ACCEPT_MS_MAX, ACCEPT_MS_MAX),
     signal: wait.signal,
+    admit: () => slot.take(),
+    onWait: () => slot.giveBack(),
   });
-  const lock = await accepting.finally(forgetShutdown);
+  const lock = await accepting.finally(() => {
+    slot.giveBack();
+    forgetShutdown();
+  });
   // Nobody is told that there is none: the end of the connection has the client ask elsewhere.
   if (lock === undefined && shutdown.hasBegun) return;
   if (lock === undefined) {
@@ -127,7 +135,7 @@ async function openSession(
   const held: HeldSession = { linkName: link.name, lock, renewed: () => {} };
   const stopWatch = watchLock(context, link, node, held);
   const deliverer = new Deliverer(context, { link, node, session: lock });
-  const settler = new Settler(context, link, node.path, lock.sessionId);
+  const settler = new Settler(context, link, node, lock.sessionId);
   link.onDisposition((delivery, state) => settler.take(delivery, state));
   sessions.add(node.path, held);
   link.onEnd(() => {
@@ -145,7 +153,7 @@ async function openSession(
  * was settled before needs the session's lock still.
  */
 function giveBack(
-  { parts, background, settlements }: ClientContext,
+  { parts, background, settlements, slots }: ClientContext,
   node: EntityNode,
   lock: SessionLock,
 ): Promise<void> {
@@ -153,7 +161,7 @@ function giveBack(
     background(async () => {
       try {
         await settlements.before(node.path);
-        await parts.broker.releaseSession(node.path, lock);
+        await slots.during(() => parts.broker.releaseSession(node.path, lock));
       } catch (error) {
         // A lock that was lost is nothing to give back.
         if (!(error instanceof BrokerError)) throw error;

@@ -1,7 +1,7 @@
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 import type { IncomingLink } from '../endpoint/incoming-link.ts';
 import type { OutgoingLink } from '../endpoint/outgoing-link.ts';
-import { addressOf } from './address.ts';
+import { addressOf, requireShort } from './address.ts';
 
 /**
  * The links on which answers to requests go back. A request names one by the address that the client
@@ -12,13 +12,19 @@ export class Replies {
   readonly #byName = new Map<string, Set<ReplyLink>>();
   readonly #bySession = new Map<object, Map<string, Set<ReplyLink>>>();
 
-  /** Takes a link that the peer opened to receive answers of a node. */
+  /**
+   * Takes a link that the peer opened to receive answers of a node. Throws ArgumentError where its own
+   * address is too long, and AmqpError where the connection may hold no more.
+   */
   add(link: OutgoingLink, node: string): void {
     const { session } = link;
+    const address = addressOf(link.asked.target) ?? link.name;
+    requireShort(address);
+    link.keep(address);
     const ofSession = this.#bySession.get(session) ?? new Map<string, Set<ReplyLink>>();
     this.#bySession.set(session, ofSession);
     const reply = new ReplyLink(link);
-    const names = new Set([link.name, addressOf(link.asked.target) ?? link.name]);
+    const names = new Set([link.name, address]);
     for (const name of names) addTo(this.#byName, name, reply);
     addTo(ofSession, node, reply);
     link.onEnd(() => {

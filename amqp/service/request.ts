@@ -13,8 +13,6 @@ export interface Request {
   readonly operation: string;
   readonly fields: ReadonlyMap<string, AmqpValue>;
   readonly body: AmqpValue;
-  /** Its size. */
-  readonly bytes: number;
   /** The transaction that it is part of. */
   readonly transaction: Uint8Array | undefined;
 }
@@ -35,7 +33,6 @@ export function readRequest({ payload, state }: IncomingDelivery, valuesMax: num
       section?.type === 'described' && codeOf(section) === SECTION.value
         ? section.value
         : { type: 'null' },
-    bytes: payload.byteLength,
     transaction: state?.kind === 'transactional' ? state.transaction : undefined,
   };
 }

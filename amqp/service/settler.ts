@@ -1,4 +1,6 @@
 import type { Settlement, SettlementAction } from '../../shared/broker/broker.ts';
+import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 import type { EntityPath } from '../../shared/domain/entity-path.ts';
 import type { Properties } from '../../shared/domain/property-value.ts';
 import type { Timer } from '../../shared/domain/scheduler.ts';
@@ -8,20 +10,39 @@ import type { DeliveryState, Outcome } from '../wire/states.ts';
 import type { AmqpValue } from '../wire/value.ts';
 import { tell } from './conditions.ts';
 import type { ClientContext } from './context.ts';
+import { actionBytes } from './transactions.ts';
 
 /** Settlements that go to the broker in one call. */
 const GROUP_MAX = 1000;
 /** So long, settlements that come in one after the other are waited for. */
 const GATHER_MS = 10;
 const REJECTED: Outcome = { kind: 'rejected' };
+const { deliveryBytes: DELIVERY_BYTES } = BUDGETS.weights;
 const DEAD_LETTER = 'com.microsoft:dead-letter';
+
+/** An outcome that the peer said, of one delivery or of thousands by one frame. */
+interface Said {
+  /** What it asks for. */
+  readonly action: SettlementAction;
+  /** How it is said back. */
+  readonly confirmed: Outcome;
+  /** What it takes, bytes. */
+  readonly bytes: number;
+  /** Deliveries with this outcome that the broker has not answered for. */
+  pending: number;
+}
 
 interface Pending {
   readonly delivery: OutgoingDelivery;
-  readonly state: Outcome;
-  readonly action: SettlementAction;
+  readonly said: Said;
   /** Called once the outcome is known. */
   readonly done: () => void;
+}
+
+/** The entity whose messages are settled, by its address and path. */
+export interface SettledEntity {
+  readonly pathname: string;
+  readonly path: EntityPath;
 }
 
 /**
@@ -32,17 +53,26 @@ export class Settler {
   readonly #context: ClientContext;
   readonly #link: OutgoingLink;
   readonly #path: EntityPath;
+  readonly #pathname: string;
   readonly #sessionId: string | undefined;
+  /** What outcomes ask for: read once each, however many deliveries have them. */
+  readonly #said = new WeakMap<Outcome, Said>();
   #pending: Pending[] = [];
   #isRunning = false;
   #timer: Timer | undefined;
   /** Whether the last call had company: then it is likely that the next one has. */
   #isBusy = false;
 
-  constructor(context: ClientContext, link: OutgoingLink, path: EntityPath, sessionId?: string) {
+  constructor(
+    context: ClientContext,
+    link: OutgoingLink,
+    { path, pathname }: SettledEntity,
+    sessionId?: string,
+  ) {
     this.#context = context;
     this.#link = link;
     this.#path = path;
+    this.#pathname = pathname;
     this.#sessionId = sessionId;
   }
 
@@ -50,9 +80,13 @@ export class Settler {
     // Settled without an outcome: the peer has forgotten the message, its lock will run out.
     if (state?.kind === 'transactional') this.#enlist(delivery, state);
     if (state === undefined || !isOutcome(state)) return;
-    const action = actionOf(state);
+    const said = this.#read(state);
+    if (!this.#hold(said)) {
+      this.#link.settle([delivery], this.#rejected(tooMuchHeld()));
+      return;
+    }
     const settlement = new Promise<void>((done) => {
-      this.#pending.push({ delivery, state, action, done });
+      this.#pending.push({ delivery, said, done });
     });
     this.#context.settlements.add(this.#path, settlement);
     this.#context.background(() => settlement);
@@ -60,6 +94,28 @@ export class Settler {
     // Who has nothing left to settle waits for us.
     if (!this.#isBusy || this.#link.held === 0) this.#start();
     else this.#timer ??= this.#context.parts.scheduler.after(GATHER_MS, () => this.#start());
+  }
+
+  #read(state: Outcome): Said {
+    const known = this.#said.get(state);
+    if (known !== undefined) return known;
+    const action = actionOf(state);
+    const said = { action, confirmed: confirmed(state), bytes: actionBytes(action), pending: 0 };
+    this.#said.set(state, said);
+    return said;
+  }
+
+  /** Holds what a settlement takes until the broker has answered; false where there is no room. */
+  #hold(said: Said): boolean {
+    const bytes = DELIVERY_BYTES + (said.pending === 0 ? said.bytes : 0);
+    if (!this.#context.limits.tryHold(bytes)) return false;
+    said.pending++;
+    return true;
+  }
+
+  #release(said: Said): void {
+    said.pending--;
+    this.#context.limits.release(DELIVERY_BYTES + (said.pending === 0 ? said.bytes : 0));
   }
 
   #start(): void {
@@ -76,14 +132,15 @@ export class Settler {
     { transaction, outcome }: Extract<DeliveryState, { readonly kind: 'transactional' }>,
   ): void {
     if (outcome === undefined) return;
-    const settlement = { lockToken: lockTokenOf(delivery.tag), action: actionOf(outcome) };
+    const { action, confirmed: said } = this.#read(outcome);
+    const settlement = { lockToken: lockTokenOf(delivery.tag), action };
     const path = this.#path;
     const sessionId = this.#sessionId === undefined ? {} : { sessionId: this.#sessionId };
-    const said = confirmed(outcome);
     try {
       const operation = { kind: 'settle', path, settlement, ...sessionId } as const;
       const onCommit = () => this.#link.settle([delivery], said);
-      this.#context.transactions.add(transaction, operation, { onCommit });
+      const need = { pathname: this.#pathname, path, right: 'Listen' } as const;
+      this.#context.transactions.add(transaction, operation, need, onCommit);
       this.#link.note(delivery, { kind: 'transactional', transaction, outcome: said });
     } catch (error) {
       this.#link.note(delivery, this.#rejected(error));
@@ -95,22 +152,28 @@ export class Settler {
       const group = this.#pending.splice(0, GROUP_MAX);
       this.#isBusy = group.length > 1;
       await this.#settle(group);
-      for (const { done } of group) done();
+      for (const { said, done } of group) {
+        this.#release(said);
+        done();
+      }
     }
     this.#isRunning = false;
   }
 
   async #settle(group: readonly Pending[]): Promise<void> {
-    const settlements: Settlement[] = group.map(({ delivery: { tag }, action }) => ({
+    const settlements: Settlement[] = group.map(({ delivery: { tag }, said: { action } }) => ({
       lockToken: lockTokenOf(tag),
       action,
     }));
-    const { broker } = this.#context.parts;
+    const { authorization, parts } = this.#context;
+    const { broker } = parts;
     try {
+      // The right may have ended since the messages were handed out.
+      await authorization.confirm(this.#pathname, this.#path, ['Listen']);
       const outcomes = await broker.settle(this.#path, settlements, this.#sessionId);
-      const states = group.map(({ state }, i) => {
+      const states = group.map(({ said }, i) => {
         const refusal = outcomes[i]?.refusal;
-        return refusal === undefined ? confirmed(state) : this.#rejected(refusal);
+        return refusal === undefined ? said.confirmed : this.#rejected(refusal);
       });
       this.#answer(group, states);
     } catch (error) {
@@ -146,13 +209,26 @@ function isOutcome(state: DeliveryState): state is Outcome {
   return ['accepted', 'released', 'rejected', 'modified'].includes(state.kind);
 }
 
-/** The outcome as we say it back. An error in it would be one of ours. */
+/**
+ * The outcome as we say it back. An error in it would be one of ours, and to repeat annotations would
+ * only have them held, and sent, once more.
+ */
 function confirmed(state: Outcome): Outcome {
-  return state.kind === 'rejected' ? REJECTED : state;
+  if (state.kind === 'rejected') return REJECTED;
+  if (state.kind !== 'modified') return state;
+  const { annotations, ...rest } = state;
+  return rest;
 }
 
 function isSame(one: Outcome, other: Outcome | undefined): boolean {
   return one === other || (one.kind === 'accepted' && other?.kind === 'accepted');
+}
+
+function tooMuchHeld(): BrokerError {
+  return new BrokerError(
+    'ServiceBusy',
+    'The connection holds more memory than the service has for it. Wait for the outcome of other settlements and try again.',
+  );
 }
 
 /** The token of the lock under which a message went out: its delivery tag, as .NET orders it. */

@@ -48,6 +48,10 @@ export class Tokens {
     while (this.#count > TOKENS_MAX || this.#bytes > BYTES_MAX) this.#removeOldest();
   }
 
+  get isEmpty(): boolean {
+    return this.#count === 0;
+  }
+
   /** The tokens that are good for one of these paths, by a rule of one of these signers. */
   *at(audiencePaths: readonly string[], signers: readonly string[]): Iterable<string> {
     for (const audiencePath of audiencePaths) {

@@ -1,6 +1,17 @@
-import type { TransactionOperation } from '../../shared/broker/broker.ts';
+import type { SettlementAction, TransactionOperation } from '../../shared/broker/broker.ts';
+import { requireAction } from '../../shared/broker/settlement-rules.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets.ts';
+import type { AccessRight } from '../../shared/domain/descriptions.ts';
+import type { EntityPath } from '../../shared/domain/entity-path.ts';
+import type { OutgoingMessage } from '../../shared/domain/message.ts';
+import { messageSize } from '../../shared/domain/outgoing-rules.ts';
+import {
+  propertiesBytes,
+  requirePropertiesFit,
+  utf8Bytes,
+} from '../../shared/domain/property-limits.ts';
+import type { Properties } from '../../shared/domain/property-value.ts';
 import { requireTransactionSize } from '../../shared/domain/transaction-rules.ts';
 import type { ConnectionLimits } from '../endpoint/connection-limits.ts';
 import { AmqpError } from '../wire/wire-error.ts';
@@ -13,24 +24,29 @@ const {
   transactionBytes: BYTES_MAX,
 } = BUDGETS.connection;
 const ID_BYTES = 16;
-/** What an operation takes beside the message that it sends. */
+/** What an operation takes, and each message in one, beside their contents. */
 const OPERATION_BYTES = BUDGETS.weights.deliveryBytes;
+/** A name and a value. */
+const PROPERTY_BYTES = 2 * BUDGETS.weights.valueBytes;
 
 interface OpenTransaction {
   readonly startedAt: number;
   readonly operations: TransactionOperation[];
   /** Called once the operations are carried out. */
   readonly onCommit: (() => void)[];
+  /** The rights that the operations take, each once. */
+  readonly needs: Map<string, NeededRight>;
+  /** The locks of messages that are settled. */
+  readonly lockTokens: Set<string>;
   messages: number;
   bytes: number;
 }
 
-/** What goes with an operation of a transaction. */
-export interface OperationDetails {
-  /** What the client sent for it. */
-  readonly bytes?: number;
-  /** Called once the transaction is carried out. */
-  readonly onCommit?: () => void;
+/** The right that an operation takes, as `Authorization.confirm` asks for it. */
+export interface NeededRight {
+  readonly pathname: string;
+  readonly path: EntityPath;
+  readonly right: AccessRight;
 }
 
 /**
@@ -63,8 +79,15 @@ export class Transactions {
       );
     }
     const id = this.#parts.random.bytes(ID_BYTES);
-    const nothing = { operations: [], onCommit: [], messages: 0, bytes: 0 };
-    this.#open.set(keyOf(id), { startedAt: now, ...nothing });
+    this.#open.set(keyOf(id), {
+      startedAt: now,
+      operations: [],
+      onCommit: [],
+      needs: new Map(),
+      lockTokens: new Set(),
+      messages: 0,
+      bytes: 0,
+    });
     return id;
   }
 
@@ -73,36 +96,57 @@ export class Transactions {
   }
 
   /**
-   * Notes what belongs to a transaction. Throws where it is not open, or takes no more: InvalidOperation
-   * for too many operations or messages, QuotaExceeded for too many bytes.
+   * Notes what belongs to a transaction; `onCommit` is called once that is carried out. Throws where it
+   * is not open, or takes no more: InvalidOperation for too many operations or messages and for a message
+   * that it settles already, QuotaExceeded for too many bytes; and
+   * properties that no entity takes are refused as they are outside of transactions.
    */
   add(
     id: Uint8Array,
     operation: TransactionOperation,
-    { bytes = 0, onCommit = () => {} }: OperationDetails = {},
+    need: NeededRight,
+    onCommit: () => void = () => {},
   ): void {
     const transaction = this.#find(id);
     const messages = operation.kind === 'send' ? operation.messages.length : 0;
     requireTransactionSize(transaction.messages + messages);
+    requireFits(operation);
+    const lockToken = operation.kind === 'settle' ? operation.settlement.lockToken : undefined;
+    if (lockToken !== undefined && transaction.lockTokens.has(lockToken)) {
+      throw new BrokerError(
+        'InvalidOperation',
+        'A transaction settles a message once; this one is settled by an earlier operation.',
+      );
+    }
     if (transaction.operations.length >= OPERATIONS_MAX) {
       throw new BrokerError(
         'InvalidOperation',
         `A transaction takes no more than ${OPERATIONS_MAX} operations.`,
       );
     }
-    this.#hold(transaction, bytes + OPERATION_BYTES);
+    this.#hold(transaction, heldBytes(operation));
     transaction.messages += messages;
+    transaction.needs.set(`${need.right}/${need.pathname}`, need);
+    if (lockToken !== undefined) transaction.lockTokens.add(lockToken);
     transaction.operations.push(operation);
     transaction.onCommit.push(onCommit);
   }
 
-  /** Carries a transaction out, or forgets it. Throws what it is refused for, as a whole. */
-  async discharge(id: Uint8Array, isRollback: boolean): Promise<void> {
+  /**
+   * Carries a transaction out, or forgets it. Each right that it takes is confirmed: it may have ended
+   * since. Throws what it is refused for, as a whole.
+   */
+  async discharge(
+    id: Uint8Array,
+    isRollback: boolean,
+    confirm: (need: NeededRight) => Promise<unknown>,
+  ): Promise<void> {
     const transaction = this.#find(id);
-    const { operations, onCommit } = transaction;
+    const { operations, onCommit, needs } = transaction;
     this.#open.delete(keyOf(id));
     try {
       if (isRollback || operations.length === 0) return;
+      for (const need of needs.values()) await confirm(need);
       await this.#parts.broker.transact({ operations });
       for (const done of onCommit) done();
     } finally {
@@ -142,11 +186,45 @@ export class Transactions {
     const transaction = this.#open.get(keyOf(id));
     const now = this.#parts.clock.now();
     if (transaction !== undefined && now - transaction.startedAt <= OPEN_MS_MAX) return transaction;
+    this.#forget(keyOf(id));
     throw new AmqpError(
       'amqp:transaction:unknown-id',
       'The transaction is not open: it was discharged, or it took more than two minutes.',
     );
   }
+}
+
+/** Refuses properties that no entity would take at the discharge: until then they would only be held. */
+function requireFits(operation: TransactionOperation): void {
+  if (operation.kind === 'send') {
+    for (const { properties } of operation.messages) requirePropertiesFit(properties);
+  }
+  if (operation.kind === 'settle') requireAction(operation.path, operation.settlement.action);
+}
+
+/** The bytes of an operation until it is carried out, as it is decoded. */
+function heldBytes(operation: TransactionOperation): number {
+  if (operation.kind === 'send') return operation.messages.reduce(addMessage, OPERATION_BYTES);
+  if (operation.kind === 'settle')
+    return OPERATION_BYTES + actionBytes(operation.settlement.action);
+  return OPERATION_BYTES;
+}
+
+function addMessage(sum: number, message: OutgoingMessage): number {
+  return sum + OPERATION_BYTES + messageSize(message) + propertiesOverhead(message.properties);
+}
+
+/** What a settlement takes beside its lock, as it is decoded. */
+export function actionBytes(action: SettlementAction): number {
+  if (action.kind === 'complete') return 0;
+  const { properties = {} } = action;
+  const { reason = '', description = '' } = action.kind === 'deadLetter' ? action : {};
+  const texts = utf8Bytes(reason) + utf8Bytes(description);
+  return texts + propertiesBytes(properties) + propertiesOverhead(properties);
+}
+
+function propertiesOverhead(properties: Properties): number {
+  return Object.keys(properties).length * PROPERTY_BYTES;
 }
 
 function keyOf(id: Uint8Array): string {

@@ -1,4 +1,4 @@
-import { type AmqpValue, elementsOf, numberOf, textOf } from './value.ts';
+import { type AmqpValue, numberOf, textOf } from './value.ts';
 import { DecodeError } from './wire-error.ts';
 
 const UINT_MAX = 0xffff_ffff;
@@ -52,10 +52,6 @@ export class Fields {
   octets(place: number): Uint8Array | undefined {
     const value = this.at(place);
     return value?.type === 'binary' ? value.value : undefined;
-  }
-
-  texts(place: number): readonly string[] {
-    return elementsOf(this.at(place)).flatMap((value) => textOf(value) ?? []);
   }
 }
 

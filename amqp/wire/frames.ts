@@ -1,4 +1,5 @@
 import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { compact } from './compact.ts';
 import { Decoder } from './decode.ts';
 import { encode } from './encode.ts';
 import type { AmqpValue } from './value.ts';
@@ -52,6 +53,16 @@ export class FrameReader {
 
   /** Bytes that wait for the rest of their frame. */
   get length(): number {
+    return this.#length;
+  }
+
+  /** Keeps what waits in no much larger memory than it needs; returns how many bytes it is. */
+  keep(): number {
+    // Only the rest of a chunk and the chunk that came last can be new here.
+    for (const at of new Set([0, this.#chunks.length - 1])) {
+      const chunk = this.#chunks[at];
+      if (chunk !== undefined) this.#chunks[at] = compact(chunk);
+    }
     return this.#length;
   }
 

@@ -14,9 +14,6 @@ export class TooManyValuesError extends DecodeError {
   }
 }
 
-/** What an error on the wire is about: it ends this, and everything in it. */
-export type ErrorScope = 'connection' | 'session' | 'link';
-
 /** An error as the peer is told of it: a condition it can act on, and a sentence. */
 export class AmqpError extends Error {
   readonly condition: string;

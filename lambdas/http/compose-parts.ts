@@ -116,6 +116,7 @@ export function composeParts(settings: ComposeSettings): ComposedParts {
   const ages = new AgeClock(clock, monotonicNow);
   const stores = composeStores(settings, ages, scheduler);
   const { context, entities, counts } = stores;
+  const memory = new MemoryBudget(settings.memoryBytes ?? memoryOfProcess());
   const brokerParts: BrokerParts = {
     ...stores,
     messages: new DynamoMessageStore(context, (entity) => counts.sizeOf(entity)),
@@ -124,7 +125,9 @@ export function composeParts(settings: ComposeSettings): ComposedParts {
     namespace: { name: namespace, tier: settings.tier ?? 'Standard' },
     clock,
     random,
+    memory,
     monotonicNow,
+    workTurns: context.workTurns,
     soon: (work) => scheduler.soon(work),
   };
   return {
@@ -138,8 +141,8 @@ export function composeParts(settings: ComposeSettings): ComposedParts {
     namespaceKeys: rootKeys(settings.rootKey),
     clock,
     random,
-    memory: new MemoryBudget(settings.memoryBytes ?? memoryOfProcess()),
-    workTurns: new WorkTurns(scheduler),
+    memory,
+    workTurns: context.workTurns,
     namespace,
     receiveWaitMsMax: settings.receiveWaitMsMax,
     answerBytesMax: settings.answerBytesMax,
@@ -166,6 +169,7 @@ function composeStores(settings: ComposeSettings, ages: AgeClock, scheduler: Sch
     table: new Table(client, tables.messages, tableOptions),
     clock,
     scheduler,
+    workTurns: new WorkTurns(scheduler),
     random,
     compression: settings.compression ?? brotli,
     fronts: new Fronts(ages),

@@ -28,8 +28,8 @@ export const FINISH_MS_MAX = 1000;
 
 /**
  * Lets an HTTP API call the app, event format 2.0. `finish` ends what was left to do behind the
- * answer: a function is frozen once it has answered. It is waited for up to FINISH_MS_MAX. Not Hono's adapter, which changes bytes on the
- * way: bodies without a content type and headers beyond ASCII.
+ * answer: a function is frozen once it has answered. It is waited for up to FINISH_MS_MAX. Not Hono's
+ * adapter, which changes bytes on the way: bodies without a content type and headers beyond ASCII.
  */
 export function httpHandler(
   app: HttpApp,

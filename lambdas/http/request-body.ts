@@ -9,6 +9,12 @@ export interface BodyLimit {
   readonly bytes: number;
   /** Bytes of memory for each of them, with the copies that are made of them. */
   readonly weight: number;
+  /** The same for each byte beyond `BUDGETS.request.largeBytes`. */
+  readonly largeWeight: number;
+  /** A longer body is read in a turn of its own. */
+  readonly turnBytes: number;
+  /** Whether the right to send such a body is proved; if not, nothing is held that has not come in. */
+  readonly isProved: boolean;
   /** The refusal of a body of so many bytes; where they were not announced, of those that came in. */
   readonly tooLong: (bytes: number) => BrokerError;
 }
@@ -25,13 +31,28 @@ export function jsonLimit(bytes: number): BodyLimit {
       `The body is ${length} bytes long; the limit is ${bytes}. Send it in several requests.`,
       { subCode: '40000' },
     );
-  return { bytes, weight: BUDGETS.request.heldPerJsonByte, tooLong };
+  const { heldPerJsonByte: weight, turnTextBytes: turnBytes } = BUDGETS.request;
+  return { bytes, weight, largeWeight: weight, turnBytes, isProved: true, tooLong };
+}
+
+/** A limit for a body that is kept as it is. */
+export function plainLimit(bytes: number, tooLong: BodyLimit['tooLong']): BodyLimit {
+  const { heldPerByte: weight, heldPerLargeByte: largeWeight, turnBytes } = BUDGETS.request;
+  return { bytes, weight, largeWeight, turnBytes, isProved: true, tooLong };
 }
 
 /** JSON that names messages. */
 export const NAMES_LIMIT = jsonLimit(BUDGETS.request.namesBytes);
 /** JSON that settles messages or renews their locks. */
 export const SETTLEMENTS_LIMIT = jsonLimit(BUDGETS.request.settlementsBytes);
+
+/** What a request holds beside its body, until it is handled. */
+export interface BodyAccount {
+  /** Holds so many bytes more. Throws ServiceBusy, MessageSizeExceeded. */
+  hold(bytes: number): void;
+  /** A right is proved: from now on this counts among requests that have one. */
+  prove(): void;
+}
 
 /**
  * Reads the body of a request, has it handled, and counts its memory until that is done. What is too
@@ -43,20 +64,27 @@ export async function withBody<Result>(
   { memory, workTurns }: BodyParts,
   request: Request,
   limit: BodyLimit,
-  handle: (body: Uint8Array) => Result | Promise<Result>,
+  handle: (body: Uint8Array, account: BodyAccount) => Result | Promise<Result>,
 ): Promise<Result> {
   let evict = () => {};
   const evicted = new Promise<never>((_resolve, reject) => {
     evict = () => reject(busy());
   });
-  const share = memory.open(limit.bytes * limit.weight, () => evict());
-  const reader = new BodyReader(request, limit, (bytes) => hold(memory, share, bytes));
+  const share = limit.isProved
+    ? memory.open(memory.limit, () => evict())
+    : memory.openBeforeRight(limit.bytes * limit.weight, () => evict());
+  const reader = new BodyReader(request, limit, memory.limit, (bytes) =>
+    hold(memory, share, bytes),
+  );
   try {
     const body = await Promise.race([reader.read(), evicted]);
     // What is under way is not ended: nobody would know whether it was done.
     share.pin();
-    if (body.byteLength > BUDGETS.request.wholeBytes) await workTurns.next();
-    return await handle(body);
+    if (body.byteLength > limit.turnBytes) await workTurns.next(request);
+    return await handle(body, {
+      hold: (bytes) => hold(memory, share, bytes),
+      prove: () => share.prove(memory.limit),
+    });
   } finally {
     reader.stop();
     share.close();
@@ -66,6 +94,12 @@ export async function withBody<Result>(
 function hold(memory: BodyParts['memory'], share: MemoryShare, bytes: number): void {
   if (share.hold(bytes)) return;
   throw share.held + bytes > memory.limit ? neverFits() : busy();
+}
+
+/** Memory that so many bytes of a body take. */
+function weightOf({ weight, largeWeight }: BodyLimit, bytes: number): number {
+  const large = Math.max(0, bytes - BUDGETS.request.largeBytes);
+  return (bytes - large) * weight + large * largeWeight;
 }
 
 function busy(): BrokerError {
@@ -85,14 +119,21 @@ function neverFits(): BrokerError {
 class BodyReader {
   readonly #request: Request;
   readonly #limit: BodyLimit;
+  readonly #memoryBytes: number;
   readonly #hold: (bytes: number) => void;
   #body = new Uint8Array();
   #stream: ReadableStreamDefaultReader<Uint8Array> | undefined;
 
-  /** `hold` counts bytes of memory, or throws. */
-  constructor(request: Request, limit: BodyLimit, hold: (bytes: number) => void) {
+  /** `memoryBytes` = what all bodies may take; `hold` counts bytes of memory, or throws. */
+  constructor(
+    request: Request,
+    limit: BodyLimit,
+    memoryBytes: number,
+    hold: (bytes: number) => void,
+  ) {
     this.#request = request;
     this.#limit = limit;
+    this.#memoryBytes = memoryBytes;
     this.#hold = hold;
   }
 
@@ -100,10 +141,23 @@ class BodyReader {
     const header = this.#request.headers.get('content-length');
     const announced = header === null ? Number.NaN : Number(header);
     if (announced > this.#limit.bytes) throw this.#limit.tooLong(announced);
-    // Faster, but nothing shows before all of it is there.
-    return announced <= BUDGETS.request.wholeBytes
-      ? await this.#readWhole(announced)
-      : await this.#readChunks();
+    const isLarge = announced > BUDGETS.request.largeBytes;
+    if (isLarge && weightOf(this.#limit, announced) > this.#memoryBytes) throw neverFits();
+    try {
+      // Faster, but nothing shows before all of it is there, and each byte may have come alone.
+      return this.#limit.isProved && announced <= BUDGETS.request.wholeBytes
+        ? await this.#readWhole(announced)
+        : await this.#readChunks();
+    } catch (error) {
+      throw this.#isCutOff(error) ? cutOff(error) : error;
+    }
+  }
+
+  /** Whether the client went away, which is no fault of ours. */
+  #isCutOff(error: unknown): boolean {
+    if (error instanceof BrokerError) return false;
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    return code === 'ECONNRESET' || this.#request.signal.aborted;
   }
 
   async #readWhole(announced: number): Promise<Uint8Array> {
@@ -128,7 +182,7 @@ class BodyReader {
         throw this.#limit.tooLong(length + chunk.byteLength);
       }
       if (chunks > CHUNKS_MAX + length / CHUNK_BYTES_MIN) throw tooManyChunks();
-      this.#hold(chunk.byteLength * this.#limit.weight);
+      this.#hold(weightOf(this.#limit, length + chunk.byteLength) - weightOf(this.#limit, length));
       this.#append(length, chunk);
       length += chunk.byteLength;
     }
@@ -151,6 +205,13 @@ class BodyReader {
     this.#body = new Uint8Array();
     void this.#stream?.cancel().catch(() => {});
   }
+}
+
+function cutOff(cause: unknown): BrokerError {
+  return new BrokerError('ArgumentError', 'The connection ended before all of the body had come.', {
+    cause,
+    subCode: '40000',
+  });
 }
 
 function tooManyChunks(): BrokerError {

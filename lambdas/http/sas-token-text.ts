@@ -85,7 +85,8 @@ export function parseSasToken(text: string): SasToken {
     audience,
     audienceHost,
     audiencePath: comparablePath(path),
-    signature: Buffer.from(decoded(requiredField(fields, 'sig'), 'sig'), 'base64'),
+    // Bytes of its own: those of a small buffer would keep the 8 KB in which it lies, for each token.
+    signature: Uint8Array.from(Buffer.from(decoded(requiredField(fields, 'sig'), 'sig'), 'base64')),
     expiresAt: Number(expiryAsSent) * 1000,
     expiryAsSent,
     keyName: decoded(requiredField(fields, 'skn'), 'skn'),

@@ -7,6 +7,7 @@ import type {
 } from '../../shared/broker/broker.ts';
 import type { RandomSource } from '../../shared/domain/clock.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
+import type { WorkTurns } from '../../shared/domain/work-turns.ts';
 import { httpDate } from './date-text.ts';
 import { changedProperties, deadLetterAction, deadLetterFields } from './dead-letter-fields.ts';
 import { createTrackingId, showError } from './error-response.ts';
@@ -42,16 +43,29 @@ const settlement = z.discriminatedUnion(
   'must be complete, abandon, defer or deadLetter',
 );
 
+/** The settlements are checked one by one: they may hold very many properties. */
 const settlementsRequest = z.strictObject({
-  settlements: z.array(settlement).check(z.minLength(1), z.maxLength(LIMITS.settlements)),
+  settlements: z.array(z.unknown()).check(z.minLength(1), z.maxLength(LIMITS.settlements)),
 });
 const renewalsRequest = z.strictObject({
   lockTokens: z.array(lockToken).check(z.minLength(1), z.maxLength(LIMITS.settlements)),
 });
 
-/** Reads `{"settlements":[…]}`. Throws ArgumentError. */
-export function parseSettlements(body: Uint8Array): readonly Settlement[] {
-  return parseRequest(settlementsRequest, body).settlements.map(toSettlement);
+/**
+ * Reads `{"settlements":[…]}`, in several turns of the request where that takes long. Throws
+ * ArgumentError.
+ */
+export async function parseSettlements(
+  body: Uint8Array,
+  workTurns: WorkTurns,
+  request: Request,
+): Promise<readonly Settlement[]> {
+  const settlements: Settlement[] = [];
+  for (const [i, json] of parseRequest(settlementsRequest, body).settlements.entries()) {
+    await workTurns.next(request);
+    settlements.push(readSettlement(json, `settlements[${i}]`));
+  }
+  return settlements;
 }
 
 /** Reads one settlement out of other JSON, in which it stands at that place. Throws ArgumentError. */

@@ -36,6 +36,9 @@ const { bytes: BYTES_MAX } = BUDGETS.xml;
 const DOCUMENT_LIMIT: BodyLimit = {
   bytes: BYTES_MAX,
   weight: BUDGETS.request.heldPerXmlByte,
+  largeWeight: BUDGETS.request.heldPerXmlByte,
+  turnBytes: BUDGETS.request.turnTextBytes,
+  isProved: true,
   tooLong: () => badValue(`The body is longer than ${BYTES_MAX} bytes, which is the limit.`),
 };
 

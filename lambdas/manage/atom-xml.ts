@@ -53,7 +53,7 @@ export function parseXml(bytes: Uint8Array): XmlElement {
   if (/<!DOCTYPE/i.test(xml)) throw badXml('it holds a document type declaration');
   if (![...xml].every(isXmlCharacter)) throw badXml('it holds a character that XML forbids');
   const validity = XMLValidator.validate(xml);
-  if (validity !== true) throw badXml(`${validity.err.msg} (line ${validity.err.line})`);
+  if (validity !== true) throw badXml(invalidityOf(validity.err));
   const [root, ...others] = new ElementReader().read(parseOrdered(xml), OUTERMOST);
   if (root === undefined || others.length > 0) throw badXml('it must hold one root element');
   return root;
@@ -82,8 +82,20 @@ function parseOrdered(xml: string): readonly OrderedNode[] {
   try {
     return PARSER.parse(xml) as readonly OrderedNode[];
   } catch (error) {
+    if (error instanceof Error && error.message.startsWith(TOO_DEEP)) {
+      throw badXml(`its elements are nested more than ${LIMITS.depth} deep`);
+    }
     throw badXml(error instanceof Error ? error.message : 'it cannot be read');
   }
+}
+
+/** What the parser says of elements that are too deep, and of those that are not closed, with all their names. */
+const TOO_DEEP = 'Maximum nested tags';
+const NOT_CLOSED = "Invalid '[";
+
+function invalidityOf({ msg, line }: { readonly msg: string; readonly line: number }): string {
+  if (msg.startsWith(NOT_CLOSED)) return 'it ends before all of its elements are closed';
+  return `${msg} (line ${line})`;
 }
 
 /** Makes elements of the nodes of one document, and counts them. */

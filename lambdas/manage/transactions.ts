@@ -13,6 +13,7 @@ const PROVED_LIMIT = jsonLimit(BUDGETS.request.transactionBytes);
 /** A token for the whole namespace may be signed by a rule of any entity, which only the body names. */
 const UNPROVED_LIMIT: BodyLimit = {
   ...jsonLimit(BUDGETS.connection.beforeRight.requestBytes),
+  isProved: false,
   tooLong: (length) =>
     new BrokerError(
       'Unauthenticated',
@@ -28,9 +29,10 @@ export function transactionRoutes(parts: HttpParts): Hono {
   app.on(method, honoPath(path), async (c) => {
     const isProved = await authorizeLikely(parts, c.req.raw, rights);
     const limit = isProved ? PROVED_LIMIT : UNPROVED_LIMIT;
-    const outcomes = await withBody(parts, c.req.raw, limit, async (body) => {
+    const outcomes = await withBody(parts, c.req.raw, limit, async (body, account) => {
       const transaction = parseTransaction(body);
       await authorizeAll(parts, c.req.raw, transaction.operations);
+      account.prove();
       return await parts.broker.transact(transaction);
     });
     return jsonAnswer(c, printTransaction(outcomes));

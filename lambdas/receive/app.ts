@@ -1,6 +1,7 @@
 import type { Context, Hono } from 'hono';
 import type {
   ReceivedMessage,
+  ReceiveOptions,
   SessionHandle,
   SettlementOutcome,
 } from '../../shared/broker/broker.ts';
@@ -9,6 +10,7 @@ import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { EntityPath } from '../../shared/domain/entity-path.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import type { StoredMessage } from '../../shared/domain/message.ts';
+import type { PayloadAccount } from '../../shared/domain/payload-account.ts';
 import { BATCH_CONTENT_TYPE, printBatch } from '../http/batch-format.ts';
 import { createTrackingId, showError } from '../http/error-response.ts';
 import { messageResponse } from '../http/message-response.ts';
@@ -25,6 +27,7 @@ import { createApp, serve } from '../http/routing.ts';
 import { parseDeferred } from '../http/sequence-numbers.ts';
 import { sessionIdOf, sessionOf } from '../http/session-query.ts';
 import { parseSettlements, printSettlements } from '../http/settlements.ts';
+import { countingPayloads } from './counting-payloads.ts';
 import { serveSessions } from './session-routes.ts';
 
 interface ReceiveRequest {
@@ -34,8 +37,9 @@ interface ReceiveRequest {
   /** Absent where one message is wanted in the form of headers. */
   readonly maxMessages: number | undefined;
   readonly session?: SessionHandle;
-  /** Throws where the caller has the right no more. */
-  readonly admit: () => Promise<void>;
+  /** What ends a wait: a caller that has the right no more, or is gone. */
+  readonly unless: Pick<ReceiveOptions, 'admit' | 'signal'>;
+  readonly payloads: PayloadAccount;
 }
 
 /**
@@ -52,8 +56,10 @@ export function receiveRoutes(parts: HttpParts): Hono {
     const deferred = await withBody(parts, c.req.raw, NAMES_LIMIT, parseDeferred);
     const request = { ...deferred, ...sessionOf(c) };
     const options = { ...request, ...answerOf(parts, 'batch') };
-    const messages = await parts.broker.receiveDeferred(path, options);
-    return batchAnswer(c, printBatch(messages), statusOf(options.mode));
+    return await countingPayloads(parts, 'deferred', async (payloads) => {
+      const messages = await parts.broker.receiveDeferred(path, { ...options, payloads });
+      return batchAnswer(c, printBatch(messages), statusOf(options.mode));
+    });
   });
   serve(app, parts, 'peek', async (c, path) => {
     const sessionId = sessionIdOf(c);
@@ -61,10 +67,12 @@ export function receiveRoutes(parts: HttpParts): Hono {
       ...parsePeek(c.req.query('fromSequenceNumber'), c.req.query('maxMessages')),
       ...(sessionId === undefined ? {} : { sessionId }),
     };
-    const messages = await parts.broker.peek(path, options);
-    const batch = printBatch(messages, 'peeked');
-    requireFits(parts, messages, batch);
-    return batchAnswer(c, batch, 200);
+    return await countingPayloads(parts, 'peek', async (payloads) => {
+      const messages = await parts.broker.peek(path, { ...options, payloads });
+      const batch = printBatch(messages, 'peeked');
+      requireFits(parts, messages, batch);
+      return batchAnswer(c, batch, 200);
+    });
   });
   serveSessions(app, parts);
   return app;
@@ -75,19 +83,30 @@ async function receive(
   parts: HttpParts,
   path: EntityPath,
   mode: ReceiveRequest['mode'],
-  admit: ReceiveRequest['admit'],
+  admit: () => Promise<void>,
 ): Promise<Response> {
   const wait = parseWait(c.req.query('timeout'), parts.receiveWaitMsMax);
   const maxMessages = parseMaxMessages(c.req.query('maxMessages'));
-  const request: ReceiveRequest = { mode, path, wait, maxMessages, admit, ...sessionOf(c) };
+  // A right that was proved just now need not be proved again, unless there is a wait.
+  const unless = wait.ms === 0 ? {} : { admit, signal: c.req.raw.signal };
+  const request = { mode, path, wait, maxMessages, unless, ...sessionOf(c) };
   const sessionId = request.session?.sessionId;
   // What settled earlier messages is let go before others are waited for.
-  const outcomes = await withBody(parts, c.req.raw, SETTLEMENTS_LIMIT, (body) =>
-    body.length === 0 ? undefined : parts.broker.settle(path, parseSettlements(body), sessionId),
+  const outcomes = await withBody(parts, c.req.raw, SETTLEMENTS_LIMIT, async (body) =>
+    body.length === 0
+      ? undefined
+      : parts.broker.settle(
+          path,
+          await parseSettlements(body, parts.workTurns, c.req.raw),
+          sessionId,
+        ),
   );
-  return outcomes === undefined
-    ? receiveOnly(c, parts, request)
-    : receiveAfter(c, parts, request, outcomes);
+  const form = outcomes === undefined && maxMessages === undefined ? 'single' : 'batch';
+  return await countingPayloads(parts, form, (payloads) =>
+    outcomes === undefined
+      ? receiveOnly(c, parts, { ...request, payloads })
+      : receiveAfter(c, parts, { ...request, payloads }, outcomes),
+  );
 }
 
 async function receiveOnly(
@@ -160,15 +179,15 @@ function requireFits(
 
 function messagesFor(
   { broker }: HttpParts,
-  { path, mode, maxMessages = 1, wait, session, admit }: ReceiveRequest,
+  { path, mode, maxMessages = 1, wait, session, unless, payloads }: ReceiveRequest,
   answer: { readonly answer?: AnswerLimit },
 ): Promise<readonly ReceivedMessage[]> {
   return broker.receive(path, {
     mode,
     maxMessages,
     waitMs: wait.ms,
-    // A right that was proved just now need not be proved again, unless there is a wait.
-    ...(wait.ms === 0 ? {} : { admit }),
+    ...unless,
+    payloads,
     ...answer,
     ...(session === undefined ? {} : { session }),
   });

@@ -1,31 +1,28 @@
 import type { Hono } from 'hono';
 import type { SessionLock } from '../../shared/broker/broker.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import { stateTooLarge } from '../../shared/domain/session.ts';
 import { httpDate } from '../http/date-text.ts';
 import { jsonAnswer } from '../http/json-answer.ts';
 import type { HttpParts } from '../http/parts.ts';
 import { parseWait, retryHeaders } from '../http/receive-query.ts';
-import { type BodyLimit, withBody } from '../http/request-body.ts';
+import { plainLimit, withBody } from '../http/request-body.ts';
 import { serve } from '../http/routing.ts';
 import { heldSessionOf, parseListSessions, sessionIdOf } from '../http/session-query.ts';
 
-const STATE_LIMIT: BodyLimit = {
-  bytes: LIMITS.sessionStateBytes,
-  weight: BUDGETS.request.heldPerByte,
-  tooLong: stateTooLarge,
-};
+const STATE_LIMIT = plainLimit(LIMITS.sessionStateBytes, stateTooLarge);
 
 /** Adds sessions: their locks, their states, and which there are (semantics §4.6–4.8). */
 export function serveSessions(app: Hono, parts: HttpParts): void {
   const { broker } = parts;
 
-  serve(app, parts, 'acceptSession', async (c, path) => {
+  serve(app, parts, 'acceptSession', async (c, path, admit) => {
     const sessionId = sessionIdOf(c);
     const wait = parseWait(c.req.query('timeout'), parts.receiveWaitMsMax);
     const lock = await broker.acceptSession(path, {
       waitMs: wait.ms,
+      // Whoever waits may go away meanwhile, or lose the right that was proved just now.
+      ...(wait.ms === 0 ? {} : { admit, signal: c.req.raw.signal }),
       ...(sessionId === undefined ? {} : { sessionId }),
     });
     if (lock === undefined) return c.body(null, 204, retryHeaders(wait));

@@ -15,7 +15,14 @@ import { jsonAnswer } from '../http/json-answer.ts';
 import type { HttpParts } from '../http/parts.ts';
 import { readPropertyHeaders } from '../http/property-headers.ts';
 import { readProperties } from '../http/property-json.ts';
-import { type BodyLimit, jsonLimit, NAMES_LIMIT, withBody } from '../http/request-body.ts';
+import {
+  type BodyAccount,
+  type BodyLimit,
+  jsonLimit,
+  NAMES_LIMIT,
+  plainLimit,
+  withBody,
+} from '../http/request-body.ts';
 import { createApp, serve } from '../http/routing.ts';
 import { parseSequenceNumbers, printSentNumbers } from '../http/sequence-numbers.ts';
 
@@ -28,17 +35,21 @@ export function sendRoutes(parts: HttpParts): Hono {
     // Headers about a message mean nothing beside a batch, whose messages have their own.
     const isBatch = isBatchContentType(headers.get('content-type'));
     const limit = isBatch ? batchLimit : messageLimit;
-    await withBody(parts, c.req.raw, limit(await maxMessageBytes(parts, path)), (body) =>
-      parts.broker.send(path, isBatch ? parseBatch(body) : [readMessage(headers, body)]),
-    );
+    const bytesMax = await maxMessageBytes(parts, path);
+    await withBody(parts, c.req.raw, limit(bytesMax), async (body, account) => {
+      const messages = isBatch
+        ? await readBatch(parts, body, account, c.req.raw)
+        : [readMessage(headers, body)];
+      await parts.broker.send(path, messages);
+    });
     return c.body(null, 201);
   });
   serve(app, parts, 'schedule', async (c, path) => {
     const limit = batchLimit(await maxMessageBytes(parts, path));
-    const sent = await withBody(parts, c.req.raw, limit, (body) => {
-      const messages = parseBatch(body);
+    const sent = await withBody(parts, c.req.raw, limit, async (body, account) => {
+      const messages = await readBatch(parts, body, account, c.req.raw);
       requireScheduled(messages);
-      return parts.broker.send(path, messages);
+      return await parts.broker.send(path, messages);
     });
     return jsonAnswer(c, printSentNumbers(sent), 201);
   });
@@ -67,7 +78,7 @@ async function maxMessageBytes({ entities }: HttpParts, path: EntityPath): Promi
 /** A body is a message, all but its properties. */
 function messageLimit(bytes: number): BodyLimit {
   const tooLong = (length: number) => tooLarge('message', length, bytes);
-  return { bytes, weight: BUDGETS.request.heldPerByte, tooLong };
+  return plainLimit(bytes, tooLong);
 }
 
 /** A batch of such messages in JSON. */
@@ -77,6 +88,23 @@ function batchLimit(messageBytes: number): BodyLimit {
   const bytes = Math.min(batchBytes, batchBytesPerByte * batchBytesMax + batchExtraBytes);
   const tooLong = (length: number) => tooLarge('batch', length, bytes);
   return { ...jsonLimit(bytes), tooLong };
+}
+
+/**
+ * The messages of a batch, which hold more than its bytes: a message may take ten of them and a thousand of
+ * memory until it is stored. Throws as `parseBatch`; ServiceBusy where the process has no room.
+ */
+async function readBatch(
+  { workTurns }: HttpParts,
+  body: Uint8Array,
+  account: BodyAccount,
+  request: Request,
+): Promise<readonly OutgoingMessage[]> {
+  const messages = parseBatch(body);
+  account.hold(messages.length * BUDGETS.weights.sentMessageBytes);
+  // Sending many takes about as long as reading them.
+  if (messages.length > BUDGETS.request.turnMessages) await workTurns.next(request);
+  return messages;
 }
 
 /** Throws ArgumentError where a message says nothing of when. */

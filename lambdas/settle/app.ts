@@ -37,8 +37,8 @@ export function settleRoutes(parts: HttpParts): Hono {
   });
 
   serve(app, parts, 'settle', async (c, path) => {
-    const outcomes = await withBody(parts, c.req.raw, SETTLEMENTS_LIMIT, (body) =>
-      broker.settle(path, parseSettlements(body), sessionIdOf(c)),
+    const outcomes = await withBody(parts, c.req.raw, SETTLEMENTS_LIMIT, async (body) =>
+      broker.settle(path, await parseSettlements(body, parts.workTurns, c.req.raw), sessionIdOf(c)),
     );
     return jsonAnswer(c, `{"settlements":${printSettlements(outcomes, random)}}`);
   });

@@ -1,7 +1,10 @@
 import type { Clock, RandomSource } from '../domain/clock.ts';
 import type { TieredNamespace } from '../domain/description-tier.ts';
+import type { MemoryBudget } from '../domain/memory-budget.ts';
 import type { Scheduler } from '../domain/scheduler.ts';
+import type { WorkTurns } from '../domain/work-turns.ts';
 import type { Arrivals } from './arrivals.ts';
+import type { CopyAccount } from './copy-account.ts';
 import type { PartitionTurns } from './partition-turns.ts';
 import type {
   Activity,
@@ -25,8 +28,14 @@ export interface BrokerParts {
   readonly namespace: TieredNamespace;
   readonly clock: Clock;
   readonly random: RandomSource;
+  /** What this process may hold for its peers. */
+  readonly memory: MemoryBudget;
+  /** Within an operation that a sender waits for: counts the copies it makes. */
+  readonly copies?: CopyAccount;
   /** Milliseconds that only ever go on, for waits; not the clock that users may move. */
   readonly monotonicNow: () => number;
+  /** Divides the time of this process among what takes long. */
+  readonly workTurns: Pick<WorkTurns, 'next'>;
   /** Calls work behind what is under way now. */
   readonly soon: Scheduler['soon'];
 }

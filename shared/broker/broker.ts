@@ -2,6 +2,7 @@ import type { AnswerLimit } from '../domain/answer-limit.ts';
 import type { BrokerError } from '../domain/broker-error.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
 import type { LockedMessage, OutgoingMessage, StoredMessage } from '../domain/message.ts';
+import type { PayloadAccount } from '../domain/payload-account.ts';
 import type { Properties } from '../domain/property-value.ts';
 
 /**
@@ -135,6 +136,10 @@ export interface AcceptOptions {
   readonly waitMs: number;
   /** Ends the wait. */
   readonly signal?: AbortSignal;
+  /** Asked before each attempt, as `ReceiveOptions.admit`: what it throws ends the wait, with nothing locked. */
+  readonly admit?: () => Promise<void>;
+  /** Told when an attempt found none and it waits for the next one. */
+  readonly onWait?: () => void;
 }
 
 export interface ListSessionsOptions {
@@ -150,6 +155,8 @@ export interface PeekOptions {
   /** The lowest sequence number to show; absent = from the front. */
   readonly fromSequenceNumber?: bigint;
   readonly maxMessages: number;
+  /** Counts messages before they are read. */
+  readonly payloads?: PayloadAccount;
 }
 
 export interface DeferredOptions {
@@ -158,6 +165,8 @@ export interface DeferredOptions {
   readonly session?: SessionHandle;
   /** What the answer can carry; absent = any number of bytes. */
   readonly answer?: AnswerLimit;
+  /** Counts messages before they are read. */
+  readonly payloads?: PayloadAccount;
 }
 
 /**
@@ -189,10 +198,14 @@ export interface ReceiveOptions {
    * receive, with nothing handed out.
    */
   readonly admit?: () => Promise<void>;
+  /** Told when a look found nothing and it waits for the next one. */
+  readonly onWait?: () => void;
   /** Needed where messages lie by session. */
   readonly session?: SessionHandle;
   /** What the answer can carry; absent = any number of bytes. */
   readonly answer?: AnswerLimit;
+  /** Counts messages before they are claimed. */
+  readonly payloads?: PayloadAccount;
 }
 
 /** Under a lock after a peek-lock; without one after receive-and-delete. */

@@ -23,7 +23,7 @@ import { requireAction } from './settlement-rules.ts';
 export async function receiveDeferred(
   parts: BrokerParts,
   path: EntityPath,
-  { mode, sequenceNumbers, session, answer }: DeferredOptions,
+  { mode, sequenceNumbers, session, answer, payloads }: DeferredOptions,
 ): Promise<readonly ReceivedMessage[]> {
   const entity = await findReceivable(parts, path);
   requireReceivable(entity);
@@ -37,6 +37,7 @@ export async function receiveDeferred(
     mode,
     lockMs: entity.description.lockMs,
     ...(answer === undefined ? {} : { answer }),
+    ...(payloads === undefined ? {} : { payloads }),
     sequences,
   });
 }

@@ -151,7 +151,7 @@ export class Gathering {
     share?: { readonly left: number; readonly allowance: Allowance },
   ): Promise<readonly ReceivedMessage[]> {
     const { subQueue } = this.#path;
-    const { mode, maxMessages, answer } = this.#options;
+    const { mode, maxMessages, answer, payloads } = this.#options;
     this.#asked.add(partition);
     await forwardTopicDue(this.#parts, this.#path, partition);
     return await this.#parts.messages.claim(logOf(entity, subQueue, partition), {
@@ -161,6 +161,7 @@ export class Gathering {
       maxBytes: LIMITS.receiveBytes,
       lockMs: entity.description.lockMs,
       ...(answer === undefined ? {} : { answer }),
+      ...(payloads === undefined ? {} : { payloads }),
       ...(share === undefined ? {} : { allowance: share.allowance }),
     });
   }

@@ -88,6 +88,7 @@ export async function receiveInSession(
       const waitedOn = sessionLog(entity, session.sessionId);
       const isLast = !vigil.listen([waitedOn]);
       await options.admit?.();
+      if (vigil.isGivenUp) break;
       await forwardTopicDue(parts, path, waitedOn.partition);
       const { log, policy } = await heldSession(parts, entity, path, session);
       const messages = await parts.messages.claim(log, {
@@ -97,10 +98,12 @@ export async function receiveInSession(
         maxBytes: LIMITS.receiveBytes,
         lockMs: entity.description.lockMs,
         ...(options.answer === undefined ? {} : { answer: options.answer }),
+        ...(options.payloads === undefined ? {} : { payloads: options.payloads }),
       });
       if (entity.description.forwardDeadLetteredMessagesTo !== undefined)
         await sendOn(parts, entity, [log.partition]);
       if (messages.length > 0 || isLast) return messages;
+      options.onWait?.();
       await vigil.pause(parts.messages.changesAt(log, policy));
     }
     return [];

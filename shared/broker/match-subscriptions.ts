@@ -8,6 +8,7 @@ import { text } from '../domain/property-value.ts';
 import { FilterInput } from '../filters/filter-input.ts';
 import { matchInSteps, type RuleMatch } from '../filters/match.ts';
 import type { BrokerParts } from './broker-parts.ts';
+import { tooManyCopies } from './copy-account.ts';
 import type { Copy } from './ports.ts';
 import { Turn } from './turn.ts';
 
@@ -15,6 +16,8 @@ import { Turn } from './turn.ts';
 export interface Matched {
   /** How many sequence numbers all copies together need. */
   readonly numbers: number;
+  /** How many copies and failures there are for all subscriptions together. */
+  readonly copies: number;
   /** Whether nobody wants any of the messages. */
   readonly isUnmatched: boolean;
   readonly subscriptions: readonly MatchedSubscription[];
@@ -32,8 +35,9 @@ export interface MatchedSubscription {
 export type Arrival = 'sent' | 'forwarded';
 
 /**
- * What the rules make of messages that arrive at a topic, as they are there. Throws NoMatchingSubscription,
- * and MessageSizeExceeded for a batch that makes too many copies.
+ * What the rules make of messages that arrive at a topic, as they are there. Throws NoMatchingSubscription;
+ * MessageSizeExceeded for a batch that makes too many copies; and ServiceBusy where `parts.copies` has no
+ * room for them.
  */
 export async function matchArriving(
   parts: BrokerParts,
@@ -82,6 +86,7 @@ async function matchSubscriptions(
         : { timeToLiveMs: message.timeToLiveMs, expiresAt: enqueuedAt + message.timeToLiveMs }),
     });
     let width = 1;
+    let made = 0;
     for (const [i, { entity, rules }] of subscribed.entries()) {
       const matching = matchInSteps(rules, input, parts.random);
       let step = matching.next();
@@ -90,17 +95,20 @@ async function matchSubscriptions(
         step = matching.next();
       }
       const match = step.value;
-      const made = toCopies(entity.description, match, message, next);
-      found[i]?.copies.push(...made.copies);
-      found[i]?.failures.push(...made.failures);
-      width = Math.max(width, made.copies.length + made.failures.length);
-      copies += made.copies.length + made.failures.length;
+      const { copies, failures } = toCopies(entity.description, match, message, next);
+      found[i]?.copies.push(...copies);
+      found[i]?.failures.push(...failures);
+      width = Math.max(width, copies.length + failures.length);
+      made += copies.length + failures.length;
     }
+    copies += made;
     if (copies > copiesMax) throw tooManyCopies(copiesMax);
+    parts.copies?.hold(made);
     next += BigInt(width);
   }
   return {
     numbers: Number(next),
+    copies,
     isUnmatched: found.every(({ copies, failures }) => copies.length + failures.length === 0),
     subscriptions: subscribed.map(({ entity }, i) => ({
       entity,
@@ -108,13 +116,6 @@ async function matchSubscriptions(
       failures: found[i]?.failures ?? [],
     })),
   };
-}
-
-function tooManyCopies(most: number): BrokerError {
-  return new BrokerError(
-    'MessageSizeExceeded',
-    `The batch makes more than ${most} copies for all subscriptions together, which is too much at once. Send fewer messages in a batch.`,
-  );
 }
 
 function toCopies(

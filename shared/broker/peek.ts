@@ -22,7 +22,12 @@ export async function peek(
   path: EntityPath,
   options: PeekOptions,
 ): Promise<readonly StoredMessage[]> {
-  const { fromSequenceNumber = sequenceNumberOf(0, 0n), maxMessages, sessionId } = options;
+  const {
+    fromSequenceNumber = sequenceNumberOf(0, 0n),
+    maxMessages,
+    sessionId,
+    payloads,
+  } = options;
   const entity = await findReceivable(parts, path);
   requireSessionFits(entity, path, sessionId);
   if (sessionId !== undefined) return await peekSession(parts, entity, path, sessionId, options);
@@ -43,6 +48,7 @@ export async function peek(
           ...request,
           from: partition === from.partition ? from.sequence : 0n,
           rules: policyOf(entity, path.subQueue, partition).rules,
+          ...(payloads === undefined ? {} : { payloads }),
         });
       }),
     );
@@ -64,7 +70,7 @@ async function peekSession(
   entity: Receivable,
   path: EntityPath,
   sessionId: string,
-  { fromSequenceNumber, maxMessages }: PeekOptions,
+  { fromSequenceNumber, maxMessages, payloads }: PeekOptions,
 ): Promise<readonly StoredMessage[]> {
   const log = sessionLog(entity, sessionId);
   await forwardTopicDue(parts, path, log.partition);
@@ -77,6 +83,7 @@ async function peekSession(
     maxMessages: Math.min(maxMessages, LIMITS.peekMessages),
     maxBytes: LIMITS.peekBytes,
     rules,
+    ...(payloads === undefined ? {} : { payloads }),
   });
   return messages;
 }

@@ -8,6 +8,7 @@ import type { LockToken } from '../domain/lock-token.ts';
 import type { Log } from '../domain/log.ts';
 import type { LogPolicy } from '../domain/log-policy.ts';
 import type { LockedMessage, Message, StoredMessage } from '../domain/message.ts';
+import type { PayloadAccount } from '../domain/payload-account.ts';
 import type { Rule } from '../filters/rule.ts';
 import type { DeadLetterAction, SettlementAction } from './broker.ts';
 import type { OnceRequest, StoreChosen } from './duplicate-ports.ts';
@@ -62,6 +63,8 @@ export interface ClaimRequest extends LogPolicy {
   readonly lockMs: number;
   /** What the answer can carry; absent = any number of bytes. */
   readonly answer?: AnswerLimit;
+  /** Counts messages before they are claimed and read. */
+  readonly payloads?: PayloadAccount;
   /** What this claim and others at the same time may take together; absent = it is alone. */
   readonly allowance?: Allowance;
 }
@@ -89,6 +92,8 @@ export interface PeekRequest {
   readonly maxMessages: number;
   readonly maxBytes: number;
   readonly rules: BlockRules;
+  /** Counts messages before they are read. */
+  readonly payloads?: PayloadAccount;
 }
 
 export interface Peeked {
@@ -103,11 +108,9 @@ export interface RemoveBeforeRequest {
   readonly before: number;
 }
 
-export interface DeferredRequest extends LogPolicy {
-  readonly mode: 'peekLock' | 'receiveAndDelete';
-  readonly lockMs: number;
-  /** What the answer can carry; absent = any number of bytes. */
-  readonly answer?: AnswerLimit;
+export interface DeferredRequest
+  extends LogPolicy,
+    Pick<ClaimRequest, 'mode' | 'lockMs' | 'answer' | 'payloads'> {
   /** Numbers without the partition; all different. */
   readonly sequences: readonly bigint[];
 }

@@ -51,10 +51,13 @@ async function lookAndWait(
     const logs = partitionNumbers(entity).map((number) => logOf(entity, path.subQueue, number));
     const isLast = !vigil.listen(logs);
     await options.admit?.();
+    // Whoever asked may have gone meanwhile: nothing is claimed for nobody.
+    if (vigil.isGivenUp) break;
     // Everywhere at first and before going away with nothing; in between some take turns.
     const breadth = looks === 0 || isLast ? 'all' : 'some';
     const looked = await orBusy(gathering.look(entity, breadth), isLast);
     if (looked === 'busy') {
+      options.onWait?.();
       await vigil.pause(parts.clock.now() + busyMs);
       busyMs = Math.min(BUSY_PAUSE_MS.most, 2 * busyMs);
       continue;
@@ -71,6 +74,7 @@ async function lookAndWait(
       await sendOn(parts, entity, gathering.asked);
     }
     if (messages.length > 0 || isLast) return messages;
+    options.onWait?.();
     await vigil.pause(changesAt(parts, entity, path));
   }
   return [];

@@ -22,7 +22,8 @@ import { partitionOfKey } from '../domain/partition.ts';
 import { text } from '../domain/property-value.ts';
 import { isSendable } from './addressed.ts';
 import type { BrokerParts } from './broker-parts.ts';
-import { type Arrival, matchArriving } from './match-subscriptions.ts';
+import { countingAttempt } from './copy-account.ts';
+import { type Arrival, type MatchedSubscription, matchArriving } from './match-subscriptions.ts';
 import { placesFor, storeAt } from './placement.ts';
 import type { Copy, Delivery } from './ports.ts';
 
@@ -68,23 +69,36 @@ async function routeTopic(
   const { messages, matched } = await matchArriving(parts, topic, arriving, how);
   const log = logOf(topic, 'main', partition);
   const first = await parts.messages.takeNumbers(log, messages, matched.numbers);
-  const deliveries = await Promise.all(
-    matched.subscriptions.map(async ({ entity, copies, failures }) => [
-      ...(await arrive(
-        parts,
-        entity,
-        copies.map((copy) => numbered(copy, first)),
-        partition,
-      )),
-      ...(await bury(
-        parts,
-        entity,
-        failures.map((failure) => numbered(failure, first)),
-        partition,
-      )),
-    ]),
-  );
-  return deliveries.flat();
+  const delivering: Promise<readonly Delivery[]>[] = [];
+  let copies = 0;
+  for (const subscription of matched.subscriptions) {
+    if (copies >= COPIES_PER_TURN) {
+      copies = 0;
+      await parts.workTurns.next(delivering);
+    }
+    copies += subscription.copies.length + subscription.failures.length;
+    const delivered = deliver(parts, subscription, first, partition);
+    // A failure is heard below, when all are under way.
+    delivered.catch(() => {});
+    delivering.push(delivered);
+  }
+  return (await Promise.all(delivering)).flat();
+}
+
+/** So many copies are routed before others may have their turn. */
+const COPIES_PER_TURN = 1000;
+
+async function deliver(
+  parts: BrokerParts,
+  { entity, copies, failures }: MatchedSubscription,
+  first: bigint,
+  partition: number,
+): Promise<readonly Delivery[]> {
+  const ofSubscription = (ones: readonly Copy[]) => ones.map((copy) => numbered(copy, first));
+  return [
+    ...(await arrive(parts, entity, ofSubscription(copies), partition)),
+    ...(await bury(parts, entity, ofSubscription(failures), partition)),
+  ];
 }
 
 function numbered({ sequence, message }: Copy, first: bigint): Copy {
@@ -130,21 +144,29 @@ async function bySession(
   const sessions = new Map<string, Copy[]>();
   for (const copy of copies) {
     const { sessionId = '' } = copy.message;
-    sessions.set(sessionId, [...(sessions.get(sessionId) ?? []), copy]);
+    const ofSession = sessions.get(sessionId);
+    if (ofSession === undefined) sessions.set(sessionId, [copy]);
+    else ofSession.push(copy);
   }
-  return await Promise.all(
-    Array.from(sessions, async ([id, ofSession]) => {
-      const to = inSession({ ...log, partition: partitionOfKey(id, partitionsOf(entity)) }, id);
-      if (to.partition === log.partition) return { to, copies: ofSession };
-      // A rule's action gave it another session, and numbers are those of a partition.
-      const messages = ofSession.map(({ message }) => message);
-      const first = await parts.messages.takeNumbers(to, messages, messages.length);
-      return {
-        to,
-        copies: messages.map((message, i) => ({ sequence: first + BigInt(i), message })),
-      };
-    }),
-  );
+  const stay: Delivery[] = [];
+  const move: Promise<Delivery>[] = [];
+  for (const [id, ofSession] of sessions) {
+    const to = inSession({ ...log, partition: partitionOfKey(id, partitionsOf(entity)) }, id);
+    if (to.partition === log.partition) stay.push({ to, copies: ofSession });
+    else move.push(numberedAnew(parts, to, ofSession));
+  }
+  return [...stay, ...(await Promise.all(move))];
+}
+
+/** A rule's action gave messages a session of another partition, and numbers are those of a partition. */
+async function numberedAnew(
+  parts: BrokerParts,
+  to: Log,
+  copies: readonly Copy[],
+): Promise<Delivery> {
+  const messages = copies.map(({ message }) => message);
+  const first = await parts.messages.takeNumbers(to, messages, messages.length);
+  return { to, copies: messages.map((message, i) => ({ sequence: first + BigInt(i), message })) };
 }
 
 /** What becomes of dead letters: they stay in the dead-letter queue, or are forwarded. */
@@ -203,7 +225,9 @@ async function enter(
   const arrived = await Promise.all(
     placesFor(parts, target, messages).map(({ place, messages: together }) =>
       storeAt(parts, target, place, (partition) =>
-        route(parts, target, together, 'forwarded', partition),
+        countingAttempt(parts, (counting) =>
+          route(counting, target, together, 'forwarded', partition),
+        ),
       ),
     ),
   );

@@ -2,7 +2,7 @@ import { sequenceNumberOf } from '../domain/block.ts';
 import { BrokerError, entityNotFound } from '../domain/broker-error.ts';
 import type { RandomSource } from '../domain/clock.ts';
 import { totalMegabytes } from '../domain/description-rules.ts';
-import type { IngressSettings } from '../domain/descriptions.ts';
+import type { IngressSettings, TopicDescription } from '../domain/descriptions.ts';
 import { type Entity, isOfKind, partitionsOf } from '../domain/entity.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
 import { MEGABYTE } from '../domain/limits.ts';
@@ -17,6 +17,7 @@ import { sharedPartitionKey } from '../domain/partition.ts';
 import { findEntity, requireSendable } from './addressed.ts';
 import type { SentMessage } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
+import { countingAttempt, countingCopies } from './copy-account.ts';
 import { type Detection, detectionOf, storeOnce, withoutRepetitions } from './detection.ts';
 import { matchArriving } from './match-subscriptions.ts';
 import { type Placement, placeFor, storeAt } from './placement.ts';
@@ -70,7 +71,9 @@ async function sendTo(
   const place = placeFor(parts, entity, key);
   const sending = { entity, place, detection, now: parts.clock.now() };
   return await withoutRepetitions(detection, messages, (once) =>
-    staysHere(entity) ? store(parts, sending, once) : distribute(parts, sending, once),
+    staysHere(entity)
+      ? store(parts, sending, once)
+      : countingCopies(parts, (counting) => distribute(counting, sending, once)),
   );
 }
 
@@ -154,16 +157,18 @@ async function distribute(
   const atOnce = messages.filter((message) => !isLater(message));
   // What is refused for good is refused before anything of the same batch is stored.
   if (later.length > 0 && atOnce.length > 0 && isOfKind(entity, 'topic')) {
-    await matchArriving(parts, entity, atOnce, 'sent');
+    await requireRoutable(parts, entity, atOnce);
   }
   const scheduled = later.length === 0 ? [] : await store(parts, sending, later);
   if (atOnce.length > 0) {
     const storing = storeOnce(parts, detection, atOnce, async (fresh, guard) => {
-      await storeAt(parts, entity, place, async (partition) => {
-        const deliveries = await route(parts, entity, fresh, 'sent', partition);
-        const owner = logOf(entity, 'main', partition);
-        await parts.messages.publish({ owner, deliveries, enqueuedAt: now, guard });
-      });
+      await storeAt(parts, entity, place, (partition) =>
+        countingAttempt(parts, async (counting) => {
+          const deliveries = await route(counting, entity, fresh, 'sent', partition);
+          const owner = logOf(entity, 'main', partition);
+          await parts.messages.publish({ owner, deliveries, enqueuedAt: now, guard });
+        }),
+      );
       return [];
     });
     await (later.length === 0 ? storing : storing.catch(storedInPart));
@@ -173,6 +178,16 @@ async function distribute(
     const waiting = isLater(message) ? scheduled[next++] : undefined;
     return waiting ?? { messageId: message.messageId };
   });
+}
+
+/** Refuses what a topic cannot route. The room for its copies is kept until they are made again. */
+async function requireRoutable(
+  parts: BrokerParts,
+  topic: Entity<TopicDescription>,
+  messages: readonly Message[],
+): Promise<void> {
+  const { matched } = await matchArriving(parts, topic, messages, 'sent');
+  parts.copies?.discard(matched.copies);
 }
 
 /** A refusal would tell that nothing was stored; the scheduled messages of the same batch were. */

@@ -24,12 +24,16 @@ import { Vigil } from './vigil.ts';
 export async function acceptSession(
   parts: BrokerParts,
   path: EntityPath,
-  { sessionId, waitMs, signal }: AcceptOptions,
+  options: AcceptOptions,
 ): Promise<SessionLock | undefined> {
-  if (sessionId === undefined) return await acceptNext(parts, path, waitMs, signal);
+  const { sessionId } = options;
+  if (sessionId === undefined) return await acceptNext(parts, path, options);
   const entity = await findReceivable(parts, path);
   requireReceivable(entity);
   requireSessionFits(entity, path, sessionId);
+  await options.admit?.();
+  // Whoever asked may have gone meanwhile: nobody would give the session back.
+  if (options.signal?.aborted) return undefined;
   const { lockMs } = entity.description;
   const accepted = await parts.sessions.accept(sessionLog(entity, sessionId), lockMs);
   if (accepted === undefined) throw sessionCannotBeLocked(sessionId);
@@ -39,8 +43,7 @@ export async function acceptSession(
 async function acceptNext(
   parts: BrokerParts,
   path: EntityPath,
-  waitMs: number,
-  signal: AbortSignal | undefined,
+  { waitMs, signal, admit, onWait }: AcceptOptions,
 ): Promise<SessionLock | undefined> {
   const vigil = new Vigil(parts, waitMs, signal);
   try {
@@ -51,8 +54,11 @@ async function acceptNext(
       requireSessions(entity, path);
       const logs = partitionNumbers(entity).map((partition) => logOf(entity, 'main', partition));
       const isLast = !vigil.listen(logs);
+      await admit?.();
+      if (vigil.isGivenUp) return undefined;
       const accepted = await acceptInAny(parts, entity, path);
       if (accepted !== undefined || isLast) return accepted && shown(accepted);
+      onWait?.();
       await vigil.pause();
     }
     return undefined;

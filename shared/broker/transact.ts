@@ -9,6 +9,7 @@ import { requireOnePartition, requireTransactionSize } from '../domain/transacti
 import { findReceivable } from './addressed.ts';
 import type { OperationOutcome, Transaction, TransactionOperation } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
+import { countingAttempt, countingCopies } from './copy-account.ts';
 import { sendOn } from './forward-pending.ts';
 import { inOperation } from './in-operation.ts';
 import { requireSessionFits, sessionLog, sessionPolicy } from './in-session.ts';
@@ -51,13 +52,13 @@ async function attempt(
   transaction: Transaction,
 ): Promise<readonly OperationOutcome[]> {
   try {
-    return await carryOut(parts, transaction);
+    return await countingCopies(parts, (counting) => carryOut(counting, transaction));
   } catch (error) {
     // An entity was deleted, and perhaps created anew, since this process last read it. This shows
     // before anything is written.
     if (!(error instanceof BrokerError) || error.code !== 'MessagingEntityNotFound') throw error;
     for (const { path } of transaction.operations) parts.entities.forget(path.key);
-    return await carryOut(parts, transaction);
+    return await countingCopies(parts, (counting) => carryOut(counting, transaction));
   }
 }
 
@@ -70,14 +71,16 @@ async function carryOut(
   const via = viaOf(settling);
   const sendings = await prepareSends(parts, operations, via, now);
   const outcomes = await withoutDuplicates(parts, sendings, (fresh, guards) =>
-    parts.messages.transact({
-      now,
-      settling,
-      sends: () => takeSends(parts, fresh, via),
-      guards,
-      identity,
-      outcomes: (facts) => outcomesOf(operations, fresh, facts),
-    }),
+    countingAttempt(parts, (counting) =>
+      parts.messages.transact({
+        now,
+        settling,
+        sends: () => takeSends(counting, fresh, via),
+        guards,
+        identity,
+        outcomes: (facts) => outcomesOf(operations, fresh, facts),
+      }),
+    ),
   );
   if (settling !== undefined) await sendOnDeadLetters(parts, settling);
   return outcomes;

@@ -1,7 +1,5 @@
-const KB = 1024;
-const MB = 1024 * KB;
-const SECOND_MS = 1000;
-const MINUTE_MS = 60 * SECOND_MS;
+import { CONNECTION_BUDGETS } from './connection-budgets.ts';
+import { KB, MB, MINUTE_MS, SECOND_MS } from './units.ts';
 
 /**
  * What a peer may have a process hold and do, before it has proved a right and after: every bound of
@@ -10,79 +8,17 @@ const MINUTE_MS = 60 * SECOND_MS;
  * `shared/filters/filter-limits.ts`. Sizes in bytes unless the name says otherwise.
  */
 export const BUDGETS = {
-  /** One connection over AMQP. A right is proved by a token or key that a rule has signed. */
-  connection: {
-    beforeRight: {
-      sessions: 16,
-      links: 16,
-      /** What is kept of links and sessions, and of messages on their way in and out. */
-      heldBytes: 512 * KB,
-      /** One request to `$cbs` or `$management`. */
-      requestBytes: 64 * KB,
-      /** Values in one such request. */
-      requestValues: 1000,
-    },
-    afterRight: {
-      sessions: 5000,
-      links: 20_000,
-      heldBytes: 128 * MB,
-      requestBytes: 2 * MB,
-      requestValues: 50_000,
-    },
-    /** How long a client may take to prove a right, ms. */
-    proveRightMs: 60_000,
-    /** How long a client may take to its first bytes, within TLS, and from there to the open, ms. */
-    firstBytesMs: 30_000,
-    handshakeMs: 30_000,
-    /** One frame once the connection is open, told in the open. */
-    frameBytes: 64 * KB,
-    /** One frame before the connection is open: a choice of a mechanism, an open. */
-    openFrameBytes: 8 * KB,
-    /** Values in one performative, which clients write with fewer than a hundred. */
-    performativeValues: 1000,
-    /** Links of one session, told in the begin. */
-    sessionLinks: 1024,
-    /** Messages that came in and have no outcome: with more, nothing is read. */
-    incomingBytes: 4 * MB,
-    /** The same where the process has little room left. */
-    incomingBytesMin: 64 * KB,
-    /** The part of the process's free room that these messages of one connection may take. */
-    incomingShareOfFree: 0.25,
-    /** What open transactions hold. */
-    transactionBytes: 16 * MB,
-    /** Transactions that are open, and operations of one; the broker's own limits are lower. */
-    transactions: 100,
-    transactionOperations: 1000,
-    /** How long a transaction may be open, from its declaration on, ms. */
-    transactionMs: 2 * MINUTE_MS,
-    /** One request to the coordinator. */
-    transactionRequestBytes: 4 * KB,
-    /** What the peer has not taken: with more, nothing is read. */
-    untakenBytes: 16 * MB,
-    /** The same: with more, no messages are received for it. */
-    untakenBytesForMessages: 8 * MB,
-    /** Messages and ends of links of one session that wait for the peer to open its window. */
-    waitingForWindow: 100_000,
-    /** Answers of `$cbs` and `$management` on one link that wait for credit; the oldest makes room. */
-    waitingAnswers: 500,
-    /** One message of a WebSocket. */
-    webSocketMessageBytes: 1 * MB,
-    /** What may come in after the close before the connection is cut. */
-    ignoredBytes: 16 * MB,
-    /** Frames that are handled before others have their turn. */
-    turnFrames: 200,
-    /** AMQP's own parts of messages that are written before others have their turn. */
-    turnBytes: 128 * KB,
-    /** Deliveries looked through for a disposition that count as much as a frame. */
-    deliveriesPerFrame: 100,
-    /** Tokens that are kept, of all together. The one that was put longest ago makes room. */
-    tokens: 2000,
-    tokenBytes: 1 * MB,
-    /** Tokens and keys that were refused, over AMQP or HTTP: then the connection is closed. */
-    refusals: 20,
-    /** So many are answered at once, the others after a pause, ms. */
-    refusalsAtOnce: 5,
-    refusalPauseMs: 200,
+  connection: CONNECTION_BUDGETS,
+  /** One WebSocket that carries AMQP. What came in of a message counts as held by its connection. */
+  webSocket: {
+    /** One message: the vendor's client for .NET puts several frames of 64 KB into one. */
+    messageBytes: 1 * MB,
+    /** Parts of one message; the vendor's clients send it whole. */
+    fragments: 64,
+    /** Pieces in which one part comes in. */
+    chunks: 2048,
+    /** What may come in before a message ends: a peer may put pongs between its parts. */
+    unfinishedBytes: 2 * MB,
   },
   /** What things are counted as, beside their bytes. */
   weights: {
@@ -95,11 +31,27 @@ export const BUDGETS = {
     valueBytes: 64,
     /** A request over HTTP that is not answered. */
     requestBytes: 16 * KB,
+    /** A message of a batch over HTTP, from when it is parsed until it is stored. */
+    sentMessageBytes: 1 * KB,
+    /** A copy that a send to a topic makes for a subscription, with what is made of it until it is stored. */
+    copyBytes: 300,
   },
   /** One message over AMQP, or all of one batch together. */
   delivery: {
     /** Values that are decoded, each of which takes 40 to 100 bytes: at most 60 ms and 26 MB. */
     values: 250_000,
+    /** Deliveries of one connection: beyond so many bytes they wait for a turn to be read, and stored. */
+    turnBytes: 16 * KB,
+    /** Memory for each byte while it is read and stored, beside that in which it came. */
+    heldPerByte: 2,
+    /** Of what the process may hold: what this is for one connection; a delivery alone may take more. */
+    copiesShareOfProcess: 0.25,
+    /** The JSON in which a body that is not one data section is shown to others: so much in any case, */
+    shownBytes: 8 * MB,
+    /** and so much for each byte of the body. */
+    shownPerByte: 2,
+    /** Memory for each byte of that JSON, with its text. */
+    heldPerShownByte: 2,
   },
   /** One AMQP value. */
   value: {
@@ -116,6 +68,11 @@ export const BUDGETS = {
     pipelined: 64,
     /** A body up to here is counted as announced, a larger one as it comes in. */
     wholeBytes: 64 * KB,
+    /** JSON or XML, or any other body, that is longer has a turn of its own to be read. */
+    turnTextBytes: 4 * KB,
+    turnBytes: 64 * KB,
+    /** More messages than these have another turn to be sent. */
+    turnMessages: 100,
     /** Chunks in which a larger one comes in: so many, and one more for each `chunkBytes`. */
     chunks: 10_000,
     chunkBytes: 256,
@@ -126,7 +83,7 @@ export const BUDGETS = {
      * right may have `connection.beforeRight.requestBytes`.
      */
     transactionBytes: 6 * MB,
-    /** JSON that names or settles messages. */
+    /** JSON that names messages, or settles them: 1,000 with the longest reasons and descriptions. */
     namesBytes: 1 * MB,
     settlementsBytes: 14 * MB,
     /** A batch in JSON, whatever its entity takes. */
@@ -143,11 +100,22 @@ export const BUDGETS = {
     /** Memory for each byte of a body, with the copies that are made of it. */
     heldPerByte: 2,
     heldPerJsonByte: 5,
+    /** The same for each byte of a message beyond so many, of which copies are made until it is stored. */
+    largeBytes: 1 * MB,
+    heldPerLargeByte: 7,
+    /** Memory for each byte of messages that are read together, up to so many: what one receive takes of several. */
+    readBytes: 3 * MB,
+    heldPerSmallReadByte: 2,
+    /** The same for what is more: of a single message in an answer, and of messages printed as JSON. */
+    heldPerReadByte: 7,
+    heldPerPrintedByte: 12,
     heldPerXmlByte: 20,
     /** Deferred messages that are received together by their numbers; one alone may be larger. */
     deferredBytes: 32 * MB,
-    /** Copies that one send to a topic makes for all subscriptions: 50 to 100 bytes each until it is stored. */
-    copies: 500_000,
+    /** Copies that one send to a topic makes for all subscriptions; `weights.copyBytes` each until it is stored. */
+    copies: 200_000,
+    /** Of what the process may hold: what the copies of one send may take. */
+    copiesShareOfMemory: 0.5,
   },
   stored: {
     /** What a publication to many subscriptions writes down before it begins, before it is compressed. */
@@ -169,10 +137,14 @@ export const BUDGETS = {
     heldShareOfHeap: 0.5,
     /** Of that, beside it: what all others together may hold. */
     heldShareBeforeRight: 0.125,
+    /** The same for whatever may be ended, beside work under way. */
+    heldShareBesidePinned: 0.125,
     /** Connections over AMQP that have proved no right; with more, the oldest is closed. */
     connectionsBeforeRight: 1000,
     /** Connections over HTTP, or that have not shown what they speak, that have proved none; the same. */
     otherConnectionsBeforeRight: 2000,
+    /** Connections over AMQP that were closed to make room and whose peers have not answered yet. */
+    connectionsCrowdedOut: 100,
     /** Requests over HTTP at the gateway of a deployment; as many as its API Gateway lets through. */
     requests: { perSecond: 2000, burst: 1000 },
     /** Lines of the gateway's access log; those beyond are left out, and counted. */
@@ -207,7 +179,6 @@ export const BUDGETS = {
     /** Time between two attempts once it is used no more: strangers decide how many requests come. */
     retryMs: 10 * SECOND_MS,
   },
-  /** One evaluation of a rule, beside the limits of the language in shared/filters/filter-limits.ts. */
   filter: {
     /** One LIKE whose pattern is computed: characters of the text, by 31 characters of the pattern. */
     likeSteps: 256 * KB,

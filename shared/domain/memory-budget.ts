@@ -4,7 +4,8 @@ import { BUDGETS } from './budgets.ts';
  * The bytes that a process holds for its peers: one limit for all together that have proved a right, one
  * for all that have not, and one for each peer. So strangers, however many, never cost anybody with a
  * right a byte. Where there is no room left, the peer of the same kind that holds the most makes room, so
- * that what one hoards is not the reason why another one is refused.
+ * that what one hoards is not the reason why another one is refused. What is pinned makes none; the others
+ * have a part beside it, however much that is.
  */
 export class MemoryBudget {
   readonly #limit: number;
@@ -30,7 +31,7 @@ export class MemoryBudget {
 
   /** Bytes that all peers with a right may still hold together. */
   get free(): number {
-    return this.#limit - this.#proved.held;
+    return Math.max(0, this.#limit - this.#proved.held);
   }
 
   /**
@@ -53,6 +54,8 @@ class Pool {
   readonly #limit: number;
   readonly #holders = new Set<MemoryShare>();
   #held = 0;
+  /** What of it is pinned. */
+  #pinned = 0;
 
   constructor(limit: number) {
     this.#limit = limit;
@@ -65,13 +68,25 @@ class Pool {
   /** Notes that a share holds so many bytes from now on, however many all hold. */
   note(share: MemoryShare, held: number): void {
     this.#held += held - share.held;
+    if (share.isPinned) this.#pinned += held - share.held;
     if (held === 0) this.#holders.delete(share);
     else this.#holders.add(share);
   }
 
-  /** Ends peers that hold more than `share` then would until there is room for `bytes`; false = there is none. */
+  /** Notes that a share is pinned from now on. */
+  pin(share: MemoryShare): void {
+    this.#pinned += share.held;
+  }
+
+  /**
+   * Ends peers that hold more than `share` then would until there is room for `bytes`; false = there is none.
+   * For what is pinned nobody is ended where the others have no more than their part.
+   */
   makeRoom(share: MemoryShare, bytes: number): boolean {
-    while (this.#held + bytes > this.#limit) {
+    const part = this.#limit * BUDGETS.process.heldShareBesidePinned;
+    const limit = share.isPinned ? this.#limit : Math.max(this.#limit, this.#pinned + part);
+    while (this.#held + bytes > limit) {
+      if (share.isPinned && this.#held - this.#pinned <= part) return false;
       const largest = this.#largest();
       if (largest === undefined || largest.held <= share.held + bytes) return false;
       largest.evict();
@@ -119,7 +134,9 @@ export class MemoryShare {
 
   /** From now on this peer is not ended to make room: what it asked for is under way. */
   pin(): void {
+    if (this.#isPinned) return;
     this.#isPinned = true;
+    this.#pool.pin(this);
   }
 
   /** The peer has proved a right: from now on it may hold so many bytes, of those for peers with rights. */
@@ -158,6 +175,17 @@ export class MemoryShare {
   close(): void {
     this.#set(0);
     this.#isClosed = true;
+  }
+
+  /**
+   * Closes the share of a peer that is gone, and opens one of so many bytes for what is left of it, which
+   * counts where the share did. `evict` as for `MemoryBudget.open`.
+   */
+  leave(bytes: number, evict: () => void): MemoryShare {
+    this.close();
+    const rest = new MemoryShare(bytes, evict, this.#pool);
+    rest.#set(bytes);
+    return rest;
   }
 
   /** Ends the peer, to make room for others. */

@@ -6,6 +6,16 @@ import { propertiesBytes, requirePropertiesFit, utf8Bytes } from './property-lim
 
 /** What a message must be before an entity takes it (semantics §1.8, §3.2). */
 
+/** Refuses a batch of more messages than there may be in one. Throws MessageSizeExceeded. */
+export function requireBatchFits(messages: number): void {
+  if (messages <= LIMITS.batchMessages) return;
+  throw new BrokerError(
+    'MessageSizeExceeded',
+    `The batch has ${messages} messages; the limit is ${LIMITS.batchMessages}.`,
+    BAD,
+  );
+}
+
 /** Refuses what no entity may hold. Throws ArgumentError, InvalidOperation, MessageSizeExceeded. */
 export function requireSendableMessages(
   messages: readonly OutgoingMessage[],
@@ -14,13 +24,7 @@ export function requireSendableMessages(
   if (messages.length === 0) {
     throw new BrokerError('ArgumentError', 'A batch holds at least one message.', BAD);
   }
-  if (messages.length > LIMITS.batchMessages) {
-    throw new BrokerError(
-      'MessageSizeExceeded',
-      `The batch has ${messages.length} messages; the limit is ${LIMITS.batchMessages}.`,
-      BAD,
-    );
-  }
+  requireBatchFits(messages.length);
   const messageBytesMax = maxMessageSizeInKilobytes * 1024;
   let total = 0;
   for (const message of messages) {

@@ -4,27 +4,41 @@ import type { Scheduler } from './scheduler.ts';
 /**
  * Divides the time of a process among requests that each take long to read: work that peers asked for
  * together is begun in the same turn of the event loop for a moment only, so that others are served in
- * between.
+ * between. Peers have their turns one after the other, however much each of them asks for, and in
+ * however small steps: whoever has its turn has it for the whole moment.
  */
 export class WorkTurns {
   readonly #scheduler: Pick<Scheduler, 'now' | 'soon'>;
-  /** Who waits for a turn, in order. */
-  readonly #waiting: (() => void)[] = [];
+  /** Who waits for a turn, by the peer for whom it is; the peer whose turn is next is first. */
+  readonly #waiting = new Map<object, (() => void)[]>();
   /** When the work of this turn is enough, monotonic ms; undefined where none was begun in it. */
   #until: number | undefined;
+  /** Whose turn it is, among those that had to wait. */
+  #current: object | undefined;
 
   constructor(scheduler: Pick<Scheduler, 'now' | 'soon'>) {
     this.#scheduler = scheduler;
   }
 
-  /** Resolves when work may begin: at once, or in a later turn where this one has had enough. */
-  async next(): Promise<void> {
+  /**
+   * Resolves when work may begin: at once, or in a later turn where this one has had enough. `peer` = for
+   * whom it is: the same object for all steps of one request or operation, and for all of one connection;
+   * absent = for somebody who asks for nothing else.
+   */
+  async next(peer: object = {}): Promise<void> {
     if (this.#until === undefined) this.#begin();
-    else if (this.#waiting.length > 0 || this.#scheduler.now() >= this.#until) {
+    else if (peer === this.#current && !this.#isOver) return;
+    else if (this.#waiting.size > 0 || this.#isOver) {
       await new Promise<void>((resolve) => {
-        this.#waiting.push(resolve);
+        const own = this.#waiting.get(peer);
+        if (own === undefined) this.#waiting.set(peer, [resolve]);
+        else own.push(resolve);
       });
     }
+  }
+
+  get #isOver(): boolean {
+    return this.#until === undefined || this.#scheduler.now() >= this.#until;
   }
 
   #begin(): void {
@@ -34,9 +48,20 @@ export class WorkTurns {
 
   #end(): void {
     this.#until = undefined;
-    const first = this.#waiting.shift();
-    if (first === undefined) return;
+    this.#current = undefined;
+    if (this.#waiting.size === 0) return;
     this.#begin();
-    first();
+    // One alone: those that were let go together would all begin before time has passed.
+    this.#takeFirst()();
+  }
+
+  #takeFirst(): () => void {
+    const [[peer, own] = [{}, []]] = this.#waiting;
+    const first = own.shift() ?? (() => {});
+    this.#current = peer;
+    this.#waiting.delete(peer);
+    // Behind all others, where there is more.
+    if (own.length > 0) this.#waiting.set(peer, own);
+    return first;
   }
 }

@@ -156,7 +156,7 @@ async function activateTogether(
       ...blocks.map((block) => removalOf(context, log, block, slotsOf(block))),
       ...putsOf(table, [
         ...arrivals.map(({ to, arrival }) => toBlockItem(to, arrival)),
-        ...listingItems(context, logs, now),
+        ...(await listingItems(context, logs, now)),
       ]),
     ],
     announce: () => {

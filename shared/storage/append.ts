@@ -1,5 +1,6 @@
 import { type Block, sequenceNumberOf } from '../domain/block.ts';
 import { BrokerError } from '../domain/broker-error.ts';
+import { BUDGETS } from '../domain/budgets.ts';
 import type { RandomSource } from '../domain/clock.ts';
 import type { Log } from '../domain/log.ts';
 import type { Message } from '../domain/message.ts';
@@ -79,7 +80,10 @@ export async function planAppend(
   messages: readonly Message[],
   { now, inOrder, requireFit }: AppendOptions,
 ): Promise<AppendPlan> {
-  const { table, random, compression } = context;
+  const { table, random, compression, workTurns } = context;
+  const isLong = messages.length > BUDGETS.request.turnMessages;
+  // Many senders may have waited for the same reading, and go on together.
+  if (isLong) await workTurns.next(messages);
   const { runs, offsets } = toRuns(log, messages, now, inOrder);
   const cut = cutRuns(runs);
   const blockCount = cut.reduce((sum, { cuts }) => sum + cuts.length, 0);
@@ -104,6 +108,7 @@ export async function planAppend(
   );
 
   context.gauge.note(log, bytesIn);
+  if (isLong) await workTurns.next(messages);
   const placed = packed.map(({ to, dueAt: due, parts: _, offset, ...rest }) => {
     const sequence = first + BigInt(offset);
     const live: Block = { store: 'live', sequence, enqueuedAt: now, ...rest };

@@ -2,6 +2,7 @@ import type { ClaimRequest, ReceivedMessage } from '../broker/ports.ts';
 import { slotOf } from '../domain/block.ts';
 import { BrokerError } from '../domain/broker-error.ts';
 import { type Log, withoutSession } from '../domain/log.ts';
+import { holdPayloads } from '../domain/payload-account.ts';
 import { claimed, failedDeliveries } from '../domain/slot.ts';
 import { activateDue } from './activate.ts';
 import { allowedOf, countOf, giveBack, passedOver } from './allowed.ts';
@@ -114,12 +115,27 @@ async function chooseAllowed(
   try {
     const sized = await answerable(receive, targets);
     const allowed = allowedOf(sized, receive.request.allowance);
+    holdAllowed(receive, allowed);
     // Receives beside this one learn at once that something of these stays free.
     for (const target of passedOver(targets, allowed)) target.reservation.settle(false);
     return allowed;
   } catch (error) {
     receive.context.fronts.forget(logName(receive.log));
     for (const { reservation } of targets) reservation.release();
+    throw error;
+  }
+}
+
+/** Counts what is large of it. Where there is no room for that, it is left to claims of other logs. */
+function holdAllowed(
+  { log, request: { payloads, allowance } }: Receive,
+  allowed: readonly SizedTarget[],
+): void {
+  const blocks = allowed.map(({ block }) => block);
+  try {
+    holdPayloads(payloads, log, blocks);
+  } catch (error) {
+    giveBack(allowance, allowed, 0);
     throw error;
   }
 }

@@ -3,6 +3,7 @@ import { type Block, slotOf, surveyBlock } from '../domain/block.ts';
 import { BrokerError } from '../domain/broker-error.ts';
 import { BUDGETS } from '../domain/budgets.ts';
 import type { Log } from '../domain/log.ts';
+import { holdPayloads } from '../domain/payload-account.ts';
 import { sessionLockLost } from '../domain/session.ts';
 import { claimed, failedDeliveries } from '../domain/slot.ts';
 import { requireAnswerable } from './answer-size.ts';
@@ -35,6 +36,7 @@ export async function receiveDeferred(
   const now = context.clock.now();
   const blocks = await readDeferred(context, log, request, now);
   requireReadable(blocks);
+  holdPayloads(request.payloads, log, blocks);
   const loaded = await loadMessages(context, log, blocks);
   if (!blocks.every((block) => loaded.has(block))) throw notLocked();
   requireAnswerable(

@@ -5,11 +5,13 @@ import type { Log } from '../domain/log.ts';
 import type { Message } from '../domain/message.ts';
 import { FRESH_SLOT, type Slot } from '../domain/slot.ts';
 import { payloadName } from './append.ts';
+import { ascending, type Chunk, cutChunks, type Portion } from './delivery-chunks.ts';
 import type { Item } from './dynamo.ts';
 import { inParallel } from './in-parallel.ts';
+import { inTurns } from './in-turns.ts';
 import { headKey, payloadCollection } from './keys.ts';
 import { encodeMessages } from './message-codec.ts';
-import { layPayload, SLOTS_PER_BLOCK, sizeOf, withPrintedBytes } from './pack-blocks.ts';
+import { layPayload, sizeOf, withPrintedBytes } from './pack-blocks.ts';
 import { putPayload, sharersItem } from './payloads.ts';
 import { printedBytesToStore } from './printed-bytes.ts';
 import type { StoreContext } from './store-context.ts';
@@ -26,29 +28,34 @@ export interface Placed {
   readonly block: Block;
 }
 
-const PAYLOAD_BYTES = 64 * 1024;
 /** So many logs get payloads of their own side by side: each is held until it is stored. */
 const OWN_AT_ONCE = 32;
+/** So many chunks are laid out side by side. */
+const CHUNKS_AT_ONCE = 32;
 /** Up to so many messages are encoded for one log alone if they then fit into the block itself. */
 const ALONE_MAX = 4;
 
 /**
  * Writes payloads and returns the blocks that name them. Only the subscriptions of one topic share
- * anything, and the topic keeps it: what belongs to an entity must not go with another one.
+ * anything, and the topic keeps it: what belongs to an entity must not go with another one. `peer` has
+ * the turns: it is one for all steps of an operation.
  */
 export async function layOut(
   context: StoreContext,
   deliveries: readonly Delivery[],
   enqueuedAt: number,
+  peer: object,
 ): Promise<readonly Placed[]> {
   const families = new Map<string, Delivery[]>();
-  for (const delivery of deliveries) {
+  await inTurns(context.workTurns, peer, deliveries, (delivery) => {
     // Each partition has numbers of its own.
     const family = headKey(delivery.to.counterId, delivery.to.partition).pk;
-    families.set(family, [...(families.get(family) ?? []), delivery]);
-  }
+    const known = families.get(family);
+    if (known === undefined) families.set(family, [delivery]);
+    else known.push(delivery);
+  });
   const placed = await Promise.all(
-    Array.from(families.values(), (family) => layOutFamily(context, family, enqueuedAt)),
+    Array.from(families.values(), (family) => layOutFamily(context, family, enqueuedAt, peer)),
   );
   return placed.flat();
 }
@@ -57,57 +64,17 @@ async function layOutFamily(
   context: StoreContext,
   deliveries: readonly Delivery[],
   enqueuedAt: number,
+  peer: object,
 ): Promise<readonly Placed[]> {
   const [first] = deliveries;
   if (first === undefined) return [];
   const owner: Log = { ...first.to, entityId: first.to.counterId };
-  const placed = await Promise.all(
-    cut(deliveries).map((chunk) => layOutChunk(context, owner, deliveries, chunk, enqueuedAt)),
-  );
+  const chunks = await cutChunks(context, deliveries, peer);
+  const placed: (readonly Placed[])[] = [];
+  await inParallel([...chunks.entries()], CHUNKS_AT_ONCE, async ([i, chunk]) => {
+    placed[i] = await layOutChunk(context, owner, chunk, enqueuedAt, peer);
+  });
   return placed.flat();
-}
-
-/** Numbers that lie in one block wherever they go, and the message that most logs get for each. */
-interface Chunk {
-  readonly first: bigint;
-  readonly messages: ReadonlyMap<bigint, Message>;
-}
-
-/** For each number the message that most logs get. */
-function commonMessages(deliveries: readonly Delivery[]): ReadonlyMap<bigint, Message> {
-  const counts = new Map<bigint, Map<Message, number>>();
-  for (const { copies } of deliveries) {
-    for (const { sequence, message } of copies) {
-      const ofNumber = counts.get(sequence) ?? new Map<Message, number>();
-      ofNumber.set(message, (ofNumber.get(message) ?? 0) + 1);
-      counts.set(sequence, ofNumber);
-    }
-  }
-  const common = new Map<bigint, Message>();
-  for (const [sequence, ofNumber] of counts) {
-    const [most] = [...ofNumber].sort(([, a], [, b]) => b - a);
-    if (most !== undefined) common.set(sequence, most[0]);
-  }
-  return common;
-}
-
-function cut(deliveries: readonly Delivery[]): readonly Chunk[] {
-  const messages = commonMessages(deliveries);
-  const sorted = [...messages].sort(([a], [b]) => ascending(a, b));
-  const chunks: { first: bigint; messages: Map<bigint, Message> }[] = [];
-  let bytes = 0;
-  for (const [sequence, message] of sorted) {
-    const size = sizeOf(message);
-    const last = chunks.at(-1);
-    const fits =
-      last !== undefined &&
-      sequence - last.first < BigInt(SLOTS_PER_BLOCK) &&
-      bytes + size <= PAYLOAD_BYTES;
-    if (fits) last.messages.set(sequence, message);
-    else chunks.push({ first: sequence, messages: new Map([[sequence, message]]) });
-    bytes = fits ? bytes + size : size;
-  }
-  return chunks;
 }
 
 /** What one log gets of a chunk. */
@@ -121,32 +88,41 @@ interface Part {
 async function layOutChunk(
   context: StoreContext,
   owner: Log,
-  deliveries: readonly Delivery[],
   chunk: Chunk,
   enqueuedAt: number,
+  peer: object,
 ): Promise<readonly Placed[]> {
-  const parts = deliveries.flatMap((delivery) => partOf(delivery, chunk, enqueuedAt));
-  const isCommon = ({ messages }: Part) =>
-    [...messages].every(([sequence, message]) => chunk.messages.get(sequence) === message);
-  const common = parts.filter(isCommon);
-  const shared = await sharedPlaces(context, owner, chunk, common);
+  const { workTurns } = context;
+  await workTurns.next(peer);
+  const parts: Part[] = [];
+  const common: Part[] = [];
+  await inTurns(workTurns, peer, chunk.portions, (portion) => {
+    const part = partOf(portion, enqueuedAt);
+    parts.push(part);
+    if (isCommon(part, chunk)) common.push(part);
+  });
+  const shared = await sharedPlaces(context, owner, chunk, { parts: common, peer });
   const places = new Map(shared);
   const others = parts.filter((part) => !places.has(part));
   await inParallel(others, OWN_AT_ONCE, async (part) => {
     places.set(part, await ownPlace(context, part));
   });
-  return parts.flatMap((part) => {
+  const placed: Placed[] = [];
+  await inTurns(workTurns, peer, parts, (part) => {
     const place = places.get(part);
-    return place === undefined
-      ? []
-      : [{ to: part.delivery.to, block: blockOf(part, place, enqueuedAt) }];
+    assert(place !== undefined, 'what each log gets has a place');
+    placed.push({ to: part.delivery.to, block: blockOf(part, place, enqueuedAt) });
   });
+  return placed;
 }
 
-function partOf(delivery: Delivery, chunk: Chunk, enqueuedAt: number): Part[] {
-  const copies = delivery.copies.filter(({ sequence }) => chunk.messages.has(sequence));
+function isCommon({ messages }: Part, chunk: Chunk): boolean {
+  return [...messages].every(([sequence, message]) => chunk.messages.get(sequence) === message);
+}
+
+function partOf({ delivery, copies }: Portion, enqueuedAt: number): Part {
   const [first] = copies.map(({ sequence }) => sequence).sort(ascending);
-  if (first === undefined) return [];
+  assert(first !== undefined, 'a portion has copies');
   const slots = new Map<number, Slot>();
   const messages = new Map<bigint, Message>();
   for (const { sequence, message } of copies) {
@@ -157,12 +133,7 @@ function partOf(delivery: Delivery, chunk: Chunk, enqueuedAt: number): Part[] {
       expiresAt === undefined ? FRESH_SLOT : { ...FRESH_SLOT, expiresAt },
     );
   }
-  return [{ delivery, messages, slots, first }];
-}
-
-function ascending(a: bigint, b: bigint): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
+  return { delivery, messages, slots, first };
 }
 
 /** A time to live of the message's own, under the ceiling of where it goes (semantics §5.1-9). */
@@ -180,7 +151,7 @@ async function sharedPlaces(
   context: StoreContext,
   owner: Log,
   chunk: Chunk,
-  parts: readonly Part[],
+  { parts, peer }: { readonly parts: readonly Part[]; readonly peer: object },
 ): Promise<ReadonlyMap<Part, PayloadPlace>> {
   const places = new Map<Part, PayloadPlace>();
   if (parts.length < 2) return places;
@@ -194,6 +165,8 @@ async function sharedPlaces(
   let pieces: readonly Uint8Array[] | undefined;
   let sharers = 0;
   for (const part of parts) {
+    // Chunks are laid out side by side, and each part may have many messages.
+    await context.workTurns.next(peer);
     const { slots } = part;
     const { to } = part.delivery;
     const laid = layPayload(to, { slots, encoded, bytes, printedBytes, reference });

@@ -3,6 +3,7 @@ import { type Block, ownExpiryOf, sequenceNumberOf, slotOf } from '../domain/blo
 import type { BlockStore } from '../domain/lock-token.ts';
 import { type Log, withoutSession } from '../domain/log.ts';
 import type { MessageState, StoredMessage } from '../domain/message.ts';
+import { holdPayloads } from '../domain/payload-account.ts';
 import { failedDeliveries } from '../domain/slot.ts';
 import { activateDue } from './activate.ts';
 import { SLOTS_MAX } from './block-item.ts';
@@ -30,21 +31,21 @@ export async function peek(context: StoreContext, log: Log, request: PeekRequest
   const now = context.clock.now();
   const whole = withoutSession(log);
   await activateDue(context, whole, now);
-  const { from, maxMessages, maxBytes, rules } = request;
+  const { from, maxMessages, rules } = request;
   const found = await Promise.all([
     placesFrom(context, log, 'live', from, maxMessages),
     placesFrom(context, log, 'deferred', from, maxMessages),
     placesFrom(context, whole, 'scheduled', from, maxMessages, log.sessionId),
   ]);
   const places = found.flat().sort(bySequence).slice(0, maxMessages);
-  const { there, loaded, isMore } = await loadFirst(context, log, places, maxBytes);
+  const { there, loaded, isMore } = await loadFirst(context, log, places, request);
 
   const shown: StoredMessage[] = [];
   let bytes = 0;
   for (const { block, slot, sequence } of there) {
     const content = loaded.at(block, slot);
     bytes += sizeOf(content);
-    if (shown.length > 0 && bytes > maxBytes) return { messages: shown, isCut: true };
+    if (shown.length > 0 && bytes > request.maxBytes) return { messages: shown, isCut: true };
     // Only a time to live of the message's own was computed as it was stored (semantics §5.1-10).
     const expiresAt = ownExpiryOf(block, slotOf(block, slot));
     shown.push({
@@ -69,7 +70,7 @@ async function loadFirst(
   context: StoreContext,
   log: Log,
   places: readonly Place[],
-  maxBytes: number,
+  { maxBytes, payloads }: PeekRequest,
 ): Promise<{
   readonly there: readonly Place[];
   readonly loaded: LoadedMessages;
@@ -86,6 +87,7 @@ async function loadFirst(
       blocks.add(block);
       return false;
     });
+    holdPayloads(payloads, log, [...blocks]);
     const loaded = await loadMessages(context, log, [...blocks]);
     const there = (end < 0 ? rest : rest.slice(0, end)).filter(({ block }) => loaded.has(block));
     rest = end < 0 ? [] : rest.slice(end);

@@ -3,6 +3,7 @@ import { pack, unpack } from 'msgpackr';
 import { BrokerError, NothingStored } from '../domain/broker-error.ts';
 import { BUDGETS } from '../domain/budgets.ts';
 import type { Log } from '../domain/log.ts';
+import type { WorkTurns } from '../domain/work-turns.ts';
 import { chunks } from './chunks.ts';
 import { type Item, type ItemKey, keyItem, type Table, TRANSACTION_ITEMS_MAX } from './dynamo.ts';
 import { afterStoring, unknownOutcome } from './failures.ts';
@@ -12,11 +13,13 @@ import { intentSortKey, logKey } from './keys.ts';
 import { putNew, putsOf } from './plan.ts';
 import type { StoreContext } from './store-context.ts';
 
-/** What must hold, and what is written, when a publication begins. */
+/** What must hold, and what is written, when a publication begins; and for whom that is. */
 interface Conditions {
   /** Removes what the publication replaces. */
   readonly instead: readonly TransactWriteItem[];
   readonly guard: Guard | undefined;
+  /** Has the turns in which the publication is prepared. */
+  readonly peer: object;
 }
 
 /** One place in each transaction is the intent's. */
@@ -38,14 +41,16 @@ export async function publishInSteps(
   conditions: Conditions,
 ): Promise<boolean> {
   const { table } = context;
+  const compressed = await compressedItems(context, items, conditions.peer);
+  // Not before: the turns in which they are packed may be long in coming.
   const now = context.clock.now();
-  const plan = await newPlan(context, owner, items, now);
+  const plan = newPlan(context, owner, compressed, now);
   await putNew(table, { ...keyItem(progressKey(plan)), g: { N: String(PREPARED) } });
   // The sweep that removes this entry from the agenda must find the progress, so that comes before it.
   await Promise.all([table.put(plan), context.noteWork(owner, now + PATIENCE_MS)]);
   const begun = await begin(context, plan, conditions);
   if (begun === 'begun') {
-    await afterStoring(carryOut(context, plan, 0));
+    await afterStoring(carryOut(context, plan, items, 0));
     return true;
   }
   await deletePlan(context, plan);
@@ -53,19 +58,49 @@ export async function publishInSteps(
   return false;
 }
 
-async function newPlan(
-  { compression, random }: StoreContext,
-  owner: Log,
+/** Throws MessageSizeExceeded. */
+async function compressedItems(
+  { compression, workTurns }: StoreContext,
   items: readonly Item[],
-  now: number,
-): Promise<Item> {
-  const plain = pack(items);
-  if (plain.byteLength > BUDGETS.stored.intentBytes) throw tooMuch(items.length);
-  const packed = await compression.compress(plain);
-  if (packed.byteLength > ITEM_BYTES_MAX) throw tooMuch(items.length);
-  const name = Buffer.from(random.bytes(9)).toString('base64url');
-  return { pk: { S: logKey(owner) }, sk: { S: intentSortKey(now, name) }, d: { B: packed } };
+  peer: object,
+): Promise<Uint8Array> {
+  const plain = await packed(items, workTurns, peer);
+  const compressed = await compression.compress(plain);
+  if (compressed.byteLength > ITEM_BYTES_MAX) throw tooMuch(items.length);
+  return compressed;
 }
+
+function newPlan({ random }: StoreContext, owner: Log, compressed: Uint8Array, now: number): Item {
+  const name = Buffer.from(random.bytes(9)).toString('base64url');
+  return { pk: { S: logKey(owner) }, sk: { S: intentSortKey(now, name) }, d: { B: compressed } };
+}
+
+/** Items as one MessagePack array, a few at a time: they may be very many. Throws MessageSizeExceeded. */
+async function packed(
+  items: readonly Item[],
+  workTurns: WorkTurns,
+  peer: object,
+): Promise<Uint8Array> {
+  const header = Buffer.alloc(ARRAY_HEADER_BYTES);
+  header[0] = ARRAY_32;
+  header.writeUInt32BE(items.length, 1);
+  const pieces: Uint8Array[] = [header];
+  let bytes = header.byteLength;
+  for (const [i, item] of items.entries()) {
+    if (i % ITEMS_PER_TURN === 0 && i > 0) await workTurns.next(peer);
+    const piece = pack(item);
+    bytes += piece.byteLength;
+    if (bytes > BUDGETS.stored.intentBytes) throw tooMuch(items.length);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+/** An array of up to 2^32 values, and how many follow in 4 bytes. */
+const ARRAY_32 = 0xdd;
+const ARRAY_HEADER_BYTES = 5;
+/** So many items are packed before others may have their turn. */
+const ITEMS_PER_TURN = 20;
 
 function tooMuch(blocks: number): BrokerError {
   return new BrokerError(
@@ -141,9 +176,13 @@ function progressUpdate(TableName: string, plan: Item, from: number, to: number)
 }
 
 /** Carries out what is left of a plan, and deletes it. */
-async function carryOut(context: StoreContext, plan: Item, doneBefore: number): Promise<void> {
-  const { table, compression } = context;
-  const items = unpack(await compression.decompress(plan['d']?.B ?? new Uint8Array())) as Item[];
+async function carryOut(
+  context: StoreContext,
+  plan: Item,
+  items: readonly Item[],
+  doneBefore: number,
+): Promise<void> {
+  const { table } = context;
   const steps = chunks(items, STEP_ITEMS);
   let done = doneBefore;
   while (done < steps.length) {
@@ -214,7 +253,11 @@ async function resume(
   // It began between the reading of its plan and that of its progress.
   const whole = plan['d'] === undefined ? await table.get(keyOfPlan(plan), CONSISTENT) : plan;
   if (whole === undefined) await deletePlan(context, plan);
-  else await carryOut(context, whole, done);
+  else await carryOut(context, whole, await itemsOf(context, whole), done);
+}
+
+async function itemsOf({ compression }: StoreContext, plan: Item): Promise<readonly Item[]> {
+  return unpack(await compression.decompress(plan['d']?.B ?? new Uint8Array())) as Item[];
 }
 
 const CONSISTENT = { consistent: true };

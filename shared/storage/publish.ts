@@ -5,8 +5,10 @@ import { type BatchPlace, letGo, removalsOf } from './batch-place.ts';
 import { toBlockItem } from './block-item.ts';
 import { announce as announceBlock } from './blocks.ts';
 import { layOut, type Placed } from './deliver.ts';
+import type { Item } from './dynamo.ts';
 import { afterStoring, beforeStoring } from './failures.ts';
 import { type Guard, transactUnder } from './guard.ts';
+import { inTurns } from './in-turns.ts';
 import { deletePayload } from './payloads.ts';
 import { fitsTransaction, type Plan, putsOf, writeTogether } from './plan.ts';
 import { publishInSteps } from './publish-in-steps.ts';
@@ -24,12 +26,13 @@ export async function publish(
   { owner, deliveries, enqueuedAt, instead: replaced, guard: note }: Publication,
 ): Promise<void> {
   const { table } = context;
-  const placed = await beforeStoring(layOut(context, deliveries, enqueuedAt));
+  const peer = {};
+  const placed = await beforeStoring(layOut(context, deliveries, enqueuedAt, peer));
   const place = replaced?.place as BatchPlace | undefined;
   const instead = place === undefined ? [] : removalsOf(context, place);
-  const items = placed.map(({ to, block }) => toBlockItem(to, block));
+  const items = await blockItems(context, placed, peer);
   const logs = placed.map(({ to }) => to);
-  const listings = listingItems(context, logs, context.clock.now());
+  const listings = await listingItems(context, logs, context.clock.now(), peer);
   const guard = note as Guard | undefined;
   const conditions = instead.length + (guard === undefined ? 0 : 1);
   const write = async (): Promise<boolean> => {
@@ -42,14 +45,14 @@ export async function publish(
       const writes = [...instead, ...putsOf(table, [...items, ...listings])];
       return (await transactUnder(table, guard, undefined, writes)).done;
     }
-    return await publishInSteps(context, owner, [...items, ...listings], { instead, guard });
+    return await publishInSteps(context, owner, [...items, ...listings], { instead, guard, peer });
   };
   let isSuperseded = false;
   try {
     isSuperseded = !(await write());
   } finally {
     // Also what nothing was heard of may have come.
-    if (!isSuperseded) announce(context, placed);
+    if (!isSuperseded) await announceInTurns(context, placed, peer);
   }
   if (isSuperseded) throw superseded();
   if (place !== undefined) letGo(context, place);
@@ -68,13 +71,11 @@ export async function planDeliveries(
   enqueuedAt: number,
 ): Promise<DeliveryPlan> {
   const { table } = context;
-  const placed = await layOut(context, deliveries, enqueuedAt);
+  const peer = {};
+  const placed = await layOut(context, deliveries, enqueuedAt, peer);
   return {
     logs: placed.map(({ to }) => to),
-    items: putsOf(
-      table,
-      placed.map(({ to, block }) => toBlockItem(to, block)),
-    ),
+    items: putsOf(table, await blockItems(context, placed, peer)),
     announce: () => announce(context, placed),
     done: () => {},
     refused: () => {
@@ -85,8 +86,35 @@ export async function planDeliveries(
   };
 }
 
+/** Blocks as they are stored. They may be very many. */
+async function blockItems(
+  { workTurns }: StoreContext,
+  placed: readonly Placed[],
+  peer: object,
+): Promise<readonly Item[]> {
+  const items: Item[] = [];
+  await inTurns(workTurns, peer, placed, ({ to, block }) => {
+    items.push(toBlockItem(to, block));
+  });
+  return items;
+}
+
 function superseded(): BrokerError {
   return new BrokerError('ConflictInProgress', 'Somebody else has done this meanwhile.');
+}
+
+async function announceInTurns(
+  context: StoreContext,
+  placed: readonly Placed[],
+  peer: object,
+): Promise<void> {
+  await inTurns(context.workTurns, peer, placed, ({ to, block }) =>
+    announceBlock(context, to, block),
+  );
+  announceWaiting(
+    context,
+    placed.map(({ to }) => to),
+  );
 }
 
 function announce(context: StoreContext, placed: readonly Placed[]): void {

@@ -131,7 +131,7 @@ async function resubmitSlots(
       removalOf(context, from, block, slots),
       ...putsOf(table, [
         ...arrivals.map(({ log, arrival }) => toBlockItem(log, arrival)),
-        ...listingItems(context, logs, now),
+        ...(await listingItems(context, logs, now)),
       ]),
     ],
     announce: () => {

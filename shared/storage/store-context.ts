@@ -1,6 +1,7 @@
 import type { Clock, RandomSource } from '../domain/clock.ts';
 import type { Log } from '../domain/log.ts';
 import type { Scheduler } from '../domain/scheduler.ts';
+import type { WorkTurns } from '../domain/work-turns.ts';
 import type { Compression } from './compression.ts';
 import type { DueTimes } from './due-times.ts';
 import type { Table } from './dynamo.ts';
@@ -14,6 +15,8 @@ export interface StoreContext {
   readonly namespace: string;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
+  /** When work on many messages may begin or go on. */
+  readonly workTurns: WorkTurns;
   readonly random: RandomSource;
   readonly compression: Compression;
   readonly fronts: Fronts;

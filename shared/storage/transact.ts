@@ -149,7 +149,7 @@ async function planSends(
   // By whatever way messages come into a session, its listing is one item.
   const sessions = [...appends.flatMap((append) => append.sessions), ...delivery.logs];
   const listings: Plan = {
-    items: putsOf(context.table, listingItems(context, sessions, now)),
+    items: putsOf(context.table, await listingItems(context, sessions, now)),
     announce: () => announceWaiting(context, sessions),
     done: () => {},
     refused: () => {},

@@ -12,7 +12,7 @@ import { VARIABLES } from '../../lambdas/http/variables.ts';
 const BUNDLE_BYTES_MAX = {
   send: 700_000,
   receive: 720_000,
-  settle: 700_000,
+  settle: 705_000,
   manage: 900_000,
   sweep: 700_000,
 } as const satisfies Record<FunctionName, number>;

@@ -72,6 +72,7 @@ test('row 22: a publication that is too large is refused before it is compressed
     publishInSteps(contextOf(compression), LOG, [{ d: { B: bytes } }], {
       instead: [],
       guard: undefined,
+      peer: {},
     });
   await assert.rejects(publish(Buffer.alloc(BUDGETS.stored.intentBytes)), isTooMuch);
   assert.deepEqual(sizes, []);

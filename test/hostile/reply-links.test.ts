@@ -14,7 +14,6 @@ const LINKS = 2000;
 function hostOf(limits: ConnectionLimits): { readonly host: SendingHost; readonly sent: number[] } {
   const sent: number[] = [];
   const host: SendingHost = {
-    maxFrameSize: 65_536,
     limits,
     send: ignore,
     flow: ignore,

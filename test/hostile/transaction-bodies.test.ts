@@ -112,3 +112,28 @@ test('row 2: over HTTP a made-up token gets 401 for 8 MB, and the process nothin
   assert.equal(answer.status, 401, answer.text);
   assert.match(answer.text, /40103: InvalidSignature/);
 });
+
+test('row 2: a body before a right is counted as it comes, in chunks of a fair size', async () => {
+  const parts = httpParts();
+  const app = transactionRoutes(parts);
+  let read = 0;
+  let heldMost = 0;
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull: (controller) => {
+        read++;
+        heldMost = Math.max(heldMost, parts.memory.held);
+        controller.enqueue(new Uint8Array(1));
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const headers = { authorization: token('', 'nobody'), 'content-length': '60000' };
+  const init = { method: 'POST', headers, body, duplex: 'half' } as RequestInit;
+  const response = await app.request('http://localhost/$transactions', init);
+  assert.equal(response.status, 400);
+  assert.match(await response.text(), /chunks that are too small/);
+  assert.ok(read < BUDGETS.request.chunks + 200, `${read} chunks were read`);
+  const most = read * BUDGETS.request.heldPerJsonByte;
+  assert.ok(heldMost > 0 && heldMost <= most, `${heldMost} bytes were counted for ${read}`);
+});

@@ -35,6 +35,12 @@ test('row 10: too many elements, and too many attributes, are refused with their
   refused(`<r>${attributes}</r>`, /more than 10000 attributes/);
 });
 
+test('row 10: elements that are too deep are refused with their bound, closed or not', () => {
+  const deep = LIMITS.depth + 10;
+  refused(`${'<a>'.repeat(deep)}${'</a>'.repeat(deep)}`, /nested more than 32 deep/);
+  refused('<a>'.repeat(deep), /ends before all of its elements are closed/);
+});
+
 test('row 10: what an element costs does not grow with the namespaces in force', async () => {
   const document = (count: number) => `<r${declarations(count)}>${'<a/>'.repeat(4000)}</r>`;
   const [none, all] = [document(0), document(LIMITS.declarations)];

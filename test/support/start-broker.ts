@@ -42,6 +42,8 @@ export interface StartOptions {
   readonly scheduler?: Scheduler;
   /** The product's own if none is given. */
   readonly compression?: Compression;
+  /** What peers may have the process hold; a part of the heap if it is not named. */
+  readonly memoryBytes?: number;
 }
 
 /** A client of the engine that `npm test` has started. */
@@ -129,7 +131,7 @@ type ProcessSettings = Omit<
 
 /** One process; `release` lets go of its client once the process is closed. */
 function startProcess(
-  { client: given, tier = 'Standard', compression }: StartOptions,
+  { client: given, tier = 'Standard', compression, memoryBytes }: StartOptions,
   settings: ProcessSettings & { readonly clock: ManualClock },
 ): { readonly composition: Composition; readonly release: () => void } {
   const client = given ?? engineClient();
@@ -141,6 +143,7 @@ function startProcess(
     rootKey: ROOT_KEY,
     receiveWaitMsMax: 60_000,
     ...(compression && { compression }),
+    ...(memoryBytes !== undefined && { memoryBytes }),
   });
   settings.clock.onMove(() => composition.wake());
   return {

@@ -18,7 +18,11 @@ const ROOMS: readonly Room[] = [
   // Data that deployment, functions and tests share: must cost nothing to import.
   {
     files:
-      /^shared\/storage\/table-schema\.ts$|^shared\/domain\/(budgets|health-path)\.ts$|^gateway\/variables\.ts$|^lambdas\/http\/(route-table|management-routes|session-routes|variables|access-kinds)\.ts$/,
+      /^shared\/storage\/table-schema\.ts$|^shared\/domain\/health-path\.ts$|^gateway\/variables\.ts$|^lambdas\/http\/(route-table|management-routes|session-routes|variables|access-kinds)\.ts$/,
+  },
+  {
+    files: /^shared\/domain\/(budgets|connection-budgets|units)\.ts$/,
+    may: /^shared\/domain\/(connection-budgets|units)\.ts$/,
   },
   { files: /^shared\/domain\//, mayType: /^shared\/filters\// },
   { files: /^shared\/filters\//, may: /^shared\/domain\// },

@@ -5,9 +5,9 @@ import type { IncomingLink } from '../../amqp/endpoint/incoming-link.ts';
 import { encodeFrame, protocolHeader } from '../../amqp/wire/frames.ts';
 import type { Performative } from '../../amqp/wire/performatives.ts';
 import { writePerformative } from '../../amqp/wire/write-performative.ts';
-import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
+import { connectionOptions } from '../support/amqp-peer.ts';
 
 const ignore = () => {};
 const HANDLER = {
@@ -36,7 +36,7 @@ async function opened({ mock }: TestContext, idleTimeOutMs: number) {
     pause: ignore,
     resume: ignore,
   };
-  const options = { containerId: 'here', scheduler: realScheduler, memory: new MemoryBudget(1e9) };
+  const options = connectionOptions('here', new MemoryBudget(1e9));
   const connection = new Connection(transport, options, () => HANDLER);
   const open = { kind: 'open', containerId: 'there', idleTimeOutMs } as const;
   connection.input(protocolHeader('amqp'));
@@ -80,7 +80,7 @@ test('a message is done with before the next one comes in, also where it ends a 
   };
   // Each message alone is more than may wait where there is so little room.
   const memory = new MemoryBudget(BUDGETS.connection.incomingBytesMin * 4);
-  const options = { containerId: 'here', scheduler: realScheduler, memory };
+  const options = connectionOptions('here', memory);
   const connection = new Connection(transport, options, () => ({ ...HANDLER, incoming }));
   connection.proved();
   const frame = (said: Performative, payload?: Uint8Array) =>
@@ -115,7 +115,7 @@ test('a peer that goes on after the close is cut off', (t) => {
     pause: ignore,
     resume: ignore,
   };
-  const options = { containerId: 'here', scheduler: realScheduler, memory: new MemoryBudget(1e9) };
+  const options = connectionOptions('here', new MemoryBudget(1e9));
   const connection = new Connection(transport, options, () => HANDLER);
   connection.input(Buffer.from('no AMQP at all'));
   const { ignoredBytes } = BUDGETS.connection;
@@ -132,7 +132,7 @@ test('a connection for which there is no memory ends, and nothing throws', async
     ...{ backlog: 0, write: ignore, end: () => ended++, destroy: ignore },
     ...{ pause: ignore, resume: ignore },
   };
-  const options = { containerId: 'here', scheduler: realScheduler, memory: new MemoryBudget(1) };
+  const options = connectionOptions('here', new MemoryBudget(1));
   new Connection(transport, options, () => HANDLER).input(protocolHeader('amqp'));
   await turn();
   assert.equal(ended, 1);

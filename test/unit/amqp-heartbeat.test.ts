@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { Connection } from '../../amqp/endpoint/connection.ts';
 import { encodeFrame, protocolHeader } from '../../amqp/wire/frames.ts';
 import { writePerformative } from '../../amqp/wire/write-performative.ts';
-import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
 import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
+import { connectionOptions } from '../support/amqp-peer.ts';
 
 /** What a load balancer with TLS waits until it forgets a connection without a word, and no setting. */
 const FORGOTTEN_MS = 350_000;
@@ -23,7 +23,7 @@ test('a peer that wants no heartbeats is sent some, before a load balancer forge
     resume: () => {},
     destroy: () => assert.fail('It is not silent for too long.'),
   };
-  const options = { containerId: 'own', scheduler: realScheduler, memory: new MemoryBudget(1e9) };
+  const options = connectionOptions('own', new MemoryBudget(1e9));
   const connection = new Connection(transport, options, () => ({
     mechanisms: [],
     authenticate: () => Promise.resolve(true),

@@ -11,7 +11,6 @@ const UINT_MAX = 0xffff_ffff;
 function openLink(): OutgoingLink {
   const ignore = () => {};
   const host = {
-    maxFrameSize: 65_536,
     send: ignore,
     flow: ignore,
     forget: ignore,

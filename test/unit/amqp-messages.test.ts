@@ -21,6 +21,7 @@ import {
   uuid,
 } from '../../amqp/wire/value.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { LIMITS } from '../../shared/domain/limits.ts';
 import type { OutgoingMessage } from '../../shared/domain/message.ts';
 
 const GUID = Uint8Array.from({ length: 16 }, (_, i) => i);
@@ -242,4 +243,12 @@ test('bytes that are no message are refused by name', () => {
     () => readDelivery(writeSections({ body: [described(SECTION.value, NULL)] }), 0x80013700),
     BrokerError,
   );
+});
+
+test('a batch of too many messages is refused before any of them is read', () => {
+  const noMessage = described(SECTION.data, binary(Buffer.of(0xff)));
+  const body = Array.from({ length: LIMITS.batchMessages + 1 }, () => noMessage);
+  assert.throws(() => readDelivery(writeSections({ body }), 0x80013700), {
+    code: 'MessageSizeExceeded',
+  });
 });

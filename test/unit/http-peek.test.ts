@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { PeekOptions } from '../../shared/broker/broker.ts';
 import { FAKE_NOW } from '../support/fake-broker.ts';
 import { startApp } from '../support/http-fixture.ts';
 
@@ -70,7 +71,10 @@ for (const [query, options] of QUERIES) {
   test(`a peek with '${query.slice(0, 60)}' is understood`, async () => {
     const { call, broker } = startApp();
     assert.equal((await call('GET', `/q/messages${query}`)).status, 200);
-    assert.deepEqual(broker.calls, [['peek', options]]);
+    const [[made, asked] = []] = broker.calls;
+    const { payloads, ...plain } = asked as PeekOptions;
+    assert.deepEqual([made, plain], ['peek', options]);
+    assert.ok(payloads, 'large messages count');
   });
 }
 

@@ -47,9 +47,11 @@ test('a peek-lock answers with the message and the address of its lock', async (
   );
   assert.match(response.headers.get('brokerproperties') ?? '', /"LockToken":"0{8}-/);
   assert.equal(await response.text(), 'hello');
-  const { admit, ...options } = broker.received[0]?.options ?? {};
+  const { admit, signal, payloads, ...options } = broker.received[0]?.options ?? {};
   assert.deepEqual(options, { mode: 'peekLock', maxMessages: 1, waitMs: 5000 });
   assert.ok(admit, 'the right is checked again during the wait');
+  assert.ok(signal, 'a client that goes away ends the wait');
+  assert.ok(payloads, 'large messages count');
 });
 
 test('receive-and-delete answers without a lock, and with the default content type', async () => {

@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import { authorize, authorizeAt, authorizeLikely, IamRequest } from '../../lambdas/http/access.ts';
 import { createSasToken } from '../../lambdas/http/sas-token.ts';
+import { parseSasToken } from '../../lambdas/http/sas-token-text.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import {
   type AccessRight,
@@ -229,4 +230,17 @@ test('what IAM was asked about under another spelling is refused, with or withou
     await assert.rejects(authorizeLikely(parts, request, ['Send']), isForbidden);
     await assert.rejects(authorizeAt(parts, request, parseEntityPath('q'), ['Send']), isForbidden);
   }
+});
+
+test('a token keeps no more bytes than its signature has', () => {
+  const { signature } = parseSasToken(
+    createSasToken({
+      audience: 'http://localhost/q',
+      keyName: 'root',
+      key: 'root-primary',
+      expiresAt: FAKE_NOW + HOUR,
+    }),
+  );
+  assert.equal(signature.byteLength, 32);
+  assert.equal(signature.buffer.byteLength, 32);
 });

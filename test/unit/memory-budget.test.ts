@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
 
+const { heldShareBesidePinned } = BUDGETS.process;
 const never = () => assert.fail('nobody is to be evicted');
 
 test('a share holds no more than its limit, and the process counts all shares', () => {
@@ -86,4 +88,61 @@ test('a closed share gives back what it held, once', () => {
   share.release(40);
   share.close();
   assert.equal(budget.held, 0);
+});
+
+test('what is pinned leaves the others a part of their own, in which the largest makes room', () => {
+  const limit = 800;
+  const part = limit * heldShareBesidePinned;
+  const budget = new MemoryBudget(limit);
+  const evicted: string[] = [];
+  const pinned = budget.open(limit, never);
+  pinned.hold(limit / 2);
+  pinned.pin();
+  assert.equal(pinned.hold(limit / 2), true);
+  assert.equal(pinned.hold(1), false);
+  const large = budget.open(limit, () => evicted.push('large'));
+  const small = budget.open(limit, () => evicted.push('small'));
+  assert.equal(large.hold(part - 10), true);
+  assert.equal(large.hold(11), false, 'more than the part');
+  assert.equal(small.hold(20), true);
+  assert.deepEqual(evicted, ['large']);
+  assert.deepEqual([budget.held, budget.free], [limit + 20, 0]);
+  pinned.close();
+  assert.equal(small.hold(limit - 19), false, 'with nothing pinned the limit is for all');
+  assert.equal(small.hold(limit - 20), true);
+});
+
+test('what is pinned is not refused where others have little, nor are they where it has', () => {
+  const limit = 800;
+  const budget = new MemoryBudget(limit);
+  const other = budget.open(limit, never);
+  assert.equal(other.hold(limit * heldShareBesidePinned), true);
+  const pinned = budget.open(limit, never);
+  pinned.pin();
+  assert.equal(pinned.hold(limit - other.held), true);
+  // One that holds less than the other is refused all the same: the other has no more than its part.
+  const small = budget.open(limit, never);
+  small.pin();
+  assert.equal(small.hold(1), false);
+  assert.equal(other.hold(1), false, 'it has its part');
+  pinned.release(limit / 2);
+  assert.equal(other.hold(limit / 2), true);
+});
+
+test('a share that is closed may leave something behind, which counts where it did', () => {
+  const budget = new MemoryBudget(800);
+  const evicted: string[] = [];
+  const proved = budget.open(800, never);
+  proved.hold(500);
+  const rest = proved.leave(300, () => evicted.push('rest'));
+  assert.deepEqual([proved.held, rest.held, budget.free], [0, 300, 500]);
+  assert.equal(proved.hold(1), false);
+  assert.equal(budget.open(800, never).hold(600), false, 'it is the largest itself');
+  assert.equal(budget.open(800, never).hold(250), true);
+  assert.equal(budget.open(800, never).hold(290), true);
+  assert.deepEqual([evicted, rest.held], [['rest'], 0]);
+  const stranger = budget.openBeforeRight(50, never);
+  stranger.hold(40);
+  stranger.leave(30, never);
+  assert.deepEqual([budget.held, budget.free], [570, 260]);
 });

@@ -1,6 +1,7 @@
 import { type Log, withoutSession } from '../../domain/log.ts';
 import { type Item, type ItemKey, keyItem, type Table } from '../dynamo.ts';
 import { unknownOutcome } from '../failures.ts';
+import { inTurns } from '../in-turns.ts';
 import {
   listingCollection,
   listingInstant,
@@ -43,18 +44,26 @@ function waitingKey(session: Log, now: number): ItemKey {
   return { pk: listingCollection(session), sk: listingSortKey(instant, session, '') };
 }
 
-/** The items that list those of some logs that are sessions, each once; for transactions. */
-export function listingItems(
-  { random }: StoreContext,
+/**
+ * The items that list those of some logs that are sessions, each once; for transactions. There may be
+ * very many: they are made in turns of `peer`.
+ */
+export async function listingItems(
+  { random, workTurns }: StoreContext,
   logs: readonly Log[],
   now: number,
-): readonly Item[] {
-  const sessions = new Map(logs.filter(isSession).map((session) => [logName(session), session]));
-  return Array.from(sessions.values(), (session) => ({
-    ...keyItem(waitingKey(session, now)),
-    x: { B: random.bytes(STAMP_BYTES) },
-    c: { N: '1' },
-  }));
+  peer: object = {},
+): Promise<readonly Item[]> {
+  const items = new Map<string, Item>();
+  await inTurns(workTurns, peer, logs, (log) => {
+    if (!isSession(log) || items.has(logName(log))) return;
+    items.set(logName(log), {
+      ...keyItem(waitingKey(log, now)),
+      x: { B: random.bytes(STAMP_BYTES) },
+      c: { N: '1' },
+    });
+  });
+  return [...items.values()];
 }
 
 function isSession({ sessionId }: Log): boolean {

@@ -86,6 +86,15 @@ const RANDOM_DEVIATIONS: readonly Deviation[] = [
       JSON.stringify(simulated.shown ?? '').includes('ValidationError'),
   },
   {
+    kind: 'dynamodb-local',
+    reason:
+      'it does so too where a condition of the transaction fails, of that entry or another one',
+    applies: ({ request, simulated, engine }) =>
+      engine.error === 'ValidationException' &&
+      simulated.error === 'TransactionCanceledException' &&
+      /"UpdateExpression":"[^"]*\./.test(JSON.stringify(request.input)),
+  },
+  {
     kind: 'dynoxide',
     reason: 'it refuses bounds in the wrong order as the fault of one entry of a transaction',
     applies: ({ request, simulated, engine }) =>

@@ -1,0 +1,19 @@
+import type { ReceivedMessage } from '../../shared/broker/broker.ts';
+import { WritingTurns } from '../messages/writing-turns.ts';
+import type { ClientContext } from '../service/context.ts';
+import type { AmqpValue } from '../wire/value.ts';
+
+/** Writes messages of an answer one after the other, with turns for others in between. */
+export async function writeEach<Message extends ReceivedMessage>(
+  context: Pick<ClientContext, 'parts'>,
+  messages: readonly Message[],
+  write: (message: Message) => AmqpValue,
+): Promise<readonly AmqpValue[]> {
+  const turns = new WritingTurns(context.parts.workTurns, context);
+  const entries: AmqpValue[] = [];
+  for (const message of messages) {
+    await turns.before(message);
+    entries.push(write(message));
+  }
+  return entries;
+}

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { SECTION, writeSections } from '../../amqp/messages/sections.ts';
+import { type AmqpValue, described, list, str, ulong } from '../../amqp/wire/value.ts';
+import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { MEGABYTE } from '../../shared/domain/limits.ts';
+import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
+import type { OutgoingMessage } from '../../shared/domain/message.ts';
+import { WorkTurns } from '../../shared/domain/work-turns.ts';
+import { FakePeer, fakeGateway, turnsUntil } from '../support/fake-peer.ts';
+import { dataMessage } from '../support/raw-session.ts';
+
+const { copiesShareOfProcess, heldPerByte, heldPerShownByte, turnBytes } = BUDGETS.delivery;
+const PART_BYTES = 60_000;
+const LIMIT = 40 * MEGABYTE;
+const valueMessage = (...values: readonly AmqpValue[]) =>
+  writeSections({ body: [described(SECTION.value, list(values))] });
+/** A message that is shown as JSON of six times its bytes. */
+const shownLonger = (bytes: number, first = 'm') =>
+  valueMessage(str(first), str('\0'.repeat(bytes)));
+
+type Changes = Parameters<typeof fakeGateway>[0];
+
+/** A peer that has links to send on; the broker stores nothing while `isHeld`. */
+async function sender(t: TestContext, links: number, changes: Changes = {}) {
+  const memory = changes.memory ?? new MemoryBudget(Number.POSITIVE_INFINITY);
+  const made = fakeGateway({ ...changes, memory });
+  const { broker, gateway } = made;
+  const stored: OutgoingMessage[] = [];
+  const waiting: (() => void)[] = [];
+  const state = { isHeld: true, sends: 0 };
+  broker.send = async (_, messages) => {
+    state.sends++;
+    if (state.isHeld) await new Promise<void>((resolve) => waiting.push(resolve));
+    stored.push(...messages);
+    return [];
+  };
+  const peer = await FakePeer.root(gateway);
+  t.after(() => peer.lost());
+  for (let handle = 0; handle < links; handle++) peer.attach('sender', 'q', handle);
+  await peer.settled();
+  let deliveryId = 0;
+  const send = (handle: number, payload: Uint8Array, settled = false) => {
+    for (let at = 0; at < payload.length; at += PART_BYTES) {
+      const more = at + PART_BYTES < payload.length;
+      const first = { kind: 'transfer', handle, deliveryId, deliveryTag: Buffer.of(1) } as const;
+      peer.say({ ...first, settled, more }, payload.subarray(at, at + PART_BYTES));
+    }
+    deliveryId++;
+  };
+  const letGo = () => {
+    state.isHeld = false;
+    for (const resolve of waiting.splice(0)) resolve();
+  };
+  return { ...made, peer, send, stored, state, letGo };
+}
+
+const textOf = (
+  { body }: OutgoingMessage | undefined = { body: Buffer.alloc(0), properties: {} },
+) => Buffer.from(body ?? []).toString('utf8', 0, 20);
+
+test('row 5: copies of what one connection sends take a part of the memory, and all is stored', async (t) => {
+  const memory = new MemoryBudget(LIMIT);
+  const { send, stored, state, letGo, peer, faults } = await sender(t, 16, { memory });
+  const payload = shownLonger(100_000);
+  const copies = payload.length * (heldPerByte + 6 * heldPerShownByte);
+  for (let i = 0; i < 32; i++) send(i % 16, payload);
+  await turnsUntil(() => false, 300);
+  const most = LIMIT * copiesShareOfProcess;
+  assert.ok(16 * copies > 1.5 * most, 'enough is sent');
+  const held = memory.held - 32 * payload.length;
+  assert.ok(held < most + MEGABYTE, `${held} bytes of copies`);
+  assert.ok(state.sends > 1 && state.sends * copies > most / 2, `${state.sends} at a time`);
+  letGo();
+  await turnsUntil(() => stored.length === 32);
+  assert.equal(stored.length, 32);
+  assert.deepEqual(faults, []);
+  peer.lost();
+  await turnsUntil(() => memory.held === 0, 100);
+  assert.equal(memory.held, 0);
+});
+
+test('row 5: a message of which more is made than that is stored alone, in order', async (t) => {
+  const memory = new MemoryBudget(LIMIT);
+  const { send, stored, state, letGo } = await sender(t, 3, { memory });
+  const large = 1_000_000;
+  assert.ok(large * 6 * heldPerShownByte > LIMIT * copiesShareOfProcess);
+  send(0, shownLonger(10, 'one'));
+  send(1, shownLonger(large, 'two'));
+  send(1, shownLonger(10, 'three'));
+  await turnsUntil(() => false, 100);
+  send(2, shownLonger(10, 'four'));
+  await turnsUntil(() => false, 100);
+  assert.equal(state.sends, 1, 'it waits for the one before it, and the one behind it for it');
+  letGo();
+  await turnsUntil(() => stored.length === 4);
+  const texts = stored.map((one) => /\w+/.exec(textOf(one))?.[0]);
+  assert.deepEqual(texts.slice(0, 2), ['one', 'two']);
+  assert.deepEqual(texts.slice(2).sort(), ['four', 'three']);
+});
+
+test('row 5: many links of one connection store small messages at a time', async (t) => {
+  const links = 100;
+  const { send, state } = await sender(t, links, { memory: new MemoryBudget(LIMIT) });
+  for (let i = 0; i < links; i++) send(i, dataMessage('x'.repeat(17_000)));
+  await turnsUntil(() => state.sends === links);
+  assert.equal(state.sends, links);
+});
+
+test('row 5: once it is written, the JSON of a body counts as long as it is', async (t) => {
+  const memory = new MemoryBudget(LIMIT);
+  const { send, state } = await sender(t, 1, { memory });
+  const zero = ulong(0n);
+  const count = 50_000;
+  const empty = memory.held;
+  const payload = valueMessage(...Array<AmqpValue>(count).fill(zero));
+  send(0, payload);
+  await turnsUntil(() => state.sends === 1);
+  const most = payload.length * (1 + heldPerByte) + 2 * count * heldPerShownByte + 1000;
+  assert.ok(memory.held - empty <= most, `${memory.held - empty} of ${most}`);
+});
+
+test('row 8: what nobody hears of is not dropped for want of memory, but tried again', async (t) => {
+  const memory = new MemoryBudget(LIMIT);
+  const pauses: (() => void)[] = [];
+  const scheduler = {
+    ...realScheduler,
+    after: (ms: number, work: () => void) => {
+      if (ms > 5000) return realScheduler.after(ms, work);
+      pauses.push(work);
+      return { cancel: () => {} };
+    },
+  };
+  const { send, stored, letGo, faults } = await sender(t, 1, { memory, scheduler });
+  letGo();
+  const work = memory.open(LIMIT, () => {});
+  work.pin();
+  work.hold(memory.free);
+  send(0, dataMessage('one'), true);
+  send(0, dataMessage('two'), true);
+  for (let tries = 0; tries < 5; tries++) {
+    await turnsUntil(() => pauses.length > 0, 100);
+    assert.deepEqual([pauses.length, stored.length], [1, 0]);
+    if (tries === 4) work.close();
+    pauses.pop()?.();
+  }
+  await turnsUntil(() => stored.length === 2, 100);
+  assert.deepEqual(stored.map(textOf), ['one', 'two']);
+  assert.deepEqual(faults, []);
+});
+
+/** Turns of which each is for one piece of work, and comes when it is told to. */
+function singleTurns() {
+  const ends: (() => void)[] = [];
+  let ms = 0;
+  const now = () => {
+    ms += BUDGETS.turnMs;
+    return ms;
+  };
+  const workTurns = new WorkTurns({ now, soon: (work) => void ends.push(work) });
+  return { workTurns, end: () => ends.shift()?.() };
+}
+
+for (const [what, links, bytes] of [
+  ['large messages that are stored together', 1, 200_000],
+  ['small messages of many links', 20, turnBytes / 4],
+] as const) {
+  test(`row 5: of ${what} a few are read in one turn`, async (t) => {
+    const { workTurns, end } = singleTurns();
+    const memory = new MemoryBudget(LIMIT);
+    const { send, state } = await sender(t, links, { memory, workTurns });
+    const count = Math.max(2, links);
+    const payload = dataMessage('x'.repeat(bytes));
+    const copies = payload.length * heldPerByte;
+    const before = memory.held;
+    for (let i = 0; i < count; i++) send(i % links, payload);
+    const read = () => Math.round((memory.held - before - count * payload.length) / copies);
+    let most = 0;
+    for (let turns = 0, last = 0; turns < 100 && state.sends < links; turns++) {
+      await turnsUntil(() => false, 10);
+      most = Math.max(most, read() - last);
+      last = read();
+      end();
+    }
+    assert.equal(state.sends, links);
+    assert.ok(most * payload.length <= Math.max(2 * turnBytes, payload.length), `${most} at once`);
+  });
+}

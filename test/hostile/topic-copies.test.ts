@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { BrokerParts } from '../../shared/broker/broker-parts.ts';
+import { countingCopies } from '../../shared/broker/copy-account.ts';
+import { matchArriving } from '../../shared/broker/match-subscriptions.ts';
+import type { Delivery } from '../../shared/broker/ports.ts';
+import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { SUBSCRIPTION_DEFAULTS, TOPIC_DEFAULTS } from '../../shared/domain/descriptions.ts';
+import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
+import { WorkTurns } from '../../shared/domain/work-turns.ts';
+import { cutChunks } from '../../shared/storage/delivery-chunks.ts';
+import type { StoreContext } from '../../shared/storage/store-context.ts';
+import { fakeEntity } from '../support/http-fixture.ts';
+import { partitionClient } from '../support/partition-faults.ts';
+import { startBroker } from '../support/start-broker.ts';
+import { expectStatus, type TestBroker } from '../support/test-broker.ts';
+import { counts, createSubscription, createTopic } from '../support/topic-entities.ts';
+
+/** Row 22: a small batch to a topic becomes very many copies; they count, and give others their turn. */
+
+const { copyBytes: COPY_BYTES } = BUDGETS.weights;
+const SUBSCRIPTIONS = 12;
+
+const PARTITIONS = 16;
+
+async function createSubscriptions(bus: TestBroker, topic = {}, settings = {}): Promise<void> {
+  await createTopic(bus, 't', topic);
+  for (let i = 0; i < SUBSCRIPTIONS; i++) {
+    await createSubscription(bus, `t/subscriptions/s${i}`, settings);
+  }
+}
+
+const sessionsOf = (messages: number) =>
+  Array.from({ length: messages }, (_, i) => ({
+    Body: '',
+    BrokerProperties: { SessionId: `${i % 20}` },
+  }));
+const batchOf = (messages: number) => Array.from({ length: messages }, () => ({ Body: '' }));
+
+test('row 22: copies of sends under way count, until the sends are over', async () => {
+  const topic = { ...fakeEntity('t'), description: TOPIC_DEFAULTS };
+  const entity = { ...fakeEntity('t/s'), description: SUBSCRIPTION_DEFAULTS };
+  const rule = { name: 'all', filter: { kind: 'true' }, createdAt: 0 } as const;
+  const subscribed = Array.from({ length: 10 }, () => ({ entity, rules: [rule] }));
+  const memory = new MemoryBudget(250 * COPY_BYTES);
+  const parts = {
+    memory,
+    subscriptions: { of: async () => subscribed },
+    clock: { now: () => 0 },
+    monotonicNow: () => 0,
+  } as unknown as BrokerParts;
+  const message = { messageId: 'x', body: new Uint8Array(), properties: {} };
+  const send = (count: number, meanwhile: () => Promise<void>) =>
+    countingCopies(parts, async (counting) => {
+      await matchArriving(counting, topic, Array(count).fill(message), 'sent');
+      await meanwhile();
+    });
+  const isRefused = (code: string) => (error: unknown) =>
+    error instanceof BrokerError && error.code === code;
+  await send(10, async () => {
+    assert.equal(memory.held, 100 * COPY_BYTES);
+    await send(12, async () => {
+      assert.equal(memory.held, 220 * COPY_BYTES);
+      await assert.rejects(
+        send(4, async () => {}),
+        isRefused('ServiceBusy'),
+      );
+      await send(3, async () => assert.equal(memory.held, 250 * COPY_BYTES));
+    });
+    assert.equal(memory.held, 100 * COPY_BYTES);
+  });
+  await assert.rejects(
+    send(13, async () => {}),
+    isRefused('MessageSizeExceeded'),
+  );
+  assert.equal(memory.held, 0);
+});
+
+test('row 22: a batch whose copies there is never room for is refused, and nothing is stored', async (t) => {
+  const bus = await startBroker(t, { memoryBytes: 600 * SUBSCRIPTIONS * COPY_BYTES });
+  await createSubscriptions(bus);
+  const refused = await bus.sendBatch('t', batchOf(301));
+  expectStatus(refused, 403);
+  assert.match(refused.text, /more copies than the service has memory for/);
+  assert.deepEqual(await bus.peek('t/subscriptions/s0'), []);
+  expectStatus(await bus.sendBatch('t', batchOf(200)), 201);
+  assert.equal((await bus.peek('t/subscriptions/s0')).length, 200);
+});
+
+test('row 22: messages at once and scheduled ones of one batch count once', async (t) => {
+  const bus = await startBroker(t, { memoryBytes: 600 * SUBSCRIPTIONS * COPY_BYTES });
+  await createSubscriptions(bus);
+  const scheduled = {
+    Body: '',
+    BrokerProperties: { ScheduledEnqueueTimeUtc: '2100-01-01T00:00:00Z' },
+  };
+  expectStatus(await bus.sendBatch('t', [...batchOf(200), scheduled]), 201);
+  assert.equal((await bus.peek('t/subscriptions/s0')).length, 200);
+  const refused = await bus.sendBatch('t', [...batchOf(301), scheduled]);
+  expectStatus(refused, 403);
+  assert.match(refused.text, /more copies than the service has memory for/);
+  assert.equal((await counts(bus, 't'))['Scheduled'], 1);
+});
+
+test('row 22: a batch counts once, in however many partitions it is tried', async (t) => {
+  const { client, close } = partitionClient();
+  const bus = await startBroker(t, {
+    client,
+    memoryBytes: 600 * SUBSCRIPTIONS * COPY_BYTES,
+  });
+  await createSubscriptions(bus, { EnablePartitioning: 'true' });
+  close([3]);
+  for (let sent = 0; sent < PARTITIONS; sent++) {
+    expectStatus(await bus.sendBatch('t', batchOf(200)), 201);
+  }
+});
+
+test('row 22: all steps of one send have their turns as one peer', async (t) => {
+  const bus = await startBroker(t);
+  await createSubscriptions(bus, {}, { RequiresSession: 'true' });
+  const next = t.mock.method(WorkTurns.prototype, 'next');
+  expectStatus(await bus.sendBatch('t', sessionsOf(120)), 201);
+  const peers = next.mock.calls.map(({ arguments: [peer] }) => peer);
+  assert.ok(peers.length >= 4 * SUBSCRIPTIONS, `${peers.length} steps`);
+  // The request, where its messages go, and what is stored.
+  assert.equal(new Set(peers).size, 3);
+  assert.ok(!peers.includes(undefined));
+});
+
+test('row 22: what goes to many subscriptions is cut by subscription, each in a turn', async () => {
+  let turns = 0;
+  const workTurns = {
+    next: async () => {
+      turns++;
+    },
+  };
+  const context = { workTurns } as unknown as StoreContext;
+  const message = { messageId: 'x', body: new Uint8Array(), properties: {} };
+  const copies = Array.from({ length: 100 }, (_, i) => ({ sequence: BigInt(i), message }));
+  const to = { entityId: 'e' } as unknown as Delivery['to'];
+  const deliveries = Array.from({ length: SUBSCRIPTIONS }, () => ({ to, copies }));
+  const chunks = await cutChunks(context, deliveries, {});
+  assert.deepEqual(
+    chunks.map(({ portions }) => portions.length),
+    [SUBSCRIPTIONS, SUBSCRIPTIONS, SUBSCRIPTIONS],
+  );
+  assert.equal(turns, 2 * SUBSCRIPTIONS);
+});

@@ -1,0 +1,46 @@
+import type { TestContext } from 'node:test';
+import { Gateway } from '../../amqp/service/gateway.ts';
+import type { GatewayParts } from '../../amqp/service/parts.ts';
+import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
+import { startServer } from '../../local/server.ts';
+import type { Broker } from '../../shared/broker/broker.ts';
+import type { FakeBroker } from './fake-broker.ts';
+import { httpParts, startApp } from './http-fixture.ts';
+import { RawAmqp } from './raw-amqp.ts';
+import { RawSession } from './raw-session.ts';
+
+type Changes = Partial<Omit<GatewayParts, 'broker'>> & {
+  /** Calls that the fake broker does otherwise. */
+  readonly calls?: Partial<Broker>;
+};
+
+/** A gateway over a fake broker, on a port: for tests that count what is asked of the parts. */
+export async function startFakeGateway(t: TestContext, { calls = {}, ...changes }: Changes = {}) {
+  const fake = httpParts();
+  const broker: FakeBroker = Object.assign(fake.broker, calls);
+  const faults: unknown[] = [];
+  const unexpected = () => Promise.reject(new Error('Rules are not asked for here.'));
+  const parts: GatewayParts = {
+    ...fake,
+    rules: { add: unexpected, remove: unexpected, list: unexpected, find: unexpected } as never,
+    scheduler: realScheduler,
+    reportFault: (fault) => faults.push(fault),
+    ...changes,
+    broker,
+  };
+  const gateway = new Gateway(parts);
+  const { memory } = parts;
+  const { app } = startApp();
+  const server = await startServer({ app, memory, gateway, host: '127.0.0.1', port: 0 });
+  const sessions: RawSession[] = [];
+  t.after(async () => {
+    for (const { raw } of sessions) raw.destroy();
+    await server.close();
+  });
+  const connect = () => {
+    const session = new RawSession(RawAmqp.authenticated(server.port, 'root', 'root-primary'));
+    sessions.push(session);
+    return session;
+  };
+  return { parts, broker, gateway, faults, connect };
+}

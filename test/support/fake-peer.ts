@@ -1,0 +1,203 @@
+import { Gateway } from '../../amqp/service/gateway.ts';
+import { encodeFrame, protocolHeader } from '../../amqp/wire/frames.ts';
+import type { Performative } from '../../amqp/wire/performatives.ts';
+import { binary, described, list, symbol } from '../../amqp/wire/value.ts';
+import { writePerformative } from '../../amqp/wire/write-performative.ts';
+import type { HttpParts } from '../../lambdas/http/parts.ts';
+import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
+import { RuleManagement } from '../../shared/broker/management-rules.ts';
+import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
+import type { LockedMessage } from '../../shared/domain/message.ts';
+import type { Scheduler } from '../../shared/domain/scheduler.ts';
+import { FAKE_NOW } from './fake-broker.ts';
+import { httpParts } from './http-fixture.ts';
+import { sourceOf, targetOf } from './raw-session.ts';
+
+const SASL_INIT = 0x41n;
+const LAST_BYTES = 1000;
+const WINDOW = 0x7fff_ffff;
+
+/** A gateway without sockets or a database. What is reported as a fault of ours stands in `faults`. */
+export function fakeGateway({
+  scheduler = realScheduler,
+  ...changes
+}: Partial<HttpParts> & { readonly scheduler?: Scheduler } = {}) {
+  const faults: unknown[] = [];
+  const memory = changes.memory ?? new MemoryBudget(Number.POSITIVE_INFINITY);
+  const rules: RuleManagement = Object.create(RuleManagement.prototype);
+  const parts = {
+    ...httpParts({ ...changes, memory }),
+    rules,
+    scheduler,
+    reportFault: (fault: unknown) => void faults.push(fault),
+  };
+  return { gateway: new Gateway(parts), broker: parts.broker, memory, faults };
+}
+
+/** A message under a lock, with so many bytes of body. */
+export function lockedMessage(sequenceNumber: number, bytes: number): LockedMessage {
+  return {
+    message: { messageId: `m${sequenceNumber}`, body: Buffer.alloc(bytes), properties: {} },
+    sequenceNumber: BigInt(sequenceNumber),
+    enqueuedAt: FAKE_NOW,
+    state: 'Active',
+    failedDeliveries: 0,
+    lockToken: `00000000-0000-4000-8000-${String(sequenceNumber).padStart(12, '0')}`,
+    lockedUntil: FAKE_NOW + 60_000,
+  };
+}
+
+/** Resolves when what was to be done soon is done. */
+export const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** Resolves after so many turns, or when a condition holds. */
+export async function turnsUntil(condition: () => boolean, most = 10_000): Promise<void> {
+  for (let i = 0; i < most && !condition(); i++) await turn();
+}
+
+/** A peer of a gateway, in place of a socket: it tells what it was written, and takes it or does not. */
+export class FakePeer {
+  /** Whether it takes at once what is written. */
+  isTaking = true;
+  /** The sizes of the writes. */
+  readonly writes: number[] = [];
+  /** The end of the last one. */
+  lastWrite = Buffer.alloc(0);
+  isEnded = false;
+  isDestroyed = false;
+  /** How often it was asked to wait. */
+  pauses = 0;
+  readonly #connection: ReturnType<Gateway['accept']>;
+  #input: Uint8Array[] = [];
+  #isPaused = false;
+  #isGathering = false;
+  #backlog = 0;
+  #untaken: (() => void)[] = [];
+
+  constructor(gateway: Gateway) {
+    const peer = this;
+    this.#connection = gateway.accept({
+      get backlog() {
+        return peer.#backlog;
+      },
+      write: (bytes, written) => peer.#write(bytes, written),
+      pause: () => {
+        peer.#isPaused = true;
+        peer.pauses++;
+      },
+      resume: () => {
+        peer.#isPaused = false;
+        setImmediate(() => peer.#pump());
+      },
+      end: () => {
+        peer.isEnded = true;
+      },
+      destroy: () => {
+        peer.isDestroyed = true;
+      },
+    });
+  }
+
+  /** With the root's key, and a session open. */
+  static async root(gateway: Gateway, maxFrameSize?: number): Promise<FakePeer> {
+    const peer = new FakePeer(gateway);
+    const init = list([symbol('PLAIN'), binary(Buffer.from('\0root\0root-primary'))]);
+    peer.feed(protocolHeader('sasl'), encodeFrame('sasl', 0, described(SASL_INIT, init)));
+    peer.feed(protocolHeader('amqp'));
+    await peer.settled();
+    peer.open(maxFrameSize);
+    await turn();
+    return peer;
+  }
+
+  /** Nobody in particular, with a session open. */
+  static stranger(gateway: Gateway): FakePeer {
+    const peer = new FakePeer(gateway);
+    peer.feed(protocolHeader('amqp'));
+    peer.open();
+    return peer;
+  }
+
+  /** Opens the connection and a session. */
+  open(maxFrameSize?: number): void {
+    const size = maxFrameSize === undefined ? {} : { maxFrameSize };
+    this.say({ kind: 'open', containerId: 'peer', hostname: 'localhost', ...size });
+    const windows = { nextOutgoingId: 0, incomingWindow: WINDOW, outgoingWindow: 100 };
+    this.say({ kind: 'begin', ...windows });
+  }
+
+  /** Attaches receivers, of handles from 0 on, and gives each credit once all are open. */
+  async receive(address: string, links: number, linkCredit: number): Promise<void> {
+    for (let handle = 0; handle < links; handle++) this.attach('receiver', address, handle);
+    await this.settled();
+    for (let handle = 0; handle < links; handle++) this.credit(handle, linkCredit);
+  }
+
+  attach(role: 'sender' | 'receiver', address: string, handle: number): void {
+    const [source, target] = [sourceOf(address), targetOf(address)];
+    const count = role === 'sender' ? { initialDeliveryCount: 0 } : {};
+    this.say({ kind: 'attach', name: `link-${handle}`, handle, role, source, target, ...count });
+  }
+
+  /** Resolves when what was said is answered. */
+  async settled(): Promise<void> {
+    for (let i = 0; i < 5; i++) await turn();
+  }
+
+  credit(handle: number, linkCredit: number): void {
+    const windows = { nextIncomingId: 0, incomingWindow: WINDOW, nextOutgoingId: 0 };
+    const flow = { ...windows, outgoingWindow: 100, handle, deliveryCount: 0, linkCredit };
+    this.say({ kind: 'flow', ...flow });
+  }
+
+  say(performative: Performative, payload?: Uint8Array): void {
+    this.feed(encodeFrame('amqp', 0, writePerformative(performative), payload));
+  }
+
+  /** Sends as one piece what `say` says. */
+  atOnce(say: () => void): void {
+    this.#isGathering = true;
+    say();
+    this.#isGathering = false;
+    this.feed(Buffer.concat(this.#input.splice(0)));
+  }
+
+  feed(...pieces: readonly Uint8Array[]): void {
+    this.#input.push(...pieces);
+    this.#pump();
+  }
+
+  /** Takes what was written until now. */
+  take(): void {
+    for (const written of this.#untaken.splice(0)) written();
+  }
+
+  /** Bytes that were written. */
+  get written(): number {
+    return this.writes.reduce((sum, bytes) => sum + bytes, 0);
+  }
+
+  /** The connection is gone. */
+  lost(): void {
+    this.#connection.lost();
+  }
+
+  #write(bytes: Uint8Array, written: () => void): void {
+    this.writes.push(bytes.byteLength);
+    this.lastWrite = Buffer.from(bytes.subarray(-LAST_BYTES));
+    this.#backlog += bytes.byteLength;
+    this.#untaken.push(() => {
+      this.#backlog -= bytes.byteLength;
+      written();
+    });
+    if (this.isTaking) setImmediate(() => this.take());
+  }
+
+  #pump(): void {
+    while (!this.#isPaused && !this.#isGathering) {
+      const piece = this.#input.shift();
+      if (piece === undefined) return;
+      this.#connection.input(piece);
+    }
+  }
+}

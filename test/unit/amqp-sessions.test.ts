@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ConnectionLimits } from '../../amqp/endpoint/connection-limits.ts';
+import type { OutgoingLink } from '../../amqp/endpoint/outgoing-link.ts';
+import { Session } from '../../amqp/endpoint/session.ts';
+import type { Attach, Performative } from '../../amqp/wire/performatives.ts';
+import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
+
+const ignore = () => {};
+
+/** A session that keeps what it says, and its links. */
+function openSession() {
+  const intake = { pause: ignore, resume: ignore };
+  const limits = new ConnectionLimits(new MemoryBudget(1e9), intake, ignore);
+  limits.prove();
+  const said: Performative[] = [];
+  const links: OutgoingLink[] = [];
+  const host = {
+    limits,
+    maxFrameSize: 65_536,
+    send: (_channel: number, performative: Performative) => void said.push(performative),
+    linked: (link: unknown) => void links.push(link as OutgoingLink),
+    close: ignore,
+    outgoing: { mayGoOn: () => true, forget: ignore },
+  };
+  const windows = { nextOutgoingId: 0, incomingWindow: 9, outgoingWindow: 9 };
+  const session = new Session(0, { kind: 'begin', ...windows }, host);
+  const say = (performative: Performative) => session.handle(performative, Buffer.alloc(0), 0);
+  return { say, said, links };
+}
+
+const attach = (name: string, handle: number, role: Attach['role'] = 'receiver'): Attach => ({
+  kind: 'attach',
+  name,
+  handle,
+  role,
+});
+
+test('the name of a new link is compared with few others', () => {
+  const { say } = openSession();
+  const count = 200;
+  let reads = 0;
+  for (let handle = 0; handle < count; handle++) {
+    const attached = attach('', handle);
+    Object.defineProperty(attached, 'name', {
+      get: () => {
+        reads++;
+        return `link-${handle}`;
+      },
+    });
+    say(attached);
+  }
+  assert.ok(reads <= 5 * count, `${reads} reads of names`);
+});
+
+test('a name that is taken again ends the older link of the same direction only', () => {
+  const { say, said, links } = openSession();
+  say(attach('l', 0));
+  say(attach('l', 1, 'sender'));
+  for (const link of links) link.accept();
+  say(attach('l', 2));
+  const stolen = said.filter(({ kind }) => kind === 'detach');
+  assert.deepEqual(
+    stolen.map((one) => one.kind === 'detach' && [one.handle, one.error?.condition]),
+    [[0, 'amqp:link:stolen']],
+  );
+  links[2]?.accept();
+  say({ kind: 'detach', handle: 0, closed: true });
+  say(attach('l', 3));
+  assert.deepEqual(said.filter(({ kind }) => kind === 'detach').length, 2);
+});
+
+test('a name is taken again also where the older link is answered later', () => {
+  const { say, said, links } = openSession();
+  for (const handle of [0, 1]) say(attach('l', handle));
+  for (const link of links) link.accept();
+  say(attach('l', 2));
+  assert.equal(said.filter(({ kind }) => kind === 'detach').length, 2);
+});
