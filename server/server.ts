@@ -10,6 +10,7 @@ import { serveAmqp } from './amqp-socket.ts';
 import { isForWebSocket, serveWebSockets, type WebSocketParts } from './amqp-websocket.ts';
 import { clientAddressOf, clientOf } from './client-address.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
+import { GatheredRequest } from './gathered-request.ts';
 import { type Admit, type Certificate, type ProtocolServers, Protocols } from './protocols.ts';
 import { Refusals } from './refusals.ts';
 import { RequestLines } from './request-line.ts';
@@ -113,6 +114,7 @@ export function createProtocolServer({
       return response;
     },
     serverOptions: {
+      IncomingMessage: GatheredRequest,
       keepAliveTimeout: KEEP_ALIVE_MS,
       highWaterMark: BUDGETS.request.aheadBytes,
     },

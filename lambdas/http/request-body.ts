@@ -19,8 +19,6 @@ export interface BodyLimit {
   readonly tooLong: (bytes: number) => BrokerError;
 }
 
-const { chunks: CHUNKS_MAX, chunkBytes: CHUNK_BYTES_MIN } = BUDGETS.request;
-
 type BodyParts = Pick<HttpParts, 'memory' | 'workTurns'>;
 
 /** A limit for a body of JSON. */
@@ -174,14 +172,13 @@ class BodyReader {
   async #readChunks(): Promise<Uint8Array> {
     this.#stream = this.#request.body?.getReader();
     let length = 0;
-    for (let chunks = 1; ; chunks++) {
+    for (;;) {
       const next = await this.#stream?.read();
-      if (next?.value === undefined) break;
-      const chunk = next.value;
+      const chunk = next?.value;
+      if (chunk === undefined) break;
       if (length + chunk.byteLength > this.#limit.bytes) {
         throw this.#limit.tooLong(length + chunk.byteLength);
       }
-      if (chunks > CHUNKS_MAX + length / CHUNK_BYTES_MIN) throw tooManyChunks();
       this.#hold(weightOf(this.#limit, length + chunk.byteLength) - weightOf(this.#limit, length));
       this.#append(length, chunk);
       length += chunk.byteLength;
@@ -212,12 +209,4 @@ function cutOff(cause: unknown): BrokerError {
     cause,
     subCode: '40000',
   });
-}
-
-function tooManyChunks(): BrokerError {
-  return new BrokerError(
-    'ArgumentError',
-    `The body comes in chunks that are too small. Send it in chunks of ${CHUNK_BYTES_MIN} bytes and more.`,
-    { subCode: '40000' },
-  );
 }

@@ -73,10 +73,7 @@ export const BUDGETS = {
     turnBytes: 64 * KB,
     /** More messages than these have another turn to be sent. */
     turnMessages: 100,
-    /** Chunks in which a larger one comes in: so many, and one more for each `chunkBytes`. */
-    chunks: 10_000,
-    chunkBytes: 256,
-    /** What is taken in of a body ahead of its reader; a chunk of one byte takes a hundred. */
+    /** What is taken in of a body ahead of its reader, and as how much small chunks are handed on. */
     aheadBytes: 4 * KB,
     /**
      * A transaction, as much as the largest request that a function is given; one whose token proves no

@@ -1,38 +1,128 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { startServer } from '../../local/server.ts';
 import { QUEUE_DEFAULTS } from '../../shared/domain/descriptions.ts';
-import { countedBody } from '../support/counted-body.ts';
+import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
 import { fakeEntity, findableEntities, startApp } from '../support/http-fixture.ts';
 
-const { chunks: CHUNKS, chunkBytes: CHUNK_BYTES } = BUDGETS.request;
+/** Row 7: what a body costs does not depend on the chunks that its sender makes of it. */
+
+const CHUNKS = 20_000;
+const CHUNK_BYTES = 200;
 const entities = findableEntities({
   q: fakeEntity('q', { ...QUEUE_DEFAULTS, maxMessageSizeInKilobytes: 100 * 1024 }),
 });
 
-test('row 7: a body in chunks of a byte is refused after so many of them', async () => {
-  const { call } = startApp({ entities });
-  const body = countedBody({ piece: 1 });
-  const init = { body: body.stream, duplex: 'half' } as RequestInit;
-  const response = await call('POST', '/q/messages', init);
-  assert.equal(response.status, 400);
-  assert.match(await response.text(), /chunks that are too small/);
-  assert.ok(body.read() >= CHUNKS && body.read() < CHUNKS + 200, `${body.read()} bytes were read`);
+const chunkOf = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
+const manyChunks = Array.from({ length: CHUNKS }, (_, index) => chunkOf(String(index % 10)));
+const HEAD = 'POST / HTTP/1.1\r\nHost: localhost\r\n';
+const CHUNKED = `${HEAD}Transfer-Encoding: chunked\r\n\r\n`;
+const NEXT = 'GET /next HTTP/1.1\r\nHost: localhost\r\n\r\n';
+
+/** A server with one app, and a client; `heard` resolves with all answers once one ends like that. */
+async function serve(t: TestContext, fetch: (request: Request) => Promise<Response>) {
+  const memory = new MemoryBudget(1e9);
+  const server = await startServer({ app: { fetch }, memory, host: '127.0.0.1', port: 0 });
+  t.after(() => server.close());
+  const socket = connect(server.port, '127.0.0.1').setEncoding('latin1');
+  t.after(() => socket.destroy());
+  let heard = '';
+  socket.on('data', (text) => {
+    heard += text;
+  });
+  const answered = async (end: string) => {
+    while (!heard.endsWith(end)) await once(socket, 'data');
+    return heard;
+  };
+  return { socket, answered };
+}
+
+/** Reads a body as far as its first so many pieces, and gives up the rest. */
+async function pieces(request: Request, max = Number.POSITIVE_INFINITY): Promise<Buffer[]> {
+  const read: Buffer[] = [];
+  for await (const piece of request.body as unknown as AsyncIterable<Uint8Array>) {
+    read.push(Buffer.from(piece));
+    if (read.length === max) break;
+  }
+  return read;
+}
+
+test('row 7: chunks of a byte that came together are handed on together', async (t) => {
+  let read: readonly Buffer[] = [];
+  const { socket, answered } = await serve(t, async (request) => {
+    read = await pieces(request);
+    return new Response('done');
+  });
+  socket.write(`${CHUNKED}${manyChunks.join('')}0\r\n\r\n`);
+  await answered('done');
+  const body = Buffer.concat(read).toString();
+  assert.equal(body, Array.from({ length: CHUNKS }, (_, index) => index % 10).join(''));
+  assert.ok(read.length < CHUNKS / 100, `${read.length} pieces`);
 });
 
-test('row 7: a long body in chunks of a fair size comes in whole', async () => {
+test('row 7: a body of which only the beginning is read lets the next request through', async (t) => {
+  const { socket, answered } = await serve(t, async (request) => {
+    if (request.method === 'GET') return new Response('next');
+    await pieces(request, 1);
+    return new Response('refused');
+  });
+  socket.write(`${CHUNKED}${manyChunks.join('')}0\r\n\r\n${NEXT}`);
+  assert.match(await answered('next'), /refused.*next$/s);
+});
+
+test('row 7: a body that is given up while more of it is waited for lets the next request through', async (t) => {
+  const { socket, answered } = await serve(t, async (request) => {
+    if (request.method === 'GET') return new Response('next');
+    const reader = request.body?.getReader();
+    await reader?.read();
+    const more = reader?.read();
+    socket.write(`${manyChunks.join('')}0\r\n\r\n${NEXT}`);
+    await reader?.cancel();
+    await more;
+    return new Response('refused');
+  });
+  socket.write(`${CHUNKED}${chunkOf('beginning')}`);
+  assert.match(await answered('next'), /refused.*next$/s);
+});
+
+test('row 7: a body that is not read at all lets the next request through', async (t) => {
+  const { socket, answered } = await serve(
+    t,
+    async ({ method }) => new Response(method === 'GET' ? 'next' : 'refused'),
+  );
+  const body = 'x'.repeat(300_000);
+  socket.write(`${HEAD}Content-Length: ${body.length}\r\n\r\n${body}${NEXT}`);
+  assert.match(await answered('next'), /refused.*next$/s);
+});
+
+test('a reader that waits for more of a body hears that its sender has gone', async (t) => {
+  let tell = (_error: unknown) => {};
+  const failure = new Promise((resolve) => {
+    tell = resolve;
+  });
+  const { socket } = await serve(t, async (request) => {
+    socket.destroy();
+    await pieces(request).catch(tell);
+    return new Response('done');
+  });
+  socket.write(`${CHUNKED}${chunkOf('beginning')}`);
+  assert.equal(((await failure) as NodeJS.ErrnoException).code, 'ECONNRESET');
+});
+
+test('row 7: a long body in small chunks comes in whole', async () => {
   const { call, broker } = startApp({ entities });
-  const pieces = 2 * CHUNKS;
-  let left = pieces;
+  let left = CHUNKS;
   const stream = new ReadableStream<Uint8Array>({
     pull: (controller) => {
-      if (left-- > 0) controller.enqueue(new Uint8Array(2 * CHUNK_BYTES).fill(left % 251));
+      if (left-- > 0) controller.enqueue(new Uint8Array(CHUNK_BYTES).fill(left % 251));
       else controller.close();
     },
   });
   const init = { body: stream, duplex: 'half' } as RequestInit;
   assert.equal((await call('POST', '/q/messages', init)).status, 201);
   const body = broker.waiting('q')[0]?.message.body;
-  assert.equal(body?.byteLength, pieces * 2 * CHUNK_BYTES);
-  assert.deepEqual([body?.at(0), body?.at(-1)], [(pieces - 1) % 251, 0]);
+  assert.equal(body?.byteLength, CHUNKS * CHUNK_BYTES);
+  assert.deepEqual([body?.at(0), body?.at(-1)], [(CHUNKS - 1) % 251, 0]);
 });
