@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
-import { startBroker } from '../support/start-broker.ts';
+import { brotliCompressSync } from 'node:zlib';
+import { brotli } from '../../shared/storage/compression.ts';
+import { type StartOptions, startBroker } from '../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../support/test-broker.ts';
 import {
   counts,
@@ -16,21 +18,30 @@ import {
   subscription,
 } from '../support/topic-entities.ts';
 import { TopicItems } from '../support/topic-items.ts';
+import { unhurriedClient } from '../support/unhurried-client.ts';
 import { bodies, instant, numbers } from './queue.ts';
 
 const names = (count: number) => Array.from({ length: count }, (_, i) => subscription(`s${i}`));
 
 /** A topic with many subscriptions that get everything. */
-async function start(t: TestContext, count: number): Promise<TestBroker> {
-  const broker = await startBroker(t);
+async function start(
+  t: TestContext,
+  count: number,
+  options: StartOptions = {},
+): Promise<TestBroker> {
+  const broker = await startBroker(t, options);
   await createTopic(broker);
   await createSubscriptions(broker, names(count));
   return broker;
 }
 
 /** A broker that has sent before, as one has that has been running for a while. */
-async function startWarm(t: TestContext, count: number): Promise<TestBroker> {
-  const broker = await start(t, count);
+async function startWarm(
+  t: TestContext,
+  count: number,
+  options?: StartOptions,
+): Promise<TestBroker> {
+  const broker = await start(t, count, options);
   expectStatus(await broker.send('t', 'warm'), 201);
   return broker;
 }
@@ -111,7 +122,11 @@ function orders(count: number): { readonly Body: string }[] {
 }
 
 test('a batch of 100 for 10 subscriptions costs 10 × its blocks, its bodies once, and one counter', async (t) => {
-  const broker = await startWarm(t, 10);
+  const client = unhurriedClient();
+  t.after(() => client.destroy());
+  // Not on threads, whose end the client could not see coming.
+  const compress = async (bytes: Uint8Array) => brotliCompressSync(bytes);
+  const broker = await startWarm(t, 10, { client, compression: { ...brotli, compress } });
   const batch = orders(100);
   const bytes = batch.reduce((sum, { Body }) => sum + Body.length, 0);
   assert.ok(bytes > 18_000 && bytes < 25_000, `${bytes} bytes`);
