@@ -5,6 +5,7 @@ import {
   ListTablesCommand,
 } from '@aws-sdk/client-dynamodb';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
+import { unlogged } from '../shared/storage/unlogged.ts';
 import { ENGINE_REGION, type EngineAddress, engineAddress } from './engine-address.ts';
 
 /** More than requests ever run at once against one engine, so that none waits for a socket. */
@@ -55,7 +56,7 @@ export function createDynamoClient(
   // Meant for those who deploy; whoever runs the local server has chosen their Node.
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
   const address = engineAddress(endpoint);
-  const client = new DynamoDBClient({
+  const options = {
     endpoint: address.url,
     ...identity(address, process.env),
     maxAttempts: ATTEMPTS_MAX,
@@ -64,9 +65,8 @@ export function createDynamoClient(
       connectionTimeout: CONNECT_MS_MAX,
       requestTimeout: REQUEST_MS_MAX,
     }),
-  });
-  // It walks through every request and answer to tell a logger that nobody has set.
-  client.middlewareStack.remove('loggerMiddleware');
+  };
+  const client = unlogged(new DynamoDBClient(options));
   if (commitsLate) awaitCommits(client);
   if (reportFailure !== undefined) watchFailures(client, reportFailure, lastError);
   return client;

@@ -185,6 +185,7 @@ export class Deliverer {
         },
         onWait: () => claim.end(),
         payloads: claim,
+        peer: this.#context,
         ...(session === undefined ? {} : { session }),
       });
     } finally {

@@ -4,6 +4,7 @@ import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-sec
 import { AgeClock } from '../../shared/domain/age.ts';
 import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
+import { unlogged } from '../../shared/storage/unlogged.ts';
 import { realScheduler } from './real-scheduler.ts';
 import { reportFault } from './report-fault.ts';
 import { rememberRootKey } from './root-key.ts';
@@ -19,7 +20,7 @@ const SOCKETS_MAX = 50;
 /** What everything that is deployed is composed of: tables, time and chance. */
 export function deployedParts(environment: Environment, socketsMax = SOCKETS_MAX) {
   return {
-    client: new DynamoDBClient(bounded(socketsMax)),
+    client: unlogged(new DynamoDBClient(bounded(socketsMax))),
     tables: readTableNames(environment),
     clock: CLOCK,
     random: RANDOM,

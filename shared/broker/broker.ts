@@ -206,6 +206,8 @@ export interface ReceiveOptions {
   readonly answer?: AnswerLimit;
   /** Counts messages before they are claimed. */
   readonly payloads?: PayloadAccount;
+  /** Whose turns it takes: the same object for all receives of one peer; absent = it asks for nothing else. */
+  readonly peer?: object;
 }
 
 /** Under a lock after a peek-lock; without one after receive-and-delete. */

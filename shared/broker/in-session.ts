@@ -99,6 +99,7 @@ export async function receiveInSession(
         lockMs: entity.description.lockMs,
         ...(options.answer === undefined ? {} : { answer: options.answer }),
         ...(options.payloads === undefined ? {} : { payloads: options.payloads }),
+        ...(options.peer === undefined ? {} : { peer: options.peer }),
       });
       if (entity.description.forwardDeadLetteredMessagesTo !== undefined)
         await sendOn(parts, entity, [log.partition]);

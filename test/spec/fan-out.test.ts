@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
-import { brotliCompressSync } from 'node:zlib';
-import { brotli } from '../../shared/storage/compression.ts';
 import { type StartOptions, startBroker } from '../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../support/test-broker.ts';
 import {
@@ -18,7 +16,7 @@ import {
   subscription,
 } from '../support/topic-entities.ts';
 import { TopicItems } from '../support/topic-items.ts';
-import { unhurriedClient } from '../support/unhurried-client.ts';
+import { unhurriedClient, unthreaded } from '../support/unhurried-client.ts';
 import { bodies, instant, numbers } from './queue.ts';
 
 const names = (count: number) => Array.from({ length: count }, (_, i) => subscription(`s${i}`));
@@ -124,9 +122,7 @@ function orders(count: number): { readonly Body: string }[] {
 test('a batch of 100 for 10 subscriptions costs 10 × its blocks, its bodies once, and one counter', async (t) => {
   const client = unhurriedClient();
   t.after(() => client.destroy());
-  // Not on threads, whose end the client could not see coming.
-  const compress = async (bytes: Uint8Array) => brotliCompressSync(bytes);
-  const broker = await startWarm(t, 10, { client, compression: { ...brotli, compress } });
+  const broker = await startWarm(t, 10, { client, compression: unthreaded });
   const batch = orders(100);
   const bytes = batch.reduce((sum, { Body }) => sum + Body.length, 0);
   assert.ok(bytes > 18_000 && bytes < 25_000, `${bytes} bytes`);

@@ -1,8 +1,16 @@
+import { brotliCompressSync } from 'node:zlib';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { brotli, type Compression } from '../../shared/storage/compression.ts';
 import { engineClient } from './start-broker.ts';
 
 /** So many turns of the event loop without a further request show that none is to be expected. */
 const QUIET_TURNS = 50;
+
+/** Compresses at once: the client below could not see the end of a thread coming. */
+export const unthreaded: Compression = {
+  ...brotli,
+  compress: async (bytes) => brotliCompressSync(bytes),
+};
 
 /**
  * A client whose answers come only once no further request is being prepared: so round trips are counted
