@@ -5,7 +5,7 @@ import {
   ListTablesCommand,
 } from '@aws-sdk/client-dynamodb';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
-import { unlogged } from '../shared/storage/unlogged.ts';
+import { unlogged } from '../lambdas/http/unlogged.ts';
 import { ENGINE_REGION, type EngineAddress, engineAddress } from './engine-address.ts';
 
 /** More than requests ever run at once against one engine, so that none waits for a socket. */

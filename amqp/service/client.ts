@@ -15,6 +15,7 @@ import { fieldsOf, textOf } from '../wire/value.ts';
 import { addressOf, addressPath, type Node, nodeOf, requireShort } from './address.ts';
 import { Authorization, type RuleProved } from './authorization.ts';
 import { ClaimRoom } from './claim-room.ts';
+import { ClaimTurns } from './claim-turns.ts';
 import { answerClaim } from './claims.ts';
 import { tell } from './conditions.ts';
 import type { ClientContext } from './context.ts';
@@ -98,6 +99,7 @@ export class Client implements ConnectionHandler {
       reads: new Reads(parts.memory),
       limits: connection.limits,
       slots: new WorkSlots(),
+      claimTurns: new ClaimTurns(parts.scheduler),
       claimRoom: new ClaimRoom(parts.scheduler, parts.memory, () => connection.backlog),
       readingTurns: new ReadingTurns(parts.workTurns),
       copyRoom: new CopyRoom(parts.memory),

@@ -2,6 +2,7 @@ import type { ConnectionLimits } from '../endpoint/connection-limits.ts';
 import type { ReadingTurns } from '../messages/reading-turns.ts';
 import type { Authorization } from './authorization.ts';
 import type { ClaimRoom } from './claim-room.ts';
+import type { ClaimTurns } from './claim-turns.ts';
 import type { CopyRoom } from './copy-room.ts';
 import type { GatewayParts } from './parts.ts';
 import type { Reads } from './reads.ts';
@@ -28,6 +29,7 @@ export interface ClientContext {
   readonly slots: WorkSlots;
   /** How much its receivers may claim. */
   readonly claimRoom: ClaimRoom;
+  readonly claimTurns: ClaimTurns;
   /** When what its senders send may be read, and how much of it at a time. */
   readonly readingTurns: ReadingTurns;
   readonly copyRoom: CopyRoom;

@@ -185,7 +185,7 @@ export class Deliverer {
         },
         onWait: () => claim.end(),
         payloads: claim,
-        peer: this.#context,
+        turn: () => this.#context.claimTurns.next(),
         ...(session === undefined ? {} : { session }),
       });
     } finally {

@@ -4,11 +4,11 @@ import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-sec
 import { AgeClock } from '../../shared/domain/age.ts';
 import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
-import { unlogged } from '../../shared/storage/unlogged.ts';
 import { realScheduler } from './real-scheduler.ts';
 import { reportFault } from './report-fault.ts';
 import { rememberRootKey } from './root-key.ts';
 import { type Environment, readHttpSettings, readTableNames } from './settings.ts';
+import { unlogged } from './unlogged.ts';
 
 const CLOCK: Clock = { now: () => Date.now() };
 const AGES = new AgeClock(CLOCK, realScheduler.now);

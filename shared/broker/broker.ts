@@ -206,8 +206,8 @@ export interface ReceiveOptions {
   readonly answer?: AnswerLimit;
   /** Counts messages before they are claimed. */
   readonly payloads?: PayloadAccount;
-  /** Whose turns it takes: the same object for all receives of one peer; absent = it asks for nothing else. */
-  readonly peer?: object;
+  /** Resolves when messages that were found may be claimed; absent = at once. */
+  readonly turn?: () => Promise<void>;
 }
 
 /** Under a lock after a peek-lock; without one after receive-and-delete. */

@@ -151,7 +151,7 @@ export class Gathering {
     share?: { readonly left: number; readonly allowance: Allowance },
   ): Promise<readonly ReceivedMessage[]> {
     const { subQueue } = this.#path;
-    const { mode, maxMessages, answer, payloads, peer } = this.#options;
+    const { mode, maxMessages, answer, payloads, turn } = this.#options;
     this.#asked.add(partition);
     await forwardTopicDue(this.#parts, this.#path, partition);
     return await this.#parts.messages.claim(logOf(entity, subQueue, partition), {
@@ -162,7 +162,7 @@ export class Gathering {
       lockMs: entity.description.lockMs,
       ...(answer === undefined ? {} : { answer }),
       ...(payloads === undefined ? {} : { payloads }),
-      ...(peer === undefined ? {} : { peer }),
+      ...(turn === undefined ? {} : { turn }),
       ...(share === undefined ? {} : { allowance: share.allowance }),
     });
   }

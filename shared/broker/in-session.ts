@@ -99,7 +99,7 @@ export async function receiveInSession(
         lockMs: entity.description.lockMs,
         ...(options.answer === undefined ? {} : { answer: options.answer }),
         ...(options.payloads === undefined ? {} : { payloads: options.payloads }),
-        ...(options.peer === undefined ? {} : { peer: options.peer }),
+        ...(options.turn === undefined ? {} : { turn: options.turn }),
       });
       if (entity.description.forwardDeadLetteredMessagesTo !== undefined)
         await sendOn(parts, entity, [log.partition]);

@@ -65,8 +65,8 @@ export interface ClaimRequest extends LogPolicy {
   readonly answer?: AnswerLimit;
   /** Counts messages before they are claimed and read. */
   readonly payloads?: PayloadAccount;
-  /** Whose turns it takes: the same object for all claims of one peer. */
-  readonly peer?: object;
+  /** Resolves when what was found may be claimed. */
+  readonly turn?: () => Promise<void>;
   /** What this claim and others at the same time may take together; absent = it is alone. */
   readonly allowance?: Allowance;
 }

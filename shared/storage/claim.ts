@@ -59,8 +59,7 @@ async function scanAndClaim(
   const lockedUntil = request.mode === 'peekLock' ? lockEnd : undefined;
   const scanRequest = { ...request, ...(lockedUntil === undefined ? {} : { lockedUntil }) };
   const found = await find(context, log, scanRequest, now);
-  // Many answers of the database may come together, with the work of many receives.
-  if (found.targets.length > 0) await context.workTurns.next(request.peer);
+  if (found.targets.length > 0) await request.turn?.();
   const receive = { context, log, request, now, lockedUntil };
   let { targets } = found;
   for (let choices = 0; targets.length > 0 && choices < CHOICES_MAX; choices++) {

@@ -1,37 +1,36 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { startPauses } from '../support/pause-client.ts';
+import { RawSession, sourceOf } from '../support/raw-session.ts';
 import { startBroker } from '../support/start-broker.ts';
 
 const QUEUES = ['a', 'b', 'c', 'd', 'e', 'f'];
 
-test('row 12: messages that were found together are locked in turns', async (t) => {
-  let monotonicMs = 0;
-  // Whatever is done takes all the time of a turn.
-  const now = () => {
-    monotonicMs += BUDGETS.turnMs;
-    return monotonicMs;
-  };
+test('row 12: what the database finds for many links of a connection together is claimed in turns', async (t) => {
   const { client, requests, pauseNextAnswer } = startPauses();
   t.after(() => client.destroy());
-  const bus = await startBroker(t, { client, scheduler: { ...realScheduler, now } });
+  const bus = await startBroker(t, { client });
+  const receiver = RawSession.root(Number(new URL(bus.api.url).port));
+  t.after(() => receiver.raw.destroy());
+  const handles: number[] = [];
   for (const path of QUEUES) {
     await bus.createQueue(path);
     await bus.send(path, 'x');
+    handles.push((await receiver.receiver(sourceOf(path))).handle);
   }
-  const pauses = QUEUES.map(() => pauseNextAnswer(({ command }) => command === 'QueryCommand'));
-  const receives = QUEUES.map((path) => bus.peekLock(path));
-  await Promise.all(pauses.map(({ reached }) => reached));
-  const before = requests.length;
-  for (const { goOn } of pauses) goOn();
+  const finds = QUEUES.map(() => pauseNextAnswer(({ command }) => command === 'QueryCommand'));
+  for (const handle of handles) receiver.credit(handle, 1);
+  await Promise.all(finds.map(({ reached }) => reached));
+  const claims = () => requests.filter(({ command }) => command === 'UpdateItemCommand').length;
+  let before = claims();
+  const all = before + QUEUES.length;
+  for (const { goOn } of finds) goOn();
   const perTurn: number[] = [];
-  for (let seen = before; seen < before + QUEUES.length; ) {
+  while (before < all) {
     await new Promise((resolve) => setImmediate(resolve));
-    perTurn.push(requests.length - seen);
-    seen = requests.length;
+    perTurn.push(claims() - before);
+    before = claims();
   }
-  assert.ok(Math.max(...perTurn) === 1, perTurn.join(' '));
-  for (const received of await Promise.all(receives)) assert.ok(received);
+  assert.equal(Math.max(...perTurn), 1, perTurn.join(' '));
+  for (const _ of QUEUES) await receiver.raw.hear('transfer');
 });
