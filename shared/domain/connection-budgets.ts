@@ -79,6 +79,8 @@ export const CONNECTION_BUDGETS = {
   turnBytes: 128 * KB,
   /** What a message counts as besides, however small it is. */
   turnMessageBytes: 512,
+  /** The same for each of its application properties. */
+  turnPropertyBytes: 32,
   /** Deliveries looked through for a disposition that count as much as a frame. */
   deliveriesPerFrame: 100,
   /** Bytes of a request to `$cbs` or `$management` that count as much as a frame: each may be a value. */

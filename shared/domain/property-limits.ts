@@ -30,12 +30,20 @@ export function requireCountFits(count: number): void {
   );
 }
 
+/** Of long properties, which are asked for again and again on their way into a queue. */
+const KNOWN_BYTES = new WeakMap<Properties, number>();
+const KNOWN_BYTES_MIN = 1024;
+
 /** Names and values of application properties, in bytes. */
 export function propertiesBytes(properties: Properties): number {
-  return Object.entries(properties).reduce(
+  const known = KNOWN_BYTES.get(properties);
+  if (known !== undefined) return known;
+  const bytes = Object.entries(properties).reduce(
     (sum, [name, value]) => sum + utf8Bytes(name) + valueBytes(value),
     0,
   );
+  if (bytes >= KNOWN_BYTES_MIN) KNOWN_BYTES.set(properties, bytes);
+  return bytes;
 }
 
 function tooLong(what: string, bytes: number, limit: number): BrokerError {
