@@ -1,4 +1,5 @@
 import { IncomingMessage } from 'node:http';
+import { compact } from '../amqp/wire/compact.ts';
 import { BUDGETS } from '../shared/domain/budgets.ts';
 
 const { aheadBytes: GATHERED_BYTES } = BUDGETS.request;
@@ -45,6 +46,6 @@ export class GatheredRequest extends IncomingMessage {
     const gathered = this.#gathered.subarray(0, this.#length);
     this.#gathered = NOTHING;
     this.#length = 0;
-    super.push(gathered);
+    super.push(compact(gathered));
   }
 }

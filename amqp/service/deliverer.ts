@@ -185,12 +185,19 @@ export class Deliverer {
         },
         onWait: () => claim.end(),
         payloads: claim,
-        turn: () => this.#context.claimTurns.next(),
+        turn: () => this.#claimTurn(),
         ...(session === undefined ? {} : { session }),
       });
     } finally {
       check.cancel();
     }
+  }
+
+  /** Waits for a turn to claim what was found; false where nobody would take it any more. */
+  async #claimTurn(): Promise<boolean> {
+    await this.#context.claimTurns.next();
+    if (!this.#mayDeliver) this.#wait.abort();
+    return this.#mayDeliver;
   }
 
   async #confirmRight(): Promise<void> {

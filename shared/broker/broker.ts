@@ -206,8 +206,8 @@ export interface ReceiveOptions {
   readonly answer?: AnswerLimit;
   /** Counts messages before they are claimed. */
   readonly payloads?: PayloadAccount;
-  /** Resolves when messages that were found may be claimed; absent = at once. */
-  readonly turn?: () => Promise<void>;
+  /** Resolves when messages that were found may be claimed, with whether they are still wanted; absent = at once. */
+  readonly turn?: () => Promise<boolean>;
 }
 
 /** Under a lock after a peek-lock; without one after receive-and-delete. */

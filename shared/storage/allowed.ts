@@ -1,6 +1,9 @@
 import type { Allowance } from '../broker/ports.ts';
+import type { Log } from '../domain/log.ts';
 import type { SizedTarget } from './answer-size.ts';
 import type { Target } from './choice.ts';
+import { logName } from './keys.ts';
+import type { StoreContext } from './store-context.ts';
 
 /** Of what a log has to offer, as much as the claims of other logs left of what all may take. */
 export function allowedOf(
@@ -30,6 +33,16 @@ export function passedOver(
 ): readonly Target[] {
   const taken = new Map(allowed.map(({ block, slots }) => [block, slots.length]));
   return chosen.filter(({ block, slots }) => taken.get(block) !== slots.length);
+}
+
+/** Leaves what was found in a log to others. */
+export function leaveToOthers(
+  { fronts }: StoreContext,
+  log: Log,
+  targets: readonly Target[],
+): void {
+  for (const { reservation } of targets) reservation.release();
+  fronts.forget(logName(log));
 }
 
 /** Gives back what was allowed and not got. Blocks count as a whole, so bytes come back where nothing was got. */

@@ -5,7 +5,7 @@ import { type Log, withoutSession } from '../domain/log.ts';
 import { holdPayloads } from '../domain/payload-account.ts';
 import { claimed, failedDeliveries } from '../domain/slot.ts';
 import { activateDue } from './activate.ts';
-import { allowedOf, countOf, giveBack, passedOver } from './allowed.ts';
+import { allowedOf, countOf, giveBack, leaveToOthers, passedOver } from './allowed.ts';
 import { answerable, type SizedTarget } from './answer-size.ts';
 import { sortKeyOf } from './blocks.ts';
 import type { Scan, ScanRequest, Target } from './choice.ts';
@@ -59,7 +59,10 @@ async function scanAndClaim(
   const lockedUntil = request.mode === 'peekLock' ? lockEnd : undefined;
   const scanRequest = { ...request, ...(lockedUntil === undefined ? {} : { lockedUntil }) };
   const found = await find(context, log, scanRequest, now);
-  if (found.targets.length > 0) await request.turn?.();
+  if (found.targets.length > 0 && (await request.turn?.()) === false) {
+    leaveToOthers(context, log, found.targets);
+    return [];
+  }
   const receive = { context, log, request, now, lockedUntil };
   let { targets } = found;
   for (let choices = 0; targets.length > 0 && choices < CHOICES_MAX; choices++) {
@@ -121,8 +124,7 @@ async function chooseAllowed(
     for (const target of passedOver(targets, allowed)) target.reservation.settle(false);
     return allowed;
   } catch (error) {
-    receive.context.fronts.forget(logName(receive.log));
-    for (const { reservation } of targets) reservation.release();
+    leaveToOthers(receive.context, receive.log, targets);
     throw error;
   }
 }
@@ -186,14 +188,12 @@ async function find(
   const { value: found } = scanned;
   if ('error' in activation) {
     // What the scan chose must not stay reserved, nor be passed over.
-    for (const { reservation } of found.targets) reservation.release();
-    context.fronts.forget(logName(log));
+    leaveToOthers(context, log, found.targets);
     throw activation.error;
   }
   if (!activation.value || countOf(found.targets) >= request.maxMessages) return found;
   // What has just come due was perhaps not there yet.
-  for (const { reservation } of found.targets) reservation.release();
-  context.fronts.forget(logName(log));
+  leaveToOthers(context, log, found.targets);
   return await scan(context, log, request, now);
 }
 

@@ -38,7 +38,8 @@ export const brotli: Compression = {
     (await onThread.decompress(bytes, { maxOutputLength: BUDGETS.stored.decompressedBytes })),
 };
 
-function compressing(bytes: Uint8Array): BrotliOptions {
+/** How bytes are compressed. */
+export function compressing(bytes: Uint8Array): BrotliOptions {
   return {
     params: {
       [constants.BROTLI_PARAM_QUALITY]: QUALITY,

@@ -1,36 +1,56 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { startPauses } from '../support/pause-client.ts';
 import { RawSession, sourceOf } from '../support/raw-session.ts';
 import { startBroker } from '../support/start-broker.ts';
 
-const QUEUES = ['a', 'b', 'c', 'd', 'e', 'f'];
+/** Row 12: what the database finds for many links of a connection together is claimed in turns. */
 
-test('row 12: what the database finds for many links of a connection together is claimed in turns', async (t) => {
+/** After so many turns of the event loop nothing more is to be expected. */
+const TURNS_MAX = 10_000;
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** A connection with so many links, each to a queue with a message, for all of which it was found just now. */
+async function start(t: TestContext, links: number, claim: string, senderSettleMode: number) {
   const { client, requests, pauseNextAnswer } = startPauses();
   t.after(() => client.destroy());
   const bus = await startBroker(t, { client });
   const receiver = RawSession.root(Number(new URL(bus.api.url).port));
   t.after(() => receiver.raw.destroy());
   const handles: number[] = [];
-  for (const path of QUEUES) {
-    await bus.createQueue(path);
-    await bus.send(path, 'x');
-    handles.push((await receiver.receiver(sourceOf(path))).handle);
+  for (let link = 0; link < links; link++) {
+    await bus.createQueue(`q${link}`);
+    await bus.send(`q${link}`, 'x');
+    handles.push((await receiver.receiver(sourceOf(`q${link}`), { senderSettleMode })).handle);
   }
-  const finds = QUEUES.map(() => pauseNextAnswer(({ command }) => command === 'QueryCommand'));
+  const finds = handles.map(() => pauseNextAnswer(({ command }) => command === 'QueryCommand'));
   for (const handle of handles) receiver.credit(handle, 1);
   await Promise.all(finds.map(({ reached }) => reached));
-  const claims = () => requests.filter(({ command }) => command === 'UpdateItemCommand').length;
-  let before = claims();
-  const all = before + QUEUES.length;
+  const before = requests.length;
+  const claims = () => requests.slice(before).filter(({ command }) => command === claim).length;
   for (const { goOn } of finds) goOn();
+  return { receiver, claims };
+}
+
+test('row 12: links of one connection claim one after the other, one in a turn', async (t) => {
+  const LINKS = 6;
+  const { receiver, claims } = await start(t, LINKS, 'UpdateItemCommand', 0);
+  let before = 0;
   const perTurn: number[] = [];
-  while (before < all) {
-    await new Promise((resolve) => setImmediate(resolve));
+  while (before < LINKS && perTurn.length < TURNS_MAX) {
+    await turn();
     perTurn.push(claims() - before);
     before = claims();
   }
-  assert.equal(Math.max(...perTurn), 1, perTurn.join(' '));
-  for (const _ of QUEUES) await receiver.raw.hear('transfer');
+  assert.equal(before, LINKS);
+  assert.equal(Math.max(...perTurn), 1);
+  for (let link = 0; link < LINKS; link++) await receiver.raw.hear('transfer');
+});
+
+test('row 12: links whose connection is lost while they wait for their turn remove nothing', async (t) => {
+  const LINKS = 30;
+  const { receiver, claims } = await start(t, LINKS, 'DeleteItemCommand', 1);
+  receiver.raw.destroy();
+  for (let turns = 0; turns < 20 * LINKS; turns++) await turn();
+  assert.ok(claims() < LINKS / 2, `${claims()} messages were removed`);
 });

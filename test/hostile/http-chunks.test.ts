@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { startServer } from '../../local/server.ts';
+import { GatheredRequest } from '../../server/gathered-request.ts';
 import { QUEUE_DEFAULTS } from '../../shared/domain/descriptions.ts';
 import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
 import { fakeEntity, findableEntities, startApp } from '../support/http-fixture.ts';
@@ -17,6 +18,8 @@ const entities = findableEntities({
 
 const chunkOf = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 const manyChunks = Array.from({ length: CHUNKS }, (_, index) => chunkOf(String(index % 10)));
+/** What waits for something that never comes fails by then. */
+const SOON = { timeout: 20_000 };
 const HEAD = 'POST / HTTP/1.1\r\nHost: localhost\r\n';
 const CHUNKED = `${HEAD}Transfer-Encoding: chunked\r\n\r\n`;
 const NEXT = 'GET /next HTTP/1.1\r\nHost: localhost\r\n\r\n';
@@ -49,7 +52,7 @@ async function pieces(request: Request, max = Number.POSITIVE_INFINITY): Promise
   return read;
 }
 
-test('row 7: chunks of a byte that came together are handed on together', async (t) => {
+test('row 7: chunks of a byte that came together are handed on together', SOON, async (t) => {
   let read: readonly Buffer[] = [];
   const { socket, answered } = await serve(t, async (request) => {
     read = await pieces(request);
@@ -60,6 +63,66 @@ test('row 7: chunks of a byte that came together are handed on together', async 
   const body = Buffer.concat(read).toString();
   assert.equal(body, Array.from({ length: CHUNKS }, (_, index) => index % 10).join(''));
   assert.ok(read.length < CHUNKS / 100, `${read.length} pieces`);
+});
+
+test('row 7: chunks of all sizes are handed on in order', SOON, async (t) => {
+  const sizes = [1, 3, 4095, 4096, 4097, 1, 5000, 2, 1, 4096, 1, 20_000, 1, 1];
+  const chunks = sizes.map((size, index) => String.fromCharCode(97 + index).repeat(size));
+  let read = '';
+  const { socket, answered } = await serve(t, async (request) => {
+    read = Buffer.concat(await pieces(request)).toString();
+    return new Response('done');
+  });
+  socket.write(`${CHUNKED}${chunks.map(chunkOf).join('')}0\r\n\r\n`);
+  await answered('done');
+  assert.ok(read === chunks.join(''), `${read.length} bytes`);
+});
+
+test('row 7: what has come of a body is handed on though no more follows', SOON, async (t) => {
+  let tell = (_bytes: number) => {};
+  const { socket } = await serve(t, async (request) => {
+    let bytes = 0;
+    for await (const piece of request.body as unknown as AsyncIterable<Uint8Array>) {
+      bytes += piece.byteLength;
+      tell(bytes);
+    }
+    return new Response('done');
+  });
+  const come = (all: number) =>
+    new Promise<void>((resolve) => {
+      tell = (bytes) => {
+        if (bytes === all) resolve();
+      };
+    });
+  const first = come(5);
+  socket.write(`${CHUNKED}${chunkOf('x').repeat(5)}`);
+  await first;
+  const second = come(12);
+  socket.write(chunkOf('x').repeat(7));
+  await second;
+});
+
+test('row 7: chunks of a byte take no more memory than twice what is in them', async () => {
+  const request = new GatheredRequest(new Socket());
+  const taken: Buffer[] = [];
+  request.on('data', (piece) => taken.push(piece));
+  for (let round = 0; round < 10; round++) {
+    // Memory of their own, as what the parser hands on has not: it lies in what came from the socket.
+    for (let i = 0; i < 2 + round; i++) request.push(Buffer.allocUnsafeSlow(1));
+    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const memory = taken.reduce((sum, { buffer }) => sum + buffer.byteLength, 0);
+  const bytes = taken.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  assert.equal(bytes, 65);
+  assert.ok(memory <= 2 * bytes, `${memory} bytes for ${bytes}`);
+});
+
+test('row 7: of chunks of a byte that nobody reads no more are taken than of others', () => {
+  const request = new GatheredRequest(new Socket());
+  let chunks = 1;
+  while (chunks < 1_000_000 && request.push(Buffer.from('x'))) chunks++;
+  assert.ok(chunks <= 2 * request.readableHighWaterMark, `${chunks} chunks`);
 });
 
 test('row 7: a body of which only the beginning is read lets the next request through', async (t) => {

@@ -1,6 +1,6 @@
 import { brotliCompressSync } from 'node:zlib';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { brotli, type Compression } from '../../shared/storage/compression.ts';
+import { brotli, type Compression, compressing } from '../../shared/storage/compression.ts';
 import { engineClient } from './start-broker.ts';
 
 /** So many turns of the event loop without a further request show that none is to be expected. */
@@ -9,7 +9,7 @@ const QUIET_TURNS = 50;
 /** Compresses at once: the client below could not see the end of a thread coming. */
 export const unthreaded: Compression = {
   ...brotli,
-  compress: async (bytes) => brotliCompressSync(bytes),
+  compress: async (bytes) => brotliCompressSync(bytes, compressing(bytes)),
 };
 
 /**
