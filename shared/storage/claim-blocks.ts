@@ -33,6 +33,11 @@ export interface Receive {
   readonly lockedUntil: number | undefined;
 }
 
+/** When locks that begin now end; undefined where a request locks nothing. */
+export function lockEnd({ mode, rules, lockMs }: ClaimRequest, now: number): number | undefined {
+  return mode === 'peekLock' ? (rules.session?.holder?.lockedUntil ?? now + lockMs) : undefined;
+}
+
 /**
  * Takes from each target. What fails for one must not lose what was taken from the others: it is
  * thrown only where nothing was got at all.

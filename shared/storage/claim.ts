@@ -9,7 +9,7 @@ import { allowedOf, countOf, giveBack, leaveToOthers, passedOver } from './allow
 import { answerable, type SizedTarget } from './answer-size.ts';
 import { sortKeyOf } from './blocks.ts';
 import type { Scan, ScanRequest, Target } from './choice.ts';
-import { type Claimed, eachOf, newTag, type Receive, take } from './claim-blocks.ts';
+import { type Claimed, eachOf, lockEnd, newTag, type Receive, take } from './claim-blocks.ts';
 import { isUnknownOutcome, unknownOutcome } from './failures.ts';
 import { logKey, logName } from './keys.ts';
 import { outcomeOf } from './outcome-of.ts';
@@ -54,16 +54,17 @@ async function scanAndClaim(
   log: Log,
   request: ClaimRequest,
 ): Promise<readonly ReceivedMessage[] | undefined> {
-  const now = context.clock.now();
-  const lockEnd = request.rules.session?.holder?.lockedUntil ?? now + request.lockMs;
-  const lockedUntil = request.mode === 'peekLock' ? lockEnd : undefined;
-  const scanRequest = { ...request, ...(lockedUntil === undefined ? {} : { lockedUntil }) };
-  const found = await find(context, log, scanRequest, now);
+  const lookedAt = context.clock.now();
+  const foreseen = lockEnd(request, lookedAt);
+  const scanRequest = { ...request, ...(foreseen === undefined ? {} : { lockedUntil: foreseen }) };
+  const found = await find(context, log, scanRequest, lookedAt);
   if (found.targets.length > 0 && (await request.turn?.()) === false) {
     leaveToOthers(context, log, found.targets);
     return [];
   }
-  const receive = { context, log, request, now, lockedUntil };
+  // Its turn may have come late: what was waited is not taken off the lock.
+  const now = context.clock.now();
+  const receive = { context, log, request, now, lockedUntil: lockEnd(request, now) };
   let { targets } = found;
   for (let choices = 0; targets.length > 0 && choices < CHOICES_MAX; choices++) {
     const { messages, asked } = await claimFrom(receive, targets);

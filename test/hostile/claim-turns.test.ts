@@ -8,6 +8,8 @@ import { startBroker } from '../support/start-broker.ts';
 
 /** After so many turns of the event loop nothing more is to be expected. */
 const TURNS_MAX = 10_000;
+/** Of a queue for which nothing else was asked. */
+const LOCK_SECONDS = 60;
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A connection with so many links, each to a queue with a message, for all of which it was found just now. */
@@ -29,7 +31,7 @@ async function start(t: TestContext, links: number, claim: string, senderSettleM
   const before = requests.length;
   const claims = () => requests.slice(before).filter(({ command }) => command === claim).length;
   for (const { goOn } of finds) goOn();
-  return { receiver, claims };
+  return { bus, receiver, claims };
 }
 
 test('row 12: links of one connection claim one after the other, one in a turn', async (t) => {
@@ -45,6 +47,15 @@ test('row 12: links of one connection claim one after the other, one in a turn',
   assert.equal(before, LINKS);
   assert.equal(Math.max(...perTurn), 1);
   for (let link = 0; link < LINKS; link++) await receiver.raw.hear('transfer');
+});
+
+test('row 12: a lock begins when it is taken, however long its turn was waited for', async (t) => {
+  const { bus, receiver } = await start(t, 1, 'UpdateItemCommand', 0);
+  // The database has answered; the claim itself comes after this.
+  bus.clock.advance({ seconds: LOCK_SECONDS - 1 });
+  await receiver.raw.hear('transfer');
+  bus.clock.advance({ seconds: LOCK_SECONDS - 1 });
+  assert.equal(await bus.peekLock('q0'), undefined);
 });
 
 test('row 12: links whose connection is lost while they wait for their turn remove nothing', async (t) => {
