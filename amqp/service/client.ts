@@ -3,6 +3,7 @@ import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { parseEntityPath } from '../../shared/domain/entity-path.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
+import { LoopTurns } from '../../shared/domain/loop-turns.ts';
 import type { Connection } from '../endpoint/connection.ts';
 import type { ConnectionHandler } from '../endpoint/handlers.ts';
 import type { IncomingLink } from '../endpoint/incoming-link.ts';
@@ -15,7 +16,6 @@ import { fieldsOf, textOf } from '../wire/value.ts';
 import { addressOf, addressPath, type Node, nodeOf, requireShort } from './address.ts';
 import { Authorization, type RuleProved } from './authorization.ts';
 import { ClaimRoom } from './claim-room.ts';
-import { ClaimTurns } from './claim-turns.ts';
 import { answerClaim } from './claims.ts';
 import { tell } from './conditions.ts';
 import type { ClientContext } from './context.ts';
@@ -81,7 +81,7 @@ export class Client implements ConnectionHandler {
   constructor(
     parts: GatewayParts,
     connection: Connection,
-    { background, shutdown, peer }: Pick<ClientContext, 'background' | 'shutdown' | 'peer'>,
+    own: Pick<ClientContext, 'background' | 'shutdown' | 'endTurns' | 'peer'>,
     events: ClientEvents,
   ) {
     this.#context = {
@@ -99,13 +99,11 @@ export class Client implements ConnectionHandler {
       reads: new Reads(parts.memory),
       limits: connection.limits,
       slots: new WorkSlots(),
-      claimTurns: new ClaimTurns(parts.scheduler),
+      claimTurns: new LoopTurns(parts.scheduler, BUDGETS.connection.turnClaims),
       claimRoom: new ClaimRoom(parts.scheduler, parts.memory, () => connection.backlog),
       readingTurns: new ReadingTurns(parts.workTurns),
       copyRoom: new CopyRoom(parts.memory),
-      background,
-      shutdown,
-      peer,
+      ...own,
     };
     this.#events = events;
     this.#connection = connection;

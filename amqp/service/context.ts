@@ -1,8 +1,8 @@
+import type { LoopTurns } from '../../shared/domain/loop-turns.ts';
 import type { ConnectionLimits } from '../endpoint/connection-limits.ts';
 import type { ReadingTurns } from '../messages/reading-turns.ts';
 import type { Authorization } from './authorization.ts';
 import type { ClaimRoom } from './claim-room.ts';
-import type { ClaimTurns } from './claim-turns.ts';
 import type { CopyRoom } from './copy-room.ts';
 import type { GatewayParts } from './parts.ts';
 import type { Reads } from './reads.ts';
@@ -29,7 +29,10 @@ export interface ClientContext {
   readonly slots: WorkSlots;
   /** How much its receivers may claim. */
   readonly claimRoom: ClaimRoom;
-  readonly claimTurns: ClaimTurns;
+  /** When its receivers may claim what was found for them. */
+  readonly claimTurns: LoopTurns;
+  /** When receives of links that have ended may end; all connections share these. */
+  readonly endTurns: LoopTurns;
   /** When what its senders send may be read, and how much of it at a time. */
   readonly readingTurns: ReadingTurns;
   readonly copyRoom: CopyRoom;

@@ -23,6 +23,9 @@ const GATHER_MS = 10;
 /** The sender's mode in which messages are settled as they go out. */
 const SETTLED = 1;
 
+/** Why a wait is over. Without a reason the runtime makes an exception, which takes longer than all else. */
+export const WAIT_ENDED = 'Nothing is waited for any more.';
+
 const LISTEN: readonly AccessRight[] = ['Listen'];
 
 export interface DelivererOptions {
@@ -42,8 +45,8 @@ export class Deliverer {
   readonly #mode: 'peekLock' | 'receiveAndDelete';
   readonly #forgetShutdown: () => void;
   #isRunning = false;
-  /** Ends the wait that is under way. */
-  #wait = new AbortController();
+  /** Ends the receive that is under way. */
+  #wait: AbortController | undefined;
   #sent = 0;
   /** Messages that were to be sent, until they are given back. */
   readonly #dropped: ReceivedMessage[] = [];
@@ -55,7 +58,7 @@ export class Deliverer {
     const isSettled = options.link.asked.senderSettleMode === SETTLED;
     this.#mode = isSettled ? 'receiveAndDelete' : 'peekLock';
     options.link.onFlow(() => this.#wake());
-    this.#forgetShutdown = context.shutdown.onBegin(() => this.#wait.abort());
+    this.#forgetShutdown = context.shutdown.onBegin(() => this.#endWait());
   }
 
   /** The link is open; the peer may have given credit before it heard of that. */
@@ -66,7 +69,12 @@ export class Deliverer {
   /** Ends what is waiting, since the link has ended. */
   stop(): void {
     this.#forgetShutdown();
-    this.#wait.abort();
+    // With a connection many links end at once.
+    if (this.#wait !== undefined) void this.#context.endTurns.next().then(() => this.#endWait());
+  }
+
+  #endWait(): void {
+    this.#wait?.abort(WAIT_ENDED);
   }
 
   get #mayDeliver(): boolean {
@@ -76,7 +84,7 @@ export class Deliverer {
 
   #wake(): void {
     // Who drains wants what there is now: the wait is over.
-    if (this.#options.link.isDraining) this.#wait.abort();
+    if (this.#options.link.isDraining) this.#endWait();
     if (this.#isRunning) return;
     this.#isRunning = true;
     this.#scheduler.soon(() => this.#context.background(() => this.#run()));
@@ -169,7 +177,8 @@ export class Deliverer {
   async #receive(waitMs: number, claim: Claim, most: number): Promise<readonly ReceivedMessage[]> {
     const { link, node, session } = this.#options;
     const { background, parts } = this.#context;
-    this.#wait = new AbortController();
+    const wait = new AbortController();
+    this.#wait = wait;
     const check = this.#scheduler.every(CHECK_MS, () => background(() => this.#check()));
     try {
       if (!this.#mayDeliver) return [];
@@ -177,10 +186,10 @@ export class Deliverer {
         mode: this.#mode,
         maxMessages: Math.min(link.credit, most),
         waitMs,
-        signal: this.#wait.signal,
+        signal: wait.signal,
         admit: async () => {
           // Where nothing is wanted any more, nothing is to be claimed.
-          if (!(await claim.begin()) || !this.#mayDeliver) this.#wait.abort();
+          if (!(await claim.begin()) || !this.#mayDeliver) this.#endWait();
           else await this.#confirmRight();
         },
         onWait: () => claim.end(),
@@ -190,13 +199,14 @@ export class Deliverer {
       });
     } finally {
       check.cancel();
+      this.#wait = undefined;
     }
   }
 
   /** Waits for a turn to claim what was found; false where nobody would take it any more. */
   async #claimTurn(): Promise<boolean> {
     await this.#context.claimTurns.next();
-    if (!this.#mayDeliver) this.#wait.abort();
+    if (!this.#mayDeliver) this.#endWait();
     return this.#mayDeliver;
   }
 

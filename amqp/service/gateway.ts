@@ -1,4 +1,5 @@
 import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { LoopTurns } from '../../shared/domain/loop-turns.ts';
 import { pause } from '../../shared/domain/scheduler.ts';
 import { Connection } from '../endpoint/connection.ts';
 import type { Transport } from '../endpoint/handlers.ts';
@@ -27,10 +28,12 @@ export class Gateway {
   readonly #background = new Set<Promise<void>>();
   readonly #shutdown = new Shutdown();
   readonly #turns: InputTurns;
+  readonly #endTurns: LoopTurns;
 
   constructor(parts: GatewayParts) {
     this.#parts = parts;
     this.#turns = new InputTurns(parts.scheduler);
+    this.#endTurns = new LoopTurns(parts.scheduler, BUDGETS.turnEnds);
   }
 
   /** How many clients are connected. */
@@ -50,6 +53,7 @@ export class Gateway {
         {
           background: (work) => this.#add(work),
           shutdown: this.#shutdown,
+          endTurns: this.#endTurns,
           peer: transport.peer,
         },
         {

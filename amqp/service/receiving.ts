@@ -19,7 +19,7 @@ import type { Node } from './address.ts';
 import type { RuleProved } from './authorization.ts';
 import { tell } from './conditions.ts';
 import type { ClientContext } from './context.ts';
-import { Deliverer } from './deliverer.ts';
+import { Deliverer, WAIT_ENDED } from './deliverer.ts';
 import type { HeldSession } from './session-holders.ts';
 import { Settler } from './settler.ts';
 
@@ -94,11 +94,12 @@ async function openSession(
   node: EntityNode,
   filter: AmqpValue,
 ): Promise<void> {
-  const { authorization, parts, sessions, shutdown, slots } = context;
+  const { authorization, endTurns, parts, sessions, shutdown, slots } = context;
   const sessionId = textOf(filter.type === 'described' ? filter.value : filter);
   const wait = new AbortController();
-  link.onEnd(() => wait.abort());
-  const forgetShutdown = shutdown.onBegin(() => wait.abort());
+  const endWait = () => wait.abort(WAIT_ENDED);
+  link.onEnd(() => void endTurns.next().then(endWait));
+  const forgetShutdown = shutdown.onBegin(endWait);
   const asked = numberOf(fieldsOf(link.asked.properties).get(TIMEOUT));
   const slot = slots.slot();
   const accepting = parts.broker.acceptSession(node.path, {

@@ -11,6 +11,7 @@ import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
 import type { Tier } from '../../shared/domain/description-tier.ts';
 import type { Entity } from '../../shared/domain/entity.ts';
 import type { Log } from '../../shared/domain/log.ts';
+import { LoopTurns } from '../../shared/domain/loop-turns.ts';
 import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
 import { pause, type Scheduler } from '../../shared/domain/scheduler.ts';
 import { WorkTurns } from '../../shared/domain/work-turns.ts';
@@ -170,6 +171,7 @@ function composeStores(settings: ComposeSettings, ages: AgeClock, scheduler: Sch
     clock,
     scheduler,
     workTurns: new WorkTurns(scheduler),
+    requestTurns: new LoopTurns(scheduler, BUDGETS.turnRequests),
     random,
     compression: settings.compression ?? brotli,
     fronts: new Fronts(ages),

@@ -182,6 +182,10 @@ export const BUDGETS = {
   },
   /** Work for one request goes on this long, ms, before the work of others has its turn. */
   turnMs: 20,
+  /** Requests to the database that operations on many messages begin in one turn of the event loop. */
+  turnRequests: 32,
+  /** Receives and looks for sessions that end in one turn because their links have ended. */
+  turnEnds: 50,
   /** One description of an entity or rule as XML. Its work is linear in these. */
   xml: {
     /** Far above any description: the largest hold twelve keys, or values up to 64 KB. */

@@ -73,6 +73,8 @@ export const CONNECTION_BUDGETS = {
   },
   /** Requests, and looks for sessions, that ask the database at a time; the others wait. */
   worksAtOnce: 8,
+  /** Claims of what was found for its links that begin in one turn of the event loop. */
+  turnClaims: 1,
   /** What may come in after the close before the connection is cut. */
   ignoredBytes: 16 * MB,
   /** AMQP's own parts of messages that are written before others have their turn. */

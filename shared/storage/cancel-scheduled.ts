@@ -1,6 +1,7 @@
 import type { Block } from '../domain/block.ts';
 import { BrokerError } from '../domain/broker-error.ts';
 import type { Log } from '../domain/log.ts';
+import { allInTurns } from '../domain/loop-turns.ts';
 import { removalOf } from './block-removal.ts';
 import { decided } from './failures.ts';
 import { findByNumber } from './find-by-number.ts';
@@ -43,8 +44,8 @@ async function findAll(
   log: Log,
   sequences: readonly bigint[],
 ): Promise<readonly Cancellation[]> {
-  const found = await Promise.all(
-    sequences.map((sequence) => findByNumber(context, log, 'scheduled', sequence)),
+  const found = await allInTurns(context.requestTurns, sequences, (sequence) =>
+    findByNumber(context, log, 'scheduled', sequence),
   );
   const byBlock = new Map<bigint, { block: Block; slots: number[] }>();
   for (const [i, place] of found.entries()) {

@@ -2,6 +2,7 @@ import type { ClaimRequest } from '../broker/ports.ts';
 import { type Block, slotOf, surveyBlock } from '../domain/block.ts';
 import { lockTag, TAG_BYTES } from '../domain/lock-token.ts';
 import type { Log } from '../domain/log.ts';
+import { allInTurns } from '../domain/loop-turns.ts';
 import { sessionLockLost, tagUnder } from '../domain/session.ts';
 import type { LockRules, Slot } from '../domain/slot.ts';
 import { fromBlockItem } from './block-item.ts';
@@ -43,7 +44,7 @@ export function lockEnd({ mode, rules, lockMs }: ClaimRequest, now: number): num
  * thrown only where nothing was got at all.
  */
 export async function eachOf(
-  { request: { rules } }: Receive,
+  { context, request: { rules } }: Receive,
   targets: readonly Target[],
   takeFrom: (target: Target) => Promise<Claimed | undefined>,
 ): Promise<readonly (Claimed | undefined)[]> {
@@ -54,7 +55,9 @@ export async function eachOf(
     return claimed;
   };
   if (rules.session !== undefined) return await oneAfterAnother(targets, takeAndTell);
-  const outcomes = await Promise.all(targets.map((target) => outcomeOf(takeAndTell(target))));
+  const outcomes = await allInTurns(context.requestTurns, targets, (target) =>
+    outcomeOf(takeAndTell(target)),
+  );
   const taken = outcomes.map((outcome) => ('value' in outcome ? outcome.value : undefined));
   const failure = outcomes.find((outcome) => 'error' in outcome);
   if (failure !== undefined && taken.every((one) => one === undefined)) throw failure.error;

@@ -2,6 +2,7 @@ import type { Block } from '../domain/block.ts';
 import { BrokerError, lockLost } from '../domain/broker-error.ts';
 import type { LockToken } from '../domain/lock-token.ts';
 import type { Log } from '../domain/log.ts';
+import { allInTurns } from '../domain/loop-turns.ts';
 import { holdsLock, type LockRules } from '../domain/slot.ts';
 import { fromBlockItem } from './block-item.ts';
 import { blockUpdate, type SlotChange, underLock } from './block-writes.ts';
@@ -27,7 +28,9 @@ export async function renew(
   const renewal: Renewal = { until: now + lockMs, now, rules, outcomes: new Map() };
   const asSettlements = tokens.map((token) => ({ token, action: { kind: 'complete' } as const }));
   for (const groups of roundsByBlock(asSettlements)) {
-    await Promise.all(groups.map((group) => renewGroup(context, log, group, renewal)));
+    await allInTurns(context.requestTurns, groups, (group) =>
+      renewGroup(context, log, group, renewal),
+    );
   }
   return tokens.map((_, place) => renewal.outcomes.get(place) ?? lockLost());
 }

@@ -3,6 +3,7 @@ import { type Block, expiryOf, slotOf } from '../domain/block.ts';
 import { BrokerError, lockLost } from '../domain/broker-error.ts';
 import type { Log } from '../domain/log.ts';
 import type { LogPolicy } from '../domain/log-policy.ts';
+import { allInTurns } from '../domain/loop-turns.ts';
 import { deliveriesOf, holdsLock, type LockRules } from '../domain/slot.ts';
 import { fromBlockItem } from './block-item.ts';
 import {
@@ -57,7 +58,7 @@ export async function settle(
     }
   };
   for (const groups of roundsByBlock(settlements)) {
-    const work = groups.map(async (group) => {
+    await allInTurns(context.requestTurns, groups, async (group) => {
       await settleGroup(
         group.filter(({ action }) => !isMove(action)),
         settleInPlace,
@@ -67,7 +68,6 @@ export async function settle(
         settleByMoving,
       );
     });
-    await Promise.all(work);
   }
   return settlements.map((_, place) =>
     settled.has(place) ? undefined : (failed.get(place) ?? lockLost()),

@@ -1,5 +1,6 @@
 import type { Clock, RandomSource } from '../domain/clock.ts';
 import type { Log } from '../domain/log.ts';
+import type { LoopTurns } from '../domain/loop-turns.ts';
 import type { Scheduler } from '../domain/scheduler.ts';
 import type { WorkTurns } from '../domain/work-turns.ts';
 import type { Compression } from './compression.ts';
@@ -17,6 +18,8 @@ export interface StoreContext {
   readonly scheduler: Scheduler;
   /** When work on many messages may begin or go on. */
   readonly workTurns: WorkTurns;
+  /** When an operation on many messages may begin its next request. */
+  readonly requestTurns: LoopTurns;
   readonly random: RandomSource;
   readonly compression: Compression;
   readonly fronts: Fronts;

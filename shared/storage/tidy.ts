@@ -6,12 +6,14 @@ import {
 } from '../domain/dead-letter.ts';
 import type { Log } from '../domain/log.ts';
 import type { LogPolicy } from '../domain/log-policy.ts';
+import { allInTurns } from '../domain/loop-turns.ts';
 import { text } from '../domain/property-value.ts';
 import { unlocked } from '../domain/slot.ts';
 import { asSeen, blockDelete, blockUpdate, type SlotCondition } from './block-writes.ts';
 import { deleteEmptyBlock, keyOf } from './blocks.ts';
 import type { Leftover } from './choice.ts';
 import { type Departure, moveOut } from './move.ts';
+import { outcomeOf } from './outcome-of.ts';
 import { deletePayload } from './payloads.ts';
 import { readSession, rulesFrom } from './sessions/session-item.ts';
 import type { StoreContext } from './store-context.ts';
@@ -29,10 +31,10 @@ export async function tidy(
 ): Promise<void> {
   const judged = await judgeAgain(context, log, policy, leftovers);
   // To the end of all: nothing is under way any more once somebody has been answered.
-  const outcomes = await Promise.allSettled(
-    judged.leftovers.map((leftover) => tidyBlock(context, log, judged.policy, leftover)),
+  const outcomes = await allInTurns(context.requestTurns, judged.leftovers, (leftover) =>
+    outcomeOf(tidyBlock(context, log, judged.policy, leftover)),
   );
-  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+  for (const outcome of outcomes) if ('error' in outcome) throw outcome.error;
 }
 
 /**

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NULL } from '../../amqp/wire/value.ts';
+import type { ReceivedMessage } from '../../shared/broker/broker.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { QUEUE_DEFAULTS } from '../../shared/domain/descriptions.ts';
+import { startFakeGateway } from '../support/fake-gateway.ts';
+import { fakeEntity, findableEntities } from '../support/http-fixture.ts';
+import { startPauses } from '../support/pause-client.ts';
+import { sessionSource, sourceOf } from '../support/raw-session.ts';
+import { startBroker } from '../support/start-broker.ts';
+
+/** Row 12: what one peer makes the process do at once is done a part in each turn of the event loop. */
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+/** What begins in a turn, and what goes on at its end, may be seen together. */
+const seenAtMost = (perTurn: number) => 2 * perTurn;
+
+/** How much there was at most in one turn of what `count` counts, until `isOver`. */
+async function mostInTurn(count: () => number, isOver: () => boolean): Promise<number> {
+  let most = 0;
+  for (let before = count(); !isOver(); ) {
+    await turn();
+    most = Math.max(most, count() - before);
+    before = count();
+  }
+  return most;
+}
+
+test('row 12: an operation on many messages begins its requests a few in a turn', async (t) => {
+  const MESSAGES = 5 * BUDGETS.turnRequests;
+  const { client, requests } = startPauses();
+  t.after(() => client.destroy());
+  const bus = await startBroker(t, { client });
+  await bus.createQueue('q');
+  // Each has a block of its own.
+  for (let i = 0; i < MESSAGES; i++) await bus.send('q', 'x');
+  const most = async <Answer>(command: string, work: Promise<Answer>) => {
+    let isOver = false;
+    const ended = work.finally(() => {
+      isOver = true;
+    });
+    const count = () => requests.filter((request) => request.command === command).length;
+    const begun = count();
+    const inTurn = await mostInTurn(count, () => isOver);
+    const answer = await ended;
+    assert.ok(count() - begun >= MESSAGES, `${count() - begun} requests`);
+    assert.ok(inTurn <= seenAtMost(BUDGETS.turnRequests), `${command}: ${inTurn} in a turn`);
+    return answer;
+  };
+  const locked = await most('UpdateItemCommand', bus.peekLockMany('q', MESSAGES));
+  const lockTokens = locked.map(({ broker }) => broker.LockToken ?? '');
+  await most('UpdateItemCommand', bus.post('q', '$renew', { lockTokens }, 200));
+  const settlements = lockTokens.map((lockToken) => ({ lockToken, outcome: 'complete' as const }));
+  await most('DeleteItemCommand', bus.settle('q', settlements));
+});
+
+for (const [what, source] of [
+  ['receives', sourceOf('q')],
+  ['looks for sessions', sessionSource('s', NULL)],
+] as const) {
+  test(`row 12: ${what} end a few in a turn where a connection with many links is lost`, async (t) => {
+    const LINKS = 4 * BUDGETS.turnEnds;
+    let waiting = 0;
+    let ended = 0;
+    const untilEnded = async <Answer>(signal: AbortSignal | undefined, nothing: Answer) => {
+      waiting++;
+      await new Promise((resolve) => signal?.addEventListener('abort', resolve));
+      ended++;
+      return nothing;
+    };
+    const { connect, faults } = await startFakeGateway(t, {
+      entities: findableEntities({
+        q: fakeEntity('q'),
+        s: fakeEntity('s', { ...QUEUE_DEFAULTS, requiresSession: true }),
+      }),
+      calls: {
+        receive: (_path, { signal, onWait }) => {
+          onWait?.();
+          return untilEnded<readonly ReceivedMessage[]>(signal, []);
+        },
+        acceptSession: (_path, { signal, onWait }) => {
+          onWait?.();
+          return untilEnded(signal, undefined);
+        },
+      },
+    });
+    const session = connect();
+    for (let link = 0; link < LINKS; link++) {
+      session.raw.say({
+        kind: 'attach',
+        name: `link-${link}`,
+        handle: link,
+        role: 'receiver',
+        source,
+      });
+      session.credit(link, 1);
+    }
+    while (waiting < LINKS) await turn();
+    session.raw.destroy();
+    const inTurn = await mostInTurn(
+      () => ended,
+      () => ended === LINKS,
+    );
+    assert.ok(inTurn <= seenAtMost(BUDGETS.turnEnds), `${inTurn} in a turn`);
+    assert.deepEqual(faults, []);
+  });
+}
