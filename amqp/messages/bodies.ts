@@ -1,6 +1,7 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { type AmqpValue, binary, codeOf, described, str } from '../wire/value.ts';
+import { DecodeError } from '../wire/wire-error.ts';
 import type { KeptBody } from './kept-parts.ts';
 import { plainSize, plainText } from './plain-text.ts';
 import { SECTION } from './sections.ts';
@@ -24,7 +25,7 @@ export type HoldBytes = (bytes: number) => void;
  * One data section is the body of other transports too, and so are a text or bytes as a value. What
  * is left (other values, sequences, several sections) others see as JSON, and several data sections
  * as one; they are kept as they are beside it. `bytes` = how long the sections are. Throws
- * MessageSizeExceeded where the JSON is many times as long as they are.
+ * DecodeError for data that is no bytes, and MessageSizeExceeded where the JSON is many times as long as they are.
  */
 export function readBody(
   sections: readonly AmqpValue[],
@@ -32,10 +33,16 @@ export function readBody(
   hold: HoldBytes,
 ): BodyParts {
   const [first, ...more] = sections;
+  if (sections.some(isDataWithoutBytes)) throw new DecodeError('a data section holds bytes');
   if (first?.type !== 'described') return { body: new Uint8Array(), kept: { kind: 'none' } };
   const single = more.length === 0 ? readSingle(first) : undefined;
   if (single !== undefined) return single;
   return { body: shown(sections, bytes, hold), kept: { kind: 'sections', sections } };
+}
+
+function isDataWithoutBytes(section: AmqpValue): boolean {
+  const isData = codeOf(section) === SECTION.data && section.type === 'described';
+  return isData && section.value.type !== 'binary';
 }
 
 /** A body that its bytes and kind bring back as it is. */

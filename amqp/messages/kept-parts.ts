@@ -38,6 +38,9 @@ export const NOTHING_KEPT: KeptParts = {
   body: undefined,
 };
 
+/** Sections of a body lie so much deeper in the list than in the message. */
+const PACKED_DEPTH = 2;
+
 /** Packs the parts; undefined where there is nothing to keep. */
 export function packKept(kept: KeptParts): Uint8Array | undefined {
   const { durable, priority, firstAcquirer, annotations, properties, others, body, footer } = kept;
@@ -69,7 +72,7 @@ export function unpackKept(bytes: Uint8Array | undefined): KeptParts {
     sections,
     footer,
     firstAcquirer,
-  ] = elementsOf(decode(bytes)).map(unlessNull);
+  ] = elementsOf(decode(bytes, -PACKED_DEPTH)).map(unlessNull);
   return {
     ...present({ durable, priority, firstAcquirer, footer }),
     annotations: entriesOf(annotations),

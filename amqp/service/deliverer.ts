@@ -164,7 +164,8 @@ export class Deliverer {
     const isWanted = () => link.isOpen;
     for (const [i, message] of messages.entries()) {
       await turns.before(message);
-      const outgoing = this.#write(message);
+      const outgoing = this.#written(message);
+      if (outgoing === undefined) continue;
       const send = () => {
         claim.sending();
         link.deliver(outgoing);
@@ -226,6 +227,17 @@ export class Deliverer {
   #refuse(error: unknown): void {
     const { link, node } = this.#options;
     link.detach(tell(this.#context.parts, error, node.path.name));
+  }
+
+  /** A message that cannot be written goes back, and keeps nobody from the others: one fault of ours. */
+  #written(message: ReceivedMessage): OutgoingMessage | undefined {
+    try {
+      return this.#write(message);
+    } catch (error) {
+      this.#context.parts.reportFault(error);
+      this.#drop(message);
+      return undefined;
+    }
   }
 
   #write(message: ReceivedMessage): OutgoingMessage {

@@ -150,10 +150,10 @@ export class Decoder {
   }
 }
 
-/** Reads exactly one value. Throws DecodeError. */
-export function decode(bytes: Uint8Array): AmqpValue {
+/** Reads exactly one value; `depth` = how deep it lies already. Throws DecodeError. */
+export function decode(bytes: Uint8Array, depth = 0): AmqpValue {
   const decoder = new Decoder(bytes);
-  const value = decoder.read();
+  const value = decoder.read(depth);
   if (!decoder.isAtEnd) throw new DecodeError('there is something behind the value');
   return value;
 }
