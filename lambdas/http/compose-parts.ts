@@ -24,6 +24,7 @@ import { DueTimes } from '../../shared/storage/due-times.ts';
 import { Table } from '../../shared/storage/dynamo.ts';
 import { DynamoEntityStore } from '../../shared/storage/entity-store.ts';
 import { Fronts } from '../../shared/storage/front-memory.ts';
+import { LogSlots } from '../../shared/storage/log-slots.ts';
 import { DynamoMessageStore } from '../../shared/storage/message-store.ts';
 import { DynamoSessionStore } from '../../shared/storage/sessions/session-store.ts';
 import { Signals } from '../../shared/storage/signals.ts';
@@ -97,6 +98,7 @@ export interface ComposedParts extends HttpParts {
   readonly beginForwarding: (entity: Entity) => Promise<void>;
 }
 
+const { scansOfLog: SCANS } = BUDGETS;
 /** How long an entity may be used after it was read, ms. */
 const ENTITY_KEPT_MS = 2000;
 /**
@@ -175,6 +177,7 @@ function composeStores(settings: ComposeSettings, ages: AgeClock, scheduler: Sch
     random,
     compression: settings.compression ?? brotli,
     fronts: new Fronts(ages),
+    scans: { small: new LogSlots(SCANS.small), large: new LogSlots(SCANS.large) },
     spread: new Spread(),
     gauge: new SizeGauge(ages),
     dueTimes: new DueTimes(soleProcess ? Number.POSITIVE_INFINITY : DUE_KNOWN_MS, ages),

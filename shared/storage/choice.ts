@@ -55,15 +55,23 @@ const LEFTOVERS_MAX = 24;
 interface Offer {
   readonly block: Block;
   readonly sortKey: string;
-  readonly survey: BlockSurvey;
   /** Free, and not being claimed by others of this process. */
   readonly free: readonly number[];
-  readonly isReserved: boolean;
+}
+
+/** One block in which something is free, or any number one after the other in which nothing is. */
+interface Stretch {
+  /** Of the last of them. */
+  sortKey: string;
+  /** When something in them comes free by itself, epoch ms. */
+  nextFreeAt: number;
+  readonly offer: Offer | undefined;
 }
 
 /**
  * Chooses from blocks as they come by, the lowest numbers first: blocks may overlap where messages
- * were put back or dead-lettered one by one. Follows how far the log is closed from its front on.
+ * were put back or dead-lettered one by one. Follows how far the log is closed from its front on. Keeps
+ * no block in which there is nothing to be had: a log may begin with any number of those.
  */
 export class Choice {
   readonly #context: StoreContext;
@@ -71,7 +79,14 @@ export class Choice {
   readonly #request: ChoiceRequest;
   readonly #now: number;
   readonly #offers: Offer[] = [];
+  readonly #leftovers: Leftover[] = [];
+  /** From the front on, as far as the log may turn out to be closed. */
+  readonly #stretches: Stretch[] = [];
+  /** The first block that stays open whatever is chosen. */
+  #openAt: string | undefined;
   readonly #chosen = new Set<Block>();
+  #considered = 0;
+  #lastSequence = 0n;
   #free = 0;
 
   constructor(context: StoreContext, log: Log, request: ChoiceRequest, now: number) {
@@ -84,7 +99,7 @@ export class Choice {
   get wantsMore(): boolean {
     const { maxMessages, width } = this.#request;
     if (this.#inFront() < maxMessages) return true;
-    return this.#free < maxMessages * width && this.#offers.length < SPREAD_BLOCKS_MAX;
+    return this.#free < maxMessages * width && this.#considered < SPREAD_BLOCKS_MAX;
   }
 
   consider(block: Block): void {
@@ -94,8 +109,26 @@ export class Choice {
     const isBySession = this.#request.rules.session !== undefined;
     const reserved = isBySession ? undefined : this.#context.fronts.reservedIn(this.#name, sortKey);
     const free = reserved === undefined ? survey.free : survey.free.filter((s) => !reserved.has(s));
-    this.#offers.push({ block, sortKey, survey, free, isReserved: reserved !== undefined });
+    this.#considered++;
+    this.#lastSequence = block.sequence;
     this.#free += free.length;
+    const offer = free.length > 0 ? { block, sortKey, free } : undefined;
+    if (offer !== undefined) this.#offers.push(offer);
+    // Where others are at it, they clear it too.
+    const isLeft = reserved === undefined && isOver(block, survey);
+    if (isLeft && this.#leftovers.length < LEFTOVERS_MAX) this.#leftovers.push({ block, survey });
+    if (isLeft || reserved !== undefined) this.#openAt ??= sortKey;
+    if (this.#openAt === undefined) this.#pass(sortKey, survey.nextFreeAt, offer);
+  }
+
+  #pass(sortKey: string, nextFreeAt = Number.POSITIVE_INFINITY, offer?: Offer): void {
+    const before = this.#stretches.at(-1);
+    if (before === undefined || before.offer !== undefined || offer !== undefined) {
+      this.#stretches.push({ sortKey, nextFreeAt, offer });
+    } else {
+      before.sortKey = sortKey;
+      before.nextFreeAt = Math.min(before.nextFreeAt, nextFreeAt);
+    }
   }
 
   /**
@@ -103,9 +136,8 @@ export class Choice {
    * of its own lies behind it, perhaps behind later messages of the block.
    */
   #inFront(): number {
-    const last = this.#offers.at(-1)?.block.sequence ?? 0n;
     return this.#offers.reduce((sum, { block, free }) => {
-      const gap = firstGap(block, Number(last - block.sequence));
+      const gap = firstGap(block, Number(this.#lastSequence - block.sequence));
       return sum + free.filter((slot) => slot < gap).length;
     }, 0);
   }
@@ -114,12 +146,11 @@ export class Choice {
   result(memory: FrontMemory | undefined, watch: ScanWatch): Scan {
     const taken = this.#take();
     const targets = this.#reserve(taken);
-    const over = this.#offers.filter(isOver);
     // Before the claims: a receive that comes while they are under way need not look at what they claim.
     this.#remember(memory, watch, this.#closed(taken));
     return {
       targets,
-      leftovers: over.slice(0, LEFTOVERS_MAX),
+      leftovers: this.#leftovers,
       chooseOthers: () => this.#reserve(this.#take()),
     };
   }
@@ -189,16 +220,15 @@ export class Choice {
   #closed(taken: ReadonlyMap<Block, readonly number[]>): Omit<Closed, 'holds'> | undefined {
     let until = Number.POSITIVE_INFINITY;
     let last: string | undefined;
-    for (const offer of this.#offers) {
-      const { block, sortKey, survey, isReserved } = offer;
-      const slots = taken.get(block)?.length ?? 0;
-      const isOpen = isOver(offer) || isReserved || survey.free.length > slots;
-      if (isOpen) return { from: sortKey, until };
+    for (const { sortKey, nextFreeAt, offer } of this.#stretches) {
+      const slots = offer === undefined ? 0 : (taken.get(offer.block)?.length ?? 0);
+      if (offer !== undefined && offer.free.length > slots) return { from: sortKey, until };
       const { lockedUntil } = this.#request;
-      if (survey.nextFreeAt !== undefined) until = Math.min(until, survey.nextFreeAt);
+      until = Math.min(until, nextFreeAt);
       if (slots > 0 && lockedUntil !== undefined) until = Math.min(until, lockedUntil);
       last = sortKey;
     }
+    if (this.#openAt !== undefined) return { from: this.#openAt, until };
     return last === undefined ? undefined : { from: `${last}${JUST_AFTER}`, until };
   }
 }
@@ -210,8 +240,7 @@ function firstGap({ slots }: Block, from: number): number {
   return number;
 }
 
-/** Whether something in a block has to be cleared, which nobody else is at. */
-function isOver({ block, survey, isReserved }: Offer): boolean {
-  if (isReserved) return false;
+/** Whether something in a block has to be cleared. */
+function isOver(block: Block, survey: BlockSurvey): boolean {
   return block.slots.size === 0 || survey.expired.length > 0 || survey.exhausted.length > 0;
 }

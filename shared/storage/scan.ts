@@ -16,9 +16,21 @@ const LOOK_BLOCKS = 8;
 
 /**
  * Reads a log from its front and chooses what to claim, in order. One query as a rule; more only
- * while nothing was found, or less than asked for.
+ * while nothing was found, or less than asked for. Scans of one log wait for one another: each begins where
+ * those before it have left off, instead of reading what they are about to claim.
  */
 export async function scan(
+  context: StoreContext,
+  log: Log,
+  request: ScanRequest,
+  now: number,
+): Promise<Scan> {
+  const { small, large } = context.scans;
+  const slots = request.maxMessages > FIRST_PAGE_MAX ? large : small;
+  return await slots.during(logName(log), () => scanInTurn(context, log, request, now));
+}
+
+async function scanInTurn(
   context: StoreContext,
   log: Log,
   request: ScanRequest,

@@ -7,6 +7,7 @@ import type { Compression } from './compression.ts';
 import type { DueTimes } from './due-times.ts';
 import type { Table } from './dynamo.ts';
 import type { Fronts } from './front-memory.ts';
+import type { LogSlots } from './log-slots.ts';
 import type { SizeGauge } from './size-gauge.ts';
 import type { Spread } from './spread.ts';
 
@@ -23,6 +24,8 @@ export interface StoreContext {
   readonly random: RandomSource;
   readonly compression: Compression;
   readonly fronts: Fronts;
+  /** For scans of a log, by how many messages they are to find. */
+  readonly scans: { readonly small: LogSlots; readonly large: LogSlots };
   readonly spread: Spread;
   readonly dueTimes: DueTimes;
   readonly gauge: SizeGauge;
