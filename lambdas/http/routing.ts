@@ -3,6 +3,7 @@ import { assert } from '../../shared/domain/assert.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { type EntityPath, parseEntityPath } from '../../shared/domain/entity-path.ts';
 import { authorize, confirmRight } from './access.ts';
+import { BoundedRouter } from './bounded-router.ts';
 import { errorHandler, unknownRouteResponse } from './error-response.ts';
 import type { HttpParts } from './parts.ts';
 import { ROUTES, type Route, type RouteName } from './route-table.ts';
@@ -21,10 +22,10 @@ const TAIL = /(?<=.)\/(?:messages(?:\/[^/]*){0,2}|sessions\/\$[^/]+)$/i;
 
 /**
  * An app with all that the routes of messages share: paths that match without regard to case
- * (semantics §1.2), refusals as answers, and an answer for unknown routes.
+ * (semantics §1.2) and have a bound, refusals as answers, and an answer for unknown routes.
  */
 export function createApp(parts: HttpParts): Hono {
-  const app = new Hono({ getPath: routedPath });
+  const app = new Hono({ getPath: routedPath, router: new BoundedRouter() });
   app.onError(errorHandler(parts, 'runtime'));
   app.notFound((c) => unknownRouteResponse(c, parts, methodsAt(c.req.path)));
   return app;

@@ -64,6 +64,12 @@ export const BUDGETS = {
   request: {
     /** Fields of a head whose wish for another protocol is ignored; node:http reads no more of any. */
     headerFields: 1000,
+    /**
+     * The path: characters, and segments. The longest honest one, of a message of a subscription, has 2,200
+     * where every name is percent-encoded, and 137.
+     */
+    pathLength: 4 * KB,
+    pathSegments: 160,
     /** Requests that came on one connection and wait until those before them are answered. */
     pipelined: 64,
     /** A body up to here is counted as announced, a larger one as it comes in. */
