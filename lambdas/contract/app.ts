@@ -6,6 +6,11 @@ import { openApiDocument } from './openapi.ts';
 export function contractRoutes(): Hono {
   const app = new Hono();
   const { method, path } = routeNamed('openApi');
-  app.on(method, path, (c) => c.json(openApiDocument()));
+  // Printed when it is first asked for, and never again: it takes long, and anybody may ask.
+  let printed: string | undefined;
+  app.on(method, path, (c) => {
+    printed ??= JSON.stringify(openApiDocument());
+    return c.body(printed, 200, { 'Content-Type': 'application/json' });
+  });
   return app;
 }

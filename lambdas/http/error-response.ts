@@ -1,6 +1,7 @@
 import type { Context, ErrorHandler } from 'hono';
 import { accepts } from 'hono/accepts';
 import { BrokerError, type BrokerErrorCode } from '../../shared/domain/broker-error.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 import type { RandomSource } from '../../shared/domain/clock.ts';
 import type { HttpParts } from './parts.ts';
 import { reportFault } from './report-fault.ts';
@@ -212,6 +213,8 @@ function wantsJson(c: Context): boolean {
       return true;
     }
   }
+  // Anybody is refused, and to read a long one takes milliseconds.
+  if ((c.req.header('accept') ?? '').length > BUDGETS.request.acceptLength) return false;
   const preferred = accepts(c, {
     header: 'Accept',
     supports: ['application/json', 'application/xml', 'application/atom+xml', 'text/xml'],

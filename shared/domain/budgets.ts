@@ -70,6 +70,8 @@ export const BUDGETS = {
      */
     pathLength: 4 * KB,
     pathSegments: 160,
+    /** Characters of the field `Accept`; a longer one is not read, as if it were not there. */
+    acceptLength: 1 * KB,
     /** Requests that came on one connection and wait until those before them are answered. */
     pipelined: 64,
     /** A body up to here is counted as announced, a larger one as it comes in. */

@@ -35,7 +35,8 @@ test('row 24: a path that is longer than any of ours is refused without a search
       assert.equal(response.status, 400, `${method}, ${what}`);
       assert.equal(response.headers.get('x-dynabus-error'), 'ArgumentError');
       const text = await response.text();
-      if (method !== 'HEAD') assert.match(text, /SubCode=40000\. The path is too long.*TrackingId/i);
+      if (method !== 'HEAD')
+        assert.match(text, /SubCode=40000\. The path is too long.*TrackingId/i);
     }
   }
   assert.equal(search.callCount(), 0);

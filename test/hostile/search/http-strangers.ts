@@ -138,6 +138,7 @@ export const HTTP_STRANGERS: readonly Kind[] = [
         ...routes(scene),
         ['GET', '/$openapi.json'],
         [random.pick(ODD_METHODS), '/'],
+        ['POST', `/${'a/'.repeat(7000)}messages/head`],
       ] as const);
       const one = (index: number) =>
         httpRequest({ method, path: isMissing ? `/missing-${index}/messages` : path, token });
