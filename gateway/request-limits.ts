@@ -5,6 +5,7 @@ import { isHealthCheck } from '../server/health-check.ts';
 import type { WebApp } from '../server/server.ts';
 import { BrokerError } from '../shared/domain/broker-error.ts';
 import { BUDGETS } from '../shared/domain/budgets.ts';
+import { hasProvedRight } from '../shared/domain/proved-requests.ts';
 import { addressGroup, RateLimit } from '../shared/domain/rate-limit.ts';
 import type { TaskLimits } from './limits.ts';
 
@@ -13,8 +14,6 @@ const OF_ADDRESS =
 const OF_ALL =
   'Requests come faster than they are taken. Wait a moment and try again; send and receive many messages with each.';
 const UNAUTHORIZED = 401;
-/** Answers that strangers get as well: these requests count for their address only. */
-const WITHOUT_RIGHT = new Set([400, UNAUTHORIZED, 404, 405]);
 
 /**
  * An app that takes so many requests a second of each address, and so many of all together that have a
@@ -55,9 +54,9 @@ export class LimitedApp implements WebApp {
     if (isHealthCheck(request)) return await this.#app.fetch(request, bindings);
     if (!this.#ofAll.take('', this.#now())) return this.#refuse('ofAll', request);
     const response = await this.#app.fetch(request, bindings);
-    const { status } = response;
-    if (WITHOUT_RIGHT.has(status)) this.#ofAll.giveBack('', this.#now());
-    if (status === UNAUTHORIZED) {
+    // Whatever it was answered: one without a right counts for its address only.
+    if (!hasProvedRight(request)) this.#ofAll.giveBack('', this.#now());
+    if (response.status === UNAUTHORIZED) {
       this.#ofAddress.take(address, this.#now(), BUDGETS.address.refusedAsRequests - 1);
     }
     return response;

@@ -29,7 +29,15 @@ export class RequestLines {
     return await line.turn(answer);
   }
 
-  /** Counts what the client has not taken yet of an answer that was written. */
+  /** The client has proved a right: its answers count among those of clients that have. */
+  proved({ socket }: IncomingMessage): void {
+    this.#lines.get(socket)?.proved();
+  }
+
+  /**
+   * Counts what the client has not taken yet of an answer that was written. Where it has proved no right,
+   * and there is no room, its connection is closed.
+   */
   written({ socket }: IncomingMessage, answer: ServerResponse): void {
     this.#lines.get(socket)?.written(answer);
   }
@@ -41,6 +49,7 @@ class RequestLine {
   readonly #requests: MemoryShare;
   /** Of an answer that is not taken. */
   readonly #answer: MemoryShare;
+  #isProved = false;
   /** Those that wait for their turn, in order. */
   readonly #waiting: ((isTurn: boolean) => void)[] = [];
   #isBusy = false;
@@ -49,7 +58,7 @@ class RequestLine {
     this.#socket = socket;
     const evict = () => socket.destroy();
     this.#requests = memory.openBeforeRight(WAITING_MAX * REQUEST_BYTES, evict);
-    this.#answer = memory.open(Number.POSITIVE_INFINITY, evict);
+    this.#answer = memory.openBeforeRight(Number.POSITIVE_INFINITY, evict);
     socket.once('close', () => this.#end());
   }
 
@@ -60,10 +69,21 @@ class RequestLine {
     return true;
   }
 
-  /** An answer goes out however little room there is: what it tells is done. Others may need its room later. */
+  proved(): void {
+    if (this.#isProved) return;
+    this.#isProved = true;
+    this.#answer.prove(Number.POSITIVE_INFINITY);
+  }
+
+  /**
+   * An answer to somebody with a right goes out however little room there is: what it tells is done. Others
+   * may need its room later. For strangers nothing was done.
+   */
   written(answer: ServerResponse): void {
     const bytes = answer.writableLength;
-    if (bytes > 0 && !answer.closed) this.#answer.holdAnyway(bytes);
+    if (bytes === 0 || answer.closed) return;
+    if (this.#isProved) this.#answer.holdAnyway(bytes);
+    else if (!this.#answer.hold(bytes)) this.#socket.destroy();
   }
 
   async #wait(): Promise<boolean> {

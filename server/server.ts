@@ -5,6 +5,7 @@ import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
 import type { Gateway } from '../amqp/service/gateway.ts';
 import { BUDGETS } from '../shared/domain/budgets.ts';
 import type { MemoryBudget } from '../shared/domain/memory-budget.ts';
+import { hasProvedRight } from '../shared/domain/proved-requests.ts';
 import type { Admission } from './admission.ts';
 import { serveAmqp } from './amqp-socket.ts';
 import { isForWebSocket, serveWebSockets, type WebSocketParts } from './amqp-websocket.ts';
@@ -107,7 +108,10 @@ export function createProtocolServer({
           ? await appFor(clientOf(bindings)).fetch(request, bindings)
           : new Response(refusal, { status: 403 });
       if (response.status === UNAUTHENTICATED) await refusals.count(outgoing);
-      else if (response.ok) unproved.answered(incoming.socket, request);
+      if (hasProvedRight(request)) {
+        unproved.delete(incoming.socket);
+        lines.proved(incoming);
+      }
       discardRest(incoming);
       // What goes out at once needs no room.
       setImmediate(() => lines.written(incoming, outgoing));

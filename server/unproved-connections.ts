@@ -1,6 +1,5 @@
 import type { Duplex } from 'node:stream';
 import { BUDGETS } from '../shared/domain/budgets.ts';
-import { isHealthCheck } from './health-check.ts';
 
 const CONNECTIONS_MAX = BUDGETS.process.otherConnectionsBeforeRight;
 
@@ -17,11 +16,6 @@ export class UnprovedConnections {
     socket.once('close', () => this.#sockets.delete(socket));
     const [oldest] = this.#sockets;
     if (this.#sockets.size > CONNECTIONS_MAX) oldest?.destroy();
-  }
-
-  /** A request on it was answered: unless anybody would have been, it has proved a right. */
-  answered(socket: Duplex, request: Pick<Request, 'url'>): void {
-    if (this.#sockets.has(socket) && !isHealthCheck(request)) this.delete(socket);
   }
 
   /** It has proved a right, or is counted elsewhere from now on. */

@@ -1,6 +1,7 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { AccessRight } from '../../shared/domain/descriptions.ts';
 import type { EntityPath } from '../../shared/domain/entity-path.ts';
+import { noteProvedRight } from '../../shared/domain/proved-requests.ts';
 import type { HttpParts } from './parts.ts';
 import type { ProvedRule } from './proved-rule.ts';
 import { requireLikelyToken, requireSasToken } from './sas-token.ts';
@@ -92,13 +93,14 @@ async function provedRule(
 }
 
 /** Counts an operation of a request for the rule that gave the right to it. Throws ServiceBusy. */
-function countForRule(
-  { admitRule, ruleProved }: AccessParts,
-  request: Request,
-  rule: ProvedRule,
-): void {
+function countForRule(parts: AccessParts, request: Request, rule: ProvedRule): void {
+  noteProved(parts, request, rule);
+  parts.admitRule?.(rule);
+}
+
+function noteProved({ ruleProved }: AccessParts, request: Request, rule: ProvedRule): void {
+  noteProvedRight(request);
   ruleProved?.(request, rule);
-  admitRule?.(rule);
 }
 
 /**
@@ -116,7 +118,7 @@ export async function authorizeLikely(
     return true;
   }
   const rule = await requireLikelyToken(parts, request, rights);
-  if (rule !== undefined) parts.ruleProved?.(request, rule);
+  if (rule !== undefined) noteProved(parts, request, rule);
   return rule !== undefined;
 }
 

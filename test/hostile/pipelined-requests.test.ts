@@ -5,9 +5,13 @@ import { type TestContext, test } from 'node:test';
 import { startServer } from '../../local/server.ts';
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
+import { noteProvedRight } from '../../shared/domain/proved-requests.ts';
 
 const { pipelined } = BUDGETS.request;
 const { requestBytes } = BUDGETS.weights;
+
+/** The path of requests that prove no right. */
+const STRANGERS = '/stranger';
 
 /** An app whose answers are given one by one; tells what was asked and is not answered. */
 function answering() {
@@ -17,6 +21,7 @@ function answering() {
     fetch: (request: Request) =>
       new Promise<Response>((resolve) => {
         const path = new URL(request.url).pathname;
+        if (path !== STRANGERS) noteProvedRight(request);
         asked.push({ path, answer: (body) => resolve(new Response(body)) });
         wake();
       }),
@@ -45,8 +50,11 @@ async function serve(t: TestContext, memory = new MemoryBudget(1e9)) {
   socket.on('data', (text) => {
     heard += text;
   });
-  const ask = (count: number) => {
-    const requests = Array.from({ length: count }, (_, index) => `GET /${index} HTTP/1.1\r\n`);
+  const ask = (count: number, path?: string) => {
+    const requests = Array.from(
+      { length: count },
+      (_, index) => `GET ${path ?? `/${index}`} HTTP/1.1\r\n`,
+    );
     socket.write(requests.map((line) => `${line}Host: localhost\r\n\r\n`).join(''));
   };
   const until = async (isIt: () => boolean) => {
@@ -135,4 +143,40 @@ test('an answer goes out where there is no room for it', async (t) => {
   ask(1);
   (await next()).answer(`${'x'.repeat(1e6)}end`);
   await until(() => heard().endsWith('end'));
+});
+
+test('what a stranger does not take of an answer takes no room from clients with a right', async (t) => {
+  const { socket, next, ask, memory, until, heard } = await serve(t);
+  socket.pause();
+  ask(1, STRANGERS);
+  const bytes = 32 * 1024 * 1024;
+  (await next()).answer('x'.repeat(bytes));
+  await until(() => memory.held > bytes / 2);
+  assert.equal(memory.free, memory.limit);
+  socket.resume();
+  await until(() => memory.held === 0);
+  // Once it has proved a right, its answers count as those of others.
+  await until(() => heard().endsWith('x'));
+  socket.pause();
+  ask(1);
+  (await next()).answer('x'.repeat(bytes));
+  await until(() => memory.free < memory.limit - bytes / 2);
+  socket.resume();
+  await until(() => memory.held === 0);
+});
+
+test("an answer that a stranger does not take ends the connection where strangers' room is full", async (t) => {
+  const memory = new MemoryBudget(40e6);
+  const { socket, next, ask, until, heard } = await serve(t, memory);
+  let isClosed = false;
+  socket.on('close', () => {
+    isClosed = true;
+  });
+  socket.pause();
+  ask(1, STRANGERS);
+  (await next()).answer(`${'x'.repeat(32e6)}end`);
+  socket.resume();
+  await until(() => isClosed || heard().endsWith('end'));
+  assert.ok(isClosed);
+  await until(() => memory.held === 0);
 });
