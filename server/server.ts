@@ -9,7 +9,7 @@ import { hasProvedRight } from '../shared/domain/proved-requests.ts';
 import type { Admission } from './admission.ts';
 import { serveAmqp } from './amqp-socket.ts';
 import { isForWebSocket, serveWebSockets, type WebSocketParts } from './amqp-websocket.ts';
-import { clientAddressOf, clientOf } from './client-address.ts';
+import { clientAddressOf } from './client-address.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import { GatheredRequest } from './gathered-request.ts';
 import { type Admit, type Certificate, type ProtocolServers, Protocols } from './protocols.ts';
@@ -92,20 +92,26 @@ export function createProtocolServer({
   loadBalancer,
   admission,
 }: ServerParts): ProtocolServer {
-  const appFor = (client: string | undefined) =>
-    loadBalancer === undefined || client !== undefined ? app : loadBalancer.health;
+  /** What answers a connection of the load balancer's own. */
+  const healthFor = (socket: Socket) =>
+    clientAddressOf(socket) === undefined ? loadBalancer?.health : undefined;
   const refusals = new Refusals(refusalPauseMs);
   const lines = new RequestLines(memory);
   const unproved = new UnprovedConnections();
   const http = createAdaptorServer({
     fetch: async (request, bindings) => {
       const { incoming, outgoing } = bindings as HttpBindings;
+      const health = healthFor(incoming.socket);
+      const isTurn =
+        (await lines.turn(incoming, outgoing)) &&
+        // Checks of our health do not wait for strangers.
+        (health !== undefined || (await unproved.turn(incoming.socket)));
       // Nobody is there any more to be answered.
-      if (!(await lines.turn(incoming, outgoing))) return new Response(null, { status: 503 });
+      if (!isTurn) return new Response(null, { status: 503 });
       const refusal = admission?.refusal(incoming.headers);
       const response =
         refusal === undefined
-          ? await appFor(clientOf(bindings)).fetch(request, bindings)
+          ? await (health ?? app).fetch(request, bindings)
           : new Response(refusal, { status: 403 });
       if (response.status === UNAUTHENTICATED) await refusals.count(outgoing);
       if (hasProvedRight(request)) {

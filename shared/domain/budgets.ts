@@ -194,6 +194,8 @@ export const BUDGETS = {
   turnRequests: 32,
   /** Scans of one log at a time, by how much they are to find: each reads what others are about to claim. */
   scansOfLog: { small: 8, large: 1 },
+  /** Requests over HTTP that begin in one turn, of all connections together that have proved no right. */
+  turnRequestsBeforeRight: 10,
   /** Receives and looks for sessions that end in one turn because their links have ended. */
   turnEnds: 50,
   /** One description of an entity or rule as XML. Its work is linear in these. */
