@@ -5,7 +5,7 @@ import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
 import type { Gateway } from '../amqp/service/gateway.ts';
 import { BUDGETS } from '../shared/domain/budgets.ts';
 import type { MemoryBudget } from '../shared/domain/memory-budget.ts';
-import { hasProvedRight } from '../shared/domain/proved-requests.ts';
+import { whenRightProved } from '../shared/domain/proved-requests.ts';
 import type { Admission } from './admission.ts';
 import { serveAmqp } from './amqp-socket.ts';
 import { isForWebSocket, serveWebSockets, type WebSocketParts } from './amqp-websocket.ts';
@@ -108,16 +108,17 @@ export function createProtocolServer({
         (health !== undefined || (await unproved.turn(incoming.socket)));
       // Nobody is there any more to be answered.
       if (!isTurn) return new Response(null, { status: 503 });
+      // Not with the answer, which a receiver may wait for.
+      whenRightProved(request, () => {
+        unproved.delete(incoming.socket);
+        lines.proved(incoming);
+      });
       const refusal = admission?.refusal(incoming.headers);
       const response =
         refusal === undefined
           ? await (health ?? app).fetch(request, bindings)
           : new Response(refusal, { status: 403 });
       if (response.status === UNAUTHENTICATED) await refusals.count(outgoing);
-      if (hasProvedRight(request)) {
-        unproved.delete(incoming.socket);
-        lines.proved(incoming);
-      }
       discardRest(incoming);
       // What goes out at once needs no room.
       setImmediate(() => lines.written(incoming, outgoing));
