@@ -76,9 +76,9 @@ export class ConnectionLimits {
     this.#turnWork = 0;
   }
 
-  /** A frame was handled. */
-  handled(): void {
-    this.#turnWork++;
+  /** A frame was handled whose performative took so many bytes once it was decoded. */
+  handled(decodedBytes = 0): void {
+    this.#turnWork += 1 + decodedBytes / CONNECTION.decodedBytesPerFrame;
   }
 
   /** So many deliveries were looked through for one frame. */

@@ -223,7 +223,7 @@ export class Connection implements SessionHost {
       case 'open': {
         const frame = this.#reader.frame('amqp', this.#frameBytesMax);
         if (frame !== undefined) this.#handle(frame);
-        this.limits.handled();
+        this.limits.handled(frame?.weight);
         return frame !== undefined;
       }
       default:

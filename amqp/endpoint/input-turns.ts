@@ -3,19 +3,22 @@ import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import type { Intake } from './intake.ts';
 
+const { beforeRight, afterRight } = BUDGETS.connection;
+
+type TurnScheduler = Pick<Scheduler, 'now' | 'soon'>;
+
 /**
  * Divides the time of the process among connections that all have much to be read: each has turns. Those
- * whose peers have proved no right share one, so that however many they are, others are served in between.
+ * whose peers have proved a right share a bounded time in each turn of the event loop, and so do the
+ * strangers, so that however many they are, others are served in between.
  */
 export class InputTurns {
-  readonly #scheduler: Pick<Scheduler, 'now' | 'soon'>;
-  /** What goes on with strangers' connections that wait, in order. */
-  #waiting: (() => void)[] = [];
-  /** When strangers have had their share of this turn of the event loop, monotonic ms; unless they had none. */
-  #until: number | undefined;
+  readonly #strangers: SharedTurn;
+  readonly #proved: SharedTurn;
 
-  constructor(scheduler: Pick<Scheduler, 'now' | 'soon'>) {
-    this.#scheduler = scheduler;
+  constructor(scheduler: TurnScheduler) {
+    this.#strangers = new SharedTurn(scheduler, beforeRight.turnMs);
+    this.#proved = new SharedTurn(scheduler, afterRight.turnMs);
   }
 
   /** Whether a connection may go on now. Where its turn is over it goes on by itself in a later one. */
@@ -24,25 +27,40 @@ export class InputTurns {
     intake: Intake,
   ): boolean {
     if (intake.isPaused) return false;
-    if (!isTurnOver && (isProved || !this.#isStrangersTurnOver())) return true;
+    const shared = isProved ? this.#proved : this.#strangers;
+    if (!isTurnOver && !shared.isOver) return true;
     intake.pause('turn');
-    const goOn = () => intake.resume('turn');
-    if (isProved) this.#scheduler.soon(goOn);
-    else this.#wait(goOn);
+    shared.wait(() => intake.resume('turn'));
     return false;
   }
+}
 
-  #isStrangersTurnOver(): boolean {
+/** A time that many connections have together in each turn of the event loop. */
+class SharedTurn {
+  readonly #scheduler: TurnScheduler;
+  readonly #ms: number;
+  /** What goes on with the connections that wait, in order. */
+  #waiting: (() => void)[] = [];
+  /** When the time of this turn of the event loop is used up, monotonic ms; unless none of it was used. */
+  #until: number | undefined;
+
+  constructor(scheduler: TurnScheduler, ms: number) {
+    this.#scheduler = scheduler;
+    this.#ms = ms;
+  }
+
+  get isOver(): boolean {
     return this.#scheduler.now() >= (this.#until ?? this.#begin());
   }
 
-  #wait(goOn: () => void): void {
+  /** Calls `goOn` in a later turn of the event loop, behind those who wait already. */
+  wait(goOn: () => void): void {
     this.#waiting.push(goOn);
     if (this.#until === undefined) this.#begin();
   }
 
   #begin(): number {
-    this.#until = this.#scheduler.now() + BUDGETS.turnMs;
+    this.#until = this.#scheduler.now() + this.#ms;
     this.#scheduler.soon(() => this.#end());
     return this.#until;
   }
@@ -54,7 +72,7 @@ export class InputTurns {
     this.#waiting = [];
     this.#begin();
     let next = 0;
-    while (next < waiting.length && !this.#isStrangersTurnOver()) waiting[next++]?.();
+    while (next < waiting.length && !this.isOver) waiting[next++]?.();
     // Those who have had their turn and want more are behind those who have not.
     this.#waiting = [...waiting.slice(next), ...this.#waiting];
   }

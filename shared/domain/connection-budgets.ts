@@ -13,6 +13,8 @@ export const CONNECTION_BUDGETS = {
     requestValues: 1000,
     /** Frames that are handled before others have their turn. */
     turnFrames: 20,
+    /** How long frames of all such connections together are handled in one turn of the event loop, ms. */
+    turnMs: 20,
   },
   afterRight: {
     sessions: 5000,
@@ -21,6 +23,7 @@ export const CONNECTION_BUDGETS = {
     requestBytes: 2 * MB,
     requestValues: 50_000,
     turnFrames: 200,
+    turnMs: 50,
   },
   /** How long a client may take to prove a right, ms. */
   proveRightMs: 60_000,
@@ -83,6 +86,8 @@ export const CONNECTION_BUDGETS = {
   turnMessageBytes: 512,
   /** The same for each of its application properties. */
   turnPropertyBytes: 32,
+  /** Bytes of a frame's performative, as they are decoded, that count as much as a frame. */
+  decodedBytesPerFrame: 4 * KB,
   /** Deliveries looked through for a disposition that count as much as a frame. */
   deliveriesPerFrame: 100,
   /** Bytes of a request to `$cbs` or `$management` that count as much as a frame: each may be a value. */

@@ -5,7 +5,7 @@ import { Intake } from '../../amqp/endpoint/intake.ts';
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 
 const FRAME_MS = 1;
-const PER_TURN = BUDGETS.turnMs / FRAME_MS;
+const { beforeRight, afterRight } = BUDGETS.connection;
 
 /** An event loop of which each turn ends when it is told to; a frame takes a millisecond. */
 class Loop {
@@ -33,32 +33,57 @@ class Loop {
   }
 }
 
-test('what strangers say is read for a moment of each turn, whatever their number', () => {
-  const loop = new Loop();
-  const strangers = Array.from({ length: 1000 }, () => loop.connection(10, { turnFrames: 5 }));
-  for (const one of strangers) one.advance();
-  assert.equal(loop.ms, BUDGETS.turnMs);
-  const member = loop.connection(1000, { isProved: true });
-  member.advance();
-  assert.equal(member.left, 0, 'who has proved a right does not wait for them');
-  let before = loop.ms;
-  loop.endTurn();
-  assert.equal(loop.ms - before, BUDGETS.turnMs);
-  for (const one of strangers) one.advance();
-  assert.equal(loop.ms - before, BUDGETS.turnMs, 'nor more for what comes in besides');
-  for (let turns = 2; turns < (1000 * 10) / PER_TURN; turns++) {
-    before = loop.ms;
+const KINDS = [
+  { who: 'strangers say', isProved: false, turnMs: beforeRight.turnMs },
+  { who: 'connections with a right say', isProved: true, turnMs: afterRight.turnMs },
+] as const;
+
+for (const { who, isProved, turnMs } of KINDS) {
+  test(`what ${who} is read for a moment of each turn, whatever their number`, () => {
+    const loop = new Loop();
+    const frames = 10;
+    const all = Array.from({ length: 1000 }, () => {
+      return loop.connection(frames, { isProved, turnFrames: 5 });
+    });
+    for (const one of all) one.advance();
+    assert.equal(loop.ms, turnMs);
+    const other = loop.connection(1, { isProved: !isProved });
+    other.advance();
+    assert.equal(other.left, 0, 'the others do not wait for them');
+    let before = loop.ms;
     loop.endTurn();
-    assert.ok(loop.ms - before <= BUDGETS.turnMs);
+    assert.equal(loop.ms - before, turnMs);
+    for (const one of all) one.advance();
+    assert.equal(loop.ms - before, turnMs, 'nor more for what comes in besides');
+    const turns = (all.length * frames * FRAME_MS) / turnMs;
+    for (let turn = 2; turn < turns; turn++) {
+      before = loop.ms;
+      loop.endTurn();
+      assert.ok(loop.ms - before <= turnMs);
+    }
+    assert.ok(
+      all.every(({ left }) => left === 0),
+      'no turn was left unused while there was something to read',
+    );
+  });
+}
+
+test('a connection that alone has much to be read goes on in every turn, for all of its own', () => {
+  const loop = new Loop();
+  const busy = loop.connection(100, { isProved: true, turnFrames: 20 });
+  busy.advance();
+  for (let turn = 1; turn < 5; turn++) {
+    assert.equal(busy.left, 100 - turn * 20);
+    loop.endTurn();
   }
-  assert.ok(strangers.every(({ left }) => left === 0));
+  assert.equal(busy.left, 0);
 });
 
 test('strangers have their turns one after the other', () => {
   const loop = new Loop();
   const [hostile, honest] = [loop.connection(1000, { turnFrames: 5 }), loop.connection(1)];
   hostile.advance();
-  loop.ms += BUDGETS.turnMs;
+  loop.ms += beforeRight.turnMs;
   honest.advance();
   assert.equal(honest.left, 1);
   loop.endTurn();
