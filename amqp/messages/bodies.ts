@@ -1,5 +1,6 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { compact } from '../wire/compact.ts';
 import { type AmqpValue, binary, codeOf, described, str } from '../wire/value.ts';
 import { DecodeError } from '../wire/wire-error.ts';
 import type { KeptBody } from './kept-parts.ts';
@@ -81,9 +82,8 @@ export function writeBody(body: Uint8Array, kept: KeptBody | undefined): readonl
 function shown(sections: readonly AmqpValue[], bytes: number, hold: HoldBytes): Uint8Array {
   const values = sections.map((section) => (section as { value: AmqpValue }).value);
   if (sections.every((section) => codeOf(section) === SECTION.data)) {
-    return Buffer.concat(
-      values.map((value) => (value.type === 'binary' ? value.value : [])) as Uint8Array[],
-    );
+    const parts = values.map((value) => (value.type === 'binary' ? value.value : []));
+    return compact(Buffer.concat(parts as Uint8Array[]));
   }
   const size = values.reduce((sum, value) => sum + plainSize(value) + ','.length, '[]'.length);
   if (size > shownBytes + bytes * shownPerByte) throw tooLongAsJson(size);

@@ -42,7 +42,7 @@ export function toProperty(value: AmqpValue): PropertyValue | undefined {
       return Number.isSafeInteger(ms) ? { type: 'dateTime', value: ms } : undefined;
     }
     case 'decimal128':
-      return { type: 'decimal', value: value.value };
+      return { type: 'decimal', value: Uint8Array.from(value.value) };
     case 'binary':
       return { type: 'bytes', value: Uint8Array.from(value.value) };
     case 'described':

@@ -1,7 +1,8 @@
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { compact } from './compact.ts';
-import { Decoder } from './decode.ts';
+import { Decoder, decode } from './decode.ts';
 import { encode } from './encode.ts';
+import { isAttach } from './performatives.ts';
 import type { AmqpValue } from './value.ts';
 import { DecodeError } from './wire-error.ts';
 
@@ -131,5 +132,9 @@ function parseFrame(layer: Layer, frame: Buffer): Frame {
   const decoder = new Decoder(data, BUDGETS.connection.performativeValues);
   const performative = decoder.read();
   const weight = decoder.at + decoder.values * BUDGETS.weights.valueBytes;
-  return { channel, performative, weight, payload: data.subarray(decoder.at) };
+  const payload = data.subarray(decoder.at);
+  if (!isAttach(performative)) return { channel, performative, weight, payload };
+  // It is kept until it is answered, and bytes in it would keep all of the chunk that they came in.
+  const own = compact(data.subarray(0, decoder.at));
+  return { channel, performative: decode(own), weight, payload };
 }

@@ -112,7 +112,7 @@ const KINDS = new Map<number, Performative['kind']>(
 
 /** Reads a performative. Throws DecodeError. */
 export function readPerformative(value: AmqpValue): Performative {
-  const kind = kindOf(value);
+  const kind = requiredKind(value);
   const fields = new Fields(value);
   switch (kind) {
     case 'open':
@@ -142,15 +142,21 @@ export function readPerformative(value: AmqpValue): Performative {
   }
 }
 
-function kindOf(value: AmqpValue): Performative['kind'] {
-  const code = codeOf(value);
-  const name = value.type === 'described' ? textOf(value.descriptor) : undefined;
-  const kind =
-    code === undefined
-      ? [...KINDS.values()].find((one) => name === `amqp:${one}:list`)
-      : KINDS.get(Number(code));
+export function isAttach(value: AmqpValue): boolean {
+  return kindOf(value) === 'attach';
+}
+
+function requiredKind(value: AmqpValue): Performative['kind'] {
+  const kind = kindOf(value);
   if (kind === undefined) throw new DecodeError('a frame says something unknown');
   return kind;
+}
+
+function kindOf(value: AmqpValue): Performative['kind'] | undefined {
+  const code = codeOf(value);
+  if (code !== undefined) return KINDS.get(Number(code));
+  const name = value.type === 'described' ? textOf(value.descriptor) : undefined;
+  return [...KINDS.values()].find((one) => name === `amqp:${one}:list`);
 }
 
 function readOpen(fields: Fields): Open {

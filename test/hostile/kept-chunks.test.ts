@@ -2,8 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { readBody } from '../../amqp/messages/bodies.ts';
+import { toProperties } from '../../amqp/messages/property-values.ts';
+import { SECTION } from '../../amqp/messages/sections.ts';
 import { compact } from '../../amqp/wire/compact.ts';
+import { Decoder } from '../../amqp/wire/decode.ts';
+import { encode } from '../../amqp/wire/encode.ts';
 import { encodeFrame } from '../../amqp/wire/frames.ts';
+import { binary, described, list, mapOf, str, uuid } from '../../amqp/wire/value.ts';
 import { writePerformative } from '../../amqp/wire/write-performative.ts';
 import { GatewayFixture, turns } from '../support/amqp-peer.ts';
 
@@ -57,6 +63,58 @@ test('row 1: the first part of a delivery keeps no chunk', async (t) => {
     return ref;
   };
   assert.equal(await isKept(give()), false);
+});
+
+test('row 1: an attach that is not answered yet keeps no chunk, and comes back as it was', async (t) => {
+  const fixture = new GatewayFixture(t);
+  const peer = await fixture.peer('root');
+  fixture.holdReads();
+  const octets = list([
+    binary(Buffer.of(1)),
+    uuid(Buffer.alloc(16, 2)),
+    { type: 'decimal128', value: Buffer.alloc(16, 3) },
+  ]);
+  const source = described(0x28n, list([str('q'), octets]));
+  const target = described(0x29n, list([str('there'), octets]));
+  const attach = writePerformative({
+    ...{ kind: 'attach', name: 'l', handle: 0, role: 'receiver' },
+    ...{ source, target, properties: octets },
+  });
+  const give = () => {
+    const { chunk, ref } = chunkOf([encodeFrame('amqp', 0, attach), ...padding(63)]);
+    peer.take(chunk);
+    return ref;
+  };
+  assert.equal(await isKept(give()), false);
+  assert.deepEqual(peer.said('attach'), []);
+  fixture.letGo();
+  await turns();
+  const [answer] = peer.said('attach');
+  assert.ok(answer?.source !== undefined && answer.target !== undefined);
+  assert.deepEqual(encode(answer.source), encode(source));
+  assert.deepEqual(encode(answer.target), encode(target));
+});
+
+test('row 1: properties that are kept keep nothing of the bytes that they were read from', async () => {
+  const map = mapOf({
+    decimal: { type: 'decimal128', value: Buffer.alloc(16, 1) },
+    guid: uuid(Buffer.alloc(16, 2)),
+    bytes: binary(Buffer.of(3)),
+  });
+  const read = () => {
+    const { chunk, ref } = chunkOf([encode(map, binary(Buffer.alloc(60_000)))]);
+    return { ref, properties: toProperties(new Decoder(chunk).read()).properties };
+  };
+  const { ref, properties } = read();
+  assert.equal(await isKept(ref), false);
+  assert.deepEqual(Object.keys(properties), ['decimal', 'guid', 'bytes']);
+});
+
+test('row 1: a small body of several data sections has memory of its own', () => {
+  const section = described(SECTION.data, binary(Buffer.of(7)));
+  const { body } = readBody([section, section], 0, () => {});
+  assert.deepEqual([...body], [7, 7]);
+  assert.equal(body.buffer.byteLength, 2);
 });
 
 test('row 1: the begin of a frame keeps no chunk', async (t) => {
