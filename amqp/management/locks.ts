@@ -16,7 +16,7 @@ const RECEIVE_AND_DELETE = 0;
 
 /** Starts locks anew: all of them, or the first refusal is the answer. */
 export async function renewLocks({ context, path, body }: Asked): Promise<AmqpValue> {
-  const tokens = new Body(body).guids('lock-tokens');
+  const tokens = new Body(body).lockTokens();
   const outcomes = await context.parts.broker.renewLocks(path, tokens);
   const ends = outcomes.map(({ lockedUntil, refusal }) => {
     if (lockedUntil === undefined) throw refusal ?? new Error('A renewal has an outcome.');
@@ -30,7 +30,7 @@ export async function settle(asked: Asked): Promise<AmqpValue> {
   const { context, path, pathname, body, transaction } = asked;
   const fields = new Body(body);
   const action = actionOf(fields);
-  const settlements = fields.guids('lock-tokens').map((lockToken) => ({ lockToken, action }));
+  const settlements = fields.lockTokens().map((lockToken) => ({ lockToken, action }));
   const sessionId = (await hasSessions(context, path)) ? sessionIdOf(asked) : undefined;
   if (transaction !== undefined) {
     const session = sessionId === undefined ? {} : { sessionId };

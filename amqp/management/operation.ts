@@ -71,10 +71,17 @@ export class Body {
     return this.list(name).map((value) => bigintOf(value) ?? refuse(name));
   }
 
-  guids(name: string): readonly string[] {
-    return this.list(name).map((value) =>
-      value.type === 'uuid' ? guidText(value.value) : refuse(name),
-    );
+  /** The lock tokens of messages, no more than one call takes over HTTP either. */
+  lockTokens(): readonly string[] {
+    const name = 'lock-tokens';
+    const values = this.list(name);
+    if (values.length > LIMITS.settlements) {
+      throw new BrokerError(
+        'ArgumentError',
+        `No more than ${LIMITS.settlements} lock tokens can be named at once, not ${values.length}.`,
+      );
+    }
+    return values.map((value) => (value.type === 'uuid' ? guidText(value.value) : refuse(name)));
   }
 
   list(name: string): readonly AmqpValue[] {

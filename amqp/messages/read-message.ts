@@ -34,8 +34,12 @@ export function readDelivery(
   });
 }
 
-/** Messages that came together, each encoded by itself. Throws ArgumentError for bytes that are none. */
+/**
+ * Messages that came together, each encoded by itself. Throws ArgumentError for bytes that are none, and
+ * MessageSizeExceeded for more messages than a batch may have.
+ */
 export function readMessages(encoded: readonly Uint8Array[]): readonly OutgoingMessage[] {
+  requireBatchFits(encoded.length);
   return orArgumentError(() => readEach(encoded, 0, () => {}));
 }
 

@@ -23,16 +23,18 @@ export const SETTLE_TRIES_MAX = 10;
  */
 export function roundsByBlock(settlements: readonly TokenSettlement[]): BlockSettlement[][][] {
   const rounds: Map<string, BlockSettlement[]>[] = [];
+  /** How often each message was named so far: the number of the round for the next mention. */
+  const mentions = new Map<string, number>();
   for (const [place, { token, action }] of settlements.entries()) {
-    const key = `${token.store}.${token.block}`;
-    const isFree = (round: Map<string, BlockSettlement[]>) =>
-      !round.get(key)?.some((other) => other.token.slot === token.slot);
-    let round = rounds.find(isFree);
-    if (round === undefined) {
-      round = new Map();
-      rounds.push(round);
-    }
-    round.set(key, [...(round.get(key) ?? []), { place, token, action }]);
+    const block = `${token.store}.${token.block}`;
+    const message = `${block}.${token.slot}`;
+    const number = mentions.get(message) ?? 0;
+    mentions.set(message, number + 1);
+    const round = rounds[number] ?? new Map<string, BlockSettlement[]>();
+    rounds[number] = round;
+    const group = round.get(block) ?? [];
+    round.set(block, group);
+    group.push({ place, token, action });
   }
   return rounds.map((round) => [...round.values()]);
 }

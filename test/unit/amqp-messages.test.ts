@@ -252,3 +252,8 @@ test('a batch of too many messages is refused before any of them is read', () =>
     code: 'MessageSizeExceeded',
   });
 });
+
+test('too many messages to be scheduled are refused before any of them is read', () => {
+  const encoded = Array.from({ length: LIMITS.batchMessages + 1 }, () => Buffer.of(0xff));
+  assert.throws(() => readMessages(encoded), { code: 'MessageSizeExceeded' });
+});
