@@ -18,17 +18,24 @@ export const CROWDED_OUT: ErrorInfo = {
   description: 'The service needs the memory that the connection holds; connect again.',
 };
 
-export const FAILED: ErrorInfo = {
+const FAILED: ErrorInfo = {
   condition: 'amqp:internal-error',
   description: 'The service failed.',
 };
 
-/** What the peer is told of its own mistake; undefined for a fault of ours. */
-export function mistakeIn(error: unknown): ErrorInfo | undefined {
+/** A mistake of the peer that ends the connection. */
+export function notAllowed(sentence: string): AmqpError {
+  return new AmqpError('amqp:not-allowed', sentence);
+}
+
+/** What the peer is told of an error, which is its own mistake or is reported as a fault of ours. */
+export function endBy(error: unknown, report: (fault: unknown) => void): ErrorInfo {
   if (error instanceof AmqpError) {
     return { condition: error.condition, description: error.message };
   }
-  return error instanceof DecodeError
-    ? { condition: 'amqp:decode-error', description: error.message }
-    : undefined;
+  if (error instanceof DecodeError) {
+    return { condition: 'amqp:decode-error', description: error.message };
+  }
+  report(error);
+  return FAILED;
 }

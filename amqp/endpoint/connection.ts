@@ -4,10 +4,9 @@ import type { Scheduler, Timer } from '../../shared/domain/scheduler.ts';
 import { encodeFrame, type Frame, FrameReader } from '../wire/frames.ts';
 import { type Open, type Performative, readPerformative } from '../wire/performatives.ts';
 import type { ErrorInfo } from '../wire/states.ts';
-import { AmqpError } from '../wire/wire-error.ts';
 import { writePerformative } from '../wire/write-performative.ts';
 import { CHANNEL_MAX, Channels } from './channels.ts';
-import { CROWDED_OUT, FAILED, mistakeIn, NOT_PROVED, SILENT } from './connection-ends.ts';
+import { CROWDED_OUT, endBy, NOT_PROVED, notAllowed, SILENT } from './connection-ends.ts';
 import { ConnectionLimits } from './connection-limits.ts';
 import type { ConnectionHandler, Transport } from './handlers.ts';
 import { Handshake } from './handshake.ts';
@@ -58,6 +57,8 @@ export class Connection implements SessionHost {
   readonly #channels = new Channels(this);
   #phase: Phase = 'handshake';
   #isAdvancing = false;
+  /** What is left to do of the last frame. */
+  #rest: (() => boolean) | undefined;
   #peer: Open | undefined;
   #frameBytesMax: number = BUDGETS.connection.openFrameBytes;
   #timer: Timer;
@@ -185,6 +186,10 @@ export class Connection implements SessionHost {
     this.#write(encodeFrame('amqp', channel, writePerformative(performative), payload));
   }
 
+  inSteps(step: () => boolean): void {
+    this.#rest = step() ? undefined : step;
+  }
+
   linked(link: IncomingLink | OutgoingLink): void {
     if (link instanceof IncomingLink) this.#handler.incoming(link);
     else this.#handler.outgoing(link);
@@ -200,19 +205,13 @@ export class Connection implements SessionHost {
       while (this.#turns.mayGoOn(this.limits, this.#intake) && this.#step());
       this.limits.unread(this.#reader.keep());
     } catch (error) {
-      this.close(this.#explained(error));
+      this.close(endBy(error, (fault) => this.#handler.failed(fault)));
     } finally {
       this.#isAdvancing = false;
     }
   }
 
-  #explained(error: unknown): ErrorInfo {
-    const mistake = mistakeIn(error);
-    if (mistake === undefined) this.#handler.failed(error);
-    return mistake ?? FAILED;
-  }
-
-  /** One header or frame; false = more bytes are needed, or none are wanted. */
+  /** One header, frame or step of a frame; false = more bytes are needed, or none are wanted. */
   #step(): boolean {
     switch (this.#phase) {
       case 'handshake': {
@@ -220,15 +219,25 @@ export class Connection implements SessionHost {
         if (step === 'done') this.#phase = 'open';
         return step !== 'waits';
       }
-      case 'open': {
-        const frame = this.#reader.frame('amqp', this.#frameBytesMax);
-        if (frame !== undefined) this.#handle(frame);
-        this.limits.handled(frame?.weight);
-        return frame !== undefined;
-      }
+      case 'open':
+        return this.#rest === undefined ? this.#nextFrame() : this.#goOn(this.#rest);
       default:
         return false;
     }
+  }
+
+  #goOn(rest: () => boolean): boolean {
+    this.limits.handled();
+    this.inSteps(rest);
+    return true;
+  }
+
+  #nextFrame(): boolean {
+    const frame = this.#reader.frame('amqp', this.#frameBytesMax);
+    if (frame === undefined) return false;
+    this.limits.handled(frame.weight);
+    this.#handle(frame);
+    return true;
   }
 
   #handle({ channel, performative, weight, payload }: Frame): void {
@@ -288,8 +297,4 @@ export class Connection implements SessionHost {
   #write(bytes: Uint8Array): void {
     if (this.#phase !== 'ended') this.outgoing.write(bytes);
   }
-}
-
-function notAllowed(sentence: string): AmqpError {
-  return new AmqpError('amqp:not-allowed', sentence);
 }

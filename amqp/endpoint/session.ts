@@ -34,6 +34,11 @@ export interface SessionHost extends QueueHost {
   readonly outgoing: Pick<Outbox, 'mayGoOn' | 'forget'>;
   send(channel: number, performative: Performative, payload?: Uint8Array): void;
   linked(link: IncomingLink | OutgoingLink): void;
+  /**
+   * Does the work of a frame in steps until one tells that it was the last; each counts as a frame. The
+   * next frame waits for them.
+   */
+  inSteps(step: () => boolean): void;
 }
 
 /** Counts transfers on both ways, and leads what comes in to the link that it is for. */
@@ -271,16 +276,13 @@ export class Session implements SendingHost {
     }
   }
 
-  #disposition({ role, first, last = first, settled, state }: Disposition): void {
+  #disposition(said: Disposition): void {
+    const { role, settled, state } = said;
     // Of what the peer sent, we tell the outcome and settle at once: nothing is left to hear.
     if (role === 'sender') return;
     // A state that is no end asks for nothing; a message settled without one is given up.
     if (!settled && (state === undefined || state.kind === 'other')) return;
-    for (const delivery of this.#unsettled.within(first, last)) {
-      // In a transaction the outcome is not the last word, unless the peer says so.
-      if (settled || state?.kind !== 'transactional') this.#unsettled.delete(delivery.id);
-      delivery.link.disposed(delivery, state);
-    }
+    this.#host.inSteps(this.#unsettled.disposing(said));
   }
 
   #link(handle: number): IncomingLink | OutgoingLink {

@@ -1,8 +1,10 @@
 import { BUDGETS } from '../../shared/domain/budgets.ts';
+import type { Disposition } from '../wire/performatives.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import type { OutgoingDelivery, OutgoingLink } from './outgoing-link.ts';
 
 const { deliveryBytes } = BUDGETS.weights;
+const { deliveriesPerFrame } = BUDGETS.connection;
 
 /** A delivery that was sent and that the peer has not settled. */
 export interface Unsettled extends OutgoingDelivery {
@@ -50,8 +52,27 @@ export class UnsettledDeliveries {
     this.#byLink.clear();
   }
 
+  /** What takes in a disposition: each call some of its deliveries, until one tells that these were all. */
+  disposing({ first, last = first, settled, state }: Disposition): () => boolean {
+    const deliveries = this.#within(first, last);
+    // In a transaction the outcome is not the last word, unless the peer says so.
+    const isLastWord = settled || state?.kind !== 'transactional';
+    let next = 0;
+    return () => {
+      const end = next + deliveriesPerFrame;
+      for (const delivery of deliveries.slice(next, end)) {
+        // It may have been settled since the call before.
+        if (!this.#byId.has(delivery.id)) continue;
+        if (isLastWord) this.delete(delivery.id);
+        delivery.link.disposed(delivery, state);
+      }
+      next = end;
+      return next >= deliveries.length;
+    };
+  }
+
   /** Those from one id to another, by the shorter way: a range may name billions. */
-  within(first: number, last: number): readonly Unsettled[] {
+  #within(first: number, last: number): readonly Unsettled[] {
     const length = ((last - first) >>> 0) + 1;
     this.#limits.searched(Math.min(length, this.#byId.size));
     if (length <= this.#byId.size) {

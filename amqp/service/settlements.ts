@@ -1,4 +1,13 @@
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 import type { EntityPath } from '../../shared/domain/entity-path.ts';
+
+const { settlementsAtOnce: AT_ONCE } = BUDGETS.connection;
+
+/** Outcomes of so many deliveries that are to be carried out. */
+interface Waiting {
+  readonly deliveries: number;
+  readonly goOn: () => void;
+}
 
 /**
  * What the links of one connection are settling. There are clients that settle a message without
@@ -6,6 +15,9 @@ import type { EntityPath } from '../../shared/domain/entity-path.ts';
  */
 export class Settlements {
   readonly #underWay = new Map<string, Set<Promise<void>>>();
+  /** Deliveries whose outcomes are carried out. */
+  #carriedOut = 0;
+  readonly #waiting = new Set<Waiting>();
 
   add({ key }: EntityPath, settlement: Promise<void>): void {
     const ofEntity = this.#underWay.get(key) ?? new Set();
@@ -14,6 +26,29 @@ export class Settlements {
       ofEntity.delete(settlement);
       if (ofEntity.size === 0) this.#underWay.delete(key);
     });
+  }
+
+  /** Carries out the outcomes of so many deliveries once no more than enough others are. */
+  async carryOut(deliveries: number, work: () => Promise<void>): Promise<void> {
+    await new Promise<void>((goOn) => {
+      this.#waiting.add({ deliveries, goOn });
+      this.#goOn();
+    });
+    try {
+      await work();
+    } finally {
+      this.#carriedOut -= deliveries;
+      this.#goOn();
+    }
+  }
+
+  #goOn(): void {
+    for (const waiting of this.#waiting) {
+      if (this.#carriedOut >= AT_ONCE) return;
+      this.#waiting.delete(waiting);
+      this.#carriedOut += waiting.deliveries;
+      waiting.goOn();
+    }
   }
 
   /** Resolves once all that are under way now have their outcome. */

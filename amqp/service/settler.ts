@@ -35,7 +35,12 @@ interface Said {
 interface Pending {
   readonly delivery: OutgoingDelivery;
   readonly said: Said;
-  /** Called once the outcome is known. */
+}
+
+/** What goes to the broker in one call: each delivery by itself would take several times the memory. */
+interface Group {
+  readonly pending: Pending[];
+  /** Called once the outcomes are known. */
   readonly done: () => void;
 }
 
@@ -57,7 +62,7 @@ export class Settler {
   readonly #sessionId: string | undefined;
   /** What outcomes ask for: read once each, however many deliveries have them. */
   readonly #said = new WeakMap<Outcome, Said>();
-  #pending: Pending[] = [];
+  readonly #groups: Group[] = [];
   #isRunning = false;
   #timer: Timer | undefined;
   /** Whether the last call had company: then it is likely that the next one has. */
@@ -82,18 +87,27 @@ export class Settler {
     if (state === undefined || !isOutcome(state)) return;
     const said = this.#read(state);
     if (!this.#hold(said)) {
+      // Its answer is a frame by itself.
+      this.#context.limits.handled();
       this.#link.settle([delivery], this.#rejected(tooMuchHeld()));
       return;
     }
-    const settlement = new Promise<void>((done) => {
-      this.#pending.push({ delivery, said, done });
-    });
-    this.#context.settlements.add(this.#path, settlement);
-    this.#context.background(() => settlement);
+    this.#lastGroup().push({ delivery, said });
     if (this.#isRunning) return;
     // Who has nothing left to settle waits for us.
     if (!this.#isBusy || this.#link.held === 0) this.#start();
     else this.#timer ??= this.#context.parts.scheduler.after(GATHER_MS, () => this.#start());
+  }
+
+  /** The group that takes one more. */
+  #lastGroup(): Pending[] {
+    const last = this.#groups.at(-1);
+    if (last !== undefined && last.pending.length < GROUP_MAX) return last.pending;
+    const pending: Pending[] = [];
+    const settlement = new Promise<void>((done) => this.#groups.push({ pending, done }));
+    this.#context.settlements.add(this.#path, settlement);
+    this.#context.background(() => settlement);
+    return pending;
   }
 
   #read(state: Outcome): Said {
@@ -132,6 +146,8 @@ export class Settler {
     { transaction, outcome }: Extract<DeliveryState, { readonly kind: 'transactional' }>,
   ): void {
     if (outcome === undefined) return;
+    // It is answered by itself: a disposition of thousands is as much work as thousands of frames.
+    this.#context.limits.handled();
     const { action, confirmed: said } = this.#read(outcome);
     const settlement = { lockToken: lockTokenOf(delivery.tag), action };
     const path = this.#path;
@@ -148,14 +164,12 @@ export class Settler {
   }
 
   async #run(): Promise<void> {
-    while (this.#pending.length > 0) {
-      const group = this.#pending.splice(0, GROUP_MAX);
-      this.#isBusy = group.length > 1;
-      await this.#settle(group);
-      for (const { said, done } of group) {
-        this.#release(said);
-        done();
-      }
+    for (let group = this.#groups.shift(); group !== undefined; group = this.#groups.shift()) {
+      const { pending, done } = group;
+      this.#isBusy = pending.length > 1;
+      await this.#context.settlements.carryOut(pending.length, () => this.#settle(pending));
+      for (const { said } of pending) this.#release(said);
+      done();
     }
     this.#isRunning = false;
   }

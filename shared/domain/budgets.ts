@@ -26,7 +26,7 @@ export const BUDGETS = {
     sessionBytes: 2 * KB,
     linkBytes: 2 * KB,
     /** A message that came in, or went out and is not settled. */
-    deliveryBytes: 256,
+    deliveryBytes: 384,
     /** One decoded AMQP value. */
     valueBytes: 64,
     /** A request over HTTP that is not answered. */

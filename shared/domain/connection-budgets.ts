@@ -88,8 +88,10 @@ export const CONNECTION_BUDGETS = {
   turnPropertyBytes: 32,
   /** Bytes of a frame's performative, as they are decoded, that count as much as a frame. */
   decodedBytesPerFrame: 4 * KB,
-  /** Deliveries looked through for a disposition that count as much as a frame. */
+  /** Deliveries looked through, or taken in, for a disposition that count as much as a frame. */
   deliveriesPerFrame: 100,
+  /** Deliveries whose outcomes the broker carries out at a time; those of one call more may be. */
+  settlementsAtOnce: 2000,
   /** Bytes of a request to `$cbs` or `$management` that count as much as a frame: each may be a value. */
   requestBytesPerFrame: 1 * KB,
   /** Parts of messages that are sent before others have their turn, and their bytes. */

@@ -172,6 +172,11 @@ export class FakePeer {
     for (const written of this.#untaken.splice(0)) written();
   }
 
+  /** Whether it has taken all that was written. */
+  get hasTakenAll(): boolean {
+    return this.#backlog === 0;
+  }
+
   /** Bytes that were written. */
   get written(): number {
     return this.writes.reduce((sum, bytes) => sum + bytes, 0);

@@ -4,6 +4,7 @@ import { ConnectionLimits } from '../../amqp/endpoint/connection-limits.ts';
 import type { OutgoingLink } from '../../amqp/endpoint/outgoing-link.ts';
 import { Session } from '../../amqp/endpoint/session.ts';
 import type { Attach, Performative } from '../../amqp/wire/performatives.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
 
 const ignore = () => {};
@@ -15,6 +16,7 @@ function openSession() {
   limits.prove();
   const said: Performative[] = [];
   const links: OutgoingLink[] = [];
+  const steps: (() => boolean)[] = [];
   const host = {
     limits,
     maxFrameSize: 65_536,
@@ -22,11 +24,12 @@ function openSession() {
     linked: (link: unknown) => void links.push(link as OutgoingLink),
     close: ignore,
     outgoing: { mayGoOn: () => true, forget: ignore },
+    inSteps: (step: () => boolean) => void steps.push(step),
   };
   const windows = { nextOutgoingId: 0, incomingWindow: 9, outgoingWindow: 9 };
   const session = new Session(0, { kind: 'begin', ...windows }, host);
   const say = (performative: Performative) => session.handle(performative, Buffer.alloc(0), 0);
-  return { say, said, links };
+  return { say, said, links, steps };
 }
 
 const attach = (name: string, handle: number, role: Attach['role'] = 'receiver'): Attach => ({
@@ -76,4 +79,31 @@ test('a name is taken again also where the older link is answered later', () => 
   for (const link of links) link.accept();
   say(attach('l', 2));
   assert.equal(said.filter(({ kind }) => kind === 'detach').length, 2);
+});
+
+test('a disposition of many deliveries is taken in a part at a time, without those settled meanwhile', () => {
+  const { say, links, steps } = openSession();
+  const { deliveriesPerFrame } = BUDGETS.connection;
+  const count = 3 * deliveriesPerFrame;
+  say(attach('l', 0));
+  const [link] = links;
+  assert.ok(link !== undefined);
+  link.accept();
+  const windows = { nextIncomingId: 0, incomingWindow: count, nextOutgoingId: 0 };
+  say({ kind: 'flow', ...windows, outgoingWindow: 9, handle: 0, linkCredit: count });
+  const tag = Buffer.alloc(16);
+  for (let i = 0; i < count; i++) link.deliver({ tag, payload: tag, settled: false });
+  const told: number[] = [];
+  link.onDisposition(({ id }) => told.push(id));
+  const state = { kind: 'accepted' } as const;
+  say({ kind: 'disposition', role: 'receiver', first: 0, last: count - 1, settled: false, state });
+  const [step] = steps;
+  assert.ok(step !== undefined && steps.length === 1);
+  assert.equal(step(), false);
+  assert.equal(told.length, deliveriesPerFrame);
+  const settled = count - 1;
+  link.settle([{ id: settled, tag }], state);
+  assert.deepEqual([step(), told.length], [false, 2 * deliveriesPerFrame]);
+  assert.equal(step(), true);
+  assert.deepEqual(told, [...Array(settled).keys()]);
 });
