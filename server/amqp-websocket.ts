@@ -7,6 +7,7 @@ import type { Gateway } from '../amqp/service/gateway.ts';
 import { BUDGETS } from '../shared/domain/budgets.ts';
 import type { Admission } from './admission.ts';
 import { clientAddressOf } from './client-address.ts';
+import { PacedReading } from './paced-reading.ts';
 import { closeWith, putBackWithoutUpgrade } from './plain-upgrades.ts';
 
 /** Where the vendor's clients look for it: the address stands in their code, in C and .NET with a slash more. */
@@ -110,15 +111,19 @@ function serve(gateway: Pick<Gateway, 'accept'>, { webSocket, socket, peer }: Up
       return webSocket.bufferedAmount;
     },
     write: (bytes, written) => webSocket.send(bytes, written),
-    pause: () => webSocket.pause(),
-    resume: () => webSocket.resume(),
+    pause: () => reading.pause(),
+    resume: () => reading.resume(),
     end: () => webSocket.close(),
     destroy: () => webSocket.terminate(),
   };
   const connection = gateway.accept(transport);
-  const ended = countUnfinished(socket, connection, () => webSocket.terminate());
+  const unfinished = new Unfinished(connection, () => webSocket.terminate());
+  const reading = new PacedReading(socket, {
+    hasTime: (goOn) => connection.hasTime(goOn),
+    take: (bytes) => unfinished.add(bytes),
+  });
   webSocket.on('message', (data: Buffer) => {
-    ended();
+    unfinished.end();
     connection.input(data);
   });
   // A broken socket closes by itself, and then is lost.
@@ -126,25 +131,28 @@ function serve(gateway: Pick<Gateway, 'accept'>, { webSocket, socket, peer }: Up
   webSocket.on('close', () => connection.lost());
 }
 
-/**
- * Counts what comes in as held by a connection until a message has ended, which is when what comes back is
- * called; ends the connection where that is too much.
- */
-function countUnfinished(
-  socket: Duplex,
-  { limits }: Pick<Connection, 'limits'>,
-  terminate: () => void,
-): () => void {
-  let unfinished = 0;
-  // Before the parser is given it, which may find the end of a message in it.
-  socket.prependListener('data', ({ length }: Buffer) => {
-    if (unfinished + length > BUDGET.unfinishedBytes || !limits.tryHold(length)) terminate();
-    else unfinished += length;
-  });
-  return () => {
-    limits.release(unfinished);
-    unfinished = 0;
-  };
+/** What came in of a message that has not ended: held by its connection, which ends where it is too much. */
+class Unfinished {
+  readonly #limits: Connection['limits'];
+  readonly #terminate: () => void;
+  #bytes = 0;
+
+  constructor({ limits }: Pick<Connection, 'limits'>, terminate: () => void) {
+    this.#limits = limits;
+    this.#terminate = terminate;
+  }
+
+  /** So many bytes come next, in which the message may end. */
+  add(bytes: number): void {
+    const isTooMuch = this.#bytes + bytes > BUDGET.unfinishedBytes;
+    if (isTooMuch || !this.#limits.tryHold(bytes)) this.#terminate();
+    else this.#bytes += bytes;
+  }
+
+  end(): void {
+    this.#limits.release(this.#bytes);
+    this.#bytes = 0;
+  }
 }
 
 function decodeURIComponentOr(path: string): string {

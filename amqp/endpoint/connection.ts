@@ -117,6 +117,11 @@ export class Connection implements SessionHost {
     this.limits.prove();
   }
 
+  /** Whether there is time now for what came in; where not, `goOn` is called once there is. */
+  hasTime(goOn: () => void): boolean {
+    return this.#turns.hasTime(this.limits, goOn);
+  }
+
   /** Takes what came in. */
   input(bytes: Uint8Array): void {
     if (this.#phase === 'closing' || this.#phase === 'ended') {
@@ -220,16 +225,13 @@ export class Connection implements SessionHost {
         return step !== 'waits';
       }
       case 'open':
-        return this.#rest === undefined ? this.#nextFrame() : this.#goOn(this.#rest);
+        if (this.#rest === undefined) return this.#nextFrame();
+        this.limits.handled();
+        this.inSteps(this.#rest);
+        return true;
       default:
         return false;
     }
-  }
-
-  #goOn(rest: () => boolean): boolean {
-    this.limits.handled();
-    this.inSteps(rest);
-    return true;
   }
 
   #nextFrame(): boolean {
@@ -245,9 +247,7 @@ export class Connection implements SessionHost {
     if (performative === undefined) return;
     const said = readPerformative(performative);
     if (this.#peer === undefined) {
-      if (said.kind !== 'open') {
-        throw notAllowed('A connection begins with an open.');
-      }
+      if (said.kind !== 'open') throw notAllowed('A connection begins with an open.');
       this.#open(said);
       return;
     }

@@ -27,11 +27,23 @@ export class InputTurns {
     intake: Intake,
   ): boolean {
     if (intake.isPaused) return false;
-    const shared = isProved ? this.#proved : this.#strangers;
+    const shared = this.#shared(isProved);
     if (!isTurnOver && !shared.isOver) return true;
     intake.pause('turn');
     shared.wait(() => intake.resume('turn'));
     return false;
+  }
+
+  /** The same for what is not paused while it waits: `goOn` is called where it may not go on now. */
+  hasTime({ isProved }: Pick<ConnectionLimits, 'isProved'>, goOn: () => void): boolean {
+    const shared = this.#shared(isProved);
+    if (!shared.isOver) return true;
+    shared.wait(goOn);
+    return false;
+  }
+
+  #shared(isProved: boolean): SharedTurn {
+    return isProved ? this.#proved : this.#strangers;
   }
 }
 

@@ -19,6 +19,8 @@ export const BUDGETS = {
     chunks: 2048,
     /** What may come in before a message ends: a peer may put pongs between its parts. */
     unfinishedBytes: 2 * MB,
+    /** What is taken apart of what came in before it is looked whether others have their turn. */
+    turnBytes: 16 * KB,
   },
   /** What things are counted as, beside their bytes. */
   weights: {

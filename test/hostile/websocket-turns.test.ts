@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { Duplex } from 'node:stream';
+import { type TestContext, test } from 'node:test';
+import type { Transport } from '../../amqp/endpoint/handlers.ts';
+import type { Gateway } from '../../amqp/service/gateway.ts';
+import { serveWebSockets } from '../../server/amqp-websocket.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { KB } from '../../shared/domain/units.ts';
+import { GatewayFixture, turns } from '../support/amqp-peer.ts';
+
+/** Row 12: one chunk of a WebSocket may hold ten thousand messages, and takes as long to be taken apart. */
+
+const { turnBytes } = BUDGETS.webSocket;
+const { turnMs } = BUDGETS.connection.beforeRight;
+const CHUNK_BYTES = 64 * KB;
+const MESSAGE = 0x82;
+const PONG = 0x8a;
+const UNKNOWN = 0x8f;
+
+/** A frame with little in it; masked, as clients' have to be, with zeros. */
+const frameOf = (first: number, payload: readonly number[] = []) =>
+  Buffer.of(first, 0x80 | payload.length, 0, 0, 0, 0, ...payload);
+
+const manyOf = (frame: Buffer) =>
+  Buffer.concat(Array<Buffer>(Math.floor(CHUNK_BYTES / frame.length)).fill(frame));
+
+/** What a peer sends is pushed into it. */
+class FakeSocket extends Duplex {
+  /** Whether the peer has ended its side: told once what came before is read. */
+  hasEnd = false;
+
+  override _read(): void {
+    if (this.hasEnd) this.push(null);
+  }
+
+  override _write(_: unknown, __: unknown, written: () => void): void {
+    written();
+  }
+}
+
+function webSocket(gateway: Pick<Gateway, 'accept'>, t: TestContext): FakeSocket {
+  const server = createServer();
+  serveWebSockets(server, { gateway, admission: undefined, serveHttp: () => {} });
+  const socket = new FakeSocket();
+  t.after(() => socket.destroy());
+  const headers = {
+    upgrade: 'websocket',
+    connection: 'Upgrade',
+    'sec-websocket-version': '13',
+    'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+    'sec-websocket-protocol': 'AMQPWSB10',
+  };
+  const request = { method: 'GET', url: '/$servicebus/websocket', headers, socket };
+  server.emit('upgrade', request, socket, Buffer.alloc(0));
+  return socket;
+}
+
+/** A gateway that notes what it is given. */
+function notes() {
+  const noted = {
+    inputs: 0,
+    isLost: false,
+    transport: undefined as Transport | undefined,
+    onInput: () => {},
+  };
+  const connection = {
+    limits: { tryHold: () => true, release: () => {} },
+    hasTime: () => true,
+    input: () => {
+      noted.inputs++;
+      noted.onInput();
+    },
+    lost: () => {
+      noted.isLost = true;
+    },
+  };
+  const accept = (transport: Transport) => {
+    noted.transport = transport;
+    return connection;
+  };
+  return { noted, gateway: { accept } as unknown as Pick<Gateway, 'accept'> };
+}
+
+for (const [what, frame] of [
+  ['empty messages', frameOf(MESSAGE)],
+  ['pongs', frameOf(PONG)],
+] as const) {
+  test(`row 12: no more of strangers' ${what} is taken apart in a turn than there is time for`, async (t) => {
+    const { gateway } = new GatewayFixture(t);
+    const sockets = Array.from({ length: 20 }, () => webSocket(gateway, t));
+    // A clock that goes on by what is taken apart: a millisecond for each KB.
+    let taken = 0;
+    t.mock.method(performance, 'now', () => taken / KB);
+    const chunk = manyOf(frame);
+    for (const socket of sockets) {
+      socket.on('data', ({ length }: Buffer) => {
+        taken += length;
+      });
+      socket.push(chunk);
+    }
+    await turns(1);
+    const total = sockets.length * chunk.length;
+    let count = 0;
+    for (let before = 0; before < total; count++) {
+      assert.ok(taken > before, 'there is something to do in every turn');
+      assert.ok(taken - before < turnMs * KB + turnBytes, `${taken - before} bytes in a turn`);
+      before = taken;
+      await turns(1);
+    }
+    assert.ok(count <= Math.ceil(total / (turnMs * KB)));
+  });
+}
+
+test('row 12: of a connection that is paused no more is taken apart until it goes on', async (t) => {
+  const { noted, gateway } = notes();
+  const socket = webSocket(gateway, t);
+  await turns();
+  const chunk = manyOf(frameOf(MESSAGE, [7]));
+  noted.transport?.pause();
+  socket.push(chunk);
+  await turns();
+  assert.equal(noted.inputs, 0);
+  noted.transport?.resume();
+  await turns();
+  assert.equal(noted.inputs, chunk.length / 7);
+});
+
+test('row 12: what is left of a connection that is cut is not taken apart', async (t) => {
+  const { noted, gateway } = notes();
+  const socket = webSocket(gateway, t);
+  await turns();
+  noted.transport?.pause();
+  socket.push(manyOf(frameOf(MESSAGE, [7])));
+  await turns();
+  socket.destroy();
+  await turns();
+  assert.equal(noted.inputs, 0);
+  assert.equal(noted.isLost, true);
+});
+
+test('row 12: a peer that breaks the protocol is gone also where its connection is paused', async (t) => {
+  const { noted, gateway } = notes();
+  const socket = webSocket(gateway, t);
+  await turns();
+  noted.onInput = () => noted.transport?.pause();
+  socket.push(Buffer.concat([frameOf(MESSAGE, [7]), frameOf(UNKNOWN), manyOf(frameOf(PONG))]));
+  socket.hasEnd = true;
+  await turns(20);
+  assert.equal(noted.isLost, true);
+});
