@@ -182,8 +182,9 @@ export class Session implements SendingHost {
 
   afterTransfers(work: () => void): void {
     this.#wait(TRANSFER_BYTES_MAX, () => {
-      work();
-      return true;
+      const mayGoOn = this.#host.outgoing.mayGoOn(this.#goOn);
+      if (mayGoOn) work();
+      return mayGoOn;
     });
   }
 

@@ -132,6 +132,37 @@ test('small frames are written a few at a time', async () => {
   peer.lost();
 });
 
+test('answers that waited for the window are written a part at a time', async () => {
+  const [message, drained] = [0, 1];
+  const { turnParts } = BUDGETS.connection;
+  const { gateway } = gatewayOf(1, 1, 1);
+  const peer = await FakePeer.root(gateway);
+  peer.attach('receiver', 'q', message);
+  peer.attach('receiver', 'q/$management', drained);
+  await peer.settled();
+  const flow = (incomingWindow: number, link: { handle?: number; drain?: boolean }) => {
+    const windows = { nextIncomingId: 0, incomingWindow, nextOutgoingId: 0, outgoingWindow: 100 };
+    peer.say({ kind: 'flow', ...windows, ...link, deliveryCount: 0, linkCredit: 1 });
+  };
+  const opened = 1_000_000;
+  flow(opened, { handle: drained, drain: true });
+  await peer.settled();
+  const answerBytes = peer.writes.at(-1) ?? 0;
+  flow(0, { handle: message });
+  await peer.settled();
+  const before = peer.writes.length;
+  const count = 5 * turnParts;
+  for (let i = 0; i < count; i++) flow(0, { handle: drained, drain: true });
+  await turnsUntil(() => false, 50);
+  assert.equal(peer.writes.length, before, 'they wait');
+  flow(opened, {});
+  await turnsUntil(() => peer.written > count * answerBytes, 500);
+  const answers = Math.max(...peer.writes.slice(before)) / answerBytes;
+  assert.ok(answers <= 1.2 * turnParts, `${answers} answers in one turn`);
+  assert.ok(peer.written > count * answerBytes, 'all of them come');
+  peer.lost();
+});
+
 test('a connection that makes room for others gives back memory, not only its account', async () => {
   const memory = new MemoryBudget(20 * MEGABYTE);
   const { gateway } = gatewayOf(LARGE_COUNT, LARGE_BYTES, LARGE_COUNT, memory);
