@@ -196,6 +196,7 @@ export class Deliverer {
         onWait: () => claim.end(),
         payloads: claim,
         turn: () => this.#claimTurn(),
+        isWanted: () => this.#mayDeliver,
         ...(session === undefined ? {} : { session }),
       });
     } finally {
@@ -204,11 +205,10 @@ export class Deliverer {
     }
   }
 
-  /** Waits for a turn to claim what was found; false where nobody would take it any more. */
-  async #claimTurn(): Promise<boolean> {
+  /** Waits for a turn to claim what was found, which nobody may want any more then. */
+  async #claimTurn(): Promise<void> {
     await this.#context.claimTurns.next();
     if (!this.#mayDeliver) this.#endWait();
-    return this.#mayDeliver;
   }
 
   async #confirmRight(): Promise<void> {

@@ -206,8 +206,10 @@ export interface ReceiveOptions {
   readonly answer?: AnswerLimit;
   /** Counts messages before they are claimed. */
   readonly payloads?: PayloadAccount;
-  /** Resolves when messages that were found may be claimed, with whether they are still wanted; absent = at once. */
-  readonly turn?: () => Promise<boolean>;
+  /** Resolves when messages that were found may be claimed; absent = at once. */
+  readonly turn?: () => Promise<void>;
+  /** Whether messages are still wanted, asked before each claim; absent = until `signal`. */
+  readonly isWanted?: () => boolean;
 }
 
 /** Under a lock after a peek-lock; without one after receive-and-delete. */

@@ -8,6 +8,7 @@ import type { BrokerParts } from './broker-parts.ts';
 import { forwardTopicDue } from './forward-pending.ts';
 import type { Allowance } from './ports.ts';
 import { SharedAllowance } from './shared-allowance.ts';
+import { isWanted } from './vigil.ts';
 
 /** So many partitions are asked side by side. */
 const AT_ONCE = 4;
@@ -163,6 +164,7 @@ export class Gathering {
       ...(answer === undefined ? {} : { answer }),
       ...(payloads === undefined ? {} : { payloads }),
       ...(turn === undefined ? {} : { turn }),
+      isWanted: () => isWanted(this.#options),
       ...(share === undefined ? {} : { allowance: share.allowance }),
     });
   }

@@ -25,7 +25,7 @@ import type {
 import type { BrokerParts } from './broker-parts.ts';
 import { forwardTopicDue, sendOn } from './forward-pending.ts';
 import { mayDeadLetter, noDelayInSession, requireAction } from './settlement-rules.ts';
-import { Vigil } from './vigil.ts';
+import { isWanted, Vigil } from './vigil.ts';
 
 /** What is done to messages inside a session. */
 
@@ -100,6 +100,7 @@ export async function receiveInSession(
         ...(options.answer === undefined ? {} : { answer: options.answer }),
         ...(options.payloads === undefined ? {} : { payloads: options.payloads }),
         ...(options.turn === undefined ? {} : { turn: options.turn }),
+        isWanted: () => isWanted(options),
       });
       if (entity.description.forwardDeadLetteredMessagesTo !== undefined)
         await sendOn(parts, entity, [log.partition]);

@@ -65,8 +65,10 @@ export interface ClaimRequest extends LogPolicy {
   readonly answer?: AnswerLimit;
   /** Counts messages before they are claimed and read. */
   readonly payloads?: PayloadAccount;
-  /** Resolves when what was found may be claimed, with whether it is still wanted. */
-  readonly turn?: () => Promise<boolean>;
+  /** Resolves when what was found may be claimed. */
+  readonly turn?: () => Promise<void>;
+  /** Whether anybody still takes what is claimed; absent = somebody does. */
+  readonly isWanted?: () => boolean;
   /** What this claim and others at the same time may take together; absent = it is alone. */
   readonly allowance?: Allowance;
 }

@@ -1,5 +1,6 @@
 import type { Log } from '../domain/log.ts';
 import type { Arrival } from './arrivals.ts';
+import type { ReceiveOptions } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
 
 /**
@@ -41,6 +42,8 @@ export class Vigil {
 
   /** Waits after a look in vain; `changesAt` = when it would no longer be, epoch ms. */
   async pause(changesAt = Number.POSITIVE_INFINITY): Promise<void> {
+    // Then the end passes on what has woken us: what was found may be there for others.
+    if (this.isGivenUp) return;
     const next = this.#next;
     this.#woken?.lookedInVain();
     this.#woken = next;
@@ -51,7 +54,6 @@ export class Vigil {
     if (left > 0) next.within(left);
     const giveUp = () => next.cancel();
     this.#signal?.addEventListener('abort', giveUp, { once: true });
-    if (this.isGivenUp) giveUp();
     await next.done;
     this.#signal?.removeEventListener('abort', giveUp);
   }
@@ -60,4 +62,9 @@ export class Vigil {
     this.#next?.cancel();
     this.#woken?.cancel();
   }
+}
+
+/** Whether whoever receives still wants messages. */
+export function isWanted({ signal, isWanted }: ReceiveOptions): boolean {
+  return signal?.aborted !== true && isWanted?.() !== false;
 }

@@ -1,3 +1,4 @@
+import { BUDGETS } from './budgets.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /**
@@ -38,16 +39,37 @@ export class LoopTurns {
   }
 }
 
-/** Begins work on all entries of a list, which may be long, in turns; answers in the list's order. */
+/**
+ * Does work on the entries of a list, which may be long, and answers in the list's order. Each begins in a
+ * turn, and only so many are under way at a time. The list waits for one turn after the other, so that many
+ * lists have theirs by turns, however long each is. None is begun after one has failed, or once `isEnough`:
+ * the answers are then fewer than the entries. Ends when nothing is under way any more.
+ */
 export async function allInTurns<Entry, Answer>(
   turns: Pick<LoopTurns, 'next'>,
   list: readonly Entry[],
   work: (entry: Entry) => Promise<Answer>,
+  isEnough = () => false,
 ): Promise<Answer[]> {
-  return await Promise.all(
-    list.map(async (entry) => {
-      await turns.next();
-      return await work(entry);
-    }),
-  );
+  const answers: Promise<Answer>[] = [];
+  const underWay = new Set<Promise<void>>();
+  let hasFailed = false;
+  const begin = (entry: Entry) => {
+    const answer = work(entry);
+    answers.push(answer);
+    const over = answer
+      .catch(() => {
+        hasFailed = true;
+      })
+      .then(() => void underWay.delete(over));
+    underWay.add(over);
+  };
+  for (const entry of list) {
+    if (underWay.size >= BUDGETS.turnRequests) await Promise.race(underWay);
+    await turns.next();
+    if (hasFailed || isEnough()) break;
+    begin(entry);
+  }
+  await Promise.all(underWay);
+  return await Promise.all(answers);
 }

@@ -19,6 +19,12 @@ import type { StoreContext } from './store-context.ts';
 /** How often a receive looks again at a block whose slots somebody else took meanwhile. */
 const TRIES_MAX = 3;
 
+/**
+ * Of a lock, what its receive may use up: what it locked first waits for the last to be handed out. Where a
+ * receive needs longer, its other targets are left.
+ */
+const CLAIMING_SHARE_OF_LOCK = 0.25;
+
 /** What was got of a block. */
 export interface Claimed {
   readonly block: Block;
@@ -31,32 +37,43 @@ export interface Receive {
   readonly log: Log;
   readonly request: ClaimRequest;
   readonly now: number;
-  readonly lockedUntil: number | undefined;
 }
 
-/** When locks that begin now end; undefined where a request locks nothing. */
-export function lockEnd({ mode, rules, lockMs }: ClaimRequest, now: number): number | undefined {
-  return mode === 'peekLock' ? (rules.session?.holder?.lockedUntil ?? now + lockMs) : undefined;
+/** When locks that begin now end. */
+export function lockEnd({ rules, lockMs }: ClaimRequest, now: number): number {
+  return rules.session?.holder?.lockedUntil ?? now + lockMs;
 }
 
 /**
- * Takes from each target. What fails for one must not lose what was taken from the others: it is
- * thrown only where nothing was got at all.
+ * Takes from each target, as the receive stands when its turn has come: until nobody wants more, or what was
+ * locked first has waited too long. The others are left; what is told of them is undefined. What fails for
+ * one must not lose what was taken from the others: it is thrown only where nothing was got at all.
  */
-export async function eachOf(
-  { context, request: { rules } }: Receive,
+export async function eachOf<Got extends Claimed>(
+  receive: Receive,
   targets: readonly Target[],
-  takeFrom: (target: Target) => Promise<Claimed | undefined>,
-): Promise<readonly (Claimed | undefined)[]> {
+  takeFrom: (target: Target, receive: Receive) => Promise<Got | undefined>,
+): Promise<readonly (Got | undefined)[]> {
+  const { context, request } = receive;
+  const { clock, requestTurns } = context;
+  let until = Number.POSITIVE_INFINITY;
   const takeAndTell = async (target: Target) => {
-    const claimed = await takeFrom(target);
+    const now = clock.now();
+    until = Math.min(until, now + request.lockMs * CLAIMING_SHARE_OF_LOCK);
+    const claimed = await takeFrom(target, { ...receive, now });
     // Where others were faster something may still be free in the block; its release tells.
     if (claimed !== undefined) target.reservation.settle(true);
     return claimed;
   };
-  if (rules.session !== undefined) return await oneAfterAnother(targets, takeAndTell);
-  const outcomes = await allInTurns(context.requestTurns, targets, (target) =>
-    outcomeOf(takeAndTell(target)),
+  const isEnough = () => request.isWanted?.() === false || clock.now() >= until;
+  if (request.rules.session !== undefined) {
+    return await oneAfterAnother(targets, takeAndTell, isEnough);
+  }
+  const outcomes = await allInTurns(
+    requestTurns,
+    targets,
+    (target) => outcomeOf(takeAndTell(target)),
+    isEnough,
   );
   const taken = outcomes.map((outcome) => ('value' in outcome ? outcome.value : undefined));
   const failure = outcomes.find((outcome) => 'error' in outcome);
@@ -68,12 +85,14 @@ export async function eachOf(
  * In a session nothing is handed out before what stands in front of it (semantics §4.6). So a claim whose
  * outcome is unknown fails the whole call; a claim that was surely refused ends it with what it has.
  */
-async function oneAfterAnother(
+async function oneAfterAnother<Got extends Claimed>(
   targets: readonly Target[],
-  takeFrom: (target: Target) => Promise<Claimed | undefined>,
-): Promise<readonly (Claimed | undefined)[]> {
-  const taken: (Claimed | undefined)[] = [];
+  takeFrom: (target: Target) => Promise<Got | undefined>,
+  isEnough: () => boolean,
+): Promise<readonly (Got | undefined)[]> {
+  const taken: (Got | undefined)[] = [];
   for (const target of targets) {
+    if (isEnough()) break;
     const outcome = await outcomeOf(takeFrom(target));
     if ('error' in outcome) {
       if (taken.length === 0 || isUnknownOutcome(outcome.error)) throw outcome.error;

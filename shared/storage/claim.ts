@@ -3,7 +3,7 @@ import { slotOf } from '../domain/block.ts';
 import { BrokerError } from '../domain/broker-error.ts';
 import { type Log, withoutSession } from '../domain/log.ts';
 import { holdPayloads } from '../domain/payload-account.ts';
-import { claimed, failedDeliveries } from '../domain/slot.ts';
+import { claimed, failedDeliveries, type Slot } from '../domain/slot.ts';
 import { activateDue } from './activate.ts';
 import { allowedOf, countOf, giveBack, leaveToOthers, passedOver } from './allowed.ts';
 import { answerable, type SizedTarget } from './answer-size.ts';
@@ -55,18 +55,16 @@ async function scanAndClaim(
   request: ClaimRequest,
 ): Promise<readonly ReceivedMessage[] | undefined> {
   const lookedAt = context.clock.now();
-  const foreseen = lockEnd(request, lookedAt);
-  const scanRequest = { ...request, ...(foreseen === undefined ? {} : { lockedUntil: foreseen }) };
-  const found = await find(context, log, scanRequest, lookedAt);
-  if (found.targets.length > 0 && (await request.turn?.()) === false) {
-    leaveToOthers(context, log, found.targets);
-    return [];
-  }
-  // Its turn may have come late: what was waited is not taken off the lock.
-  const now = context.clock.now();
-  const receive = { context, log, request, now, lockedUntil: lockEnd(request, now) };
+  const locks = request.mode === 'peekLock' ? { lockedUntil: lockEnd(request, lookedAt) } : {};
+  const found = await find(context, log, { ...request, ...locks }, lookedAt);
+  if (found.targets.length > 0) await request.turn?.();
+  const receive = { context, log, request, now: context.clock.now() };
   let { targets } = found;
   for (let choices = 0; targets.length > 0 && choices < CHOICES_MAX; choices++) {
+    if (request.isWanted?.() === false) {
+      leaveToOthers(context, log, targets);
+      return [];
+    }
     const { messages, asked } = await claimFrom(receive, targets);
     if (messages.length > 0 || asked === 0) {
       await tidyBehind(receive, found.leftovers, messages.length > 0);
@@ -87,16 +85,16 @@ async function claimFrom(
   receive: Receive,
   targets: readonly Target[],
 ): Promise<{ readonly messages: readonly ReceivedMessage[]; readonly asked: number }> {
-  const { context, log, request, lockedUntil } = receive;
+  const { context, log, request } = receive;
   const name = logName(log);
   const allowed = await chooseAllowed(receive, targets);
   const asked = countOf(allowed);
   let got = 0;
   try {
     const { messages, lost } =
-      lockedUntil === undefined
-        ? await removeAll(receive, allowed)
-        : await lockAll(receive, allowed, lockedUntil);
+      request.mode === 'peekLock'
+        ? await lockAll(receive, allowed)
+        : await removeAll(receive, allowed);
     got = messages.length;
     if (got > 0) context.spread.won(name);
     else if (asked > 0) context.spread.lost(name);
@@ -178,12 +176,12 @@ async function find(
   const whole = withoutSession(log);
   if (context.dueTimes.isDue(logKey(whole), now) !== 'unknown') {
     await activateDue(context, whole, now);
-    return await scan(context, log, request, now);
+    return await scan(context, log, request);
   }
   // Mostly nothing is due: do not wait to hear it.
   const [activation, scanned] = await Promise.all([
     outcomeOf(activateDue(context, whole, now)),
-    outcomeOf(scan(context, log, request, now)),
+    outcomeOf(scan(context, log, request)),
   ]);
   if ('error' in scanned) throw scanned.error;
   const { value: found } = scanned;
@@ -195,7 +193,7 @@ async function find(
   if (!activation.value || countOf(found.targets) >= request.maxMessages) return found;
   // What has just come due was perhaps not there yet.
   leaveToOthers(context, log, found.targets);
-  return await scan(context, log, request, now);
+  return await scan(context, log, request);
 }
 
 interface Claims {
@@ -205,22 +203,21 @@ interface Claims {
 }
 
 /** Peek-lock: the write that locks comes first, so that nobody reads bodies in vain. */
-async function lockAll(
-  receive: Receive,
-  targets: readonly Target[],
-  lockedUntil: number,
-): Promise<Claims> {
+async function lockAll(receive: Receive, targets: readonly Target[]): Promise<Claims> {
   const { context, log, request, now } = receive;
   const tag = newTag(context, request.rules);
-  const taken = await eachOf(receive, targets, (target) =>
-    take(receive, target, (slot) => claimed(slot, tag, lockedUntil, request.rules), tag),
-  );
+  const taken = await eachOf(receive, targets, async (target, inTurn) => {
+    const lockedUntil = lockEnd(request, inTurn.now);
+    const change = (slot: Slot) => claimed(slot, tag, lockedUntil, request.rules);
+    const got = await take(inTurn, target, change, tag);
+    return got === undefined ? undefined : { ...got, lockedUntil };
+  });
   const claims = taken.filter((claim) => claim !== undefined);
-  noteLastDeliveries(receive, claims, lockedUntil);
+  noteLastDeliveries(receive, claims);
   const loaded = await loadClaimed(receive, claims);
   // Where a body is gone, this process was held up so long that others have had the message since.
   const live = claims.filter(({ block }) => loaded.has(block));
-  const messages = live.flatMap(({ block, slots }) =>
+  const messages = live.flatMap(({ block, slots, lockedUntil }) =>
     slots.map((number) => {
       const slot = slotOf(block, number);
       return {
@@ -253,14 +250,15 @@ async function loadClaimed(
  */
 function noteLastDeliveries(
   { context, log, request: { rules } }: Receive,
-  claims: readonly Claimed[],
-  lockedUntil: number,
+  claims: readonly (Claimed & { readonly lockedUntil: number })[],
 ): void {
   if (rules.isDeadLetter) return;
-  const isLast = claims.some(({ block, slots }) =>
+  const last = claims.filter(({ block, slots }) =>
     slots.some((number) => slotOf(block, number).deliveries >= rules.maxDeliveryCount),
   );
-  if (isLast) context.background(() => context.noteWork(log, lockedUntil));
+  if (last.length === 0) return;
+  const lockedUntil = Math.max(...last.map((claim) => claim.lockedUntil));
+  context.background(() => context.noteWork(log, lockedUntil));
 }
 
 /** Receive-and-delete: bodies are read first, so that a failed read loses nothing. */
@@ -272,8 +270,8 @@ async function removeAll(receive: Receive, targets: readonly Target[]): Promise<
     targets.map(({ block }) => block),
   );
   // Where the body is gone, somebody else has had the message meanwhile.
-  const taken = await eachOf(receive, targets, async (target) =>
-    loaded.has(target.block) ? await take(receive, target, undefined) : undefined,
+  const taken = await eachOf(receive, targets, async (target, inTurn) =>
+    loaded.has(target.block) ? await take(inTurn, target, undefined) : undefined,
   );
   context.gauge.left(log);
   const messages = taken.flatMap((claim) =>

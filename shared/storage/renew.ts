@@ -16,7 +16,7 @@ import {
 } from './settle-groups.ts';
 import type { StoreContext } from './store-context.ts';
 
-/** Starts locks anew, from now. A lock that lasts longer already keeps its end. */
+/** Starts locks anew, each from when it is written. A lock that lasts longer already keeps its end. */
 export async function renew(
   context: StoreContext,
   log: Log,
@@ -24,15 +24,15 @@ export async function renew(
   lockMs: number,
   rules: LockRules,
 ): Promise<readonly (number | BrokerError)[]> {
-  const now = context.clock.now();
-  const renewal: Renewal = { until: now + lockMs, now, rules, outcomes: new Map() };
+  const outcomes: Renewal['outcomes'] = new Map();
   const asSettlements = tokens.map((token) => ({ token, action: { kind: 'complete' } as const }));
   for (const groups of roundsByBlock(asSettlements)) {
-    await allInTurns(context.requestTurns, groups, (group) =>
-      renewGroup(context, log, group, renewal),
-    );
+    await allInTurns(context.requestTurns, groups, (group) => {
+      const now = context.clock.now();
+      return renewGroup(context, log, group, { until: now + lockMs, now, rules, outcomes });
+    });
   }
-  return tokens.map((_, place) => renewal.outcomes.get(place) ?? lockLost());
+  return tokens.map((_, place) => outcomes.get(place) ?? lockLost());
 }
 
 interface Renewal {

@@ -19,15 +19,10 @@ const LOOK_BLOCKS = 8;
  * while nothing was found, or less than asked for. Scans of one log wait for one another: each begins where
  * those before it have left off, instead of reading what they are about to claim.
  */
-export async function scan(
-  context: StoreContext,
-  log: Log,
-  request: ScanRequest,
-  now: number,
-): Promise<Scan> {
-  const { small, large } = context.scans;
-  const slots = request.maxMessages > FIRST_PAGE_MAX ? large : small;
-  return await slots.during(logName(log), () => scanInTurn(context, log, request, now));
+export async function scan(context: StoreContext, log: Log, request: ScanRequest): Promise<Scan> {
+  const { clock, scans } = context;
+  const slots = request.maxMessages > FIRST_PAGE_MAX ? scans.large : scans.small;
+  return await slots.during(logName(log), () => scanInTurn(context, log, request, clock.now()));
 }
 
 async function scanInTurn(

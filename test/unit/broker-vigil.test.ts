@@ -64,11 +64,14 @@ test('without time to wait nobody listens', () => {
   assert.equal(startVigil(0).vigil.listen([]), false);
 });
 
-test('who gives up is let go', async () => {
+test('who gives up while it looks leaves to others what has woken it', async () => {
   const giving = new AbortController();
   const { vigil, noted } = startVigil(WAIT_MS, giving.signal);
   vigil.listen([]);
+  await vigil.pause();
+  vigil.listen([]);
   giving.abort();
   await vigil.pause();
-  assert.deepEqual([vigil.isGivenUp, noted], [true, ['0 cancelled']]);
+  vigil.end();
+  assert.deepEqual([vigil.isGivenUp, noted], [true, ['1 cancelled', '0 cancelled']]);
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { allInTurns, LoopTurns } from '../../shared/domain/loop-turns.ts';
 
 /** Turns of an event loop that goes on when it is told to. */
@@ -46,15 +47,62 @@ test('who comes later waits behind those who wait', async () => {
   assert.deepEqual(begun, ['a', 'b', 'c', 'd']);
 });
 
-test('what fails is told, and keeps nobody else from having a turn', async () => {
+test('row 12: lists have their turns one after the other, however long they are', async () => {
   const { turns, settle, end } = loop(1);
-  const begun: number[] = [];
-  const all = allInTurns(turns, [1, 2], async (entry) => {
-    begun.push(entry);
-    if (entry === 1) throw new Error('one');
-  });
-  await assert.rejects(all, /one/);
-  await end();
+  const begun: string[] = [];
+  const work = (list: string) =>
+    allInTurns(turns, list.split(''), async (entry) => void begun.push(entry));
+  const all = [work('abcd'), work('xy')];
   await settle();
-  assert.deepEqual(begun, [1, 2]);
+  for (let left = 5; left > 0; left--) await end();
+  await Promise.all(all);
+  assert.equal(begun.join(''), 'axbycd');
+});
+
+test('so much of a list is under way at a time', async () => {
+  const most = BUDGETS.turnRequests;
+  const { turns, settle } = loop(Number.POSITIVE_INFINITY);
+  const underWay: (() => void)[] = [];
+  const entries = Array.from({ length: most + 2 }, (_, entry) => entry);
+  const all = allInTurns(turns, entries, async (entry) => {
+    await new Promise<void>((resolve) => underWay.push(resolve));
+    return entry;
+  });
+  await settle();
+  assert.equal(underWay.length, most);
+  underWay[1]?.();
+  await settle();
+  assert.equal(underWay.length, most + 1);
+  for (let i = 0; i < most + 2; i++) {
+    underWay[i]?.();
+    await settle();
+  }
+  assert.deepEqual(await all, entries);
+});
+
+test('nothing is begun after something has failed, and what is under way is waited for', async () => {
+  const { turns, settle, end } = loop(2);
+  const underWay: { readonly succeed: () => void; readonly fail: (error: Error) => void }[] = [];
+  let isOver = false;
+  const all = allInTurns(turns, [1, 2, 3], async () => {
+    await new Promise<void>((succeed, fail) => underWay.push({ succeed, fail }));
+  });
+  const over = assert.rejects(all, /one/).then(() => {
+    isOver = true;
+  });
+  await settle();
+  underWay[0]?.fail(new Error('one'));
+  await settle();
+  await end();
+  assert.deepEqual([underWay.length, isOver], [2, false]);
+  underWay[1]?.succeed();
+  await over;
+});
+
+test('nothing is begun once it is enough', async () => {
+  const { turns } = loop(10);
+  let count = 0;
+  const work = async () => ++count;
+  assert.deepEqual(await allInTurns(turns, [1, 2, 3], work, () => count === 2), [1, 2]);
+  assert.deepEqual(await allInTurns(turns, [1, 2, 3], work, () => true), []);
 });
