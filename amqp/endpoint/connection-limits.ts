@@ -18,13 +18,14 @@ export class ConnectionLimits {
   readonly #share: MemoryShare;
   readonly #intake: Pick<Intake, 'pause' | 'resume'>;
   readonly #onGone = new Set<(isAll: boolean) => void>();
-  /** What came in and has no outcome yet, of a connection that is gone. */
+  /** What has no outcome yet, of a connection that is gone. */
   #rest: MemoryShare | undefined;
   #limits: Limits = beforeRight;
   #isLost = false;
   #sessions = 0;
   #links = 0;
   #incomingBytes = 0;
+  #settlingBytes = 0;
   #outgoingBytes = 0;
   #turnWork = 0;
   #unread = 0;
@@ -177,6 +178,19 @@ export class ConnectionLimits {
     if (this.#incomingBytes <= this.#incomingMax / 2) this.#intake.resume('deliveries');
   }
 
+  /** Messages are being settled, or their locks renewed, which take so many bytes; false where there is no room. */
+  trySettle(bytes: number): boolean {
+    if (!this.tryHold(bytes)) return false;
+    this.#settlingBytes += bytes;
+    return true;
+  }
+
+  /** So many bytes of them have their outcome. */
+  settled(bytes: number): void {
+    (this.#rest ?? this.#share).release(bytes);
+    this.#settlingBytes -= bytes;
+  }
+
   /** Bytes of a message wait for the peer to open its window; false where there is no room. */
   tryWait(bytes: number): boolean {
     if (!this.tryHold(bytes)) return false;
@@ -203,19 +217,23 @@ export class ConnectionLimits {
   }
 
   /**
-   * The connection is gone, with all it held but what came in and has no outcome yet: that counts until
-   * it has. `isOrderly` = it was closed, and what came before that is wanted.
+   * The connection is gone, with all it held but what came in or is being settled and has no outcome yet: that
+   * counts until it has. `isOrderly` = it was closed, and what came before that is wanted.
    */
   close(isOrderly = false): void {
     if (this.#rest !== undefined) return;
     this.#isLost = !isOrderly;
     if (!isOrderly) this.#giveUp(false);
-    this.#rest = this.#share.leave(this.#incomingBytes, () => {
+    this.#rest = this.#share.leave(this.#withoutOutcome, () => {
       this.#giveUp(true);
       // What is under way is not ended.
-      this.#rest = this.#share.leave(this.#incomingBytes, () => {});
+      this.#rest = this.#share.leave(this.#withoutOutcome, () => {});
       this.#rest.pin();
     });
+  }
+
+  get #withoutOutcome(): number {
+    return this.#incomingBytes + this.#settlingBytes;
   }
 
   #giveUp(isAll: boolean): void {

@@ -6,6 +6,7 @@ import type { EntityPath } from '../../shared/domain/entity-path.ts';
 import type { Properties } from '../../shared/domain/property-value.ts';
 import { guidBytes, toProperties } from '../messages/property-values.ts';
 import { writeMessage } from '../messages/write-message.ts';
+import { tooMuchHeld } from '../service/conditions.ts';
 import type { ClientContext } from '../service/context.ts';
 import { type AmqpValue, array, binary, list, mapOf, timestamp, uuid } from '../wire/value.ts';
 import { type Asked, Body, messageBytesMax, sessionIdOf } from './operation.ts';
@@ -17,7 +18,9 @@ const RECEIVE_AND_DELETE = 0;
 /** Starts locks anew: all of them, or the first refusal is the answer. */
 export async function renewLocks({ context, path, body }: Asked): Promise<AmqpValue> {
   const tokens = new Body(body).lockTokens();
-  const outcomes = await context.parts.broker.renewLocks(path, tokens);
+  const outcomes = await counted(context, tokens.length, () =>
+    context.parts.broker.renewLocks(path, tokens),
+  );
   const ends = outcomes.map(({ lockedUntil, refusal }) => {
     if (lockedUntil === undefined) throw refusal ?? new Error('A renewal has an outcome.');
     return timestamp(lockedUntil);
@@ -40,9 +43,26 @@ export async function settle(asked: Asked): Promise<AmqpValue> {
     }
     return mapOf({});
   }
-  const outcomes = await context.parts.broker.settle(path, settlements, sessionId);
+  const outcomes = await counted(context, settlements.length, () =>
+    context.parts.broker.settle(path, settlements, sessionId),
+  );
   for (const { refusal } of outcomes) if (refusal !== undefined) throw refusal;
   return mapOf({});
+}
+
+/** Counts what messages take until they are settled, or their locks are renewed. Throws ServiceBusy. */
+async function counted<Outcome>(
+  { limits }: ClientContext,
+  messages: number,
+  work: () => Promise<Outcome>,
+): Promise<Outcome> {
+  const bytes = messages * BUDGETS.weights.settlementBytes;
+  if (!limits.trySettle(bytes)) throw tooMuchHeld();
+  try {
+    return await work();
+  } finally {
+    limits.settled(bytes);
+  }
 }
 
 /** Clients name the session of every message that has one, also where sessions mean nothing. */

@@ -57,6 +57,14 @@ export function tell(parts: GatewayParts, error: unknown, address: string): Told
   return { condition, status, description: `${sentenceOf(error)} ${suffix}` };
 }
 
+/** The refusal where a connection may not hold what a settlement or renewal takes. */
+export function tooMuchHeld(): BrokerError {
+  return new BrokerError(
+    'ServiceBusy',
+    'The connection holds more memory than the service has for it. Wait for the outcome of other settlements and try again.',
+  );
+}
+
 function codeOf(error: unknown): Code {
   if (error instanceof BrokerError) return CODES[error.code];
   if (error instanceof DecodeError) return CODES.ArgumentError;

@@ -1,5 +1,4 @@
 import type { Settlement, SettlementAction } from '../../shared/broker/broker.ts';
-import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 import type { EntityPath } from '../../shared/domain/entity-path.ts';
 import type { Properties } from '../../shared/domain/property-value.ts';
@@ -8,7 +7,7 @@ import type { OutgoingDelivery, OutgoingLink } from '../endpoint/outgoing-link.t
 import { guidText, swapGuid, toProperties } from '../messages/property-values.ts';
 import type { DeliveryState, Outcome } from '../wire/states.ts';
 import type { AmqpValue } from '../wire/value.ts';
-import { tell } from './conditions.ts';
+import { tell, tooMuchHeld } from './conditions.ts';
 import type { ClientContext } from './context.ts';
 import { actionBytes } from './transactions.ts';
 
@@ -17,7 +16,7 @@ const GROUP_MAX = 1000;
 /** So long, settlements that come in one after the other are waited for. */
 const GATHER_MS = 10;
 const REJECTED: Outcome = { kind: 'rejected' };
-const { deliveryBytes: DELIVERY_BYTES } = BUDGETS.weights;
+const { settlementBytes: SETTLEMENT_BYTES } = BUDGETS.weights;
 const DEAD_LETTER = 'com.microsoft:dead-letter';
 
 /** An outcome that the peer said, of one delivery or of thousands by one frame. */
@@ -121,15 +120,15 @@ export class Settler {
 
   /** Holds what a settlement takes until the broker has answered; false where there is no room. */
   #hold(said: Said): boolean {
-    const bytes = DELIVERY_BYTES + (said.pending === 0 ? said.bytes : 0);
-    if (!this.#context.limits.tryHold(bytes)) return false;
+    const bytes = SETTLEMENT_BYTES + (said.pending === 0 ? said.bytes : 0);
+    if (!this.#context.limits.trySettle(bytes)) return false;
     said.pending++;
     return true;
   }
 
   #release(said: Said): void {
     said.pending--;
-    this.#context.limits.release(DELIVERY_BYTES + (said.pending === 0 ? said.bytes : 0));
+    this.#context.limits.settled(SETTLEMENT_BYTES + (said.pending === 0 ? said.bytes : 0));
   }
 
   #start(): void {
@@ -236,13 +235,6 @@ function confirmed(state: Outcome): Outcome {
 
 function isSame(one: Outcome, other: Outcome | undefined): boolean {
   return one === other || (one.kind === 'accepted' && other?.kind === 'accepted');
-}
-
-function tooMuchHeld(): BrokerError {
-  return new BrokerError(
-    'ServiceBusy',
-    'The connection holds more memory than the service has for it. Wait for the outcome of other settlements and try again.',
-  );
 }
 
 /** The token of the lock under which a message went out: its delivery tag, as .NET orders it. */

@@ -5,6 +5,7 @@ import type {
   SettlementAction,
   SettlementOutcome,
 } from '../../shared/broker/broker.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 import type { RandomSource } from '../../shared/domain/clock.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import type { WorkTurns } from '../../shared/domain/work-turns.ts';
@@ -13,6 +14,7 @@ import { changedProperties, deadLetterAction, deadLetterFields } from './dead-le
 import { createTrackingId, showError } from './error-response.ts';
 import { plainNumber } from './exact-json.ts';
 import { checkRequest, parseRequest } from './json-request.ts';
+import type { BodyAccount } from './request-body.ts';
 
 /** The JSON of calls that settle or renew many messages, each with its own outcome (design §4). */
 
@@ -52,16 +54,19 @@ const renewalsRequest = z.strictObject({
 });
 
 /**
- * Reads `{"settlements":[…]}`, in several turns of the request where that takes long. Throws
- * ArgumentError.
+ * Reads `{"settlements":[…]}`, in several turns of the request where that takes long, and holds what they take.
+ * Throws ArgumentError; ServiceBusy where the process has no room.
  */
 export async function parseSettlements(
   body: Uint8Array,
+  account: BodyAccount,
   workTurns: WorkTurns,
   request: Request,
 ): Promise<readonly Settlement[]> {
+  const said = parseRequest(settlementsRequest, body).settlements;
+  account.hold(said.length * BUDGETS.weights.settlementBytes);
   const settlements: Settlement[] = [];
-  for (const [i, json] of parseRequest(settlementsRequest, body).settlements.entries()) {
+  for (const [i, json] of said.entries()) {
     await workTurns.next(request);
     settlements.push(readSettlement(json, `settlements[${i}]`));
   }
@@ -97,9 +102,11 @@ function actionOf(item: z.infer<typeof settlement>): SettlementAction {
   }
 }
 
-/** Reads `{"lockTokens":[…]}`. Throws ArgumentError. */
-export function parseRenewals(body: Uint8Array): readonly string[] {
-  return parseRequest(renewalsRequest, body).lockTokens;
+/** Reads `{"lockTokens":[…]}`, and holds what they take. Throws ArgumentError; ServiceBusy where there is no room. */
+export function parseRenewals(body: Uint8Array, account: BodyAccount): readonly string[] {
+  const { lockTokens } = parseRequest(renewalsRequest, body);
+  account.hold(lockTokens.length * BUDGETS.weights.settlementBytes);
+  return lockTokens;
 }
 
 /** The JSON list of what became of each settlement. */

@@ -92,12 +92,13 @@ async function receive(
   const request = { mode, path, wait, maxMessages, unless, ...sessionOf(c) };
   const sessionId = request.session?.sessionId;
   // What settled earlier messages is let go before others are waited for.
-  const outcomes = await withBody(parts, c.req.raw, SETTLEMENTS_LIMIT, async (body) =>
+  const { raw } = c.req;
+  const outcomes = await withBody(parts, raw, SETTLEMENTS_LIMIT, async (body, account) =>
     body.length === 0
       ? undefined
       : parts.broker.settle(
           path,
-          await parseSettlements(body, parts.workTurns, c.req.raw),
+          await parseSettlements(body, account, parts.workTurns, raw),
           sessionId,
         ),
   );

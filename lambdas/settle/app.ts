@@ -37,14 +37,16 @@ export function settleRoutes(parts: HttpParts): Hono {
   });
 
   serve(app, parts, 'settle', async (c, path) => {
-    const outcomes = await withBody(parts, c.req.raw, SETTLEMENTS_LIMIT, async (body) =>
-      broker.settle(path, await parseSettlements(body, parts.workTurns, c.req.raw), sessionIdOf(c)),
-    );
+    const request = c.req.raw;
+    const outcomes = await withBody(parts, request, SETTLEMENTS_LIMIT, async (body, account) => {
+      const settlements = await parseSettlements(body, account, parts.workTurns, request);
+      return await broker.settle(path, settlements, sessionIdOf(c));
+    });
     return jsonAnswer(c, `{"settlements":${printSettlements(outcomes, random)}}`);
   });
   serve(app, parts, 'renewLocks', async (c, path) => {
-    const outcomes = await withBody(parts, c.req.raw, SETTLEMENTS_LIMIT, (body) =>
-      broker.renewLocks(path, parseRenewals(body)),
+    const outcomes = await withBody(parts, c.req.raw, SETTLEMENTS_LIMIT, (body, account) =>
+      broker.renewLocks(path, parseRenewals(body, account)),
     );
     return jsonAnswer(c, `{"renewals":${printRenewals(outcomes, random)}}`);
   });

@@ -6,14 +6,9 @@ import type { WorkTurns } from '../domain/work-turns.ts';
 import type { Arrivals } from './arrivals.ts';
 import type { CopyAccount } from './copy-account.ts';
 import type { PartitionTurns } from './partition-turns.ts';
-import type {
-  Activity,
-  EntityStore,
-  MessageStore,
-  SubscriptionCatalog,
-  Whereabouts,
-} from './ports.ts';
+import type { Activity, EntityStore, MessageStore, SubscriptionCatalog } from './ports.ts';
 import type { SessionStore } from './session-ports.ts';
+import type { Whereabouts } from './whereabouts.ts';
 
 /** What the operations of the broker are built from. */
 export interface BrokerParts {

@@ -29,6 +29,8 @@ export const BUDGETS = {
     linkBytes: 2 * KB,
     /** A message that came in, or went out and is not settled. */
     deliveryBytes: 384,
+    /** A message that is being settled, or whose lock is being renewed, with its part of requests under way. */
+    settlementBytes: 2 * KB,
     /** One decoded AMQP value. */
     valueBytes: 64,
     /** A request over HTTP that is not answered. */
