@@ -82,11 +82,6 @@ export class ConnectionLimits {
     this.#turnWork += 1 + decodedBytes / CONNECTION.decodedBytesPerFrame;
   }
 
-  /** So many deliveries were looked through for one frame. */
-  searched(deliveries: number): void {
-    this.#turnWork += deliveries / CONNECTION.deliveriesPerFrame;
-  }
-
   /** So many bytes of a request were read for one frame. */
   read(bytes: number): void {
     this.#turnWork += bytes / CONNECTION.requestBytesPerFrame;

@@ -125,18 +125,14 @@ export class Connection implements SessionHost {
   /** Takes what came in. */
   input(bytes: Uint8Array): void {
     if (this.#phase === 'closing' || this.#phase === 'ended') {
-      this.#ignore(bytes);
+      // A peer that goes on for long has not heard of the close.
+      this.#ignored += bytes.byteLength;
+      if (this.#ignored > BUDGETS.connection.ignoredBytes) this.abort();
     } else {
       this.#heartbeat.heard();
       this.#reader.push(bytes);
       this.#advance();
     }
-  }
-
-  /** Ignores input after close; a peer that goes on for long has not heard of it. */
-  #ignore(bytes: Uint8Array): void {
-    this.#ignored += bytes.byteLength;
-    if (this.#ignored > BUDGETS.connection.ignoredBytes) this.abort();
   }
 
   /** The transport is gone. */

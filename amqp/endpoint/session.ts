@@ -248,7 +248,7 @@ export class Session implements SendingHost {
   #detach({ handle }: Detach): void {
     const link = this.#link(handle);
     link.detachedByPeer();
-    if (link instanceof OutgoingLink) this.#unsettled.deleteOf(link);
+    if (link instanceof OutgoingLink) this.#host.inSteps(this.#unsettled.forgetting(link));
   }
 
   #flow(flow: Flow): void {

@@ -1,5 +1,6 @@
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 import type { Disposition } from '../wire/performatives.ts';
+import { distance } from '../wire/serial.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import type { OutgoingDelivery, OutgoingLink } from './outgoing-link.ts';
 
@@ -16,6 +17,8 @@ export class UnsettledDeliveries {
   readonly #limits: ConnectionLimits;
   readonly #byId = new Map<number, Unsettled>();
   readonly #byLink = new Map<OutgoingLink, Set<number>>();
+  /** The id of the last one that went out. */
+  #last = 0;
 
   constructor(limits: ConnectionLimits) {
     this.#limits = limits;
@@ -25,6 +28,7 @@ export class UnsettledDeliveries {
   add(delivery: Unsettled): boolean {
     if (!this.#limits.tryHold(deliveryBytes)) return false;
     const { id, link } = delivery;
+    this.#last = id;
     this.#byId.set(id, delivery);
     const ids = this.#byLink.get(link) ?? new Set();
     this.#byLink.set(link, ids.add(id));
@@ -41,9 +45,10 @@ export class UnsettledDeliveries {
     this.#limits.release(deliveryBytes);
   }
 
-  /** Forgets those of a link that has ended. */
-  deleteOf(link: OutgoingLink): void {
-    for (const id of [...(this.#byLink.get(link) ?? [])]) this.delete(id);
+  /** What forgets those of a link that has ended: each call some of them, until one tells that these were all. */
+  forgetting(link: OutgoingLink): () => boolean {
+    const ids = this.#byLink.get(link) ?? new Set();
+    return inSteps(ids.values(), (id) => this.delete(id));
   }
 
   clear(): void {
@@ -52,34 +57,47 @@ export class UnsettledDeliveries {
     this.#byLink.clear();
   }
 
-  /** What takes in a disposition: each call some of its deliveries, until one tells that these were all. */
+  /** What takes in a disposition, in the same way. */
   disposing({ first, last = first, settled, state }: Disposition): () => boolean {
-    const deliveries = this.#within(first, last);
     // In a transaction the outcome is not the last word, unless the peer says so.
     const isLastWord = settled || state?.kind !== 'transactional';
-    let next = 0;
-    return () => {
-      const end = next + deliveriesPerFrame;
-      for (const delivery of deliveries.slice(next, end)) {
-        // It may have been settled since the call before.
-        if (!this.#byId.has(delivery.id)) continue;
-        if (isLastWord) this.delete(delivery.id);
-        delivery.link.disposed(delivery, state);
-      }
-      next = end;
-      return next >= deliveries.length;
-    };
+    return inSteps(this.#within(first, last, this.#last), (delivery) => {
+      if (delivery === undefined) return;
+      if (isLastWord) this.delete(delivery.id);
+      delivery.link.disposed(delivery, state);
+    });
   }
 
-  /** Those from one id to another, by the shorter way: a range may name billions. */
-  #within(first: number, last: number): readonly Unsettled[] {
+  /**
+   * Those from one id to another, by the shorter way: a range may name billions. What goes out after the
+   * newest, between the steps, is not meant. Undefined stands for each that was looked at in vain.
+   */
+  *#within(
+    first: number,
+    last: number,
+    newest: number,
+  ): Generator<Unsettled | undefined, undefined> {
     const length = ((last - first) >>> 0) + 1;
-    this.#limits.searched(Math.min(length, this.#byId.size));
+    const isMeant = (id: number) => (id - first) >>> 0 < length && distance(newest, id) <= 0;
     if (length <= this.#byId.size) {
-      return Array.from({ length }, (_, i) => this.#byId.get((first + i) >>> 0)).filter(
-        (delivery) => delivery !== undefined,
-      );
+      for (let id = first; isMeant(id); id = (id + 1) >>> 0) yield this.#byId.get(id);
+    } else {
+      for (const delivery of this.#byId.values()) yield isMeant(delivery.id) ? delivery : undefined;
     }
-    return [...this.#byId.values()].filter(({ id }) => (id - first) >>> 0 < length);
   }
+}
+
+/** Works through a list, so much of it in each call, until one tells that this was all. */
+function inSteps<Entry>(
+  list: Iterator<Entry, undefined>,
+  work: (entry: Entry) => void,
+): () => boolean {
+  return () => {
+    for (let count = 0; count < deliveriesPerFrame; count++) {
+      const next = list.next();
+      if (next.done === true) return true;
+      work(next.value);
+    }
+    return false;
+  };
 }

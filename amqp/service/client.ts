@@ -81,7 +81,7 @@ export class Client implements ConnectionHandler {
   constructor(
     parts: GatewayParts,
     connection: Connection,
-    own: Pick<ClientContext, 'background' | 'shutdown' | 'endTurns' | 'peer'>,
+    own: Pick<ClientContext, 'background' | 'shutdown' | 'endTurns' | 'returnTurns' | 'peer'>,
     events: ClientEvents,
   ) {
     this.#context = {

@@ -33,6 +33,8 @@ export interface ClientContext {
   readonly claimTurns: LoopTurns;
   /** When receives of links that have ended may end; all connections share these. */
   readonly endTurns: LoopTurns;
+  /** When messages may be given back that links which have ended were to send; all connections share these. */
+  readonly returnTurns: LoopTurns;
   /** When what its senders send may be read, and how much of it at a time. */
   readonly readingTurns: ReadingTurns;
   readonly copyRoom: CopyRoom;

@@ -27,6 +27,9 @@ const SETTLED = 1;
 export const WAIT_ENDED = 'Nothing is waited for any more.';
 
 const LISTEN: readonly AccessRight[] = ['Listen'];
+/** Messages that are given back in one call. */
+const GIVEN_BACK_TOGETHER = 250;
+const GIVE_BACK = { kind: 'abandon' } as const;
 
 export interface DelivererOptions {
   readonly link: OutgoingLink;
@@ -48,8 +51,8 @@ export class Deliverer {
   /** Ends the receive that is under way. */
   #wait: AbortController | undefined;
   #sent = 0;
-  /** Messages that were to be sent, until they are given back. */
-  readonly #dropped: ReceivedMessage[] = [];
+  /** Lock tokens of messages that were to be sent and never were, until they are given back. */
+  #dropped: string[] = [];
 
   constructor(context: ClientContext, options: DelivererOptions) {
     this.#context = context;
@@ -129,11 +132,8 @@ export class Deliverer {
     const { link } = this.#options;
     const isDraining = link.isDraining;
     const messages = await this.#receive(isDraining ? 0 : WAIT_MS, claim, most);
-    if (!link.isOpen) {
-      await this.#giveBack(messages);
-      return;
-    }
-    await this.#sendAll(messages, claim);
+    if (link.isOpen) await this.#sendAll(messages, claim);
+    else this.#dropAll(messages);
     // Only a look after the drain was asked for can say that there is nothing.
     if (isDraining && messages.length === 0) link.drained();
   }
@@ -171,7 +171,7 @@ export class Deliverer {
         link.deliver(outgoing);
       };
       const isSent = await claimRoom.send(outgoing.payload.byteLength, isWanted, send);
-      if (!isSent) return await this.#giveBack(messages.slice(i));
+      if (!isSent) return this.#dropAll(messages.slice(i));
     }
   }
 
@@ -189,9 +189,10 @@ export class Deliverer {
         waitMs,
         signal: wait.signal,
         admit: async () => {
-          // Where nothing is wanted any more, nothing is to be claimed.
-          if (!(await claim.begin()) || !this.#mayDeliver) this.#endWait();
-          else await this.#confirmRight();
+          if ((await claim.begin()) && this.#mayDeliver) return await this.#confirmRight();
+          // Nothing is to be claimed. The message that has woken it may wake all of many that have ended.
+          await this.#context.endTurns.next();
+          this.#endWait();
         },
         onWait: () => claim.end(),
         payloads: claim,
@@ -229,11 +230,16 @@ export class Deliverer {
     link.detach(tell(this.#context.parts, error, node.path.name));
   }
 
-  /** A message that cannot be written goes back, and keeps nobody from the others: one fault of ours. */
+  /**
+   * A message that cannot be written goes back, and keeps nobody from the others: one fault of ours. In a
+   * session, none may come before it: the error is thrown.
+   */
   #written(message: ReceivedMessage): OutgoingMessage | undefined {
     try {
       return this.#write(message);
     } catch (error) {
+      if (this.#options.session !== undefined)
+        throw new Error('A message cannot be written.', { cause: error });
       this.#context.parts.reportFault(error);
       this.#drop(message);
       return undefined;
@@ -251,24 +257,29 @@ export class Deliverer {
     return { tag, payload, settled: true };
   }
 
-  /** Gives back what was to be sent and never was, together with what else was not in this turn. */
-  #drop(message: ReceivedMessage): void {
-    this.#dropped.push(message);
-    if (this.#dropped.length > 1) return;
-    const giveBack = () => this.#giveBack(this.#dropped.splice(0));
-    this.#scheduler.soon(() => this.#context.background(giveBack));
+  #dropAll(messages: readonly ReceivedMessage[]): void {
+    for (const message of messages) this.#drop(message);
   }
 
-  /** Messages that were locked for a link which has ended meanwhile. A session's are freed with it. */
-  async #giveBack(messages: readonly ReceivedMessage[]): Promise<void> {
-    if (this.#options.session !== undefined) return;
-    const settlements = messages.flatMap((message) =>
-      'lockToken' in message
-        ? [{ lockToken: message.lockToken, action: { kind: 'abandon' as const } }]
-        : [],
-    );
-    if (settlements.length > 0)
-      await this.#context.parts.broker.settle(this.#options.node.path, settlements);
+  /** Has a message given back that was locked for a link which has ended meanwhile. A session's are freed with it. */
+  #drop(message: ReceivedMessage): void {
+    if (this.#options.session !== undefined || !('lockToken' in message)) return;
+    this.#dropped.push(message.lockToken);
+    if (this.#dropped.length > 1) return;
+    // Together with what else is dropped in this turn.
+    this.#scheduler.soon(() => this.#context.background(() => this.#giveBack()));
+  }
+
+  async #giveBack(): Promise<void> {
+    const { parts, returnTurns } = this.#context;
+    const lockTokens = this.#dropped;
+    this.#dropped = [];
+    for (let next = 0; next < lockTokens.length; next += GIVEN_BACK_TOGETHER) {
+      await returnTurns.next();
+      const some = lockTokens.slice(next, next + GIVEN_BACK_TOGETHER);
+      const settlements = some.map((lockToken) => ({ lockToken, action: GIVE_BACK }));
+      await parts.broker.settle(this.#options.node.path, settlements);
+    }
   }
 }
 

@@ -5,6 +5,7 @@ import { Connection } from '../endpoint/connection.ts';
 import type { Transport } from '../endpoint/handlers.ts';
 import { InputTurns } from '../endpoint/input-turns.ts';
 import { Client } from './client.ts';
+import type { ClientContext } from './context.ts';
 import type { GatewayParts } from './parts.ts';
 import { Shutdown } from './shutdown.ts';
 
@@ -28,12 +29,15 @@ export class Gateway {
   readonly #background = new Set<Promise<void>>();
   readonly #shutdown = new Shutdown();
   readonly #turns: InputTurns;
-  readonly #endTurns: LoopTurns;
+  readonly #turnsOfGone: Pick<ClientContext, 'endTurns' | 'returnTurns'>;
 
   constructor(parts: GatewayParts) {
     this.#parts = parts;
     this.#turns = new InputTurns(parts.scheduler);
-    this.#endTurns = new LoopTurns(parts.scheduler, BUDGETS.turnEnds);
+    this.#turnsOfGone = {
+      endTurns: new LoopTurns(parts.scheduler, BUDGETS.turnEnds),
+      returnTurns: new LoopTurns(parts.scheduler, BUDGETS.turnReturns),
+    };
   }
 
   /** How many clients are connected. */
@@ -53,7 +57,7 @@ export class Gateway {
         {
           background: (work) => this.#add(work),
           shutdown: this.#shutdown,
-          endTurns: this.#endTurns,
+          ...this.#turnsOfGone,
           peer: transport.peer,
         },
         {

@@ -202,6 +202,8 @@ export const BUDGETS = {
   turnRequestsBeforeRight: 10,
   /** Receives and looks for sessions that end in one turn because their links have ended. */
   turnEnds: 50,
+  /** Calls that give messages of such links back and begin in one turn. */
+  turnReturns: 4,
   /** One description of an entity or rule as XML. Its work is linear in these. */
   xml: {
     /** Far above any description: the largest hold twelve keys, or values up to 64 KB. */

@@ -43,14 +43,14 @@ test('row 8: a disposition of very many deliveries is taken in over several turn
     peer.say({ kind: 'detach', handle: 0, closed: true });
   });
   const perTurn: number[] = [];
-  for (let held = before; held > before - count * deliveryBytes; held = memory.held) {
+  for (let { held } = memory; held > before - count * deliveryBytes; held = memory.held) {
     await turn();
     assert.ok(perTurn.length < 100, 'it has an end');
     perTurn.push((held - memory.held) / deliveryBytes);
   }
   const most = Math.max(...perTurn);
   assert.ok(most <= 1.25 * afterRight.turnFrames * deliveriesPerFrame, `${most} in one turn`);
-  assert.ok(perTurn.length > 2, `${perTurn.length} turns`);
+  assert.ok(perTurn.length > 1, `${perTurn.length} turns`);
   assert.deepEqual(faults, []);
 });
 

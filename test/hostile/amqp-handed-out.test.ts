@@ -79,6 +79,43 @@ test('row 5: what waited for the peer goes back when its connection is gone', as
   assert.equal(abandoned.length, count - whole);
 });
 
+test('row 12: very many that waited for the peer go back a part in each turn', async () => {
+  const count = 5000;
+  const { gateway, broker, faults } = fakeGateway();
+  let given = 0;
+  broker.receive = async (_path, { maxMessages, signal }) => {
+    if (given === count) return await nothingUntil(signal);
+    const messages = Array.from({ length: maxMessages }, (_, i) => lockedMessage(given + i, 1));
+    given += maxMessages;
+    return messages;
+  };
+  const back = new Set<string>();
+  const calls: number[] = [];
+  broker.settle = async (_path, settlements) => {
+    calls.push(settlements.length);
+    for (const { lockToken } of settlements) back.add(lockToken);
+    return [];
+  };
+  const peer = await FakePeer.root(gateway);
+  const windows = { nextIncomingId: 0, incomingWindow: 0, nextOutgoingId: 0, outgoingWindow: 100 };
+  peer.attach('receiver', 'q', 0);
+  await peer.settled();
+  peer.say({ kind: 'flow', ...windows, handle: 0, deliveryCount: 0, linkCredit: count });
+  await turnsUntil(() => given === count);
+  await peer.settled();
+  peer.lost();
+  const perTurn: number[] = [];
+  for (let before = 0; back.size < count && perTurn.length < count; before = back.size) {
+    await turn();
+    perTurn.push(back.size - before);
+  }
+  assert.equal(back.size, count);
+  const most = Math.max(...calls);
+  assert.ok(most <= count / 10, `${most} in one call`);
+  assert.ok(Math.max(...perTurn) <= BUDGETS.turnReturns * most, `${perTurn}`);
+  assert.deepEqual(faults, []);
+});
+
 /** A gateway where each receive finds a message of so many bytes; `claims` are those that had room for it. */
 function largeMessages(bytes: number, memory?: MemoryBudget) {
   const made = fakeGateway(memory === undefined ? {} : { memory });

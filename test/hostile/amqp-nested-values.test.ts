@@ -2,12 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readSections, SECTION, writeSections } from '../../amqp/messages/sections.ts';
 import { encode } from '../../amqp/wire/encode.ts';
-import { type AmqpValue, described, int, list, mapOf, symbol } from '../../amqp/wire/value.ts';
+import { type AmqpValue, described, int, list, mapOf, str, symbol } from '../../amqp/wire/value.ts';
 import type { Broker, ReceivedMessage } from '../../shared/broker/broker.ts';
 import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { QUEUE_DEFAULTS } from '../../shared/domain/descriptions.ts';
 import { GatewayFixture, turns } from '../support/amqp-peer.ts';
+import { FAKE_NOW } from '../support/fake-broker.ts';
+import { startFakeGateway } from '../support/fake-gateway.ts';
 import { lockedMessage, turnsUntil } from '../support/fake-peer.ts';
-import { RawSession, sourceOf, targetOf } from '../support/raw-session.ts';
+import { fakeEntity, findableEntities } from '../support/http-fixture.ts';
+import { RawSession, sessionSource, sourceOf, targetOf } from '../support/raw-session.ts';
 import { startBroker } from '../support/start-broker.ts';
 
 /** Row 5: no message is taken that nobody could receive, or that would take others with it. */
@@ -104,6 +108,27 @@ for (const mode of ['peek-lock', 'receive-and-delete'] as const) {
     peer.lost();
   });
 }
+
+test('row 5: in a session a message that cannot be written ends its link: none comes before it', async (t) => {
+  const [broken, last] = [1, 2].map((number) => lockedMessage(number, 10));
+  const unreadable = { ...broken, message: { ...broken?.message, amqp: Buffer.of(0xff) } };
+  const held = { sessionId: 'a', lockToken: last?.lockToken ?? '', lockedUntil: FAKE_NOW + 60_000 };
+  const { connect, faults } = await startFakeGateway(t, {
+    entities: findableEntities({
+      s: fakeEntity('s', { ...QUEUE_DEFAULTS, requiresSession: true }),
+    }),
+    calls: {
+      acceptSession: async () => held,
+      receive: async () => [unreadable, last] as readonly ReceivedMessage[],
+    },
+  });
+  const session = connect();
+  const { handle } = await session.receiver(sessionSource('s', str(held.sessionId)));
+  session.credit(handle, 10);
+  const { error } = await session.raw.hear('detach');
+  assert.equal(error?.condition, 'amqp:internal-error');
+  assert.equal(faults.length, 1);
+});
 
 function withoutLock(message: ReceivedMessage): ReceivedMessage {
   const { message: sent, sequenceNumber, enqueuedAt, state, failedDeliveries } = message;

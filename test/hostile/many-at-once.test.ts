@@ -106,3 +106,47 @@ for (const [what, source] of [
     assert.deepEqual(faults, []);
   });
 }
+
+test('row 12: receives of a lost connection that a message wakes one after the other end a few in a turn', async (t) => {
+  const LINKS = 4 * BUDGETS.turnEnds;
+  const waiting: (() => void)[] = [];
+  let ended = 0;
+  const { connect, gateway, faults } = await startFakeGateway(t, {
+    entities: findableEntities({ q: fakeEntity('q') }),
+    calls: {
+      // Whoever ends without the message leaves it to the next.
+      receive: async (_path, { admit, onWait, signal }) => {
+        onWait?.();
+        await new Promise<void>((wake) => {
+          waiting.push(wake);
+          signal?.addEventListener('abort', () => wake());
+        });
+        await admit?.();
+        ended++;
+        waiting.shift()?.();
+        return [];
+      },
+    },
+  });
+  const session = connect();
+  for (let link = 0; link < LINKS; link++) {
+    const attach = {
+      kind: 'attach',
+      name: `link-${link}`,
+      handle: link,
+      role: 'receiver',
+    } as const;
+    session.raw.say({ ...attach, source: sourceOf('q') });
+    session.credit(link, 1);
+  }
+  while (waiting.length < LINKS) await turn();
+  session.raw.destroy();
+  while (gateway.connections > 0) await turn();
+  waiting.shift()?.();
+  const inTurn = await mostInTurn(
+    () => ended,
+    () => ended === LINKS,
+  );
+  assert.ok(inTurn <= seenAtMost(BUDGETS.turnEnds), `${inTurn} in a turn`);
+  assert.deepEqual(faults, []);
+});
