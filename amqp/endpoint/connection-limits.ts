@@ -16,16 +16,17 @@ type Limits = { readonly [Limit in keyof typeof beforeRight]: number };
 export class ConnectionLimits {
   readonly #memory: MemoryBudget;
   readonly #share: MemoryShare;
+  /** What is under way for the peer, which is not ended with its connection. */
+  readonly #work: MemoryShare;
   readonly #intake: Pick<Intake, 'pause' | 'resume'>;
   readonly #onGone = new Set<(isAll: boolean) => void>();
-  /** What has no outcome yet, of a connection that is gone. */
+  /** What came in and has no outcome yet, of a connection that is gone. */
   #rest: MemoryShare | undefined;
   #limits: Limits = beforeRight;
   #isLost = false;
   #sessions = 0;
   #links = 0;
   #incomingBytes = 0;
-  #settlingBytes = 0;
   #outgoingBytes = 0;
   #turnWork = 0;
   #unread = 0;
@@ -35,17 +36,21 @@ export class ConnectionLimits {
   constructor(memory: MemoryBudget, intake: Pick<Intake, 'pause' | 'resume'>, evict: () => void) {
     this.#memory = memory;
     this.#intake = intake;
-    this.#share = memory.openBeforeRight(beforeRight.heldBytes, () => {
+    const end = () => {
+      // Work may go on without its connection.
+      if (this.#rest !== undefined) return;
       evict();
       this.close();
-    });
+    };
+    this.#share = memory.openBeforeRight(beforeRight.heldBytes, end);
+    this.#work = memory.openBeforeRight(beforeRight.heldBytes, end);
     // The connection that is to end is not built yet.
     if (!this.tryHold(WEIGHTS.connectionBytes)) queueMicrotask(evict);
   }
 
-  /** Bytes that the connection holds. */
+  /** Bytes that the connection holds, with what is under way for it. */
   get held(): number {
-    return this.#share.held;
+    return this.#share.held + this.#work.held;
   }
 
   /** Whether the peer has proved a right. */
@@ -91,6 +96,9 @@ export class ConnectionLimits {
   prove(): void {
     this.#limits = afterRight;
     this.#share.prove(afterRight.heldBytes);
+    this.#work.prove(afterRight.heldBytes);
+    // To end the connection would make no room: the work goes on.
+    this.#work.pin();
     this.#intake.resume('check');
   }
 
@@ -118,7 +126,7 @@ export class ConnectionLimits {
 
   /** Holds bytes; false instead of an error. */
   tryHold(bytes: number): boolean {
-    return this.#share.hold(bytes);
+    return this.held + bytes <= this.#limits.heldBytes && this.#share.hold(bytes);
   }
 
   release(bytes: number): void {
@@ -173,17 +181,23 @@ export class ConnectionLimits {
     if (this.#incomingBytes <= this.#incomingMax / 2) this.#intake.resume('deliveries');
   }
 
-  /** Messages are being settled, or their locks renewed, which take so many bytes; false where there is no room. */
-  trySettle(bytes: number): boolean {
-    if (!this.tryHold(bytes)) return false;
-    this.#settlingBytes += bytes;
-    return true;
+  /**
+   * Holds bytes that work under way takes until it is done, also when the connection is gone: requests, and
+   * messages that are settled. False where there is no room; a little is held in any case.
+   */
+  tryHoldWork(bytes: number): boolean {
+    const work = this.#work.held + bytes;
+    if (work <= CONNECTION.workBytesAnyway) {
+      this.#work.holdAnyway(bytes);
+      return true;
+    }
+    if (work > this.#memory.limit * CONNECTION.workShareOfProcess) return false;
+    return this.held + bytes <= this.#limits.heldBytes && this.#work.hold(bytes);
   }
 
-  /** So many bytes of them have their outcome. */
-  settled(bytes: number): void {
-    (this.#rest ?? this.#share).release(bytes);
-    this.#settlingBytes -= bytes;
+  /** So many bytes of work are done. */
+  releaseWork(bytes: number): void {
+    this.#work.release(bytes);
   }
 
   /** Bytes of a message wait for the peer to open its window; false where there is no room. */
@@ -212,23 +226,19 @@ export class ConnectionLimits {
   }
 
   /**
-   * The connection is gone, with all it held but what came in or is being settled and has no outcome yet: that
+   * The connection is gone, with all it held but work under way, and what came in and has no outcome yet: that
    * counts until it has. `isOrderly` = it was closed, and what came before that is wanted.
    */
   close(isOrderly = false): void {
     if (this.#rest !== undefined) return;
     this.#isLost = !isOrderly;
     if (!isOrderly) this.#giveUp(false);
-    this.#rest = this.#share.leave(this.#withoutOutcome, () => {
+    this.#rest = this.#share.leave(this.#incomingBytes, () => {
       this.#giveUp(true);
       // What is under way is not ended.
-      this.#rest = this.#share.leave(this.#withoutOutcome, () => {});
+      this.#rest = this.#share.leave(this.#incomingBytes, () => {});
       this.#rest.pin();
     });
-  }
-
-  get #withoutOutcome(): number {
-    return this.#incomingBytes + this.#settlingBytes;
   }
 
   #giveUp(isAll: boolean): void {

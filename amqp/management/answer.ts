@@ -4,6 +4,7 @@ import type { Node } from '../service/address.ts';
 import { tell } from '../service/conditions.ts';
 import type { ClientContext } from '../service/context.ts';
 import { type Request, writeReply } from '../service/request.ts';
+import type { RequestMemory } from '../service/request-memory.ts';
 import { int, str, symbol, textOf } from '../wire/value.ts';
 import { deleteMessages, peek, peekedBytes } from './browsing.ts';
 import { deferredBytes, receiveDeferred, renewLocks, settle } from './locks.ts';
@@ -66,9 +67,11 @@ export async function answer(
   context: ClientContext,
   node: ManagementNode,
   request: Request,
+  memory: RequestMemory,
 ): Promise<Buffer> {
   const trackingId = request.fields.get(TRACKING_ID);
   try {
+    memory.hold(request.heldBytes);
     const [operation, rights, nothing] = operationOf(request);
     await context.authorization.require(node.pathname, node.path, rights);
     await context.settlements.before(node.path);
@@ -77,6 +80,7 @@ export async function answer(
       path: node.path,
       pathname: node.pathname,
       body: request.body,
+      hold: memory.hold,
       linkName: textOf(request.fields.get(LINK_NAME)),
       transaction: request.transaction,
     };

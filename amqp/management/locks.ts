@@ -6,7 +6,6 @@ import type { EntityPath } from '../../shared/domain/entity-path.ts';
 import type { Properties } from '../../shared/domain/property-value.ts';
 import { guidBytes, toProperties } from '../messages/property-values.ts';
 import { writeMessage } from '../messages/write-message.ts';
-import { tooMuchHeld } from '../service/conditions.ts';
 import type { ClientContext } from '../service/context.ts';
 import { type AmqpValue, array, binary, list, mapOf, timestamp, uuid } from '../wire/value.ts';
 import { type Asked, Body, messageBytesMax, sessionIdOf } from './operation.ts';
@@ -14,13 +13,13 @@ import { writeEach } from './write-each.ts';
 
 /** The receiver's mode in which messages are gone once they are handed out. */
 const RECEIVE_AND_DELETE = 0;
+const { settlementBytes: SETTLEMENT_BYTES } = BUDGETS.weights;
 
 /** Starts locks anew: all of them, or the first refusal is the answer. */
-export async function renewLocks({ context, path, body }: Asked): Promise<AmqpValue> {
+export async function renewLocks({ context, path, body, hold }: Asked): Promise<AmqpValue> {
   const tokens = new Body(body).lockTokens();
-  const outcomes = await counted(context, tokens.length, () =>
-    context.parts.broker.renewLocks(path, tokens),
-  );
+  hold(tokens.length * SETTLEMENT_BYTES);
+  const outcomes = await context.parts.broker.renewLocks(path, tokens);
   const ends = outcomes.map(({ lockedUntil, refusal }) => {
     if (lockedUntil === undefined) throw refusal ?? new Error('A renewal has an outcome.');
     return timestamp(lockedUntil);
@@ -30,7 +29,7 @@ export async function renewLocks({ context, path, body }: Asked): Promise<AmqpVa
 
 /** Settles messages that were received by number, or on another link. */
 export async function settle(asked: Asked): Promise<AmqpValue> {
-  const { context, path, pathname, body, transaction } = asked;
+  const { context, path, pathname, body, hold, transaction } = asked;
   const fields = new Body(body);
   const action = actionOf(fields);
   const settlements = fields.lockTokens().map((lockToken) => ({ lockToken, action }));
@@ -43,26 +42,10 @@ export async function settle(asked: Asked): Promise<AmqpValue> {
     }
     return mapOf({});
   }
-  const outcomes = await counted(context, settlements.length, () =>
-    context.parts.broker.settle(path, settlements, sessionId),
-  );
+  hold(settlements.length * SETTLEMENT_BYTES);
+  const outcomes = await context.parts.broker.settle(path, settlements, sessionId);
   for (const { refusal } of outcomes) if (refusal !== undefined) throw refusal;
   return mapOf({});
-}
-
-/** Counts what messages take until they are settled, or their locks are renewed. Throws ServiceBusy. */
-async function counted<Outcome>(
-  { limits }: ClientContext,
-  messages: number,
-  work: () => Promise<Outcome>,
-): Promise<Outcome> {
-  const bytes = messages * BUDGETS.weights.settlementBytes;
-  if (!limits.trySettle(bytes)) throw tooMuchHeld();
-  try {
-    return await work();
-  } finally {
-    limits.settled(bytes);
-  }
 }
 
 /** Clients name the session of every message that has one, also where sessions mean nothing. */

@@ -1,6 +1,7 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { EntityPath } from '../../shared/domain/entity-path.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
+import type { HoldBytes } from '../messages/bodies.ts';
 import { guidText } from '../messages/property-values.ts';
 import type { ClientContext } from '../service/context.ts';
 import { type AmqpValue, bigintOf, elementsOf, fieldsOf, numberOf, textOf } from '../wire/value.ts';
@@ -12,6 +13,8 @@ export interface Asked {
   /** The address of the entity. */
   readonly pathname: string;
   readonly body: AmqpValue;
+  /** Holds so many bytes more until the request is answered. Throws ServiceBusy where there is no room. */
+  readonly hold: HoldBytes;
   /** The link for which it is asked. */
   readonly linkName: string | undefined;
   /** The transaction that it is part of. */

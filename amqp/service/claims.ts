@@ -6,6 +6,7 @@ import type { Authorization } from './authorization.ts';
 import { tell } from './conditions.ts';
 import type { ClientContext } from './context.ts';
 import { type Request, writeReply } from './request.ts';
+import type { RequestMemory } from './request-memory.ts';
 
 /** The kind of tokens that is taken (semantics §15.2). */
 const SIGNATURE = 'servicebus.windows.net:sastoken';
@@ -16,9 +17,11 @@ const WEB_TOKEN = 'jwt';
 export async function answerClaim(
   { parts, authorization, limits }: Pick<ClientContext, 'parts' | 'authorization' | 'limits'>,
   request: Request,
+  memory: RequestMemory,
 ): Promise<Buffer> {
   const address = textOf(request.fields.get('name')) ?? '';
   try {
+    memory.hold(request.heldBytes);
     await limits.check(() => take(authorization, request, address));
     return writeReply(request, {
       'status-code': int(202),

@@ -26,7 +26,6 @@ import { Publisher } from './publisher.ts';
 import { Reads } from './reads.ts';
 import { openReceiver } from './receiving.ts';
 import { Replies } from './replies.ts';
-import type { Request } from './request.ts';
 import { serveRequests } from './serve-requests.ts';
 import { SessionHolders } from './session-holders.ts';
 import { Settlements } from './settlements.ts';
@@ -40,8 +39,6 @@ const CLAIM = {
 };
 /** The node where clients put tokens; no entity can have the name. */
 const CLAIMS = '$cbs';
-/** What a message may be larger than its body and properties: the encoding takes some bytes too. */
-const ENCODING_BYTES = 64 * 1024;
 /** As the vendor's service has it: a client that finds no credit waits a second, then half a minute. */
 const SENDER_CREDIT = 1000;
 const LOGGED_PATH_LENGTH_MAX = 300;
@@ -102,6 +99,7 @@ export class Client implements ConnectionHandler {
       claimTurns: new LoopTurns(parts.scheduler, BUDGETS.connection.turnClaims),
       claimRoom: new ClaimRoom(parts.scheduler, parts.memory, () => connection.backlog),
       readingTurns: new ReadingTurns(parts.workTurns),
+      requestTurns: new ReadingTurns(parts.workTurns, BUDGETS.connection.turnRequestBytes),
       copyRoom: new CopyRoom(parts.memory),
       ...own,
     };
@@ -127,11 +125,10 @@ export class Client implements ConnectionHandler {
     this.#open(link, async (node, proved) => {
       switch (node.kind) {
         case 'claims': {
-          const answerTo = (request: Request) => answerClaim(this.#context, request);
           return serveRequests(this.#context, this.#replies, link, {
             name: CLAIMS,
             max: () => CLAIM,
-            answerTo,
+            answerTo: (...asked) => answerClaim(this.#context, ...asked),
           });
         }
         case 'management': {
@@ -139,7 +136,7 @@ export class Client implements ConnectionHandler {
           return serveRequests(this.#context, this.#replies, link, {
             name: node.pathname.toLowerCase(),
             max: () => limits.request,
-            answerTo: (request) => answer(this.#context, node, request),
+            answerTo: (...asked) => answer(this.#context, node, ...asked),
             // What waits for a slot is not read yet: its values take more memory than its bytes.
             during: (respond) => limits.check(() => slots.during(respond)),
           });
@@ -236,7 +233,7 @@ export class Client implements ConnectionHandler {
     // Nobody would end what begins after the end of the link.
     if (!link.isAsked) return;
     const messageBytes = entity.description.maxMessageSizeInKilobytes * 1024;
-    const bytesMax = Math.max(messageBytes, LIMITS.batchBytes) + ENCODING_BYTES;
+    const bytesMax = Math.max(messageBytes, LIMITS.batchBytes) + BUDGETS.delivery.encodingBytes;
     const publisher = new Publisher(this.#context, link, { path, pathname, bytesMax });
     link.onDelivery(
       (delivery) => publisher.take(delivery),

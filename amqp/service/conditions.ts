@@ -57,11 +57,11 @@ export function tell(parts: GatewayParts, error: unknown, address: string): Told
   return { condition, status, description: `${sentenceOf(error)} ${suffix}` };
 }
 
-/** The refusal where a connection may not hold what a settlement or renewal takes. */
+/** The refusal where a connection may not hold what a request or settlement takes. */
 export function tooMuchHeld(): BrokerError {
   return new BrokerError(
     'ServiceBusy',
-    'The connection holds more memory than the service has for it. Wait for the outcome of other settlements and try again.',
+    'The connection holds more memory than the service has for it. Wait for the outcome of others and try again.',
   );
 }
 

@@ -37,6 +37,8 @@ export interface ClientContext {
   readonly returnTurns: LoopTurns;
   /** When what its senders send may be read, and how much of it at a time. */
   readonly readingTurns: ReadingTurns;
+  /** When its requests may be read. */
+  readonly requestTurns: ReadingTurns;
   readonly copyRoom: CopyRoom;
   /** Does what no answer waits for; a shutdown does. */
   readonly background: (work: () => Promise<void>) => void;

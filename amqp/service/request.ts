@@ -1,3 +1,4 @@
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 import type { IncomingDelivery } from '../endpoint/incoming-link.ts';
 import { PROPERTY } from '../messages/annotations.ts';
 import { readSections, SECTION, writeSections } from '../messages/sections.ts';
@@ -15,6 +16,8 @@ export interface Request {
   readonly body: AmqpValue;
   /** The transaction that it is part of. */
   readonly transaction: Uint8Array | undefined;
+  /** What it takes in memory, beside the bytes in which it came. */
+  readonly heldBytes: number;
 }
 
 /** Reads a request of so many values at most. Throws DecodeError for what is none. */
@@ -34,6 +37,9 @@ export function readRequest({ payload, state }: IncomingDelivery, valuesMax: num
         ? section.value
         : { type: 'null' },
     transaction: state?.kind === 'transactional' ? state.transaction : undefined,
+    heldBytes:
+      sections.values * BUDGETS.weights.requestValueBytes +
+      payload.byteLength * BUDGETS.delivery.heldPerByte,
   };
 }
 

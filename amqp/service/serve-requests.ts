@@ -6,19 +6,21 @@ import { tell } from './conditions.ts';
 import type { ClientContext } from './context.ts';
 import type { Replies } from './replies.ts';
 import { type Request, readRequest } from './request.ts';
+import { RequestMemory } from './request-memory.ts';
 
 /** A node that answers requests. */
 export interface RequestNode {
   readonly name: string;
   readonly max: () => ConnectionLimits['request'];
-  readonly answerTo: (request: Request) => Promise<Buffer>;
+  /** Refusals are answers too, also that of a request for whose values there is no memory. */
+  readonly answerTo: (request: Request, memory: RequestMemory) => Promise<Buffer>;
   /** Has a request answered once that may begin. Absent = at once. */
   readonly during?: (respond: () => Promise<void>) => Promise<void>;
 }
 
 /** Answers requests to a node as they come; a client that wants an order waits for each answer. */
 export function serveRequests(
-  context: Pick<ClientContext, 'parts' | 'limits' | 'background'>,
+  context: Pick<ClientContext, 'parts' | 'limits' | 'background' | 'requestTurns'>,
   replies: Replies,
   link: IncomingLink,
   node: RequestNode,
@@ -29,6 +31,10 @@ export function serveRequests(
       // Counts at once, for the turn in which it came: each of its bytes may be a value.
       context.limits.read(delivery.payload.byteLength);
       const respond = async () => {
+        // What strangers ask is bounded to so little that it needs no turn, and delays nobody in the line.
+        if (context.limits.isProved) {
+          await context.requestTurns.before(delivery.payload.byteLength, context);
+        }
         // Its peer does not know what became of it, whatever that is.
         if (context.limits.isLost) return link.giveUp([delivery]);
         const state = await answered(context, replies, { link, node }, delivery);
@@ -45,12 +51,13 @@ export function serveRequests(
 
 /** Answers one request; tells what becomes of its delivery. */
 async function answered(
-  { parts }: Pick<ClientContext, 'parts'>,
+  { parts, limits }: Pick<ClientContext, 'parts' | 'limits'>,
   replies: Replies,
   { link, node }: { readonly link: IncomingLink; readonly node: RequestNode },
   delivery: IncomingDelivery,
 ): Promise<DeliveryState> {
   const max = node.max();
+  const memory = new RequestMemory(limits);
   try {
     if (delivery.isTooLarge) {
       throw new BrokerError(
@@ -60,11 +67,13 @@ async function answered(
     }
     const request = readRequest(delivery, max.values);
     const { transaction } = request;
-    replies.send({ link, node: node.name }, request.replyTo, await node.answerTo(request));
+    replies.send({ link, node: node.name }, request.replyTo, await node.answerTo(request, memory));
     if (transaction === undefined) return ACCEPTED;
     return { kind: 'transactional', transaction, outcome: ACCEPTED };
   } catch (error) {
     const { condition, description } = tell(parts, error, link.name);
     return { kind: 'rejected', error: { condition, description } };
+  } finally {
+    memory.close();
   }
 }

@@ -121,14 +121,14 @@ export class Settler {
   /** Holds what a settlement takes until the broker has answered; false where there is no room. */
   #hold(said: Said): boolean {
     const bytes = SETTLEMENT_BYTES + (said.pending === 0 ? said.bytes : 0);
-    if (!this.#context.limits.trySettle(bytes)) return false;
+    if (!this.#context.limits.tryHoldWork(bytes)) return false;
     said.pending++;
     return true;
   }
 
   #release(said: Said): void {
     said.pending--;
-    this.#context.limits.settled(SETTLEMENT_BYTES + (said.pending === 0 ? said.bytes : 0));
+    this.#context.limits.releaseWork(SETTLEMENT_BYTES + (said.pending === 0 ? said.bytes : 0));
   }
 
   #start(): void {

@@ -33,9 +33,11 @@ export const BUDGETS = {
     settlementBytes: 2 * KB,
     /** One decoded AMQP value. */
     valueBytes: 64,
+    /** The same in a request, whose peer chooses what it is: bytes take the most. */
+    requestValueBytes: 144,
     /** A request over HTTP that is not answered. */
     requestBytes: 16 * KB,
-    /** A message of a batch over HTTP, from when it is parsed until it is stored. */
+    /** A message of a batch over HTTP, or of a schedule over AMQP, from when it is parsed until it is stored. */
     sentMessageBytes: 1 * KB,
     /** A copy that a send to a topic makes for a subscription, with what is made of it until it is stored. */
     copyBytes: 300,
@@ -48,6 +50,10 @@ export const BUDGETS = {
     turnBytes: 16 * KB,
     /** Memory for each byte while it is read and stored, beside that in which it came. */
     heldPerByte: 2,
+    /** What a delivery may be longer than what counts of its messages: the encoding takes some bytes too. */
+    encodingBytes: 64 * KB,
+    /** The same for each message of a schedule. */
+    encodingMessageBytes: 512,
     /** Of what the process may hold: what this is for one connection; a delivery alone may take more. */
     copiesShareOfProcess: 0.25,
     /** The JSON in which a body that is not one data section is shown to others: so much in any case, */

@@ -78,6 +78,10 @@ export const CONNECTION_BUDGETS = {
   worksAtOnce: 8,
   /** Claims of what was found for its links that begin in one turn of the event loop. */
   turnClaims: 1,
+  /** What requests and settlements take that are under way: of what the process may hold, for one connection. */
+  workShareOfProcess: 0.25,
+  /** So much of it is held in any case, about as much as the connection itself: few small ones are never refused. */
+  workBytesAnyway: 16 * KB,
   /** What may come in after the close before the connection is cut. */
   ignoredBytes: 16 * MB,
   /** AMQP's own parts of messages that are written before others have their turn. */
@@ -94,6 +98,8 @@ export const CONNECTION_BUDGETS = {
   settlementsAtOnce: 2000,
   /** Bytes of a request to `$cbs` or `$management` that count as much as a frame: each may be a value. */
   requestBytesPerFrame: 1 * KB,
+  /** Requests of one connection: beyond so many bytes they wait for a turn to be read. */
+  turnRequestBytes: 4 * KB,
   /** Parts of messages that are sent before others have their turn, and their bytes. */
   turnParts: 1000,
   turnPartBytes: 1 * MB,

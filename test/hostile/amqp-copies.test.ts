@@ -7,9 +7,9 @@ import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { MEGABYTE } from '../../shared/domain/limits.ts';
 import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
 import type { OutgoingMessage } from '../../shared/domain/message.ts';
-import { WorkTurns } from '../../shared/domain/work-turns.ts';
 import { FakePeer, fakeGateway, turnsUntil } from '../support/fake-peer.ts';
 import { dataMessage } from '../support/raw-session.ts';
+import { singleTurns } from '../support/single-turns.ts';
 
 const { copiesShareOfProcess, heldPerByte, heldPerShownByte, turnBytes } = BUDGETS.delivery;
 const PART_BYTES = 60_000;
@@ -149,18 +149,6 @@ test('row 8: what nobody hears of is not dropped for want of memory, but tried a
   assert.deepEqual(stored.map(textOf), ['one', 'two']);
   assert.deepEqual(faults, []);
 });
-
-/** Turns of which each is for one piece of work, and comes when it is told to. */
-function singleTurns() {
-  const ends: (() => void)[] = [];
-  let ms = 0;
-  const now = () => {
-    ms += BUDGETS.turnMs;
-    return ms;
-  };
-  const workTurns = new WorkTurns({ now, soon: (work) => void ends.push(work) });
-  return { workTurns, end: () => ends.shift()?.() };
-}
 
 for (const [what, links, bytes] of [
   ['large messages that are stored together', 1, 200_000],

@@ -79,7 +79,7 @@ test('row 8: outcomes of few deliveries at a time are carried out, and all of th
 function countedSettler(hasRoom: boolean) {
   const counts = { promises: 0, frames: 0 };
   const context = {
-    limits: { trySettle: () => hasRoom, handled: () => counts.frames++ },
+    limits: { tryHoldWork: () => hasRoom, handled: () => counts.frames++ },
     settlements: { add: () => counts.promises++ },
     transactions: { add: () => {} },
     background: () => counts.promises++,
