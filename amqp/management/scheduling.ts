@@ -1,14 +1,19 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { LIMITS } from '../../shared/domain/limits.ts';
+import { tooLarge } from '../../shared/domain/outgoing-rules.ts';
 import { readMessages } from '../messages/read-message.ts';
 import { type AmqpValue, array, fieldsOf, long, mapOf } from '../wire/value.ts';
-import { type Asked, Body } from './operation.ts';
+import { type Asked, Body, messageBytesMax } from './operation.ts';
 
 /** What stands for the number of a message that has none to be cancelled by. */
 const NO_NUMBER = 0n;
+const { encodingBytes: ENCODING_BYTES, encodingMessageBytes: ENCODING_MESSAGE_BYTES } =
+  BUDGETS.delivery;
 
 /** Stores messages for later, and answers with the numbers by which they can be cancelled. */
 export async function schedule(asked: Asked): Promise<AmqpValue> {
-  const { context, path, pathname, body, transaction } = asked;
+  const { context, path, pathname, body, hold, transaction } = asked;
   const encoded = new Body(body).list('messages').map((entry) => {
     const message = fieldsOf(entry).get('message');
     if (message?.type !== 'binary') {
@@ -16,7 +21,9 @@ export async function schedule(asked: Asked): Promise<AmqpValue> {
     }
     return message.value;
   });
-  const messages = readMessages(encoded);
+  await requireBytesFit(asked, encoded);
+  const before = (bytes: number) => context.readingTurns.before(bytes, context);
+  const messages = await readMessages(encoded, before, hold);
   if (messages.some(({ scheduledEnqueueAt }) => scheduledEnqueueAt === undefined)) {
     throw new BrokerError('ArgumentError', 'A message to be scheduled must say for when.');
   }
@@ -28,6 +35,15 @@ export async function schedule(asked: Asked): Promise<AmqpValue> {
   }
   const sent = await context.parts.broker.send(path, messages);
   return numbered(sent.map(({ sequenceNumber }) => sequenceNumber ?? NO_NUMBER));
+}
+
+/** Refuses what is too long for the entity before it is read. Throws MessageSizeExceeded. */
+async function requireBytesFit(asked: Asked, encoded: readonly Uint8Array[]): Promise<void> {
+  const encoding = ENCODING_BYTES + encoded.length * ENCODING_MESSAGE_BYTES;
+  const bytes = encoded.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  if (bytes <= LIMITS.batchBytes + encoding) return;
+  const bytesMax = Math.max(LIMITS.batchBytes, await messageBytesMax(asked));
+  if (bytes > bytesMax + encoding) throw tooLarge('batch', bytes, bytesMax);
 }
 
 function numbered(numbers: readonly bigint[]): AmqpValue {

@@ -1,4 +1,5 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { unlimitedAbove } from '../../shared/domain/duration.ts';
 import type { OutgoingMessage } from '../../shared/domain/message.ts';
 import { requireBatchFits } from '../../shared/domain/outgoing-rules.ts';
@@ -16,6 +17,11 @@ import { readSections, SECTION, type Sections } from './sections.ts';
 
 /** The message format of a batch: its data sections are messages (semantics §15.5). */
 export const BATCH_FORMAT = 0x80013700;
+const { heldPerByte: HELD_PER_BYTE } = BUDGETS.delivery;
+const { sentMessageBytes: MESSAGE_BYTES } = BUDGETS.weights;
+/** A name and a value. */
+const PROPERTY_BYTES = 2 * BUDGETS.weights.valueBytes;
+const { turnMessageBytes: MESSAGE_TURN_BYTES } = BUDGETS.connection;
 
 /**
  * The messages in one delivery. `hold` is told of memory that bodies take beside their bytes, and may
@@ -35,12 +41,27 @@ export function readDelivery(
 }
 
 /**
- * Messages that came together, each encoded by itself. Throws ArgumentError for bytes that are none, and
- * MessageSizeExceeded for more messages than a batch may have.
+ * Messages that came together, each encoded by itself; `before` resolves when so many bytes more may be
+ * read, and `hold` is told of all memory that the messages take. Throws what these throw, ArgumentError for
+ * bytes that are none, and MessageSizeExceeded for more messages than a batch may have.
  */
-export function readMessages(encoded: readonly Uint8Array[]): readonly OutgoingMessage[] {
+export async function readMessages(
+  encoded: readonly Uint8Array[],
+  before: (bytes: number) => Promise<void> | undefined = () => undefined,
+  hold: HoldBytes = () => {},
+): Promise<readonly OutgoingMessage[]> {
   requireBatchFits(encoded.length);
-  return orArgumentError(() => readEach(encoded, 0, () => {}));
+  const messages: OutgoingMessage[] = [];
+  let values = 0;
+  for (const bytes of encoded) {
+    await before(bytes.byteLength + MESSAGE_TURN_BYTES);
+    hold(bytes.byteLength * HELD_PER_BYTE + MESSAGE_BYTES);
+    const [message, valuesThen] = orArgumentError(() => readOne(bytes, values, hold));
+    values = valuesThen;
+    hold(Object.keys(message.properties).length * PROPERTY_BYTES);
+    messages.push(message);
+  }
+  return messages;
 }
 
 function bytesOf(section: AmqpValue): Uint8Array {
@@ -58,10 +79,20 @@ function readEach(
 ): OutgoingMessage[] {
   let values = valuesBefore;
   return encoded.map((bytes) => {
-    const sections = readSections(bytes, { valuesBefore: values });
-    values = sections.values;
-    return toMessage(sections, bytes.byteLength, hold);
+    const [message, valuesThen] = readOne(bytes, values, hold);
+    values = valuesThen;
+    return message;
   });
+}
+
+/** One message, and how many values were read with those before. */
+function readOne(
+  bytes: Uint8Array,
+  valuesBefore: number,
+  hold: HoldBytes,
+): readonly [OutgoingMessage, number] {
+  const sections = readSections(bytes, { valuesBefore });
+  return [toMessage(sections, bytes.byteLength, hold), sections.values];
 }
 
 function orArgumentError<Value>(read: () => Value): Value {

@@ -28,7 +28,6 @@ const VALUES = 40_000;
 const LIMIT = 40 * MEGABYTE;
 
 const LOCK_TOKENS = { 'lock-tokens': list([uuid(Buffer.alloc(16, 1))]) };
-const renewOne = mapOf(LOCK_TOKENS);
 /** A request with so many values that nothing asks for, each of one byte. */
 const renewWith = (values: number) =>
   request(
@@ -156,12 +155,12 @@ test('row 5: a small request waits for no turn', async (t) => {
   const { workTurns } = singleTurns();
   // Its turn never ends.
   await workTurns.next();
-  const { connect } = await startFakeGateway(t, {
-    workTurns,
-    calls: {
-      renewLocks: async (_path, [lockToken = '']) => [{ lockToken, lockedUntil: FAKE_NOW }],
-    },
-  });
-  const session = connect();
-  assert.equal((await session.ask('q', 'renew-lock', renewOne)).status, 200);
+  const made = fakeGateway({ workTurns });
+  const { renewLocks, state, finish } = slowRenewals();
+  made.broker.renewLocks = renewLocks;
+  const { ask } = await asking(t, made);
+  ask(request('renew-lock', mapOf(LOCK_TOKENS)));
+  await turnsUntil(() => state.begun === 1, 200);
+  assert.equal(state.begun, 1);
+  finish();
 });

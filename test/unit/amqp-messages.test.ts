@@ -27,7 +27,7 @@ import type { OutgoingMessage } from '../../shared/domain/message.ts';
 const GUID = Uint8Array.from({ length: 16 }, (_, i) => i);
 
 function readMessage(bytes: Uint8Array): OutgoingMessage {
-  const [message] = readMessages([bytes]);
+  const [message] = readDelivery(bytes, 0);
   assert.ok(message);
   return message;
 }
@@ -253,7 +253,7 @@ test('a batch of too many messages is refused before any of them is read', () =>
   });
 });
 
-test('too many messages to be scheduled are refused before any of them is read', () => {
+test('too many messages to be scheduled are refused before any of them is read', async () => {
   const encoded = Array.from({ length: LIMITS.batchMessages + 1 }, () => Buffer.of(0xff));
-  assert.throws(() => readMessages(encoded), { code: 'MessageSizeExceeded' });
+  await assert.rejects(readMessages(encoded), { code: 'MessageSizeExceeded' });
 });
