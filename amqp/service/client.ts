@@ -99,7 +99,7 @@ export class Client implements ConnectionHandler {
       claimTurns: new LoopTurns(parts.scheduler, BUDGETS.connection.turnClaims),
       claimRoom: new ClaimRoom(parts.scheduler, parts.memory, () => connection.backlog),
       readingTurns: new ReadingTurns(parts.workTurns),
-      requestTurns: new ReadingTurns(parts.workTurns, BUDGETS.connection.turnRequestBytes),
+      requestReadingTurns: new ReadingTurns(parts.workTurns, BUDGETS.connection.turnRequestBytes),
       copyRoom: new CopyRoom(parts.memory),
       ...own,
     };

@@ -38,7 +38,7 @@ export interface ClientContext {
   /** When what its senders send may be read, and how much of it at a time. */
   readonly readingTurns: ReadingTurns;
   /** When its requests may be read. */
-  readonly requestTurns: ReadingTurns;
+  readonly requestReadingTurns: ReadingTurns;
   readonly copyRoom: CopyRoom;
   /** Does what no answer waits for; a shutdown does. */
   readonly background: (work: () => Promise<void>) => void;

@@ -20,7 +20,7 @@ export interface RequestNode {
 
 /** Answers requests to a node as they come; a client that wants an order waits for each answer. */
 export function serveRequests(
-  context: Pick<ClientContext, 'parts' | 'limits' | 'background' | 'requestTurns'>,
+  context: Pick<ClientContext, 'parts' | 'limits' | 'background' | 'requestReadingTurns'>,
   replies: Replies,
   link: IncomingLink,
   node: RequestNode,
@@ -33,7 +33,7 @@ export function serveRequests(
       const respond = async () => {
         // What strangers ask is bounded to so little that it needs no turn, and delays nobody in the line.
         if (context.limits.isProved) {
-          await context.requestTurns.before(delivery.payload.byteLength, context);
+          await context.requestReadingTurns.before(delivery.payload.byteLength, context);
         }
         // Its peer does not know what became of it, whatever that is.
         if (context.limits.isLost) return link.giveUp([delivery]);
