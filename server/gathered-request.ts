@@ -1,6 +1,7 @@
 import { IncomingMessage } from 'node:http';
 import { compact } from '../amqp/wire/compact.ts';
 import { BUDGETS } from '../shared/domain/budgets.ts';
+import { PacedRequests } from './paced-requests.ts';
 
 const { aheadBytes: GATHERED_BYTES } = BUDGETS.request;
 const NOTHING = Buffer.alloc(0);
@@ -14,6 +15,12 @@ export class GatheredRequest extends IncomingMessage {
   #isGathering = false;
   #gathered = NOTHING;
   #length = 0;
+
+  override _read(size: number): void {
+    super._read(size);
+    // What is read now is still there.
+    process.nextTick(() => PacedRequests.bodyWanted(this));
+  }
 
   override push(chunk: Uint8Array | null): boolean {
     if (chunk === null) {

@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
@@ -12,9 +12,10 @@ import { isForWebSocket, serveWebSockets, type WebSocketParts } from './amqp-web
 import { clientAddressOf } from './client-address.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import { GatheredRequest } from './gathered-request.ts';
+import { PacedAnswer, PacedRequests } from './paced-requests.ts';
 import { type Admit, type Certificate, type ProtocolServers, Protocols } from './protocols.ts';
 import { Refusals } from './refusals.ts';
-import { RequestLines } from './request-line.ts';
+import { RequestMemory } from './request-memory.ts';
 import { UnprovedConnections } from './unproved-connections.ts';
 
 const UNAUTHENTICATED = 401;
@@ -96,22 +97,19 @@ export function createProtocolServer({
   const healthFor = (socket: Socket) =>
     clientAddressOf(socket) === undefined ? loadBalancer?.health : undefined;
   const refusals = new Refusals(refusalPauseMs);
-  const lines = new RequestLines(memory);
+  const held = new RequestMemory(memory);
   const unproved = new UnprovedConnections();
   const http = createAdaptorServer({
     fetch: async (request, bindings) => {
       const { incoming, outgoing } = bindings as HttpBindings;
       const health = healthFor(incoming.socket);
-      const isTurn =
-        (await lines.turn(incoming, outgoing)) &&
-        // Checks of our health do not wait for strangers.
-        (health !== undefined || (await unproved.turn(incoming.socket)));
+      held.begun(incoming, outgoing);
       // Nobody is there any more to be answered.
-      if (!isTurn) return new Response(null, { status: 503 });
+      if (incoming.socket.destroyed) return new Response(null, { status: 503 });
       // Not with the answer, which a receiver may wait for.
       whenRightProved(request, () => {
         unproved.delete(incoming.socket);
-        lines.proved(incoming);
+        held.proved(incoming);
       });
       const refusal = admission?.refusal(incoming.headers);
       const response =
@@ -121,15 +119,24 @@ export function createProtocolServer({
       if (response.status === UNAUTHENTICATED) await refusals.count(outgoing);
       discardRest(incoming);
       // What goes out at once needs no room.
-      setImmediate(() => lines.written(incoming, outgoing));
+      setImmediate(() => held.written(incoming, outgoing));
       return response;
     },
     serverOptions: {
       IncomingMessage: GatheredRequest,
+      // The types want a class for requests of any class.
+      ServerResponse: PacedAnswer as typeof ServerResponse,
       keepAliveTimeout: KEEP_ALIVE_MS,
       highWaterMark: BUDGETS.request.aheadBytes,
     },
   }) as Server;
+  http.on('connection', (socket: Socket) =>
+    PacedRequests.serve(socket, {
+      // Checks of our health do not wait for strangers.
+      turn: (one) => unproved.turn(one, healthFor(socket) !== undefined),
+      waiting: (one, bytes) => held.waiting(one, bytes),
+    }),
+  );
   // The adapter asks the socket, as node:tls would have it.
   if (isBehindTls) http.prependListener('connection', (socket: Socket) => markEncrypted(socket));
   const admit = loadBalancer && admitting(loadBalancer);
@@ -181,8 +188,9 @@ function serveAmqpToo(
     ...options,
   });
   server.on('connection', (socket: Socket) => protocols.serve(socket));
-  // From now on the gateway counts it.
   server.on('upgrade', ({ headers }, socket) => {
+    PacedRequests.upgraded(socket);
+    // From now on the gateway counts it.
     if (isForWebSocket(headers)) options.unproved.delete(socket);
   });
   serveWebSockets(server, { gateway, admission, serveHttp });

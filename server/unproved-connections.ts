@@ -11,7 +11,8 @@ const CONNECTIONS_MAX = BUDGETS.process.otherConnectionsBeforeRight;
 export class UnprovedConnections {
   /** In the order in which they came. */
   readonly #sockets = new Set<Duplex>();
-  readonly #turns = new LoopTurns({ soon: setImmediate }, BUDGETS.turnRequestsBeforeRight);
+  readonly #strangers = new LoopTurns({ soon: setImmediate }, BUDGETS.turnPiecesBeforeRight);
+  readonly #others = new LoopTurns({ soon: setImmediate }, BUDGETS.turnPieces);
 
   add(socket: Duplex): void {
     this.#sockets.add(socket);
@@ -21,13 +22,13 @@ export class UnprovedConnections {
   }
 
   /**
-   * Resolves when a request on a connection may begin: at once where that has proved a right. Of the others
-   * a few begin in each turn of the event loop, in order, so that however many they are, clients with a right
-   * are served in between. False where the connection was closed before.
+   * Resolves when a piece of what a connection sends over HTTP may be parsed, in which a request may begin.
+   * In each turn of the event loop that is a few pieces of connections that have proved no right, and more of
+   * those that have, or that are our own: each connection waits in line once, so that however many they are,
+   * others are served in between. False where the connection was closed before.
    */
-  async turn(socket: Duplex): Promise<boolean> {
-    if (!this.#sockets.has(socket)) return true;
-    await this.#turns.next();
+  async turn(socket: Duplex, isOwn = false): Promise<boolean> {
+    await (this.#sockets.has(socket) && !isOwn ? this.#strangers : this.#others).next();
     return !socket.destroyed;
   }
 

@@ -35,8 +35,8 @@ export const BUDGETS = {
     valueBytes: 64,
     /** The same in a request, whose peer chooses what it is: bytes take the most. */
     requestValueBytes: 144,
-    /** A request over HTTP that is not answered. */
-    requestBytes: 16 * KB,
+    /** A header field of a request over HTTP that is not answered. */
+    headerFieldBytes: 200,
     /** A message of a batch over HTTP, or of a schedule over AMQP, from when it is parsed until it is stored. */
     sentMessageBytes: 1 * KB,
     /** A copy that a send to a topic makes for a subscription, with what is made of it until it is stored. */
@@ -82,8 +82,8 @@ export const BUDGETS = {
     pathSegments: 160,
     /** Characters of the field `Accept`; a longer one is not read, as if it were not there. */
     acceptLength: 1 * KB,
-    /** Requests that came on one connection and wait until those before them are answered. */
-    pipelined: 64,
+    /** What is parsed at once of heads, and of bodies whose length they do not tell. */
+    turnPieceBytes: 4 * KB,
     /** A body up to here is counted as announced, a larger one as it comes in. */
     wholeBytes: 64 * KB,
     /** JSON or XML, or any other body, that is longer has a turn of its own to be read. */
@@ -204,8 +204,10 @@ export const BUDGETS = {
   turnRequests: 32,
   /** Scans of one log at a time, by how much they are to find: each reads what others are about to claim. */
   scansOfLog: { small: 8, large: 1 },
-  /** Requests over HTTP that begin in one turn, of all connections together that have proved no right. */
-  turnRequestsBeforeRight: 10,
+  /** Pieces of what comes over HTTP that are parsed in one turn, of all connections that have proved a right. */
+  turnPieces: 100,
+  /** The same of all that have proved none. */
+  turnPiecesBeforeRight: 10,
   /** Receives and looks for sessions that end in one turn because their links have ended. */
   turnEnds: 50,
   /** Calls that give messages of such links back and begin in one turn. */

@@ -1,0 +1,33 @@
+const LINE_FEED = 0x0a;
+const RETURN = 0x0d;
+
+/** Cuts what comes in over HTTP where an empty line ends, as every head does. */
+export class RequestPieces {
+  /** Whether a line has begun and has nothing in it yet. */
+  #isEmptySoFar = false;
+  /** Whether it has its carriage return. */
+  #hasReturn = false;
+
+  /** What is parsed next of these bytes: up to the end of the first empty line, or all. */
+  next(bytes: Buffer): Buffer {
+    let at = 0;
+    for (;;) {
+      const feed = bytes.indexOf(LINE_FEED, at);
+      const end = feed === -1 ? bytes.length : feed;
+      const isEmpty = this.#goOnTo(bytes.subarray(at, end));
+      if (feed === -1) return bytes;
+      this.#isEmptySoFar = true;
+      this.#hasReturn = false;
+      at = feed + 1;
+      if (isEmpty) return bytes.subarray(0, at);
+    }
+  }
+
+  /** Whether the line is still empty with what more comes of it. */
+  #goOnTo(more: Buffer): boolean {
+    const isReturn = more.length === 1 && more[0] === RETURN && !this.#hasReturn;
+    if (more.length > 0 && !isReturn) this.#isEmptySoFar = false;
+    if (isReturn) this.#hasReturn = true;
+    return this.#isEmptySoFar;
+  }
+}

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import type { TestContext } from 'node:test';
+import { connect as connectTls } from 'node:tls';
+import { Gateway } from '../../amqp/service/gateway.ts';
+import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
+import { makeCertificate } from '../../server/make-certificate.ts';
+import { createProtocolServer, type LoadBalancer } from '../../server/server.ts';
+import type { MemoryBudget } from '../../shared/domain/memory-budget.ts';
+import { noteProvedRight } from '../../shared/domain/proved-requests.ts';
+import { requestText } from './http-conversation.ts';
+import { httpParts } from './http-fixture.ts';
+
+/** Requests whose path begins so prove a right. */
+export const PROVING = '/proving';
+
+interface Options {
+  readonly isBehindLoadBalancer?: boolean;
+  /** Whether clients speak TLS. */
+  readonly isTls?: boolean;
+  readonly memory?: MemoryBudget;
+}
+
+/** A server whose app tells in which turn of the event loop each request began. */
+export async function serveCountingTurns(
+  t: TestContext,
+  { isBehindLoadBalancer = false, isTls = false, memory }: Options = {},
+) {
+  let turn = 0;
+  let next = setImmediate(function count() {
+    turn++;
+    next = setImmediate(count);
+  });
+  t.after(() => clearImmediate(next));
+  const begun: { readonly path: string; readonly turn: number }[] = [];
+  /** In which turn each head was parsed. */
+  const parsed: { readonly turn: number }[] = [];
+  const app = {
+    fetch: (request: Request) => {
+      const path = new URL(request.url).pathname;
+      begun.push({ path, turn });
+      if (path.startsWith(PROVING)) noteProvedRight(request);
+      return new Response('answer');
+    },
+  };
+  const parts = httpParts(memory && { memory });
+  const scheduler = realScheduler;
+  const gateway = new Gateway({
+    ...parts,
+    rules: undefined as never,
+    scheduler,
+    reportFault: assert.fail,
+  });
+  const limits = { open: () => () => {} } as unknown as LoadBalancer['limits'];
+  const loadBalancer = isBehindLoadBalancer ? { limits, health: app, now: () => 0 } : undefined;
+  const certificate = makeCertificate(Date.now());
+  const server = createProtocolServer({
+    app,
+    memory: parts.memory,
+    gateway,
+    loadBalancer,
+    certificate: () => certificate,
+  });
+  const { http } = server;
+  http.prependListener('request', () => parsed.push({ turn }));
+  http.prependListener('upgrade', () => parsed.push({ turn }));
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  t.after(() => server.close());
+  const address = http.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  const { port } = address;
+  const open = (): Socket =>
+    isTls
+      ? connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })
+      : connect(port, '127.0.0.1');
+  /** Clients that were answered once, behind other bytes where `before` is given. */
+  const clients = async (count: number, before: Uint8Array | string = '', path = '/first') => {
+    const all = Array.from({ length: count }, open);
+    t.after(() => {
+      for (const socket of all) socket.destroy();
+    });
+    for (const socket of all) {
+      socket.on('error', () => {});
+      socket.write(before);
+      await heard(socket, () => socket.write(requestText(`GET ${path}`)));
+    }
+    begun.length = 0;
+    parsed.length = 0;
+    return all;
+  };
+  return { begun, parsed, clients, port, http };
+}
+
+/** How many began in the turn in which most did. */
+export function mostInOneTurn(begun: readonly { readonly turn: number }[]): number {
+  const counts = new Map<number, number>();
+  for (const one of begun) counts.set(one.turn, (counts.get(one.turn) ?? 0) + 1);
+  return Math.max(0, ...counts.values());
+}
+
+/** Resolves when a socket has heard something. */
+export async function heard(socket: Socket, ask: () => void): Promise<void> {
+  const answer = once(socket, 'data');
+  ask();
+  await answer;
+}
+
+/** Has each client make a request, and resolves when all are answered. */
+export async function askAll(sockets: readonly Socket[], path = '/x'): Promise<void> {
+  await Promise.all(
+    sockets.map((socket) => heard(socket, () => socket.write(requestText(`GET ${path}`)))),
+  );
+}
