@@ -1,7 +1,10 @@
 import type { Socket } from 'node:net';
 import { createSecureContext, type SecureContext } from 'node:tls';
+import { BUDGETS } from '../shared/domain/budgets.ts';
+import { LoopTurns } from '../shared/domain/loop-turns.ts';
 import { clientAddressOf, noteClientAddress } from './client-address.ts';
 import { readProxyHeader } from './proxy-header.ts';
+import { helloState, TLS_HANDSHAKE } from './tls-hello.ts';
 import { PiecewiseTlsSocket } from './tls-pieces.ts';
 import type { UnprovedConnections } from './unproved-connections.ts';
 
@@ -31,15 +34,20 @@ export interface ProtocolServers {
 /** Whether a connection of a client may go on. */
 export type Admit = (socket: Socket, address: string) => boolean;
 
-/** How every AMQP connection begins, and every one of TLS. */
+/** How every AMQP connection begins. */
 const AMQP = Buffer.from('AMQP');
-const TLS_HANDSHAKE = 0x16;
+/**
+ * What keys may be agreed on with a TLS client, who chooses: every client knows one of these. Of those that
+ * OpenSSL allows by itself, one takes a tenth of a second for each handshake.
+ */
+const GROUPS = 'X25519:P-256:P-384';
 
 /** Tells by the first bytes of a connection what it speaks: one port, and so one address, for all. */
 export class Protocols {
   readonly #servers: ProtocolServers;
   /** Those that have not shown what they speak. */
   readonly #undecided = new Map<Socket, NodeJS.Timeout>();
+  readonly #turns = new LoopTurns({ soon: setImmediate }, BUDGETS.turnFirstBytes);
   #context: SecureContext | undefined;
 
   constructor(servers: ProtocolServers) {
@@ -62,10 +70,28 @@ export class Protocols {
   }
 
   #tellApart(socket: Socket): void {
-    this.#look(socket, (first) => {
-      if (first[0] === TLS_HANDSHAKE) this.#unwrap(socket);
-      else this.#lead(socket, socket, first);
+    this.#take(socket, (first) => {
+      if (first[0] !== TLS_HANDSHAKE) {
+        socket.unshift(first);
+        this.#lead(socket, socket, first);
+      } else if (this.#servers.certificate === undefined) socket.destroy();
+      else this.#readHello(socket, first);
     });
+  }
+
+  /** Waits for all of the hello: OpenSSL would answer it when it comes, in no turn. */
+  #readHello(socket: Socket, bytes: Buffer): void {
+    switch (helloState(bytes)) {
+      case 'incomplete':
+        this.#take(socket, (more) => this.#readHello(socket, Buffer.concat([bytes, more])));
+        return;
+      case 'malformed':
+        socket.destroy();
+        return;
+      case 'whole':
+        socket.unshift(bytes);
+        this.#unwrap(socket);
+    }
   }
 
   /** Reads the PROXY header, of which `before` has come already; nothing is decrypted before it. */
@@ -122,7 +148,10 @@ export class Protocols {
     const client = clientAddressOf(socket);
     if (client !== undefined) noteClientAddress(secure, client);
     socket.on('error', () => secure.destroy());
-    this.#look(secure, (first) => this.#lead(socket, secure, first));
+    this.#take(secure, (first) => {
+      secure.unshift(first);
+      this.#lead(socket, secure, first);
+    });
   }
 
   #lead(outer: Socket, socket: Socket, first: Uint8Array): void {
@@ -138,18 +167,15 @@ export class Protocols {
     http(socket);
   }
 
-  #look(socket: Socket, decide: (first: Uint8Array) => void): void {
-    this.#take(socket, (first) => {
-      socket.unshift(first);
-      decide(first);
-    });
-  }
-
-  /** Takes the bytes that come next out of a socket. */
+  /**
+   * Takes the bytes that come next out of a socket. Of all sockets together that is a few in each turn of the
+   * event loop, in the order in which they came: what follows may be a handshake of TLS.
+   */
   #take(socket: Socket, taken: (bytes: Buffer) => void): void {
     const giveUp = () => socket.destroy();
     socket.once('error', giveUp);
-    socket.once('readable', () => {
+    socket.once('readable', async () => {
+      await this.#turns.next();
       const first: Buffer | null = socket.read();
       // It ended without a word.
       if (first === null) {
@@ -166,7 +192,7 @@ export class Protocols {
     if (this.#context !== undefined) return this.#context;
     if (this.#servers.certificate === undefined) return undefined;
     const { certificate, key } = this.#servers.certificate();
-    this.#context = createSecureContext({ cert: certificate, key });
+    this.#context = createSecureContext({ cert: certificate, key, ecdhCurve: GROUPS });
     return this.#context;
   }
 }

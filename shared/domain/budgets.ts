@@ -204,6 +204,8 @@ export const BUDGETS = {
   turnRequests: 32,
   /** Scans of one log at a time, by how much they are to find: each reads what others are about to claim. */
   scansOfLog: { small: 8, large: 1 },
+  /** Connections whose first bytes are looked at in one turn, of all together; those of TLS begin the handshake. */
+  turnFirstBytes: 20,
   /** Pieces of what comes over HTTP that are parsed in one turn, of all connections that have proved a right. */
   turnPieces: 100,
   /** The same of all that have proved none. */
