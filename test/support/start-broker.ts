@@ -46,6 +46,9 @@ export interface StartOptions {
   readonly memoryBytes?: number;
 }
 
+/** The time of a process in which nothing that it remembers grows old, however slow the machine is. */
+export const STANDING_TIME: Scheduler = { ...realScheduler, now: () => 0 };
+
 /** A client of the engine that `npm test` has started. */
 export function engineClient(): DynamoDBClient {
   return createDynamoClient(engineEndpoint());
