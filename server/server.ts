@@ -12,10 +12,10 @@ import { isForWebSocket, serveWebSockets, type WebSocketParts } from './amqp-web
 import { clientAddressOf } from './client-address.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import { GatheredRequest } from './gathered-request.ts';
+import { HttpMemory } from './http-memory.ts';
 import { PacedAnswer, PacedRequests } from './paced-requests.ts';
 import { type Admit, type Certificate, type ProtocolServers, Protocols } from './protocols.ts';
 import { Refusals } from './refusals.ts';
-import { RequestMemory } from './request-memory.ts';
 import { UnprovedConnections } from './unproved-connections.ts';
 
 const UNAUTHENTICATED = 401;
@@ -97,7 +97,7 @@ export function createProtocolServer({
   const healthFor = (socket: Socket) =>
     clientAddressOf(socket) === undefined ? loadBalancer?.health : undefined;
   const refusals = new Refusals(refusalPauseMs);
-  const held = new RequestMemory(memory);
+  const held = new HttpMemory(memory);
   const unproved = new UnprovedConnections();
   const http = createAdaptorServer({
     fetch: async (request, bindings) => {

@@ -200,7 +200,7 @@ export const BUDGETS = {
   },
   /** Work for one request goes on this long, ms, before the work of others has its turn. */
   turnMs: 20,
-  /** Requests to the database that operations on many messages begin in one turn of the event loop. */
+  /** Requests to the database that operations on many messages begin in one turn, and that each has under way. */
   turnRequests: 32,
   /** Scans of one log at a time, by how much they are to find: each reads what others are about to claim. */
   scansOfLog: { small: 8, large: 1 },

@@ -10,7 +10,7 @@ const { headerFieldBytes: FIELD_BYTES } = BUDGETS.weights;
  * under way, and the answer that is not taken. Of a client that has proved no right, the connection is
  * closed where there is no room.
  */
-export class RequestMemory {
+export class HttpMemory {
   readonly #memory: MemoryBudget;
   readonly #shares = new WeakMap<Duplex, ConnectionShares>();
 
