@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Connection } from '../amqp/endpoint/connection.ts';
@@ -39,12 +39,11 @@ export function serveWebSockets(
     maxBufferedChunks: BUDGET.chunks,
     handleProtocols: (offered) => PROTOCOLS.find((protocol) => offered.has(protocol)) ?? false,
   });
-  const answered = answersOf(server);
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     // A listener before this one has refused it.
     if (socket.destroyed) return;
     if (!isForWebSocket(request.headers)) {
-      if (putBackWithoutUpgrade(request, socket, head)) answered(socket, () => serveHttp(socket));
+      if (putBackWithoutUpgrade(request, socket, head)) serveHttp(socket);
       return;
     }
     const refusal = admission?.refusal(request.headers);
@@ -66,29 +65,6 @@ export function isForWebSocket({ upgrade }: IncomingHttpHeaders): boolean {
 function isOurPath({ url = '' }: IncomingMessage): boolean {
   const [path = ''] = url.split('?');
   return PATH.test(decodeURIComponentOr(path));
-}
-
-/** Returns what calls back once all requests that came before on a socket are answered. */
-function answersOf(server: Server): (socket: Duplex, then: () => void) => void {
-  /** The last answer of each connection; answers leave in the order of their requests. */
-  const last = new WeakMap<Duplex, ServerResponse>();
-  server.on('request', ({ socket }: IncomingMessage, answer: ServerResponse) => {
-    last.set(socket, answer);
-  });
-  return (socket, then) => {
-    const before = last.get(socket);
-    if (before === undefined || before.closed) {
-      then();
-      return;
-    }
-    // For so long nobody else listens to the socket: its end would be the end of the process.
-    const ignore = () => {};
-    socket.on('error', ignore);
-    before.once('close', () => {
-      socket.off('error', ignore);
-      if (!socket.destroyed) then();
-    });
-  };
 }
 
 function rawAnswer(status: string, sentence: string): string {
