@@ -7,6 +7,7 @@ import type {
 } from '../../shared/broker/broker.ts';
 import type { AnswerLimit } from '../../shared/domain/answer-limit.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
 import type { EntityPath } from '../../shared/domain/entity-path.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import type { StoredMessage } from '../../shared/domain/message.ts';
@@ -29,6 +30,13 @@ import { sessionIdOf, sessionOf } from '../http/session-query.ts';
 import { parseSettlements, printSettlements } from '../http/settlements.ts';
 import { countingPayloads } from './counting-payloads.ts';
 import { serveSessions } from './session-routes.ts';
+
+/** What several messages may take together where an answer of any length is carried. */
+const BATCH_OF_A_SERVER: AnswerLimit = {
+  form: 'batch',
+  bytes: BUDGETS.request.printedBytes,
+  oneMayExceed: true,
+};
 
 interface ReceiveRequest {
   readonly mode: 'peekLock' | 'receiveAndDelete';
@@ -58,7 +66,7 @@ export function receiveRoutes(parts: HttpParts): Hono {
     const options = { ...request, ...answerOf(parts, 'batch') };
     return await countingPayloads(parts, 'deferred', async (payloads) => {
       const messages = await parts.broker.receiveDeferred(path, { ...options, payloads });
-      return batchAnswer(c, printBatch(messages), statusOf(options.mode));
+      return batchAnswer(c, await printInTurn(parts, messages), statusOf(options.mode));
     });
   });
   serve(app, parts, 'peek', async (c, path) => {
@@ -69,7 +77,7 @@ export function receiveRoutes(parts: HttpParts): Hono {
     };
     return await countingPayloads(parts, 'peek', async (payloads) => {
       const messages = await parts.broker.peek(path, { ...options, payloads });
-      const batch = printBatch(messages, 'peeked');
+      const batch = await printInTurn(parts, messages, 'peeked');
       requireFits(parts, messages, batch);
       return batchAnswer(c, batch, 200);
     });
@@ -121,12 +129,21 @@ async function receiveOnly(
   const [first] = messages;
   if (first === undefined) return c.body(null, 204, retryHeaders(request.wait));
   if (request.maxMessages === undefined) return messageResponse(c, request.path, first, status);
-  return batchAnswer(c, printBatch(messages), status);
+  return batchAnswer(c, await printInTurn(parts, messages), status);
 }
 
 /** A peek-lock makes something, a lock (semantics §12.2). */
 function statusOf(mode: ReceiveRequest['mode']): 200 | 201 {
   return mode === 'peekLock' ? 201 : 200;
+}
+
+/** Prints messages in a turn: many answers that are long would stall the process together. */
+async function printInTurn(
+  { workTurns }: HttpParts,
+  ...batch: Parameters<typeof printBatch>
+): Promise<string> {
+  await workTurns.next();
+  return printBatch(...batch);
 }
 
 function batchAnswer(c: Context, batch: string, status: 200 | 201): Response {
@@ -145,7 +162,8 @@ async function receiveAfter(
   try {
     const messages = await messagesFor(parts, request, answerOf(parts, 'batch', settled));
     const retry = messages.length === 0 ? retryHeaders(request.wait) : {};
-    return c.body(`{${settled},"messages":${printBatch(messages)}}`, 200, { ...headers, ...retry });
+    const batch = await printInTurn(parts, messages);
+    return c.body(`{${settled},"messages":${batch}}`, 200, { ...headers, ...retry });
   } catch (error) {
     if (!(error instanceof BrokerError)) throw error;
     const shown = JSON.stringify(showError(error, createTrackingId(parts.random)));
@@ -159,7 +177,7 @@ function answerOf(
   form: AnswerLimit['form'],
   besides = '',
 ): { readonly answer?: AnswerLimit } {
-  if (answerBytesMax === undefined) return {};
+  if (answerBytesMax === undefined) return form === 'single' ? {} : { answer: BATCH_OF_A_SERVER };
   const extra = Math.max(0, Buffer.byteLength(besides) - LIMITS.answerExtraBytes);
   return { answer: { form, bytes: Math.max(0, answerBytesMax - extra) } };
 }

@@ -4,4 +4,6 @@ export interface AnswerLimit {
   readonly form: 'batch' | 'single';
   /** What messages may take in it, bytes. */
   readonly bytes: number;
+  /** A message may take more where it comes alone; otherwise it is refused. */
+  readonly oneMayExceed?: true;
 }

@@ -125,6 +125,8 @@ export const BUDGETS = {
     heldPerReadByte: 7,
     heldPerPrintedByte: 12,
     heldPerXmlByte: 20,
+    /** JSON of messages that are received together, where nothing else bounds it; one alone may be longer. */
+    printedBytes: 8 * MB,
     /** Deferred messages that are received together by their numbers; one alone may be larger. */
     deferredBytes: 32 * MB,
     /** Copies that one send to a topic makes for all subscriptions; `weights.copyBytes` each until it is stored. */

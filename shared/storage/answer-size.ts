@@ -41,7 +41,7 @@ interface Claiming {
 /**
  * Of what a receive has chosen, as much as its answer can carry, the lowest numbers first. Reads
  * nothing, except where the first block alone may be too much. Throws MessageSizeExceeded where the
- * first message fits in no answer of this form.
+ * first message fits in no answer of this form, and may not come alone.
  */
 export async function answerable(
   claiming: Claiming,
@@ -115,6 +115,8 @@ async function measured(
   const { block, slots } = target;
   const { parts, bytes } = block.payload;
   const [first = 0] = slots;
+  const alone = { ...target, slots: [first], answerBytes: payloadSize(block, answer) };
+  if (answer.oneMayExceed && (block.slots.size === 1 || parts > MEASURED_PARTS_MAX)) return alone;
   if (parts > MEASURED_PARTS_MAX) throw tooLarge(log, block, first, bytes, answer.bytes);
   const loaded = await loadMessages(context, log, [block]);
   // The block is gone meanwhile; so the claim finds nothing.
@@ -123,6 +125,7 @@ async function measured(
   const message = loaded.at(block, first);
   const firstBytes = sizeIn(answer, message);
   if (firstBytes > answer.bytes) {
+    if (answer.oneMayExceed) return alone;
     const fitsAlone = sizeIn({ ...answer, form: 'single' }, message) <= answer.bytes;
     const how = fitsAlone ? 'alone, without maxMessages and settlements, or by AMQP' : 'by AMQP';
     throw tooLarge(log, block, first, firstBytes, answer.bytes, how);
@@ -168,11 +171,12 @@ export function requireAnswerable(
   messages: readonly { readonly block: Block; readonly message: Message }[],
   answer: AnswerLimit | undefined,
 ): void {
-  if (answer === undefined) return;
+  if (answer === undefined || (answer.oneMayExceed && messages.length === 1)) return;
+  const how = answer.oneMayExceed ? 'alone' : 'by AMQP';
   let total = 0;
   for (const { block, message } of messages) {
     const bytes = sizeIn(answer, message);
-    if (bytes > answer.bytes) throw tooLarge(log, block, 0, bytes, answer.bytes);
+    if (bytes > answer.bytes) throw tooLarge(log, block, 0, bytes, answer.bytes, how);
     total += bytes;
   }
   if (total <= answer.bytes) return;

@@ -59,6 +59,7 @@ describe('hostile peers', () => {
       together: TOGETHER,
       sayMs: MINUTES > 0 ? 4000 : 1500,
       holdMs: MINUTES > 0 ? 500 : 100,
+      fillsMemories: MINUTES > 0,
       sweep: () => sweeper.sweep(),
       say,
     });

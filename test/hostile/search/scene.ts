@@ -1,5 +1,7 @@
+import assert from 'node:assert/strict';
 import { createHmac, randomBytes } from 'node:crypto';
 import type { AuthorizationRule } from '@azure/service-bus';
+import { BUDGETS } from '../../../shared/domain/budgets.ts';
 import { administrationOf } from '../../compat/admin-clients.ts';
 import { plain } from '../../compat/gateway-clients.ts';
 
@@ -24,6 +26,9 @@ const RIGHTS = {
   manage: ['Manage', 'Send', 'Listen'],
 } as const;
 const HOUR_SECONDS = 3600;
+/** What a process counts for a token at least, bytes. */
+const TOKEN_BYTES_MIN = 1024;
+const REQUESTS_TOGETHER = 20;
 
 /** Makes entities with new names, and keys for them. */
 export async function createScene(port: number, name: string): Promise<Scene> {
@@ -53,6 +58,20 @@ export async function removeScene({ port, queue, sessions, topic }: Scene): Prom
   await admin.deleteQueue(queue);
   await admin.deleteQueue(sessions);
   await admin.deleteTopic(topic);
+}
+
+/** Fills what the process remembers of tokens: it would grow through most of a search, and look like a leak. */
+export async function fillTokenMemory(scene: Scene): Promise<void> {
+  const url = `http://localhost:${scene.port}/${scene.queue}/messages?maxMessages=1`;
+  const ask = async (number: number) => {
+    const authorization = tokenOf(scene, 'listen', scene.queue, (it) => `${it}?${number}`);
+    const answer = await fetch(url, { headers: { authorization } });
+    assert.equal(answer.status, 200, await answer.text());
+  };
+  const count = BUDGETS.tokens.provenBytes / TOKEN_BYTES_MIN;
+  for (let from = 0; from < count; from += REQUESTS_TOGETHER) {
+    await Promise.all(Array.from({ length: REQUESTS_TOGETHER }, (_, i) => ask(from + i)));
+  }
 }
 
 /** A token for an entity, or for the whole namespace without one. By the vendor's recipe. */

@@ -5,7 +5,7 @@ import type { Kind } from './draw.ts';
 import { type Finding, type FindingKind, megabytes, memoryDetail, stallDetail } from './finding.ts';
 import { HonestClient } from './honest.ts';
 import { drawCase } from './kinds.ts';
-import { createScene, removeScene, type Scene } from './scene.ts';
+import { createScene, fillTokenMemory, removeScene, type Scene } from './scene.ts';
 import { startTarget, type Target } from './target.ts';
 import { Attack } from './wire.ts';
 
@@ -25,6 +25,8 @@ export interface SearchOptions {
   readonly sayMs: number;
   /** How long connections stay after that. */
   readonly holdMs: number;
+  /** Whether what a process remembers up to a bound is filled first, so that growth is seen beside it. */
+  readonly fillsMemories: boolean;
   /** Clears what is left behind deleted entities, as a deployment does from time to time. */
   readonly sweep: () => Promise<void>;
   readonly say: (line: string) => void;
@@ -192,6 +194,7 @@ export class Search {
       this.#scene = await createScene(this.#target.port, `${name}-${this.#rounds}`);
       // What is compiled once takes its time once.
       for (let i = 0; i < WARM_UP_MESSAGES / 2; i++) await this.#honest.onceMore();
+      if (this.#options.fillsMemories) await fillTokenMemory(this.#scene);
       this.#target.takeStalls();
     }
     return { target: this.#target, honest: this.#honest, scene: this.#scene };

@@ -55,12 +55,21 @@ const UNLIMITED = {
   [GATEWAY_VARIABLES.requests]: MANY,
 };
 
+/**
+ * The image has musl, whose allocator has one heap and gives large pieces back to the system. That of glibc
+ * does so when it is told; else memory that is free again would count as resident.
+ */
+const ALLOCATOR = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '131072' };
+
 /** Starts one, and resolves once it serves. */
 export async function startTarget({ file, environment }: TaskProgram): Promise<Target> {
   const child = spawn(
     process.execPath,
     [`--max-old-space-size=${HEAP_MEGABYTES}`, '--expose-gc', '--import', PROBE, file],
-    { env: { ...environment, ...UNLIMITED }, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] },
+    {
+      env: { ...environment, ...UNLIMITED, ...ALLOCATOR },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    },
   );
   return await new WatchedTarget(child).started();
 }
