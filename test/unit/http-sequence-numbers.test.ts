@@ -43,8 +43,10 @@ test('$deferred locks the messages it is given numbers of, and answers as a rece
   const { LockToken } = messages[0]?.BrokerProperties ?? {};
   assert.equal((await call('DELETE', `/q/messages/3/${LockToken}`)).status, 200);
   const [[called, asked] = []] = broker.calls;
-  const { payloads, ...options } = asked as DeferredOptions;
+  const { payloads, answer, ...options } = asked as DeferredOptions;
   assert.ok(payloads, 'large messages count');
+  assert.equal(answer?.form, 'batch');
+  assert.ok(answer.bytes > 0, 'what the answer prints is bounded');
   assert.equal(called, 'receiveDeferred');
   assert.deepEqual(options, { mode: 'peekLock', sequenceNumbers: [3n, 1n] });
 });
