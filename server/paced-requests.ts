@@ -8,8 +8,8 @@ const NOTHING = Buffer.alloc(0);
 
 /** What is asked before a piece of what came in is parsed. */
 export interface RequestPace {
-  /** Resolves when a piece of this connection may be parsed; false where nobody would hear an answer. */
-  turn(socket: Duplex): Promise<boolean>;
+  /** Calls `parse` when a piece of this connection may be parsed: now or later. */
+  turn(socket: Duplex, parse: () => void): void;
   /** Takes note that so many bytes of a connection wait to be parsed; may destroy the socket. */
   waiting(socket: Duplex, bytes: number): void;
 }
@@ -109,11 +109,15 @@ export class PacedRequests {
     this.#pace.waiting(this.#socket, this.#bytes.length + this.#socket.readableLength);
     if (this.#bytes.length === 0 || this.#isWaiting || !this.#isWanted) return;
     this.#isWaiting = true;
-    void this.#pace.turn(this.#socket).then((isTurn) => {
-      this.#isWaiting = false;
-      if (isTurn) this.#parsePiece();
-      this.#goOn();
-    });
+    // The parser may be what called: it cannot take a piece while it hands on another.
+    queueMicrotask(() => this.#pace.turn(this.#socket, () => this.#takeTurn()));
+  }
+
+  #takeTurn(): void {
+    // Where nobody would hear an answer there is nothing to be parsed.
+    if (!this.#socket.destroyed) this.#parsePiece();
+    this.#isWaiting = false;
+    this.#goOn();
   }
 
   /** Also while nothing is parsed, as far as there is room: else nobody would hear that the client has gone. */

@@ -133,7 +133,7 @@ export function createProtocolServer({
   http.on('connection', (socket: Socket) =>
     PacedRequests.serve(socket, {
       // Checks of our health do not wait for strangers.
-      turn: (one) => unproved.turn(one, healthFor(socket) !== undefined),
+      turn: (one, parse) => unproved.turn(one, parse, healthFor(socket) !== undefined),
       waiting: (one, bytes) => held.waiting(one, bytes),
     }),
   );

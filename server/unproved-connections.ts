@@ -3,6 +3,7 @@ import { BUDGETS } from '../shared/domain/budgets.ts';
 import { LoopTurns } from '../shared/domain/loop-turns.ts';
 
 const CONNECTIONS_MAX = BUDGETS.process.otherConnectionsBeforeRight;
+const { turnPieces, turnPiecesMs, turnPiecesBeforeRight, turnPiecesBeforeRightMs } = BUDGETS;
 
 /**
  * The connections that have proved no right over HTTP, or have not shown what they speak. With more than
@@ -11,8 +12,17 @@ const CONNECTIONS_MAX = BUDGETS.process.otherConnectionsBeforeRight;
 export class UnprovedConnections {
   /** In the order in which they came. */
   readonly #sockets = new Set<Duplex>();
-  readonly #strangers = new LoopTurns({ soon: setImmediate }, BUDGETS.turnPiecesBeforeRight);
-  readonly #others = new LoopTurns({ soon: setImmediate }, BUDGETS.turnPieces);
+  readonly #strangers: LoopTurns;
+  readonly #others: LoopTurns;
+
+  /** `now` = a monotonic clock, ms. */
+  constructor(now: () => number = () => performance.now()) {
+    const scheduler = { soon: setImmediate };
+    const time = { now, ms: turnPiecesMs };
+    const timeBeforeRight = { now, ms: turnPiecesBeforeRightMs };
+    this.#strangers = new LoopTurns(scheduler, turnPiecesBeforeRight, timeBeforeRight);
+    this.#others = new LoopTurns(scheduler, turnPieces, time);
+  }
 
   add(socket: Duplex): void {
     this.#sockets.add(socket);
@@ -22,14 +32,14 @@ export class UnprovedConnections {
   }
 
   /**
-   * Resolves when a piece of what a connection sends over HTTP may be parsed, in which a request may begin.
-   * In each turn of the event loop that is a few pieces of connections that have proved no right, and more of
-   * those that have, or that are our own: each connection waits in line once, so that however many they are,
-   * others are served in between. False where the connection was closed before.
+   * Calls `parse` when a piece of what a connection sends over HTTP may be parsed, in which a request may
+   * begin: now, or in a later turn of the event loop. In each that is a few pieces of connections that have
+   * proved no right, and more of those that have, or that are our own, and no more of either once a short
+   * time is used up: some are parsed slowly. Each connection waits in line once, so that however many they
+   * are, others are served in between.
    */
-  async turn(socket: Duplex, isOwn = false): Promise<boolean> {
-    await (this.#sockets.has(socket) && !isOwn ? this.#strangers : this.#others).next();
-    return !socket.destroyed;
+  turn(socket: Duplex, parse: () => void, isOwn = false): void {
+    (this.#sockets.has(socket) && !isOwn ? this.#strangers : this.#others).begin(parse);
   }
 
   /** It has proved a right, or is counted elsewhere from now on. */

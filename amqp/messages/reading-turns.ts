@@ -1,30 +1,35 @@
 import { BUDGETS } from '../../shared/domain/budgets.ts';
+import type { LoopTurns } from '../../shared/domain/loop-turns.ts';
 import type { WorkTurns } from '../../shared/domain/work-turns.ts';
 
 const { turnBytes: TURN_BYTES } = BUDGETS.delivery;
+const { turnMessageBytes: MESSAGE_BYTES } = BUDGETS.connection;
 
-/** Lets others have their turn while what one connection sends is read, whatever the links that it sends on. */
+/** What connections that have proved a right share, so that each has its turn. */
+export interface SharedTurns {
+  /** For what is large: each waits for the moments of all others. */
+  readonly large: Pick<WorkTurns, 'next'>;
+  /** For what is small, which waits for nothing that is large: so many bytes are read in each turn. */
+  readonly small: Pick<LoopTurns, 'next'>;
+}
+
+/** Lets others have their turn while what connections send is read, whatever the links that they send on. */
 export class ReadingTurns {
-  readonly #turns: Pick<WorkTurns, 'next'>;
-  readonly #bytesMax: number;
-  /** What was read since the last turn began, and what waits for one. */
-  #bytes = 0;
+  readonly #turns: SharedTurns;
+  readonly #smallBytes: number;
 
-  /** What is no more than `bytesMax` is read without a turn. */
-  constructor(turns: Pick<WorkTurns, 'next'>, bytesMax: number = TURN_BYTES) {
+  /** What is longer than `smallBytes` is large. */
+  constructor(turns: SharedTurns, smallBytes: number = TURN_BYTES) {
     this.#turns = turns;
-    this.#bytesMax = bytesMax;
+    this.#smallBytes = smallBytes;
   }
 
-  /** To be called before so many bytes of `peer` are read: resolves when they may be; undefined = at once. */
-  before(bytes: number, peer: object): Promise<void> | undefined {
-    this.#bytes += bytes;
-    // What is small takes no time worth waiting for.
-    return this.#bytes <= this.#bytesMax ? undefined : this.#wait(bytes, peer);
-  }
-
-  async #wait(bytes: number, peer: object): Promise<void> {
-    await this.#turns.next(peer);
-    this.#bytes = bytes;
+  /**
+   * To be called before so many bytes of `peer` are read, or stored: resolves when they may be. `longest` =
+   * the bytes of the largest among them.
+   */
+  before(bytes: number, peer: object, longest: number = bytes): Promise<void> {
+    const { small, large } = this.#turns;
+    return longest > this.#smallBytes ? large.next(peer) : small.next(peer, MESSAGE_BYTES + bytes);
   }
 }

@@ -10,7 +10,6 @@ import type { IncomingLink } from '../endpoint/incoming-link.ts';
 import type { OutgoingLink } from '../endpoint/outgoing-link.ts';
 import { readPlain } from '../endpoint/sasl.ts';
 import { answer } from '../management/answer.ts';
-import { ReadingTurns } from '../messages/reading-turns.ts';
 import type { ErrorInfo } from '../wire/states.ts';
 import { fieldsOf, textOf } from '../wire/value.ts';
 import { addressOf, addressPath, type Node, nodeOf, requireShort } from './address.ts';
@@ -18,7 +17,7 @@ import { Authorization, type RuleProved } from './authorization.ts';
 import { ClaimRoom } from './claim-room.ts';
 import { answerClaim } from './claims.ts';
 import { tell } from './conditions.ts';
-import type { ClientContext } from './context.ts';
+import type { ClientContext, TurnsOfAll } from './context.ts';
 import { openCoordinator } from './coordinator.ts';
 import { CopyRoom } from './copy-room.ts';
 import type { GatewayParts } from './parts.ts';
@@ -78,7 +77,7 @@ export class Client implements ConnectionHandler {
   constructor(
     parts: GatewayParts,
     connection: Connection,
-    own: Pick<ClientContext, 'background' | 'shutdown' | 'endTurns' | 'returnTurns' | 'peer'>,
+    own: Pick<ClientContext, 'background' | 'shutdown' | 'peer' | keyof TurnsOfAll>,
     events: ClientEvents,
   ) {
     this.#context = {
@@ -98,8 +97,6 @@ export class Client implements ConnectionHandler {
       slots: new WorkSlots(),
       claimTurns: new LoopTurns(parts.scheduler, BUDGETS.connection.turnClaims),
       claimRoom: new ClaimRoom(parts.scheduler, parts.memory, () => connection.backlog),
-      readingTurns: new ReadingTurns(parts.workTurns),
-      requestReadingTurns: new ReadingTurns(parts.workTurns, BUDGETS.connection.turnRequestBytes),
       copyRoom: new CopyRoom(parts.memory),
       ...own,
     };

@@ -13,7 +13,7 @@ import type { Transactions } from './transactions.ts';
 import type { WorkSlots } from './work-slots.ts';
 
 /** What the links of one connection share. */
-export interface ClientContext {
+export interface ClientContext extends TurnsOfAll {
   readonly parts: GatewayParts;
   readonly authorization: Authorization;
   readonly sessions: SessionHolders;
@@ -31,15 +31,19 @@ export interface ClientContext {
   readonly claimRoom: ClaimRoom;
   /** When its receivers may claim what was found for them. */
   readonly claimTurns: LoopTurns;
-  /** When receives of links that have ended may end; all connections share these. */
-  readonly endTurns: LoopTurns;
-  /** When messages may be given back that links which have ended were to send; all connections share these. */
-  readonly returnTurns: LoopTurns;
-  /** When what its senders send may be read, and how much of it at a time. */
-  readonly readingTurns: ReadingTurns;
-  /** When its requests may be read. */
-  readonly requestReadingTurns: ReadingTurns;
   readonly copyRoom: CopyRoom;
   /** Does what no answer waits for; a shutdown does. */
   readonly background: (work: () => Promise<void>) => void;
+}
+
+/** Turns that all connections share. */
+export interface TurnsOfAll {
+  /** When receives of links that have ended may end. */
+  readonly endTurns: LoopTurns;
+  /** When messages may be given back that links which have ended were to send. */
+  readonly returnTurns: LoopTurns;
+  /** When what senders send may be read. */
+  readonly readingTurns: ReadingTurns;
+  /** When requests may be read. */
+  readonly requestReadingTurns: ReadingTurns;
 }

@@ -4,8 +4,9 @@ import { pause } from '../../shared/domain/scheduler.ts';
 import { Connection } from '../endpoint/connection.ts';
 import type { Transport } from '../endpoint/handlers.ts';
 import { InputTurns } from '../endpoint/input-turns.ts';
+import { ReadingTurns } from '../messages/reading-turns.ts';
 import { Client } from './client.ts';
-import type { ClientContext } from './context.ts';
+import type { TurnsOfAll } from './context.ts';
 import type { GatewayParts } from './parts.ts';
 import { Shutdown } from './shutdown.ts';
 
@@ -29,15 +30,12 @@ export class Gateway {
   readonly #background = new Set<Promise<void>>();
   readonly #shutdown = new Shutdown();
   readonly #turns: InputTurns;
-  readonly #turnsOfGone: Pick<ClientContext, 'endTurns' | 'returnTurns'>;
+  readonly #turnsOfAll: TurnsOfAll;
 
   constructor(parts: GatewayParts) {
     this.#parts = parts;
     this.#turns = new InputTurns(parts.scheduler);
-    this.#turnsOfGone = {
-      endTurns: new LoopTurns(parts.scheduler, BUDGETS.turnEnds),
-      returnTurns: new LoopTurns(parts.scheduler, BUDGETS.turnReturns),
-    };
+    this.#turnsOfAll = turnsOf(parts);
   }
 
   /** How many clients are connected. */
@@ -57,7 +55,7 @@ export class Gateway {
         {
           background: (work) => this.#add(work),
           shutdown: this.#shutdown,
-          ...this.#turnsOfGone,
+          ...this.#turnsOfAll,
           peer: transport.peer,
         },
         {
@@ -149,4 +147,15 @@ export class Gateway {
     this.#background.add(run);
     void run.finally(() => this.#background.delete(run));
   }
+}
+
+function turnsOf({ scheduler, workTurns }: GatewayParts): TurnsOfAll {
+  const small = new LoopTurns(scheduler, BUDGETS.connection.turnReadBytes);
+  const turns = { large: workTurns, small };
+  return {
+    endTurns: new LoopTurns(scheduler, BUDGETS.turnEnds),
+    returnTurns: new LoopTurns(scheduler, BUDGETS.turnReturns),
+    readingTurns: new ReadingTurns(turns),
+    requestReadingTurns: new ReadingTurns(turns, BUDGETS.connection.turnRequestBytes),
+  };
 }

@@ -112,13 +112,18 @@ export class Publisher {
   /** Stores what comes next, which waits until then; `copies` counts what is made of it meanwhile. */
   async #storeNext(copies: Copies): Promise<Next> {
     const { read, bytes, next } = await this.#readGroup(copies);
-    // To store what takes long to read takes as long again.
-    if (bytes > TURN_BYTES) await this.#context.parts.workTurns.next(this.#context);
+    if (bytes > TURN_BYTES) await this.#turnToStore(bytes, read);
     const isEnlisted = ({ delivery: { state } }: Read) => state?.kind === 'transactional';
     for (const one of read.filter(isEnlisted)) await this.#enlist(one);
     const others = read.filter((one) => !isEnlisted(one));
     for (const one of await this.#mayShare(others)) await this.#send(one);
     return next;
+  }
+
+  /** To store what takes long to read takes as long again. */
+  async #turnToStore(bytes: number, read: readonly Read[]): Promise<void> {
+    const longest = Math.max(...read.map(({ delivery }) => delivery.payload.byteLength));
+    await this.#context.readingTurns.before(bytes, this.#context, longest);
   }
 
   /** Reads as many as are stored by one write, and as there is room for. */

@@ -14,7 +14,7 @@ export const CONNECTION_BUDGETS = {
     /** Frames that are handled before others have their turn. */
     turnFrames: 20,
     /** How long frames of all such connections together are handled in one turn of the event loop, ms. */
-    turnMs: 20,
+    turnMs: 10,
   },
   afterRight: {
     sessions: 5000,
@@ -23,7 +23,7 @@ export const CONNECTION_BUDGETS = {
     requestBytes: 2 * MB,
     requestValues: 50_000,
     turnFrames: 200,
-    turnMs: 50,
+    turnMs: 20,
   },
   /** How long a client may take to prove a right, ms. */
   proveRightMs: 60_000,
@@ -98,8 +98,10 @@ export const CONNECTION_BUDGETS = {
   settlementsAtOnce: 2000,
   /** Bytes of a request to `$cbs` or `$management` that count as much as a frame: each may be a value. */
   requestBytesPerFrame: 1 * KB,
-  /** Requests of one connection: beyond so many bytes they wait for a turn to be read. */
+  /** A request that is longer has a turn of its own to be read. */
   turnRequestBytes: 4 * KB,
+  /** Messages and requests that are not so long: what is read of them in a turn, of all connections with a right. */
+  turnReadBytes: 64 * KB,
   /** Parts of messages that are sent before others have their turn, and their bytes. */
   turnParts: 1000,
   turnPartBytes: 1 * MB,

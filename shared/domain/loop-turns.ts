@@ -1,4 +1,5 @@
 import { BUDGETS } from './budgets.ts';
+import { PeerRounds } from './peer-rounds.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /**
@@ -8,35 +9,77 @@ import type { Scheduler } from './scheduler.ts';
 export class LoopTurns {
   readonly #scheduler: Pick<Scheduler, 'soon'>;
   readonly #perTurn: number;
-  readonly #waiting = new Set<() => void>();
+  readonly #time: TurnTime | undefined;
+  readonly #waiting = new PeerRounds<Waiting>();
   /** How much has begun in this turn. */
   #begun = 0;
+  /** When the time of this turn is used up, monotonic ms. */
+  #until = Number.POSITIVE_INFINITY;
 
-  constructor(scheduler: Pick<Scheduler, 'soon'>, perTurn: number) {
+  /**
+   * `perTurn` = after how much nothing more begins; `time` = how long all that `begin` does in one turn may
+   * take: it begins nothing later.
+   */
+  constructor(scheduler: Pick<Scheduler, 'soon'>, perTurn: number, time?: TurnTime) {
     this.#scheduler = scheduler;
     this.#perTurn = perTurn;
+    this.#time = time;
   }
 
-  /** Resolves when it may begin: at once where this turn has not had enough. */
-  async next(): Promise<void> {
-    if (this.#begun < this.#perTurn) this.#begin();
-    else await new Promise<void>((goOn) => this.#waiting.add(goOn));
+  /**
+   * Resolves when it may begin: at once where this turn has not had enough. `peer` = for whom it is: those
+   * of one peer begin in order, and peers by turns; absent = for somebody who asks for nothing else.
+   * `amount` = how much of `perTurn` it is.
+   */
+  async next(peer: object = {}, amount = 1): Promise<void> {
+    if (!this.#hasEnough) this.#count(amount);
+    else await new Promise<void>((work) => this.#waiting.add(peer, { work, amount }));
   }
 
-  #begin(): void {
-    if (this.#begun === 0) this.#scheduler.soon(() => this.#end());
-    this.#begun++;
+  /** The same for work that is done at once: now, or in a later turn. */
+  begin(work: () => void): void {
+    const one = { work, amount: 1 };
+    if (this.#hasEnough) this.#waiting.add({}, one);
+    else this.#do(one);
+  }
+
+  get #hasEnough(): boolean {
+    if (this.#begun === 0) return false;
+    return this.#begun >= this.#perTurn || (this.#time?.now() ?? 0) >= this.#until;
+  }
+
+  #do({ work, amount }: Waiting): void {
+    this.#count(amount);
+    work();
+  }
+
+  #count(amount: number): void {
+    if (this.#begun === 0) {
+      if (this.#time !== undefined) this.#until = this.#time.now() + this.#time.ms;
+      this.#scheduler.soon(() => this.#end());
+    }
+    this.#begun += amount;
   }
 
   #end(): void {
     this.#begun = 0;
-    for (const goOn of this.#waiting) {
-      if (this.#begun === this.#perTurn) return;
-      this.#waiting.delete(goOn);
-      this.#begin();
-      goOn();
+    while (!this.#hasEnough) {
+      const next = this.#waiting.next();
+      if (next === undefined) return;
+      this.#do(next.waiting);
     }
   }
+}
+
+interface Waiting {
+  readonly work: () => void;
+  readonly amount: number;
+}
+
+/** So many ms of each turn, by a monotonic clock. */
+export interface TurnTime {
+  readonly now: () => number;
+  readonly ms: number;
 }
 
 /**

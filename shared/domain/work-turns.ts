@@ -1,4 +1,5 @@
 import { BUDGETS } from './budgets.ts';
+import { PeerRounds } from './peer-rounds.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /**
@@ -9,8 +10,7 @@ import type { Scheduler } from './scheduler.ts';
  */
 export class WorkTurns {
   readonly #scheduler: Pick<Scheduler, 'now' | 'soon'>;
-  /** Who waits for a turn, by the peer for whom it is; the peer whose turn is next is first. */
-  readonly #waiting = new Map<object, (() => void)[]>();
+  readonly #waiting = new PeerRounds<() => void>();
   /** When the work of this turn is enough, monotonic ms; undefined where none was begun in it. */
   #until: number | undefined;
   /** Whose turn it is, among those that had to wait. */
@@ -28,12 +28,8 @@ export class WorkTurns {
   async next(peer: object = {}): Promise<void> {
     if (this.#until === undefined) this.#begin();
     else if (peer === this.#current && !this.#isOver) return;
-    else if (this.#waiting.size > 0 || this.#isOver) {
-      await new Promise<void>((resolve) => {
-        const own = this.#waiting.get(peer);
-        if (own === undefined) this.#waiting.set(peer, [resolve]);
-        else own.push(resolve);
-      });
+    else if (!this.#waiting.isEmpty || this.#isOver) {
+      await new Promise<void>((resolve) => this.#waiting.add(peer, resolve));
     }
   }
 
@@ -49,19 +45,11 @@ export class WorkTurns {
   #end(): void {
     this.#until = undefined;
     this.#current = undefined;
-    if (this.#waiting.size === 0) return;
-    this.#begin();
     // One alone: those that were let go together would all begin before time has passed.
-    this.#takeFirst()();
-  }
-
-  #takeFirst(): () => void {
-    const [[peer, own] = [{}, []]] = this.#waiting;
-    const first = own.shift() ?? (() => {});
-    this.#current = peer;
-    this.#waiting.delete(peer);
-    // Behind all others, where there is more.
-    if (own.length > 0) this.#waiting.set(peer, own);
-    return first;
+    const next = this.#waiting.next();
+    if (next === undefined) return;
+    this.#begin();
+    this.#current = next.peer;
+    next.waiting();
   }
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BUDGETS } from '../../shared/domain/budgets.ts';
-import { allInTurns, LoopTurns } from '../../shared/domain/loop-turns.ts';
+import { allInTurns, LoopTurns, type TurnTime } from '../../shared/domain/loop-turns.ts';
 
 /** Turns of an event loop that goes on when it is told to. */
-function loop(perTurn: number) {
+function loop(perTurn: number, time?: TurnTime) {
   const soon: (() => void)[] = [];
-  const turns = new LoopTurns({ soon: (work) => soon.push(work) }, perTurn);
+  const turns = new LoopTurns({ soon: (work) => soon.push(work) }, perTurn, time);
   const settle = async () => {
     for (let step = 0; step < 100; step++) await undefined;
   };
@@ -45,6 +45,52 @@ test('who comes later waits behind those who wait', async () => {
   assert.deepEqual(begun, ['a', 'b']);
   for (let left = 2; left > 0; left--) await end();
   assert.deepEqual(begun, ['a', 'b', 'c', 'd']);
+});
+
+test('row 12: peers have their turns one after the other, however much one of them asks for', async () => {
+  const { turns, settle, end } = loop(2);
+  const [hostile, honest] = [{}, {}];
+  const begun: string[] = [];
+  const ask = (name: string, peer: object) => void turns.next(peer).then(() => begun.push(name));
+  for (let i = 0; i < 50; i++) ask(`hostile ${i}`, hostile);
+  for (let i = 0; i < 2; i++) ask(`honest ${i}`, honest);
+  await settle();
+  assert.deepEqual(begun, ['hostile 0', 'hostile 1']);
+  await end();
+  assert.deepEqual(begun.splice(2), ['hostile 2', 'honest 0']);
+  await end();
+  assert.deepEqual(begun.splice(2), ['hostile 3', 'honest 1']);
+});
+
+test('what is more counts as more, and one that is more than all of a turn begins, too', async () => {
+  const { turns, settle, end } = loop(10);
+  const begun: number[] = [];
+  const ask = (amount: number) => void turns.next({}, amount).then(() => begun.push(amount));
+  for (const amount of [6, 3, 2, 1, 20, 5]) ask(amount);
+  await settle();
+  // With the third it has had enough.
+  assert.deepEqual(begun.splice(0), [6, 3, 2]);
+  await end();
+  assert.deepEqual(begun.splice(0), [1, 20]);
+  await end();
+  assert.deepEqual(begun, [5]);
+});
+
+test('row 27: once the time of a turn is used up nothing more begins in it, however little began', async () => {
+  let now = 0;
+  const { turns, end } = loop(100, { now: () => now, ms: 5 });
+  const begun: number[] = [];
+  for (let i = 0; i < 7; i++) {
+    turns.begin(() => {
+      begun.push(i);
+      now += 2;
+    });
+  }
+  assert.deepEqual(begun, [0, 1, 2]);
+  await end();
+  assert.deepEqual(begun, [0, 1, 2, 3, 4, 5]);
+  await end();
+  assert.equal(begun.length, 7);
 });
 
 test('row 12: lists have their turns one after the other, however long they are', async () => {

@@ -22,3 +22,30 @@ test('of connections without a right the oldest makes room; those with one stay'
   assert.ok(oldest.destroyed);
   assert.ok(![proved, ...others].some(({ destroyed }) => destroyed));
 });
+
+for (const [who, isProved, ms] of [
+  ['strangers', false, BUDGETS.turnPiecesBeforeRightMs],
+  ['those with a right', true, BUDGETS.turnPiecesMs],
+] as const) {
+  test(`row 27: of pieces of ${who} that are parsed slowly, few are parsed in a turn`, async () => {
+    let now = 0;
+    const connections = new UnprovedConnections(() => now);
+    const perTurn = [0];
+    const count = 3 * ms;
+    let parsed = 0;
+    for (let i = 0; i < count; i++) {
+      const socket = new PassThrough();
+      if (!isProved) connections.add(socket);
+      connections.turn(socket, () => {
+        parsed++;
+        perTurn.push((perTurn.pop() ?? 0) + 1);
+        now++;
+      });
+    }
+    do {
+      perTurn.push(0);
+      await new Promise(setImmediate);
+    } while (parsed < count);
+    assert.equal(Math.max(...perTurn), ms);
+  });
+}
