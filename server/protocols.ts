@@ -133,6 +133,7 @@ export class Protocols {
   }
 
   #forget(socket: Socket): void {
+    this.#turns.forget(socket);
     clearTimeout(this.#undecided.get(socket));
     this.#undecided.delete(socket);
   }
@@ -148,10 +149,11 @@ export class Protocols {
     const client = clientAddressOf(socket);
     if (client !== undefined) noteClientAddress(secure, client);
     socket.on('error', () => secure.destroy());
-    this.#take(secure, (first) => {
+    const lead = (first: Buffer) => {
       secure.unshift(first);
       this.#lead(socket, secure, first);
-    });
+    };
+    this.#take(secure, lead, socket);
   }
 
   #lead(outer: Socket, socket: Socket, first: Uint8Array): void {
@@ -169,14 +171,14 @@ export class Protocols {
 
   /**
    * Takes the bytes that come next out of a socket. Of all sockets together that is a few in each turn of the
-   * event loop, in the order in which they came: what follows may be a handshake of TLS.
+   * event loop, in the order in which they came: what follows may be a handshake of TLS. `outer` = the
+   * socket that TLS goes through; what has gone meanwhile is not served.
    */
-  #take(socket: Socket, taken: (bytes: Buffer) => void): void {
+  #take(socket: Socket, taken: (bytes: Buffer) => void, outer: Socket = socket): void {
     const giveUp = () => socket.destroy();
     socket.once('error', giveUp);
-    socket.once('readable', async () => {
-      await this.#turns.next();
-      const first: Buffer | null = socket.read();
+    const take = () => {
+      const first: Buffer | null = socket.destroyed ? null : socket.read();
       // It ended without a word.
       if (first === null) {
         giveUp();
@@ -184,7 +186,9 @@ export class Protocols {
       }
       socket.off('error', giveUp);
       taken(first);
-    });
+    };
+    // Not within the event: what follows may listen to it, too.
+    socket.once('readable', () => queueMicrotask(() => this.#turns.begin(outer, take)));
   }
 
   /** Made when the first client wants it: most never do. */

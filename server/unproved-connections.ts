@@ -25,8 +25,13 @@ export class UnprovedConnections {
   }
 
   add(socket: Duplex): void {
+    // Nobody would hear of its end any more.
+    if (socket.closed) return;
     this.#sockets.add(socket);
-    socket.once('close', () => this.#sockets.delete(socket));
+    socket.once('close', () => {
+      this.#sockets.delete(socket);
+      this.#strangers.forget(socket);
+    });
     const [oldest] = this.#sockets;
     if (this.#sockets.size > CONNECTIONS_MAX) oldest?.destroy();
   }
@@ -39,7 +44,7 @@ export class UnprovedConnections {
    * are, others are served in between.
    */
   turn(socket: Duplex, parse: () => void, isOwn = false): void {
-    (this.#sockets.has(socket) && !isOwn ? this.#strangers : this.#others).begin(parse);
+    (this.#sockets.has(socket) && !isOwn ? this.#strangers : this.#others).begin(socket, parse);
   }
 
   /** It has proved a right, or is counted elsewhere from now on. */

@@ -21,10 +21,9 @@ const { heldPerByte: HELD_PER_BYTE } = BUDGETS.delivery;
 const { sentMessageBytes: MESSAGE_BYTES } = BUDGETS.weights;
 /** A name and a value. */
 const PROPERTY_BYTES = 2 * BUDGETS.weights.valueBytes;
-const { turnMessageBytes: MESSAGE_TURN_BYTES } = BUDGETS.connection;
 
 /**
- * The messages in one delivery. `hold` is told of memory that bodies take beside their bytes, and may
+ * The messages in one delivery. `hold` is told of memory that messages take beside their bytes, and may
  * throw. Throws ArgumentError for bytes that are none, and MessageSizeExceeded as `readBody` does.
  */
 export function readDelivery(
@@ -32,11 +31,14 @@ export function readDelivery(
   format: number,
   hold: HoldBytes = () => {},
 ): readonly OutgoingMessage[] {
-  if (format !== BATCH_FORMAT) return orArgumentError(() => readEach([payload], 0, hold));
+  const bytesOfAll = payload.byteLength;
+  if (format !== BATCH_FORMAT) {
+    return orArgumentError(() => readEach([payload], { valuesBefore: 0, bytesOfAll }, hold));
+  }
   return orArgumentError(() => {
-    const { body, values } = readSections(payload);
+    const { body, values: valuesBefore } = readSections(payload);
     requireBatchFits(body.length);
-    return readEach(body.map(bytesOf), values, hold);
+    return readEach(body.map(bytesOf), { valuesBefore, bytesOfAll }, hold);
   });
 }
 
@@ -52,13 +54,14 @@ export async function readMessages(
 ): Promise<readonly OutgoingMessage[]> {
   requireBatchFits(encoded.length);
   const messages: OutgoingMessage[] = [];
-  let values = 0;
+  const bytesOfAll = encoded.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  let valuesBefore = 0;
   for (const bytes of encoded) {
-    await before(bytes.byteLength + MESSAGE_TURN_BYTES);
-    hold(bytes.byteLength * HELD_PER_BYTE + MESSAGE_BYTES);
-    const [message, valuesThen] = orArgumentError(() => readOne(bytes, values, hold));
-    values = valuesThen;
-    hold(Object.keys(message.properties).length * PROPERTY_BYTES);
+    await before(bytes.byteLength);
+    hold(bytes.byteLength * HELD_PER_BYTE);
+    const delivery = { valuesBefore, bytesOfAll };
+    const [message, values] = orArgumentError(() => readOne(bytes, delivery, hold));
+    valuesBefore = values;
     messages.push(message);
   }
   return messages;
@@ -72,14 +75,20 @@ function bytesOf(section: AmqpValue): Uint8Array {
   return section.value.value;
 }
 
+/** What a message came in: the values that were read of it before, and all its bytes. */
+interface Delivery {
+  readonly valuesBefore: number;
+  readonly bytesOfAll: number;
+}
+
 function readEach(
   encoded: readonly Uint8Array[],
-  valuesBefore: number,
+  { valuesBefore, bytesOfAll }: Delivery,
   hold: HoldBytes,
 ): OutgoingMessage[] {
   let values = valuesBefore;
   return encoded.map((bytes) => {
-    const [message, valuesThen] = readOne(bytes, values, hold);
+    const [message, valuesThen] = readOne(bytes, { valuesBefore: values, bytesOfAll }, hold);
     values = valuesThen;
     return message;
   });
@@ -88,11 +97,15 @@ function readEach(
 /** One message, and how many values were read with those before. */
 function readOne(
   bytes: Uint8Array,
-  valuesBefore: number,
+  delivery: Delivery,
   hold: HoldBytes,
 ): readonly [OutgoingMessage, number] {
-  const sections = readSections(bytes, { valuesBefore });
-  return [toMessage(sections, bytes.byteLength, hold), sections.values];
+  hold(MESSAGE_BYTES);
+  const sections = readSections(bytes, delivery);
+  const message = toMessage(sections, bytes.byteLength, hold);
+  const longer = Math.max(0, (message.amqp?.byteLength ?? 0) - bytes.byteLength);
+  hold(longer + Object.keys(message.properties).length * PROPERTY_BYTES);
+  return [message, sections.values];
 }
 
 function orArgumentError<Value>(read: () => Value): Value {

@@ -17,6 +17,8 @@ export const SECTION = {
   footer: 0x78n,
 } as const;
 
+const { emptyElements: EMPTY_ELEMENTS_MAX } = BUDGETS.value;
+
 /** A message as it lies in a transfer. Sections that are absent are undefined. */
 export interface Sections {
   readonly header?: AmqpValue;
@@ -40,13 +42,19 @@ const NAMES = new Map<bigint, keyof typeof SECTION>(
 
 /**
  * Takes a message apart, of so many values at most. `valuesBefore` were read of the delivery that it
- * came in. Throws DecodeError, also where there are more values.
+ * came in, whose bytes are `bytesOfAll`: values of which there are more than two for a byte take none,
+ * and few of these are read. Throws DecodeError, also where there are more values.
  */
 export function readSections(
   bytes: Uint8Array,
-  { valuesMax = BUDGETS.delivery.values as number, valuesBefore = 0 } = {},
+  {
+    valuesMax = BUDGETS.delivery.values as number,
+    valuesBefore = 0,
+    bytesOfAll = bytes.byteLength,
+  } = {},
 ): ReadSections {
-  const decoder = new Decoder(bytes, valuesMax, valuesBefore);
+  const most = Math.min(valuesMax, EMPTY_ELEMENTS_MAX + 2 * bytesOfAll);
+  const decoder = new Decoder(bytes, most, valuesBefore);
   const sections: Record<string, AmqpValue> = {};
   const body: AmqpValue[] = [];
   while (!decoder.isAtEnd) {

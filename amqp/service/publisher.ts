@@ -6,7 +6,7 @@ import type { EntityPath } from '../../shared/domain/entity-path.ts';
 import type { OutgoingMessage } from '../../shared/domain/message.ts';
 import { pause } from '../../shared/domain/scheduler.ts';
 import type { IncomingDelivery, IncomingLink } from '../endpoint/incoming-link.ts';
-import { readDelivery } from '../messages/read-message.ts';
+import { BATCH_FORMAT, readDelivery } from '../messages/read-message.ts';
 import { ACCEPTED } from '../wire/states.ts';
 import { tell } from './conditions.ts';
 import type { ClientContext } from './context.ts';
@@ -17,7 +17,11 @@ const GROUP_MAX = 100;
 const GROUP_BYTES_MAX = 512 * 1024;
 /** Between two tries to store what nobody hears of, where the process has no room for it. */
 const BUSY_PAUSE_MS = { first: 100, most: 5000 };
-const { heldPerByte: HELD_PER_BYTE, turnBytes: TURN_BYTES } = BUDGETS.delivery;
+const {
+  heldPerByte: HELD_PER_BYTE,
+  turnBytes: TURN_BYTES,
+  batchBytesPerByte: BATCH_BYTES_PER_BYTE,
+} = BUDGETS.delivery;
 
 /** Refusals that come before anything is stored, and may be due to one message among many. */
 const OF_ONE: ReadonlySet<BrokerErrorCode> = new Set([
@@ -158,7 +162,7 @@ export class Publisher {
     for (;;) {
       const [next] = this.#pending;
       if (next === undefined || next.payload.byteLength > bytesMax) return undefined;
-      await readingTurns.before(next.payload.byteLength, this.#context);
+      await readingTurns.before(turnBytesOf(next), this.#context);
       // It may have been given up meanwhile.
       if (this.#pending[0] === next) return this.#pending.shift();
     }
@@ -241,6 +245,11 @@ export class Publisher {
   #settle(deliveries: readonly IncomingDelivery[], state: Parameters<IncomingLink['settle']>[1]) {
     this.#link.settle(deliveries, state);
   }
+}
+
+/** As how much a delivery counts that is to be read. */
+function turnBytesOf({ payload, format }: IncomingDelivery): number {
+  return payload.byteLength * (format === BATCH_FORMAT ? BATCH_BYTES_PER_BYTE : 1);
 }
 
 /** What to do about a delivery for which there was no room; undefined = it is refused. */

@@ -11,6 +11,7 @@ import { BUDGETS } from '../../shared/domain/budgets.ts';
 import type { EntityPath } from '../../shared/domain/entity-path.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import type { StoredMessage } from '../../shared/domain/message.ts';
+import { messageSize } from '../../shared/domain/outgoing-rules.ts';
 import type { PayloadAccount } from '../../shared/domain/payload-account.ts';
 import { BATCH_CONTENT_TYPE, printBatch } from '../http/batch-format.ts';
 import { createTrackingId, showError } from '../http/error-response.ts';
@@ -30,6 +31,9 @@ import { sessionIdOf, sessionOf } from '../http/session-query.ts';
 import { parseSettlements, printSettlements } from '../http/settlements.ts';
 import { countingPayloads } from './counting-payloads.ts';
 import { serveSessions } from './session-routes.ts';
+
+/** What a message counts as besides, however small it is. */
+const { turnMessageBytes: MESSAGE_BYTES } = BUDGETS.connection;
 
 /** What several messages may take together where an answer of any length is carried. */
 const BATCH_OF_A_SERVER: AnswerLimit = {
@@ -137,13 +141,17 @@ function statusOf(mode: ReceiveRequest['mode']): 200 | 201 {
   return mode === 'peekLock' ? 201 : 200;
 }
 
-/** Prints messages in a turn: many answers that are long would stall the process together. */
+/** Prints what may be long in a turn: many such answers together would stall the process. */
 async function printInTurn(
   { workTurns }: HttpParts,
-  ...batch: Parameters<typeof printBatch>
+  ...[messages, view]: Parameters<typeof printBatch>
 ): Promise<string> {
-  await workTurns.next();
-  return printBatch(...batch);
+  const bytes = messages.reduce(
+    (sum, { message }) => sum + MESSAGE_BYTES + messageSize(message),
+    0,
+  );
+  if (bytes > BUDGETS.delivery.turnBytes) await workTurns.next();
+  return printBatch(messages, view);
 }
 
 function batchAnswer(c: Context, batch: string, status: 200 | 201): Response {

@@ -37,7 +37,7 @@ export const BUDGETS = {
     requestValueBytes: 144,
     /** A header field of a request over HTTP that is not answered. */
     headerFieldBytes: 200,
-    /** A message of a batch over HTTP, or of a schedule over AMQP, from when it is parsed until it is stored. */
+    /** A message of a batch over HTTP, or any over AMQP, from when it is parsed until it is stored. */
     sentMessageBytes: 1 * KB,
     /** A copy that a send to a topic makes for a subscription, with what is made of it until it is stored. */
     copyBytes: 300,
@@ -46,8 +46,10 @@ export const BUDGETS = {
   delivery: {
     /** Values that are decoded, each of which takes 40 to 100 bytes: at most 60 ms and 26 MB. */
     values: 250_000,
-    /** Deliveries of one connection: beyond so many bytes they wait for a turn to be read, and stored. */
+    /** What is longer has a turn of its own to be read, and so has a group of deliveries that is to be stored. */
     turnBytes: 16 * KB,
+    /** As how many bytes each of a batch counts there: a message in it may have five. */
+    batchBytesPerByte: 4,
     /** Memory for each byte while it is read and stored, beside that in which it came. */
     heldPerByte: 2,
     /** What a delivery may be longer than what counts of its messages: the encoding takes some bytes too. */

@@ -3,8 +3,9 @@ import { PeerRounds } from './peer-rounds.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /**
- * Lets so much begin in one turn of the event loop, in the order in which it was asked for: for work of
- * which much comes together, each of it short, that would stall the process if it all began at once.
+ * Lets so much begin in one turn of the event loop, peers one after the other in the order in which they
+ * asked: for work of which much comes together, each of it short, that would stall the process if it all
+ * began at once.
  */
 export class LoopTurns {
   readonly #scheduler: Pick<Scheduler, 'soon'>;
@@ -37,10 +38,15 @@ export class LoopTurns {
   }
 
   /** The same for work that is done at once: now, or in a later turn. */
-  begin(work: () => void): void {
+  begin(peer: object, work: () => void): void {
     const one = { work, amount: 1 };
-    if (this.#hasEnough) this.#waiting.add({}, one);
+    if (this.#hasEnough) this.#waiting.add(peer, one);
     else this.#do(one);
+  }
+
+  /** What a peer still waits for never begins. */
+  forget(peer: object): void {
+    this.#waiting.forget(peer);
   }
 
   get #hasEnough(): boolean {

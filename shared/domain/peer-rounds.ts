@@ -2,6 +2,8 @@
 export class PeerRounds<Waiting> {
   /** By peer; the peer whose turn is next is first. */
   readonly #waiting = new Map<object, Waiting[]>();
+  /** Goes on behind what was taken: a new one would pass over all of that again. */
+  #round = this.#waiting.entries();
 
   get isEmpty(): boolean {
     return this.#waiting.size === 0;
@@ -15,13 +17,22 @@ export class PeerRounds<Waiting> {
 
   /** Takes what the peer whose turn it is has waited for longest; undefined = nobody waits. */
   next(): { readonly peer: object; readonly waiting: Waiting } | undefined {
-    const [first] = this.#waiting;
-    if (first === undefined) return undefined;
-    const [peer, own] = first;
-    const waiting = own.shift();
+    let next = this.#round.next();
+    if (next.done) {
+      this.#round = this.#waiting.entries();
+      next = this.#round.next();
+    }
+    if (next.done) return undefined;
+    const [peer, own] = next.value;
+    const waiting = own.shift() as Waiting;
     this.#waiting.delete(peer);
     // Behind all others, where there is more.
     if (own.length > 0) this.#waiting.set(peer, own);
-    return waiting === undefined ? undefined : { peer, waiting };
+    return { peer, waiting };
+  }
+
+  /** A peer waits for nothing any more. */
+  forget(peer: object): void {
+    this.#waiting.delete(peer);
   }
 }

@@ -79,6 +79,7 @@ test('row 5: of small messages that are scheduled together, a few are read in a 
   const most = Math.ceil(turnReadBytes / (message.length + turnMessageBytes));
   // Some may be read before the test looks, others behind that in the same turn.
   assert.ok(Math.max(...perTurn) <= 2 * most, `${perTurn}`);
+  assert.ok(perTurn.length >= messages.length / most / 3, `${perTurn}`);
 });
 
 test('row 5: a small schedule waits for no turn', async (t) => {

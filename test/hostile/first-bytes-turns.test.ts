@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
@@ -33,18 +33,25 @@ async function serve(t: TestContext, { isBehindLoadBalancer = false } = {}) {
     return false;
   };
   const certificate = makeCertificate(Date.now());
+  let servedGone = 0;
+  const serveHttp = (socket: Socket) => {
+    if (socket.destroyed) servedGone++;
+    socket.destroy();
+  };
   const protocols = new Protocols({
     amqp: (socket) => socket.destroy(),
-    http: (socket) => socket.destroy(),
+    http: serveHttp,
     certificate: () => certificate,
     firstBytesMs: 10_000,
     admit: isBehindLoadBalancer ? look : undefined,
     unproved: new UnprovedConnections(),
   });
   let accepted = 0;
+  let closed = 0;
   const server = createServer((socket) => {
     accepted++;
     socket.on('error', () => {});
+    socket.on('close', () => closed++);
     // They are put back before anything is done with them.
     const unshift = socket.unshift.bind(socket);
     socket.unshift = (...bytes) => {
@@ -76,7 +83,10 @@ async function serve(t: TestContext, { isBehindLoadBalancer = false } = {}) {
       });
     }
   };
-  return { port, open, until, looked };
+  const allClosed = async () => {
+    while (closed < accepted) await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { port, open, until, looked, allClosed, servedGone: () => servedGone };
 }
 
 /** The first bytes of a TLS client. */
@@ -106,6 +116,19 @@ for (const [what, first, isBehindLoadBalancer] of [
     assert.ok(most <= 2 * PER_TURN, `${most} in one turn`);
   });
 }
+
+test('row 27: connections that are gone when their turn comes are not served', async (t) => {
+  const { open, until, looked, allClosed, servedGone } = await serve(t);
+  const sockets = await open(CLIENTS);
+  for (const socket of sockets) socket.write(HTTP);
+  // All have been heard then, and most of them wait.
+  await until(1);
+  for (const socket of sockets) socket.resetAndDestroy();
+  await allClosed();
+  for (let turns = 0; turns < CLIENTS; turns++) await new Promise((r) => setImmediate(r));
+  assert.ok(looked.length < CLIENTS, `${looked.length} were looked at`);
+  assert.equal(servedGone(), 0);
+});
 
 test('row 27: the rest of a hello waits for its turn as well', async (t) => {
   const { open, until, looked } = await serve(t);

@@ -81,7 +81,7 @@ test('row 27: once the time of a turn is used up nothing more begins in it, howe
   const { turns, end } = loop(100, { now: () => now, ms: 5 });
   const begun: number[] = [];
   for (let i = 0; i < 7; i++) {
-    turns.begin(() => {
+    turns.begin({}, () => {
       begun.push(i);
       now += 2;
     });

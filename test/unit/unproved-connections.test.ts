@@ -23,6 +23,35 @@ test('of connections without a right the oldest makes room; those with one stay'
   assert.ok(![proved, ...others].some(({ destroyed }) => destroyed));
 });
 
+test('a connection that has closed before takes no place', async () => {
+  const connections = new UnprovedConnections();
+  const gone = new PassThrough();
+  gone.destroy();
+  await once(gone, 'close');
+  connections.add(gone);
+  const live = Array.from({ length: otherConnectionsBeforeRight + 1 }, () => new PassThrough());
+  for (const socket of live) connections.add(socket);
+  assert.deepEqual(
+    live.flatMap(({ destroyed }, place) => (destroyed ? [place] : [])),
+    [0],
+  );
+});
+
+test('what waits for a turn is forgotten with its connection', async () => {
+  const connections = new UnprovedConnections(() => 0);
+  const parsed: number[] = [];
+  const sockets = Array.from({ length: 100 }, () => new PassThrough());
+  for (const [place, socket] of sockets.entries()) {
+    connections.add(socket);
+    connections.turn(socket, () => parsed.push(place));
+  }
+  const last = sockets.length - 1;
+  for (const socket of sockets.slice(0, last)) socket.destroy();
+  for (let turns = 0; turns < 3; turns++) await new Promise(setImmediate);
+  assert.equal(parsed.at(-1), last);
+  assert.ok(parsed.length <= 3 * BUDGETS.turnPiecesBeforeRight, `${parsed.length} were parsed`);
+});
+
 for (const [who, isProved, ms] of [
   ['strangers', false, BUDGETS.turnPiecesBeforeRightMs],
   ['those with a right', true, BUDGETS.turnPiecesMs],
