@@ -5,6 +5,7 @@ import { BrokerError } from '../domain/broker-error.ts';
 import type { Log } from '../domain/log.ts';
 import type { Message } from '../domain/message.ts';
 import { headerSize } from '../domain/outgoing-rules.ts';
+import { holdPayloads } from '../domain/payload-account.ts';
 import { printedPropertiesSize, printedSize, quotedSize } from '../domain/printed-size.ts';
 import type { Target } from './choice.ts';
 import { decodeOverlay, loadMessages } from './payloads.ts';
@@ -35,13 +36,14 @@ export interface SizedTarget extends Target {
 interface Claiming {
   readonly context: StoreContext;
   readonly log: Log;
-  readonly request: Pick<ClaimRequest, 'answer'>;
+  readonly request: Pick<ClaimRequest, 'answer' | 'payloads'>;
 }
 
 /**
  * Of what a receive has chosen, as much as its answer can carry, the lowest numbers first. Reads
  * nothing, except where the first block alone may be too much. Throws MessageSizeExceeded where the
- * first message fits in no answer of this form, and may not come alone.
+ * first message fits in no answer of this form, and may not come alone; ServiceBusy where the process has
+ * no room for what is read.
  */
 export async function answerable(
   claiming: Claiming,
@@ -108,7 +110,7 @@ function slotSize({ payload: { overlay } }: Block, { form }: AnswerLimit): numbe
  * claim that loses a race takes others of the block.
  */
 async function measured(
-  { context, log }: Claiming,
+  { context, log, request: { payloads } }: Claiming,
   target: Target,
   answer: AnswerLimit,
 ): Promise<SizedTarget> {
@@ -118,7 +120,9 @@ async function measured(
   const alone = { ...target, slots: [first], answerBytes: payloadSize(block, answer) };
   if (answer.oneMayExceed && (block.slots.size === 1 || parts > MEASURED_PARTS_MAX)) return alone;
   if (parts > MEASURED_PARTS_MAX) throw tooLarge(log, block, first, bytes, answer.bytes);
+  holdPayloads(payloads, log, [block]);
   const loaded = await loadMessages(context, log, [block]);
+  await context.workTurns.next();
   // The block is gone meanwhile; so the claim finds nothing.
   if (!loaded.has(block)) return { ...target, slots: [first], answerBytes: 0 };
   const sizes = [...block.slots.keys()].map((slot) => sizeIn(answer, loaded.at(block, slot)));
