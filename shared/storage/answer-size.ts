@@ -5,7 +5,6 @@ import { BrokerError } from '../domain/broker-error.ts';
 import type { Log } from '../domain/log.ts';
 import type { Message } from '../domain/message.ts';
 import { headerSize } from '../domain/outgoing-rules.ts';
-import { holdPayloads } from '../domain/payload-account.ts';
 import { printedPropertiesSize, printedSize, quotedSize } from '../domain/printed-size.ts';
 import type { Target } from './choice.ts';
 import { decodeOverlay, loadMessages } from './payloads.ts';
@@ -36,14 +35,13 @@ export interface SizedTarget extends Target {
 interface Claiming {
   readonly context: StoreContext;
   readonly log: Log;
-  readonly request: Pick<ClaimRequest, 'answer' | 'payloads'>;
+  readonly request: Pick<ClaimRequest, 'answer'>;
 }
 
 /**
  * Of what a receive has chosen, as much as its answer can carry, the lowest numbers first. Reads
  * nothing, except where the first block alone may be too much. Throws MessageSizeExceeded where the
- * first message fits in no answer of this form, and may not come alone; ServiceBusy where the process has
- * no room for what is read.
+ * first message fits in no answer of this form, and may not come alone.
  */
 export async function answerable(
   claiming: Claiming,
@@ -110,7 +108,7 @@ function slotSize({ payload: { overlay } }: Block, { form }: AnswerLimit): numbe
  * claim that loses a race takes others of the block.
  */
 async function measured(
-  { context, log, request: { payloads } }: Claiming,
+  { context, log }: Claiming,
   target: Target,
   answer: AnswerLimit,
 ): Promise<SizedTarget> {
@@ -120,9 +118,7 @@ async function measured(
   const alone = { ...target, slots: [first], answerBytes: payloadSize(block, answer) };
   if (answer.oneMayExceed && (block.slots.size === 1 || parts > MEASURED_PARTS_MAX)) return alone;
   if (parts > MEASURED_PARTS_MAX) throw tooLarge(log, block, first, bytes, answer.bytes);
-  holdPayloads(payloads, log, [block]);
   const loaded = await loadMessages(context, log, [block]);
-  await context.workTurns.next();
   // The block is gone meanwhile; so the claim finds nothing.
   if (!loaded.has(block)) return { ...target, slots: [first], answerBytes: 0 };
   const sizes = [...block.slots.keys()].map((slot) => sizeIn(answer, loaded.at(block, slot)));

@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { WorkTurns } from '../../shared/domain/work-turns.ts';
-import { brotli } from '../../shared/storage/compression.ts';
 import { drain, fill, KB, MODES, takeFrom, times } from '../spec/answers.ts';
 import { createPartitioned } from '../spec/partitioned.ts';
 import { startApp } from '../support/http-fixture.ts';
@@ -103,25 +102,6 @@ for (const mode of MODES) {
     assert.equal((await take(bus)).length, 1);
   });
 }
-
-test('row 7: what is read to know how long it prints counts before', async (t) => {
-  const bus = await startBroker(t);
-  expectStatus(await bus.createQueue('q'), 201);
-  const { messages } = SENT['properties that print long'];
-  await fill(bus, 'q', messages.slice(0, 100), 100);
-  let read = 0;
-  const compression = {
-    ...brotli,
-    decompress: async (bytes: Uint8Array) => {
-      const all = await brotli.decompress(bytes);
-      read += all.byteLength;
-      return all;
-    },
-  };
-  const small = await startBroker(t, { beside: bus, memoryBytes: 1 * MB, compression });
-  expectStatus(await small.request('POST', 'q/messages/head?maxMessages=100'), 403);
-  assert.ok(read < 8 * KB, `${read} bytes were read`);
-});
 
 test('row 7: deferred messages that print too long together come one by one', async (t) => {
   const bus = await startBroker(t, { tier: 'Premium' });
