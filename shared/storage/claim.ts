@@ -263,23 +263,24 @@ function noteLastDeliveries(
 
 /** Receive-and-delete: bodies are read first, so that a failed read loses nothing. */
 async function removeAll(receive: Receive, targets: readonly Target[]): Promise<Claims> {
-  const { context, log, request, now } = receive;
+  const { context, log, request } = receive;
   const loaded = await loadMessages(
     context,
     log,
     targets.map(({ block }) => block),
   );
   // Where the body is gone, somebody else has had the message meanwhile.
-  const taken = await eachOf(receive, targets, async (target, inTurn) =>
-    loaded.has(target.block) ? await take(inTurn, target, undefined) : undefined,
-  );
+  const taken = await eachOf(receive, targets, async (target, inTurn) => {
+    const got = loaded.has(target.block) ? await take(inTurn, target, undefined) : undefined;
+    return got && { ...got, now: inTurn.now };
+  });
   context.gauge.left(log);
   const messages = taken.flatMap((claim) =>
     claim === undefined
       ? []
       : claim.slots.map((number) => ({
           ...messageSeen(log, claim.block, number, loaded.at(claim.block, number), request.rules),
-          failedDeliveries: failedDeliveries(slotOf(claim.block, number), request.rules, now),
+          failedDeliveries: failedDeliveries(slotOf(claim.block, number), request.rules, claim.now),
         })),
   );
   return { messages: messages.sort(bySequenceNumber), lost: lostOf(targets, taken) };

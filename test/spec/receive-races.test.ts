@@ -110,3 +110,27 @@ test('a receive that reads from the remembered front on does not close what it d
   assert.deepEqual(bodies(await received), ['3', '4']);
   assert.deepEqual(bodies(await broker.peekLockMany(QUEUE, 10)), ['2', '5', '6']);
 });
+
+test('a receive-and-delete tells a delivery whose lock ended while others overtook it', async (t) => {
+  const broker = await startBroker(t);
+  expectStatus(await broker.createQueue(QUEUE), 201);
+  await sendEach(broker, ['1']);
+  await broker.sendBatch(QUEUE, [{ Body: '2' }, { Body: '3' }]);
+  const [first, second] = await broker.peekLockMany(QUEUE, 2);
+  await settle(broker, first, 'abandon');
+  assert.ok(second);
+  const lockMs = Date.parse(second.broker.LockedUntilUtc) - broker.clock.now();
+  broker.clock.advance({ ms: lockMs - 1 });
+
+  const pauses = startPauses();
+  t.after(() => pauses.client.destroy());
+  const late = await startBroker(t, { beside: broker, client: pauses.client });
+  const removing = pauses.pauseNext(({ command }) => command === 'DeleteItemCommand');
+  const received = late.receiveAndDelete(QUEUE);
+  await removing.reached;
+  assert.deepEqual(bodies(await broker.peekLockMany(QUEUE, 3)), ['1', '3']);
+  broker.clock.advance({ ms: 1 });
+  removing.goOn();
+  const { body, broker: told } = (await received) ?? {};
+  assert.deepEqual([body, told?.DeliveryCount], ['2', 2]);
+});
