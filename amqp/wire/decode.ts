@@ -62,9 +62,9 @@ export class Decoder {
       case 0x9:
         return fixed(code, this.#bytes, this.#skip(1 << ((code >> 4) - 5)));
       case 0xa:
-        return variable(code, this.#take(this.#byte()));
+        return this.#variable(code, this.#byte());
       case 0xb:
-        return variable(code, this.#take(this.#uint32()));
+        return this.#variable(code, this.#uint32());
       case 0xc:
       case 0xd:
         return this.#compound(code, depth);
@@ -74,6 +74,10 @@ export class Decoder {
       default:
         throw unknown(code);
     }
+  }
+
+  #variable(code: number, size: number): AmqpValue {
+    return size === 0 ? empty(code) : variable(code, this.#take(size));
   }
 
   #compound(code: number, depth: number): AmqpValue {

@@ -3,24 +3,30 @@ import { DecodeError } from './wire-error.ts';
 
 /** The codes of types without parts, and what their bytes say (part 1.6 of the standard). */
 
+const NOTHING = Buffer.alloc(0);
+
+/** Values that take no bytes, each made once: there may be very many of them in few bytes. */
+const EMPTY: Readonly<Record<number, AmqpValue>> = {
+  64: { type: 'null' },
+  65: { type: 'boolean', value: true },
+  66: { type: 'boolean', value: false },
+  67: { type: 'uint', value: 0 },
+  68: { type: 'ulong', value: 0n },
+  69: { type: 'list', value: [] },
+  // Bytes and texts of length 0.
+  160: { type: 'binary', value: NOTHING },
+  161: { type: 'string', value: '' },
+  163: { type: 'symbol', value: '' },
+  176: { type: 'binary', value: NOTHING },
+  177: { type: 'string', value: '' },
+  179: { type: 'symbol', value: '' },
+};
+
 /** Values that take no bytes. */
 export function empty(code: number): AmqpValue {
-  switch (code) {
-    case 0x40:
-      return { type: 'null' };
-    case 0x41:
-      return { type: 'boolean', value: true };
-    case 0x42:
-      return { type: 'boolean', value: false };
-    case 0x43:
-      return { type: 'uint', value: 0 };
-    case 0x44:
-      return { type: 'ulong', value: 0n };
-    case 0x45:
-      return { type: 'list', value: [] };
-    default:
-      throw unknown(code);
-  }
+  const value = EMPTY[code];
+  if (value === undefined) throw unknown(code);
+  return value;
 }
 
 /** Values whose code says how many bytes they take. */

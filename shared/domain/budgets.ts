@@ -203,7 +203,9 @@ export const BUDGETS = {
     likeSteps: 256 * KB,
   },
   /** Work for one request goes on this long, ms, before the work of others has its turn. */
-  turnMs: 10,
+  turnMs: 2,
+  /** After a turn that took longer: how many turns go by without it, at most. Where nobody else is served they take no time. */
+  turnsOwed: 20,
   /** Requests to the database that operations on many messages begin in one turn, and that each has under way. */
   turnRequests: 32,
   /** Scans of one log at a time, by how much they are to find: each reads what others are about to claim. */
@@ -213,7 +215,7 @@ export const BUDGETS = {
   /** Pieces of what comes over HTTP that are parsed in one turn, of all connections that have proved a right. */
   turnPieces: 100,
   /** How long they are parsed in one turn, ms; a piece that has begun is parsed whole. */
-  turnPiecesMs: 5,
+  turnPiecesMs: 2,
   /** The same of all that have proved none. */
   turnPiecesBeforeRight: 10,
   turnPiecesBeforeRightMs: 2,

@@ -14,12 +14,14 @@ export class LoopTurns {
   readonly #waiting = new PeerRounds<Waiting>();
   /** How much has begun in this turn. */
   #begun = 0;
-  /** When the time of this turn is used up, monotonic ms. */
-  #until = Number.POSITIVE_INFINITY;
+  /** How long that took, ms, with what turns before it took too long. */
+  #usedMs = 0;
+  /** Whether a turn has begun that will end. */
+  #isInTurn = false;
 
   /**
    * `perTurn` = after how much nothing more begins; `time` = how long all that `begin` does in one turn may
-   * take: it begins nothing later.
+   * take: it begins nothing later, and what takes longer is taken off the turns that follow.
    */
   constructor(scheduler: Pick<Scheduler, 'soon'>, perTurn: number, time?: TurnTime) {
     this.#scheduler = scheduler;
@@ -50,30 +52,44 @@ export class LoopTurns {
   }
 
   get #hasEnough(): boolean {
-    if (this.#begun === 0) return false;
-    return this.#begun >= this.#perTurn || (this.#time?.now() ?? 0) >= this.#until;
+    return (
+      this.#begun >= this.#perTurn || (this.#time !== undefined && this.#usedMs >= this.#time.ms)
+    );
   }
 
   #do({ work, amount }: Waiting): void {
     this.#count(amount);
+    if (this.#time === undefined) {
+      work();
+      return;
+    }
+    const { now, ms } = this.#time;
+    const at = now();
     work();
+    this.#usedMs = Math.min(this.#usedMs + now() - at, ms * BUDGETS.turnsOwed);
   }
 
   #count(amount: number): void {
-    if (this.#begun === 0) {
-      if (this.#time !== undefined) this.#until = this.#time.now() + this.#time.ms;
-      this.#scheduler.soon(() => this.#end());
-    }
     this.#begun += amount;
+    this.#begin();
+  }
+
+  #begin(): void {
+    if (this.#isInTurn) return;
+    this.#isInTurn = true;
+    this.#scheduler.soon(() => this.#end());
   }
 
   #end(): void {
+    this.#isInTurn = false;
     this.#begun = 0;
+    this.#usedMs = Math.max(0, this.#usedMs - (this.#time?.ms ?? 0));
     while (!this.#hasEnough) {
       const next = this.#waiting.next();
-      if (next === undefined) return;
+      if (next === undefined) break;
       this.#do(next.waiting);
     }
+    if (this.#usedMs > 0) this.#begin();
   }
 }
 

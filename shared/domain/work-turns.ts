@@ -38,13 +38,25 @@ export class WorkTurns {
   }
 
   #begin(): void {
-    this.#until = this.#scheduler.now() + BUDGETS.turnMs;
-    this.#scheduler.soon(() => this.#end());
+    const until = this.#scheduler.now() + BUDGETS.turnMs;
+    this.#until = until;
+    this.#scheduler.soon(() => this.#end(until));
   }
 
-  #end(): void {
-    this.#until = undefined;
+  /** A turn that took too long is followed by others in which nothing is begun, as long as they are short. */
+  #end(until: number): void {
     this.#current = undefined;
+    const overMs = Math.max(0, this.#scheduler.now() - until);
+    this.#rest(Math.min(Math.ceil(overMs / BUDGETS.turnMs), BUDGETS.turnsOwed));
+  }
+
+  #rest(turns: number): void {
+    if (turns > 0) this.#scheduler.soon(() => this.#rest(turns - 1));
+    else this.#goOn();
+  }
+
+  #goOn(): void {
+    this.#until = undefined;
     // One alone: those that were let go together would all begin before time has passed.
     const next = this.#waiting.next();
     if (next === undefined) return;

@@ -70,10 +70,11 @@ for (const { who, isProved, turnMs } of KINDS) {
 
 test('a connection that alone has much to be read goes on in every turn, for all of its own', () => {
   const loop = new Loop();
-  const busy = loop.connection(100, { isProved: true, turnFrames: 20 });
+  const turnFrames = afterRight.turnMs / FRAME_MS;
+  const busy = loop.connection(5 * turnFrames, { isProved: true, turnFrames });
   busy.advance();
   for (let turn = 1; turn < 5; turn++) {
-    assert.equal(busy.left, 100 - turn * 20);
+    assert.equal(busy.left, (5 - turn) * turnFrames);
     loop.endTurn();
   }
   assert.equal(busy.left, 0);
@@ -81,11 +82,11 @@ test('a connection that alone has much to be read goes on in every turn, for all
 
 test('strangers have their turns one after the other', () => {
   const loop = new Loop();
-  const [hostile, honest] = [loop.connection(1000, { turnFrames: 5 }), loop.connection(1)];
+  const [hostile, honest] = [loop.connection(1000, { turnFrames: 2 }), loop.connection(1)];
   hostile.advance();
   loop.ms += beforeRight.turnMs;
   honest.advance();
   assert.equal(honest.left, 1);
   loop.endTurn();
-  assert.deepEqual([hostile.left, honest.left], [990, 0]);
+  assert.deepEqual([hostile.left, honest.left], [996, 0]);
 });

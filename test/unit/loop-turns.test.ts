@@ -78,7 +78,7 @@ test('what is more counts as more, and one that is more than all of a turn begin
 
 test('row 27: once the time of a turn is used up nothing more begins in it, however little began', async () => {
   let now = 0;
-  const { turns, end } = loop(100, { now: () => now, ms: 5 });
+  const { turns, end, isIdle } = loop(100, { now: () => now, ms: 5 });
   const begun: number[] = [];
   for (let i = 0; i < 7; i++) {
     turns.begin({}, () => {
@@ -88,9 +88,35 @@ test('row 27: once the time of a turn is used up nothing more begins in it, howe
   }
   assert.deepEqual(begun, [0, 1, 2]);
   await end();
-  assert.deepEqual(begun, [0, 1, 2, 3, 4, 5]);
+  // One millisecond of it is used up already.
+  assert.deepEqual(begun, [0, 1, 2, 3, 4]);
   await end();
   assert.equal(begun.length, 7);
+  await end();
+  assert.ok(isIdle());
+});
+
+test('row 27: what takes longer than a turn is taken off the turns that follow, up to a bound', async () => {
+  for (const { workMs, turnsWithout } of [
+    { workMs: 22, turnsWithout: 3 },
+    { workMs: 1e6, turnsWithout: BUDGETS.turnsOwed - 1 },
+  ]) {
+    let now = 0;
+    const { turns, end, isIdle } = loop(100, { now: () => now, ms: 5 });
+    let begun = 0;
+    const work = () => {
+      begun++;
+      now += begun === 1 ? workMs : 0;
+    };
+    for (let i = 0; i < 2; i++) turns.begin({}, work);
+    for (let turn = 0; turn < turnsWithout; turn++) {
+      await end();
+      assert.equal(begun, 1);
+    }
+    await end();
+    assert.equal(begun, 2);
+    while (!isIdle()) await end();
+  }
 });
 
 test('row 12: lists have their turns one after the other, however long they are', async () => {
