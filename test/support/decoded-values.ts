@@ -3,7 +3,10 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Decoder } from '../../amqp/wire/decode.ts';
 
-/** Watches AMQP values that this process decodes during a test; returns how many are still kept. */
+/**
+ * Watches AMQP values that this process decodes during a test; returns how many are still kept, where a
+ * value that all share counts once.
+ */
 export function watchDecodedValues(t: TestContext): () => Promise<number> {
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
@@ -22,6 +25,8 @@ export function watchDecodedValues(t: TestContext): () => Promise<number> {
     // A value is kept to the end of the job in which a reference to it was made or followed.
     await new Promise(setImmediate);
     collectGarbage();
-    return values.filter((value) => value.deref() !== undefined).length;
+    const kept = new Set(values.map((value) => value.deref()));
+    kept.delete(undefined);
+    return kept.size;
   };
 }
