@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { BUDGETS } from '../shared/domain/budgets.ts';
 import { LoopTurns } from '../shared/domain/loop-turns.ts';
+import { TurnTime } from '../shared/domain/turn-time.ts';
 
 const CONNECTIONS_MAX = BUDGETS.process.otherConnectionsBeforeRight;
 const { turnPieces, turnPiecesMs, turnPiecesBeforeRight, turnPiecesBeforeRightMs } = BUDGETS;
@@ -18,8 +19,8 @@ export class UnprovedConnections {
   /** `now` = a monotonic clock, ms. */
   constructor(now: () => number = () => performance.now()) {
     const scheduler = { soon: setImmediate };
-    const time = { now, ms: turnPiecesMs };
-    const timeBeforeRight = { now, ms: turnPiecesBeforeRightMs };
+    const time = new TurnTime(now, turnPiecesMs);
+    const timeBeforeRight = new TurnTime(now, turnPiecesBeforeRightMs);
     this.#strangers = new LoopTurns(scheduler, turnPiecesBeforeRight, timeBeforeRight);
     this.#others = new LoopTurns(scheduler, turnPieces, time);
   }

@@ -5,14 +5,17 @@ import { DecodeError } from './wire-error.ts';
 
 const NOTHING = Buffer.alloc(0);
 
-/** Values that take no bytes, each made once: there may be very many of them in few bytes. */
+/**
+ * Values that take no bytes, each made once: there may be very many of them in few bytes. All messages share
+ * them, so nobody may change them.
+ */
 const EMPTY: Readonly<Record<number, AmqpValue>> = {
   64: { type: 'null' },
   65: { type: 'boolean', value: true },
   66: { type: 'boolean', value: false },
   67: { type: 'uint', value: 0 },
   68: { type: 'ulong', value: 0n },
-  69: { type: 'list', value: [] },
+  69: { type: 'list', value: Object.freeze([]) },
   // Bytes and texts of length 0.
   160: { type: 'binary', value: NOTHING },
   161: { type: 'string', value: '' },
@@ -21,6 +24,7 @@ const EMPTY: Readonly<Record<number, AmqpValue>> = {
   177: { type: 'string', value: '' },
   179: { type: 'symbol', value: '' },
 };
+for (const value of Object.values(EMPTY)) Object.freeze(value);
 
 /** Values that take no bytes. */
 export function empty(code: number): AmqpValue {

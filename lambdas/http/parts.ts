@@ -19,7 +19,7 @@ export interface HttpParts {
   /** What this process may hold for its peers. */
   readonly memory: MemoryBudget;
   /** When work for one request may begin that takes long. */
-  readonly workTurns: WorkTurns;
+  readonly workTurns: Pick<WorkTurns, 'next'>;
   /** The name of the namespace, as management shows it. */
   readonly namespace: string;
   /** The longest a receive may wait for a message, ms; short where waiting is paid for. */

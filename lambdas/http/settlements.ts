@@ -60,7 +60,7 @@ const renewalsRequest = z.strictObject({
 export async function parseSettlements(
   body: Uint8Array,
   account: BodyAccount,
-  workTurns: WorkTurns,
+  workTurns: Pick<WorkTurns, 'next'>,
   request: Request,
 ): Promise<readonly Settlement[]> {
   const said = parseRequest(settlementsRequest, body).settlements;

@@ -204,8 +204,10 @@ export const BUDGETS = {
   },
   /** Work for one request goes on this long, ms, before the work of others has its turn. */
   turnMs: 2,
-  /** After a turn that took longer: how many turns go by without it, at most. Where nobody else is served they take no time. */
+  /** What takes longer is made up for by the turns that follow, and by its peer; it counts as so many turns, at most. */
   turnsOwed: 20,
+  /** What each of those turns makes up for, of the time that others take of it, where that is more. */
+  turnShare: 1 / 5,
   /** Requests to the database that operations on many messages begin in one turn, and that each has under way. */
   turnRequests: 32,
   /** Scans of one log at a time, by how much they are to find: each reads what others are about to claim. */

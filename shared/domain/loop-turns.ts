@@ -1,6 +1,7 @@
 import { BUDGETS } from './budgets.ts';
 import { PeerRounds } from './peer-rounds.ts';
 import type { Scheduler } from './scheduler.ts';
+import type { TurnTime } from './turn-time.ts';
 
 /**
  * Lets so much begin in one turn of the event loop, peers one after the other in the order in which they
@@ -14,14 +15,11 @@ export class LoopTurns {
   readonly #waiting = new PeerRounds<Waiting>();
   /** How much has begun in this turn. */
   #begun = 0;
-  /** How long that took, ms, with what turns before it took too long. */
-  #usedMs = 0;
   /** Whether a turn has begun that will end. */
   #isInTurn = false;
 
   /**
-   * `perTurn` = after how much nothing more begins; `time` = how long all that `begin` does in one turn may
-   * take: it begins nothing later, and what takes longer is taken off the turns that follow.
+   * `perTurn` = after how much nothing more begins; `time` = what all that `begin` does has of each turn.
    */
   constructor(scheduler: Pick<Scheduler, 'soon'>, perTurn: number, time?: TurnTime) {
     this.#scheduler = scheduler;
@@ -52,21 +50,14 @@ export class LoopTurns {
   }
 
   get #hasEnough(): boolean {
-    return (
-      this.#begun >= this.#perTurn || (this.#time !== undefined && this.#usedMs >= this.#time.ms)
-    );
+    return this.#begun >= this.#perTurn || this.#time?.isUsedUp() === true;
   }
 
   #do({ work, amount }: Waiting): void {
     this.#count(amount);
-    if (this.#time === undefined) {
-      work();
-      return;
-    }
-    const { now, ms } = this.#time;
-    const at = now();
+    const since = this.#time?.now;
     work();
-    this.#usedMs = Math.min(this.#usedMs + now() - at, ms * BUDGETS.turnsOwed);
+    if (since !== undefined) this.#time?.count(since);
   }
 
   #count(amount: number): void {
@@ -77,31 +68,26 @@ export class LoopTurns {
   #begin(): void {
     if (this.#isInTurn) return;
     this.#isInTurn = true;
+    this.#time?.begin();
     this.#scheduler.soon(() => this.#end());
   }
 
   #end(): void {
     this.#isInTurn = false;
     this.#begun = 0;
-    this.#usedMs = Math.max(0, this.#usedMs - (this.#time?.ms ?? 0));
+    const owesTime = this.#time?.end() === true;
     while (!this.#hasEnough) {
       const next = this.#waiting.next();
       if (next === undefined) break;
       this.#do(next.waiting);
     }
-    if (this.#usedMs > 0) this.#begin();
+    if (owesTime) this.#begin();
   }
 }
 
 interface Waiting {
   readonly work: () => void;
   readonly amount: number;
-}
-
-/** So many ms of each turn, by a monotonic clock. */
-export interface TurnTime {
-  readonly now: () => number;
-  readonly ms: number;
 }
 
 /**

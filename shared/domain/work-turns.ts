@@ -1,67 +1,71 @@
 import { BUDGETS } from './budgets.ts';
-import { PeerRounds } from './peer-rounds.ts';
+import { FairLine } from './fair-line.ts';
 import type { Scheduler } from './scheduler.ts';
+import { TurnTime } from './turn-time.ts';
+
+/** So many works begin in one turn of the event loop, at most, however short they are. */
+const WORKS_MAX = 8;
 
 /**
- * Divides the time of a process among requests that each take long to read: work that peers asked for
- * together is begun in the same turn of the event loop for a moment only, so that others are served in
- * between. Peers have their turns one after the other, however much each of them asks for, and in
- * however small steps: whoever has its turn has it for the whole moment.
+ * Divides the time of a process among requests that each take long to read: such work has a moment of each
+ * turn of the event loop, so that others are served in between. Peers have their turns one after the other,
+ * however much each of them asks for, and in however small steps: whoever has its turn has it for the whole
+ * moment, and whoever has used more time than others waits until they have used as much.
  */
 export class WorkTurns {
-  readonly #scheduler: Pick<Scheduler, 'now' | 'soon'>;
-  readonly #waiting = new PeerRounds<() => void>();
-  /** When the work of this turn is enough, monotonic ms; undefined where none was begun in it. */
-  #until: number | undefined;
-  /** Whose turn it is, among those that had to wait. */
-  #current: object | undefined;
+  readonly #scheduler: Pick<Scheduler, 'soon'>;
+  readonly #time: TurnTime;
+  readonly #waiting = new FairLine<() => void>(BUDGETS.turnMs * BUDGETS.turnsOwed);
+  #isInTurn = false;
+  /** Whose work goes on, and since when, monotonic ms. */
+  #current: { readonly peer: object; readonly since: number } | undefined;
 
   constructor(scheduler: Pick<Scheduler, 'now' | 'soon'>) {
     this.#scheduler = scheduler;
+    this.#time = new TurnTime(scheduler.now, BUDGETS.turnMs);
   }
 
   /**
-   * Resolves when work may begin: at once, or in a later turn where this one has had enough. `peer` = for
-   * whom it is: the same object for all steps of one request or operation, and for all of one connection;
-   * absent = for somebody who asks for nothing else.
+   * Resolves when work may begin, or go on: in this turn of the event loop at the soonest. It ends where it
+   * waits for something. `peer` = for whom it is: the same object for all steps of one request or operation,
+   * and for all of one connection; absent = for somebody who asks for nothing else.
    */
   async next(peer: object = {}): Promise<void> {
-    if (this.#until === undefined) this.#begin();
-    else if (peer === this.#current && !this.#isOver) return;
-    else if (!this.#waiting.isEmpty || this.#isOver) {
-      await new Promise<void>((resolve) => this.#waiting.add(peer, resolve));
-    }
-  }
-
-  get #isOver(): boolean {
-    return this.#until === undefined || this.#scheduler.now() >= this.#until;
+    if (peer === this.#current?.peer && !this.#time.isUsedUp(this.#current.since)) return;
+    await new Promise<void>((resolve) => {
+      this.#waiting.add(peer, resolve);
+      this.#begin();
+    });
   }
 
   #begin(): void {
-    const until = this.#scheduler.now() + BUDGETS.turnMs;
-    this.#until = until;
-    this.#scheduler.soon(() => this.#end(until));
+    if (this.#isInTurn) return;
+    this.#isInTurn = true;
+    this.#time.begin();
+    // Called one right after the other: in between is done what the one before has let go, and nothing else.
+    const works = this.#time.isUsedUp() ? 0 : WORKS_MAX;
+    for (let i = 0; i < works; i++) this.#scheduler.soon(() => this.#letGo());
+    this.#scheduler.soon(() => this.#end());
   }
 
-  /** A turn that took too long is followed by others in which nothing is begun, as long as they are short. */
-  #end(until: number): void {
-    this.#current = undefined;
-    const overMs = Math.max(0, this.#scheduler.now() - until);
-    this.#rest(Math.min(Math.ceil(overMs / BUDGETS.turnMs), BUDGETS.turnsOwed));
-  }
-
-  #rest(turns: number): void {
-    if (turns > 0) this.#scheduler.soon(() => this.#rest(turns - 1));
-    else this.#goOn();
-  }
-
-  #goOn(): void {
-    this.#until = undefined;
-    // One alone: those that were let go together would all begin before time has passed.
-    const next = this.#waiting.next();
+  #letGo(): void {
+    this.#endWork();
+    const next = this.#time.isUsedUp() ? undefined : this.#waiting.next();
     if (next === undefined) return;
-    this.#begin();
-    this.#current = next.peer;
+    this.#current = { peer: next.peer, since: this.#time.now };
     next.waiting();
+  }
+
+  #endWork(): void {
+    if (this.#current === undefined) return;
+    const ms = this.#time.count(this.#current.since);
+    this.#waiting.use(this.#current.peer, ms);
+    this.#current = undefined;
+  }
+
+  #end(): void {
+    this.#endWork();
+    this.#isInTurn = false;
+    if (this.#time.end() || !this.#waiting.isEmpty) this.#begin();
   }
 }

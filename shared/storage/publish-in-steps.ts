@@ -78,7 +78,7 @@ function newPlan({ random }: StoreContext, owner: Log, compressed: Uint8Array, n
 /** Items as one MessagePack array, a few at a time: they may be very many. Throws MessageSizeExceeded. */
 async function packed(
   items: readonly Item[],
-  workTurns: WorkTurns,
+  workTurns: Pick<WorkTurns, 'next'>,
   peer: object,
 ): Promise<Uint8Array> {
   const header = Buffer.alloc(ARRAY_HEADER_BYTES);

@@ -18,7 +18,7 @@ export interface StoreContext {
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   /** When work on many messages may begin or go on. */
-  readonly workTurns: WorkTurns;
+  readonly workTurns: Pick<WorkTurns, 'next'>;
   /** When an operation on many messages may begin its next request. */
   readonly requestTurns: LoopTurns;
   readonly random: RandomSource;

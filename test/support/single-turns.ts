@@ -1,14 +1,15 @@
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import { WorkTurns } from '../../shared/domain/work-turns.ts';
-
 /** Turns of which each is for one piece of work, and ends when it is told to. */
 export function singleTurns() {
-  const ends: (() => void)[] = [];
-  let ms = 0;
-  const now = () => {
-    ms += BUDGETS.turnMs;
-    return ms;
+  const waiting: (() => void)[] = [];
+  let isTaken = false;
+  const next = async () => {
+    if (isTaken) await new Promise<void>((resolve) => waiting.push(resolve));
+    isTaken = true;
   };
-  const workTurns = new WorkTurns({ now, soon: (work) => void ends.push(work) });
-  return { workTurns, end: () => ends.shift()?.() };
+  const end = () => {
+    const goOn = waiting.shift();
+    isTaken = goOn !== undefined;
+    goOn?.();
+  };
+  return { workTurns: { next }, end };
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BUDGETS } from '../../shared/domain/budgets.ts';
-import { allInTurns, LoopTurns, type TurnTime } from '../../shared/domain/loop-turns.ts';
+import { allInTurns, LoopTurns } from '../../shared/domain/loop-turns.ts';
+import { TurnTime } from '../../shared/domain/turn-time.ts';
 
 /** Turns of an event loop that goes on when it is told to. */
 function loop(perTurn: number, time?: TurnTime) {
@@ -78,7 +79,7 @@ test('what is more counts as more, and one that is more than all of a turn begin
 
 test('row 27: once the time of a turn is used up nothing more begins in it, however little began', async () => {
   let now = 0;
-  const { turns, end, isIdle } = loop(100, { now: () => now, ms: 5 });
+  const { turns, end, isIdle } = loop(100, new TurnTime(() => now, 5));
   const begun: number[] = [];
   for (let i = 0; i < 7; i++) {
     turns.begin({}, () => {
@@ -102,7 +103,7 @@ test('row 27: what takes longer than a turn is taken off the turns that follow, 
     { workMs: 1e6, turnsWithout: BUDGETS.turnsOwed - 1 },
   ]) {
     let now = 0;
-    const { turns, end, isIdle } = loop(100, { now: () => now, ms: 5 });
+    const { turns, end, isIdle } = loop(100, new TurnTime(() => now, 5));
     let begun = 0;
     const work = () => {
       begun++;

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { WorkTurns } from '../../shared/domain/work-turns.ts';
 
-/** Turns of an event loop that goes on when it is told to; each work takes so long. */
-function loop(workMs: number) {
+/** An event loop whose turns end when they are told to; work takes the time of the test. */
+function loop() {
   let now = 0;
   const soon: (() => void)[] = [];
   const turns = new WorkTurns({ now: () => now, soon: (work) => soon.push(work) });
@@ -12,133 +12,153 @@ function loop(workMs: number) {
   const settle = async () => {
     for (let step = 0; step < 100; step++) await undefined;
   };
-  return {
-    done,
-    ask: (work: string, peer?: object) =>
-      void turns.next(peer).then(() => {
-        done.push(work);
-        now += workMs;
-      }),
-    /** Asks anew as soon as it has had its turn. */
-    askAgain: async (work: string, peer: object, each: { workMs: number; times: number }) => {
-      for (let time = 0; time < each.times; time++) {
-        await turns.next(peer);
-        done.push(work);
-        now += each.workMs;
-      }
-    },
-    settle,
-    /** Ends a turn: what was promised in it is carried out, then what was put off. */
-    end: async () => {
-      await settle();
-      for (const work of soon.splice(0)) work();
-      await settle();
-    },
-    isIdle: () => soon.length === 0,
+  /** Asks for work of so many ms, as often, again as soon as it has had its turn. */
+  const ask = async (work: string, { peer = {}, ms = 0, times = 1 }: Work = {}) => {
+    for (let time = 0; time < times; time++) {
+      await turns.next(peer);
+      done.push(work);
+      now += ms;
+    }
   };
+  /** A turn, in which others take so long; what one work has let go is done before the next begins. */
+  const turn = async (othersMs = 0) => {
+    now += othersMs;
+    for (const work of soon.splice(0)) {
+      work();
+      await settle();
+    }
+  };
+  return { turns, done, ask, turn, isIdle: () => soon.length === 0 };
 }
 
-test('work that takes long has a turn of its own, in the order in which it was asked for', async () => {
-  const { ask, end, settle, done } = loop(BUDGETS.turnMs);
-  ask('1');
-  await settle();
-  for (const work of ['2', '3']) ask(work);
-  await settle();
+interface Work {
+  readonly peer?: object;
+  readonly ms?: number;
+  readonly times?: number;
+}
+
+const { turnMs: ms, turnsOwed, turnShare } = BUDGETS;
+
+test('work that takes all of a turn begins in one after the other, in the order in which it was asked for', async () => {
+  const { ask, turn, done } = loop();
+  for (const work of ['1', '2', '3']) void ask(work, { ms });
+  await turn();
   assert.deepEqual(done, ['1']);
-  await end();
-  assert.deepEqual(done, ['1', '2']);
-  ask('4');
-  await end();
-  assert.deepEqual(done, ['1', '2', '3']);
-  await end();
+  void ask('4', { ms });
+  for (let i = 2; i <= 4; i++) {
+    await turn();
+    assert.equal(done.length, i);
+  }
   assert.deepEqual(done, ['1', '2', '3', '4']);
 });
 
+test('short works share a turn, up to a bound', async () => {
+  const { ask, turn, done } = loop();
+  for (let i = 0; i < 20; i++) void ask(`${i}`);
+  await turn();
+  assert.ok(done.length > 1 && done.length < 20, `${done.length} in a turn`);
+  for (let i = 0; i < 20 && done.length < 20; i++) await turn();
+  assert.deepEqual(
+    done,
+    Array.from({ length: 20 }, (_, i) => `${i}`),
+  );
+});
+
 test('peers have their turns one after the other, however much one of them asks for', async () => {
-  const { ask, end, settle, done } = loop(BUDGETS.turnMs);
-  const [hostile, honest] = [{}, {}];
-  ask('hostile 0', hostile);
-  await settle();
-  for (let i = 1; i <= 50; i++) ask(`hostile ${i}`, hostile);
-  ask('honest', honest);
-  ask('somebody');
-  for (let i = 0; i < 3; i++) await end();
-  assert.deepEqual(done, ['hostile 0', 'hostile 1', 'honest', 'somebody']);
-  await end();
-  assert.equal(done.at(-1), 'hostile 2');
+  const { ask, turn, done } = loop();
+  const peer = {};
+  for (let i = 0; i < 50; i++) void ask('hostile', { peer, ms });
+  void ask('honest', { ms });
+  void ask('somebody', { ms });
+  for (let i = 0; i < 4; i++) await turn();
+  assert.deepEqual(done, ['hostile', 'honest', 'somebody', 'hostile']);
 });
 
 test('a peer with many small steps has as much of them within a turn as others have of large ones', async () => {
-  const { ask, askAgain, end, settle, done } = loop(BUDGETS.turnMs);
-  for (let i = 0; i < 8; i++) {
-    void askAgain('hostile', {}, { workMs: BUDGETS.turnMs, times: 1000 });
-    await settle();
-  }
-  const times = 1.5 * BUDGETS.turnMs;
-  void askAgain('small', {}, { workMs: 1, times });
-  ask('somebody');
-  for (let i = 0; i < 9; i++) await end();
+  const { ask, turn, done } = loop();
+  for (let i = 0; i < 8; i++) void ask('hostile', { ms, times: 1000 });
+  const times = 1.5 * ms;
+  void ask('small', { ms: 1, times });
   const small = () => done.filter((work) => work === 'small').length;
-  assert.equal(small(), BUDGETS.turnMs);
-  assert.ok(!done.includes('somebody'));
-  await end();
-  assert.ok(done.includes('somebody'));
-  for (let i = 0; i < 9; i++) await end();
+  for (let i = 0; i < 8; i++) await turn();
+  assert.equal(small(), 0);
+  await turn();
+  assert.equal(small(), ms);
+  for (let i = 0; i < 9; i++) await turn();
   assert.equal(small(), times);
 });
 
-test('work that takes no time shares a turn, unless it had to wait', async () => {
-  const { ask, end, settle, done } = loop(0);
-  for (let i = 0; i < 8; i++) ask(`${i}`);
-  await settle();
-  assert.equal(done.length, 8);
-  const long = loop(BUDGETS.turnMs);
-  for (let i = 0; i < 3; i++) {
-    long.ask(`${i}`);
-    await long.settle();
-  }
-  await long.end();
-  assert.deepEqual(long.done, ['0', '1']);
-  await end();
+test('who has used little goes before all that have used more, however many they are', async () => {
+  const { ask, turn, done } = loop();
+  for (let i = 0; i < 50; i++) void ask('hostile', { ms: 3 * ms, times: 1000 });
+  for (let i = 0; i < 300; i++) await turn();
+  void ask('honest', { ms, times: 3 });
+  const before = done.length;
+  while (done.filter((work) => work === 'honest').length < 3) await turn();
+  assert.ok(done.length - before <= 6, `${done.length - before} works until three are done`);
 });
 
-test('nothing is left to do where nobody asked', async () => {
-  const turns = loop(1);
-  turns.ask('1');
-  await turns.end();
-  assert.ok(turns.isIdle());
-});
-
-test('row 12: after a turn that took too long others go by without work, up to a bound', async () => {
+test('row 12: work that took too long is made up for by turns without work, up to a bound', async () => {
   for (const { turnsTaken, turnsWithout } of [
     { turnsTaken: 1, turnsWithout: 0 },
-    { turnsTaken: 3.5, turnsWithout: 3 },
-    { turnsTaken: 1e6, turnsWithout: BUDGETS.turnsOwed },
+    { turnsTaken: 3.5, turnsWithout: 2 },
+    { turnsTaken: 1e6, turnsWithout: turnsOwed - 1 },
   ]) {
-    const { ask, end, settle, done } = loop(turnsTaken * BUDGETS.turnMs);
-    ask('long');
-    await settle();
-    ask('next');
-    for (let turn = 0; turn < turnsWithout; turn++) await end();
+    const { ask, turn, done } = loop();
+    void ask('long', { ms: turnsTaken * ms });
+    void ask('next');
+    await turn();
+    for (let i = 0; i < turnsWithout; i++) await turn();
     assert.deepEqual(done, ['long']);
-    await end();
+    await turn();
     assert.deepEqual(done, ['long', 'next']);
   }
+});
+
+test('row 12: where others are slow, work is not made up for more slowly', async () => {
+  const { ask, turn, done } = loop();
+  void ask('long', { ms: turnsOwed * ms });
+  void ask('next');
+  await turn();
+  const othersMs = (turnsOwed * ms) / turnShare;
+  await turn(othersMs / 2);
+  assert.deepEqual(done, ['long']);
+  await turn(othersMs / 2);
+  await turn();
+  assert.deepEqual(done, ['long', 'next']);
+});
+
+test('row 12: what others take of a turn is not taken off the next', async () => {
+  const { ask, turn, done } = loop();
+  const times = 10;
+  for (let i = 0; i < 2; i++) void ask(`${i}`, { ms, times });
+  for (let i = 0; i < 2 * times; i++) await turn(100 * ms);
+  assert.equal(done.length, 2 * times);
+});
+
+test('nothing is left to do where nobody asks', async () => {
+  const { ask, turn, isIdle } = loop();
+  void ask('long', { ms: 2.5 * ms });
+  assert.ok(!isIdle());
+  for (let i = 0; i < 4; i++) await turn();
+  assert.ok(isIdle());
 });
 
 test('somebody has a turn even where time is over as soon as it begins', async () => {
   let now = 0;
   const soon: (() => void)[] = [];
   const late = () => {
-    now += BUDGETS.turnMs;
+    now += ms;
     return now;
   };
   const turns = new WorkTurns({ now: late, soon: (work) => soon.push(work) });
   let done = 0;
   for (let i = 0; i < 3; i++) void turns.next().then(() => done++);
-  for (let turn = 0; turn < 10; turn++) {
-    for (let step = 0; step < 50; step++) await undefined;
-    for (const work of soon.splice(0)) work();
+  for (let turn = 0; turn < 10 && done < 3; turn++) {
+    for (const work of soon.splice(0)) {
+      work();
+      for (let step = 0; step < 50; step++) await undefined;
+    }
   }
   assert.equal(done, 3);
 });
