@@ -204,7 +204,7 @@ export const BUDGETS = {
   },
   /** Work for one request goes on this long, ms, before the work of others has its turn. */
   turnMs: 2,
-  /** What takes longer is made up for by the turns that follow, and by its peer; it counts as so many turns, at most. */
+  /** What takes longer is made up for by the turns that follow; it counts as so many of them, at most. */
   turnsOwed: 20,
   /** What each of those turns makes up for, of the time that others take of it, where that is more. */
   turnShare: 1 / 5,

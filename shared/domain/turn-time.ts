@@ -35,12 +35,11 @@ export class TurnTime {
     this.#ownMs = 0;
   }
 
-  /** Counts what went on since then; returns how long that was, ms. */
-  count(since: number): number {
+  /** Counts what went on since then. */
+  count(since: number): void {
     const ms = this.now - since;
     this.#ownMs += ms;
     this.#usedMs = Math.min(this.#usedMs + ms, this.#ms * BUDGETS.turnsOwed);
-    return ms;
   }
 
   /** Ends the turn; returns whether there is less time in the next one. */

@@ -1,5 +1,5 @@
 import { BUDGETS } from './budgets.ts';
-import { FairLine } from './fair-line.ts';
+import { PeerRounds } from './peer-rounds.ts';
 import type { Scheduler } from './scheduler.ts';
 import { TurnTime } from './turn-time.ts';
 
@@ -10,12 +10,12 @@ const WORKS_MAX = 8;
  * Divides the time of a process among requests that each take long to read: such work has a moment of each
  * turn of the event loop, so that others are served in between. Peers have their turns one after the other,
  * however much each of them asks for, and in however small steps: whoever has its turn has it for the whole
- * moment, and whoever has used more time than others waits until they have used as much.
+ * moment.
  */
 export class WorkTurns {
   readonly #scheduler: Pick<Scheduler, 'soon'>;
   readonly #time: TurnTime;
-  readonly #waiting = new FairLine<() => void>(BUDGETS.turnMs * BUDGETS.turnsOwed);
+  readonly #waiting = new PeerRounds<() => void>();
   #isInTurn = false;
   /** Whose work goes on, and since when, monotonic ms. */
   #current: { readonly peer: object; readonly since: number } | undefined;
@@ -58,8 +58,7 @@ export class WorkTurns {
 
   #endWork(): void {
     if (this.#current === undefined) return;
-    const ms = this.#time.count(this.#current.since);
-    this.#waiting.use(this.#current.peer, ms);
+    this.#time.count(this.#current.since);
     this.#current = undefined;
   }
 
