@@ -232,3 +232,12 @@ test('row 5: a decoder reads no more values than it is told, elements and descri
     assert.throws(() => new Decoder(bytes, values - 1).read(), TooManyValuesError, hex);
   }
 });
+
+test('row 5: values that take no bytes are made once, and nobody changes them for others', () => {
+  for (const hex of ['40', '41', '42', '43', '44', '45', 'a000', 'a100', 'a300', 'b000000000']) {
+    const value = decode(Buffer.from(hex, 'hex'));
+    assert.equal(decode(Buffer.from(hex, 'hex')), value, hex);
+    assert.ok(Object.isFrozen(value), hex);
+    if (value.type === 'list') assert.ok(Object.isFrozen(value.value));
+  }
+});
