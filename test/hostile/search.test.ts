@@ -31,8 +31,8 @@ const KIND = process.env['DYNABUS_HOSTILE_KIND'] ?? '';
 const CLOCK_MOVES = MINUTES > 0 ? 500 : 25;
 const GROWTH_MAX = 1.1;
 /**
- * Not looked at for growth: in the first minutes code is compiled, and the SDK keeps the first request of
- * each socket to the database.
+ * Not looked at for growth: in the first minutes the SDK keeps the first request of each socket to the
+ * database. Nor is compiled code, which V8 makes more and more of for as long as it finds a faster way.
  */
 const WARM_UP_SHARE = 0.2;
 /** Fewer rounds have no quarters to be compared. */

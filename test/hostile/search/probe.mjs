@@ -6,6 +6,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { PerformanceObserver, performance } from 'node:perf_hooks';
+import { getHeapCodeStatistics } from 'node:v8';
 
 const TICK_MS = 20;
 const STALL_MS = 200;
@@ -42,13 +43,20 @@ setInterval(() => {
 process.on('message', (/** @type {{ collect: boolean }} */ { collect }) => {
   if (collect) for (let i = 0; i < 2; i++) globalThis.gc?.();
   const { heapUsed, external, rss } = process.memoryUsage();
-  process.send?.({ heapUsed, external, rss, residentMax: Math.max(residentMax, rss) });
+  const code = collect ? codeBytes() : 0;
+  process.send?.({ heapUsed, external, code, rss, residentMax: Math.max(residentMax, rss) });
   residentMax = 0;
   // What was done here is no fault of the process.
   restart();
 });
 // Whoever asks for nothing must not keep the process alive.
 process.channel?.unref();
+
+function codeBytes() {
+  const { code_and_metadata_size: native, bytecode_and_metadata_size: bytecode } =
+    getHeapCodeStatistics();
+  return native + bytecode;
+}
 
 function restart() {
   at = performance.now();

@@ -35,7 +35,7 @@ export interface SearchOptions {
 export interface Searched {
   readonly findings: readonly Finding[];
   readonly cases: number;
-  /** Heap and buffers after a collection of garbage, MB, in order, of the last process. */
+  /** Heap without compiled code, and buffers, after a collection of garbage, MB, in order, of the last process. */
   readonly heaps: readonly number[];
   readonly honestMessages: number;
   readonly honestSlowestMs: number;
@@ -134,7 +134,7 @@ export class Search {
       if (after.residentMax > RESIDENT_BYTES_MAX) {
         seen.push({ kind: 'memory', detail: memoryDetail(after) });
       }
-      this.#heaps.push(megabytes(after.heapUsed + after.external));
+      this.#heaps.push(megabytes(after.heapUsed + after.external - after.code));
     } catch {
       // It has ended, which is seen below.
     }
