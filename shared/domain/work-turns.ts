@@ -22,7 +22,7 @@ export class WorkTurns {
 
   constructor(scheduler: Pick<Scheduler, 'now' | 'soon'>) {
     this.#scheduler = scheduler;
-    this.#time = new TurnTime(scheduler.now, BUDGETS.turnMs);
+    this.#time = new TurnTime(() => scheduler.now(), BUDGETS.turnMs);
   }
 
   /**
