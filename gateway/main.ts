@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8';
 import { reportFault } from '../lambdas/http/report-fault.ts';
 import { logEvent } from './log.ts';
 import { startTask } from './task.ts';
@@ -5,6 +6,10 @@ import { startTask } from './task.ts';
 /** The process of a container: serves until a signal ends it, or a fault does. */
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
+// The garbage of the whole heap is collected once as much has come as was kept. With the small heap of a task V8
+// does so several times as often for bytes from the network, which took a fifth of the time of a busy process.
+setFlagsFromString('--heap-growing-percent=100');
 
 // Who knows what still holds after such a fault? Another task takes over.
 process.on('uncaughtException', fail);

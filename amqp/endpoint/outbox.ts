@@ -16,7 +16,8 @@ export interface OutboxOptions {
 }
 
 /**
- * What goes out on a connection: the work of one turn leaves in one write. A peer that asks and never
+ * What goes out on a connection: the work of one turn leaves in one write, or sooner in a write of its own
+ * where somebody waits for it (`sendNow`). A peer that asks and never
  * reads the answers is not listened to until it does, or is gone for having said nothing for too long.
  */
 export class Outbox {
@@ -29,6 +30,8 @@ export class Outbox {
   #held = 0;
   #saidAt: number;
   #isClosing = false;
+  /** Whether a flush is to come at the end of this turn. */
+  #isFlushDue = false;
   /** Who has more parts of messages to send, in the order in which they go on. */
   readonly #stalled = new Set<() => void>();
 
@@ -56,7 +59,8 @@ export class Outbox {
       onFull();
       return;
     }
-    if (this.#waiting.length === 0) scheduler.soon(() => this.flush());
+    if (!this.#isFlushDue) scheduler.soon(() => this.#flushDue());
+    this.#isFlushDue = true;
     this.#waiting.push(bytes);
     this.#bytes += bytes.byteLength;
   }
@@ -81,7 +85,14 @@ export class Outbox {
     this.#isClosing = true;
   }
 
+  /** Writes what is there, and lets those go on who have more parts to send. */
   flush(): void {
+    this.sendNow();
+    this.#goOn();
+  }
+
+  /** Writes what is there without waiting for the end of the turn: in a busy process that may be long. */
+  sendNow(): void {
     if (this.#waiting.length === 0) return;
     this.#saidAt = this.#options.scheduler.now();
     const bytes = Buffer.concat(this.#waiting);
@@ -89,13 +100,17 @@ export class Outbox {
     this.#empty();
     this.#transport.write(bytes, () => this.#written(held));
     if (this.#transport.backlog > untakenBytes) this.#options.intake.pause('backlog');
-    this.#goOn();
   }
 
   /** Drops what was not written: the peer is gone. */
   clear(): void {
     this.#empty();
     this.#stalled.clear();
+  }
+
+  #flushDue(): void {
+    this.#isFlushDue = false;
+    this.flush();
   }
 
   get #hasRoom(): boolean {

@@ -94,6 +94,7 @@ export class Client implements ConnectionHandler {
       transactions: new Transactions(parts, connection.limits),
       reads: new Reads(parts.memory),
       limits: connection.limits,
+      sendNow: () => connection.outgoing.sendNow(),
       slots: new WorkSlots(),
       claimTurns: new LoopTurns(parts.scheduler, BUDGETS.connection.turnClaims),
       claimRoom: new ClaimRoom(parts.scheduler, parts.memory, () => connection.backlog),

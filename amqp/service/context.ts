@@ -25,6 +25,8 @@ export interface ClientContext extends TurnsOfAll {
   /** Once it has begun nothing more is handed out. */
   readonly shutdown: Shutdown;
   readonly limits: ConnectionLimits;
+  /** Sends what was written at once, not at the end of the turn: for what an operation has come to. */
+  readonly sendNow: () => void;
   /** How much the database is asked for it at a time. */
   readonly slots: WorkSlots;
   /** How much its receivers may claim. */

@@ -173,6 +173,7 @@ export class Deliverer {
       const isSent = await claimRoom.send(outgoing.payload.byteLength, isWanted, send);
       if (!isSent) return this.#dropAll(messages.slice(i));
     }
+    this.#context.sendNow();
   }
 
   async #receive(waitMs: number, claim: Claim, most: number): Promise<readonly ReceivedMessage[]> {

@@ -207,6 +207,7 @@ export class Publisher {
       const messages = group.flatMap((one) => one.messages);
       await parts.broker.send(this.#path, messages);
       this.#settle(deliveries, ACCEPTED);
+      this.#context.sendNow();
     } catch (error) {
       const isOfOne = error instanceof BrokerError && OF_ONE.has(error.code);
       if (group.length === 1 || !isOfOne) this.#refuse(deliveries, error);

@@ -215,6 +215,7 @@ export class Settler {
       );
       from = i;
     }
+    this.#context.sendNow();
   }
 }
 

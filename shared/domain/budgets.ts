@@ -203,11 +203,11 @@ export const BUDGETS = {
     likeSteps: 256 * KB,
   },
   /** Work for one request goes on this long, ms, before the work of others has its turn. */
-  turnMs: 2,
+  turnMs: 1,
   /** What takes longer is made up for by the turns that follow; it counts as so many of them, at most. */
-  turnsOwed: 20,
+  turnsOwed: 40,
   /** What each of those turns makes up for, of the time that others take of it, where that is more. */
-  turnShare: 1 / 5,
+  turnShare: 1 / 10,
   /** Requests to the database that operations on many messages begin in one turn, and that each has under way. */
   turnRequests: 32,
   /** Scans of one log at a time, by how much they are to find: each reads what others are about to claim. */
@@ -217,10 +217,10 @@ export const BUDGETS = {
   /** Pieces of what comes over HTTP that are parsed in one turn, of all connections that have proved a right. */
   turnPieces: 100,
   /** How long they are parsed in one turn, ms; a piece that has begun is parsed whole. */
-  turnPiecesMs: 2,
+  turnPiecesMs: 1,
   /** The same of all that have proved none. */
   turnPiecesBeforeRight: 10,
-  turnPiecesBeforeRightMs: 2,
+  turnPiecesBeforeRightMs: 1,
   /** Receives and looks for sessions that end in one turn because their links have ended. */
   turnEnds: 50,
   /** Calls that give messages of such links back and begin in one turn. */

@@ -14,7 +14,7 @@ export const CONNECTION_BUDGETS = {
     /** Frames that are handled before others have their turn. */
     turnFrames: 20,
     /** How long frames of all such connections together are handled in one turn of the event loop, ms. */
-    turnMs: 5,
+    turnMs: 3,
   },
   afterRight: {
     sessions: 5000,
@@ -23,7 +23,7 @@ export const CONNECTION_BUDGETS = {
     requestBytes: 2 * MB,
     requestValues: 50_000,
     turnFrames: 200,
-    turnMs: 10,
+    turnMs: 6,
   },
   /** How long a client may take to prove a right, ms. */
   proveRightMs: 60_000,

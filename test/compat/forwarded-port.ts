@@ -17,7 +17,8 @@ export interface ForwardedPort {
 export async function forwardPort(target: number): Promise<ForwardedPort> {
   const sockets = new JoinedSockets();
   const server = createServer((client) => {
-    const outer = connect(target, '127.0.0.1');
+    const outer = connect(target, '127.0.0.1').setNoDelay();
+    client.setNoDelay();
     outer.write(proxyHeader(client.remoteAddress ?? ''));
     const inner = connectTls({ socket: outer, rejectUnauthorized: false });
     outer.on('error', () => {});
