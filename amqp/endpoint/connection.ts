@@ -196,7 +196,7 @@ export class Connection implements SessionHost {
     else this.#handler.outgoing(link);
   }
 
-  /** Goes on with what is there, for a turn at most; the work of one turn leaves in one write. */
+  /** Goes on with what is there, for a turn at most. */
   #advance(): void {
     // A pause that ends while a frame is handled: the next frame waits until that is done.
     if (this.#isAdvancing) return;

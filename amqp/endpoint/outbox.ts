@@ -32,6 +32,9 @@ export class Outbox {
   #isClosing = false;
   /** Whether a flush is to come at the end of this turn. */
   #isFlushDue = false;
+  /** What was written in this turn, whether it has left or not. */
+  #turnParts = 0;
+  #turnBytes = 0;
   /** Who has more parts of messages to send, in the order in which they go on. */
   readonly #stalled = new Set<() => void>();
 
@@ -59,10 +62,12 @@ export class Outbox {
       onFull();
       return;
     }
-    if (!this.#isFlushDue) scheduler.soon(() => this.#flushDue());
+    if (!this.#isFlushDue) scheduler.soon(() => this.#endTurn());
     this.#isFlushDue = true;
     this.#waiting.push(bytes);
     this.#bytes += bytes.byteLength;
+    this.#turnParts++;
+    this.#turnBytes += bytes.byteLength;
   }
 
   /**
@@ -108,13 +113,15 @@ export class Outbox {
     this.#stalled.clear();
   }
 
-  #flushDue(): void {
+  #endTurn(): void {
     this.#isFlushDue = false;
+    this.#turnParts = 0;
+    this.#turnBytes = 0;
     this.flush();
   }
 
   get #hasRoom(): boolean {
-    const isTurnOver = this.#waiting.length >= turnParts || this.#bytes >= turnPartBytes;
+    const isTurnOver = this.#turnParts >= turnParts || this.#turnBytes >= turnPartBytes;
     return !isTurnOver && this.backlog < backlogBytes;
   }
 

@@ -205,7 +205,7 @@ export const BUDGETS = {
   /** Work for one request goes on this long, ms, before the work of others has its turn. */
   turnMs: 1,
   /** What takes longer is made up for by the turns that follow; it counts as so many of them, at most. */
-  turnsOwed: 40,
+  turnsOwed: 20,
   /** What each of those turns makes up for, of the time that others take of it, where that is more. */
   turnShare: 1 / 10,
   /** Requests to the database that operations on many messages begin in one turn, and that each has under way. */
