@@ -7,8 +7,8 @@ import { startTask } from './task.ts';
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
-// The garbage of the whole heap is collected once as much has come as was kept. With the small heap of a task V8
-// does so several times as often for bytes from the network, which took a fifth of the time of a busy process.
+// V8 collects the whole heap once it has doubled. Bytes from the network count as heap, so with the small heap of a
+// task V8 would do so twice as often by itself: a fifth of the time of a busy process (docs/decisions/0022).
 setFlagsFromString('--heap-growing-percent=100');
 
 // Who knows what still holds after such a fault? Another task takes over.
