@@ -102,7 +102,8 @@ for (const mode of ['peek-lock', 'receive-and-delete'] as const) {
     peer.credit(0);
     const back = mode === 'peek-lock' ? [broken?.lockToken] : [];
     // It is given back a turn after the others have left.
-    await turnsUntil(() => received === 2 && given.length === back.length);
+    const isGivenBack = () => received === 2 && given.length === back.length;
+    await turnsUntil(() => peer.said('transfer').length === 2 && isGivenBack());
     assert.equal(peer.said('transfer').length, 2);
     assert.equal(peer.said('detach').length, 0);
     assert.equal(fixture.faults.length, 1);

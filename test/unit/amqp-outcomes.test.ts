@@ -8,9 +8,7 @@ import { dataMessage } from '../support/raw-session.ts';
 /** More than anything takes that waits for nothing; the event loop has no turn meanwhile. */
 const MICROTASKS = 200;
 
-/**
- * Answers to be given by hand, the turn in which it is done being the only one: returns what was written in it.
- */
+/** A broker call that is answered by hand. `writesOf` answers it and counts the writes that follow in the same turn. */
 function heldAnswers<Answer>() {
   const asked: ((answer: Answer) => void)[] = [];
   const call = () => new Promise<Answer>((resolve) => asked.push(resolve));
