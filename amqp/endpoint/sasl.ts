@@ -1,17 +1,17 @@
+import { CODE, codeOf } from '../wire/descriptors.ts';
 import { Fields } from '../wire/fields.ts';
 import { encodeFrame, type Frame } from '../wire/frames.ts';
-import { array, codeOf, described, list, symbol, ubyte } from '../wire/value.ts';
+import { array, described, list, symbol, ubyte } from '../wire/value.ts';
 import { DecodeError } from '../wire/wire-error.ts';
 
 /** The frames of the security layer (part 5.3 of the standard): three of them are enough here. */
 
-const CODES = { mechanisms: 0x40n, init: 0x41n, outcome: 0x44n } as const;
 const OUTCOME = { good: 0, refused: 1 } as const;
 
 /** What the peer may choose from. */
 export function mechanismsFrame(mechanisms: readonly string[]): Buffer {
   const names = array('symbol', mechanisms.map(symbol));
-  return encodeFrame('sasl', 0, described(CODES.mechanisms, list([names])));
+  return encodeFrame('sasl', 0, described(CODE.saslMechanisms, list([names])));
 }
 
 /** What the peer has chosen, and its proof. Throws DecodeError. */
@@ -19,7 +19,7 @@ export function readSaslInit({ performative }: Frame): {
   readonly mechanism: string;
   readonly response: Uint8Array;
 } {
-  if (performative === undefined || codeOf(performative) !== CODES.init) {
+  if (performative === undefined || codeOf(performative) !== CODE.saslInit) {
     throw new DecodeError('the peer must choose a mechanism first');
   }
   const fields = new Fields(performative);
@@ -28,7 +28,7 @@ export function readSaslInit({ performative }: Frame): {
 
 export function outcomeFrame(isGood: boolean): Buffer {
   const code = ubyte(isGood ? OUTCOME.good : OUTCOME.refused);
-  return encodeFrame('sasl', 0, described(CODES.outcome, list([code])));
+  return encodeFrame('sasl', 0, described(CODE.saslOutcome, list([code])));
 }
 
 /** User and password of PLAIN: texts behind zero bytes. */

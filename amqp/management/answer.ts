@@ -57,6 +57,17 @@ const NOT_IN_TRANSACTIONS: ReadonlySet<string> = new Set([
   'remove-rule',
 ]);
 
+/** If one of these is refused its transaction goes on: they are no operations of it. */
+const READS: ReadonlySet<string> = new Set([
+  'renew-lock',
+  'renew-session-lock',
+  'peek-message',
+  'receive-by-sequence-number',
+  'get-session-state',
+  'get-message-sessions',
+  'enumerate-rules',
+]);
+
 const VENDOR = 'com.microsoft:';
 const LINK_NAME = 'associated-link-name';
 const TRACKING_ID = 'com.microsoft:tracking-id';
@@ -82,7 +93,7 @@ export async function answer(
       body: request.body,
       hold: memory.hold,
       linkName: textOf(request.fields.get(LINK_NAME)),
-      transaction: request.transaction,
+      enlistment: request.enlistment,
     };
     const reply = async () => {
       const body = await operation(asked);
@@ -102,6 +113,7 @@ export async function answer(
       ? await reply()
       : await context.reads.run(await readBytes(asked), reply);
   } catch (error) {
+    if (!READS.has(nameOf(request))) request.enlistment?.refuse();
     const { condition, description, status } = tell(context.parts, error, node.path.name);
     return writeReply(request, {
       statusCode: int(status),
@@ -112,13 +124,18 @@ export async function answer(
   }
 }
 
-function operationOf({ operation, transaction }: Request): Known {
-  const name = operation.startsWith(VENDOR) ? operation.slice(VENDOR.length) : operation;
+function nameOf({ operation }: Request): string {
+  return operation.startsWith(VENDOR) ? operation.slice(VENDOR.length) : operation;
+}
+
+function operationOf(request: Request): Known {
+  const { operation, enlistment } = request;
+  const name = nameOf(request);
   const known = Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name] : undefined;
   if (known === undefined) {
     throw new BrokerError('NotSupported', `There is no operation '${operation}' here.`);
   }
-  if (transaction !== undefined && NOT_IN_TRANSACTIONS.has(name)) {
+  if (enlistment !== undefined && NOT_IN_TRANSACTIONS.has(name)) {
     throw new BrokerError('NotSupported', `'${name}' cannot be part of a transaction.`);
   }
   return known;

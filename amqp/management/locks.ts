@@ -29,16 +29,16 @@ export async function renewLocks({ context, path, body, hold }: Asked): Promise<
 
 /** Settles messages that were received by number, or on another link. */
 export async function settle(asked: Asked): Promise<AmqpValue> {
-  const { context, path, pathname, body, hold, transaction } = asked;
+  const { context, path, pathname, body, hold, enlistment } = asked;
   const fields = new Body(body);
   const action = actionOf(fields);
   const settlements = fields.lockTokens().map((lockToken) => ({ lockToken, action }));
   const sessionId = (await hasSessions(context, path)) ? sessionIdOf(asked) : undefined;
-  if (transaction !== undefined) {
+  if (enlistment !== undefined) {
     const session = sessionId === undefined ? {} : { sessionId };
     const need = { pathname, path, right: 'Listen' } as const;
     for (const settlement of settlements) {
-      context.transactions.add(transaction, { kind: 'settle', path, settlement, ...session }, need);
+      enlistment.add({ kind: 'settle', path, settlement, ...session }, need);
     }
     return mapOf({});
   }

@@ -4,6 +4,7 @@ import { LIMITS } from '../../shared/domain/limits.ts';
 import type { HoldBytes } from '../messages/bodies.ts';
 import { guidText } from '../messages/property-values.ts';
 import type { ClientContext } from '../service/context.ts';
+import type { Enlistment } from '../service/transactions.ts';
 import { type AmqpValue, bigintOf, elementsOf, fieldsOf, numberOf, textOf } from '../wire/value.ts';
 
 /** What a request asks for, and of whom. */
@@ -17,8 +18,8 @@ export interface Asked {
   readonly hold: HoldBytes;
   /** The link for which it is asked. */
   readonly linkName: string | undefined;
-  /** The transaction that it is part of. */
-  readonly transaction: Uint8Array | undefined;
+  /** There where the request is part of a transaction. */
+  readonly enlistment: Enlistment | undefined;
 }
 
 /** Answers with the body of the reply; undefined = there is nothing (204). */

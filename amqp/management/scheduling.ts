@@ -13,7 +13,7 @@ const { encodingBytes: ENCODING_BYTES, encodingMessageBytes: ENCODING_MESSAGE_BY
 
 /** Stores messages for later, and answers with the numbers by which they can be cancelled. */
 export async function schedule(asked: Asked): Promise<AmqpValue> {
-  const { context, path, pathname, body, hold, transaction } = asked;
+  const { context, path, pathname, body, hold, enlistment } = asked;
   const encoded = new Body(body).list('messages').map((entry) => {
     const message = fieldsOf(entry).get('message');
     if (message?.type !== 'binary') {
@@ -27,10 +27,10 @@ export async function schedule(asked: Asked): Promise<AmqpValue> {
   if (messages.some(({ scheduledEnqueueAt }) => scheduledEnqueueAt === undefined)) {
     throw new BrokerError('ArgumentError', 'A message to be scheduled must say for when.');
   }
-  if (transaction !== undefined) {
+  if (enlistment !== undefined) {
     // Numbers are given when the transaction is committed; the client wants to hear some now.
     const need = { pathname, path, right: 'Send' } as const;
-    context.transactions.add(transaction, { kind: 'send', path, messages }, need);
+    enlistment.add({ kind: 'send', path, messages }, need);
     return numbered(messages.map(() => NO_NUMBER));
   }
   const sent = await context.parts.broker.send(path, messages);

@@ -1,7 +1,8 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { compact } from '../wire/compact.ts';
-import { type AmqpValue, binary, codeOf, described, str } from '../wire/value.ts';
+import { codeOf } from '../wire/descriptors.ts';
+import { type AmqpValue, binary, described, str } from '../wire/value.ts';
 import { DecodeError } from '../wire/wire-error.ts';
 import type { KeptBody } from './kept-parts.ts';
 import { plainSize, plainText } from './plain-text.ts';
@@ -48,8 +49,7 @@ function isDataWithoutBytes(section: AmqpValue): boolean {
 
 /** A body that its bytes and kind bring back as it is. */
 function readSingle(section: AmqpValue): BodyParts | undefined {
-  // A descriptor by its name would not come back.
-  if (section.type !== 'described' || section.descriptor.type !== 'ulong') return undefined;
+  if (section.type !== 'described') return undefined;
   const { value } = section;
   const code = codeOf(section);
   if (value.type === 'binary') {

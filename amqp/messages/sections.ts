@@ -1,20 +1,21 @@
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { Decoder } from '../wire/decode.ts';
+import { CODE, codeOf } from '../wire/descriptors.ts';
 import { encode } from '../wire/encode.ts';
-import { type AmqpValue, codeOf, described } from '../wire/value.ts';
+import { type AmqpValue, described } from '../wire/value.ts';
 import { DecodeError } from '../wire/wire-error.ts';
 
 /** The sections of a message by their codes (part 3.2 of the standard). */
 export const SECTION = {
-  header: 0x70n,
-  deliveryAnnotations: 0x71n,
-  annotations: 0x72n,
-  properties: 0x73n,
-  applicationProperties: 0x74n,
-  data: 0x75n,
-  sequence: 0x76n,
-  value: 0x77n,
-  footer: 0x78n,
+  header: CODE.header,
+  deliveryAnnotations: CODE.deliveryAnnotations,
+  annotations: CODE.annotations,
+  properties: CODE.properties,
+  applicationProperties: CODE.applicationProperties,
+  data: CODE.data,
+  sequence: CODE.sequence,
+  value: CODE.value,
+  footer: CODE.footer,
 } as const;
 
 const { emptyElements: EMPTY_ELEMENTS_MAX } = BUDGETS.value;
@@ -61,12 +62,15 @@ export function readSections(
     const section = decoder.read();
     const code = codeOf(section);
     const name = code === undefined ? undefined : NAMES.get(code);
-    if (name === undefined || section.type !== 'described') {
+    if (code === undefined || name === undefined || section.type !== 'described') {
       throw new DecodeError('a message has a section of an unknown kind');
     }
-    if (name === 'data' || name === 'sequence' || name === 'value') body.push(section);
-    // A list is read with its descriptor, a map without.
-    else sections[name] = name === 'header' || name === 'properties' ? section : section.value;
+    if (name === 'data' || name === 'sequence' || name === 'value') {
+      body.push(described(code, section.value));
+    } else {
+      // A list is read with its descriptor, a map without.
+      sections[name] = name === 'header' || name === 'properties' ? section : section.value;
+    }
   }
   return { ...sections, body, values: decoder.values };
 }

@@ -1,7 +1,8 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { type EntityPath, parseEntityPath, pathOf } from '../../shared/domain/entity-path.ts';
-import { type AmqpValue, codeOf, textOf } from '../wire/value.ts';
+import { CODE, codeOf } from '../wire/descriptors.ts';
+import { type AmqpValue, textOf } from '../wire/value.ts';
 
 /** What a link leads to. */
 export type Node =
@@ -14,11 +15,10 @@ export type Node =
 
 const { linkTextLength: LENGTH_MAX } = BUDGETS.connection;
 const MANAGEMENT = '/$management';
-const COORDINATOR = 0x30n;
 
 /** The node that a source or target names. Throws ArgumentError for a name that none can have. */
 export function nodeOf(terminus: AmqpValue | undefined): Node {
-  if (codeOf(terminus) === COORDINATOR) return { kind: 'coordinator' };
+  if (codeOf(terminus) === CODE.coordinator) return { kind: 'coordinator' };
   const address = addressOf(terminus) ?? '';
   requireShort(address);
   const asked = addressPath(address);

@@ -1,14 +1,13 @@
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 import type { IncomingDelivery, IncomingLink } from '../endpoint/incoming-link.ts';
 import { readSections } from '../messages/sections.ts';
+import { CODE, codeOf } from '../wire/descriptors.ts';
 import { Fields } from '../wire/fields.ts';
 import { ACCEPTED, type DeliveryState } from '../wire/states.ts';
-import { type AmqpValue, codeOf } from '../wire/value.ts';
+import type { AmqpValue } from '../wire/value.ts';
 import { DecodeError } from '../wire/wire-error.ts';
 import { tell } from './conditions.ts';
 import type { ClientContext } from './context.ts';
-
-const CODES = { declare: 0x31n, discharge: 0x32n } as const;
 
 /**
  * Serves a link to the coordinator, over which transactions are declared and discharged (part 4 of
@@ -39,13 +38,13 @@ async function outcomeOf(
 ): Promise<DeliveryState> {
   try {
     const command = commandIn(delivery);
-    if (codeOf(command) === CODES.declare) {
+    if (codeOf(command) === CODE.declare) {
       for (const one of declared) if (!context.transactions.isOpen(one)) declared.delete(one);
       const transaction = context.transactions.declare();
       declared.add(transaction);
       return { kind: 'declared', transaction };
     }
-    if (codeOf(command) !== CODES.discharge) {
+    if (codeOf(command) !== CODE.discharge) {
       throw new DecodeError('a coordinator is told to declare or to discharge');
     }
     const fields = new Fields(command);

@@ -11,6 +11,7 @@ import { ACCEPTED } from '../wire/states.ts';
 import { tell } from './conditions.ts';
 import type { ClientContext } from './context.ts';
 import type { Copies } from './copy-room.ts';
+import type { Enlistment } from './transactions.ts';
 
 /** Deliveries that are stored by one write where they come together. */
 const GROUP_MAX = 100;
@@ -67,6 +68,8 @@ export class Publisher {
   readonly #pathname: string;
   readonly #bytesMax: number;
   #pending: IncomingDelivery[] = [];
+  /** Of the deliveries that belong to a transaction and have no outcome yet. */
+  readonly #enlistments = new Map<IncomingDelivery, Enlistment>();
   #isRunning = false;
 
   constructor(
@@ -82,6 +85,10 @@ export class Publisher {
   }
 
   take(delivery: IncomingDelivery): void {
+    const { state } = delivery;
+    if (state?.kind === 'transactional') {
+      this.#enlistments.set(delivery, this.#context.transactions.enlist(state.transaction));
+    }
     this.#pending.push(delivery);
     if (this.#isRunning) return;
     this.#isRunning = true;
@@ -111,15 +118,19 @@ export class Publisher {
     const givenUp = this.#pending.filter((delivery) => !isKept(delivery));
     this.#pending = this.#pending.filter(isKept);
     this.#link.giveUp(givenUp);
+    this.#refuseEnlisted(givenUp);
   }
 
   /** Stores what comes next, which waits until then; `copies` counts what is made of it meanwhile. */
   async #storeNext(copies: Copies): Promise<Next> {
     const { read, bytes, next } = await this.#readGroup(copies);
     if (bytes > TURN_BYTES) await this.#turnToStore(bytes, read);
-    const isEnlisted = ({ delivery: { state } }: Read) => state?.kind === 'transactional';
-    for (const one of read.filter(isEnlisted)) await this.#enlist(one);
-    const others = read.filter((one) => !isEnlisted(one));
+    const others: Read[] = [];
+    for (const one of read) {
+      const enlistment = this.#enlistments.get(one.delivery);
+      if (enlistment === undefined) others.push(one);
+      else await this.#enlist(one, enlistment);
+    }
     for (const one of await this.#mayShare(others)) await this.#send(one);
     return next;
   }
@@ -216,14 +227,15 @@ export class Publisher {
   }
 
   /** Messages of a transaction are stored when it is discharged; until then they are only noted. */
-  async #enlist({ delivery, messages }: Read): Promise<void> {
-    const { authorization, transactions } = this.#context;
-    const transaction =
-      delivery.state?.kind === 'transactional' ? delivery.state.transaction : new Uint8Array();
+  async #enlist({ delivery, messages }: Read, enlistment: Enlistment): Promise<void> {
+    const { authorization } = this.#context;
+    const { transaction } = enlistment;
     try {
       await authorization.require(this.#pathname, this.#path, ['Send']);
       const need = { pathname: this.#pathname, path: this.#path, right: 'Send' } as const;
-      transactions.add(transaction, { kind: 'send', path: this.#path, messages }, need);
+      enlistment.add({ kind: 'send', path: this.#path, messages }, need);
+      enlistment.end();
+      this.#enlistments.delete(delivery);
       this.#settle([delivery], { kind: 'transactional', transaction, outcome: ACCEPTED });
     } catch (error) {
       this.#refuse([delivery], error);
@@ -238,7 +250,15 @@ export class Publisher {
     );
   }
 
+  #refuseEnlisted(deliveries: readonly IncomingDelivery[]): void {
+    for (const delivery of deliveries) {
+      this.#enlistments.get(delivery)?.refuse();
+      this.#enlistments.delete(delivery);
+    }
+  }
+
   #refuse(deliveries: readonly IncomingDelivery[], error: unknown): void {
+    this.#refuseEnlisted(deliveries);
     const { condition, description } = tell(this.#context.parts, error, this.#path.name);
     this.#settle(deliveries, { kind: 'rejected', error: { condition, description } });
   }
@@ -255,13 +275,14 @@ function turnBytesOf({ payload, format }: IncomingDelivery): number {
 
 /** What to do about a delivery for which there was no room; undefined = it is refused. */
 function nextTry(
-  { settled }: IncomingDelivery,
+  { settled, state }: IncomingDelivery,
   isAlone: boolean,
   isFirst: boolean,
 ): Next | undefined {
   if (!isFirst) return 'group';
   if (!isAlone) return 'alone';
-  return settled ? 'later' : undefined;
+  // The client hears of the refusal of a transaction's at the discharge.
+  return settled && state === undefined ? 'later' : undefined;
 }
 
 function busy(): BrokerError {

@@ -2,9 +2,11 @@ import { BUDGETS } from '../../shared/domain/budgets.ts';
 import type { IncomingDelivery } from '../endpoint/incoming-link.ts';
 import { PROPERTY } from '../messages/annotations.ts';
 import { readSections, SECTION, writeSections } from '../messages/sections.ts';
+import { codeOf } from '../wire/descriptors.ts';
 import { Fields, trimmed } from '../wire/fields.ts';
-import { type AmqpValue, codeOf, described, fieldsOf, mapOf, textOf } from '../wire/value.ts';
+import { type AmqpValue, described, fieldsOf, mapOf, textOf } from '../wire/value.ts';
 import { DecodeError } from '../wire/wire-error.ts';
+import type { Enlistment } from './transactions.ts';
 
 /** A request to `$cbs` or `$management`. */
 export interface Request {
@@ -14,14 +16,18 @@ export interface Request {
   readonly operation: string;
   readonly fields: ReadonlyMap<string, AmqpValue>;
   readonly body: AmqpValue;
-  /** The transaction that it is part of. */
-  readonly transaction: Uint8Array | undefined;
+  /** There where the request is part of a transaction. */
+  readonly enlistment: Enlistment | undefined;
   /** What it takes in memory, beside the bytes in which it came. */
   readonly heldBytes: number;
 }
 
 /** Reads a request of so many values at most. Throws DecodeError for what is none. */
-export function readRequest({ payload, state }: IncomingDelivery, valuesMax: number): Request {
+export function readRequest(
+  { payload }: IncomingDelivery,
+  valuesMax: number,
+  enlistment?: Enlistment,
+): Request {
   const sections = readSections(payload, { valuesMax });
   if (sections.properties === undefined) throw new DecodeError('a request has no properties');
   const properties = new Fields(sections.properties);
@@ -36,7 +42,7 @@ export function readRequest({ payload, state }: IncomingDelivery, valuesMax: num
       section?.type === 'described' && codeOf(section) === SECTION.value
         ? section.value
         : { type: 'null' },
-    transaction: state?.kind === 'transactional' ? state.transaction : undefined,
+    enlistment,
     heldBytes:
       sections.values * BUDGETS.weights.requestValueBytes +
       payload.byteLength * BUDGETS.delivery.heldPerByte,

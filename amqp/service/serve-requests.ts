@@ -7,6 +7,7 @@ import type { ClientContext } from './context.ts';
 import type { Replies } from './replies.ts';
 import { type Request, readRequest } from './request.ts';
 import { RequestMemory } from './request-memory.ts';
+import type { Enlistment } from './transactions.ts';
 
 /** A node that answers requests. */
 export interface RequestNode {
@@ -20,7 +21,10 @@ export interface RequestNode {
 
 /** Answers requests to a node as they come; a client that wants an order waits for each answer. */
 export function serveRequests(
-  context: Pick<ClientContext, 'parts' | 'limits' | 'background' | 'requestReadingTurns'>,
+  context: Pick<
+    ClientContext,
+    'parts' | 'limits' | 'background' | 'requestReadingTurns' | 'transactions'
+  >,
   replies: Replies,
   link: IncomingLink,
   node: RequestNode,
@@ -30,6 +34,11 @@ export function serveRequests(
     (delivery) => {
       // Counts at once, for the turn in which it came: each of its bytes may be a value.
       context.limits.read(delivery.payload.byteLength);
+      const { state: asked } = delivery;
+      const enlistment =
+        asked?.kind === 'transactional'
+          ? context.transactions.enlist(asked.transaction)
+          : undefined;
       const respond = async () => {
         // What strangers ask is bounded to so little that it needs no turn, and delays nobody in the line.
         if (context.limits.isProved) {
@@ -37,11 +46,12 @@ export function serveRequests(
         }
         // Its peer does not know what became of it, whatever that is.
         if (context.limits.isLost) return link.giveUp([delivery]);
-        const state = await answered(context, replies, { link, node }, delivery);
+        const state = await answered(context, replies, { link, node }, delivery, enlistment);
         // Not before it is answered: the credit bounds what one link can have us do at a time.
         link.settle([delivery], state);
       };
-      context.background(() => during(respond));
+      // Of what was never answered the discharge must not say that it is done.
+      context.background(() => during(respond).finally(() => enlistment?.refuse()));
     },
     () => node.max().bytes,
   );
@@ -55,6 +65,7 @@ async function answered(
   replies: Replies,
   { link, node }: { readonly link: IncomingLink; readonly node: RequestNode },
   delivery: IncomingDelivery,
+  enlistment: Enlistment | undefined,
 ): Promise<DeliveryState> {
   const max = node.max();
   const memory = new RequestMemory(limits);
@@ -65,10 +76,11 @@ async function answered(
         `The request is too large: ${max.bytes} bytes are the limit here.`,
       );
     }
-    const request = readRequest(delivery, max.values);
-    const { transaction } = request;
+    const request = readRequest(delivery, max.values, enlistment);
     replies.send({ link, node: node.name }, request.replyTo, await node.answerTo(request, memory));
-    if (transaction === undefined) return ACCEPTED;
+    if (enlistment === undefined) return ACCEPTED;
+    enlistment.end();
+    const { transaction } = enlistment;
     return { kind: 'transactional', transaction, outcome: ACCEPTED };
   } catch (error) {
     const { condition, description } = tell(parts, error, link.name);

@@ -155,7 +155,9 @@ export class Settler {
       const operation = { kind: 'settle', path, settlement, ...sessionId } as const;
       const onCommit = () => this.#link.settle([delivery], said);
       const need = { pathname: this.#pathname, path, right: 'Listen' } as const;
-      this.#context.transactions.add(transaction, operation, need, onCommit);
+      const enlistment = this.#context.transactions.enlist(transaction);
+      enlistment.add(operation, need, onCommit);
+      enlistment.end();
       this.#link.note(delivery, { kind: 'transactional', transaction, outcome: said });
     } catch (error) {
       this.#link.note(delivery, this.#rejected(error));

@@ -32,6 +32,12 @@ const PROPERTY_BYTES = 2 * BUDGETS.weights.valueBytes;
 interface OpenTransaction {
   readonly startedAt: number;
   readonly operations: TransactionOperation[];
+  /** What has come in and is not noted yet. */
+  readonly expected: Set<Promise<void>>;
+  /** An operation was refused, so the rest is not carried out either. */
+  isRefused: boolean;
+  /** Rolled back: nothing more is noted. */
+  isForgotten: boolean;
   /** Called once the operations are carried out. */
   readonly onCommit: (() => void)[];
   /** The rights that the operations take, each once. */
@@ -50,9 +56,35 @@ export interface NeededRight {
 }
 
 /**
+ * A delivery or request of a transaction, from when it comes in until its operations are noted. `end` or
+ * `refuse` is called at last; what follows the first of them has no effect.
+ */
+export interface Enlistment {
+  /** The id of the transaction. */
+  readonly transaction: Uint8Array;
+  /**
+   * Notes an operation; `onCommit` is called once the transaction is carried out. Throws
+   * `amqp:transaction:unknown-id` where the transaction is not open, or where the discharge came first;
+   * InvalidOperation for too many operations or messages and for a message that it settles already;
+   * QuotaExceeded for too many bytes; and properties that no entity takes are refused as they are outside
+   * of transactions.
+   */
+  add(operation: TransactionOperation, need: NeededRight, onCommit?: () => void): void;
+  /** All of its operations are noted. */
+  end(): void;
+  /** It was refused, or its outcome will never be known. */
+  refuse(): void;
+}
+
+/**
  * The open transactions of one connection. What belongs to one is only noted, and counted as what the
  * connection holds; the broker carries all of it out, or nothing, when it is discharged. So a rollback
  * is to forget.
+ *
+ * A client may send operations and the discharge without waiting for an answer (Qpid Proton does). What
+ * came in before the discharge belongs to the transaction, so the discharge waits until it is noted. If an
+ * operation is refused, the discharge rolls the transaction back: the client may not have heard of the
+ * refusal when it asked for the commit.
  */
 export class Transactions {
   readonly #parts: GatewayParts;
@@ -82,6 +114,9 @@ export class Transactions {
     this.#open.set(keyOf(id), {
       startedAt: now,
       operations: [],
+      expected: new Set(),
+      isRefused: false,
+      isForgotten: false,
       onCommit: [],
       needs: new Map(),
       lockTokens: new Set(),
@@ -95,19 +130,41 @@ export class Transactions {
     return this.#open.has(keyOf(id));
   }
 
-  /**
-   * Notes what belongs to a transaction; `onCommit` is called once that is carried out. Throws where it
-   * is not open, or takes no more: InvalidOperation for too many operations or messages and for a message
-   * that it settles already, QuotaExceeded for too many bytes; and
-   * properties that no entity takes are refused as they are outside of transactions.
-   */
-  add(
-    id: Uint8Array,
+  /** To be called when a delivery or request of a transaction comes in: the discharge waits for it. */
+  enlist(id: Uint8Array): Enlistment {
+    const transaction = this.#lookUp(id);
+    if (transaction === undefined) return notOpen(id);
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => {
+      end = () => {
+        transaction.expected.delete(ended);
+        resolve();
+      };
+    });
+    transaction.expected.add(ended);
+    const refuse = () => {
+      if (!transaction.expected.has(ended)) return;
+      transaction.isRefused = true;
+      end();
+    };
+    const add: Enlistment['add'] = (...added) => {
+      try {
+        this.#add(transaction, ...added);
+      } catch (error) {
+        refuse();
+        throw error;
+      }
+    };
+    return { transaction: id, add, end, refuse };
+  }
+
+  #add(
+    transaction: OpenTransaction,
     operation: TransactionOperation,
     need: NeededRight,
     onCommit: () => void = () => {},
   ): void {
-    const transaction = this.#find(id);
+    if (transaction.isForgotten) throw unknownId();
     const messages = operation.kind === 'send' ? operation.messages.length : 0;
     requireTransactionSize(transaction.messages + messages);
     requireFits(operation);
@@ -133,19 +190,25 @@ export class Transactions {
   }
 
   /**
-   * Carries a transaction out, or forgets it. Each right that it takes is confirmed: it may have ended
-   * since. Throws what it is refused for, as a whole.
+   * Carries a transaction out, or forgets it, once all that came in before is noted. Each right that it
+   * takes is confirmed: it may have ended since. Throws what it is refused for, as a whole, and
+   * `amqp:transaction:rollback` where one of its operations was refused.
    */
   async discharge(
     id: Uint8Array,
     isRollback: boolean,
     confirm: (need: NeededRight) => Promise<unknown>,
   ): Promise<void> {
-    const transaction = this.#find(id);
-    const { operations, onCommit, needs } = transaction;
+    const transaction = this.#lookUp(id);
+    if (transaction === undefined) throw unknownId();
+    const { expected, operations, onCommit, needs } = transaction;
+    // What comes in from now on belongs to it no more.
     this.#open.delete(keyOf(id));
     try {
-      if (isRollback || operations.length === 0) return;
+      await Promise.all(expected);
+      if (isRollback) return;
+      if (transaction.isRefused) throw rolledBack();
+      if (operations.length === 0) return;
       for (const need of needs.values()) await confirm(need);
       await this.#parts.broker.transact({ operations });
       for (const done of onCommit) done();
@@ -163,6 +226,7 @@ export class Transactions {
     const transaction = this.#open.get(key);
     if (transaction === undefined) return;
     this.#open.delete(key);
+    transaction.isForgotten = true;
     this.#release(transaction);
   }
 
@@ -182,16 +246,35 @@ export class Transactions {
     this.#limits.release(bytes);
   }
 
-  #find(id: Uint8Array): OpenTransaction {
+  #lookUp(id: Uint8Array): OpenTransaction | undefined {
     const transaction = this.#open.get(keyOf(id));
     const now = this.#parts.clock.now();
     if (transaction !== undefined && now - transaction.startedAt <= OPEN_MS_MAX) return transaction;
     this.#forget(keyOf(id));
-    throw new AmqpError(
-      'amqp:transaction:unknown-id',
-      'The transaction is not open: it was discharged, or it took more than two minutes.',
-    );
+    return undefined;
   }
+}
+
+/** In a transaction that is not open: every operation is refused. */
+function notOpen(transaction: Uint8Array): Enlistment {
+  const add = () => {
+    throw unknownId();
+  };
+  return { transaction, add, end: () => {}, refuse: () => {} };
+}
+
+function unknownId(): AmqpError {
+  return new AmqpError(
+    'amqp:transaction:unknown-id',
+    'The transaction is not open: it was discharged, or it took more than two minutes.',
+  );
+}
+
+function rolledBack(): AmqpError {
+  return new AmqpError(
+    'amqp:transaction:rollback',
+    'An operation of the transaction was refused, so none was carried out. Begin the transaction again without it.',
+  );
 }
 
 /** Refuses properties that no entity would take at the discharge: until then they would only be held. */

@@ -1,7 +1,8 @@
+import { CODE, codeOf } from './descriptors.ts';
 import { Fields } from './fields.ts';
 import { present } from './present.ts';
 import { type DeliveryState, type ErrorInfo, readDeliveryState, readError } from './states.ts';
-import { type AmqpValue, codeOf, textOf } from './value.ts';
+import type { AmqpValue } from './value.ts';
 import { DecodeError } from './wire-error.ts';
 
 const UBYTE_MAX = 0xff;
@@ -93,21 +94,20 @@ export interface Detach {
   readonly error?: ErrorInfo;
 }
 
-/** The codes under which the standard lists them. */
-export const CODES = {
-  open: 0x10,
-  begin: 0x11,
-  attach: 0x12,
-  flow: 0x13,
-  transfer: 0x14,
-  disposition: 0x15,
-  detach: 0x16,
-  end: 0x17,
-  close: 0x18,
-} as const satisfies Record<Performative['kind'], number>;
-
-const KINDS = new Map<number, Performative['kind']>(
-  Object.entries(CODES).map(([kind, code]) => [code, kind as Performative['kind']]),
+const KINDS: ReadonlyMap<bigint, Performative['kind']> = new Map(
+  (
+    [
+      'open',
+      'begin',
+      'attach',
+      'flow',
+      'transfer',
+      'disposition',
+      'detach',
+      'end',
+      'close',
+    ] as const
+  ).map((kind) => [CODE[kind], kind]),
 );
 
 /** Reads a performative. Throws DecodeError. */
@@ -154,9 +154,7 @@ function requiredKind(value: AmqpValue): Performative['kind'] {
 
 function kindOf(value: AmqpValue): Performative['kind'] | undefined {
   const code = codeOf(value);
-  if (code !== undefined) return KINDS.get(Number(code));
-  const name = value.type === 'described' ? textOf(value.descriptor) : undefined;
-  return [...KINDS.values()].find((one) => name === `amqp:${one}:list`);
+  return code === undefined ? undefined : KINDS.get(code);
 }
 
 function readOpen(fields: Fields): Open {

@@ -1,5 +1,6 @@
+import { CODE, codeOf } from './descriptors.ts';
 import { Fields, filled, trimmed } from './fields.ts';
-import { type AmqpValue, binary, bool, codeOf, described, str, symbol } from './value.ts';
+import { type AmqpValue, binary, bool, described, str, symbol } from './value.ts';
 
 /** An error as it stands in a frame. */
 export interface ErrorInfo {
@@ -32,16 +33,6 @@ export type Outcome =
       readonly annotations?: AmqpValue;
     };
 
-const CODES = {
-  error: 0x1dn,
-  accepted: 0x24n,
-  rejected: 0x25n,
-  released: 0x26n,
-  modified: 0x27n,
-  declared: 0x33n,
-  transactional: 0x34n,
-} as const;
-
 export const ACCEPTED: Outcome = { kind: 'accepted' };
 
 /** Reads a state; undefined where there is none. Throws DecodeError. */
@@ -50,10 +41,10 @@ export function readDeliveryState(value: AmqpValue | undefined): DeliveryState |
   const outcome = readOutcome(value);
   if (outcome !== undefined) return outcome;
   const code = codeOf(value);
-  if (code === CODES.declared) {
+  if (code === CODE.declared) {
     return { kind: 'declared', transaction: new Fields(value).octets(0) ?? new Uint8Array() };
   }
-  if (code !== CODES.transactional) return { kind: 'other' };
+  if (code !== CODE.transactional) return { kind: 'other' };
   const fields = new Fields(value);
   const inner = readOutcome(fields.at(1));
   return {
@@ -66,15 +57,15 @@ export function readDeliveryState(value: AmqpValue | undefined): DeliveryState |
 function readOutcome(value: AmqpValue | undefined): Outcome | undefined {
   if (value === undefined) return undefined;
   switch (codeOf(value)) {
-    case CODES.accepted:
+    case CODE.accepted:
       return ACCEPTED;
-    case CODES.released:
+    case CODE.released:
       return { kind: 'released' };
-    case CODES.rejected: {
+    case CODE.rejected: {
       const error = readError(new Fields(value).at(0));
       return error === undefined ? { kind: 'rejected' } : { kind: 'rejected', error };
     }
-    case CODES.modified: {
+    case CODE.modified: {
       const fields = new Fields(value);
       const annotations = fields.at(2);
       return {
@@ -93,15 +84,15 @@ export function writeDeliveryState(state: DeliveryState): AmqpValue {
   switch (state.kind) {
     case 'accepted':
     case 'released':
-      return described(CODES[state.kind], trimmed([]));
+      return described(CODE[state.kind], trimmed([]));
     case 'rejected':
       return described(
-        CODES.rejected,
+        CODE.rejected,
         trimmed([state.error === undefined ? undefined : writeError(state.error)]),
       );
     case 'modified':
       return described(
-        CODES.modified,
+        CODE.modified,
         trimmed([
           state.deliveryFailed === undefined ? undefined : bool(state.deliveryFailed),
           state.undeliverableHere === undefined ? undefined : bool(state.undeliverableHere),
@@ -109,10 +100,10 @@ export function writeDeliveryState(state: DeliveryState): AmqpValue {
         ]),
       );
     case 'declared':
-      return described(CODES.declared, trimmed([binary(state.transaction)]));
+      return described(CODE.declared, trimmed([binary(state.transaction)]));
     case 'transactional':
       return described(
-        CODES.transactional,
+        CODE.transactional,
         trimmed([
           binary(state.transaction),
           state.outcome === undefined ? undefined : writeDeliveryState(state.outcome),
@@ -124,7 +115,7 @@ export function writeDeliveryState(state: DeliveryState): AmqpValue {
 }
 
 export function readError(value: AmqpValue | undefined): ErrorInfo | undefined {
-  if (codeOf(value) !== CODES.error || value === undefined) return undefined;
+  if (codeOf(value) !== CODE.error || value === undefined) return undefined;
   const fields = new Fields(value);
   const description = fields.text(1);
   const info = fields.at(2);
@@ -138,5 +129,5 @@ export function readError(value: AmqpValue | undefined): ErrorInfo | undefined {
 /** With all three fields, as clients read them by place. */
 export function writeError({ condition, description, info }: ErrorInfo): AmqpValue {
   const text = description === undefined ? undefined : str(description);
-  return described(CODES.error, filled([symbol(condition), text, info], 3));
+  return described(CODE.error, filled([symbol(condition), text, info], 3));
 }

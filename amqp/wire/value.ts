@@ -131,9 +131,3 @@ export function elementsOf(value: AmqpValue | undefined): readonly AmqpValue[] {
   if (value === undefined || value.type === 'null') return [];
   return value.type === 'list' || value.type === 'array' ? value.value : [value];
 }
-
-/** The number under which the standard lists a described type, where it is one of ours. */
-export function codeOf(value: AmqpValue | undefined): bigint | undefined {
-  if (value?.type !== 'described') return undefined;
-  return value.descriptor.type === 'ulong' ? value.descriptor.value : undefined;
-}

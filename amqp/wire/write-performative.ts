@@ -1,5 +1,6 @@
+import { CODE } from './descriptors.ts';
 import { filled } from './fields.ts';
-import { type Attach, CODES, type Performative } from './performatives.ts';
+import type { Attach, Performative } from './performatives.ts';
 import { writeDeliveryState, writeError } from './states.ts';
 import {
   type AmqpValue,
@@ -32,7 +33,7 @@ const FIELDS = {
  */
 export function writePerformative(performative: Performative): AmqpValue {
   const { kind } = performative;
-  return described(BigInt(CODES[kind]), filled(listOf(performative), FIELDS[kind]));
+  return described(CODE[kind], filled(listOf(performative), FIELDS[kind]));
 }
 
 function listOf(one: Performative): readonly (AmqpValue | undefined)[] {

@@ -47,6 +47,10 @@ export function dataOf(payload: Uint8Array | undefined): string {
 const command = (code: bigint, ...fields: readonly AmqpValue[]) =>
   writeSections({ body: [described(SECTION.value, described(code, list(fields)))] });
 
+/** What tells a coordinator to commit a transaction or to roll it back. */
+export const discharging = (id: Uint8Array, isRollback = false) =>
+  command(0x32n, binary(id), bool(isRollback));
+
 export const inTransaction = (transaction: Uint8Array): DeliveryState => ({
   kind: 'transactional',
   transaction,
@@ -134,6 +138,12 @@ export class RawSession {
     payload: Uint8Array,
     more: Sending = {},
   ): Promise<DeliveryState | undefined> {
+    const deliveryId = this.sendAhead(handle, payload, more);
+    return more.settled ? undefined : (await this.#outcome('receiver', deliveryId)).state;
+  }
+
+  /** Sends without waiting for the outcome; the delivery's id comes back. */
+  sendAhead(handle: number, payload: Uint8Array, more: Sending = {}): number {
     const deliveryId = this.#delivery++;
     const deliveryTag = Buffer.from([deliveryId]);
     const transfer = { kind: 'transfer', handle, deliveryId, deliveryTag, ...more } as const;
@@ -142,7 +152,17 @@ export class RawSession {
       this.#say({ ...transfer, more: true }, rest.subarray(0, FRAME_PAYLOAD_BYTES));
     }
     this.#say(transfer, rest);
-    return more.settled ? undefined : (await this.#outcome('receiver', deliveryId)).state;
+    return deliveryId;
+  }
+
+  /** What became of deliveries that were sent ahead, in the order of their ids. */
+  async outcomes(...ids: readonly number[]): Promise<readonly (DeliveryState | undefined)[]> {
+    const states = new Map<number, DeliveryState | undefined>();
+    while (!ids.every((id) => states.has(id))) {
+      const { first, last = first, state } = await this.raw.hear('disposition');
+      for (let id = first; id <= last; id++) states.set(id, state);
+    }
+    return ids.map((id) => states.get(id));
   }
 
   async settle(first: number, state: DeliveryState, settled = false) {
@@ -157,7 +177,7 @@ export class RawSession {
   }
 
   async discharge(coordinator: number, id: Uint8Array, isRollback: boolean) {
-    return await this.send(coordinator, command(0x32n, binary(id), bool(isRollback)));
+    return await this.send(coordinator, discharging(id, isRollback));
   }
 
   /** Asks the management node of an entity. */

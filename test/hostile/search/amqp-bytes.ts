@@ -1,7 +1,8 @@
 import { SECTION } from '../../../amqp/messages/sections.ts';
+import { CODE } from '../../../amqp/wire/descriptors.ts';
 import { encode } from '../../../amqp/wire/encode.ts';
 import { encodeFrame, protocolHeader } from '../../../amqp/wire/frames.ts';
-import { CODES } from '../../../amqp/wire/performatives.ts';
+import type { Performative } from '../../../amqp/wire/performatives.ts';
 import {
   type AmqpValue,
   binary,
@@ -65,13 +66,13 @@ export function frame(data: Buffer, channel = 0, type = 0): Buffer {
 
 /** A performative with encoded fields; absent ones are null. */
 export function say(
-  kind: keyof typeof CODES,
+  kind: Performative['kind'],
   fields: readonly (Buffer | undefined)[],
   channel = 0,
   payload: Buffer = Buffer.alloc(0),
 ): Buffer {
   const values = listOf(...fields.map((field) => field ?? NULL));
-  return frame(Buffer.concat([described(CODES[kind], values), payload]), channel);
+  return frame(Buffer.concat([described(CODE[kind], values), payload]), channel);
 }
 
 /** The start of a connection without a right: no security layer, or one that asks for nothing. */
@@ -213,7 +214,7 @@ const NOTHING = Buffer.alloc(0);
 
 /** Waits until so many links may send. */
 export function untilCredit(links = 1): Step {
-  const flow = Buffer.of(0x00, 0x53, CODES.flow);
+  const flow = Buffer.of(0x00, 0x53, Number(CODE.flow));
   return {
     answer: (heard) => {
       let at = -1;
