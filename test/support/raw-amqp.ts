@@ -24,6 +24,8 @@ export class RawAmqp {
   /** How many frames came, empty ones too. */
   framesHeard = 0;
   #wake = () => {};
+  /** In which form values are encoded. */
+  spell = (value: AmqpValue) => value;
   readonly #layers: ('amqp' | 'sasl')[];
   #isHeaderThere = false;
 
@@ -53,11 +55,17 @@ export class RawAmqp {
   }
 
   /** The same by a mechanism that needs a token for whatever comes next. */
-  static opened(port: number, mechanism: string, response: AmqpValue = NULL): RawAmqp {
+  static opened(
+    port: number,
+    mechanism: string,
+    response: AmqpValue = NULL,
+    spell = (value: AmqpValue) => value,
+  ): RawAmqp {
     const client = new RawAmqp(port, 'sasl', 'amqp');
+    client.spell = spell;
     client.write(protocolHeader('sasl'));
     const init = list([symbol(mechanism), response]);
-    client.write(encodeFrame('sasl', 0, described(0x41n, init)));
+    client.write(encodeFrame('sasl', 0, spell(described(0x41n, init))));
     client.write(protocolHeader('amqp'));
     client.say({ kind: 'open', containerId: 'raw', hostname: 'localhost' });
     client.begin();
@@ -69,7 +77,8 @@ export class RawAmqp {
   }
 
   say(performative: Performative, channel = 0, payload?: Uint8Array): void {
-    this.write(encodeFrame('amqp', channel, writePerformative(performative), payload));
+    const value = this.spell(writePerformative(performative));
+    this.write(encodeFrame('amqp', channel, value, payload));
   }
 
   begin(channel = 0, incomingWindow = 100): void {
