@@ -29,7 +29,7 @@ export const WAIT_ENDED = 'Nothing is waited for any more.';
 const LISTEN: readonly AccessRight[] = ['Listen'];
 /** Messages that are given back in one call. */
 const GIVEN_BACK_TOGETHER = 250;
-const GIVE_BACK = { kind: 'abandon' } as const;
+const GIVE_BACK = { kind: 'abandon', isUncounted: true } as const;
 
 export interface DelivererOptions {
   readonly link: OutgoingLink;

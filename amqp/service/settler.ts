@@ -251,7 +251,7 @@ function actionOf(state: Outcome): SettlementAction {
     case 'accepted':
       return { kind: 'complete' };
     case 'released':
-      return { kind: 'abandon' };
+      return { kind: 'abandon', isUncounted: true };
     case 'modified': {
       const kind = state.undeliverableHere === true ? 'defer' : 'abandon';
       return { kind, ...changed(state.annotations) };

@@ -217,10 +217,20 @@ export type ReceivedMessage = LockedMessage | StoredMessage;
 
 export type SettlementAction =
   | { readonly kind: 'complete' }
-  /** `delayMs`: not available again before then. */
-  | { readonly kind: 'abandon'; readonly delayMs?: number; readonly properties?: Properties }
+  | AbandonAction
   | { readonly kind: 'defer'; readonly properties?: Properties }
   | DeadLetterAction;
+
+/** Gives the message back. */
+export interface AbandonAction {
+  readonly kind: 'abandon';
+  /** Not available again before so many ms are over. */
+  readonly delayMs?: number;
+  /** Set beside those that it has. */
+  readonly properties?: Properties;
+  /** The delivery does not count: nobody tried to handle the message. */
+  readonly isUncounted?: true;
+}
 
 export interface DeadLetterAction {
   readonly kind: 'deadLetter';

@@ -7,8 +7,13 @@ import { isUnder, type SessionRules, wasGivenBack } from './session.ts';
  * condition that the slot is still what it was.
  */
 export interface Slot {
-  /** Deliveries counted so far; counted when a lock is taken, so that nobody need write at its end. */
+  /**
+   * Deliveries that began; counted when a lock is taken, so that nobody need write at its end. It only
+   * grows: a claim whose answer was lost, and which arrives late, finds another number.
+   */
   readonly deliveries: number;
+  /** How many of them do not count, since they were given back untried. */
+  readonly uncounted?: number;
   /** Not available before this instant (epoch ms): the end of a lock, or of a delay. */
   readonly heldUntil?: number;
   /** Whose lock it is; absent while the slot is merely delayed. */
@@ -79,8 +84,12 @@ function isHeldInSession({ tag, heldUntil }: Slot, { epoch, session }: LockRules
   return isLater && isOfEpoch(tag, epoch) && !wasGivenBack(tag, session);
 }
 
-/** Deliveries counted so far. One that ended because its session was given back is not among them. */
-export function deliveriesOf({ deliveries, tag }: Slot, { session }: LockRules): number {
+/** Deliveries that count. One that ended because its session was given back is not among them. */
+export function deliveriesOf(slot: Slot, rules: LockRules): number {
+  return begun(slot, rules) - (slot.uncounted ?? 0);
+}
+
+function begun({ deliveries, tag }: Slot, { session }: LockRules): number {
   return session !== undefined && wasGivenBack(tag, session) ? deliveries - 1 : deliveries;
 }
 
@@ -95,7 +104,7 @@ export function unlocked(slot: Slot, rules: LockRules): Slot {
 export function claimed(slot: Slot, tag: Uint8Array, until: number, rules: SlotRules): Slot {
   return {
     ...slot,
-    deliveries: deliveriesOf(slot, rules) + (rules.isDeadLetter ? 0 : 1),
+    deliveries: begun(slot, rules) + (rules.isDeadLetter ? 0 : 1),
     heldUntil: until,
     tag,
   };

@@ -15,8 +15,8 @@ import { blockSortKey, logKey, parseBlockSortKey, sessionPrefix } from './keys.t
  *     i  number of the sharer   y  session of scheduled messages
  *     b  bytes that the messages print in an answer, where `z` does not bound them well enough
  *
- * and in a slot: t  lock tag   u  held until   c  deliveries   x  expires at. A slot is named by
- * one letter, since there are many.
+ * and in a slot: t  lock tag   u  held until   c  deliveries   n  those that do not count
+ * x  expires at. A slot is named by one letter, since there are many.
  */
 const SLOT_NAMES = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
@@ -38,6 +38,7 @@ export function slotValue(slot: Slot): AttributeValue {
       ...(slot.tag === undefined ? {} : { t: { B: slot.tag } }),
       ...(slot.heldUntil === undefined ? {} : { u: number(slot.heldUntil) }),
       ...(slot.deliveries === 0 ? {} : { c: number(slot.deliveries) }),
+      ...(slot.uncounted === undefined ? {} : { n: number(slot.uncounted) }),
       ...(slot.expiresAt === undefined ? {} : { x: number(slot.expiresAt) }),
     },
   };
@@ -49,6 +50,7 @@ function parseSlot(value: AttributeValue): Slot {
     deliveries: Number(map['c']?.N ?? 0),
     ...(map['u']?.N === undefined ? {} : { heldUntil: Number(map['u'].N) }),
     ...(map['t']?.B === undefined ? {} : { tag: map['t'].B }),
+    ...(map['n']?.N === undefined ? {} : { uncounted: Number(map['n'].N) }),
     ...(map['x']?.N === undefined ? {} : { expiresAt: Number(map['x'].N) }),
   };
 }

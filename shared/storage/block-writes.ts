@@ -30,8 +30,8 @@ export type SlotEffect =
   | { readonly kind: 'remove' }
   /** The lock starts anew and lasts until then; one that lasts as long already is left as it is. */
   | { readonly kind: 'extend'; readonly until: number }
-  /** The lock ends; the message stays back until then, if an instant is given. */
-  | { readonly kind: 'release'; readonly heldUntil?: number };
+  /** The lock ends, and its delivery may not count. The message stays back until `heldUntil`, if given. */
+  | { readonly kind: 'release'; readonly heldUntil?: number; readonly isUncounted?: boolean };
 
 export interface SlotChange {
   readonly number: number;
@@ -72,6 +72,11 @@ export function blockUpdate(changes: readonly SlotChange[]): BlockUpdate {
         removes.push(`${path}.${names.of('t')}`);
         if (effect.heldUntil === undefined) removes.push(`${path}.${names.of('u')}`);
         else sets.push(`${path}.${names.of('u')} = ${values.number(effect.heldUntil)}`);
+        if (effect.isUncounted) {
+          const count = `${path}.${names.of('n')}`;
+          const before = `if_not_exists(${count}, ${values.number(0)})`;
+          sets.push(`${count} = ${before} + ${values.number(1)}`);
+        }
         break;
     }
   }

@@ -3,7 +3,7 @@ import { slotOf } from '../domain/block.ts';
 import { BrokerError } from '../domain/broker-error.ts';
 import { type Log, withoutSession } from '../domain/log.ts';
 import { holdPayloads } from '../domain/payload-account.ts';
-import { claimed, failedDeliveries, type Slot } from '../domain/slot.ts';
+import { claimed, deliveriesOf, failedDeliveries, type Slot } from '../domain/slot.ts';
 import { activateDue } from './activate.ts';
 import { allowedOf, countOf, giveBack, leaveToOthers, passedOver } from './allowed.ts';
 import { answerable, type SizedTarget } from './answer-size.ts';
@@ -254,7 +254,7 @@ function noteLastDeliveries(
 ): void {
   if (rules.isDeadLetter) return;
   const last = claims.filter(({ block, slots }) =>
-    slots.some((number) => slotOf(block, number).deliveries >= rules.maxDeliveryCount),
+    slots.some((number) => deliveriesOf(slotOf(block, number), rules) >= rules.maxDeliveryCount),
   );
   if (last.length === 0) return;
   const lockedUntil = Math.max(...last.map((claim) => claim.lockedUntil));

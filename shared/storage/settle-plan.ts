@@ -5,7 +5,7 @@ import type { LockToken } from '../domain/lock-token.ts';
 import type { Log } from '../domain/log.ts';
 import type { LogPolicy } from '../domain/log-policy.ts';
 import { type Properties, text } from '../domain/property-value.ts';
-import type { Slot } from '../domain/slot.ts';
+import { deliveriesOf, type Slot, type SlotRules } from '../domain/slot.ts';
 import { blockUpdate, type SlotChange, type SlotEffect, underLock } from './block-writes.ts';
 import { announceReturn } from './blocks.ts';
 import { type Departure, mergeOverlays, planMove, targetOf } from './move.ts';
@@ -75,7 +75,7 @@ async function planChanges(
       const until = Math.max(action.until, (slotOf(block, token.slot).heldUntil ?? 0) + 1);
       changes.push({ ...change, effect: { kind: 'extend', until } });
     } else if (action.kind === 'abandon' && action.properties === undefined && !fate) {
-      changes.push({ ...change, effect: releaseOf(action, now) });
+      changes.push({ ...change, effect: releaseOf(action, policy.rules, now) });
     } else {
       departures.push(departureOf(log, block, { token, action, fate }, policy, now));
     }
@@ -93,7 +93,7 @@ function fateOf(
   if (action.kind !== 'abandon' || rules.isDeadLetter || block.store === 'deferred')
     return undefined;
   const slot = slotOf(block, token.slot);
-  if (slot.deliveries >= rules.maxDeliveryCount) return 'exhausted';
+  if (countAfter(slot, action, rules) >= rules.maxDeliveryCount) return 'exhausted';
   const expiresAt = expiryOf(block, slot, rules);
   return expiresAt !== undefined && expiresAt <= now ? 'expired' : undefined;
 }
@@ -114,7 +114,7 @@ function changeInPlace(
   now: number,
 ): Plan {
   const change = { number: token.slot, when: underLock(token.tag, rules, now) };
-  const update = blockUpdate([{ ...change, effect: releaseOf(action, now) }]);
+  const update = blockUpdate([{ ...change, effect: releaseOf(action, rules, now) }]);
   const overlay = mergeOverlays(block.payload.overlay, overlayOf(action));
   return {
     items: [
@@ -131,11 +131,26 @@ function changeInPlace(
   };
 }
 
-function releaseOf(action: HeldChange['action'], now: number): SlotEffect {
-  const delayMs = action.kind === 'abandon' ? action.delayMs : undefined;
-  return delayMs === undefined
-    ? { kind: 'release' }
-    : { kind: 'release', heldUntil: now + delayMs };
+/** What becomes of a slot whose message stays where it is. */
+export function releaseOf(
+  action: HeldChange['action'],
+  { isDeadLetter }: SlotRules,
+  now: number,
+): SlotEffect {
+  if (action.kind !== 'abandon') return { kind: 'release' };
+  return {
+    kind: 'release',
+    ...(action.delayMs === undefined ? {} : { heldUntil: now + action.delayMs }),
+    ...(action.isUncounted && !isDeadLetter ? { isUncounted: true } : {}),
+  };
+}
+
+/** The deliveries of a message that is settled: the one under way was counted at its claim. */
+function countAfter(slot: Slot, action: HeldChange['action'], rules: SlotRules): number {
+  const isUncounted =
+    action.kind === 'deadLetter' || (action.kind === 'abandon' && action.isUncounted === true);
+  const deliveries = deliveriesOf(slot, rules);
+  return isUncounted && !rules.isDeadLetter ? deliveries - 1 : deliveries;
 }
 
 function withOverlay(update: ReturnType<typeof blockUpdate>, overlay: Uint8Array) {
@@ -165,7 +180,9 @@ function departureOf(
   policy: LogPolicy,
   now: number,
 ): Departure {
-  const { deliveries, expiresAt } = slotOf(block, token.slot);
+  const slot = slotOf(block, token.slot);
+  const { expiresAt } = slot;
+  const deliveries = countAfter(slot, action, policy.rules);
   const kept = expiresAt === undefined ? {} : { expiresAt };
   const when = underLock(token.tag, policy.rules, now);
   const leaving = (after: Slot) => [{ number: token.slot, when, after }];
@@ -185,8 +202,8 @@ function departureOf(
   switch (action.kind) {
     case 'deadLetter':
       return {
-        // An explicit dead-letter is no failed delivery; the one under way was counted at its claim.
-        slots: leaving({ deliveries: Math.max(0, deliveries - 1), ...kept }),
+        // An explicit dead-letter is no failed delivery.
+        slots: leaving({ deliveries, ...kept }),
         to: policy.deadLetterLog,
         store: 'live',
         overlay,
@@ -196,8 +213,12 @@ function departureOf(
     default: {
       const delayMs = action.kind === 'abandon' ? action.delayMs : undefined;
       const back = delayMs === undefined ? {} : { heldUntil: now + delayMs };
-      const slot = { deliveries, ...kept, ...back };
-      return { slots: leaving(slot), to: log, store: 'returned', overlay };
+      return {
+        slots: leaving({ deliveries, ...kept, ...back }),
+        to: log,
+        store: 'returned',
+        overlay,
+      };
     }
   }
 }

@@ -4,15 +4,9 @@ import { BrokerError, lockLost } from '../domain/broker-error.ts';
 import type { Log } from '../domain/log.ts';
 import type { LogPolicy } from '../domain/log-policy.ts';
 import { allInTurns } from '../domain/loop-turns.ts';
-import { deliveriesOf, holdsLock, type LockRules } from '../domain/slot.ts';
+import { deliveriesOf, holdsLock, type SlotRules } from '../domain/slot.ts';
 import { fromBlockItem } from './block-item.ts';
-import {
-  blockDelete,
-  blockUpdate,
-  type SlotChange,
-  type SlotEffect,
-  underLock,
-} from './block-writes.ts';
+import { blockDelete, blockUpdate, type SlotChange, underLock } from './block-writes.ts';
 import { announceReturn, deleteEmptyBlock } from './blocks.ts';
 import type { Written } from './dynamo.ts';
 import { nextTry, unknownOutcome } from './failures.ts';
@@ -26,6 +20,7 @@ import {
   settledTooOften,
 } from './settle-groups.ts';
 import { isMove, settleByMoving } from './settle-moves.ts';
+import { releaseOf } from './settle-plan.ts';
 import type { StoreContext } from './store-context.ts';
 import { tidy } from './tidy.ts';
 
@@ -143,7 +138,7 @@ async function write(
   log: Log,
   group: readonly BlockSettlement[],
   isLast: boolean,
-  rules: LockRules,
+  rules: SlotRules,
   now: number,
 ): Promise<Written> {
   const key = keyOfTokens(log, group);
@@ -151,7 +146,7 @@ async function write(
     ({ token, action }): SlotChange => ({
       number: token.slot,
       when: underLock(token.tag, rules, now),
-      effect: effectOf(action, now),
+      effect: action.kind === 'complete' ? { kind: 'remove' } : releaseOf(action, rules, now),
     }),
   );
   const { table } = context;
@@ -159,14 +154,6 @@ async function write(
     ? table.delete(key, { ...blockDelete(changes), ReturnValues: 'ALL_OLD' })
     : table.update(key, { ...blockUpdate(changes), ReturnValues: 'ALL_NEW' });
   return await orLookedUp(table, key, writing);
-}
-
-function effectOf(action: TokenSettlement['action'], now: number): SlotEffect {
-  if (action.kind === 'complete') return { kind: 'remove' };
-  const delayMs = action.kind === 'abandon' ? action.delayMs : undefined;
-  return delayMs === undefined
-    ? { kind: 'release' }
-    : { kind: 'release', heldUntil: now + delayMs };
 }
 
 /** What follows once a settlement is done; what fails then is found by the next receiver. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { RawSession } from '../support/raw-session.ts';
 import { startBroker } from '../support/start-broker.ts';
 import { expectStatus, type Received, type TestBroker } from '../support/test-broker.ts';
 import { acceptNext, acceptRaw, acceptSession } from '../support/test-session.ts';
@@ -68,6 +69,20 @@ test('a renewal that others stand in the way of says that the service is busy', 
   tries.next('UpdateItemCommand', Array(8).fill('conflict'));
   expectStatus(await broker.renew(message), 503);
   assert.equal(await broker.complete(message), 200);
+});
+
+test('a claim that arrives late does not lock a message again that was released since', async (t) => {
+  const { broker, tries } = await start(t);
+  expectStatus(await broker.send('q', 'm'), 201);
+  const session = RawSession.root(Number(new URL(broker.api.url).port));
+  t.after(() => session.raw.destroy());
+  tries.next('UpdateItemCommand', ['late']);
+  const locked = await session.lockOne('q');
+  // AMQP's outcome by which a delivery does not count: the slot must not be as it was before the claim.
+  await session.settle(locked, { kind: 'released' });
+  await tries.arrive();
+  const message = await broker.peekLock('q');
+  assert.deepEqual([message?.body, message?.broker['DeliveryCount']], ['m', 1]);
 });
 
 test('a renewal of a session that arrives late does not shorten its lock', async (t) => {

@@ -56,6 +56,13 @@ const AVAILABILITY: readonly (readonly [
   ['whose delay ends now', { deliveries: 1, heldUntil: NOW }, undefined, RULES, FREE],
   ['with one delivery left', { deliveries: 2 }, undefined, RULES, FREE],
   ['without a delivery left', { deliveries: 3 }, undefined, RULES, { kind: 'exhausted' }],
+  [
+    'without a delivery left, but for one that does not count',
+    { deliveries: 3, uncounted: 1 },
+    undefined,
+    RULES,
+    FREE,
+  ],
   ['beyond its deliveries', { deliveries: 4 }, undefined, RULES, { kind: 'exhausted' }],
   [
     'in its last delivery',
