@@ -3,6 +3,7 @@ import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { AccessRight } from '../../shared/domain/descriptions.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import { pause, type Scheduler } from '../../shared/domain/scheduler.ts';
+import { isSessionLockLost } from '../../shared/domain/session.ts';
 import type { OutgoingLink, OutgoingMessage } from '../endpoint/outgoing-link.ts';
 import { guidBytes, swapGuid } from '../messages/property-values.ts';
 import { writeMessage } from '../messages/write-message.ts';
@@ -20,6 +21,8 @@ const CHECK_MS = 60_000;
 const BUSY_PAUSE_MS = { first: 100, most: 1000 };
 /** So long, more credit is waited for where the peer is about to give it bit by bit. */
 const GATHER_MS = 10;
+/** A link ends so long after the lock of its session. */
+export const LOST_LOCK_TOLD_MS = 250;
 /** The sender's mode in which messages are settled as they go out. */
 const SETTLED = 1;
 
@@ -99,7 +102,7 @@ export class Deliverer {
       while (this.#mayDeliver) await this.#round();
       link.drained();
     } catch (error) {
-      this.#refuse(error);
+      await this.#end(error);
     } finally {
       this.#isRunning = false;
     }
@@ -224,6 +227,17 @@ export class Deliverer {
     } catch (error) {
       this.#refuse(error);
     }
+  }
+
+  /**
+   * Ends the link with what a receive failed with. If the lock of its session is lost, that is told a moment
+   * later: a client that waits for as long as the lock lasts ends its wait just then, and has lost nothing.
+   */
+  async #end(error: unknown): Promise<void> {
+    const { link } = this.#options;
+    if (isSessionLockLost(error)) await pause(this.#scheduler, LOST_LOCK_TOLD_MS);
+    if (link.isDraining && isSessionLockLost(error)) link.drained();
+    else this.#refuse(error);
   }
 
   #refuse(error: unknown): void {

@@ -19,7 +19,7 @@ import type { Node } from './address.ts';
 import type { RuleProved } from './authorization.ts';
 import { tell } from './conditions.ts';
 import type { ClientContext } from './context.ts';
-import { Deliverer, WAIT_ENDED } from './deliverer.ts';
+import { Deliverer, LOST_LOCK_TOLD_MS, WAIT_ENDED } from './deliverer.ts';
 import type { HeldSession } from './session-holders.ts';
 import { Settler } from './settler.ts';
 
@@ -173,7 +173,7 @@ function giveBack(
   });
 }
 
-/** Ends the link when the lock on its session has run out (semantics §4.6). Returns how to stop. */
+/** Ends the link soon after the lock on its session has run out (semantics §4.6). Returns how to stop. */
 function watchLock(
   { parts }: ClientContext,
   link: OutgoingLink,
@@ -182,7 +182,7 @@ function watchLock(
 ): () => void {
   let timer: Timer | undefined;
   const look = () => {
-    const left = held.lock.lockedUntil - parts.clock.now();
+    const left = held.lock.lockedUntil + LOST_LOCK_TOLD_MS - parts.clock.now();
     if (left > 0) timer = parts.scheduler.after(left, look);
     else link.detach(tell(parts, sessionLockLost(), node.path.name));
   };

@@ -7,6 +7,7 @@ import { inSession, type Log, logOf } from '../domain/log.ts';
 import { type LogPolicy, policyOf, type Receivable } from '../domain/log-policy.ts';
 import { partitionOfKey } from '../domain/partition.ts';
 import {
+  isSessionLockLost,
   isUnder,
   noSessionsHere,
   parseSessionToken,
@@ -72,7 +73,10 @@ export async function heldSession(
   return { log, policy: sessionPolicy(entity, log, rules) };
 }
 
-/** Hands out messages of a session in their strict order, waiting for a first one if asked to. */
+/**
+ * Hands out messages of a session in their strict order, waiting for a first one if asked to. If the
+ * session's lock ends during the wait, nothing was received and nothing is lost: the answer is empty.
+ */
 export async function receiveInSession(
   parts: BrokerParts,
   path: EntityPath,
@@ -80,8 +84,9 @@ export async function receiveInSession(
   session: SessionHandle,
 ): Promise<readonly ReceivedMessage[]> {
   const vigil = new Vigil(parts, options.waitMs, options.signal);
+  let looks = 0;
   try {
-    while (!vigil.isGivenUp) {
+    for (; !vigil.isGivenUp; looks++) {
       const entity = await findReceivable(parts, path);
       requireReceivable(entity);
       requireSessionFits(entity, path, session.sessionId);
@@ -109,6 +114,9 @@ export async function receiveInSession(
       await vigil.pause(parts.messages.changesAt(log, policy));
     }
     return [];
+  } catch (error) {
+    if (looks > 0 && isSessionLockLost(error)) return [];
+    throw error;
   } finally {
     vigil.end();
   }

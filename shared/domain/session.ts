@@ -85,6 +85,10 @@ export function sessionLockLost(): BrokerError {
   );
 }
 
+export function isSessionLockLost(error: unknown): boolean {
+  return error instanceof BrokerError && error.code === 'SessionLockLost';
+}
+
 /** The refusal to hand out messages of an entity that requires sessions without one (semantics §4.6). */
 export function sessionRequired(): BrokerError {
   return new BrokerError(

@@ -130,6 +130,16 @@ withEachBus('sessions', (bus) => {
     await again.close();
   });
 
+  test('a receive-and-delete that waits as long as its session is locked ends with nothing', async () => {
+    const { name } = await newSessionQueue(bus, { lockDuration: 'PT5S' });
+    const receiver = await bus.client.acceptSession(name, 'S', {
+      receiveMode: 'receiveAndDelete',
+      maxAutoLockRenewalDurationInMs: 0,
+    });
+    assert.deepEqual(await receiver.receiveMessages(1, { maxWaitTimeInMs: 5000 }), []);
+    await receiver.close();
+  });
+
   test('messages of a session are settled in every way', async () => {
     const { name, sender } = await newSessionQueue(bus);
     await sender.sendMessages(inSession('S', 'abandon', 'defer', 'dead', 'done'));

@@ -16,6 +16,20 @@ import {
 const OUTCOMES = ['complete', 'abandon', 'defer', 'deadLetter'] as const;
 
 for (const place of PLACES) {
+  test(`a receive that waits until its session's lock has ended ends with nothing (${place.what})`, async (t) => {
+    const scene = await startSessions(t, place);
+    for (const method of ['POST', 'DELETE']) {
+      const session = await scene.accept('a');
+      const waiting = session.request(method, 'messages/head?timeout=1');
+      // Meanwhile it has looked, and waits.
+      for (let round = 0; round < 3; round++) assert.deepEqual(await session.peekLockMany(1), []);
+      scene.broker.clock.advance({ seconds: 60 });
+      assert.equal((await waiting).status, 204);
+      // The next one is told.
+      assert.equal((await session.request(method, 'messages/head?timeout=1')).status, 410);
+    }
+  });
+
   test(`#93 a session lock that ran out is lost for everything, and was a delivery (${place.what})`, async (t) => {
     const scene = await startSessions(t, place);
     await scene.send('a', '1', '2', '3', '4', '5');
