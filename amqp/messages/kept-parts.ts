@@ -15,6 +15,8 @@ export interface KeptParts {
   readonly firstAcquirer?: AmqpValue;
   /** Annotations that are none of the broker's. */
   readonly annotations: readonly MapEntry[];
+  /** Delivery annotations that are none of the broker's. */
+  readonly deliveryAnnotations: readonly MapEntry[];
   /** Fields of the properties section by place, where our own text does not say all. */
   readonly properties: readonly (AmqpValue | undefined)[];
   /** Application properties of types that properties do not have. */
@@ -33,6 +35,7 @@ const BODY_KINDS = ['text', 'bytes', 'none', 'sections'] as const;
 
 export const NOTHING_KEPT: KeptParts = {
   annotations: [],
+  deliveryAnnotations: [],
   properties: [],
   others: [],
   body: undefined,
@@ -44,6 +47,7 @@ const PACKED_DEPTH = 2;
 /** Packs the parts; undefined where there is nothing to keep. */
 export function packKept(kept: KeptParts): Uint8Array | undefined {
   const { durable, priority, firstAcquirer, annotations, properties, others, body, footer } = kept;
+  const { deliveryAnnotations } = kept;
   const fields = [
     durable,
     priority,
@@ -54,6 +58,7 @@ export function packKept(kept: KeptParts): Uint8Array | undefined {
     body?.kind === 'sections' ? list(body.sections) : undefined,
     footer,
     firstAcquirer,
+    entries(deliveryAnnotations),
   ];
   if (fields.every((field) => field === undefined)) return undefined;
   return Uint8Array.from(encode(trimmed(fields)));
@@ -72,10 +77,12 @@ export function unpackKept(bytes: Uint8Array | undefined): KeptParts {
     sections,
     footer,
     firstAcquirer,
+    deliveryAnnotations,
   ] = elementsOf(decode(bytes, -PACKED_DEPTH)).map(unlessNull);
   return {
     ...present({ durable, priority, firstAcquirer, footer }),
     annotations: entriesOf(annotations),
+    deliveryAnnotations: entriesOf(deliveryAnnotations),
     properties: elementsOf(properties).map(unlessNull),
     others: entriesOf(others),
     body: bodyOf(kind, sections),

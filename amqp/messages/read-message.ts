@@ -9,7 +9,13 @@ import { Fields } from '../wire/fields.ts';
 import { present } from '../wire/present.ts';
 import { type AmqpValue, bigintOf, fieldsOf, textOf } from '../wire/value.ts';
 import { DecodeError } from '../wire/wire-error.ts';
-import { ANNOTATION, HEADER, OWN_ANNOTATIONS, PROPERTY } from './annotations.ts';
+import {
+  ANNOTATION,
+  HEADER,
+  OWN_ANNOTATIONS,
+  OWN_DELIVERY_ANNOTATIONS,
+  PROPERTY,
+} from './annotations.ts';
 import { type HoldBytes, readBody } from './bodies.ts';
 import { packKept } from './kept-parts.ts';
 import { idText } from './plain-text.ts';
@@ -133,7 +139,8 @@ function toMessage(sections: Sections, bytes: number, hold: HoldBytes): Outgoing
       firstAcquirer: header.at(HEADER.firstAcquirer),
       footer: sections.footer,
     }),
-    annotations: foreignAnnotations(sections.annotations),
+    annotations: foreignAnnotations(sections.annotations, OWN_ANNOTATIONS),
+    deliveryAnnotations: foreignAnnotations(sections.deliveryAnnotations, OWN_DELIVERY_ANNOTATIONS),
     properties: keptProperties(properties),
     others,
     body: kept,
@@ -150,8 +157,8 @@ function toMessage(sections: Sections, bytes: number, hold: HoldBytes): Outgoing
       contentType: properties.text(PROPERTY.contentType),
       sessionId: properties.text(PROPERTY.groupId),
       replyToSessionId: properties.text(PROPERTY.replyToGroupId),
-      partitionKey: textOf(annotations.get(ANNOTATION.partitionKey)),
-      viaPartitionKey: textOf(annotations.get(ANNOTATION.viaPartitionKey)),
+      partitionKey: keyText(annotations.get(ANNOTATION.partitionKey)),
+      viaPartitionKey: keyText(annotations.get(ANNOTATION.viaPartitionKey)),
       scheduledEnqueueAt: instantOf(annotations.get(ANNOTATION.scheduledEnqueueTime)),
       timeToLiveMs: timeToLive(header, properties),
       amqp,
@@ -203,7 +210,12 @@ function keptProperties(properties: Fields): readonly (AmqpValue | undefined)[] 
   });
 }
 
-function foreignAnnotations(annotations: AmqpValue | undefined) {
+/** An annotation that some client sends as bytes is a text, too. */
+function keyText(value: AmqpValue | undefined): string | undefined {
+  return value?.type === 'binary' ? Buffer.from(value.value).toString('utf8') : textOf(value);
+}
+
+function foreignAnnotations(annotations: AmqpValue | undefined, own: ReadonlySet<string>) {
   if (annotations?.type !== 'map') return [];
-  return annotations.value.filter(([key]) => !OWN_ANNOTATIONS.has(textOf(key) ?? ''));
+  return annotations.value.filter(([key]) => !own.has(textOf(key) ?? ''));
 }

@@ -1,11 +1,14 @@
 import type { ReceivedMessage } from '../../shared/broker/broker.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
+import { shownPartitionKey } from '../../shared/domain/message.ts';
 import { trimmed } from '../wire/fields.ts';
+import { present } from '../wire/present.ts';
 import {
   type AmqpValue,
   bool,
   int,
   long,
+  type MapEntry,
   mapOf,
   numberOf,
   str,
@@ -25,18 +28,22 @@ const STATES = { Active: 0, Deferred: 1, Scheduled: 2 } as const;
 /** The header has 32 bits for a time to live. */
 const HEADER_TTL_MAX = 0xffff_ffff;
 
+/** A message that was scheduled is still called so when it is handed out, as the service has it. */
+export function asHandedOut(received: ReceivedMessage): ReceivedMessage {
+  const wasScheduled = received.message.scheduledEnqueueAt === received.enqueuedAt;
+  return wasScheduled && received.state === 'Active'
+    ? { ...received, state: 'Scheduled' }
+    : received;
+}
+
 /** Encodes a message as a receiver or a browser gets it (semantics §2.1, §15.5). */
 export function writeMessage(stored: ReceivedMessage): Buffer {
   const { message } = stored;
   const kept = unpackKept(message.amqp);
-  const deliveryAnnotations =
-    'lockToken' in stored
-      ? mapOf({ [LOCK_TOKEN]: uuid(guidBytes(stored.lockToken)) }, symbol)
-      : undefined;
   const applicationProperties = fromProperties(message.properties, kept.others);
   return writeSections({
     header: header(stored, kept),
-    ...(deliveryAnnotations === undefined ? {} : { deliveryAnnotations }),
+    ...present({ deliveryAnnotations: deliveryAnnotations(stored, kept) }),
     annotations: annotations(stored, kept),
     properties: properties(stored, kept),
     ...(applicationProperties === undefined ? {} : { applicationProperties }),
@@ -57,6 +64,14 @@ function header({ timeToLiveMs, failedDeliveries }: ReceivedMessage, kept: KeptP
   return trimmed(Array.from(fields));
 }
 
+/** Those of the sender come back, asserted by the live suite of the vendor's Go client. */
+function deliveryAnnotations(stored: ReceivedMessage, kept: KeptParts): AmqpValue | undefined {
+  const lock: readonly MapEntry[] =
+    'lockToken' in stored ? [[symbol(LOCK_TOKEN), uuid(guidBytes(stored.lockToken))]] : [];
+  const value = [...lock, ...kept.deliveryAnnotations];
+  return value.length === 0 ? undefined : { type: 'map', value };
+}
+
 function annotations(stored: ReceivedMessage, kept: KeptParts): AmqpValue {
   const { message, sequenceNumber, enqueuedAt, state } = stored;
   const { enqueuedSequenceNumber, scheduledEnqueueAt } = message;
@@ -67,7 +82,7 @@ function annotations(stored: ReceivedMessage, kept: KeptParts): AmqpValue {
       [ANNOTATION.enqueuedSequenceNumber]: maybe(long, enqueuedSequenceNumber),
       [ANNOTATION.lockedUntil]: 'lockedUntil' in stored ? timestamp(stored.lockedUntil) : undefined,
       [ANNOTATION.messageState]: int(STATES[state]),
-      [ANNOTATION.partitionKey]: maybe(str, message.partitionKey),
+      [ANNOTATION.partitionKey]: maybe(str, shownPartitionKey(message)),
       [ANNOTATION.viaPartitionKey]: maybe(str, message.viaPartitionKey),
       [ANNOTATION.scheduledEnqueueTime]: maybe(timestamp, scheduledEnqueueAt),
       [ANNOTATION.deadLetterSource]: maybe(str, message.deadLetterSource),

@@ -6,7 +6,7 @@ import { pause, type Scheduler } from '../../shared/domain/scheduler.ts';
 import { isSessionLockLost } from '../../shared/domain/session.ts';
 import type { OutgoingLink, OutgoingMessage } from '../endpoint/outgoing-link.ts';
 import { guidBytes, swapGuid } from '../messages/property-values.ts';
-import { writeMessage } from '../messages/write-message.ts';
+import { asHandedOut, writeMessage } from '../messages/write-message.ts';
 import { WritingTurns } from '../messages/writing-turns.ts';
 import type { Node } from './address.ts';
 import type { Claim } from './claim-room.ts';
@@ -296,12 +296,4 @@ export class Deliverer {
       await parts.broker.settle(this.#options.node.path, settlements);
     }
   }
-}
-
-/** A message that was scheduled is still called so when it is handed out, as the service has it. */
-function asHandedOut(received: ReceivedMessage): ReceivedMessage {
-  const wasScheduled = received.message.scheduledEnqueueAt === received.enqueuedAt;
-  return wasScheduled && received.state === 'Active'
-    ? { ...received, state: 'Scheduled' }
-    : received;
 }

@@ -10,6 +10,7 @@ import {
   fieldsOf,
   long,
   mapOf,
+  NULL,
   numberOf,
   str,
   symbol,
@@ -67,7 +68,7 @@ function openPlain(context: ClientContext, link: OutgoingLink, node: EntityNode)
   const settler = new Settler(context, link, node);
   link.onDisposition((delivery, state) => settler.take(delivery, state));
   link.onEnd(() => deliverer.stop());
-  link.accept();
+  link.accept(withFilters(link, undefined));
   deliverer.start();
 }
 
@@ -194,18 +195,23 @@ function watchLock(
 }
 
 /** Our attach names the session, and until when it is held. */
-function acceptance(
-  { asked: { source } }: OutgoingLink,
-  filter: AmqpValue,
-  lock: SessionLock,
-): Acceptance {
-  const fields = [...(source?.type === 'described' ? listOf(source.value) : [])];
-  fields[FILTERS] = mapOf({ [SESSION_FILTER]: withSession(filter, lock.sessionId) }, symbol);
+function acceptance(link: OutgoingLink, filter: AmqpValue, lock: SessionLock): Acceptance {
+  const filters = mapOf({ [SESSION_FILTER]: withSession(filter, lock.sessionId) }, symbol);
   const lockedUntil = BigInt(lock.lockedUntil) * 10_000n + TICKS_AT_EPOCH;
   return {
-    ...(source?.type === 'described'
-      ? { source: { ...source, value: { type: 'list', value: fields } } }
-      : {}),
+    ...withFilters(link, filters),
     properties: mapOf({ 'com.microsoft:locked-until-utc': long(lockedUntil) }, symbol),
   };
+}
+
+/** The source as it was asked for, but with the filters that are in force (part 3.5.8 of the standard). */
+function withFilters(
+  { asked: { source } }: OutgoingLink,
+  filters: AmqpValue | undefined,
+): Acceptance {
+  if (source?.type !== 'described') return {};
+  const fields = [...listOf(source.value)];
+  if (filters === undefined && fields.length <= FILTERS) return {};
+  fields[FILTERS] = filters ?? NULL;
+  return { source: { ...source, value: { type: 'list', value: fields } } };
 }

@@ -9,7 +9,7 @@ import type { DeliveryState, Outcome } from '../wire/states.ts';
 import type { AmqpValue } from '../wire/value.ts';
 import { tell, tooMuchHeld } from './conditions.ts';
 import type { ClientContext } from './context.ts';
-import { actionBytes } from './transactions.ts';
+import { actionBytes } from './transaction-operations.ts';
 
 /** Settlements that go to the broker in one call. */
 const GROUP_MAX = 1000;

@@ -2,7 +2,11 @@ import type { ReceivedMessage } from '../../shared/broker/broker.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { parseTimeSpan, unlimitedAbove } from '../../shared/domain/duration.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
-import type { OutgoingMessage } from '../../shared/domain/message.ts';
+import {
+  hasTwoOrderingKeys,
+  type OutgoingMessage,
+  shownPartitionKey,
+} from '../../shared/domain/message.ts';
 import { httpDate, parseDate } from './date-text.ts';
 import { isJsonObject, plainNumber } from './exact-json.ts';
 import { requireWholeText } from './whole-text.ts';
@@ -69,8 +73,9 @@ function readText(json: Json, key: string, kind: 'id' | 'text'): string | undefi
   return requireWholeText(value, key);
 }
 
-function requireOneOrdering({ sessionId, partitionKey }: SystemProperties): void {
-  if (sessionId === undefined || partitionKey === undefined || sessionId === partitionKey) return;
+function requireOneOrdering(keys: SystemProperties): void {
+  if (!hasTwoOrderingKeys(keys)) return;
+  const { sessionId, partitionKey } = keys;
   throw new BrokerError(
     'InvalidOperation',
     `The PartitionKey '${partitionKey}' differs from the SessionId '${sessionId}'; where both are set they must be equal.`,
@@ -141,7 +146,7 @@ export function printBrokerProperties(stored: ReceivedMessage, shownAs: ShownAs)
     'lockToken' in stored ? text('LockToken', stored.lockToken) : '',
     'lockedUntil' in stored ? date('LockedUntilUtc', stored.lockedUntil) : '',
     text('MessageId', message.messageId),
-    text('PartitionKey', message.partitionKey),
+    text('PartitionKey', shownPartitionKey(message)),
     text('ReplyTo', message.replyTo),
     text('ReplyToSessionId', message.replyToSessionId),
     date('ScheduledEnqueueTimeUtc', message.scheduledEnqueueAt),

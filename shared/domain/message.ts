@@ -28,6 +28,24 @@ export interface OutgoingMessage {
   readonly bodyShowsAmqp?: boolean;
 }
 
+type OrderingKeys = Pick<OutgoingMessage, 'sessionId' | 'partitionKey'>;
+
+/**
+ * Whether a message asks for two orders at once. An empty id asks for none (asserted by the live suite of
+ * the vendor's JavaScript client, sessionsTests.spec.ts).
+ */
+export function hasTwoOrderingKeys({ sessionId, partitionKey }: OrderingKeys): boolean {
+  return Boolean(sessionId && partitionKey) && sessionId !== partitionKey;
+}
+
+/**
+ * The partition key that receivers and filters see: if the sender gave none, the session id is the key
+ * (recorded by the vendor's REST client for Node in 2014).
+ */
+export function shownPartitionKey({ sessionId, partitionKey }: OrderingKeys): string | undefined {
+  return partitionKey ?? (sessionId || undefined);
+}
+
 /** A message as it is stored: it has an identity, and perhaps a history in other entities. */
 export interface Message extends OutgoingMessage {
   readonly messageId: string;

@@ -1,7 +1,7 @@
 import { BrokerError } from './broker-error.ts';
 import type { IngressSettings } from './descriptions.ts';
 import { LIMITS } from './limits.ts';
-import type { OutgoingMessage } from './message.ts';
+import { hasTwoOrderingKeys, type OutgoingMessage } from './message.ts';
 import { propertiesBytes, requirePropertiesFit, utf8Bytes } from './property-limits.ts';
 
 /** What a message must be before an entity takes it (semantics §1.8, §3.2). */
@@ -65,7 +65,7 @@ function requireValid(message: OutgoingMessage): void {
   requireId('ViaPartitionKey', message.viaPartitionKey);
   requireId('ReplyToSessionId', message.replyToSessionId);
   const { sessionId, partitionKey, timeToLiveMs } = message;
-  if (sessionId !== undefined && partitionKey !== undefined && sessionId !== partitionKey) {
+  if (hasTwoOrderingKeys(message)) {
     throw new BrokerError(
       'InvalidOperation',
       `PartitionKey '${partitionKey}' and SessionId '${sessionId}' are both set and differ; they must be the same.`,

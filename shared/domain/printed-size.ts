@@ -1,5 +1,5 @@
 import { LIMITS } from './limits.ts';
-import type { Message } from './message.ts';
+import { type Message, shownPartitionKey } from './message.ts';
 import type { Properties, PropertyValue } from './property-value.ts';
 
 /**
@@ -120,7 +120,7 @@ function frameSize(message: Message): number {
     message.deadLetterSource,
     message.label,
     message.messageId,
-    message.partitionKey,
+    shownPartitionKey(message),
     message.replyTo,
     message.replyToSessionId,
     message.sessionId,

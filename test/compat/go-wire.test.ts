@@ -14,6 +14,7 @@ import {
   mapOf,
   NULL,
   str,
+  symbol,
   uint,
   uuid,
 } from '../../amqp/wire/value.ts';
@@ -64,6 +65,18 @@ describe('what the Go client says', () => {
     const { queue, session } = await start('hello');
     const attach = await session.receiver(sessionSource(queue, filterOf(NULL)));
     assert.deepEqual(filterIn(attach), filterOf(str('A')));
+    session.raw.destroy();
+  });
+
+  test('a filter that is not in force does not come back', async () => {
+    const queue = newName('go');
+    await administrationOf(namespace.connectionString).createQueue(queue);
+    const session = RawSession.root(namespace.port);
+    const filters = mapOf({ 'apache.org:selector-filter:string': str("colour = 'red'") }, symbol);
+    const asked = sourceOf(queue, ...Array<AmqpValue>(6).fill(NULL), filters);
+    const { source } = await session.receiver(asked);
+    const fields = source?.type === 'described' ? elementsOf(source.value) : [];
+    assert.deepEqual([fields[0], fields[7]], [str(queue), NULL]);
     session.raw.destroy();
   });
 

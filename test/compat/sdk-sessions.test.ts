@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ServiceBusClient as BetaClient } from 'service-bus-beta';
 import { newQueue, newSessionQueue, receive, receiveOne } from './bus-entities.ts';
 import { withEachBus } from './service-bus-clients.ts';
 
@@ -128,6 +129,24 @@ withEachBus('sessions', (bus) => {
     const again = await bus.client.acceptSession(name, 'S');
     assert.equal((await receiveOne(again)).deliveryCount, 1);
     await again.close();
+  });
+
+  test('an empty session id goes with another partition key', async () => {
+    const { name, sender } = await newSessionQueue(bus);
+    for (const body of ['one', 'two']) {
+      await sender.sendMessages({ body, sessionId: '', partitionKey: 'my-session' });
+    }
+    // 7.9.5 sends with an empty id, but takes a session that has one for none.
+    const client = new BetaClient(bus.namespace.connectionString) as unknown as typeof bus.client;
+    const named = await client.acceptSession(name, '');
+    const message = await receiveOne(named);
+    assert.deepEqual([message.body, message.sessionId], ['one', '']);
+    assert.equal(message.partitionKey, 'my-session');
+    await named.completeMessage(message);
+    await named.close();
+    const next = await client.acceptNextSession(name);
+    assert.deepEqual([next.sessionId, (await receiveOne(next)).body], ['', 'two']);
+    await client.close();
   });
 
   test('a receive-and-delete that waits as long as its session is locked ends with nothing', async () => {

@@ -16,6 +16,20 @@ async function startQueue(t: TestContext, name = 'q'): Promise<TestBroker> {
 const namesOf = (headers: Headers) =>
   [...headers.keys()].filter((name) => !TRANSPORT.includes(name)).sort();
 
+test('a message that was sent with a session id alone has it for a partition key (Node client of 2014)', async (t) => {
+  const broker = await startBroker(t);
+  expectStatus(await broker.createQueue('q'), 201);
+  for (const [sent, shown] of [
+    [{ SessionId: 'session' }, 'session'],
+    [{ SessionId: '', PartitionKey: 'key' }, 'key'],
+    [{}, undefined],
+  ] as const) {
+    expectStatus(await broker.send('q', 'm', sent), 201);
+    const message = await broker.receiveAndDelete('q');
+    assert.equal(message?.broker['PartitionKey'], shown);
+  }
+});
+
 test('#146 #147 a lock is made, renewed, given up and completed by the methods of the REST API', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.send('q', 'x'), 201);

@@ -9,8 +9,10 @@ import {
   binary,
   bool,
   described,
+  fieldsOf,
   list,
   long,
+  type MapEntry,
   mapOf,
   NULL,
   str,
@@ -194,6 +196,44 @@ test('annotations that a sender may not set are not kept, others are', () => {
     [[hex(symbol('mine')), hex(uint(3))]],
   );
 });
+
+test("the Go client's delivery annotations come back, but a lock is the broker's", () => {
+  const own: readonly MapEntry[] = [[symbol('x-opt-delivery-annotation-test'), str('value')]];
+  const lock: MapEntry = [symbol('x-opt-lock-token'), str('forged')];
+  const sections = {
+    deliveryAnnotations: { type: 'map', value: [...own, lock] },
+    body: [described(SECTION.value, str('m'))],
+  } as const;
+  const { deliveryAnnotations } = comeBack(writeSections(sections));
+  assert.deepEqual(deliveryAnnotations, { type: 'map', value: own });
+});
+
+test('a partition key that a client sends as bytes is a text', () => {
+  const annotations = mapOf(
+    {
+      'x-opt-partition-key': binary(Buffer.from('clé')),
+      'x-opt-via-partition-key': binary(Buffer.from('via')),
+    },
+    symbol,
+  );
+  const bytes = writeSections({ annotations, body: [described(SECTION.value, str('m'))] });
+  const { partitionKey, viaPartitionKey } = readMessage(bytes);
+  assert.deepEqual([partitionKey, viaPartitionKey], ['clé', 'via']);
+});
+
+for (const [keys, expected] of [
+  [{ sessionId: 's' }, 's'],
+  [{ sessionId: '', partitionKey: 'p' }, 'p'],
+  [{ sessionId: '' }, undefined],
+  [{}, undefined],
+] as const) {
+  test(`a message sent with ${JSON.stringify(keys)} shows the partition key ${expected}`, () => {
+    const bytes = writeSections({ body: [described(SECTION.value, str('m'))] });
+    const { annotations } = comeBack(bytes, keys);
+    const shown = fieldsOf(annotations).get('x-opt-partition-key');
+    assert.deepEqual(shown, expected === undefined ? undefined : str(expected));
+  });
+}
 
 test('who has a message first is told as it was sent, unless somebody had it before', () => {
   const header = (value: AmqpValue) => list([NULL, NULL, NULL, value]);

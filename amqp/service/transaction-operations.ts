@@ -1,0 +1,49 @@
+import type { SettlementAction, TransactionOperation } from '../../shared/broker/broker.ts';
+import { requireAction } from '../../shared/broker/settlement-rules.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
+import type { OutgoingMessage } from '../../shared/domain/message.ts';
+import { messageSize } from '../../shared/domain/outgoing-rules.ts';
+import {
+  propertiesBytes,
+  requirePropertiesFit,
+  utf8Bytes,
+} from '../../shared/domain/property-limits.ts';
+import type { Properties } from '../../shared/domain/property-value.ts';
+
+/** What an operation takes, and each message in one, beside their contents. */
+const OPERATION_BYTES = BUDGETS.weights.deliveryBytes;
+/** A name and a value. */
+const PROPERTY_BYTES = 2 * BUDGETS.weights.valueBytes;
+
+/** Refuses properties that no entity would take at the discharge: until then they would only be held. */
+export function requireFits(operation: TransactionOperation): void {
+  if (operation.kind === 'send') {
+    for (const { properties } of operation.messages) requirePropertiesFit(properties);
+  }
+  if (operation.kind === 'settle') requireAction(operation.path, operation.settlement.action);
+}
+
+/** The bytes of an operation until it is carried out, as it is decoded. */
+export function heldBytes(operation: TransactionOperation): number {
+  if (operation.kind === 'send') return operation.messages.reduce(addMessage, OPERATION_BYTES);
+  if (operation.kind === 'settle')
+    return OPERATION_BYTES + actionBytes(operation.settlement.action);
+  return OPERATION_BYTES;
+}
+
+function addMessage(sum: number, message: OutgoingMessage): number {
+  return sum + OPERATION_BYTES + messageSize(message) + propertiesOverhead(message.properties);
+}
+
+/** What a settlement takes beside its lock, as it is decoded. */
+export function actionBytes(action: SettlementAction): number {
+  if (action.kind === 'complete') return 0;
+  const { properties = {} } = action;
+  const { reason = '', description = '' } = action.kind === 'deadLetter' ? action : {};
+  const texts = utf8Bytes(reason) + utf8Bytes(description);
+  return texts + propertiesBytes(properties) + propertiesOverhead(properties);
+}
+
+function propertiesOverhead(properties: Properties): number {
+  return Object.keys(properties).length * PROPERTY_BYTES;
+}
