@@ -64,6 +64,12 @@ export function corpusBodies(file: string): BodySet {
   };
 }
 
+/** The tier in which all of these can be sent: only Premium has messages of another size. */
+export function tierFor(sets: readonly BodySet[]): 'Standard' | 'Premium' {
+  const isLarge = sets.some(({ messageKilobytesMax }) => messageKilobytesMax !== undefined);
+  return isLarge ? 'Premium' : 'Standard';
+}
+
 /** Cuts bodies into calls of at most `messages` messages, and of what one batch may hold. */
 export function intoCalls(bodies: readonly Buffer[], messages: number): readonly Buffer[][] {
   const calls: Buffer[][] = [];

@@ -70,6 +70,7 @@ interface Served {
 export async function startCounting(
   endpoint: string,
   watch?: (client: DynamoDBClient) => void,
+  tier: ComposeSettings['tier'] = 'Standard',
 ): Promise<CountingNamespace> {
   const client = createDynamoClient(endpoint);
   watch?.(client);
@@ -86,6 +87,7 @@ export async function startCounting(
     rootKey: ROOT_KEY,
     soleProcess: true,
     receiveWaitMsMax: 0,
+    tier,
   };
   const composition = compose({ ...settings, meter });
   const served: Served[] = [];

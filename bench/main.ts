@@ -4,7 +4,7 @@ import { startEngine } from '../local/engine.ts';
 import { StartupError } from '../local/startup-error.ts';
 import { AMQP_TITLE, printAmqp } from './amqp-report.ts';
 import { measureAmqp } from './amqp-section.ts';
-import { type BodySet, corpusBodies, standardBodies, topicBodies } from './bodies.ts';
+import { type BodySet, corpusBodies, standardBodies, tierFor, topicBodies } from './bodies.ts';
 import {
   COMPETING_MESSAGES,
   COMPETING_PROCESSES,
@@ -218,7 +218,7 @@ async function countAll(
   const engine = await startEngine({ kind });
   console.log(`Engine: ${engine.name}\nCounting units`);
   try {
-    const counting = await startCounting(engine.endpoint);
+    const counting = await startCounting(engine.endpoint, undefined, tierFor(sets));
     const rows: CountedRow[] = [];
     for (const set of sets) {
       for (const batch of BATCHES) {
@@ -260,7 +260,8 @@ async function measureAll(
   times: Times,
   options: ServerOptions,
 ): Promise<{ readonly rows: readonly Row[]; readonly topics: readonly TopicRow[] }> {
-  const server = await startServerProcess(options);
+  const tier = tierFor(counted.rows.map(({ set }) => set));
+  const server = await startServerProcess({ ...options, tier });
   try {
     console.log('Warming up');
     const [small] = standardBodies();

@@ -22,6 +22,8 @@ export interface ServerOptions {
   readonly profileDirectory: string | undefined;
   /** An engine that runs already, which others work on as well; absent = one of its own. */
   readonly endpoint?: string;
+  /** Standard if it is not named. */
+  readonly tier?: 'Standard' | 'Premium';
 }
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -29,10 +31,13 @@ const PROGRAM = ['--import', 'tsx', '--expose-gc', '--import', './bench/memory-p
 
 /** Starts `local/main.ts`. Clients run here, so they do not share the server's thread. */
 export async function startServerProcess(options: ServerOptions): Promise<ServerProcess> {
-  const { engine, profileDirectory, endpoint } = options;
+  const { engine, profileDirectory, endpoint, tier = 'Standard' } = options;
   const profile =
     profileDirectory === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDirectory}`];
-  const choice = engine === undefined ? [] : ['--engine', engine];
+  const choice = [
+    ...(engine === undefined ? [] : ['--engine', engine]),
+    ...['--tier', tier.toLowerCase()],
+  ];
   const program = [...profile, ...PROGRAM, 'local/main.ts', '--quiet', '--port', '0', ...choice];
   const child = spawn(process.execPath, program, {
     cwd: ROOT,

@@ -6,7 +6,7 @@ import type {
   Management,
 } from '../../shared/broker/management.ts';
 import { assert } from '../../shared/domain/assert.ts';
-import type { BrokerError } from '../../shared/domain/broker-error.ts';
+import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { badValue } from '../../shared/domain/description-checks.ts';
 import type { Entity } from '../../shared/domain/entity.ts';
 import { type EntityPath, parseEntityPath } from '../../shared/domain/entity-path.ts';
@@ -15,6 +15,7 @@ import type { HttpParts } from '../http/parts.ts';
 import type { RouteName } from '../http/route-table.ts';
 import { AtomAnswer, type ListOptions } from './atom-answer.ts';
 import { readEntry, type SentDescription } from './atom-entry.ts';
+import { Fields } from './atom-fields.ts';
 import { parseManagePath } from './atom-path.ts';
 import { readRule } from './atom-read-rule.ts';
 import { readQueue, readSubscription, readTopic } from './atom-read-settings.ts';
@@ -96,13 +97,35 @@ async function put(parts: ManageParts, request: Request): Promise<Response> {
 async function putEntity(parts: ManageParts, request: Request, path: string): Promise<Response> {
   const { management } = parts;
   await authorizeTo('putEntity', parts, request, parseEntityPath(path));
-  const settings = readSettings(await withDocument(parts, request, readEntry));
+  const { settings, sizeInBytes } = await withDocument(parts, request, (body) => {
+    const sent = readEntry(body);
+    return { settings: readSettings(sent, path), sizeInBytes: saidSize(sent, request) };
+  });
   await authorizeForwarding(parts, request, settings);
   const ifMatch = readIfMatch(request.headers);
   const answer = new AtomAnswer(request.url, parts.namespace);
-  return ifMatch === undefined
-    ? answer.entity(await report(management, await management.create(path, settings)), 201)
-    : answer.entity(await report(management, await management.update(path, settings, ifMatch)));
+  const entity =
+    ifMatch === undefined
+      ? await management.create(path, settings)
+      : await management.update(path, settings, ifMatch);
+  const reported = withSize(await report(management, entity), sizeInBytes);
+  return answer.entity(reported, ifMatch === undefined ? 201 : 200);
+}
+
+/** The last version of which it is known that the answer to a PUT repeats the size that was sent. */
+const SIZE_REPEATED_VERSION = '2016-07';
+
+/** The size that a client of an old version says an entity has. Throws ArgumentError. */
+function saidSize({ element }: SentDescription, request: Request): number | undefined {
+  const version = new URL(request.url).searchParams.get('api-version');
+  if (version === null || version > SIZE_REPEATED_VERSION) return undefined;
+  return new Fields(element).whole('SizeInBytes');
+}
+
+/** Recorded by the vendor's REST client for Node in 2014: what was sent comes back. */
+function withSize(reported: EntityReport, size: number | undefined): EntityReport {
+  if (size === undefined) return reported;
+  return { ...reported, messages: { ...reported.messages, size } };
 }
 
 async function remove(parts: ManageParts, request: Request): Promise<Response> {
@@ -116,7 +139,7 @@ async function remove(parts: ManageParts, request: Request): Promise<Response> {
       break;
     case 'entity':
       await authorizeTo('deleteEntity', parts, request, parseEntityPath(at.path));
-      await management.delete(at.path, ifMatch);
+      await removeEntity(management, at.path, ifMatch);
       break;
     default:
       throw notAnEntity(request);
@@ -124,11 +147,44 @@ async function remove(parts: ManageParts, request: Request): Promise<Response> {
   return new Response(null, { status: 200 });
 }
 
+/** Removes an entity; what is missing is refused in the service's words, as recorded. */
+async function removeEntity(
+  management: Management,
+  path: string,
+  ifMatch: ReturnType<typeof readIfMatch>,
+): Promise<void> {
+  try {
+    await management.delete(path, ifMatch);
+  } catch (error) {
+    if (!isEntityNotFound(error)) throw error;
+    const { subscription } = parseEntityPath(path);
+    // A subscription is missed by its topic, all else by the namespace.
+    if (subscription !== undefined && (await isThere(management, subscription.topic))) throw error;
+    throw new BrokerError(
+      'MessagingEntityNotFound',
+      'No service is hosted at the specified address.',
+    );
+  }
+}
+
+async function isThere(management: Management, path: string): Promise<boolean> {
+  try {
+    await management.get(path);
+    return true;
+  } catch (error) {
+    if (isEntityNotFound(error)) return false;
+    throw error;
+  }
+}
+
+function isEntityNotFound(error: unknown): boolean {
+  return error instanceof BrokerError && error.code === 'MessagingEntityNotFound';
+}
+
 /** A list of entities and how it is called. */
 interface EntityList {
   readonly operation: RouteName;
   readonly title: ListOptions['title'];
-  readonly path: string;
   readonly of: ListSubject;
   /** The entity whose rules of access hold for it too; none for lists of the namespace. */
   readonly within?: EntityPath;
@@ -137,13 +193,11 @@ interface EntityList {
 const QUEUES: EntityList = {
   operation: 'listQueues',
   title: 'Queues',
-  path: '$Resources/Queues',
   of: { kind: 'queue' },
 };
 const TOPICS: EntityList = {
   operation: 'listTopics',
   title: 'Topics',
-  path: '$Resources/Topics',
   of: { kind: 'topic' },
 };
 
@@ -151,7 +205,6 @@ function subscriptionsOf(topic: EntityPath): EntityList {
   return {
     operation: 'listSubscriptions',
     title: 'Subscriptions',
-    path: `${topic.name}/Subscriptions`,
     of: { kind: 'subscription', topic: topic.key },
     within: topic,
   };
@@ -160,7 +213,7 @@ function subscriptionsOf(topic: EntityPath): EntityList {
 async function showEntities(
   parts: ManageParts,
   request: Request,
-  { operation, title, path, of, within }: EntityList,
+  { operation, title, of, within }: EntityList,
 ): Promise<Response> {
   const { management, clock } = parts;
   await authorizeTo(operation, parts, request, within);
@@ -168,7 +221,7 @@ async function showEntities(
   const { items, more } = await management.list({ ...of, ...range });
   const reports = await management.report(items);
   const answer = new AtomAnswer(request.url, parts.namespace);
-  return answer.entities(reports, { title, path, range, more, now: clock.now() });
+  return answer.entities(reports, { title, range, more, now: clock.now() });
 }
 
 async function showRules(parts: ManageParts, request: Request, path: string): Promise<Response> {
@@ -178,21 +231,20 @@ async function showRules(parts: ManageParts, request: Request, path: string): Pr
   const { items, more } = await parts.management.rules.list(path, range);
   return new AtomAnswer(request.url, parts.namespace).rules(items, {
     title: 'Rules',
-    path: `${subscription.name}/Rules`,
     range,
     more,
     now: parts.clock.now(),
   });
 }
 
-function readSettings({ kind, element }: SentDescription): EntitySettings {
+function readSettings({ kind, element }: SentDescription, path: string): EntitySettings {
   switch (kind) {
     case 'QueueDescription':
-      return readQueue(element);
+      return readQueue(element, path);
     case 'TopicDescription':
       return readTopic(element);
     case 'SubscriptionDescription':
-      return readSubscription(element);
+      return readSubscription(element, path);
     case 'RuleDescription':
       throw wrongDescription(kind, 'that of a queue, topic or subscription');
   }

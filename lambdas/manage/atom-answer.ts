@@ -58,7 +58,7 @@ export class AtomAnswer {
 
   /** What anyone may know who knocks: nothing is listed publicly (semantics §13.1). */
   discovery(now: number): Response {
-    const self = this.#links.resource('');
+    const { request: self } = this.#links;
     return feedResponse({ title: 'Publicly Listed Services', self, updatedAt: now, entries: [] });
   }
 
@@ -85,15 +85,11 @@ export class AtomAnswer {
     return { id, title, author: this.#namespace, publishedAt, updatedAt, content };
   }
 
-  #feed(
-    { title, path, range, more, now }: ListOptions,
-    entries: readonly EntryOptions[],
-  ): Response {
-    const next = { ...range, skip: range.skip + range.top };
+  #feed({ title, range, more, now }: ListOptions, entries: readonly EntryOptions[]): Response {
     return feedResponse({
       title,
-      self: this.#links.page(path, range),
-      ...(more && { next: this.#links.page(path, next) }),
+      self: this.#links.request,
+      ...(more && { next: this.#links.page(range.skip + range.top) }),
       updatedAt: now,
       entries,
     });
@@ -103,7 +99,6 @@ export class AtomAnswer {
 /** What a list is and which part of it this is. */
 export interface ListOptions {
   readonly title: 'Queues' | 'Topics' | 'Subscriptions' | 'Rules';
-  readonly path: string;
   readonly range: PageRange;
   /** Whether entries follow after this page. */
   readonly more: boolean;

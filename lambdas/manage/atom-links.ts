@@ -14,9 +14,18 @@ export class AtomLinks {
     return `${this.#url.origin}/${path}?${this.#apiVersion()}`;
   }
 
-  /** Of one page of a list. */
-  page(path: string, { skip, top }: PageRange): string {
-    return `${this.#url.origin}/${path}?%24skip=${skip}&%24top=${top}&${this.#apiVersion()}`;
+  /** Of what was asked for, as it was asked: so the service identifies its lists. */
+  get request(): string {
+    return this.#url.href;
+  }
+
+  /** Of a later page of the list that was asked for: the request with another `$skip`, in its place or last. */
+  page(skip: number): string {
+    const members = this.#url.search.slice(1).split('&').filter(Boolean);
+    const place = members.findIndex((member) => SKIP.test(member));
+    members.splice(place < 0 ? members.length : place, 1, `%24skip=${skip}`);
+    const { origin, pathname } = this.#url;
+    return `${origin}${pathname}?${members.join('&')}`;
   }
 
   /** Of a destination of forwarding. */
@@ -30,6 +39,7 @@ export class AtomLinks {
   }
 }
 
+const SKIP = /^(?:\$|%24)skip=/i;
 /** The one that added the last element this server writes. Others are answered alike. */
 const DEFAULT_API_VERSION = '2021-05';
 

@@ -14,11 +14,11 @@ import type { XmlElement } from './atom-xml.ts';
 export function readRule(element: XmlElement, name?: string): GivenRule {
   const fields = new Fields(element);
   const filter = fields.child('Filter');
-  if (filter === undefined) throw badValue("The element 'Filter' is missing.");
   const action = fields.child('Action');
   return {
     name: name ?? fields.text('Name') ?? DEFAULT_RULE_NAME,
-    filter: readFilter(filter),
+    // Recorded by the vendor's REST client for Node in 2014.
+    filter: filter === undefined ? { kind: 'true' } : readFilter(filter),
     ...present({ action: action === undefined ? undefined : readAction(action) }),
   };
 }

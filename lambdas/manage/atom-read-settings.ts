@@ -1,6 +1,7 @@
 import type { EntitySettings } from '../../shared/broker/management.ts';
 import type { GivenAuthorizationRule } from '../../shared/domain/description-authorization.ts';
 import { badValue } from '../../shared/domain/description-checks.ts';
+import { toItself } from '../../shared/domain/description-forwarding.ts';
 import type { AccessRight, EntityStatus } from '../../shared/domain/descriptions.ts';
 import { Fields, present } from './atom-fields.ts';
 import { trimSlashes } from './atom-path.ts';
@@ -15,10 +16,10 @@ const STATUSES = [
 ] as const satisfies readonly EntityStatus[];
 const RIGHTS = ['Send', 'Listen', 'Manage'] as const satisfies readonly AccessRight[];
 
-/** What a `QueueDescription` says. Throws ArgumentError. */
-export function readQueue(element: XmlElement): EntitySettings {
+/** What a `QueueDescription` says of the queue at a path. Throws ArgumentError. */
+export function readQueue(element: XmlElement, path: string): EntitySettings {
   const fields = new Fields(element);
-  return { kind: 'queue', ...common(fields), ...ingress(fields), ...delivery(fields) };
+  return { kind: 'queue', ...common(fields), ...ingress(fields), ...delivery(fields, path) };
 }
 
 /** What a `TopicDescription` says. Throws ArgumentError. */
@@ -35,14 +36,14 @@ export function readTopic(element: XmlElement): EntitySettings {
   };
 }
 
-/** What a `SubscriptionDescription` says. Throws ArgumentError. */
-export function readSubscription(element: XmlElement): EntitySettings {
+/** What a `SubscriptionDescription` says of the subscription at a path. Throws ArgumentError. */
+export function readSubscription(element: XmlElement, path: string): EntitySettings {
   const fields = new Fields(element);
   const rule = fields.child('DefaultRuleDescription');
   return {
     kind: 'subscription',
     ...common(fields),
-    ...delivery(fields),
+    ...delivery(fields, path),
     ...present({
       deadLetteringOnFilterEvaluationExceptions: fields.boolean(
         'DeadLetteringOnFilterEvaluationExceptions',
@@ -76,14 +77,14 @@ function ingress(fields: Fields) {
   });
 }
 
-function delivery(fields: Fields) {
+function delivery(fields: Fields, path: string) {
   return present({
     lockMs: fields.duration('LockDuration'),
     requiresSession: fields.boolean('RequiresSession'),
     deadLetteringOnMessageExpiration: fields.boolean('DeadLetteringOnMessageExpiration'),
     maxDeliveryCount: fields.whole('MaxDeliveryCount'),
-    forwardTo: destinationName(fields, 'ForwardTo'),
-    forwardDeadLetteredMessagesTo: destinationName(fields, 'ForwardDeadLetteredMessagesTo'),
+    forwardTo: destinationName(fields, 'ForwardTo', path),
+    forwardDeadLetteredMessagesTo: destinationName(fields, 'ForwardDeadLetteredMessagesTo', path),
   });
 }
 
@@ -94,12 +95,16 @@ function limited(ms: number | undefined): number | undefined {
 
 /**
  * A destination is given by name or by absolute address (semantics §7). Of an address only the path
- * counts: destinations lie in this namespace, whatever host name the client knows it by.
+ * counts: destinations lie in this namespace, whatever host name the client knows it by. The entity itself
+ * is a destination by its address only: the service refuses names.
  */
-function destinationName(fields: Fields, element: string): string | undefined {
+function destinationName(fields: Fields, element: string, itself: string): string | undefined {
   const text = fields.text(element)?.trim();
   if (text === undefined || text === '') return undefined;
   const path = /^[a-z][a-z0-9+.-]*:\/\/[^/]*(\/[^?#]*)?/i.exec(text);
+  if (path === null && text.toLowerCase() === itself.toLowerCase()) {
+    throw toItself({ name: itself }, text);
+  }
   try {
     return trimSlashes(decodeURIComponent(path === null ? text : (path[1] ?? '')));
   } catch {

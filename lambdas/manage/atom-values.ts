@@ -115,7 +115,11 @@ function parseFloating(type: 'float' | 'double', text: string): PropertyValue | 
 /** An instant without an offset is meant in UTC, as everything in the API is. */
 function parseDateTime(text: string): PropertyValue | undefined {
   const value = parseIsoDate(text) ?? parseIsoDate(`${text}Z`);
-  return value === undefined ? undefined : { type: 'dateTime', value };
+  if (value === undefined) return undefined;
+  // It comes back as it was sent, as recordings of the service have it.
+  return isShown(value) && text === isoText(value)
+    ? { type: 'dateTime', value }
+    : { type: 'dateTime', value, text };
 }
 
 function parseTicks(text: string): PropertyValue | undefined {
@@ -151,8 +155,9 @@ export function writeValue(value: PropertyValue): WrittenValue {
     case 'double':
       return { type: 'double', text: floatingText(value.value) };
     case 'dateTime':
-      return value.value >= LIMITS.instantMin && value.value <= LIMITS.instantMax
-        ? { type: 'dateTime', text: new Date(value.value).toISOString() }
+      if (value.text !== undefined) return { type: 'dateTime', text: value.text };
+      return isShown(value.value)
+        ? { type: 'dateTime', text: isoText(value.value) }
         : { type: 'string', text: String(value.value) };
     case 'dateTimeOffset':
       return { type: 'dateTime', text: ticksAsDate(value.value) };
@@ -166,6 +171,15 @@ export function writeValue(value: PropertyValue): WrittenValue {
     default:
       return { type: 'string', text: value.value };
   }
+}
+
+/** Whether an instant has a text form that clients read. */
+function isShown(ms: number): boolean {
+  return ms >= LIMITS.instantMin && ms <= LIMITS.instantMax;
+}
+
+function isoText(ms: number): string {
+  return new Date(ms).toISOString();
 }
 
 /** XML Schema spells the infinities INF. */

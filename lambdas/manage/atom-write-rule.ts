@@ -21,9 +21,9 @@ export function writeRule(rule: Rule): Xml {
 function writeFilter(filter: Filter): Xml {
   switch (filter.kind) {
     case 'true':
-      return element('Filter', sqlElements('1=1'), { 'i:type': 'TrueFilter' });
+      return element('Filter', expressionElements('1=1'), { 'i:type': 'TrueFilter' });
     case 'false':
-      return element('Filter', sqlElements('1=0'), { 'i:type': 'FalseFilter' });
+      return element('Filter', expressionElements('1=0'), { 'i:type': 'FalseFilter' });
     case 'sql':
       return element('Filter', sqlElements(filter.expression, filter.parameters), {
         'i:type': 'SqlFilter',
@@ -54,13 +54,13 @@ function writeAction(action: RuleAction | undefined): Xml {
   });
 }
 
+function sqlElements(expression: string, parameters: Properties): readonly Xml[] {
+  return [...expressionElements(expression), writeProperties('Parameters', parameters)];
+}
+
 /** 20 is the only level there ever was. */
-function sqlElements(expression: string, parameters: Properties = {}): readonly Xml[] {
-  return [
-    element('SqlExpression', expression),
-    element('CompatibilityLevel', '20'),
-    writeProperties('Parameters', parameters),
-  ];
+function expressionElements(expression: string): readonly Xml[] {
+  return [element('SqlExpression', expression), element('CompatibilityLevel', '20')];
 }
 
 function writeProperties(name: string, properties: Properties): Xml {

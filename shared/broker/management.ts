@@ -8,6 +8,7 @@ import {
   forwardingDestinations,
   noForwardingDestination,
   requireForwardingElsewhere,
+  requireSessionsMayForward,
 } from '../domain/description-forwarding.ts';
 import {
   newQueue,
@@ -111,7 +112,7 @@ export class Management {
     const current = await this.get(path, settings.kind);
     requireMatch(ifMatch, entityTag(current));
     const description = this.#describe(settings, current.description);
-    await this.#requireForwarding(at, description);
+    await this.#requireForwarding(at, description, current.description);
     const { entities, clock, beginForwarding } = this.#parts;
     const updated = await entities.update(current, description, clock.now());
     await beginForwarding(updated);
@@ -181,7 +182,7 @@ export class Management {
   #describe(given: EntitySettings, current?: EntityDescription): EntityDescription {
     const { namespace } = this.#parts;
     const act = current === undefined ? 'creating' : 'updating';
-    const settings = namespace === undefined ? given : withinTier(given, namespace, act);
+    const settings = namespace === undefined ? given : withinTier(given, namespace, act, current);
     switch (settings.kind) {
       case 'queue': {
         const said = this.#withKeys(settings, current);
@@ -211,12 +212,19 @@ export class Management {
     return { ...said, authorizationRules: authorizationRules(given, before, clock.now(), random) };
   }
 
-  async #requireForwarding(at: EntityPath, description: EntityDescription): Promise<void> {
+  async #requireForwarding(
+    at: EntityPath,
+    description: EntityDescription,
+    current?: EntityDescription,
+  ): Promise<void> {
     requireForwardingElsewhere(at, description);
     for (const name of forwardingDestinations(description)) {
       const destination = await this.#parts.entities.read(name.toLowerCase());
       const kind = destination?.description.kind;
       if (kind !== 'queue' && kind !== 'topic') throw noForwardingDestination(name);
+      if (description.kind !== 'topic' && name === description.forwardTo) {
+        requireSessionsMayForward(description, kind, current);
+      }
     }
   }
 

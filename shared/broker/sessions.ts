@@ -10,7 +10,7 @@ import {
   sessionCannotBeLocked,
   stateTooLarge,
 } from '../domain/session.ts';
-import { findReceivable, requireReceivable } from './addressed.ts';
+import { findReceivable, requireNotForwarding, requireReceivable } from './addressed.ts';
 import type { AcceptOptions, ListSessionsOptions, SessionHandle, SessionLock } from './broker.ts';
 import type { BrokerParts } from './broker-parts.ts';
 import { forwardTopicDue } from './forward-pending.ts';
@@ -30,6 +30,7 @@ export async function acceptSession(
   if (sessionId === undefined) return await acceptNext(parts, path, options);
   const entity = await findReceivable(parts, path);
   requireReceivable(entity);
+  requireNotForwarding(entity, path.subQueue);
   requireSessionFits(entity, path, sessionId);
   await options.admit?.();
   // Whoever asked may have gone meanwhile: nobody would give the session back.
@@ -51,6 +52,7 @@ async function acceptNext(
       // Asked again after each wait: the entity may have been changed, disabled or deleted meanwhile.
       const entity = await findReceivable(parts, path);
       requireReceivable(entity);
+      requireNotForwarding(entity, path.subQueue);
       requireSessions(entity, path);
       const logs = partitionNumbers(entity).map((partition) => logOf(entity, 'main', partition));
       const isLast = !vigil.listen(logs);

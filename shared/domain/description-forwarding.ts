@@ -11,19 +11,44 @@ export function forwardingDestinations(description: EntityDescription): readonly
 }
 
 /**
- * Refuses forwarding to the entity itself, and of a subscription to its own topic: the shortest
- * loops. Longer ones are left to the limit on hops (semantics §7). Throws ArgumentError.
+ * Refuses forwarding of a subscription to its own topic, the shortest loop. Other loops are left to the
+ * limit on hops (semantics §7): a queue may forward to itself, recorded by the vendor's client for Python
+ * in 2020. Throws ArgumentError.
  */
 export function requireForwardingElsewhere(path: EntityPath, description: EntityDescription): void {
   for (const name of forwardingDestinations(description)) {
     requireEntityName(name);
-    const key = name.toLowerCase();
-    if (key === path.key || key === path.subscription?.topic.toLowerCase()) {
-      throw badValue(
-        `Entity cannot have auto-forwarding policy to itself. '${path.name}' names '${name}'.`,
-      );
-    }
+    if (name.toLowerCase() === path.subscription?.topic.toLowerCase()) throw toItself(path, name);
   }
+}
+
+/** The refusal to forward from an entity to itself. */
+export function toItself({ name }: Pick<EntityPath, 'name'>, destination: string): BrokerError {
+  return badValue(
+    `Entity cannot have auto-forwarding policy to itself. '${name}' names '${destination}'.`,
+  );
+}
+
+/**
+ * Refuses forwarding out of sessions, but for a queue that forwards to a topic from its creation on, recorded
+ * by the vendor's client for Python in 2024. That the service refuses the others is reported. Throws
+ * ArgumentError.
+ */
+export function requireSessionsMayForward(
+  description: EntityDescription,
+  to: EntityDescription['kind'],
+  current?: EntityDescription,
+): void {
+  if (description.kind === 'topic' || !description.requiresSession) return;
+  const { kind, forwardTo } = description;
+  if (forwardTo === undefined) return;
+  const before = current === undefined || current.kind === 'topic' ? undefined : current.forwardTo;
+  const isSaidBefore = current === undefined || before?.toLowerCase() === forwardTo.toLowerCase();
+  if (kind === 'queue' && to === 'topic' && isSaidBefore) return;
+  const word = kind === 'queue' ? 'Queue' : 'Subscription';
+  throw badValue(
+    `The 'forwardTo' property can't be set to '${forwardTo}' because the ${word} requires sessions. Only a Queue forwards out of its sessions, to a Topic that is named when it is created.`,
+  );
 }
 
 /** The refusal for a destination that is no queue or topic of this namespace. */

@@ -46,7 +46,7 @@ const SUBSCRIPTION_STATUSES: readonly EntityStatus[] = ['Active', 'Disabled', 'R
 export function newQueue(said: Said<QueueDescription>): QueueDescription {
   const queue = { ...QUEUE_DEFAULTS, ...said, ...fragmentSize('Queue', said) };
   requireIngressSettings(queue);
-  requireDeliverySettings('Queue', queue);
+  requireDeliverySettings(queue);
   requireOneOf('status', queue.status, QUEUE_STATUSES);
   return neverIdleWhereForwarding(queue);
 }
@@ -81,7 +81,7 @@ export function updateTopic(
 /** The subscription that a client asks for. Throws ArgumentError. */
 export function newSubscription(said: Said<SubscriptionDescription>): SubscriptionDescription {
   const subscription = { ...SUBSCRIPTION_DEFAULTS, ...said };
-  requireDeliverySettings('Subscription', subscription);
+  requireDeliverySettings(subscription);
   requireOneOf('status', subscription.status, SUBSCRIPTION_STATUSES);
   return neverIdleWhereForwarding(subscription);
 }
@@ -151,7 +151,7 @@ function requireIngressSettings(settings: IngressSettings): void {
   }
 }
 
-function requireDeliverySettings(kind: KindWord, settings: DeliverySettings): void {
+function requireDeliverySettings(settings: DeliverySettings): void {
   requireCommonSettings(settings);
   if (settings.lockMs > LIMITS.lockMsMax) {
     throw badValue(
@@ -160,11 +160,6 @@ function requireDeliverySettings(kind: KindWord, settings: DeliverySettings): vo
   }
   requireDuration('lockDuration', settings.lockMs, LIMITS.lockMsMin);
   requireWhole('maxDeliveryCount', settings.maxDeliveryCount, 1, LIMITS.maxDeliveryCountMax);
-  if (settings.forwardTo !== undefined && settings.requiresSession) {
-    throw badValue(
-      `The 'forwardTo' property can't be set to '${settings.forwardTo}' because the ${kind} requires sessions.`,
-    );
-  }
 }
 
 function requireCommonSettings(settings: {
@@ -184,14 +179,12 @@ interface CreationSettings {
   readonly requiresDuplicateDetection?: boolean;
   readonly enablePartitioning?: boolean;
   readonly enableSubscriptionPartitioning?: boolean;
-  readonly enableExpress?: boolean;
 }
 
 const CREATION_ONLY = [
   'requiresDuplicateDetection',
   'requiresSession',
   'enableSubscriptionPartitioning',
-  'enableExpress',
 ] as const satisfies readonly (keyof CreationSettings)[];
 
 function requireUnchanged(kind: KindWord, current: CreationSettings, wanted: CreationSettings) {

@@ -1,5 +1,5 @@
 import { badValue, type KindWord, shown } from './description-checks.ts';
-import type { EntityDescription } from './descriptions.ts';
+import { type EntityDescription, QUEUE_DEFAULTS } from './descriptions.ts';
 import { LIMITS } from './limits.ts';
 
 /** The tiers of namespaces; here they differ in what may be said of entities (semantics §1.7). */
@@ -32,6 +32,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** In Basic both the default and the most (semantics §5.1-11). */
 const BASIC_TIME_TO_LIVE_MS = 14 * DAY_MS;
 const PREMIUM_MESSAGE_KILOBYTES = 1024;
+const { maxMessageSizeInKilobytes: USUAL_MESSAGE_KILOBYTES } = QUEUE_DEFAULTS;
 
 const KIND_WORDS = {
   queue: 'Queue',
@@ -45,15 +46,30 @@ const KIND_WORDS = {
  * cannot change it, and an entity made before the namespace had its tier must stay within reach.
  * Throws ArgumentError.
  */
-export function withinTier<S extends Said>(said: S, namespace: TieredNamespace, act: Act): S {
-  switch (namespace.tier) {
-    case 'Standard':
-      return said;
-    case 'Basic':
-      return withinBasic(said, namespace, act);
-    case 'Premium':
-      return withinPremium(said, act);
-  }
+export function withinTier<S extends Said>(
+  said: S,
+  namespace: TieredNamespace,
+  act: Act,
+  current?: EntityDescription,
+): S {
+  if (namespace.tier === 'Premium') return withinPremium(said, namespace, act);
+  requireUsualMessages(said, namespace, act, current);
+  return namespace.tier === 'Basic' ? withinBasic(said, namespace, act) : said;
+}
+
+/**
+ * Only Premium has messages of another size (asserted and recorded). Clients send back what they were shown,
+ * so the usual size and that of the entity are no reason to refuse.
+ */
+function requireUsualMessages(
+  { kind, maxMessageSizeInKilobytes: kilobytes = USUAL_MESSAGE_KILOBYTES }: Said,
+  namespace: TieredNamespace,
+  act: Act,
+  current: Said | undefined,
+): void {
+  if ([USUAL_MESSAGE_KILOBYTES, current?.maxMessageSizeInKilobytes].includes(kilobytes)) return;
+  const what = cannotBeSet('maxMessageSizeInKilobytes', KIND_WORDS[kind], act);
+  throw refusal(what, namespace, ['Premium']);
 }
 
 function withinBasic<S extends Said>(said: S, namespace: TieredNamespace, act: Act): S {
@@ -96,9 +112,9 @@ export function requireTransactions(namespace: TieredNamespace): void {
 }
 
 /** Partitioned entities have two partitions here, and the size they are given is that of both. */
-function withinPremium<S extends Said>(said: S, act: Act): S {
+function withinPremium<S extends Said>(said: S, { name }: TieredNamespace, act: Act): S {
   if (said.kind === 'subscription') return said;
-  requireMessageKilobytes(said.maxMessageSizeInKilobytes ?? PREMIUM_MESSAGE_KILOBYTES);
+  requireMessageKilobytes(said.maxMessageSizeInKilobytes ?? PREMIUM_MESSAGE_KILOBYTES, name);
   const isPartitioned = act === 'creating' && said.enablePartitioning === true;
   return {
     maxMessageSizeInKilobytes: PREMIUM_MESSAGE_KILOBYTES,
@@ -107,11 +123,11 @@ function withinPremium<S extends Said>(said: S, act: Act): S {
   };
 }
 
-/** The service's own sentence; the usual limits hold in the other tiers. */
-function requireMessageKilobytes(kilobytes: number): void {
+/** The service's own sentence. */
+function requireMessageKilobytes(kilobytes: number, namespace: string): void {
   if (kilobytes >= PREMIUM_MESSAGE_KILOBYTES && kilobytes <= LIMITS.messageKilobytesMax) return;
   throw badValue(
-    `The value for 'MaxMessageSizeInKilobytes' must be between ${PREMIUM_MESSAGE_KILOBYTES} and ${LIMITS.messageKilobytesMax}.`,
+    `The property value for 'MaxMessageSizeInKilobytes' must be between ${PREMIUM_MESSAGE_KILOBYTES} and ${LIMITS.messageKilobytesMax} when the namespace '${namespace}' is using 'Premium' tier. Actual value was ${kilobytes}.`,
   );
 }
 
@@ -120,7 +136,7 @@ function cannotBeSet(property: string, word: KindWord, act: Act): string {
 }
 
 /** The service's own sentence (semantics §1.7). */
-function refusal(what: string, { name, tier }: TieredNamespace, others: readonly [Tier, Tier]) {
+function refusal(what: string, { name, tier }: TieredNamespace, others: readonly Tier[]) {
   return badValue(
     `${what} because the namespace '${name}' is using the '${tier}' Tier. This operation is only supported in '${others.join("' or '")}' tier.`,
   );

@@ -46,6 +46,11 @@ export function forwards({ description }: Pick<Entity, 'description'>): boolean 
   return forwardTo !== undefined || forwardDeadLetteredMessagesTo !== undefined;
 }
 
+/** Whether no message stays in an entity. */
+export function forwardsAll({ description }: Pick<Entity, 'description'>): boolean {
+  return description.kind !== 'topic' && description.forwardTo !== undefined;
+}
+
 /** Whether an entity keeps its messages by session (semantics §4.6). */
 export function requiresSession({ description }: Pick<Entity, 'description'>): boolean {
   return description.kind !== 'topic' && description.requiresSession;

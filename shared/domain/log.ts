@@ -1,4 +1,4 @@
-import { type Entity, requiresSession } from './entity.ts';
+import { type Entity, forwardsAll, requiresSession } from './entity.ts';
 import type { SubQueue } from './entity-path.ts';
 
 /** One ordered run of blocks: a sub-queue of a partition of an entity, since its last purge. */
@@ -13,9 +13,10 @@ export interface Log {
   readonly generation: number;
   /**
    * Set where messages lie by session, that is in the main queue of an entity that requires sessions:
-   * the epoch by which their locks are judged.
+   * the epoch by which their locks are judged. `isForwarded` = scheduled messages that come due are sent on,
+   * and never lie in a session here.
    */
-  readonly sessions?: { readonly epoch: number };
+  readonly sessions?: { readonly epoch: number; readonly isForwarded?: boolean };
   /** The messages of this session only; absent = what all sessions share, such as scheduled messages. */
   readonly sessionId?: string;
 }
@@ -30,7 +31,7 @@ export function logOf(entity: Entity, subQueue: SubQueue, partition: number): Lo
     subQueue,
     generation: entity.generations[subQueue],
     ...(subQueue === 'main' && requiresSession(entity)
-      ? { sessions: { epoch: entity.epoch } }
+      ? { sessions: { epoch: entity.epoch, isForwarded: forwardsAll(entity) } }
       : {}),
   };
 }

@@ -14,8 +14,8 @@ export type PropertyValue =
       readonly value: number;
     }
   | { readonly type: 'long' | 'ulong'; readonly value: bigint }
-  /** Epoch milliseconds. */
-  | { readonly type: 'dateTime'; readonly value: number }
+  /** Epoch milliseconds; `text` = how a parameter of a rule spells it, where it is not our own spelling. */
+  | { readonly type: 'dateTime'; readonly value: number; readonly text?: string }
   /** Ticks of 100 ns: since 0001-01-01 for an instant, a length for a time span. */
   | { readonly type: 'dateTimeOffset' | 'timeSpan'; readonly value: bigint }
   /** IEEE 754 decimal128, 16 bytes, most significant first. */

@@ -33,9 +33,10 @@ const ROUNDS_MAX = 100;
  * Makes scheduled messages that have come due receivable, in bulk. They get new sequence numbers, as
  * if they were enqueued at their due time (semantics §2.3); those due at the same instant come to
  * lie in common blocks. Two activators at once do no harm: of two transactions on one block, one
- * finds it gone. Tells whether anything was due.
+ * finds it gone. Tells whether anything was due here: out of sessions that forward, it is sent on instead.
  */
 export async function activateDue(context: StoreContext, log: Log, now: number): Promise<boolean> {
+  if (log.sessions?.isForwarded) return false;
   return await forEachDue(context, log, now, (blocks, dueAt) =>
     activateTogether(context, log, blocks, dueAt),
   );

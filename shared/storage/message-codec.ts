@@ -142,6 +142,10 @@ function packValue(property: PropertyValue): unknown {
     case 'dateTimeOffset':
     case 'timeSpan':
       return [TYPES.indexOf(property.type), property.value.toString()];
+    case 'dateTime': {
+      const { value, text } = property;
+      return [TYPES.indexOf('dateTime'), value, ...(text === undefined ? [] : [text])];
+    }
     default:
       return [TYPES.indexOf(property.type), property.value];
   }
@@ -172,5 +176,7 @@ function unpackValue(stored: unknown): PropertyValue {
   }
   if (value === NEGATIVE_ZERO && (type === 'float' || type === 'double'))
     return { type, value: -0 };
+  const [, , text] = stored;
+  if (type === 'dateTime' && text !== undefined) return { type, value, text } as PropertyValue;
   return { type, value } as PropertyValue;
 }

@@ -13,6 +13,7 @@ interface Refusal {
 
 const ANY = { sqlExpression: 'a = 1' };
 const MISSING = { statusCode: 404, code: 'MessageEntityNotFoundError', says: /could not be found/ };
+const NOT_HOSTED = { ...MISSING, says: /^No service is hosted at the specified address/ };
 const THERE = {
   statusCode: 409,
   code: 'MessageEntityAlreadyExistsError',
@@ -43,7 +44,7 @@ const REFUSALS: readonly Refusal[] = [
     attempt: (c) => c.getQueueRuntimeProperties('nope'),
     ...MISSING,
   },
-  { what: 'to delete a missing queue', attempt: (c) => c.deleteQueue('nope'), ...MISSING },
+  { what: 'to delete a missing queue', attempt: (c) => c.deleteQueue('nope'), ...NOT_HOSTED },
   { what: 'to delete a missing rule', attempt: (c) => c.deleteRule('t', 's', 'nope'), ...MISSING },
   {
     what: 'to subscribe to a missing topic',
@@ -115,9 +116,10 @@ const REFUSALS: readonly Refusal[] = [
     ...bad(/can contain only letters, numbers, periods/),
   },
   {
-    what: 'to forward to itself',
+    what: 'to forward to itself before it is there',
     attempt: (c) => c.createQueue('x', { forwardTo: 'X' }),
-    ...bad(/Entity cannot have auto-forwarding policy to itself/),
+    ...MISSING,
+    says: /The auto forwarding destination entity doesn't exist/,
   },
   {
     what: 'to forward a subscription to its own topic',

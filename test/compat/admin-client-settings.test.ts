@@ -48,13 +48,13 @@ const INGRESS = {
     maxSizeInMegabytes: 2048,
     duplicateDetectionHistoryTimeWindow: 'PT2M',
     authorizationRules: RULES,
-    maxMessageSizeInKilobytes: 1024,
+    maxMessageSizeInKilobytes: 256,
   },
   changed: {
     maxSizeInMegabytes: 5120,
     duplicateDetectionHistoryTimeWindow: 'P7D',
     authorizationRules: RULES.slice(1),
-    maxMessageSizeInKilobytes: 102_400,
+    maxMessageSizeInKilobytes: 256,
   },
 };
 
@@ -180,6 +180,22 @@ withEachClient('every setting', (connected) => {
     assert.equal((await client.updateQueue(await client.getQueue('fast'))).enableExpress, true);
   });
 });
+
+const sizes: Parameters<typeof withEachClient>[1] = (connected) => {
+  test('is kept, and changed', async () => {
+    const { client } = connected;
+    const kilobytes = (maxMessageSizeInKilobytes: number) => ({ maxMessageSizeInKilobytes });
+    await client.createQueue('large', kilobytes(2048));
+    const queue = await client.getQueue('large');
+    assert.equal(queue.maxMessageSizeInKilobytes, 2048);
+    await client.updateQueue({ ...queue, ...kilobytes(102_400) });
+    assert.equal((await client.getQueue('large')).maxMessageSizeInKilobytes, 102_400);
+    await client.createTopic('largeTopic', kilobytes(1024));
+    const topic = await client.getTopic('largeTopic');
+    assert.equal(topic.maxMessageSizeInKilobytes, 1024);
+  });
+};
+withEachClient('the size of messages', sizes, { tier: 'Premium' });
 
 withEachClient('forwarding', (connected) => {
   test('is shown as an address in this namespace, and is taken back as such', async () => {

@@ -44,13 +44,17 @@ export interface Connected {
 }
 
 /** Runs a suite with each version of the official client, each against a namespace of its own. */
-export function withEachClient(name: string, suite: (connected: Connected) => void): void {
+export function withEachClient(
+  name: string,
+  suite: (connected: Connected) => void,
+  options: Pick<Parameters<typeof startNamespace>[0] & object, 'tier'> = {},
+): void {
   for (const [version, connect] of Object.entries(VERSIONS)) {
     describe(`${name} (@azure/service-bus ${version})`, () => {
       let namespace: TestNamespace;
       let client: AdministrationClient;
       before(async () => {
-        namespace = await startNamespace();
+        namespace = await startNamespace(options);
         client = connect(namespace.connectionString);
       });
       after(() => namespace.stop());

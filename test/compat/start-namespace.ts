@@ -27,12 +27,15 @@ interface Changes {
   readonly clock?: Clock;
   /** What its clients may have it hold. */
   readonly memoryBytes?: number;
+  /** Standard if it is not named. */
+  readonly tier?: 'Premium';
 }
 
 /** Starts one. The only place that knows what the clients are tried against. */
 export async function startNamespace({
   clock = { now: () => Date.now() },
   memoryBytes,
+  tier,
   ...options
 }: Pick<ServerOptions, 'certificate' | 'firstBytesMs'> & Changes = {}): Promise<TestNamespace> {
   const client = engineClient();
@@ -44,6 +47,7 @@ export async function startNamespace({
     namespace: `compat-${randomBytes(6).toString('hex')}`,
     clock,
     ...(memoryBytes === undefined ? {} : { memoryBytes }),
+    ...(tier === undefined ? {} : { tier }),
     random: { bytes: (count) => new Uint8Array(randomBytes(count)) },
     rootKey: ROOT_KEY,
     soleProcess: true,

@@ -46,9 +46,12 @@ const PARTS: Readonly<Record<string, (bytes: Uint8Array) => Sections>> = {
 const annotated = (bytes: number) =>
   writeSections({ annotations: mapOf({ x: binary(randomBytes(bytes)) }, symbol), body: BODY });
 
-/** A namespace with the queue `q` of 256 KB a message, and a session over AMQP. */
-async function start(t: TestContext): Promise<{ broker: TestBroker; session: RawSession }> {
-  const broker = await startBroker(t);
+/** A namespace with the queue `q`, of 256 KB a message in Standard, and a session over AMQP. */
+async function start(
+  t: TestContext,
+  tier: 'Standard' | 'Premium' = 'Standard',
+): Promise<{ broker: TestBroker; session: RawSession }> {
+  const broker = await startBroker(t, { tier });
   expectStatus(await broker.createQueue('q'), 201);
   const session = RawSession.root(Number(new URL(broker.api.url).port));
   t.after(() => session.raw.destroy());
@@ -139,7 +142,7 @@ test('row 5: what only AMQP has a place for counts in what one receive and one p
 });
 
 test('row 5: deferred messages are received together up to a bound, and one by one beyond', async (t) => {
-  const broker = await startBroker(t);
+  const broker = await startBroker(t, { tier: 'Premium' });
   const settings = { MaxMessageSizeInKilobytes: '20480' };
   expectStatus(await broker.createQueue('q', settings), 201);
   const session = RawSession.root(Number(new URL(broker.api.url).port));
@@ -186,7 +189,7 @@ const values = (count: number) => described(SECTION.value, list(Array(count).fil
 const MOST = BUDGETS.delivery.values - 3;
 
 test('row 5: a message of more values than are read at a time is refused, and the link goes on', async (t) => {
-  const { broker, session } = await start(t);
+  const { broker, session } = await start(t, 'Premium');
   expectStatus(await broker.updateQueue('q', { MaxMessageSizeInKilobytes: '10240' }), 200);
   const sender = await session.sender(targetOf('q'));
   const refused = await session.send(sender, writeSections({ body: [values(MOST + 1)] }));

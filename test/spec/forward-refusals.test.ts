@@ -44,10 +44,17 @@ for (const forward of FORWARDS) {
     assert.ok([400, 404].includes(answer.status), answer.text);
   });
 
-  test(`#126 ${forward} does not name the entity itself, however it is spelled`, async (t) => {
+  test(`#126 ${forward} does not name the entity itself, but for its address (Python client of 2020)`, async (t) => {
     const broker = await start(t);
-    for (const name of ['q', 'Q', 'sb://here.example/Q/', 'https://here.example/q']) {
+    for (const name of ['q', 'Q']) {
       requireRefusal(await broker.updateQueue('q', { [forward]: name }), 400, ITSELF);
+    }
+    for (const address of ['sb://here.example/Q/', 'https://here.example/q']) {
+      expectStatus(await broker.updateQueue('q', { [forward]: address }), 200);
+      assert.match(
+        (await broker.request('GET', 'q')).text,
+        new RegExp(`<${forward}>sb://.*/q<`, 'i'),
+      );
     }
   });
 
@@ -79,6 +86,36 @@ test('#127 an entity that requires sessions does not forward', async (t) => {
   for (const answer of refused) requireRefusal(answer, 400, /session/i);
   expectStatus(await broker.createQueue('sessions', { RequiresSession: 'true' }), 201);
   requireRefusal(await broker.updateQueue('sessions', settings), 400, /session/i);
+});
+
+test('#127 a queue with sessions forwards to a topic from its creation on (Python client of 2024)', async (t) => {
+  const broker = await start(t);
+  const settings = { RequiresSession: 'true', ForwardTo: 't' };
+  expectStatus(await broker.createQueue('sessions', settings), 201);
+  expectStatus(await broker.updateQueue('sessions', { ...settings, MaxDeliveryCount: '5' }), 200);
+  expectStatus(await broker.send('sessions', 'now', { SessionId: 'a' }), 201);
+  const ScheduledEnqueueTimeUtc = new Date(broker.clock.now() + 60_000).toUTCString();
+  const later = { SessionId: 'a', ScheduledEnqueueTimeUtc };
+  expectStatus(await broker.send('sessions', 'later', later), 201);
+  requireRefusal(await broker.send('sessions', 'without a session'), 400, /SessionId/);
+  assert.deepEqual(await drainBodies(broker, subscription('s')), ['now']);
+  broker.clock.advance({ minutes: 1 });
+  // A look that would make it due does not make it stay in its session.
+  const looks = 'sessions/messages?sessionId=a';
+  expectStatus(await broker.request('GET', looks), 200);
+  for (const query of ['timeout=0', 'sessionId=a']) {
+    const answer = await broker.request('POST', `sessions/sessions/$accept?${query}`);
+    requireRefusal(answer, 400, /forwards its messages to 't'/);
+  }
+  await broker.sweep();
+  assert.deepEqual(await drainBodies(broker, subscription('s')), ['later']);
+});
+
+test('a message that a queue forwards to itself ends after as many hops as there may be', async (t) => {
+  const broker = await start(t);
+  expectStatus(await broker.updateQueue('q', { ForwardTo: 'sb://here.example/q' }), 200);
+  expectStatus(await broker.send('q', 'round'), 201);
+  assert.deepEqual(await drainBodies(broker, 'q/$Transfer/$DeadLetterQueue'), ['round']);
 });
 
 test('#127 an entity that requires sessions may forward its dead letters', async (t) => {

@@ -13,7 +13,7 @@ import {
 
 /** A full queue `target`. */
 async function startFull(t: TestContext): Promise<TestBroker> {
-  const broker = await startBroker(t);
+  const broker = await startBroker(t, { tier: 'Premium' });
   expectStatus(await broker.createQueue('target', LARGE), 201);
   await fill(broker, 'target');
   return broker;
@@ -47,7 +47,7 @@ test('#159 #123 #C12 a full queue refuses sends, and what is forwarded waits in 
 });
 
 test('#159 a full topic refuses sends, until something was taken out of its subscription', async (t) => {
-  const broker = await startBroker(t);
+  const broker = await startBroker(t, { tier: 'Premium' });
   await createTopic(broker, 't', LARGE);
   await createSubscription(broker, subscription('s'));
   await fill(broker, 't');

@@ -20,7 +20,9 @@ export async function startQueue(
   settings: Record<string, string> = {},
   ...sent: readonly string[]
 ): Promise<TestBroker> {
-  const broker = await startBroker(t);
+  // Only Premium has messages of another size.
+  const tier = 'MaxMessageSizeInKilobytes' in settings ? 'Premium' : 'Standard';
+  const broker = await startBroker(t, { tier });
   expectStatus(await broker.createQueue('q', settings), 201);
   for (const body of sent) expectStatus(await broker.send('q', body), 201);
   return broker;

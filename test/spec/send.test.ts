@@ -10,7 +10,9 @@ async function startQueue(
   t: TestContext,
   settings: Record<string, string> = {},
 ): Promise<TestBroker> {
-  const broker = await startBroker(t);
+  // Only Premium has messages of another size.
+  const tier = 'MaxMessageSizeInKilobytes' in settings ? 'Premium' : 'Standard';
+  const broker = await startBroker(t, { tier });
   expectStatus(await broker.createQueue('q', settings), 201);
   return broker;
 }

@@ -144,10 +144,31 @@ test('#57 #A13 Premium: the limit of messages is 1 to 100 MB', async (t) => {
     ]) {
       assertRefused(
         answer,
-        "The value for 'MaxMessageSizeInKilobytes' must be between 1024 and 102400.",
+        `The property value for 'MaxMessageSizeInKilobytes' must be between 1024 and 102400 when the namespace '${broker.namespace}' is using 'Premium' tier. Actual value was ${size}.`,
       );
     }
   }
+});
+
+test('Basic and Standard: MaxMessageSizeInKilobytes is refused, but for what clients were shown (live suites)', async (t) => {
+  for (const tier of ['Basic', 'Standard'] as const) {
+    const broker = await startBroker(t, { tier });
+    for (const size of ['255', '257', '1024', '102400']) {
+      assertRefused(
+        await broker.createQueue('q', { MaxMessageSizeInKilobytes: size }),
+        `The property 'maxMessageSizeInKilobytes' can't be set when creating a Queue because the namespace '${broker.namespace}' is using the '${tier}' Tier. This operation is only supported in 'Premium' tier.`,
+      );
+    }
+    expectStatus(await broker.createQueue('q', { MaxMessageSizeInKilobytes: '256' }), 201);
+    expectStatus(await broker.updateQueue('q', { MaxMessageSizeInKilobytes: '256' }), 200);
+    expectStatus(await broker.updateQueue('q', { MaxMessageSizeInKilobytes: '512' }), 400);
+  }
+  const premium = await startBroker(t, { tier: 'Premium' });
+  const settings = { MaxMessageSizeInKilobytes: '2048' };
+  expectStatus(await premium.createQueue('q', settings), 201);
+  const standard = await startBroker(t, { tier: 'Standard', beside: premium });
+  // It stays within reach in another tier.
+  expectStatus(await standard.updateQueue('q', { ...settings, MaxDeliveryCount: '5' }), 200);
 });
 
 test('#57 #A13 Basic and Standard: a message of more than 256 KB is refused', async (t) => {

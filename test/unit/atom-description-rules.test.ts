@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { requireForwardingElsewhere } from '../../shared/domain/description-forwarding.ts';
+import {
+  requireForwardingElsewhere,
+  requireSessionsMayForward,
+} from '../../shared/domain/description-forwarding.ts';
 import { requireRuleName } from '../../shared/domain/description-rule-name.ts';
 import {
   newQueue,
@@ -160,11 +163,6 @@ refuses([
     () => newTopic({ enableExpress: true, requiresDuplicateDetection: true }),
     "Both DelayedPersistence and RequiresDuplicateDetection property can't be enabled together.",
   ],
-  [
-    'forwarding out of sessions',
-    () => newSubscription({ forwardTo: 'q', requiresSession: true }),
-    "The 'forwardTo' property can't be set to 'q' because the Subscription requires sessions.",
-  ],
 ]);
 
 const CANNOT_CHANGE = "can't be changed.";
@@ -185,9 +183,12 @@ refuses([
     `The value for the 'requiresDuplicateDetection' property of an existing Queue ${CANNOT_CHANGE}`,
   ],
   [
-    'to become express later',
-    () => updateTopic(newTopic({}), { enableExpress: true }),
-    `The value for the 'enableExpress' property of an existing Topic ${CANNOT_CHANGE}`,
+    'to become express later where it looks for duplicates',
+    () => {
+      const said = { requiresDuplicateDetection: true };
+      updateTopic(newTopic(said), { ...said, enableExpress: true });
+    },
+    "Both DelayedPersistence and RequiresDuplicateDetection property can't be enabled together.",
   ],
   [
     'to partition later (behaviour 139)',
@@ -218,6 +219,35 @@ test('a partitioned entity shows sixteen times its size, and takes that back (be
   assert.equal(totalMegabytes(newQueue({})), 1024);
 });
 
+const SESSIONS = { requiresSession: true, forwardTo: 'there' };
+const NOT_OUT_OF_SESSIONS = (kind: string) =>
+  `The 'forwardTo' property can't be set to 'there' because the ${kind} requires sessions.`;
+
+test('a queue with sessions forwards to a topic from its creation on, recorded by the Python client', () => {
+  const queue = newQueue(SESSIONS);
+  requireSessionsMayForward(queue, 'topic');
+  requireSessionsMayForward(newQueue({ ...SESSIONS, forwardTo: 'THERE' }), 'topic', queue);
+});
+
+refuses([
+  [
+    'forwarding out of sessions to a queue',
+    () => requireSessionsMayForward(newQueue(SESSIONS), 'queue'),
+    NOT_OUT_OF_SESSIONS('Queue'),
+  ],
+  [
+    'forwarding out of sessions that are there',
+    () =>
+      requireSessionsMayForward(newQueue(SESSIONS), 'topic', newQueue({ requiresSession: true })),
+    NOT_OUT_OF_SESSIONS('Queue'),
+  ],
+  [
+    'forwarding out of sessions of a subscription',
+    () => requireSessionsMayForward(newSubscription(SESSIONS), 'topic'),
+    NOT_OUT_OF_SESSIONS('Subscription'),
+  ],
+]);
+
 test('an entity that forwards is never idle (behaviour 143)', () => {
   const said = { forwardTo: 'q', autoDeleteOnIdleMs: DAY };
   assert.ok(!('autoDeleteOnIdleMs' in newQueue(said)));
@@ -229,22 +259,8 @@ const forwarding = (path: string, forwardTo: string) => () =>
 
 refuses([
   [
-    'forwarding to itself',
-    forwarding('a/b', 'A/b'),
-    'Entity cannot have auto-forwarding policy to',
-  ],
-  [
     'forwarding to the own topic',
     forwarding('T/Subscriptions/s', 't'),
-    'Entity cannot have auto-forwarding policy to itself.',
-  ],
-  [
-    'forwarding dead letters to itself',
-    () =>
-      requireForwardingElsewhere(
-        parseEntityPath('q'),
-        newQueue({ forwardDeadLetteredMessagesTo: 'q' }),
-      ),
     'Entity cannot have auto-forwarding policy to itself.',
   ],
   ['forwarding to no name', forwarding('q', ''), "The name '' is not valid"],

@@ -34,6 +34,13 @@ const VALUES: readonly (readonly [string, string, PropertyValue, string, string]
   [
     'dateTime',
     '1970-01-02T01:00:00.5+01:00',
+    { type: 'dateTime', value: 86_400_500, text: '1970-01-02T01:00:00.5+01:00' },
+    'dateTime',
+    '1970-01-02T01:00:00.5+01:00',
+  ],
+  [
+    'dateTime',
+    '1970-01-02T00:00:00.500Z',
     { type: 'dateTime', value: 86_400_500 },
     'dateTime',
     '1970-01-02T00:00:00.500Z',
@@ -41,9 +48,9 @@ const VALUES: readonly (readonly [string, string, PropertyValue, string, string]
   [
     'dateTime',
     '1970-01-02T00:00:00',
-    { type: 'dateTime', value: 86_400_000 },
+    { type: 'dateTime', value: 86_400_000, text: '1970-01-02T00:00:00' },
     'dateTime',
-    '1970-01-02T00:00:00.000Z',
+    '1970-01-02T00:00:00',
   ],
   ['duration', 'PT1.5S', { type: 'timeSpan', value: 15_000_000n }, 'string', '00:00:01.5000000'],
   ['duration', '-P1D', { type: 'timeSpan', value: -864_000_000_000n }, 'string', '-1.00:00:00'],
@@ -145,6 +152,23 @@ test('true and false filters keep their kind', async () => {
   }
 });
 
+for (const [what, inner] of [
+  ['nothing', ''],
+  ['a name only', '<Name>other</Name>'],
+  ['a TrueFilter with parameters', '<Filter i:type="TrueFilter"><Parameters/></Filter>'],
+] as const) {
+  test(`a rule of which ${what} is said takes every message, recorded by the Node client`, async () => {
+    const { call } = await startWithSubscription();
+    const body = entry('RuleDescription', inner);
+    const { status, text } = await call('PUT', `${RULES}/every`, { body });
+    assert.equal(status, 201);
+    assert.match(
+      text,
+      /<RuleDescription [^>]*><Filter i:type="TrueFilter"><SqlExpression>1=1<\/SqlExpression><CompatibilityLevel>20<\/CompatibilityLevel><\/Filter><Action i:type="EmptyRuleAction"\/><CreatedAt>[^<]*<\/CreatedAt><Name>every<\/Name><\/RuleDescription>/,
+    );
+  });
+}
+
 test('the path names a rule, whatever its description says', async () => {
   const { call } = await startWithSubscription();
   const body = entry('RuleDescription', '<Filter i:type="TrueFilter"/><Name>other</Name>');
@@ -167,7 +191,6 @@ test('an update keeps the spelling and the time of creation', async () => {
 });
 
 const BAD_RULES: Readonly<Record<string, readonly [inner: string, says: RegExp]>> = {
-  'no filter': ['', /element 'Filter' is missing/],
   'a filter without a type': ['<Filter/>', /type '' of Filter is not one of/],
   'an unknown filter': ['<Filter i:type="LuaFilter"/>', /type 'LuaFilter' of Filter/],
   'a type without its namespace': ['<Filter type="TrueFilter"/>', /type '' of Filter/],

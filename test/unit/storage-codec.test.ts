@@ -69,6 +69,7 @@ const VALUES: readonly PropertyValue[] = [
   { type: 'ulong', value: 2n ** 64n - 1n },
   { type: 'dateTime', value: Date.UTC(2026, 0, 1) },
   { type: 'dateTime', value: -62_135_596_800_000 },
+  { type: 'dateTime', value: 0, text: '1970-01-01T00:00:00' },
   { type: 'dateTimeOffset', value: 3_155_378_975_999_999_999n },
   { type: 'timeSpan', value: -(2n ** 63n) },
   { type: 'decimal', value: Uint8Array.from({ length: 16 }, (_, i) => 255 - i) },

@@ -1,5 +1,5 @@
 import { BrokerError } from '../../domain/broker-error.ts';
-import { type Entity, partitionsOf } from '../../domain/entity.ts';
+import { type Entity, forwardsAll, partitionsOf } from '../../domain/entity.ts';
 import { logOf } from '../../domain/log.ts';
 import { TOUCH_EVERY_MS } from '../activity.ts';
 import { readBlocks } from '../blocks.ts';
@@ -15,7 +15,7 @@ import type { SweepParts } from './sweep-run.ts';
  */
 export async function removeIdle(parts: SweepParts, entity: Entity): Promise<boolean> {
   const { autoDeleteOnIdleMs } = entity.description;
-  if (autoDeleteOnIdleMs === undefined || forwards(entity)) return false;
+  if (autoDeleteOnIdleMs === undefined || forwardsAll(entity)) return false;
   const now = parts.clock.now();
   const idleSince = now - autoDeleteOnIdleMs;
   if (lastNoticed(parts, entity) > idleSince) return false;
@@ -26,10 +26,6 @@ export async function removeIdle(parts: SweepParts, entity: Entity): Promise<boo
     throw error;
   }
   return await parts.store.removeIfIdle(entity, now, idleSince);
-}
-
-function forwards({ description }: Entity): boolean {
-  return description.kind !== 'topic' && description.forwardTo !== undefined;
 }
 
 /** The latest instant at which the entity may have been used, as far as was noticed. */
