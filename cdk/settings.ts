@@ -3,101 +3,188 @@ import { z } from 'zod';
 import { ACCESS_KINDS } from '../lambdas/http/access-kinds.ts';
 import { TIERS } from '../lambdas/http/variables.ts';
 import { BUDGETS } from '../shared/domain/budgets.ts';
-import { amqpSettings, rate } from './amqp-settings.ts';
+import { amqpSettings } from './amqp-settings.ts';
+import { correction, faultsOf, nearestOf, SettingsError, shown } from './setting-faults.ts';
+import { flag, listed, oneOf, rate, section, text, whole } from './setting-values.ts';
+
+const RETENTION_DAYS = Object.values(RetentionDays).filter((days) => typeof days === 'number');
+const RETENTION = `a number of days that CloudWatch Logs knows: ${listed(RETENTION_DAYS, 'or')} (for ever)`;
 
 /** What may differ between stages. Defaults are those of a broker somebody relies on. */
-const eachSetting = z.strictObject({
-  stage: z.string().regex(/^[a-z][a-z0-9-]{0,30}$/, 'lower-case letters, digits and hyphens'),
+const eachSetting = section({
+  stage: text(
+    /^[a-z][a-z0-9-]{0,30}$/,
+    'a name of up to 31 lower-case letters, digits and hyphens that begins with a letter',
+  ),
   /** As management and tokens show it. */
-  namespace: z.string().regex(/^[a-zA-Z][a-zA-Z0-9-]{1,49}$/, 'letters, digits and hyphens'),
+  namespace: text(
+    /^[a-zA-Z][a-zA-Z0-9-]{1,49}$/,
+    'a name of 2 to 50 letters, digits and hyphens that begins with a letter',
+  ),
   /** What entities may be like: topics and sessions not in Basic, large messages in Premium. */
-  tier: z.enum(TIERS).default('Standard'),
+  tier: oneOf(TIERS).default('Standard'),
   /**
    * Who says what a caller may do: `sas`, tokens signed with keys of the namespace and its entities;
    * or `iam`, policies of AWS on method and path, and then no keys at all.
    */
-  access: z.enum(ACCESS_KINDS).default('sas'),
+  access: oneOf(ACCESS_KINDS).default('sas'),
   /** Tables and root key outlive the stack, and the tables refuse to be deleted. */
-  keepData: z.boolean().default(true),
-  pointInTimeRecovery: z.boolean().default(true),
+  keepData: flag().default(true),
+  pointInTimeRecovery: flag().default(true),
   logRetentionDays: z
-    .int()
-    .refine((days) => days in RetentionDays, 'not a period that CloudWatch Logs knows')
+    .int(RETENTION)
+    .refine((days) => days in RetentionDays, RETENTION)
     .default(RetentionDays.ONE_MONTH),
-  memoryMb: z
-    .strictObject({
-      send: memoryMb(1024),
-      receive: memoryMb(1024),
-      settle: memoryMb(1024),
-      manage: memoryMb(1024),
-      sweep: memoryMb(512),
-    })
-    .prefault({}),
+  memoryMb: section({
+    send: memoryMb(1024),
+    receive: memoryMb(1024),
+    settle: memoryMb(1024),
+    manage: memoryMb(1024),
+    sweep: memoryMb(512),
+  }).prefault({}),
   /** Executions set aside, and the most there may be, for each function named. */
-  reservedConcurrency: z
-    .partialRecord(
-      z.enum(['send', 'receive', 'settle', 'manage', 'sweep']),
-      z.int().min(1).max(10_000),
-    )
-    .default({}),
+  reservedConcurrency: section({
+    send: whole(1, 10_000).optional(),
+    receive: whole(1, 10_000).optional(),
+    settle: whole(1, 10_000).optional(),
+    manage: whole(1, 10_000).optional(),
+    sweep: whole(1, 10_000).optional(),
+  }).default({}),
   /** The longest a receive waits for a message: waiting is paid for by the millisecond. */
-  receiveWaitMsMax: z.int().min(0).max(20_000).default(2000),
-  sweepMinutes: z.int().min(1).max(60).default(1),
+  receiveWaitMsMax: whole(0, 20_000).default(2000),
+  sweepMinutes: whole(1, 60).default(1),
   /**
    * Requests a second in the long run, and at once; beyond, API Gateway answers 429, and each task of
    * the gateway for AMQP 503.
    */
   throttle: rate(BUDGETS.process.requests),
   /** Whether each request, and each connection and link of the gateway, stands in a log. */
-  accessLogs: z.boolean().default(false),
+  accessLogs: flag().default(false),
   /** The SNS topic that hears of alarms; without one they only show in the console. */
-  alarmTopicArn: z.string().startsWith('arn:').optional(),
+  alarmTopicArn: text(
+    /^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/,
+    'the ARN of a standard SNS topic, such as arn:aws:sns:eu-west-1:111122223333:alarms',
+  ).optional(),
   /** Lets the clients of the SDKs in, who speak AMQP; off where nothing is said. */
   amqp: amqpSettings.optional(),
 });
 
-const stageSettings = eachSetting.refine(
-  ({ access, amqp }) => access === 'sas' || amqp === undefined,
-  {
+const stageSettings = eachSetting.superRefine(({ access, amqp }, context) => {
+  if (access === 'sas' || amqp === undefined) return;
+  context.addIssue({
+    code: 'custom',
     path: ['amqp'],
-    message: 'clients that speak AMQP sign with keys, and with access iam there are none',
-  },
-);
+    input: amqp,
+    message: `left out while access is ${access}, since AMQP clients sign with keys and access ${access} has none`,
+  });
+});
 
 /** The settings of one stage, checked and complete. */
 export type StageSettings = z.infer<typeof stageSettings>;
 
+type Context = Readonly<Record<string, unknown>>;
+
+/** Settings that `-c` takes for any stage; there they go before those of cdk.json. */
+const ANY_STAGE = ['tier', 'access', 'amqp'] as const;
+const CONTEXT_KEYS = ['stage', 'stages', ...ANY_STAGE] as const;
+/** What CDK puts into the context itself: its flags, what it looked up, and notes of its command line. */
+const KEY_OF_CDK = /[:/@]|^cdk-|^cli-telemetry$|^acknowledged-issue-numbers$/;
+const AMQP_EXAMPLE = `-c amqp='{"certificateArn": "arn:aws:acm:…", "domainName": "bus.example.com"}'`;
+
 /**
  * Reads the settings of the chosen stage out of the CDK context: `stage` names it (`-c stage=prod`),
  * `stages` in cdk.json holds what it sets apart from the defaults. `-c access=iam`,
- * `-c tier=Basic` and `-c amqp='{"certificateArn": …}'` go before both.
+ * `-c tier=Basic` and `-c amqp='{"certificateArn": …}'` go before both. Throws SettingsError, with a
+ * sentence for each thing that is wrong.
  */
-export function readStageSettings(context: (name: string) => unknown): StageSettings {
-  const stages = z.record(z.string(), z.looseObject({})).parse(context('stages') ?? {});
-  const stage = z.string().parse(context('stage'));
-  const chosen = stages[stage];
-  if (chosen === undefined) {
-    throw new Error(
-      `No stage '${stage}' in cdk.json; there are: ${Object.keys(stages).join(', ')}`,
+export function readStageSettings(context: Context): StageSettings {
+  const faults = unknownKeys(context);
+  try {
+    const settings = readStage(context);
+    if (faults.length === 0) return settings;
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    faults.push(...error.faults);
+  }
+  throw new SettingsError(faults);
+}
+
+function readStage(context: Context): StageSettings {
+  const { stage, chosen } = chooseStage(context);
+  const { amqp, tier, access } = context;
+  const parsed = stageSettings.safeParse(
+    {
+      namespace: `dynabus-${stage}`,
+      ...chosen,
+      ...(tier !== undefined && { tier }),
+      ...(access !== undefined && { access }),
+      ...(amqp !== undefined && { amqp: readAmqp(amqp) }),
+      stage,
+    },
+    { reportInput: true },
+  );
+  if (parsed.success) return parsed.data;
+  const placeOf = (setting: string) =>
+    ANY_STAGE.some((name) => name === setting && context[name] !== undefined)
+      ? `-c ${setting}`
+      : `stages.${stage} of cdk.json`;
+  throw new SettingsError(faultsOf(stageSettings, parsed.error.issues, { stage, placeOf }));
+}
+
+function chooseStage({ stage, stages = {} }: Context) {
+  if (!isObject(stages)) {
+    throw wrong(
+      `stages is ${shown(stages)}, but must be an object with an entry for each stage: change it in context of cdk.json.`,
     );
   }
-  const parsed = stageSettings.safeParse({
-    namespace: `dynabus-${stage}`,
-    ...chosen,
-    tier: context('tier') ?? chosen['tier'],
-    access: context('access') ?? chosen['access'],
-    amqp: readJson(context('amqp')) ?? chosen['amqp'],
-    stage,
-  });
-  if (parsed.success) return parsed.data;
-  throw new Error(`Settings of stage '${stage}':\n${z.prettifyError(parsed.error)}`);
+  const names = Object.keys(stages);
+  if (stage === undefined || stage === '') {
+    throw wrong(`No stage is chosen: add -c stage= with ${listed(names, 'or') || 'its name'}.`);
+  }
+  if (typeof stage !== 'string' || !Object.hasOwn(stages, stage)) {
+    const nearest = typeof stage === 'string' ? nearestOf(stage, names) : undefined;
+    throw wrong(
+      `There is no stage ${shown(stage)} in cdk.json, only ${listed(names, 'and') || 'none'}: choose ${nearest ?? 'one of them'} by -c stage=…, or add it to stages in cdk.json.`,
+    );
+  }
+  const chosen = stages[stage];
+  if (!isObject(chosen)) {
+    throw wrong(
+      `Stage '${stage}' is ${shown(chosen)}, but must be an object with its settings, and {} takes the defaults: change stages.${stage} in cdk.json.`,
+    );
+  }
+  return { stage, chosen };
+}
+
+function unknownKeys(context: Context): string[] {
+  const known = CONTEXT_KEYS.filter((key) => key !== 'stages');
+  return Object.keys(context)
+    .filter((key) => !CONTEXT_KEYS.some((one) => one === key) && !KEY_OF_CDK.test(key))
+    .map((key) =>
+      Object.hasOwn(eachSetting.shape, key)
+        ? `${key} is a setting of a stage, which -c does not take: set it in stages of cdk.json; -c takes ${listed(known, 'and')}.`
+        : `-c ${key} is unknown, since -c takes ${listed(known, 'and')}: ${correction(key, known)}; if it was not typed, it stands in context of cdk.json, cdk.context.json or ~/.cdk.json.`,
+    );
 }
 
 /** What is said on the command line arrives as text. */
-function readJson(value: unknown): unknown {
-  return typeof value === 'string' ? JSON.parse(value) : value;
+function readAmqp(value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    throw wrong(`-c amqp is ${shown(value)}, which is no JSON: write ${AMQP_EXAMPLE}.`);
+  }
+}
+
+function wrong(sentence: string): SettingsError {
+  return new SettingsError([sentence]);
+}
+
+function isObject(value: unknown): value is Context {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function memoryMb(standard: number) {
-  return z.int().min(128).max(10_240).default(standard);
+  return whole(128, 10_240).default(standard);
 }

@@ -9,6 +9,7 @@ import { BrokerFunction } from '../constructs/broker-function.ts';
 import { BrokerTables } from '../constructs/broker-tables.ts';
 import { BrokerApi } from '../constructs/http-api.ts';
 import { SWEEP_TIMEOUT, scheduleSweep } from '../constructs/sweeping.ts';
+import { SettingsError } from '../setting-faults.ts';
 import type { StageSettings } from '../settings.ts';
 
 /** API Gateway gives up after 30 s; a function that goes on would be paid for and heard by nobody. */
@@ -112,8 +113,10 @@ export class BrokerStack extends Stack {
 /** A network that is there can only be looked up where it is known in which account and region. */
 function whereDeployed(): Environment {
   const { CDK_DEFAULT_ACCOUNT: account, CDK_DEFAULT_REGION: region } = process.env;
-  if (account === undefined || region === undefined) {
-    throw new Error('To look up amqp.vpcId, AWS credentials and a region are needed.');
+  if (!account || !region) {
+    throw new SettingsError([
+      'amqp.vpcId is looked up in your AWS account, but there are no credentials or no region: set AWS_PROFILE or AWS_REGION, or leave amqp.vpcId out.',
+    ]);
   }
   return { account, region };
 }

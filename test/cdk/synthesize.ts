@@ -1,5 +1,7 @@
+import assert from 'node:assert/strict';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
+import { SettingsError } from '../../cdk/setting-faults.ts';
 import { readStageSettings } from '../../cdk/settings.ts';
 import { BrokerStack } from '../../cdk/stacks/broker-stack.ts';
 
@@ -16,8 +18,18 @@ export function synthesize(stage: Readonly<Record<string, unknown>> = {}): Templ
 }
 
 export function settingsOf(stage: Readonly<Record<string, unknown>>) {
-  const context: Record<string, unknown> = { stage: 'test', stages: { test: stage } };
-  return readStageSettings((name) => context[name]);
+  return readStageSettings({ stage: 'test', stages: { test: stage } });
+}
+
+/** What wrong settings are answered, all sentences together. */
+export function answerTo(read: () => unknown): string {
+  try {
+    read();
+  } catch (error) {
+    assert.ok(error instanceof SettingsError, String(error));
+    return error.message;
+  }
+  assert.fail('the settings were taken');
 }
 
 /** The properties of every resource of one type by their logical ids; the caller knows their shape. */

@@ -1,0 +1,115 @@
+import { z } from 'zod';
+import { listed } from './setting-values.ts';
+
+/** The most of a wrong value that a sentence repeats. */
+const SHOWN_LENGTH_MAX = 60;
+/** With more changes a name resembles another one only by chance. */
+const EDITS_MAX = 3;
+
+/** Settings that cannot be deployed. The message has one sentence a line for each thing that is wrong. */
+export class SettingsError extends Error {
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(faults.join('\n'));
+    this.name = 'SettingsError';
+    this.faults = faults;
+  }
+}
+
+/** Where the settings that were checked come from. */
+export interface SettingsSource {
+  readonly stage: string;
+  /** Where a person changes a setting, by its first name. */
+  readonly placeOf: (setting: string) => string;
+}
+
+/**
+ * Says of each issue which setting of which stage is wrong, what it is, what is allowed, and where to
+ * change it. `schema` is the one that found the issues; its errors say what is allowed, and were made with
+ * `reportInput`.
+ */
+export function faultsOf(
+  schema: z.ZodType,
+  issues: readonly z.core.$ZodIssue[],
+  source: SettingsSource,
+): readonly string[] {
+  return issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => unknownSetting(schema, issue.path, key, source))
+      : [wrongSetting(issue, source)],
+  );
+}
+
+/** `value` as a sentence repeats it. */
+export function shown(value: unknown): string {
+  const printed = JSON.stringify(value) ?? String(value);
+  return printed.length <= SHOWN_LENGTH_MAX ? printed : `${printed.slice(0, SHOWN_LENGTH_MAX)}…`;
+}
+
+/** What to do about an unknown name: the known one that it resembles, or nothing but to remove it. */
+export function correction(name: string, known: readonly string[]): string {
+  const nearest = nearestOf(name, known);
+  return nearest === undefined ? 'remove it' : `write ${nearest} instead, or remove it`;
+}
+
+/** The known name that somebody who wrote `name` most likely meant, if there is one. */
+export function nearestOf(name: string, known: readonly string[]): string | undefined {
+  const [nearest] = known
+    .map((one) => ({ one, edits: editsBetween(name.toLowerCase(), one.toLowerCase()) }))
+    .filter(({ one, edits }) => edits <= Math.min(EDITS_MAX, one.length / 2))
+    .sort((a, b) => a.edits - b.edits);
+  return nearest?.one;
+}
+
+function wrongSetting(issue: z.core.$ZodIssue, { stage, placeOf }: SettingsSource): string {
+  const name = issue.path.join('.');
+  const place = placeOf(String(issue.path[0]));
+  return issue.input === undefined
+    ? `${name} of stage '${stage}' is missing, but must be ${issue.message}: set it in ${place}.`
+    : `${name} of stage '${stage}' is ${shown(issue.input)}, but must be ${issue.message}: change it in ${place}.`;
+}
+
+function unknownSetting(
+  schema: z.ZodType,
+  path: readonly PropertyKey[],
+  key: string,
+  { stage, placeOf }: SettingsSource,
+): string {
+  const name = [...path, key].join('.');
+  const known = namesAt(schema, path);
+  const owner = path.length === 0 ? `stage '${stage}'` : `${path.join('.')} of stage '${stage}'`;
+  const place = placeOf(String(path[0] ?? key));
+  return `${name} is not a setting of ${owner}, which may have ${listed(known, 'and')}: ${correction(key, known)} in ${place}.`;
+}
+
+/** The names of the settings that stand at a path. */
+function namesAt(schema: z.ZodType, path: readonly PropertyKey[]): readonly string[] {
+  const inner = unwrapped(schema);
+  if (!(inner instanceof z.ZodObject)) return [];
+  const [first, ...rest] = path;
+  if (first === undefined) return Object.keys(inner.shape).filter((name) => name !== 'stage');
+  return namesAt(inner.shape[String(first)] as z.ZodType, rest);
+}
+
+function unwrapped(schema: z.ZodType): z.ZodType {
+  const isWrapper =
+    schema instanceof z.ZodDefault ||
+    schema instanceof z.ZodOptional ||
+    schema instanceof z.ZodPrefault;
+  return isWrapper ? unwrapped(schema.unwrap() as z.ZodType) : schema;
+}
+
+/** The number of letters to add, remove or change (Levenshtein). */
+function editsBetween(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (const [i, letter] of [...from].entries()) {
+    const next = [i + 1];
+    for (const [j, other] of [...to].entries()) {
+      const changed = (row[j] ?? 0) + (letter === other ? 0 : 1);
+      next.push(Math.min(changed, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}

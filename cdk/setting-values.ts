@@ -1,0 +1,52 @@
+import { z } from 'zod';
+
+/**
+ * The kinds of values that settings have. The error of each schema says in words what is allowed, so that
+ * one sentence fits whatever is wrong: the type, the range or the spelling.
+ */
+
+/** A whole number within bounds; without `most` there is no upper bound. */
+export function whole(least: number, most?: number) {
+  const error =
+    most === undefined
+      ? `a whole number of at least ${least}`
+      : `a whole number from ${least} to ${most.toLocaleString('en-US')}`;
+  const schema = z.int(error).min(least, error);
+  return most === undefined ? schema : schema.max(most, error);
+}
+
+/** A switch. */
+export function flag() {
+  return z.boolean('true or false, without quotes');
+}
+
+/** One of a few words. */
+export function oneOf<const Words extends readonly [string, ...string[]]>(words: Words) {
+  return z.enum(words, listed(words, 'or'));
+}
+
+/** A text of a certain form; `words` describe it. */
+export function text(pattern: RegExp, words: string) {
+  return z.string(words).regex(pattern, words);
+}
+
+/** Settings under one name; others than these are refused. */
+export function section<Shape extends z.core.$ZodShape>(shape: Shape) {
+  return z.strictObject(shape, `an object that may have ${listed(Object.keys(shape), 'and')}`);
+}
+
+/** A rate: so many a second in the long run, and so many at once. */
+export function rate({ perSecond, burst }: { readonly perSecond: number; readonly burst: number }) {
+  return section({
+    rate: whole(1).default(perSecond),
+    burst: whole(1).default(burst),
+  }).prefault({});
+}
+
+/** `a, b or c` */
+export function listed(words: readonly (string | number)[], conjunction: 'and' | 'or'): string {
+  const last = words.at(-1) ?? '';
+  return words.length < 2
+    ? String(last)
+    : `${words.slice(0, -1).join(', ')} ${conjunction} ${last}`;
+}
