@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { bundle, bundleGateway } from '../../cdk/constructs/bundle.ts';
+import { bundle, bundleGateway, GATEWAY_FOLDER } from '../../cdk/constructs/bundle.ts';
 import { FUNCTION_NAMES, type FunctionName } from '../../cdk/functions.ts';
 import { VARIABLES } from '../../lambdas/http/variables.ts';
 
@@ -56,6 +56,13 @@ test('an image of the gateway is made of files alone, and its process is not roo
     ['FROM', 'WORKDIR', 'COPY', 'ENV', 'USER', 'CMD'],
   );
   assert.ok(steps.includes('USER node'));
+});
+
+test('the base image of the gateway is pinned: by a full version of Node and Alpine, and by a digest', () => {
+  const text = readFileSync(join(GATEWAY_FOLDER, 'Dockerfile'), 'utf8');
+  const bases = text.split('\n').filter((line) => /^\s*FROM\b/i.test(line));
+  assert.equal(bases.length, 1);
+  assert.match(bases[0] ?? '', /^FROM node:24\.\d+\.\d+-alpine3\.\d+@sha256:[\da-f]{64}$/);
 });
 
 /** The time a new process takes to load the bundle; the best of a few, the rest is the machine. */
