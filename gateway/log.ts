@@ -1,11 +1,11 @@
-/** Writes what happened to the log, one line of JSON. Faults go by `reportFault`. */
+/** Writes what happened to the log, one line of JSON with `time` and `level`. Faults go by `reportFault`. */
 export function logEvent(message: string, details: Readonly<Record<string, unknown>> = {}): void {
   write({ level: 'info', message, ...details });
 }
 
 /** Writes a line of the access log: what one client did. */
 export function logAccess(kind: string, details: Readonly<Record<string, unknown>>): void {
-  write({ level: 'access', access: kind, ...details });
+  write({ level: 'info', access: kind, ...details });
 }
 
 /**
@@ -21,15 +21,20 @@ export function logMetric(
   const CloudWatchMetrics = [
     { Namespace: namespace, Dimensions: [[dimension]], Metrics: [{ Name: name, Unit: 'Count' }] },
   ];
-  write({
-    level: 'info',
-    _aws: { Timestamp: Date.now(), CloudWatchMetrics },
-    [dimension]: of,
-    [name]: value,
-    ...details,
-  });
+  const now = Date.now();
+  write(
+    {
+      level: 'info',
+      _aws: { Timestamp: now, CloudWatchMetrics },
+      [dimension]: of,
+      [name]: value,
+      ...details,
+    },
+    now,
+  );
 }
 
-function write(entry: object): void {
-  process.stdout.write(`${JSON.stringify(entry)}\n`);
+/** `at` = epoch ms. */
+function write(entry: object, at = Date.now()): void {
+  process.stdout.write(`${JSON.stringify({ time: new Date(at).toISOString(), ...entry })}\n`);
 }

@@ -1,11 +1,13 @@
 import { type Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
+  ApplicationLogLevel,
   Architecture,
   Code,
   Function as LambdaFunction,
   LoggingFormat,
   Runtime,
+  SystemLogLevel,
   Tracing,
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
@@ -50,6 +52,9 @@ export class BrokerFunction extends LambdaFunction {
       tracing: Tracing.ACTIVE,
       logGroup,
       loggingFormat: LoggingFormat.JSON,
+      // Alarms count lines: of ours, which Lambda takes for INFO whatever they say, and of Lambda's own reports.
+      applicationLogLevelV2: ApplicationLogLevel.INFO,
+      systemLogLevelV2: SystemLogLevel.INFO,
       // A role of our own: the usual managed policy may write to every log of the account.
       role: new Role(scope, `${id}Role`, {
         assumedBy: new ServicePrincipal('lambda.amazonaws.com'),

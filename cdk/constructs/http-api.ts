@@ -63,7 +63,9 @@ export class BrokerApi extends Construct {
  */
 const LOGGED = {
   requestId: '$context.requestId',
-  time: '$context.requestTime',
+  /** API Gateway has no form of ISO 8601, which `time` has in all other lines. */
+  requestTime: '$context.requestTime',
+  level: 'info',
   client: '$context.identity.sourceIp',
   /** Whom IAM let through, where it was asked. */
   principal: '$context.identity.userArn',

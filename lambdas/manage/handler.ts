@@ -1,8 +1,10 @@
 import { compose } from '../http/compose.ts';
 import { functionParts } from '../http/deployed-parts.ts';
 import { httpHandler } from '../http/lambda.ts';
-
-const namespace = compose(functionParts(process.env));
+import { startFunction } from '../http/start-function.ts';
 
 /** Answers everything that no other function is given: management, and paths of many segments. */
-export const handler = httpHandler(namespace.app, () => namespace.idle());
+export const handler = startFunction(() => {
+  const namespace = compose(functionParts(process.env));
+  return httpHandler(namespace.app, () => namespace.idle());
+});

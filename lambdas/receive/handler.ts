@@ -1,9 +1,11 @@
 import { composeParts } from '../http/compose-parts.ts';
 import { functionParts } from '../http/deployed-parts.ts';
 import { httpHandler } from '../http/lambda.ts';
+import { startFunction } from '../http/start-function.ts';
 import { receiveRoutes } from './app.ts';
 
-const parts = composeParts(functionParts(process.env));
-
 /** Receives from entities of one path segment. */
-export const handler = httpHandler(receiveRoutes(parts), () => parts.background.settled());
+export const handler = startFunction(() => {
+  const parts = composeParts(functionParts(process.env));
+  return httpHandler(receiveRoutes(parts), () => parts.background.settled());
+});

@@ -22,7 +22,8 @@ test('five functions, all made alike: arm64, current Node, traced', () => {
     Architectures: ['arm64'],
     Runtime: 'nodejs24.x',
     TracingConfig: { Mode: 'Active' },
-    LoggingConfig: { LogFormat: 'JSON' },
+    // Alarms count lines of level INFO by Lambda's reckoning; without a level here somebody's default decides.
+    LoggingConfig: { LogFormat: 'JSON', ApplicationLogLevel: 'INFO', SystemLogLevel: 'INFO' },
   });
 });
 

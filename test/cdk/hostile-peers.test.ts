@@ -77,7 +77,8 @@ test('row 21: access logs are off, and by one setting on, for as long as other l
   const format = settings?.AccessLogSettings.Format ?? '';
   assert.deepEqual(Object.keys(JSON.parse(format)), [
     'requestId',
-    'time',
+    'requestTime',
+    'level',
     'client',
     'principal',
     'route',

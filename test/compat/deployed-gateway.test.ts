@@ -136,8 +136,9 @@ describe('the gateway as it is deployed', () => {
     const overHttp = idIn(await answer.text());
     assert.ok(overAmqp && overHttp);
     for (const id of [overAmqp, overHttp]) {
-      const { level, fault } = await task.untilLine(({ trackingId }) => trackingId === id);
+      const { time, level, fault } = await task.untilLine(({ trackingId }) => trackingId === id);
       assert.equal(level, 'error');
+      assert.match(String(time), /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
       assert.match(String(fault), /^ResourceNotFoundException/);
     }
   });

@@ -1,0 +1,38 @@
+import { Hono } from 'hono';
+import { logAccess, logEvent, logMetric } from '../../gateway/log.ts';
+import { CONNECTIONS_METRIC } from '../../gateway/variables.ts';
+import { errorHandler } from '../../lambdas/http/error-response.ts';
+import { BrokerError } from '../../shared/domain/broker-error.ts';
+
+/**
+ * Run as a process: answers one request that is refused as busy, one that is refused because its outcome
+ * is unknown, and one that meets a fault, and writes a line of each kind that a gateway does. The log lines
+ * are its output, and the statuses stand in the event `Answered`.
+ */
+
+const parts = {
+  clock: { now: () => 0 },
+  random: { bytes: (count: number) => new Uint8Array(count) },
+  namespace: 'test',
+};
+
+const app = new Hono();
+app.onError(errorHandler(parts, 'runtime'));
+app.get('/busy', () => {
+  throw new BrokerError('ServiceBusy', 'The service is busy.');
+});
+app.get('/timeout', () => {
+  throw new BrokerError('ServiceTimeout', 'The outcome is unknown.');
+});
+app.get('/fault', () => {
+  throw new TypeError('planted', { cause: new Error('the cause') });
+});
+
+const statuses: Record<string, number> = {};
+for (const path of ['/busy', '/timeout', '/fault']) {
+  const { status } = await app.request(path);
+  statuses[path] = status;
+  logAccess('request', { client: '192.0.2.1', path, status });
+}
+logEvent('Answered', statuses);
+logMetric(CONNECTIONS_METRIC, 'test', 3);
