@@ -3,24 +3,36 @@ import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
 import {
   Alarm,
   type AlarmProps,
+  ComparisonOperator,
   type IMetric,
+  MathExpression,
+  type Metric,
   Stats,
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import type { Table } from 'aws-cdk-lib/aws-dynamodb';
+import type { ILogGroup } from 'aws-cdk-lib/aws-logs';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
+import type { FunctionName } from '../functions.ts';
 import type { StageSettings } from '../settings.ts';
 import type { BrokerFunction } from './broker-function.ts';
+import type { BrokerTables } from './broker-tables.ts';
+import { countedLines, FAULTS, FAULTS_OF_API_GATEWAY, THROTTLED } from './log-counts.ts';
 
 /** What is watched. */
 export interface AlarmsProps {
   readonly api: HttpApi;
-  readonly sweep: BrokerFunction;
+  /** The log of requests to the API, where the stage has one. */
+  readonly accessLog: ILogGroup | undefined;
+  readonly functions: Readonly<Record<FunctionName, BrokerFunction>>;
+  readonly tables: BrokerTables;
   readonly settings: StageSettings;
 }
 
-const PERIOD = { period: Duration.minutes(5), statistic: Stats.SUM } as const;
+const MINUTES = 5;
+const PERIOD = { period: Duration.minutes(MINUTES), statistic: Stats.SUM } as const;
 /** Goes off when something happened at all; where nothing is counted nothing has happened. */
 export const ONCE = {
   threshold: 1,
@@ -28,19 +40,123 @@ export const ONCE = {
   treatMissingData: TreatMissingData.NOT_BREACHING,
 } as const;
 
+const FAILED_PERCENT = 5;
+/** In so many periods one after the other, so that what passes by itself wakes nobody. */
+const PERIODS = 3;
+/** Of the requests a second that the stage lets pass in the long run. */
+const NEAR_THROTTLE = 0.9;
+
 /**
- * Few alarms, because each costs a tenth of the dollar that an idle broker may cost a month, yet no
- * failure goes unseen. What clients were answered is the measure: a 5xx covers the errors, time-outs
- * and throttles of every function behind the API, and those of the tables behind the functions.
+ * Eight alarms over nine metrics, each of which costs $0.10 a month, also where several are one expression. A
+ * fault goes off at once, by the log: API Gateway's count of 5xx has the refusals in it by which a busy
+ * service asks for patience, and those are nobody's fault unless they are many.
  */
 export class Alarms extends Construct {
-  constructor(scope: Construct, id: string, { api, sweep, settings }: AlarmsProps) {
+  readonly #props: AlarmsProps;
+
+  constructor(scope: Construct, id: string, props: AlarmsProps) {
     super(scope, id);
-    const alarm = (name: string, metric: IMetric, alarmDescription: string) =>
-      raiseAlarm(this, name, settings, { metric, alarmDescription, ...ONCE });
-    alarm('RequestFailures', api.metricServerError(PERIOD), 'Clients were answered 5xx.');
-    alarm('SweepErrors', sweep.metricErrors(PERIOD), 'The sweep failed: due work stays undone.');
-    alarm('SweepThrottles', sweep.metricThrottles(PERIOD), 'The sweep was not let run.');
+    this.#props = props;
+    this.#watchFaults();
+    this.#watchRequests();
+    this.#watchThrottle();
+    this.#watchSweeps();
+    this.#watchTables();
+  }
+
+  #watchFaults(): void {
+    const { functions, accessLog, settings } = this.#props;
+    const metricName = `Faults.${settings.namespace}`;
+    const metrics = Object.entries(functions).map(([name, { logGroup }]) =>
+      countedLines(this, `Faults-${name}`, { logGroup, pattern: FAULTS, metricName }),
+    );
+    if (accessLog !== undefined) {
+      const pattern = FAULTS_OF_API_GATEWAY;
+      countedLines(this, 'Faults-api', { logGroup: accessLog, pattern, metricName });
+    }
+    const [metric] = metrics;
+    if (metric === undefined) return;
+    this.#alarm('Faults', metric, 'A function met a fault, failed or timed out: its log has it.');
+  }
+
+  #watchRequests(): void {
+    const { api } = this.#props;
+    this.#alarm(
+      'RequestFailures',
+      new MathExpression({
+        expression: '100 * failed / requests',
+        usingMetrics: { failed: api.metricServerError(PERIOD), requests: api.metricCount(PERIOD) },
+        period: PERIOD.period,
+        label: 'Requests answered 5xx, percent',
+      }),
+      `Of the requests, ${FAILED_PERCENT} % or more were answered 5xx for ${PERIODS * MINUTES} minutes.`,
+      { threshold: FAILED_PERCENT, evaluationPeriods: PERIODS },
+    );
+  }
+
+  /**
+   * API Gateway counts its 429 among all 4xx. The access log tells them apart; without one, the number of
+   * requests tells that they come as fast as the stage lets pass.
+   */
+  #watchThrottle(): void {
+    const { api, accessLog, settings } = this.#props;
+    if (accessLog !== undefined) {
+      const metricName = `Throttled.${settings.namespace}`;
+      const props = { logGroup: accessLog, pattern: THROTTLED, metricName };
+      const metric = countedLines(this, 'Throttled', props);
+      this.#alarm('RequestThrottles', metric, 'API Gateway answered requests with 429.');
+      return;
+    }
+    const threshold = Math.ceil(NEAR_THROTTLE * 60 * settings.throttle.rate);
+    this.#alarm(
+      'RequestThrottles',
+      api.metricCount({ period: Duration.minutes(1), statistic: Stats.SUM }),
+      'Requests come about as fast as the throttle of the stage lets pass: some are answered 429.',
+      { threshold },
+    );
+  }
+
+  /** A run that was throttled is no invocation; one that failed is, and stands among the faults. */
+  #watchSweeps(): void {
+    const { functions, settings } = this.#props;
+    const minutes = Math.max(MINUTES, settings.sweepMinutes);
+    this.#alarm(
+      'MissingSweeps',
+      functions.sweep.metricInvocations({
+        period: Duration.minutes(minutes),
+        statistic: Stats.SUM,
+      }),
+      `The sweep has not run for ${PERIODS * minutes} minutes: due work stays undone.`,
+      {
+        comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
+        evaluationPeriods: PERIODS,
+        treatMissingData: TreatMissingData.BREACHING,
+      },
+    );
+  }
+
+  /** Not one alarm over a sum: it would cost as much, and not say which table. */
+  #watchTables(): void {
+    const { tables } = this.#props;
+    for (const name of ['entities', 'messages'] as const) {
+      for (const kind of ['Read', 'Write'] as const) {
+        this.#alarm(
+          `${kind}Throttles-${name}`,
+          throttleEvents(tables[name], kind),
+          `DynamoDB throttles ${kind === 'Read' ? 'reads from' : 'writes to'} the table of ${name}.`,
+          { evaluationPeriods: PERIODS, datapointsToAlarm: PERIODS - 1 },
+        );
+      }
+    }
+  }
+
+  #alarm(
+    id: string,
+    metric: IMetric,
+    alarmDescription: string,
+    props: Partial<AlarmProps> = {},
+  ): void {
+    raiseAlarm(this, id, this.#props.settings, { ...ONCE, ...props, metric, alarmDescription });
   }
 }
 
@@ -54,4 +170,9 @@ export function raiseAlarm(
   const alarm = new Alarm(scope, id, props);
   if (alarmTopicArn === undefined) return;
   alarm.addAlarmAction(new SnsAction(Topic.fromTopicArn(scope, `${id}Topic`, alarmTopicArn)));
+}
+
+/** Requests and parts of batches that a table refused, repeated or not. Tables on demand have this metric, too. */
+function throttleEvents(table: Table, kind: 'Read' | 'Write'): Metric {
+  return table.metric(`${kind}ThrottleEvents`, PERIOD);
 }

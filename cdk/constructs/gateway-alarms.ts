@@ -1,17 +1,12 @@
 import { Duration } from 'aws-cdk-lib';
-import {
-  ComparisonOperator,
-  type Metric,
-  Stats,
-  TreatMissingData,
-} from 'aws-cdk-lib/aws-cloudwatch';
+import { ComparisonOperator, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import type { FargateService } from 'aws-cdk-lib/aws-ecs';
 import type { NetworkTargetGroup } from 'aws-cdk-lib/aws-elasticloadbalancingv2';
-import { FilterPattern, type LogGroup, MetricFilter } from 'aws-cdk-lib/aws-logs';
+import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { CONNECTIONS_METRIC } from '../../gateway/variables.ts';
 import type { StageSettings } from '../settings.ts';
 import { ONCE, raiseAlarm } from './alarms.ts';
+import { countedLines, OWN_FAULTS } from './log-counts.ts';
 
 /** What is watched. */
 export interface GatewayAlarmsProps {
@@ -42,7 +37,11 @@ export class GatewayAlarms extends Construct {
     });
     raiseAlarm(this, 'Faults', settings, {
       alarmDescription: 'The AMQP gateway met faults of its own: its log has them.',
-      metric: faults(this, logGroup, settings),
+      metric: countedLines(this, 'FaultsInLog', {
+        logGroup,
+        pattern: OWN_FAULTS,
+        metricName: `AmqpFaults.${settings.namespace}`,
+      }),
       ...ONCE,
     });
     raiseAlarm(this, 'Memory', settings, {
@@ -56,15 +55,4 @@ export class GatewayAlarms extends Construct {
       treatMissingData: TreatMissingData.NOT_BREACHING,
     });
   }
-}
-
-/** Counted out of the log: such a metric costs nothing as long as there is nothing to count. */
-function faults(scope: Construct, logGroup: LogGroup, { namespace }: StageSettings): Metric {
-  const filter = new MetricFilter(scope, 'FaultsInLog', {
-    logGroup,
-    filterPattern: FilterPattern.stringValue('$.level', '=', 'error'),
-    metricNamespace: CONNECTIONS_METRIC.namespace,
-    metricName: `AmqpFaults.${namespace}`,
-  });
-  return filter.metric({ period: Duration.minutes(5), statistic: Stats.SUM });
 }

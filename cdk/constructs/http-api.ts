@@ -28,6 +28,8 @@ export interface BrokerApiProps {
  */
 export class BrokerApi extends Construct {
   readonly api: HttpApi;
+  /** The log of requests, where the stage has one. */
+  readonly accessLog: LogGroup | undefined;
 
   constructor(scope: Construct, id: string, { functions, settings }: BrokerApiProps) {
     super(scope, id);
@@ -43,12 +45,13 @@ export class BrokerApi extends Construct {
       defaultIntegration: integrations.manage,
       ...(settings.access === 'iam' && { defaultAuthorizer: new HttpIamAuthorizer() }),
     });
+    this.accessLog = settings.accessLogs ? accessLog(this, settings) : undefined;
     new HttpStage(this, 'Stage', {
       httpApi: this.api,
       stageName: '$default',
       autoDeploy: true,
       throttle: { rateLimit: settings.throttle.rate, burstLimit: settings.throttle.burst },
-      ...(settings.accessLogs && { accessLogSettings: accessLog(this, settings) }),
+      ...(this.accessLog !== undefined && { accessLogSettings: loggedTo(this.accessLog) }),
     });
     for (const { method, path, function: name } of gatewayRoutes(ROUTES)) {
       const methods = [HttpMethod[method]];
@@ -74,13 +77,18 @@ const LOGGED = {
   bytesOut: '$context.responseLength',
   ms: '$context.responseLatency',
   error: '$context.error.message',
+  /** Why no function answered, where none did. */
+  integrationError: '$context.integrationErrorMessage',
 } as const;
 
-function accessLog(scope: Construct, { logRetentionDays }: StageSettings): IAccessLogSettings {
-  const logGroup = new LogGroup(scope, 'AccessLog', {
+function accessLog(scope: Construct, { logRetentionDays }: StageSettings): LogGroup {
+  return new LogGroup(scope, 'AccessLog', {
     retention: logRetentionDays,
     removalPolicy: RemovalPolicy.DESTROY,
   });
+}
+
+function loggedTo(logGroup: LogGroup): IAccessLogSettings {
   return {
     destination: new LogGroupLogDestination(logGroup),
     format: AccessLogFormat.custom(JSON.stringify(LOGGED)),

@@ -46,8 +46,14 @@ export class BrokerStack extends Stack {
       environment: { [VARIABLES.namespace]: settings.namespace },
     });
     scheduleSweep(this, sweep, settings);
-    const { api } = new BrokerApi(this, 'Http', { functions, settings });
-    new Alarms(this, 'Alarms', { api, sweep, settings });
+    const { api, accessLog } = new BrokerApi(this, 'Http', { functions, settings });
+    new Alarms(this, 'Alarms', {
+      api,
+      accessLog,
+      functions: { ...functions, sweep },
+      tables: this.#tables,
+      settings,
+    });
     this.#output(api);
     this.#serveAmqp();
   }

@@ -42,7 +42,7 @@ import { KnownWhereabouts } from '../../shared/storage/whereabouts.ts';
 import { BackgroundWork } from './background-work.ts';
 import type { HttpParts, NamespaceKeys } from './parts.ts';
 import { realScheduler } from './real-scheduler.ts';
-import { reportFault } from './report-fault.ts';
+import { reportLeftWork } from './report-fault.ts';
 import { TokenMemory } from './token-memory.ts';
 
 /** What a namespace is made of; a handler, the local server or a test decides. */
@@ -165,7 +165,7 @@ function composeStores(settings: ComposeSettings, ages: AgeClock, scheduler: Sch
   const agenda = new Agenda(documents, namespace, { clock, random });
   const signals = new Signals(scheduler);
   const whereabouts = new KnownWhereabouts(ages);
-  const background = new BackgroundWork(settings.reportFault ?? reportFault);
+  const background = new BackgroundWork(settings.reportFault ?? reportLeftWork);
   const later = (work: () => Promise<void>) => background.add(work);
   const context: StoreContext = {
     namespace,

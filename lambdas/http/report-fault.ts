@@ -1,8 +1,11 @@
+import { BrokerError } from '../../shared/domain/broker-error.ts';
+
 /** A fault of our own as it stands in the log. Alarms count its level; see cdk/constructs/alarms.ts. */
 export interface FaultEntry {
   /** ISO 8601, UTC. */
   readonly time: string;
-  readonly level: 'error';
+  /** `warn` for what passes by itself and sets off no alarm. */
+  readonly level: 'error' | 'warn';
   /** What the client was told, if there was one to tell. */
   readonly trackingId: string | undefined;
   readonly fault: string;
@@ -14,7 +17,22 @@ export interface FaultEntry {
  * passes on what is JSON already: it wraps only what goes by `console`.
  */
 export function reportFault(error: unknown, trackingId?: string): void {
-  process.stderr.write(`${JSON.stringify(faultEntry(error, Date.now(), trackingId))}\n`);
+  write(faultEntry(error, Date.now(), trackingId));
+}
+
+/**
+ * Reports what failed behind an answer, and is left to the sweep. A table that is busy or slow is no fault of
+ * ours there either, so that line has the level `warn`.
+ */
+export function reportLeftWork(error: unknown): void {
+  const passes =
+    error instanceof BrokerError &&
+    (error.code === 'ServiceBusy' || error.code === 'ServiceTimeout');
+  write({ ...faultEntry(error, Date.now()), ...(passes && { level: 'warn' }) });
+}
+
+function write(entry: FaultEntry): void {
+  process.stderr.write(`${JSON.stringify(entry)}\n`);
 }
 
 /** The entry of a fault that happened at `at`, epoch ms. */

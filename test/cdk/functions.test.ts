@@ -117,15 +117,6 @@ test('a sweep holds its lease for as long as its function may run, and begins no
   assert.ok(lastBegun <= Timeout * 1000 - 15_000, `${lastBegun} ms`);
 });
 
-test('failures raise an alarm, and the topic hears of it', () => {
-  const alarmTopicArn = 'arn:aws:sns:eu-central-1:111122223333:broker';
-  const template = synthesize({ alarmTopicArn });
-  template.allResourcesProperties('AWS::CloudWatch::Alarm', { AlarmActions: [alarmTopicArn] });
-  for (const MetricName of ['5xx', 'Errors', 'Throttles']) {
-    template.hasResourceProperties('AWS::CloudWatch::Alarm', { MetricName });
-  }
-});
-
 function functionsOf(template: ReturnType<typeof synthesize>) {
   return propertiesById<FunctionProperties>(template, FUNCTION);
 }

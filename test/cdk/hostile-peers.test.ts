@@ -86,6 +86,7 @@ test('row 21: access logs are off, and by one setting on, for as long as other l
     'bytesOut',
     'ms',
     'error',
+    'integrationError',
   ]);
   // Tokens come in header fields, those of locks in paths, and what clients put there in queries.
   assert.doesNotMatch(format, /header|authorization|context\.path|[qQ]uery/);
