@@ -41,15 +41,15 @@ export const ONCE = {
 } as const;
 
 const FAILED_PERCENT = 5;
-/** In so many periods one after the other, so that what passes by itself wakes nobody. */
+/** Consecutive periods that an alarm looks at, so that a short disturbance does not ring. */
 const PERIODS = 3;
-/** Of the requests a second that the stage lets pass in the long run. */
+/** Share of the rate that the stage lets pass in the long run. */
 const NEAR_THROTTLE = 0.9;
 
 /**
- * Eight alarms over nine metrics, each of which costs $0.10 a month, also where several are one expression. A
- * fault goes off at once, by the log: API Gateway's count of 5xx has the refusals in it by which a busy
- * service asks for patience, and those are nobody's fault unless they are many.
+ * Eight alarms over nine metrics. Each metric costs $0.10 a month, also where one expression has several. A
+ * fault rings at once, counted in the logs: API Gateway's 5xx includes the refusals by which a busy service
+ * asks clients to try again, so that metric rings only by its share of all requests.
  */
 export class Alarms extends Construct {
   readonly #props: AlarmsProps;

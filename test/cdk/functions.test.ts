@@ -22,7 +22,7 @@ test('five functions, all made alike: arm64, current Node, traced', () => {
     Architectures: ['arm64'],
     Runtime: 'nodejs24.x',
     TracingConfig: { Mode: 'Active' },
-    // Alarms count lines of level INFO by Lambda's reckoning; without a level here somebody's default decides.
+    // Alarms count lines that Lambda takes for INFO: a higher level would drop them.
     LoggingConfig: { LogFormat: 'JSON', ApplicationLogLevel: 'INFO', SystemLogLevel: 'INFO' },
   });
 });
