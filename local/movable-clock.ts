@@ -8,7 +8,8 @@ const INSTANT_MAX = Date.UTC(9999, 0, 1);
 
 /**
  * The time of the machine, moved ahead at will, so that users can try what happens in 14 days. It
- * goes on running, and only ever forward: a bus whose time goes back has no meaning for a lock.
+ * goes on running, and only ever forward: a bus whose time goes back has no meaning for a lock. It is the
+ * clock of messages and entities; tokens expire by the time of the machine, as their clients have it.
  */
 export class MovableClock implements Clock {
   #aheadMs = 0;

@@ -90,6 +90,8 @@ export async function serveNamespace(
     namespace: NAMESPACE,
     tier,
     clock,
+    // Clients make tokens by the time of the machine: a clock that was moved must not end them.
+    tokenClock: { now: () => Date.now() },
     random: { bytes: (count) => randomBytes(count) },
     rootKey,
     soleProcess: engine.startedHere,

@@ -70,7 +70,7 @@ export class Authorization {
     this.#host = host;
     if (this.#key === undefined) return;
     const audience = `sb://${host}/`;
-    const expiresAt = this.#parts.clock.now() + KEY_MS;
+    const expiresAt = this.#parts.tokenClock.now() + KEY_MS;
     this.#tokenOfKey = createSasToken({ audience, expiresAt, ...this.#key });
   }
 
@@ -82,7 +82,7 @@ export class Authorization {
     this.#claimedRule = boundedName(keyName);
     const rules = await this.#parts.namespaceKeys.rules();
     if (rules.some((rule) => rule.keyName === keyName)) {
-      const expiresAt = this.#parts.clock.now() + KEY_MS;
+      const expiresAt = this.#parts.tokenClock.now() + KEY_MS;
       const token = createSasToken({ audience: 'sb://localhost/', keyName, key, expiresAt });
       const outcome = await this.#tryToken(token, 'localhost', '/', undefined, ANY_RIGHT);
       if ('refusal' in outcome) return false;

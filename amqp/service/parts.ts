@@ -10,6 +10,7 @@ export interface GatewayParts
     | 'entities'
     | 'namespaceKeys'
     | 'clock'
+    | 'tokenClock'
     | 'random'
     | 'namespace'
     | 'memory'

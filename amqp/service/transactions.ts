@@ -18,6 +18,7 @@ const {
 const ID_BYTES = 16;
 
 interface OpenTransaction {
+  /** Monotonic ms: to move the clock of the namespace ends no transaction. */
   readonly startedAt: number;
   readonly operations: TransactionOperation[];
   /** What has come in and is not noted yet. */
@@ -88,7 +89,7 @@ export class Transactions {
 
   /** Declares a transaction; its id comes back. Throws InvalidOperation where there are too many. */
   declare(): Uint8Array {
-    const now = this.#parts.clock.now();
+    const now = this.#parts.scheduler.now();
     for (const [id, { startedAt }] of this.#open) {
       if (now - startedAt > OPEN_MS_MAX) this.#forget(id);
     }
@@ -236,7 +237,7 @@ export class Transactions {
 
   #lookUp(id: Uint8Array): OpenTransaction | undefined {
     const transaction = this.#open.get(keyOf(id));
-    const now = this.#parts.clock.now();
+    const now = this.#parts.scheduler.now();
     if (transaction !== undefined && now - transaction.startedAt <= OPEN_MS_MAX) return transaction;
     this.#forget(keyOf(id));
     return undefined;

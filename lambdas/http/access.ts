@@ -8,7 +8,7 @@ import { requireLikelyToken, requireSasToken } from './sas-token.ts';
 
 type AccessParts = Pick<
   HttpParts,
-  'entities' | 'namespaceKeys' | 'clock' | 'tokens' | 'admitRule' | 'ruleProved'
+  'entities' | 'namespaceKeys' | 'tokenClock' | 'tokens' | 'admitRule' | 'ruleProved'
 >;
 
 /**

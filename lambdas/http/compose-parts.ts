@@ -55,6 +55,8 @@ export interface ComposeSettings {
   /** Bounds what may be said of entities; Standard if it is not named. */
   readonly tier?: Tier;
   readonly clock: Clock;
+  /** By which tokens expire; `clock` if none is given. For where users move that one. */
+  readonly tokenClock?: Clock;
   readonly random: RandomSource;
   /** The key of RootManageSharedAccessKey, or how to get it. */
   readonly rootKey: string | (() => Promise<string>);
@@ -143,6 +145,7 @@ export function composeParts(settings: ComposeSettings): ComposedParts {
     beginForwarding: (entity) => beginForwarding(brokerParts, entity),
     namespaceKeys: rootKeys(settings.rootKey),
     clock,
+    tokenClock: settings.tokenClock ?? clock,
     random,
     memory,
     workTurns: context.workTurns,

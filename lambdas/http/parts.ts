@@ -13,6 +13,8 @@ export interface HttpParts {
   readonly entities: EntityStore;
   readonly namespaceKeys: NamespaceKeys;
   readonly clock: Clock;
+  /** When tokens expire: the time of the machine, also where users move `clock`. */
+  readonly tokenClock: Clock;
   readonly random: RandomSource;
   /** What this process remembers of tokens. */
   readonly tokens: TokenMemory;

@@ -9,7 +9,7 @@ export { createSasToken } from './sas-token-text.ts';
 
 /** Who may do what by a shared access signature (semantics §14). */
 
-type AuthParts = Pick<HttpParts, 'entities' | 'namespaceKeys' | 'clock' | 'tokens'>;
+type AuthParts = Pick<HttpParts, 'entities' | 'namespaceKeys' | 'tokenClock' | 'tokens'>;
 
 /** Names under which a laptop calls itself; a token made for one of them is good for the others. */
 const LOCAL_HOST = /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|\[::1\]|0\.0\.0\.0)$/;
@@ -63,7 +63,7 @@ export async function requireSasTokenFor(
   rights: readonly AccessRight[],
 ): Promise<TokenProof> {
   const token = parts.tokens.read(text);
-  requireNotExpired(token, parts.clock.now());
+  requireNotExpired(token, parts.tokenClock.now());
   requireAudience(token, resource);
   const signers = await signersOf(parts, token, path);
   const rule = requireRights(textOf(resource), signers ?? NOBODY, rights);
@@ -110,7 +110,7 @@ export async function requireLikelyToken(
   rights: readonly AccessRight[],
 ): Promise<ProvedRule | undefined> {
   const token = parts.tokens.read(textIn(request));
-  requireNotExpired(token, parts.clock.now());
+  requireNotExpired(token, parts.tokenClock.now());
   const signers = await signersOf(parts, token, entityNamedBy(token.audiencePath));
   return signers && requireRights(textOf(resourceOf(request)), signers, rights);
 }

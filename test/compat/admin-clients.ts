@@ -12,7 +12,10 @@ export type AdministrationClient = Omit<
 /** A refusal must come at once, not after four tries. */
 const OPTIONS = { retryOptions: { maxRetries: 0 } };
 
-const VERSIONS: Readonly<Record<string, (connectionString: string) => AdministrationClient>> = {
+/** Connects each version of the official client. */
+export const ADMINISTRATION_CLIENTS: Readonly<
+  Record<string, (connectionString: string) => AdministrationClient>
+> = {
   '7.10.0-beta.2': (connectionString) => new BetaClient(connectionString, OPTIONS),
   '7.9.5': (connectionString) => overPlainHttp(new StableClient(connectionString, OPTIONS)),
 };
@@ -49,7 +52,7 @@ export function withEachClient(
   suite: (connected: Connected) => void,
   options: Pick<Parameters<typeof startNamespace>[0] & object, 'tier'> = {},
 ): void {
-  for (const [version, connect] of Object.entries(VERSIONS)) {
+  for (const [version, connect] of Object.entries(ADMINISTRATION_CLIENTS)) {
     describe(`${name} (@azure/service-bus ${version})`, () => {
       let namespace: TestNamespace;
       let client: AdministrationClient;

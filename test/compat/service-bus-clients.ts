@@ -7,7 +7,8 @@ import { startNamespace, type TestNamespace } from './start-namespace.ts';
 /** A refusal must come at once, not after four tries. */
 const OPTIONS = { retryOptions: { maxRetries: 0, timeoutInMs: 20_000 } };
 
-const VERSIONS: Readonly<Record<string, (connectionString: string) => StableClient>> = {
+/** Connects each version of the official client. */
+export const BUS_CLIENTS: Readonly<Record<string, (connectionString: string) => StableClient>> = {
   '7.10.0-beta.2': (connectionString) =>
     new BetaClient(connectionString, OPTIONS) as unknown as StableClient,
   '7.9.5': (connectionString) => new StableClient(connectionString, OPTIONS),
@@ -26,7 +27,7 @@ export interface ConnectedBus {
 
 /** Runs a suite with each version of the official client, each against a namespace of its own. */
 export function withEachBus(name: string, suite: (bus: ConnectedBus) => void): void {
-  for (const [version, connect] of Object.entries(VERSIONS)) {
+  for (const [version, connect] of Object.entries(BUS_CLIENTS)) {
     describe(`${name} (@azure/service-bus ${version} over AMQP)`, () => {
       let namespace: TestNamespace;
       let client: StableClient;

@@ -15,7 +15,6 @@ import {
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { startFakeGateway } from '../support/fake-gateway.ts';
 import { rule } from '../support/http-fixture.ts';
-import { ManualClock } from '../support/manual-clock.ts';
 import {
   accepting,
   COORDINATOR,
@@ -24,6 +23,7 @@ import {
   sourceOf,
   targetOf,
 } from '../support/raw-session.ts';
+import { VirtualTime } from '../support/virtual-time.ts';
 
 const { deliveryBytes, valueBytes } = BUDGETS.weights;
 const conditionOf = (state: DeliveryState | undefined) =>
@@ -114,14 +114,14 @@ test('row 6: a message with too many properties is refused before it is held', a
 });
 
 test('row 6: an expired transaction gives back what it holds once it is named', async (t) => {
-  const clock = new ManualClock();
-  const fixture = await startFakeGateway(t, { clock });
+  const scheduler = new VirtualTime();
+  const fixture = await startFakeGateway(t, { scheduler });
   const { session, coordinator, id, state, held } = await declared(fixture);
   const sender = await session.sender(targetOf('q'));
   const before = held();
   await session.send(sender, dataMessage('x'.repeat(50_000)), { state });
   assert.ok(held() - before >= 50_000);
-  clock.advance({ ms: 2 * 60_000 + 1 });
+  scheduler.skip(2 * 60_000 + 1);
   const outcome = await session.discharge(coordinator, id, false);
   assert.equal(conditionOf(outcome), 'amqp:transaction:unknown-id');
   assert.ok(held() - before < 4 * deliveryBytes, `${held() - before} bytes are held`);

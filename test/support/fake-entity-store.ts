@@ -218,6 +218,7 @@ export function fakeManageParts(root: { readonly keyName: string; readonly key: 
     rules,
     counts,
     clock,
+    tokenClock: clock,
     random,
     management: new Management({
       entities,

@@ -25,6 +25,7 @@ export async function startFakeGateway(t: TestContext, { calls = {}, ...changes 
     rules: { add: unexpected, remove: unexpected, list: unexpected, find: unexpected } as never,
     scheduler: realScheduler,
     reportFault: (fault) => faults.push(fault),
+    tokenClock: changes.clock ?? fake.clock,
     ...changes,
     broker,
   };

@@ -70,6 +70,7 @@ export function httpParts(changes: Partial<HttpParts> = {}): HttpParts & { broke
     entities: findableEntities({ q: fakeEntity('q'), 'a/b': fakeEntity('a/b') }),
     namespaceKeys: { rules: async () => [rule('root', 'Manage', 'Send', 'Listen')] },
     clock: { now: () => FAKE_NOW },
+    tokenClock: changes.clock ?? { now: () => FAKE_NOW },
     tokens: new TokenMemory(new AgeClock({ now: () => FAKE_NOW }, () => 0)),
     random: { bytes: (count) => new Uint8Array(count).fill(0xab) },
     namespace: 'test',

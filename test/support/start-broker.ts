@@ -38,6 +38,8 @@ export interface StartOptions {
   readonly tier?: ComposeSettings['tier'];
   /** A wall clock of this process's own; else that of `beside`, or a new one. */
   readonly clock?: ManualClock;
+  /** By which tokens expire; `clock` if none is given, as in a deployment. */
+  readonly tokenClock?: ManualClock;
   /** The monotonic clock of this process, and how it waits. */
   readonly scheduler?: Scheduler;
   /** The product's own if none is given. */
@@ -134,7 +136,7 @@ type ProcessSettings = Omit<
 
 /** One process; `release` lets go of its client once the process is closed. */
 function startProcess(
-  { client: given, tier = 'Standard', compression, memoryBytes }: StartOptions,
+  { client: given, tier = 'Standard', compression, memoryBytes, tokenClock }: StartOptions,
   settings: ProcessSettings & { readonly clock: ManualClock },
 ): { readonly composition: Composition; readonly release: () => void } {
   const client = given ?? engineClient();
@@ -146,6 +148,7 @@ function startProcess(
     rootKey: ROOT_KEY,
     receiveWaitMsMax: 60_000,
     ...(compression && { compression }),
+    ...(tokenClock && { tokenClock }),
     ...(memoryBytes !== undefined && { memoryBytes }),
   });
   settings.clock.onMove(() => composition.wake());
