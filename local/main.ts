@@ -8,12 +8,10 @@ import { type Options, parseOptions, USAGE, UsageError } from './options.ts';
 import { chooseRootKey } from './root-key.ts';
 import { requireFreePort } from './server.ts';
 import { StartupError } from './startup-error.ts';
+import { StopRequests } from './stop-requests.ts';
 import { welcome } from './welcome.ts';
 
-/** `npm start`: a namespace on this machine, until a signal ends it. */
-
-/** Exit codes after a second signal, as shells have them: 128 + the signal's number. */
-const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
+/** `npm start`: a namespace on this machine, until a signal ends it, or the end of npm. */
 
 process.exit(await main());
 
@@ -30,6 +28,7 @@ async function main(): Promise<number> {
 }
 
 async function run(options: Options): Promise<void> {
+  const stopping = new StopRequests();
   const rootKey = chooseRootKey(options);
   const admission = localAdmission(options);
   const say = options.quiet ? () => {} : sayWithTime();
@@ -45,7 +44,7 @@ async function run(options: Options): Promise<void> {
     import('./namespace.ts'),
   ]);
   // An engine that is elsewhere may not be there yet.
-  const early = engine.startedHere ? undefined : firstSignal();
+  const early = engine.startedHere ? undefined : stopping.first();
   if (early !== undefined) {
     const tell = options.quiet ? console.error : say;
     const isStopped = early.then(() => true);
@@ -65,13 +64,15 @@ async function run(options: Options): Promise<void> {
       reportError,
     });
     // Whoever starts us waits for what is printed next, and may signal at once.
-    const signalled = early ?? firstSignal();
+    const signalled = early ?? stopping.first();
     const { url } = namespace;
     console.log(
       options.quiet ? url : welcome({ url, engine: engine.name, rootKey, now: Date.now() }),
     );
-    await Promise.race([signalled, failureOf(engine)]);
-    say('Stopping: requests under way are finished');
+    const reason = await Promise.race([signalled, failureOf(engine)]);
+    say(
+      `Stopping${reason === 'npm' ? ', since npm has ended' : ''}: requests under way are finished`,
+    );
     await namespace.stop();
   } finally {
     await engine.stop();
@@ -102,20 +103,6 @@ async function failureOf(engine: Engine): Promise<never> {
 /** Prints steps with the seconds since the start of the process. */
 function sayWithTime(): (step: string) => void {
   return (step) => console.log(`${(performance.now() / 1000).toFixed(2).padStart(6)} s  ${step}`);
-}
-
-/** Resolves with the first signal to stop; a second one does not wait for anything. */
-function firstSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    let asked = false;
-    for (const [signal, exitCode] of Object.entries(SIGNALS)) {
-      process.on(signal, () => {
-        if (asked) process.exit(exitCode);
-        asked = true;
-        resolve();
-      });
-    }
-  });
 }
 
 /** Says what went wrong, and returns the exit code for it. */

@@ -242,5 +242,9 @@ export const BUDGETS = {
   localServer: {
     /** A request that moves the clock; it needs no right. */
     clockRequestBytes: 1 * KB,
+    /** So often is looked whether the npm that has started it still runs. */
+    launcherLookMs: 250,
+    /** So long after a signal npm may pass on the same one. */
+    repeatedSignalMs: 500,
   },
 } as const;

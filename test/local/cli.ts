@@ -89,6 +89,17 @@ export function curlLines(output: string): readonly string[] {
   return output.split('\n').filter((line) => line.startsWith('curl '));
 }
 
+/** A description of a queue, with all defaults. */
+export const QUEUE_ENTRY =
+  '<entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml"><QueueDescription xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect" /></content></entry>';
+
+/** A token of the root rule, out of what a namespace prints. */
+export function tokenIn(output: string): string {
+  const token = /SharedAccessSignature [^']+/.exec(output)?.[0];
+  assert.ok(token, output);
+  return token;
+}
+
 /** Runs a line as a user's shell does. Returns what it prints, the status code last. */
 export function paste(line: string): string {
   return execFileSync('sh', ['-c', `${line} -w '\\n%{http_code}'`], { encoding: 'utf8' });
@@ -100,6 +111,11 @@ export function descendants(pid: number | undefined): readonly number[] {
   const below = (above: number | undefined): number[] =>
     running.filter(({ parent }) => parent === above).flatMap(({ pid }) => [pid, ...below(pid)]);
   return below(pid);
+}
+
+/** Whether a process runs. */
+export function isRunning(pid: number | undefined): boolean {
+  return processes().some((one) => one.pid === pid && !one.state.startsWith('Z'));
 }
 
 /** Waits until none of the processes runs any more. */

@@ -5,9 +5,11 @@ import { type IncomingMessage, request } from 'node:http';
 import { test } from 'node:test';
 import {
   descendants,
+  QUEUE_ENTRY,
   startCli,
   startNamespaceCli,
   temporaryDirectory,
+  tokenIn,
   until,
   untilGone,
 } from './cli.ts';
@@ -108,12 +110,3 @@ test('a second signal does not wait', async (t) => {
   assert.equal(await cli.ended, 143);
   await untilGone(below);
 });
-
-const QUEUE_ENTRY =
-  '<entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml"><QueueDescription xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect" /></content></entry>';
-
-function tokenIn(output: string): string {
-  const token = /SharedAccessSignature [^']+/.exec(output)?.[0];
-  assert.ok(token, output);
-  return token;
-}

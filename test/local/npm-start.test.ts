@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { createServer } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { findLauncher, hasEnded, type ProcessInfo } from '../../local/launcher.ts';
+import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { RawSession, sourceOf } from '../support/raw-session.ts';
+import {
+  curlLines,
+  descendants,
+  isRunning,
+  paste,
+  QUEUE_ENTRY,
+  startNamespaceCli,
+  temporaryDirectory,
+  tokenIn,
+  until,
+  untilGone,
+} from './cli.ts';
+
+/** `npm start & kill $!`: what npm has started ends with it, and nothing else does. */
+
+const { launcherLookMs } = BUDGETS.localServer;
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const ENGINES = ['dynamodb-local', 'dynoxide'] as const;
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGKILL'] as const;
+/** Two seconds on a machine that does nothing else; tests run beside others. */
+const GONE_MS_MAX = 5000;
+
+interface Started {
+  readonly child: ChildProcess;
+  /** All processes that came of it. */
+  readonly below: readonly number[];
+  readonly output: string;
+}
+
+/** Runs a command line in the directory of the repository, until the server that it starts is ready. */
+async function startReady(t: TestContext, command: string, ...args: string[]): Promise<Started> {
+  const child = spawn(command, args, {
+    cwd: ROOT,
+    // A session of its own, as a terminal has one.
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...process.env, DYNAMODB_ENDPOINT: undefined, DYNABUS_KEY: undefined },
+  });
+  let below: readonly number[] = [];
+  t.after(() => {
+    for (const pid of [child.pid, ...below]) end(pid);
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (chunk: string) => {
+      output += chunk;
+    });
+  }
+  await until('the server is ready', () => {
+    below = [...new Set([...below, ...descendants(child.pid)])];
+    return output.includes('/messages/head');
+  });
+  return { child, below, output };
+}
+
+function end(pid: number | undefined): void {
+  if (pid !== undefined && isRunning(pid)) process.kill(pid, 'SIGKILL');
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  assert.ok(address !== null && typeof address !== 'string');
+  server.close();
+  await once(server, 'close');
+  return address.port;
+}
+
+/** Fails where another process has the port. */
+async function requireFree(port: number): Promise<void> {
+  const server = createServer().listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  server.close();
+  await once(server, 'close');
+}
+
+for (const engine of ENGINES) {
+  for (const signal of SIGNALS) {
+    for (const where of ['in memory', 'with --data'] as const) {
+      // Without data there is one way for npm to end in order, and one for it to vanish.
+      if (where === 'in memory' && !['SIGTERM', 'SIGKILL'].includes(signal)) continue;
+      test(`a script ended npm by ${signal}, and the server and its engine ran on: ${engine}, ${where}`, async (t) => {
+        const port = await freePort();
+        const data = where === 'with --data' ? ['--data', temporaryDirectory(t)] : [];
+        const args = ['--engine', engine, ...data];
+        const { child, below, output } = await startReady(
+          ...([t, 'npm', 'start', '--', '--port', String(port), ...args] as const),
+        );
+        assert.ok(below.length >= 3, 'a server, a guard and an engine run below npm');
+        const [create = '', send = ''] = curlLines(output);
+        assert.match(paste(create), /\n201$/);
+        assert.match(paste(send), /\n201$/);
+        assert.match(paste(create.replace('/hello', '/another')), /\n201$/);
+
+        const client = RawSession.root(port);
+        t.after(() => client.raw.destroy());
+        client.credit((await client.receiver(sourceOf('another'))).handle, 1);
+
+        const since = Date.now();
+        child.kill(signal);
+        await untilGone(below);
+
+        const ms = Date.now() - since;
+        t.diagnostic(`${ms} ms`);
+        assert.ok(ms < GONE_MS_MAX, `gone after ${ms} ms`);
+        await requireFree(port);
+        if (data.length === 0) return;
+        const again = await startNamespaceCli(t, { args });
+        const [, , receive = ''] = curlLines(again.output());
+        assert.equal(paste(receive), 'Hello, bus\n200');
+      });
+    }
+  }
+}
+
+test('SIGHUP stops the server in order, as closing its terminal does', async (t) => {
+  const cli = await startNamespaceCli(t, { args: ['--engine', 'dynoxide'] });
+  cli.child.kill('SIGHUP');
+  assert.equal(await cli.ended, 0);
+  assert.match(cli.output(), /s {2}Stopped\n$/);
+});
+
+test('Ctrl-C, which the server hears from the terminal and from npm, lets requests finish', async (t) => {
+  const port = await freePort();
+  const { child, output, below } = await startReady(
+    ...([t, 'npm', 'start', '--', '--port', String(port), '--engine', 'dynoxide'] as const),
+  );
+  const upload = request(`http://localhost:${port}/hello`, {
+    method: 'PUT',
+    headers: { expect: '100-continue', authorization: tokenIn(output) },
+  });
+  upload.flushHeaders();
+  await once(upload, 'continue'); // The server has the request and waits for its body.
+  process.kill(-(child.pid ?? 0), 'SIGINT');
+  const stopping = once(child.stdout ?? child, 'data');
+  assert.match(String(await stopping), /Stopping/);
+  upload.end(QUEUE_ENTRY);
+  const [response]: IncomingMessage[] = await once(upload, 'response');
+  assert.equal(response?.statusCode, 201);
+  response.resume();
+  await untilGone(below);
+});
+
+test('npm that is killed while the server starts leaves no process', async (t) => {
+  const child = spawn('npm', ['start', '--', '--port', '0', '--engine', 'dynamodb-local'], {
+    cwd: ROOT,
+    detached: true,
+    stdio: 'ignore',
+    env: { ...process.env, DYNAMODB_ENDPOINT: undefined },
+  });
+  let below: readonly number[] = [];
+  t.after(() => {
+    for (const pid of [child.pid, ...below]) end(pid);
+  });
+  await until('the server process runs', () => {
+    below = descendants(child.pid);
+    return below.length >= 2;
+  });
+  child.kill('SIGKILL');
+  await untilGone(below);
+});
+
+/** Lines of a shell that ends at once; each leaves a server behind on purpose. */
+const LEFT_BEHIND: Readonly<Record<string, string>> = {
+  'node &': 'node --import tsx local/main.ts "$@" &',
+  'nohup node &': 'nohup node --import tsx local/main.ts "$@" &',
+  'setsid node &': 'setsid node --import tsx local/main.ts "$@" &',
+  'nohup npm start &': 'nohup npm start -- "$@" &',
+  'setsid npm start &': 'setsid npm start -- "$@" &',
+};
+
+for (const [name, line] of Object.entries(LEFT_BEHIND)) {
+  test(`a server that a shell started in the background outlives the shell: ${name}`, async (t) => {
+    const port = await freePort();
+    // The shell ends with its input: until then the server is found below it.
+    const { child, below } = await startReady(
+      ...([t, 'sh', '-c', `${line} read _`, 'sh', '--port', String(port)] as const),
+      ...['--engine', 'dynoxide'],
+    );
+    assert.ok(below.length >= 3);
+    child.stdin?.end();
+    await until('the shell is gone', () => !isRunning(child.pid));
+    const since = Date.now();
+    while (Date.now() < since + 4 * launcherLookMs) {
+      assert.equal((await fetch(`http://localhost:${port}/health`)).status, 200);
+    }
+    for (const pid of below) assert.ok(isRunning(pid), `process ${pid} runs`);
+  });
+}
+
+/** A terminal (1) with its shell (10), npm (20), the shell of its script (30), and the server (40). */
+const PROCESSES: Readonly<Record<number, ProcessInfo>> = {
+  1: { parent: 0, session: 1, arguments: ['init'] },
+  10: { parent: 1, session: 10, arguments: ['bash'] },
+  20: { parent: 10, session: 10, arguments: ['npm start --port 0', ''] },
+  30: { parent: 20, session: 10, arguments: ['sh', '-c', 'node --import tsx local/main.ts'] },
+  40: { parent: 30, session: 10, arguments: ['node', '--import', 'tsx', 'local/main.ts'] },
+};
+const find = (pid: number) => PROCESSES[pid];
+const BY_NPM = { npm_lifecycle_event: 'start', npm_package_name: 'dynabus' };
+
+test('npm is watched through the shell of its script, and without one where the shell has become the server', () => {
+  const throughShell = findLauncher({ pid: 40, ppid: 30, env: BY_NPM }, find);
+  assert.deepEqual(throughShell, { parent: 30, aboveShell: 20 });
+  const direct = findLauncher({ pid: 40, ppid: 20, env: BY_NPM }, find);
+  assert.deepEqual(direct, { parent: 20 });
+  // Systems that tell nothing of other processes.
+  const untold = findLauncher({ pid: 40, ppid: 20, env: BY_NPM }, () => undefined);
+  assert.deepEqual(untold, { parent: 20 });
+});
+
+test('npm has ended once the parent of the server, or of the shell in between, is another', () => {
+  const launcher = { parent: 30, aboveShell: 20 };
+  assert.equal(hasEnded(launcher, 30, find), false);
+  assert.equal(hasEnded(launcher, 1, find), true);
+  const killed = (pid: number) => (pid === 30 ? { ...PROCESSES[30], parent: 1 } : find(pid));
+  assert.equal(hasEnded(launcher, 30, killed as typeof find), true);
+  assert.equal(hasEnded({ parent: 20 }, 20, find), false);
+  assert.equal(hasEnded({ parent: 20 }, 1, find), true);
+});
+
+test('npm that ended before the server looked for it is noticed', () => {
+  assert.equal(findLauncher({ pid: 40, ppid: 1, env: BY_NPM }, find), 'gone');
+  const orphans: typeof PROCESSES = {
+    ...PROCESSES,
+    30: { parent: 1, session: 10, arguments: ['sh', '-c', ''] },
+  };
+  const findOrphan = (pid: number): ProcessInfo | undefined => orphans[pid];
+  assert.equal(findLauncher({ pid: 40, ppid: 30, env: BY_NPM }, findOrphan), 'gone');
+});
+
+test('nothing is watched that is not the npm of this script', () => {
+  const servers = [
+    { env: {} },
+    { env: { ...BY_NPM, npm_lifecycle_event: 'test' } },
+    { env: { ...BY_NPM, npm_package_name: 'shop' } },
+  ];
+  for (const { env } of servers) {
+    assert.equal(findLauncher({ pid: 40, ppid: 30, env }, find), undefined);
+  }
+  const own: typeof PROCESSES = { ...PROCESSES, 40: { parent: 30, session: 40, arguments: [] } };
+  const findOwn = (pid: number): ProcessInfo | undefined => own[pid];
+  assert.equal(findLauncher({ pid: 40, ppid: 30, env: BY_NPM }, findOwn), undefined, 'setsid');
+});
