@@ -61,6 +61,7 @@ async function run(options: Options): Promise<void> {
       rootKey,
       admission,
       say,
+      warn: console.error,
       reportError,
     });
     // Whoever starts us waits for what is printed next, and may signal at once.

@@ -42,6 +42,8 @@ export interface NamespaceOptions
   readonly admission: Admission;
   /** Told what is being done, a line a step. */
   readonly say: (step: string) => void;
+  /** Told in a sentence what its user may put right. */
+  readonly warn: (sentence: string) => void;
   readonly reportError: (error: unknown) => void;
 }
 
@@ -74,7 +76,7 @@ export async function serveNamespace(
   options: NamespaceOptions,
 ): Promise<LocalNamespace> {
   const { host, port, tier, certificate: file, rootKey, say, reportError } = options;
-  const { admission, allowedOrigins } = options;
+  const { admission, allowedOrigins, warn } = options;
   const client = createDynamoClient(engine.endpoint, {
     commitsLate: engine.commitsLate,
     lastError: () => engine.lastError(),
@@ -118,7 +120,8 @@ export async function serveNamespace(
     admission,
   });
   // Who asked for any port at all has no wish for these.
-  const usual = port === 0 ? undefined : await listenOnUsualPorts(host, server.serve);
+  const usual =
+    port === 0 ? undefined : await listenOnUsualPorts({ host, port }, server.serve, warn);
   const also = usual?.ports.length ? `, for AMQP on ${usual.ports.join(' and ')} too` : '';
   say(`Listening on ${server.url}${also}`);
 
