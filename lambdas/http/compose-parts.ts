@@ -9,6 +9,7 @@ import { AgeClock } from '../../shared/domain/age.ts';
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
 import type { Tier } from '../../shared/domain/description-tier.ts';
+import type { AuthorizationRule } from '../../shared/domain/descriptions.ts';
 import type { Entity } from '../../shared/domain/entity.ts';
 import type { Log } from '../../shared/domain/log.ts';
 import { LoopTurns } from '../../shared/domain/loop-turns.ts';
@@ -43,6 +44,7 @@ import { BackgroundWork } from './background-work.ts';
 import type { HttpParts, NamespaceKeys } from './parts.ts';
 import { realScheduler } from './real-scheduler.ts';
 import { reportLeftWork } from './report-fault.ts';
+import type { RootKeySource, RootKeys } from './root-key.ts';
 import { TokenMemory } from './token-memory.ts';
 
 /** What a namespace is made of; a handler, the local server or a test decides. */
@@ -58,8 +60,8 @@ export interface ComposeSettings {
   /** By which tokens expire; `clock` if none is given. For where users move that one. */
   readonly tokenClock?: Clock;
   readonly random: RandomSource;
-  /** The key of RootManageSharedAccessKey, or how to get it. */
-  readonly rootKey: string | (() => Promise<string>);
+  /** The key of RootManageSharedAccessKey, or where to get its two. */
+  readonly rootKey: string | RootKeySource;
   /** Whether no other process serves this namespace, so that caches are known to be right. */
   readonly soleProcess: boolean;
   readonly receiveWaitMsMax: number;
@@ -256,19 +258,30 @@ async function isCurrent(
 }
 
 function rootKeys(rootKey: ComposeSettings['rootKey']): NamespaceKeys {
+  if (typeof rootKey === 'string') {
+    const rules = rootRules({ primary: rootKey, secondary: rootKey });
+    return { rules: async () => rules };
+  }
   return {
-    rules: async () => {
-      const key = typeof rootKey === 'string' ? rootKey : await rootKey();
-      return [
-        {
-          keyName: ROOT_KEY_NAME,
-          primaryKey: key,
-          secondaryKey: key,
-          rights: ['Manage', 'Send', 'Listen'],
-          createdAt: 0,
-          modifiedAt: 0,
-        },
-      ];
+    rules: async () => rootRules(await rootKey.current()),
+    changedFrom: async ([tried]) => {
+      if (tried === undefined) return undefined;
+      const { primaryKey: primary, secondaryKey: secondary } = tried;
+      const changed = await rootKey.changedFrom({ primary, secondary });
+      return changed && rootRules(changed);
     },
   };
+}
+
+function rootRules({ primary, secondary }: RootKeys): readonly AuthorizationRule[] {
+  return [
+    {
+      keyName: ROOT_KEY_NAME,
+      primaryKey: primary,
+      secondaryKey: secondary,
+      rights: ['Manage', 'Send', 'Listen'],
+      createdAt: 0,
+      modifiedAt: 0,
+    },
+  ];
 }

@@ -1,12 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import {
+  GetSecretValueCommand,
+  ResourceNotFoundException,
+  SecretsManagerClient,
+} from '@aws-sdk/client-secrets-manager';
 import { AgeClock } from '../../shared/domain/age.ts';
 import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import { realScheduler } from './real-scheduler.ts';
 import { reportFault } from './report-fault.ts';
-import { rememberRootKey } from './root-key.ts';
+import { type RootKeySource, rememberRootKeys } from './root-key.ts';
 import { type Environment, readHttpSettings, readTableNames } from './settings.ts';
 import { unlogged } from './unlogged.ts';
 
@@ -36,7 +40,7 @@ export function deployedHttpParts(environment: Environment, socketsMax = SOCKETS
     namespace,
     tier,
     receiveWaitMsMax,
-    rootKey: rootKeySecret === undefined ? noRootKey : rootKeyReader(rootKeySecret),
+    rootKey: rootKeySecret === undefined ? NO_ROOT_KEY : rootKeysIn(rootKeySecret),
   };
 }
 
@@ -64,15 +68,29 @@ function bounded(maxSockets: number) {
 }
 
 /** Where IAM decides, there is no root key; an empty one signs nothing. */
-const noRootKey = async (): Promise<string> => '';
+const NO_ROOT_KEY = '';
 
-/** Reads the root key when it is first needed, and again from time to time. */
-function rootKeyReader(secretId: string): () => Promise<string> {
+/**
+ * The root keys in a secret: its current version is the primary key, the one before it the secondary. Two
+ * calls of Secrets Manager each time they are read.
+ */
+function rootKeysIn(secretId: string): RootKeySource {
   const secrets = new SecretsManagerClient(bounded(SOCKETS_MAX));
-  const read = async () => {
-    const { SecretString } = await secrets.send(new GetSecretValueCommand({ SecretId: secretId }));
-    if (!SecretString) throw new Error('The secret of the root key is empty.');
-    return SecretString;
+  const versionAt = async (stage: 'AWSCURRENT' | 'AWSPREVIOUS') => {
+    const command = new GetSecretValueCommand({ SecretId: secretId, VersionStage: stage });
+    return (await secrets.send(command)).SecretString;
   };
-  return rememberRootKey({ read, ages: AGES, reportFault });
+  const read = async () => {
+    const primary = await versionAt('AWSCURRENT');
+    if (!primary) throw new Error('The secret of the root key is empty.');
+    // Read after it: a key that is put in between must not make us miss the one that it replaces.
+    const secondary = await versionAt('AWSPREVIOUS').catch(undefinedIfMissing);
+    return { primary, secondary: secondary || primary };
+  };
+  return rememberRootKeys({ read, ages: AGES, reportFault });
+}
+
+/** A secret that was never changed has no version before. Throws every other error again. */
+function undefinedIfMissing(error: unknown): undefined {
+  if (!(error instanceof ResourceNotFoundException)) throw error;
 }

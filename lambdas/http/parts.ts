@@ -37,4 +37,12 @@ export interface HttpParts {
 /** The shared access policies that hold for the whole namespace. */
 export interface NamespaceKeys {
   rules(): Promise<readonly AuthorizationRule[]>;
+  /**
+   * Other rules than those, for a token that names one of them and that none of their keys has signed: a key
+   * may have been changed. Undefined where there are none, or where it is too early to look again; absent
+   * where keys never change.
+   */
+  changedFrom?(
+    tried: readonly AuthorizationRule[],
+  ): Promise<readonly AuthorizationRule[] | undefined>;
 }

@@ -152,16 +152,32 @@ function requireAudience({ audience, audienceHost, audiencePath }: SasToken, res
 /**
  * The rules whose key signed the token, of the namespace or else of an entity; undefined where there is
  * no such entity. Names may recur at entity and namespace, so all are tried; the entity is only looked
- * up when no rule of the namespace fits.
+ * up when no rule of the namespace fits, and keys of the namespace are only read again when none of the
+ * entity does either.
  */
 async function signersOf(
-  { entities, namespaceKeys, tokens }: AuthParts,
+  parts: AuthParts,
   token: SasToken,
   path: EntityPath | undefined,
 ): Promise<Signers | undefined> {
-  const ofNamespace = signersAmong(await namespaceKeys.rules(), tokens, token);
+  const { namespaceKeys, tokens } = parts;
+  const rules = await namespaceKeys.rules();
+  const ofNamespace = signersAmong(rules, tokens, token);
   if (ofNamespace.length > 0) return { rules: ofNamespace, entity: undefined };
-  if (path === undefined) return undefined;
+  const ofEntity = path && (await signersOfEntity(parts, token, path));
+  if (ofEntity !== undefined && ofEntity.rules.length > 0) return ofEntity;
+  if (!rules.some(({ keyName }) => keyName === token.keyName)) return ofEntity;
+  const changed = (await namespaceKeys.changedFrom?.(rules)) ?? [];
+  const ofChanged = signersAmong(changed, tokens, token);
+  return ofChanged.length > 0 ? { rules: ofChanged, entity: undefined } : ofEntity;
+}
+
+/** The rules of an entity whose key signed the token; undefined where there is no such entity. */
+async function signersOfEntity(
+  { entities, tokens }: AuthParts,
+  token: SasToken,
+  path: EntityPath,
+): Promise<Signers | undefined> {
   const entityKey = keyOfRules(path);
   const entity = await tokens.find(entityKey, (key) => entities.find(key));
   if (entity === undefined) return undefined;

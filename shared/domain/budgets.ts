@@ -189,14 +189,16 @@ export const BUDGETS = {
   },
   /** Addresses, and rules, of which a process knows how much they did lately. */
   rateBuckets: 10_000,
-  /** The root key that a deployment reads from its secret. */
+  /** The root keys that a deployment reads from its secret. */
   rootKey: {
-    /** A key that was changed is known everywhere after this long. */
+    /** A key that was changed is known everywhere after this long, and the one before the last is refused. */
     readAgainMs: 5 * MINUTE_MS,
     /** So long after it was last read a key is used while it cannot be read again. */
     keptMs: 60 * MINUTE_MS,
     /** Time between two attempts once it is used no more: strangers decide how many requests come. */
     retryMs: 10 * SECOND_MS,
+    /** Reads in each process for tokens that neither key has signed: anybody can make such a token. */
+    changes: { perSecond: 0.1, burst: 3 },
   },
   filter: {
     /** One LIKE whose pattern is computed: characters of the text, by 31 characters of the pattern. */

@@ -1,28 +1,39 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { rememberRootKey } from '../../lambdas/http/root-key.ts';
+import { rememberRootKeys } from '../../lambdas/http/root-key.ts';
 import { AgeClock } from '../../shared/domain/age.ts';
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
-const { readAgainMs, keptMs, retryMs } = BUDGETS.rootKey;
+const { readAgainMs, keptMs, retryMs, changes } = BUDGETS.rootKey;
 
 /** A secret that can be taken away, and the key that a process remembers of it. */
 function startReader() {
   const wall = new ManualClock();
   const monotonic = { ms: 0 };
-  const secret: { key: string | undefined; reads: number } = { key: 'first', reads: 0 };
+  const secret: { key: string | undefined; reads: number; answering?: Promise<void> } = {
+    key: 'first',
+    reads: 0,
+  };
   const faults: unknown[] = [];
-  const rootKey = rememberRootKey({
+  const keys = rememberRootKeys({
     read: async () => {
       secret.reads += 1;
+      await secret.answering;
       if (secret.key === undefined) throw new Error('The secret may not be read.');
-      return secret.key;
+      return { primary: secret.key, secondary: 'before' };
     },
     ages: new AgeClock(wall, () => monotonic.ms),
     reportFault: (error) => faults.push(error),
   });
-  return { wall, monotonic, secret, faults, rootKey };
+  const rootKey = async () => (await keys.current()).primary;
+  /** What becomes of a token that neither key has signed: the primary key that was found instead. */
+  const tryInVain = async () => (await keys.changedFrom(await keys.current()))?.primary;
+  const passTime = (ms: number) => {
+    wall.advance({ ms });
+    monotonic.ms += ms;
+  };
+  return { wall, monotonic, passTime, secret, faults, rootKey, tryInVain };
 }
 
 const BUSY = { code: 'ServiceBusy', message: /cannot read the key that tokens are checked with/ };
@@ -86,4 +97,67 @@ test('row 21: reads that fail while the key is good are told to the log each tim
     assert.equal(await rootKey(), 'first');
   }
   assert.equal(faults.length, 11);
+});
+
+test('a stranger with bad signatures has the secret read as often as the limit allows, and no more', async () => {
+  const { passTime, secret, rootKey, tryInVain } = startReader();
+  await rootKey();
+  for (let token = 0; token < 1000; token++) assert.equal(await tryInVain(), undefined);
+  assert.equal(secret.reads, 1 + changes.burst);
+  const everyMs = 1000 / changes.perSecond;
+  for (let round = 1; round <= 10; round++) {
+    passTime(everyMs);
+    for (let token = 0; token < 100; token++) assert.equal(await tryInVain(), undefined);
+    assert.equal(secret.reads, 1 + changes.burst + round);
+  }
+});
+
+test('bad signatures that come together share one read', async () => {
+  const { secret, rootKey, tryInVain } = startReader();
+  await rootKey();
+  secret.key = 'second';
+  const found = await Promise.all(Array.from({ length: 1000 }, tryInVain));
+  assert.deepEqual(new Set(found), new Set(['second']));
+  assert.equal(secret.reads, 2);
+});
+
+test('a stranger whose read hangs holds up nobody whose key is known', async () => {
+  const { passTime, secret, rootKey, tryInVain } = startReader();
+  await rootKey();
+  let answer = () => {};
+  secret.answering = new Promise((resolve) => {
+    answer = resolve;
+  });
+  const waiting = tryInVain();
+  passTime(readAgainMs - 1);
+  assert.equal(await rootKey(), 'first');
+  answer();
+  assert.equal(await waiting, undefined);
+});
+
+test('a read that was answered late does not bring an older key back', async () => {
+  const { passTime, secret, rootKey, tryInVain } = startReader();
+  await rootKey();
+  let answer = () => {};
+  secret.answering = new Promise((resolve) => {
+    answer = resolve;
+  });
+  const early = tryInVain();
+  passTime(readAgainMs);
+  secret.answering = Promise.resolve();
+  secret.key = 'second';
+  assert.equal(await rootKey(), 'second');
+  secret.key = 'first';
+  answer();
+  await early;
+  assert.equal(await rootKey(), 'second');
+});
+
+test('a secret that cannot be read leaves the last keys good, however many tokens are tried in vain', async () => {
+  const { secret, faults, rootKey, tryInVain } = startReader();
+  await rootKey();
+  secret.key = undefined;
+  for (let token = 0; token < 100; token++) assert.equal(await tryInVain(), undefined);
+  assert.equal(await rootKey(), 'first');
+  assert.equal(faults.length, changes.burst);
 });

@@ -5,6 +5,7 @@ import { Gateway } from '../../amqp/service/gateway.ts';
 import { type ComposeSettings, type Composition, compose } from '../../lambdas/http/compose.ts';
 import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
 import { reportFault } from '../../lambdas/http/report-fault.ts';
+import type { RootKeySource } from '../../lambdas/http/root-key.ts';
 import { createDynamoClient } from '../../local/dynamo-client.ts';
 import { type EngineAddress, engineAddress } from '../../local/engine-address.ts';
 import { startServer } from '../../local/server.ts';
@@ -46,6 +47,8 @@ export interface StartOptions {
   readonly compression?: Compression;
   /** What peers may have the process hold; a part of the heap if it is not named. */
   readonly memoryBytes?: number;
+  /** Where this process gets the root keys; `ROOT_KEY` alone if it is not named. */
+  readonly rootKey?: RootKeySource;
 }
 
 /** The time of a process in which nothing that it remembers grows old, however slow the machine is. */
@@ -136,16 +139,17 @@ type ProcessSettings = Omit<
 
 /** One process; `release` lets go of its client once the process is closed. */
 function startProcess(
-  { client: given, tier = 'Standard', compression, memoryBytes, tokenClock }: StartOptions,
+  options: StartOptions,
   settings: ProcessSettings & { readonly clock: ManualClock },
 ): { readonly composition: Composition; readonly release: () => void } {
+  const { client: given, tier = 'Standard', compression, memoryBytes, tokenClock } = options;
   const client = given ?? engineClient();
   const composition = compose({
     ...settings,
     client,
     tables: TABLES,
     tier,
-    rootKey: ROOT_KEY,
+    rootKey: options.rootKey ?? ROOT_KEY,
     receiveWaitMsMax: 60_000,
     ...(compression && { compression }),
     ...(tokenClock && { tokenClock }),
