@@ -6,6 +6,7 @@ interface Statement {
   readonly Effect: string;
   readonly Action: string | readonly string[];
   readonly Resource: unknown;
+  readonly Condition?: unknown;
 }
 
 interface PolicyProperties {
@@ -75,6 +76,16 @@ for (const [name, { entities, messages, secret }] of Object.entries(RIGHTS)) {
     ]);
   });
 }
+
+test('the version of the secret before the current one may be read, too: no condition names a stage', () => {
+  const granted = [...withGateway.values()].flatMap(({ PolicyDocument }) =>
+    PolicyDocument.Statement.filter(({ Action }) =>
+      [Action].flat().includes('secretsmanager:GetSecretValue'),
+    ),
+  );
+  assert.equal(granted.length, 5);
+  for (const { Condition } of granted) assert.equal(Condition, undefined);
+});
 
 test('a task of the gateway has the rights of the functions behind HTTP together, and no others', () => {
   assert.deepEqual(grantedTo('AmqpTaskTaskRole'), [

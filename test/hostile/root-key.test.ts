@@ -33,7 +33,10 @@ function startReader() {
     wall.advance({ ms });
     monotonic.ms += ms;
   };
-  return { wall, monotonic, passTime, secret, faults, rootKey, tryInVain };
+  const untilReads = async (count: number) => {
+    while (secret.reads < count) await Promise.resolve();
+  };
+  return { wall, monotonic, passTime, secret, faults, rootKey, tryInVain, untilReads };
 }
 
 const BUSY = { code: 'ServiceBusy', message: /cannot read the key that tokens are checked with/ };
@@ -122,13 +125,14 @@ test('bad signatures that come together share one read', async () => {
 });
 
 test('a stranger whose read hangs holds up nobody whose key is known', async () => {
-  const { passTime, secret, rootKey, tryInVain } = startReader();
+  const { passTime, secret, rootKey, tryInVain, untilReads } = startReader();
   await rootKey();
   let answer = () => {};
   secret.answering = new Promise((resolve) => {
     answer = resolve;
   });
   const waiting = tryInVain();
+  await untilReads(2);
   passTime(readAgainMs - 1);
   assert.equal(await rootKey(), 'first');
   answer();
@@ -136,13 +140,14 @@ test('a stranger whose read hangs holds up nobody whose key is known', async () 
 });
 
 test('a read that was answered late does not bring an older key back', async () => {
-  const { passTime, secret, rootKey, tryInVain } = startReader();
+  const { passTime, secret, rootKey, tryInVain, untilReads } = startReader();
   await rootKey();
   let answer = () => {};
   secret.answering = new Promise((resolve) => {
     answer = resolve;
   });
   const early = tryInVain();
+  await untilReads(2);
   passTime(readAgainMs);
   secret.answering = Promise.resolve();
   secret.key = 'second';
