@@ -5,6 +5,7 @@ import { BUDGETS } from '../../shared/domain/budgets.ts';
 import type { RandomSource } from '../../shared/domain/clock.ts';
 import type { HttpParts } from './parts.ts';
 import { reportFault } from './report-fault.ts';
+import { subQueueHint } from './url-path.ts';
 
 /** Which of the two status tables a route answers by. */
 export type Surface = 'runtime' | 'management';
@@ -71,7 +72,7 @@ export function errorHandler(
   return (error, c) => {
     const trackingId = createTrackingId(parts.random);
     if (!(error instanceof BrokerError)) report(error, trackingId);
-    return respond(failureOf(error, surface), c, parts, trackingId);
+    return respond(withHint(failureOf(error, surface), c), c, parts, trackingId);
   };
 }
 
@@ -142,6 +143,16 @@ function failureOf(error: unknown, surface: Surface): Failure {
     operation,
     headers: headersOf(code),
   };
+}
+
+/** A missing entity that must be a sub-queue is found by no client: the sentence says how it is spelt. */
+function withHint(failure: Failure, c: Context): Failure {
+  const hint =
+    failure.code === 'MessagingEntityNotFound'
+      ? subQueueHint(new URL(c.req.url).pathname)
+      : undefined;
+  if (hint === undefined) return failure;
+  return { ...failure, status: 404, sentence: `${failure.sentence} ${hint}` };
 }
 
 function headersOf(code: BrokerErrorCode): Readonly<Record<string, string>> {

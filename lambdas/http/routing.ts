@@ -7,7 +7,7 @@ import { BoundedRouter } from './bounded-router.ts';
 import { errorHandler, unknownRouteResponse } from './error-response.ts';
 import type { HttpParts } from './parts.ts';
 import { ROUTES, type Route, type RouteName } from './route-table.ts';
-import { withoutFinalSlashes } from './url-path.ts';
+import { pathFault, withoutFinalSlashes } from './url-path.ts';
 
 /** Serves one operation on the entity that the path names; the caller has the right to it. */
 export type EntityHandler = (
@@ -40,6 +40,14 @@ function routedPath(request: Request): string {
   const path = withoutFinalSlashes(pathname);
   return path === '' ? '/' : path.replace(TAIL, (tail) => tail.toLowerCase());
 }
+
+/** Refuses paths that mean something else than they say, before anything is done. */
+export const refuseBrokenPaths: MiddlewareHandler = async (c, next) => {
+  const { method, url } = c.req.raw;
+  const fault = pathFault(method, new URL(url).pathname);
+  if (fault !== undefined) throw new BrokerError('ArgumentError', fault, { subCode: '40000' });
+  await next();
+};
 
 /** Serves an operation of the table: with the path read and the token checked for its right. */
 export function serve(app: Hono, parts: HttpParts, name: RouteName, handle: EntityHandler): void {

@@ -132,8 +132,22 @@ async function receiveOnly(
   const status = statusOf(request.mode);
   const [first] = messages;
   if (first === undefined) return c.body(null, 204, retryHeaders(request.wait));
-  if (request.maxMessages === undefined) return messageResponse(c, request.path, first, status);
+  if (request.maxMessages === undefined) {
+    const single = messageResponse(c, request.path, first, status);
+    if (fitsHeaders(parts, single)) return single;
+  }
   return batchAnswer(c, await printInTurn(parts, messages), status);
+}
+
+/** The status line, and the headers that API Gateway adds, bytes. */
+const GATEWAY_HEADER_BYTES = 512;
+
+/** Whether the headers of an answer reach the client; a message with more of them comes in a body. */
+function fitsHeaders({ answerBytesMax }: HttpParts, { headers }: Response): boolean {
+  if (answerBytesMax === undefined) return true;
+  let bytes = GATEWAY_HEADER_BYTES;
+  for (const [name, value] of headers) bytes += `${name}: ${value}\r\n`.length;
+  return bytes <= LIMITS.answerHeaderBytes;
 }
 
 /** A peek-lock makes something, a lock (semantics §12.2). */
@@ -187,7 +201,8 @@ function answerOf(
 ): { readonly answer?: AnswerLimit } {
   if (answerBytesMax === undefined) return form === 'single' ? {} : { answer: BATCH_OF_A_SERVER };
   const extra = Math.max(0, Buffer.byteLength(besides) - LIMITS.answerExtraBytes);
-  return { answer: { form, bytes: Math.max(0, answerBytesMax - extra) } };
+  const { answerHeaderBytes: headerBytes } = LIMITS;
+  return { answer: { form, bytes: Math.max(0, answerBytesMax - extra), headerBytes } };
 }
 
 /** A peek shows a first message whatever its size. Throws MessageSizeExceeded. */

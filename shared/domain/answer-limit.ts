@@ -4,6 +4,8 @@ export interface AnswerLimit {
   readonly form: 'batch' | 'single';
   /** What messages may take in it, bytes. */
   readonly bytes: number;
+  /** A `single` message whose headers take more bytes comes in the form of a `batch`. */
+  readonly headerBytes?: number;
   /** A message may take more where it comes alone; otherwise it is refused. */
   readonly oneMayExceed?: true;
 }

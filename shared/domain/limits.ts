@@ -53,6 +53,8 @@ export const LIMITS = {
    */
   answerBytes: 4 * 1024 * KB,
   answerExtraBytes: 500 * KB,
+  /** What API Gateway carries of a status line and headers, and of a request line and headers. */
+  answerHeaderBytes: 10_240,
   receiveTimeoutSeconds: 60,
   settlements: 1000,
   peekMessages: 250,

@@ -155,7 +155,8 @@ function isUtf8(bytes: Uint8Array): boolean {
   }
 }
 
-function base64Size(bytes: number): number {
+/** What so many bytes take as base64. */
+export function base64Size(bytes: number): number {
   return 4 * Math.ceil(bytes / 3);
 }
 

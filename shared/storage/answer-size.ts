@@ -2,10 +2,17 @@ import type { ClaimRequest } from '../broker/ports.ts';
 import type { AnswerLimit } from '../domain/answer-limit.ts';
 import { type Block, sequenceNumberOf } from '../domain/block.ts';
 import { BrokerError } from '../domain/broker-error.ts';
+import { LIMITS } from '../domain/limits.ts';
 import type { Log } from '../domain/log.ts';
 import type { Message } from '../domain/message.ts';
 import { headerSize } from '../domain/outgoing-rules.ts';
-import { printedPropertiesSize, printedSize, quotedSize } from '../domain/printed-size.ts';
+import {
+  base64Size,
+  printedPropertiesSize,
+  printedSize,
+  printedSizeOf,
+  quotedSize,
+} from '../domain/printed-size.ts';
 import type { Target } from './choice.ts';
 import { decodeOverlay, loadMessages } from './payloads.ts';
 import { printedBytesOf } from './printed-bytes.ts';
@@ -23,6 +30,12 @@ import type { StoreContext } from './store-context.ts';
  * and 960 KB are 6,225,920 of the 6,291,556 bytes that Lambda takes.
  */
 const HEADERS_BYTES = 256 * 1024;
+/** What a single message takes in the form of a batch, beside its body as base64. */
+const LISTED_BYTES = printedSizeOf(LIMITS.propertiesBytes, 1);
+/** Headers that every message has, and what the gateway adds. */
+const USUAL_HEADERS_BYTES = 2048;
+/** No byte takes more in a header. */
+const HEADER_BYTES_PER_BYTE = 6;
 /** A payload of more items holds one message, of more than 9 MB, which fits in no answer. */
 const MEASURED_PARTS_MAX = 24;
 
@@ -91,8 +104,11 @@ interface TakenTarget {
 }
 
 /** What the messages of a block take at most, whichever of them are claimed. */
-function payloadSize(block: Block, { form }: AnswerLimit): number {
-  return form === 'batch' ? printedBytesOf(block) : HEADERS_BYTES + block.payload.bytes;
+function payloadSize(block: Block, { form, headerBytes }: AnswerLimit): number {
+  if (form === 'batch') return printedBytesOf(block);
+  const { bytes } = block.payload;
+  const listed = headerBytes === undefined ? 0 : LISTED_BYTES + base64Size(bytes);
+  return Math.max(HEADERS_BYTES + bytes, listed);
 }
 
 /** What the overlay of a block adds to each message. */
@@ -142,9 +158,14 @@ async function measured(
 }
 
 /** What a message takes at most in an answer of this form, bytes. */
-function sizeIn({ form }: AnswerLimit, message: Message): number {
+function sizeIn({ form, headerBytes }: AnswerLimit, message: Message): number {
   if (form === 'batch') return printedSize(message);
-  return HEADERS_BYTES + message.body.byteLength + headerSize(message);
+  const headers = headerSize(message);
+  const single = HEADERS_BYTES + message.body.byteLength + headers;
+  const isSurelySingle =
+    headerBytes === undefined ||
+    USUAL_HEADERS_BYTES + HEADER_BYTES_PER_BYTE * headers <= headerBytes;
+  return isSurelySingle ? single : Math.max(single, printedSize(message));
 }
 
 function tooLarge(

@@ -10,9 +10,9 @@ import { VARIABLES } from '../../lambdas/http/variables.ts';
 
 /** What handles messages must start at once; management may take a moment longer. */
 const BUNDLE_BYTES_MAX = {
-  send: 705_000,
-  receive: 720_000,
-  settle: 710_000,
+  send: 715_000,
+  receive: 730_000,
+  settle: 720_000,
   manage: 900_000,
   sweep: 700_000,
 } as const satisfies Record<FunctionName, number>;

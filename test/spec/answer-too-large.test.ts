@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { type LambdaBroker, startLambdaBroker } from '../support/lambda-broker.ts';
 import { startBroker } from '../support/start-broker.ts';
-import { expectStatus, type TestBroker } from '../support/test-broker.ts';
+import { BATCH_TYPE, expectStatus, type TestBroker } from '../support/test-broker.ts';
 import { fromWire, type WireMessage } from '../support/wire-message.ts';
 
 /** Messages that no answer of a deployed function can carry, or only one in another form. */
@@ -59,6 +59,49 @@ test('a large message that fits alone is refused in the batch format and comes w
   expectStatus(answer, 200);
   assert.deepEqual(Buffer.from(answer.bytes), body);
   requireResultsFit();
+});
+
+/** Properties that take so many bytes as headers. */
+const headersOf = (bytes: number) =>
+  Object.fromEntries(
+    Array.from({ length: 4 }, (_, i) => [`p${i}`, `"${'x'.repeat(bytes / 4 - 10)}"`]),
+  );
+
+for (const method of ['POST', 'DELETE']) {
+  for (const [form, bytes] of [
+    ['headers', 8 * KB],
+    ['a body', 10 * KB],
+    ['a body', 32 * KB],
+    ['a body', 60 * KB],
+  ] as const) {
+    test(`${method} head: a message with properties of ${bytes} bytes comes in ${form}, past API Gateway`, async (t) => {
+      const { broker, requireResultsFit } = await startPremium(t);
+      const sent = { headers: headersOf(bytes), body: 'x' };
+      expectStatus(await broker.request('POST', 'q/messages', sent), 201);
+      const answer = await broker.request(method, 'q/messages/head?timeout=0');
+      assert.equal(answer.status, method === 'POST' ? 201 : 200, answer.text);
+      const isListed = answer.headers.get('content-type') === BATCH_TYPE;
+      assert.equal(isListed, form === 'a body');
+      if (isListed) {
+        const [message] = answer.json<WireMessage[]>().map(fromWire);
+        assert.equal(message?.body, 'x');
+        assert.equal(Object.keys(message?.properties ?? {}).length, 4);
+        assert.equal(message?.broker.LockToken !== undefined, method === 'POST');
+      }
+      requireResultsFit();
+    });
+  }
+}
+
+test('a message whose headers are too long, and that is too long as a body, is not taken', async (t) => {
+  const { broker } = await startPremium(t);
+  const sent = { headers: headersOf(32 * KB), body: randomBytes(3600 * KB) };
+  expectStatus(await broker.request('POST', 'q/messages', sent), 201);
+  expectStatus(await broker.send('q', 'behind'), 201);
+  const answer = await head(broker, 'DELETE');
+  assert.equal(answer.status, 403);
+  assert.match(answer.text, /It was not received; receive it by AMQP/);
+  await requireUntouched(broker);
 });
 
 test('where nothing bounds an answer, a message of any size is received', async (t) => {

@@ -116,7 +116,7 @@ const ADDRESSES: readonly Row[] = [
     path,
     sentence: /^The messaging entity '(nobody|q\/Subscriptions\/s)' could not be found\.$/i,
   })),
-  ...['q@home', '-q', 'q//x', `${'x'.repeat(261)}`].map((name) => ({
+  ...['q@home', '-q', `${'x'.repeat(261)}`].map((name) => ({
     ...bad,
     what: `a send to '${name.slice(0, 20)}'`,
     method: 'POST',

@@ -13,6 +13,8 @@ import { TestBroker } from './test-broker.ts';
 
 /** The largest result that Lambda takes from a function, as JSON, bytes. */
 export const LAMBDA_RESULT_BYTES_MAX = 6_291_556;
+/** A status line and headers that API Gateway carries, without those it adds, bytes. */
+const GATEWAY_HEADER_BYTES_MAX = 10_240 - 200;
 const DOMAIN = 'b.example';
 
 /** A namespace behind the Lambda adapter. */
@@ -62,6 +64,11 @@ export async function startLambdaBroker(
     const bytes = Buffer.from(result.body ?? '', 'base64');
     const headers = new Headers(result.headers as Record<string, string>);
     const { statusCode: status = 500 } = result;
+    const line = Object.entries(result.headers ?? {}).map(
+      ([name, value]) => `${name}: ${value}\r\n`,
+    );
+    // API Gateway carries no more, and answers for itself.
+    if (line.join('').length > GATEWAY_HEADER_BYTES_MAX) return new Response(null, { status: 500 });
     return new Response(status === 204 ? null : bytes, { status, headers });
   };
   const api = new ApiClient(`https://${DOMAIN}`, ROOT_KEY, send);

@@ -47,7 +47,7 @@ test('a batch goes in as its messages, and headers about messages mean nothing',
   );
 });
 
-for (const path of ['/Q/Messages', '/q/messages/', '/a/b/messages', '/A%2FB/MESSAGES']) {
+for (const path of ['/Q/Messages', '/a/b/messages', '/A%2FB/MESSAGES']) {
   test(`POST ${path} finds its entity`, async () => {
     const { call } = startApp();
     assert.equal((await call('POST', path, { body: 'x' })).status, 201);
