@@ -39,6 +39,7 @@ const ID_BYTES_MAX = 64;
 /** A link on which the peer sends. */
 export class IncomingLink extends Link {
   #onDelivery: (delivery: IncomingDelivery) => void = () => {};
+  #onIgnored: (transaction: Uint8Array) => void = () => {};
   #partial: Partial | undefined;
   #bytesMax: () => number = () => 0;
   #creditMax = CREDIT;
@@ -54,6 +55,11 @@ export class IncomingLink extends Link {
   onDelivery(listener: (delivery: IncomingDelivery) => void, bytesMax: () => number): void {
     this.#onDelivery = listener;
     this.#bytesMax = bytesMax;
+  }
+
+  /** What is called for a message of a transaction that came too late: the link is detached already. */
+  onIgnored(listener: (transaction: Uint8Array) => void): void {
+    this.#onIgnored = listener;
   }
 
   /** Lets the peer send, with so many deliveries under way at most. */
@@ -108,7 +114,10 @@ export class IncomingLink extends Link {
 
   transfer(transfer: Transfer, payload: Uint8Array): void {
     // What was on its way when we detached is not wanted.
-    if (!this.isOpen) return;
+    if (!this.isOpen) {
+      if (transfer.state?.kind === 'transactional') this.#onIgnored(transfer.state.transaction);
+      return;
+    }
     if (transfer.aborted) {
       this.#forgetPartial();
       return;

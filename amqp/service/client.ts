@@ -237,6 +237,7 @@ export class Client implements ConnectionHandler {
       (delivery) => publisher.take(delivery),
       () => bytesMax,
     );
+    link.onIgnored((transaction) => this.#context.transactions.enlist(transaction).refuse());
     link.onEnd(shutdown.onBegin(() => link.hold()));
     link.accept({ maxMessageSize: BigInt(messageBytes) });
     link.start(SENDER_CREDIT);

@@ -12,6 +12,7 @@ import type { Node } from './address.ts';
 import type { Claim } from './claim-room.ts';
 import { tell } from './conditions.ts';
 import type { ClientContext } from './context.ts';
+import { UnsentMessages } from './unsent-messages.ts';
 
 /** How long one receive of the broker waits; then it is asked again, which costs a look. */
 const WAIT_MS = 10 * 60_000;
@@ -30,9 +31,6 @@ const SETTLED = 1;
 export const WAIT_ENDED = 'Nothing is waited for any more.';
 
 const LISTEN: readonly AccessRight[] = ['Listen'];
-/** Messages that are given back in one call. */
-const GIVEN_BACK_TOGETHER = 250;
-const GIVE_BACK = { kind: 'abandon', isUncounted: true } as const;
 
 export interface DelivererOptions {
   readonly link: OutgoingLink;
@@ -49,18 +47,19 @@ export class Deliverer {
   readonly #scheduler: Scheduler;
   readonly #options: DelivererOptions;
   readonly #mode: 'peekLock' | 'receiveAndDelete';
+  readonly #unsent: UnsentMessages;
   readonly #forgetShutdown: () => void;
   #isRunning = false;
   /** Ends the receive that is under way. */
   #wait: AbortController | undefined;
   #sent = 0;
-  /** Lock tokens of messages that were to be sent and never were, until they are given back. */
-  #dropped: string[] = [];
 
   constructor(context: ClientContext, options: DelivererOptions) {
     this.#context = context;
     this.#scheduler = context.parts.scheduler;
     this.#options = options;
+    const { node, session } = options;
+    this.#unsent = new UnsentMessages(context, node.path, session !== undefined);
     const isSettled = options.link.asked.senderSettleMode === SETTLED;
     this.#mode = isSettled ? 'receiveAndDelete' : 'peekLock';
     options.link.onFlow(() => this.#wake());
@@ -136,7 +135,7 @@ export class Deliverer {
     const isDraining = link.isDraining;
     const messages = await this.#receive(isDraining ? 0 : WAIT_MS, claim, most);
     if (link.isOpen) await this.#sendAll(messages, claim);
-    else this.#dropAll(messages);
+    else this.#unsent.dropAll(messages);
     // Only a look after the drain was asked for can say that there is nothing.
     if (isDraining && messages.length === 0) link.drained();
   }
@@ -174,7 +173,7 @@ export class Deliverer {
         link.deliver(outgoing);
       };
       const isSent = await claimRoom.send(outgoing.payload.byteLength, isWanted, send);
-      if (!isSent) return this.#dropAll(messages.slice(i));
+      if (!isSent) return this.#unsent.dropAll(messages.slice(i));
     }
     this.#context.sendNow();
   }
@@ -236,8 +235,8 @@ export class Deliverer {
   async #end(error: unknown): Promise<void> {
     const { link } = this.#options;
     if (isSessionLockLost(error)) await pause(this.#scheduler, LOST_LOCK_TOLD_MS);
-    if (link.isDraining && isSessionLockLost(error)) link.drained();
-    else this.#refuse(error);
+    if (isSessionLockLost(error)) link.drained();
+    this.#refuse(error);
   }
 
   #refuse(error: unknown): void {
@@ -256,7 +255,7 @@ export class Deliverer {
       if (this.#options.session !== undefined)
         throw new Error('A message cannot be written.', { cause: error });
       this.#context.parts.reportFault(error);
-      this.#drop(message);
+      this.#unsent.fail(message);
       return undefined;
     }
   }
@@ -265,35 +264,10 @@ export class Deliverer {
     const payload = writeMessage(asHandedOut(message));
     if ('lockToken' in message) {
       const tag = swapGuid(guidBytes(message.lockToken));
-      return { tag, payload, settled: false, dropped: () => this.#drop(message) };
+      return { tag, payload, settled: false, dropped: () => this.#unsent.drop(message) };
     }
     const tag = Buffer.alloc(16);
     tag.writeUInt32BE(this.#sent++ >>> 0);
     return { tag, payload, settled: true };
-  }
-
-  #dropAll(messages: readonly ReceivedMessage[]): void {
-    for (const message of messages) this.#drop(message);
-  }
-
-  /** Has a message given back that was locked for a link which has ended meanwhile. A session's are freed with it. */
-  #drop(message: ReceivedMessage): void {
-    if (this.#options.session !== undefined || !('lockToken' in message)) return;
-    this.#dropped.push(message.lockToken);
-    if (this.#dropped.length > 1) return;
-    // Together with what else is dropped in this turn.
-    this.#scheduler.soon(() => this.#context.background(() => this.#giveBack()));
-  }
-
-  async #giveBack(): Promise<void> {
-    const { parts, returnTurns } = this.#context;
-    const lockTokens = this.#dropped;
-    this.#dropped = [];
-    for (let next = 0; next < lockTokens.length; next += GIVEN_BACK_TOGETHER) {
-      await returnTurns.next();
-      const some = lockTokens.slice(next, next + GIVEN_BACK_TOGETHER);
-      const settlements = some.map((lockToken) => ({ lockToken, action: GIVE_BACK }));
-      await parts.broker.settle(this.#options.node.path, settlements);
-    }
   }
 }

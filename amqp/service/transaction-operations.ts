@@ -47,3 +47,16 @@ export function actionBytes(action: SettlementAction): number {
 function propertiesOverhead(properties: Properties): number {
   return Object.keys(properties).length * PROPERTY_BYTES;
 }
+
+/** Whether two operations settle one message in the same way; with changed properties none are the same. */
+export function isSameSettlement(one: TransactionOperation, other: TransactionOperation): boolean {
+  if (one.kind !== 'settle' || other.kind !== 'settle') return false;
+  const [a, b] = [one.settlement, other.settlement];
+  const [said, again] = [actionText(a.action), actionText(b.action)];
+  return a.lockToken === b.lockToken && said !== undefined && said === again;
+}
+
+function actionText(action: SettlementAction): string | undefined {
+  if (action.kind === 'complete') return action.kind;
+  return action.properties === undefined ? JSON.stringify(action) : undefined;
+}

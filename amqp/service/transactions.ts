@@ -3,11 +3,12 @@ import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 import type { AccessRight } from '../../shared/domain/descriptions.ts';
 import type { EntityPath } from '../../shared/domain/entity-path.ts';
+import type { Timer } from '../../shared/domain/scheduler.ts';
 import { requireTransactionSize } from '../../shared/domain/transaction-rules.ts';
 import type { ConnectionLimits } from '../endpoint/connection-limits.ts';
 import { AmqpError } from '../wire/wire-error.ts';
 import type { GatewayParts } from './parts.ts';
-import { heldBytes, requireFits } from './transaction-operations.ts';
+import { heldBytes, isSameSettlement, requireFits } from './transaction-operations.ts';
 
 const {
   transactionMs: OPEN_MS_MAX,
@@ -159,6 +160,8 @@ export class Transactions {
     requireFits(operation);
     const lockToken = operation.kind === 'settle' ? operation.settlement.lockToken : undefined;
     if (lockToken !== undefined && transaction.lockTokens.has(lockToken)) {
+      // A client may say an outcome, and say it again as it settles the delivery.
+      if (transaction.operations.some((one) => isSameSettlement(one, operation))) return;
       throw new BrokerError(
         'InvalidOperation',
         'A transaction settles a message once; this one is settled by an earlier operation.',
@@ -190,11 +193,11 @@ export class Transactions {
   ): Promise<void> {
     const transaction = this.#lookUp(id);
     if (transaction === undefined) throw unknownId();
-    const { expected, operations, onCommit, needs } = transaction;
+    const { operations, onCommit, needs } = transaction;
     // What comes in from now on belongs to it no more.
     this.#open.delete(keyOf(id));
     try {
-      await Promise.all(expected);
+      await this.#allNoted(transaction);
       if (isRollback) return;
       if (transaction.isRefused) throw rolledBack();
       if (operations.length === 0) return;
@@ -204,6 +207,22 @@ export class Transactions {
     } finally {
       this.#release(transaction);
     }
+  }
+
+  /** Waits for what came in and is not noted yet, for as long as a transaction may take. */
+  async #allNoted(transaction: OpenTransaction): Promise<void> {
+    const { scheduler } = this.#parts;
+    const left = transaction.startedAt + OPEN_MS_MAX - scheduler.now();
+    let timer: Timer | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = scheduler.after(left, () => {
+        transaction.isRefused ||= transaction.expected.size > 0;
+        transaction.isForgotten = true;
+        resolve();
+      });
+    });
+    await Promise.race([Promise.all(transaction.expected), late]);
+    timer?.cancel();
   }
 
   /** Forgets a transaction, whose coordinator has gone. */

@@ -22,7 +22,7 @@ export class AtomLinks {
   /** Of a later page of the list that was asked for: the request with another `$skip`, in its place or last. */
   page(skip: number): string {
     const members = this.#url.search.slice(1).split('&').filter(Boolean);
-    const place = members.findIndex((member) => SKIP.test(member));
+    const place = members.findIndex((member) => new URLSearchParams(member).has('$skip'));
     members.splice(place < 0 ? members.length : place, 1, `%24skip=${skip}`);
     const { origin, pathname } = this.#url;
     return `${origin}${pathname}?${members.join('&')}`;
@@ -39,7 +39,6 @@ export class AtomLinks {
   }
 }
 
-const SKIP = /^(?:\$|%24)skip=/i;
 /** The one that added the last element this server writes. Others are answered alike. */
 const DEFAULT_API_VERSION = '2021-05';
 

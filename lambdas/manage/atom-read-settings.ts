@@ -102,11 +102,16 @@ function destinationName(fields: Fields, element: string, itself: string): strin
   const text = fields.text(element)?.trim();
   if (text === undefined || text === '') return undefined;
   const path = /^[a-z][a-z0-9+.-]*:\/\/[^/]*(\/[^?#]*)?/i.exec(text);
-  if (path === null && text.toLowerCase() === itself.toLowerCase()) {
-    throw toItself({ name: itself }, text);
+  const name = trimSlashes(decoded(path === null ? text : (path[1] ?? ''), element));
+  if (path === null && name.toLowerCase() === trimSlashes(itself).toLowerCase()) {
+    throw toItself({ name: itself }, name);
   }
+  return name;
+}
+
+function decoded(text: string, element: string): string {
   try {
-    return trimSlashes(decodeURIComponent(path === null ? text : (path[1] ?? '')));
+    return decodeURIComponent(text);
   } catch {
     throw badValue(`The value '${text.slice(0, 64)}' of ${element} is not percent-encoded UTF-8.`);
   }

@@ -1,6 +1,6 @@
 import { splitSequenceNumber } from '../domain/block.ts';
 import { BrokerError } from '../domain/broker-error.ts';
-import { type Entity, isOfKind, partitionsOf } from '../domain/entity.ts';
+import { type Entity, forwardsAll, isOfKind, partitionsOf } from '../domain/entity.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
 import { LIMITS } from '../domain/limits.ts';
 import { type Log, logOf } from '../domain/log.ts';
@@ -58,6 +58,7 @@ export async function cancelScheduled(
   // What is due already can be cancelled no more.
   if (isOfKind(entity, 'topic')) await forwardDue(parts, entity, log.partition);
   else await parts.messages.activateDue(log);
+  if (forwardsAll(entity)) await sendOn(parts, entity, [log.partition]);
   await parts.messages.cancelScheduled(log, sequences);
 }
 

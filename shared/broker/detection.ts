@@ -24,7 +24,7 @@ export function detectionOf(
   const keys = new Map<Message, string>();
   for (const [place, message] of messages.entries()) {
     const sent = outgoing[place];
-    const key = sent && duplicateKeyOf(sent, settings.enablePartitioning);
+    const key = sent && duplicateKeyOf(sent, settings);
     if (key !== undefined) keys.set(message, key);
   }
   if (keys.size === 0) return undefined;

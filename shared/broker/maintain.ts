@@ -1,7 +1,7 @@
 import { BrokerError } from '../domain/broker-error.ts';
 import { partitionNumbers, partitionsOf } from '../domain/entity.ts';
 import type { EntityPath } from '../domain/entity-path.ts';
-import { logOf } from '../domain/log.ts';
+import { type Log, logOf } from '../domain/log.ts';
 import { policyOf } from '../domain/log-policy.ts';
 import { findReceivable, requireSendable } from './addressed.ts';
 import type { DeleteOptions } from './broker.ts';
@@ -56,13 +56,19 @@ export async function resubmit(
     const { rules } = policyOf(entity, 'main', partition);
     resubmitted += await parts.messages.resubmit(
       logOf(entity, path.subQueue, partition),
-      logOf(entity, 'main', partition),
+      resubmittedTo(logOf(entity, 'main', partition)),
       { maxMessages: maxMessages - resubmitted, timeToLiveMsMax: rules.defaultTimeToLiveMs },
       policyOf(entity, path.subQueue, partition),
     );
   }
   await sendOn(parts, entity, partitions);
   return resubmitted;
+}
+
+/** What forwards out of sessions sends on what lies in none of them. */
+function resubmittedTo(log: Log): Log {
+  const { sessions, ...whole } = log;
+  return sessions?.isForwarded ? whole : log;
 }
 
 /** Others may purge or change the entity at the same time; they are soon done. */

@@ -43,8 +43,8 @@ export function requireSessionsMayForward(
   const { kind, forwardTo } = description;
   if (forwardTo === undefined) return;
   const before = current === undefined || current.kind === 'topic' ? undefined : current.forwardTo;
-  const isSaidBefore = current === undefined || before?.toLowerCase() === forwardTo.toLowerCase();
-  if (kind === 'queue' && to === 'topic' && isSaidBefore) return;
+  if (before?.toLowerCase() === forwardTo.toLowerCase()) return;
+  if (kind === 'queue' && to === 'topic' && current === undefined) return;
   const word = kind === 'queue' ? 'Queue' : 'Subscription';
   throw badValue(
     `The 'forwardTo' property can't be set to '${forwardTo}' because the ${word} requires sessions. Only a Queue forwards out of its sessions, to a Topic that is named when it is created.`,

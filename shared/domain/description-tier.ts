@@ -52,7 +52,7 @@ export function withinTier<S extends Said>(
   act: Act,
   current?: EntityDescription,
 ): S {
-  if (namespace.tier === 'Premium') return withinPremium(said, namespace, act);
+  if (namespace.tier === 'Premium') return withinPremium(said, namespace, act, current);
   requireUsualMessages(said, namespace, act, current);
   return namespace.tier === 'Basic' ? withinBasic(said, namespace, act) : said;
 }
@@ -112,9 +112,15 @@ export function requireTransactions(namespace: TieredNamespace): void {
 }
 
 /** Partitioned entities have two partitions here, and the size they are given is that of both. */
-function withinPremium<S extends Said>(said: S, { name }: TieredNamespace, act: Act): S {
+function withinPremium<S extends Said>(
+  said: S,
+  { name }: TieredNamespace,
+  act: Act,
+  current: Said | undefined,
+): S {
   if (said.kind === 'subscription') return said;
-  requireMessageKilobytes(said.maxMessageSizeInKilobytes ?? PREMIUM_MESSAGE_KILOBYTES, name);
+  const { maxMessageSizeInKilobytes: kilobytes = PREMIUM_MESSAGE_KILOBYTES } = said;
+  if (kilobytes !== current?.maxMessageSizeInKilobytes) requireMessageKilobytes(kilobytes, name);
   const isPartitioned = act === 'creating' && said.enablePartitioning === true;
   return {
     maxMessageSizeInKilobytes: PREMIUM_MESSAGE_KILOBYTES,

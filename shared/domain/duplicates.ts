@@ -1,4 +1,4 @@
-import type { OutgoingMessage } from './message.ts';
+import { type OutgoingMessage, orderingKeyOf } from './message.ts';
 
 /**
  * What a message is known again by (semantics §3.5): its MessageId, letter by letter; in a partitioned
@@ -6,11 +6,12 @@ import type { OutgoingMessage } from './message.ts';
  * cannot come twice.
  */
 export function duplicateKeyOf(
-  { messageId, sessionId, partitionKey }: OutgoingMessage,
-  isPartitioned: boolean,
+  message: OutgoingMessage,
+  settings: { readonly enablePartitioning: boolean; readonly requiresSession?: boolean },
 ): string | undefined {
-  if (messageId === undefined || !isPartitioned) return messageId;
-  const key = sessionId ?? partitionKey;
+  const { messageId } = message;
+  if (messageId === undefined || !settings.enablePartitioning) return messageId;
+  const key = orderingKeyOf(message, settings);
   // The length in front keeps apart what only looks the same once it is joined.
   return key === undefined ? `:${messageId}` : `${key.length}:${key}${messageId}`;
 }

@@ -31,6 +31,17 @@ export interface OutgoingMessage {
 type OrderingKeys = Pick<OutgoingMessage, 'sessionId' | 'partitionKey'>;
 
 /**
+ * The key by which messages keep their order: the session id, else the partition key. An empty session id
+ * is one only in an entity that requires sessions.
+ */
+export function orderingKeyOf(
+  { sessionId, partitionKey }: OrderingKeys,
+  { requiresSession = false }: { readonly requiresSession?: boolean },
+): string | undefined {
+  return (requiresSession ? sessionId : sessionId || undefined) ?? partitionKey;
+}
+
+/**
  * Whether a message asks for two orders at once. An empty id asks for none (asserted by the live suite of
  * the vendor's JavaScript client, sessionsTests.spec.ts).
  */
@@ -43,7 +54,7 @@ export function hasTwoOrderingKeys({ sessionId, partitionKey }: OrderingKeys): b
  * (recorded by the vendor's REST client for Node in 2014).
  */
 export function shownPartitionKey({ sessionId, partitionKey }: OrderingKeys): string | undefined {
-  return partitionKey ?? (sessionId || undefined);
+  return partitionKey || sessionId || partitionKey;
 }
 
 /** A message as it is stored: it has an identity, and perhaps a history in other entities. */

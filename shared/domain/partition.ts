@@ -1,18 +1,20 @@
 import { BrokerError } from './broker-error.ts';
 import type { IngressSettings } from './descriptions.ts';
-import type { OutgoingMessage } from './message.ts';
+import { type OutgoingMessage, orderingKeyOf } from './message.ts';
 
 /** What of a message may decide where it lies. */
 type Keyed = Pick<OutgoingMessage, 'sessionId' | 'partitionKey' | 'messageId'>;
-type Detection = Pick<IngressSettings, 'requiresDuplicateDetection'>;
+type Settings = Pick<IngressSettings, 'requiresDuplicateDetection'> & {
+  readonly requiresSession?: boolean;
+};
 
 /**
  * What decides in which partition a message lies: its SessionId, else its PartitionKey, else, where
  * duplicates are looked for, the MessageId that its sender gave it (semantics §8-8). Absent = any.
  */
-export function partitionKeyOf(message: Keyed, settings: Detection): string | undefined {
-  const { sessionId, partitionKey, messageId } = message;
-  return sessionId ?? partitionKey ?? (settings.requiresDuplicateDetection ? messageId : undefined);
+export function partitionKeyOf(message: Keyed, settings: Settings): string | undefined {
+  const orId = settings.requiresDuplicateDetection ? message.messageId : undefined;
+  return orderingKeyOf(message, settings) ?? orId;
 }
 
 /**
@@ -21,7 +23,7 @@ export function partitionKeyOf(message: Keyed, settings: Detection): string | un
  */
 export function sharedPartitionKey(
   messages: readonly Keyed[],
-  settings: Detection,
+  settings: Settings,
 ): string | undefined {
   const keys = new Set(messages.map((message) => partitionKeyOf(message, settings)));
   const [first, second] = keys;

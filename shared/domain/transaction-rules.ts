@@ -1,6 +1,6 @@
 import { BrokerError } from './broker-error.ts';
 import { LIMITS } from './limits.ts';
-import type { OutgoingMessage } from './message.ts';
+import { type OutgoingMessage, orderingKeyOf } from './message.ts';
 import { partitionOfKey } from './partition.ts';
 
 /** What a transaction may do (semantics §8-14 to 8-16, §9). */
@@ -34,9 +34,9 @@ export function transactedPartition(
 ): number {
   if (entity.partitions === 1) return 0;
   const keys = sentTo.map((message) => {
-    const { sessionId, partitionKey, messageId } = message;
+    const { sessionId, messageId } = message;
     if (entity.requiresSession && sessionId === undefined) throw withoutKey(entity, 'a SessionId');
-    const key = sessionId ?? partitionKey ?? messageId;
+    const key = orderingKeyOf(message, entity) ?? messageId;
     if (key === undefined) throw withoutKey(entity, 'a SessionId, PartitionKey or MessageId');
     return key;
   });

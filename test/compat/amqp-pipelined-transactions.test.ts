@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { ServiceBusClient } from '@azure/service-bus';
 import { readSections, SECTION, writeSections } from '../../amqp/messages/sections.ts';
+import type { DeliveryState } from '../../amqp/wire/states.ts';
 import {
   array,
   binary,
@@ -130,11 +131,40 @@ describe('transactions that Qpid Proton pipelines', () => {
     const id = await session.declare(coordinator);
     session.sendAhead(sender, message('answer'), { state: inTransaction(id), settled: true });
     await session.settle(locked, accepting(id));
-    // A message is settled once in a transaction.
-    await session.settle(locked, accepting(id));
+    // A message is settled in one way in a transaction.
+    const rejected = { kind: 'transactional', transaction: id, outcome: { kind: 'released' } };
+    await session.settle(locked, rejected as DeliveryState);
     const discharged = await session.discharge(coordinator, id, false);
     assert.equal(conditionOf(discharged), 'amqp:transaction:rollback');
     assert.deepEqual(await content(), ['order']);
+    session.raw.destroy();
+  });
+
+  test('an outcome that is said again as the delivery is settled changes nothing', async () => {
+    const { queue, session, coordinator, content } = await start();
+    const sender = await session.sender(targetOf(queue));
+    await session.send(sender, message('order'));
+    const locked = await session.lockOne(queue);
+    const id = await session.declare(coordinator);
+    await session.settle(locked, accepting(id));
+    await session.settle(locked, accepting(id), true);
+    assert.deepEqual(await session.discharge(coordinator, id, false), ACCEPTED);
+    assert.deepEqual(await content(), []);
+    session.raw.destroy();
+  });
+
+  test('if a transfer comes on a link that has ended the discharge rolls the transaction back', async () => {
+    const { queue, session, coordinator, content } = await start();
+    const sender = await session.sender(targetOf(queue), { name: 'same' });
+    const id = await session.declare(coordinator);
+    // The name of a link is taken by another one, while the client still sends on the first.
+    const again = { kind: 'attach', name: 'same', handle: 77, role: 'sender' } as const;
+    const ends = { source: sourceOf('here'), target: targetOf(queue), initialDeliveryCount: 0 };
+    session.raw.say({ ...again, ...ends });
+    session.sendAhead(sender, message('a'), { state: inTransaction(id), settled: true });
+    const discharged = await session.discharge(coordinator, id, false);
+    assert.equal(conditionOf(discharged), 'amqp:transaction:rollback');
+    assert.deepEqual(await content(), []);
     session.raw.destroy();
   });
 

@@ -68,6 +68,22 @@ describe('what the Go client says', () => {
     session.raw.destroy();
   });
 
+  test('a drain in a session that was lost is answered, and then the link ends with why', async () => {
+    const { queue, session } = await start();
+    const { handle } = await session.receiver(sessionSource(queue, filterOf(str('A'))));
+    const admin = administrationOf(namespace.connectionString);
+    // Ends all locks.
+    await admin.updateQueue({ ...(await admin.getQueue(queue)), lockDuration: 'PT2M' });
+    const windows = { incomingWindow: 100, nextOutgoingId: 0, outgoingWindow: 100 };
+    const drain = { handle, deliveryCount: 0, linkCredit: 1, drain: true };
+    session.raw.say({ kind: 'flow', nextIncomingId: 0, ...windows, ...drain });
+    const { linkCredit } = await session.raw.hear('flow');
+    assert.equal(linkCredit, 0);
+    const { error } = await session.raw.hear('detach');
+    assert.equal(error?.condition, 'com.microsoft:session-lock-lost');
+    session.raw.destroy();
+  });
+
   test('a filter that is not in force does not come back', async () => {
     const queue = newName('go');
     await administrationOf(namespace.connectionString).createQueue(queue);

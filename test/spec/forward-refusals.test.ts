@@ -46,7 +46,7 @@ for (const forward of FORWARDS) {
 
   test(`#126 ${forward} does not name the entity itself, but for its address (Python client of 2020)`, async (t) => {
     const broker = await start(t);
-    for (const name of ['q', 'Q']) {
+    for (const name of ['q', 'Q', '/q', 'q/', '%71']) {
       requireRefusal(await broker.updateQueue('q', { [forward]: name }), 400, ITSELF);
     }
     for (const address of ['sb://here.example/Q/', 'https://here.example/q']) {
@@ -108,6 +108,36 @@ test('#127 a queue with sessions forwards to a topic from its creation on (Pytho
     requireRefusal(answer, 400, /forwards its messages to 't'/);
   }
   await broker.sweep();
+  assert.deepEqual(await drainBodies(broker, subscription('s')), ['later']);
+});
+
+async function startForwardingSessions(t: TestContext): Promise<TestBroker> {
+  const broker = await start(t);
+  const settings = { RequiresSession: 'true', ForwardTo: 't' };
+  expectStatus(await broker.createQueue('sessions', settings), 201);
+  return broker;
+}
+
+test('failed transfers out of sessions are sent on once they are resubmitted', async (t) => {
+  const broker = await startForwardingSessions(t);
+  const setTopic = (Status: string) =>
+    broker.putEntity('t', 'TopicDescription', { Status }, { 'If-Match': '*' });
+  expectStatus(await setTopic('Disabled'), 200);
+  expectStatus(await broker.send('sessions', 'failed', { SessionId: 'a' }), 201);
+  expectStatus(await setTopic('Active'), 200);
+  assert.equal(await broker.resubmit('sessions/$Transfer/$DeadLetterQueue'), 1);
+  assert.deepEqual(await drainBodies(broker, subscription('s')), ['failed']);
+});
+
+test('what is due out of sessions that forward can be cancelled no more', async (t) => {
+  const broker = await startForwardingSessions(t);
+  const ScheduledEnqueueTimeUtc = new Date(broker.clock.now() + 60_000).toUTCString();
+  const later = { SessionId: 'a', ScheduledEnqueueTimeUtc };
+  expectStatus(await broker.send('sessions', 'later', later), 201);
+  const { text } = await broker.request('GET', 'sessions/messages?sessionId=a');
+  const [, number] = /"SequenceNumber":(\d+)/.exec(text) ?? [];
+  broker.clock.advance({ minutes: 2 });
+  expectStatus(await broker.cancelScheduled('sessions', [Number(number)]), 404);
   assert.deepEqual(await drainBodies(broker, subscription('s')), ['later']);
 });
 

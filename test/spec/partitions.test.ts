@@ -18,6 +18,7 @@ import {
 } from './partitioned.ts';
 import { having, withBroker } from './queue.ts';
 import { requireRefusal } from './refusal.ts';
+import { sending, transact } from './transaction.ts';
 
 test('#P7 messages without a key go from partition to partition in turn', async (t) => {
   const broker = await startPartitioned(t);
@@ -81,6 +82,21 @@ test('#P6 SessionId and PartitionKey that are equal are one key', async (t) => {
     await sendKeyed(broker, 'x', keys);
   }
   assert.equal(byPartition(await peekAll(broker)).size, 1);
+});
+
+test('an empty SessionId beside a PartitionKey decides nothing', async (t) => {
+  const broker = await startPartitioned(t, { RequiresDuplicateDetection: 'true' });
+  const [x, y] = [{ PartitionKey: 'x' }, { PartitionKey: 'y', SessionId: '' }];
+  await sendKeyed(broker, 'one', { ...x, MessageId: 'm' });
+  await sendKeyed(broker, 'again', { ...x, SessionId: '', MessageId: 'm' });
+  await sendKeyed(broker, 'two', { ...x, SessionId: '', MessageId: 'n' });
+  const found = await peekAll(broker);
+  assert.deepEqual(found.map(({ body }) => body).sort(), ['one', 'two']);
+  assert.equal(byPartition(found).size, 1);
+  const sent = (keys: object, MessageId: string) => withBroker('t', { ...keys, MessageId });
+  const same = [sent(x, '1'), sent({ ...x, SessionId: '' }, '2')];
+  expectStatus(await transact(broker, [sending('p', ...same)]), 200);
+  requireRefusal(await transact(broker, [sending('p', sent(x, '3'), sent(y, '4'))]), 400, /differ/);
 });
 
 test('#P6 #134 SessionId and PartitionKey that differ are refused, and nothing is stored', async (t) => {

@@ -169,6 +169,9 @@ test('Basic and Standard: MaxMessageSizeInKilobytes is refused, but for what cli
   const standard = await startBroker(t, { tier: 'Standard', beside: premium });
   // It stays within reach in another tier.
   expectStatus(await standard.updateQueue('q', { ...settings, MaxDeliveryCount: '5' }), 200);
+  const usual = { MaxMessageSizeInKilobytes: '256' };
+  expectStatus(await standard.createQueue('usual', usual), 201);
+  expectStatus(await premium.updateQueue('usual', { ...usual, MaxDeliveryCount: '5' }), 200);
 });
 
 test('#57 #A13 Basic and Standard: a message of more than 256 KB is refused', async (t) => {

@@ -227,6 +227,8 @@ test('a queue with sessions forwards to a topic from its creation on, recorded b
   const queue = newQueue(SESSIONS);
   requireSessionsMayForward(queue, 'topic');
   requireSessionsMayForward(newQueue({ ...SESSIONS, forwardTo: 'THERE' }), 'topic', queue);
+  // Also where a queue has taken the topic's name since.
+  requireSessionsMayForward(queue, 'queue', queue);
 });
 
 refuses([

@@ -12,6 +12,7 @@ for (const query of [
   '?%24top=2&api-version=2016-07',
   '?$top=2&%24skip=0&api-version=2016-07',
   '?api-version=2021-05&$skip=0&%24top=2&enrich=False',
+  '?%24%73kip=0&$top=2',
 ]) {
   test(`a list that the Node client asks for by ${query} is identified by that`, async () => {
     const { call } = startAtom();
@@ -26,7 +27,8 @@ for (const query of [
         new RegExp(`<id>${url.replace(/[$?.]/g, '\\$&').replaceAll('&', '&amp;')}</id>`),
       );
       assert.match(next, /%24skip=2(&|$)/);
-      assert.equal(next.replace(/&?(%24|\$)skip=\d/, ''), url.replace(/&?(%24|\$)skip=\d/, ''));
+      const withoutSkip = (text: string) => text.replace(/&?(%24|\$)(s|%73)kip=\d/, '');
+      assert.equal(withoutSkip(next), withoutSkip(url));
       assert.deepEqual(listed((await call('GET', next.slice(21))).text).ids, ['/c']);
     }
   });

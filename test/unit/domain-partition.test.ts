@@ -21,7 +21,8 @@ const ROWS = [
   [{ partitionKey: 'p', messageId: 'm' }, 'p', 'p'],
   [{ messageId: 'm' }, undefined, 'm'],
   [{}, undefined, undefined],
-  [{ sessionId: '', messageId: 'm' }, '', ''],
+  [{ sessionId: '', messageId: 'm' }, undefined, 'm'],
+  [{ sessionId: '', partitionKey: 'p' }, 'p', 'p'],
 ] as const;
 
 for (const [message, plain, detecting] of ROWS) {
@@ -30,6 +31,11 @@ for (const [message, plain, detecting] of ROWS) {
     assert.equal(partitionKeyOf(message, DETECTING), detecting);
   });
 }
+
+test('an empty session id is a key where sessions are required', () => {
+  const settings = { ...PLAIN, requiresSession: true };
+  assert.equal(partitionKeyOf({ sessionId: '', partitionKey: 'p' }, settings), '');
+});
 
 test('a batch has one key or none', () => {
   assert.equal(sharedPartitionKey([{ sessionId: 'a' }, { partitionKey: 'a' }], PLAIN), 'a');

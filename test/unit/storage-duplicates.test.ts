@@ -13,6 +13,8 @@ import {
 import { itemSize } from '../../shared/storage/item-size.ts';
 import { GARBAGE_AFTER } from '../../shared/storage/table-schema.ts';
 
+const SPREAD = { enablePartitioning: true };
+const WHOLE = { enablePartitioning: false };
 const UNTIL = Date.UTC(2026, 0, 1, 0, 10, 0, 1);
 const DAY_SECONDS = 24 * 60 * 60;
 const ENTITY = 'Zx3kPq0_';
@@ -55,7 +57,7 @@ test('no record goes before it has ended, and no verdict until a day later', () 
 
 test('the largest record and the largest verdict are one write unit each', () => {
   const longest = '€'.repeat(128);
-  const key = duplicateKeyOf(message(longest, { sessionId: longest }), true) ?? '';
+  const key = duplicateKeyOf(message(longest, { sessionId: longest }), SPREAD) ?? '';
   const number = (15n << 48n) | 0xffff_ffff_ffffn;
   const batch = { place: 4499, size: 4500 };
   const record = toRecordItem(ENTITY, key, { until: UNTIL, name: NAME, number, batch });
@@ -88,11 +90,11 @@ test('in a partitioned entity two messages have one key only if both id and key 
   fc.assert(
     fc.property(text, key, text, key, (id, one, otherId, other) => {
       const keyOf = (from: { sessionId?: string; partitionKey?: string }) =>
-        from.sessionId ?? from.partitionKey;
+        (from.sessionId || undefined) ?? from.partitionKey;
       const isSame = id === otherId && keyOf(one) === keyOf(other);
       const keys = [
-        duplicateKeyOf(message(id, one), true),
-        duplicateKeyOf(message(otherId, other), true),
+        duplicateKeyOf(message(id, one), SPREAD),
+        duplicateKeyOf(message(otherId, other), SPREAD),
       ];
       assert.equal(keys[0] === keys[1], isSame);
     }),
@@ -101,9 +103,9 @@ test('in a partitioned entity two messages have one key only if both id and key 
 });
 
 test('without partitions the id is the key, and without an id there is none', () => {
-  assert.equal(duplicateKeyOf(message('m', { partitionKey: 'k' }), false), 'm');
-  assert.equal(duplicateKeyOf(message(undefined, { partitionKey: 'k' }), false), undefined);
-  assert.equal(duplicateKeyOf(message(undefined, { partitionKey: 'k' }), true), undefined);
+  assert.equal(duplicateKeyOf(message('m', { partitionKey: 'k' }), WHOLE), 'm');
+  assert.equal(duplicateKeyOf(message(undefined, { partitionKey: 'k' }), WHOLE), undefined);
+  assert.equal(duplicateKeyOf(message(undefined, { partitionKey: 'k' }), SPREAD), undefined);
 });
 
 test('of equal keys each place knows the first', () => {
