@@ -10,8 +10,18 @@ try:
 except ImportError as missing:
     not_installed(missing)
 
-from proton import Condition, ConnectionException, Delivery, Described, Message, SSLDomain, symbol
-from proton.reactor import Filter, LinkOption
+from proton import (
+    Condition,
+    ConnectionException,
+    Delivery,
+    Described,
+    Message,
+    SSLDomain,
+    Timeout,
+    symbol,
+)
+from proton.handlers import MessagingHandler, TransactionHandler
+from proton.reactor import Container, Filter, LinkOption
 from proton.utils import BlockingConnection, LinkDetached, SendException
 
 SECONDS = 20
@@ -39,6 +49,57 @@ class SettleMode(LinkOption):
 
     def apply(self, link):
         link.snd_settle_mode = proton.Link.SND_SETTLED
+
+
+class Pipelined(MessagingHandler, TransactionHandler):
+    """Sends in a transaction, and discharges it without waiting for the outcomes."""
+
+    def __init__(self, queue, bodies, is_rollback):
+        super().__init__()
+        self.queue, self.bodies, self.is_rollback = queue, bodies, is_rollback
+        self.outcome = None
+        self.is_declared = False
+
+    def on_start(self, event):
+        url = f"amqp://localhost:{PORT}"
+        options = {"user": KEY_NAME, "password": KEY, "allowed_mechs": "PLAIN", "reconnect": False}
+        self.connection = event.container.connect(url, **options)
+        self.sender = event.container.create_sender(self.connection, self.queue)
+        self.timer = event.container.schedule(SECONDS, self)
+
+    def on_sendable(self, event):
+        if self.is_declared or event.link != self.sender:
+            return
+        self.is_declared = True
+        event.container.declare_transaction(self.connection, handler=self)
+
+    def on_transaction_declared(self, event):
+        for body in self.bodies:
+            event.transaction.send(self.sender, Message(body))
+        if self.is_rollback:
+            event.transaction.abort()
+        else:
+            event.transaction.commit()
+
+    def on_transaction_committed(self, event):
+        self.end("committed")
+
+    def on_transaction_aborted(self, event):
+        self.end("aborted")
+
+    def on_transaction_commit_failed(self, event):
+        self.end("commit failed")
+
+    def on_transaction_declare_failed(self, event):
+        self.end("declare failed")
+
+    def on_timer_task(self, event):
+        self.end("no answer")
+
+    def end(self, outcome):
+        self.outcome = outcome
+        self.timer.cancel()
+        self.connection.close()
 
 
 class Messages(unittest.TestCase):
@@ -80,15 +141,27 @@ class Messages(unittest.TestCase):
         receiver = self.open(f"amqp://localhost:{PORT}/{queue}")
         self.assertEqual(receiver.receive(SECONDS).body, "by url")
 
+    def test_a_transaction_is_pipelined(self):
+        queue = new_queue()
+        for bodies, is_rollback, outcome in (["a", "b"], False, "committed"), (["c"], True, "aborted"):
+            handler = Pipelined(queue, bodies, is_rollback)
+            Container(handler).run()
+            self.assertEqual(handler.outcome, outcome)
+        receiver = self.open(queue, credit=5)
+        self.assertEqual([receiver.receive(SECONDS).body for _ in range(2)], ["a", "b"])
+        with self.assertRaises(Timeout):
+            receiver.receive(0.2)
+
     def test_released_comes_again(self):
         queue = new_queue()
         self.send(queue, "again")
         receiver = self.open(queue)
         self.assertEqual(receiver.receive(SECONDS).delivery_count, 0)
+        # Released, which counts no delivery; and then modified, which does.
         receiver.release(delivered=False)
-        self.assertEqual(receiver.receive(SECONDS).delivery_count, 1)
+        self.assertEqual(receiver.receive(SECONDS).delivery_count, 0)
         receiver.release(delivered=True)
-        self.assertEqual(receiver.receive(SECONDS).delivery_count, 2)
+        self.assertEqual(receiver.receive(SECONDS).delivery_count, 1)
 
     def test_rejected_is_a_dead_letter(self):
         queue = new_queue()
