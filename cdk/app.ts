@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { SettingsError } from './setting-faults.ts';
 import { readStageSettings } from './settings.ts';
@@ -5,11 +8,22 @@ import { BrokerStack } from './stacks/broker-stack.ts';
 
 try {
   const app = new App();
-  const settings = readStageSettings(app.node.getAllContext());
+  const settings = readStageSettings(app.node.getAllContext(), contextOfPerson());
   new BrokerStack(app, `dynabus-${settings.stage}`, settings);
+  const { stage, tier, access, keepData } = settings;
+  console.error(`Stage '${stage}': tier ${tier}, access ${access}, keepData ${keepData}.`);
 } catch (error) {
   if (!(error instanceof SettingsError)) throw error;
   // A person typed it: the sentences say all there is to know, and a stack trace would bury them.
   console.error(error.message);
   process.exit(1);
+}
+
+/** What a person has set for all projects in `~/.cdk.json`, which CDK adds to the context. */
+function contextOfPerson(): Record<string, unknown> {
+  try {
+    return JSON.parse(readFileSync(join(homedir(), '.cdk.json'), 'utf8')).context ?? {};
+  } catch {
+    return {};
+  }
 }

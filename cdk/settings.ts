@@ -94,11 +94,12 @@ const AMQP_EXAMPLE = `-c amqp='{"certificateArn": "arn:aws:acm:…", "domainName
 /**
  * Reads the settings of the chosen stage out of the CDK context: `stage` names it (`-c stage=prod`),
  * `stages` in cdk.json holds what it sets apart from the defaults. `-c access=iam`,
- * `-c tier=Basic` and `-c amqp='{"certificateArn": …}'` go before both. Throws SettingsError, with a
- * sentence for each thing that is wrong.
+ * `-c tier=Basic` and `-c amqp='{"certificateArn": …}'` go before both. `foreign` = context that a person
+ * has set for all projects: what it says is none of ours. Throws SettingsError, with a sentence for each
+ * thing that is wrong.
  */
-export function readStageSettings(context: Context): StageSettings {
-  const faults = unknownKeys(context);
+export function readStageSettings(context: Context, foreign: Context = {}): StageSettings {
+  const faults = unknownKeys(context, foreign);
   try {
     const settings = readStage(context);
     if (faults.length === 0) return settings;
@@ -141,10 +142,13 @@ function chooseStage({ stage, stages = {} }: Context) {
   if (stage === undefined || stage === '') {
     throw wrong(`No stage is chosen: add -c stage= with ${listed(names, 'or') || 'its name'}.`);
   }
+  if (names.length === 0) {
+    throw wrong('cdk.json has no stage: add one to stages in its context, for instance "dev": {}.');
+  }
   if (typeof stage !== 'string' || !Object.hasOwn(stages, stage)) {
     const nearest = typeof stage === 'string' ? nearestOf(stage, names) : undefined;
     throw wrong(
-      `There is no stage ${shown(stage)} in cdk.json, only ${listed(names, 'and') || 'none'}: choose ${nearest ?? 'one of them'} by -c stage=…, or add it to stages in cdk.json.`,
+      `There is no stage ${shown(stage)} in cdk.json, only ${listed(names, 'and')}: choose ${nearest ?? 'one of them'} by -c stage=…, or add it to stages in cdk.json.`,
     );
   }
   const chosen = stages[stage];
@@ -156,14 +160,15 @@ function chooseStage({ stage, stages = {} }: Context) {
   return { stage, chosen };
 }
 
-function unknownKeys(context: Context): string[] {
+function unknownKeys(context: Context, foreign: Context): string[] {
   const known = CONTEXT_KEYS.filter((key) => key !== 'stages');
   return Object.keys(context)
     .filter((key) => !CONTEXT_KEYS.some((one) => one === key) && !KEY_OF_CDK.test(key))
+    .filter((key) => !Object.hasOwn(foreign, key))
     .map((key) =>
-      Object.hasOwn(eachSetting.shape, key)
+      Object.hasOwn(eachSetting.shape, key.replace(/\..*/, ''))
         ? `${key} is a setting of a stage, which -c does not take: set it in stages of cdk.json; -c takes ${listed(known, 'and')}.`
-        : `-c ${key} is unknown, since -c takes ${listed(known, 'and')}: ${correction(key, known)}; if it was not typed, it stands in context of cdk.json, cdk.context.json or ~/.cdk.json.`,
+        : `-c ${key} is unknown, since -c takes ${listed(known, 'and')}: ${correction(key, known)}; if it was not typed, it stands in context of cdk.json or cdk.context.json.`,
     );
 }
 

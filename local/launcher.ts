@@ -31,7 +31,7 @@ export function findLauncher(self: Self, find: FindProcess): Launcher | 'gone' |
   if (script !== 'start' || name !== 'dynabus') return undefined;
   const session = find(self.pid)?.session;
   if (session === self.pid) return undefined;
-  // Whose parent has ended gets one that began elsewhere.
+  // A process whose parent has ended gets another one, of another session.
   const isElsewhere = (pid: number) => {
     const other = find(pid)?.session;
     return session !== undefined && other !== undefined && other !== session;

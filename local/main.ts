@@ -13,6 +13,8 @@ import { welcome } from './welcome.ts';
 
 /** `npm start`: a namespace on this machine, until a signal ends it, or the end of npm. */
 
+// A terminal that was closed, or a program behind `|` that has ended, takes nothing more: the requests do not mind.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 process.exit(await main());
 
 /** Returns the exit code. */

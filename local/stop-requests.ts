@@ -28,7 +28,7 @@ export class StopRequests {
         process.on(signal, () => {
           const now = performance.now();
           signalledAt ??= now;
-          if (now > signalledAt && !this.#isRepeated(now - signalledAt)) process.exit(exitCode);
+          if (now > signalledAt && !this.#isPassedOn(now - signalledAt)) process.exit(exitCode);
           resolve('signal');
         });
       }
@@ -36,7 +36,7 @@ export class StopRequests {
   }
 
   /** Ctrl-C reaches all processes of a terminal, and npm passes it on: the server hears it twice. */
-  #isRepeated(afterMs: number): boolean {
+  #isPassedOn(afterMs: number): boolean {
     return this.#launcherEnded !== undefined && afterMs < BUDGETS.localServer.repeatedSignalMs;
   }
 }

@@ -48,7 +48,7 @@ export function rememberRootKeys({ read, ages, reportFault }: RootKeyParts): Roo
   const changeLimit = new RateLimit(changes, 1);
   let known: { readonly keys: RootKeys; readonly readAt: Instant } | undefined;
   let regular: Attempt | undefined;
-  /** The read under way for tokens that neither key has signed. Whose key is known never waits for it. */
+  /** The read under way for tokens that neither key has signed. Tokens that one has signed never wait for it. */
   let extra: Attempt | undefined;
 
   const ageMs = () => (known === undefined ? Number.POSITIVE_INFINITY : ages.since(known.readAt));

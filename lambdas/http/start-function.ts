@@ -9,22 +9,15 @@ export function startFunction<Event extends readonly unknown[], Result>(
   start: () => (...event: Event) => Promise<Result>,
   report: (error: unknown) => void = reportFault,
 ): (...event: Event) => Promise<Result> {
-  const handler = reporting(start, report);
-  return async (...event) => {
-    try {
-      return await handler(...event);
-    } catch (error) {
-      report(error);
-      throw error;
-    }
-  };
-}
-
-function reporting<Result>(work: () => Result, report: (error: unknown) => void): Result {
-  try {
-    return work();
-  } catch (error) {
+  const reportAndThrow = (error: unknown): never => {
     report(error);
     throw error;
+  };
+  let handler: (...event: Event) => Promise<Result>;
+  try {
+    handler = start();
+  } catch (error) {
+    return reportAndThrow(error);
   }
+  return (...event) => handler(...event).catch(reportAndThrow);
 }

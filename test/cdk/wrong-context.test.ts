@@ -11,8 +11,7 @@ const run = promisify(execFile);
 
 const STAGES = { dev: {}, prod: { amqp: AMQP } };
 const KNOWN = 'since -c takes stage, tier, access and amqp';
-const ELSEWHERE =
-  '; if it was not typed, it stands in context of cdk.json, cdk.context.json or ~/.cdk.json.';
+const ELSEWHERE = '; if it was not typed, it stands in context of cdk.json or cdk.context.json.';
 const JSON_EXAMPLE = `write -c amqp='{"certificateArn": "arn:aws:acm:…", "domainName": "bus.example.com"}'.`;
 
 /** What somebody may have typed after `-c`, or in the context of cdk.json. */
@@ -33,6 +32,11 @@ const WRONG_CONTEXT: readonly (readonly [string, Record<string, unknown>, string
     'There is no stage "constructor" in cdk.json, only dev and prod: choose one of them by -c stage=…, or add it to stages in cdk.json.',
   ],
   ['no stage', { stage: undefined }, 'No stage is chosen: add -c stage= with dev or prod.'],
+  [
+    'no stages at all',
+    { stages: {} },
+    'cdk.json has no stage: add one to stages in its context, for instance "dev": {}.',
+  ],
   ['an empty stage', { stage: '' }, 'No stage is chosen: add -c stage= with dev or prod.'],
   [
     'a stage that is no text',
@@ -146,6 +150,27 @@ test('what CDK puts into the context itself is no wrong key', () => {
   for (const key of ofCdk) {
     readStageSettings({ stage: 'dev', stages: STAGES, [key]: 'whatever' });
   }
+});
+
+test('context that a person has set for all projects is none of ours', () => {
+  const context = { stage: 'dev', stages: STAGES, owner: 'me' };
+  assert.equal(readStageSettings(context, { owner: 'me' }).stage, 'dev');
+  assert.throws(() => readStageSettings(context), /^SettingsError: -c owner is unknown/);
+});
+
+test('the app tells which stage it has made', async () => {
+  const { stderr } = await run(process.execPath, ['--import', 'tsx', 'cdk/app.ts'], {
+    cwd: ROOT,
+    env: {
+      ...process.env,
+      CDK_CONTEXT_JSON: JSON.stringify({
+        stage: 'dev',
+        stages: { dev: { keepData: false } },
+        'aws:cdk:bundling-stacks': [],
+      }),
+    },
+  });
+  assert.match(stderr, /^Stage 'dev': tier Standard, access sas, keepData false\.$/m);
 });
 
 /** Runs a program that is to fail, and resolves with how it did. */

@@ -91,7 +91,7 @@ function countedSettler(hasRoom: boolean) {
   const context = {
     limits: { tryHoldWork: () => hasRoom, handled: () => counts.frames++ },
     settlements: { add: () => counts.promises++ },
-    transactions: { add: () => {} },
+    transactions: { enlist: () => ({ add: () => {}, end: () => {} }) },
     background: () => counts.promises++,
     parts: {
       scheduler: { soon: () => {}, after: () => {} },

@@ -67,11 +67,14 @@ test('a queue whose due work fails keeps no other waiting, however much of it th
   await leaveDueWork(broker, bad, MANY);
   await schedule(broker, 'good', 'waits', MANY * 10);
   broker.clock.advance({ seconds: MANY * 10 });
-  assert.match((await errorOf(sweeper)) ?? '', /Attempt 1 .* 'bad'/);
+  // A table that is busy for once is no failure.
+  assert.equal(await errorOf(sweeper), undefined);
+  let error: string | undefined;
   for (let i = 0; i < 3; i++) {
     broker.clock.advance({ minutes: 1 });
-    await errorOf(sweeper);
+    error ??= await errorOf(sweeper);
   }
+  assert.match(error ?? '', /Attempt 3 .* 'bad'/);
   assert.deepEqual(await bodiesIn(broker, 'target'), ['waits']);
 });
 
@@ -85,8 +88,8 @@ test('work that fails is tried again ever more rarely, and is done once it can b
     // Once an hour every queue that forwards is visited as well.
     if (error?.includes('Attempt') === true) failures.push(error);
   }
-  assert.ok(failures.length >= 5 && failures.length <= 8, `${failures.length} attempts in an hour`);
-  assert.match(failures[2] ?? '', /Attempt 3 to do what is due for 'bad' \(partition \d+\) failed/);
+  assert.ok(failures.length >= 3 && failures.length <= 6, `${failures.length} attempts in an hour`);
+  assert.match(failures[0] ?? '', /Attempt 3 to do what is due for 'bad' \(partition \d+\) failed/);
   mend();
   for (let minute = 0; minute < 16; minute++) {
     broker.clock.advance({ minutes: 1 });

@@ -1,4 +1,5 @@
 import type { AgeClock } from '../../domain/age.ts';
+import { BrokerError, type BrokerErrorCode } from '../../domain/broker-error.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Entity } from '../../domain/entity.ts';
 import type { DynamoActivity } from '../activity.ts';
@@ -41,6 +42,9 @@ export const RUN_UNTIL_MS = {
   daily: 40 * SECOND,
 } as const;
 
+const PASSING: ReadonlySet<BrokerErrorCode> = new Set(['ServiceBusy', 'ServiceTimeout']);
+/** From so many tries on a busy table is a failure, too. */
+const RAISED_TRIES = 3;
 /** So many failures are named in the error of a run. */
 const NAMED_MAX = 10;
 
@@ -62,17 +66,26 @@ export class SweepRun {
     return this.lease.isLost || this.parts.ages.since(this.#beganAt) >= RUN_UNTIL_MS[part];
   }
 
-  /** Does something of which the failure keeps nothing else waiting. `what` = a sentence for the log. */
-  async attempt(what: string, work: () => Promise<unknown>): Promise<void> {
+  /** Does something of which the failure keeps nothing else waiting. `what` = a sentence for the log; `tries` = which try it is. */
+  async attempt(what: string, work: () => Promise<unknown>, tries = 1): Promise<void> {
     try {
       await work();
     } catch (error) {
-      this.failed(what, error);
+      this.failed(what, error, tries);
     }
   }
 
-  /** Notes a failure, which the run ends with. */
-  failed(what: string, cause: unknown): void {
+  /**
+   * Notes a failure, which the run ends with. A table that is busy or slow is only told, unless the same work has
+   * failed several times: a later run does it.
+   */
+  failed(what: string, cause: unknown, tries = 1): void {
+    if (tries < RAISED_TRIES && cause instanceof BrokerError && PASSING.has(cause.code)) {
+      const { code, message } = cause;
+      const left = new BrokerError(code, `${what} ${message}`, { cause });
+      this.parts.context.background(() => Promise.reject(left));
+      return;
+    }
     this.#failures.push(new Error(`${what} ${textOf(cause)}`, { cause }));
   }
 

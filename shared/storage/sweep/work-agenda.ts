@@ -52,8 +52,9 @@ async function workOff(run: SweepRun, entries: readonly AgendaEntry[]): Promise<
   const { parts, lease } = run;
   const { agenda } = parts;
   const attempts = Math.max(...entries.map((entry) => entry.attempts));
-  const what = `Attempt ${attempts + 1} to do what is due for ${nameOf(entries)} failed.`;
-  await run.attempt(what, async () => {
+  const tries = attempts + 1;
+  const what = `Attempt ${tries} to do what is due for ${nameOf(entries)} failed.`;
+  const work = async () => {
     // A run may die of this work, as one before did, perhaps: then it must not come first in every later run.
     const isRisky = lease.isTakenOver || attempts > 0;
     const early = isRisky ? await postpone(run, entries) : undefined;
@@ -66,7 +67,8 @@ async function workOff(run: SweepRun, entries: readonly AgendaEntry[]): Promise<
       throw error;
     }
     for (const entry of early ?? entries) await agenda.strike(entry);
-  });
+  };
+  await run.attempt(what, work, tries);
 }
 
 /** Puts one entry for later in place of several. */
