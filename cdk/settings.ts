@@ -95,7 +95,7 @@ const AMQP_EXAMPLE = `-c amqp='{"certificateArn": "arn:aws:acm:…", "domainName
  * Reads the settings of the chosen stage out of the CDK context: `stage` names it (`-c stage=prod`),
  * `stages` in cdk.json holds what it sets apart from the defaults. `-c access=iam`,
  * `-c tier=Basic` and `-c amqp='{"certificateArn": …}'` go before both. `foreign` = context that a person
- * has set for all projects: what it says is none of ours. Throws SettingsError, with a sentence for each
+ * has set for all projects: what is unknown in it is none of ours. Throws SettingsError, with a sentence for each
  * thing that is wrong.
  */
 export function readStageSettings(context: Context, foreign: Context = {}): StageSettings {

@@ -48,15 +48,14 @@ function propertiesOverhead(properties: Properties): number {
   return Object.keys(properties).length * PROPERTY_BYTES;
 }
 
-/** Whether two operations settle one message in the same way; with changed properties none are the same. */
+/** Whether two settlements of one message are the same; with texts or changed properties none are. */
 export function isSameSettlement(one: TransactionOperation, other: TransactionOperation): boolean {
   if (one.kind !== 'settle' || other.kind !== 'settle') return false;
-  const [a, b] = [one.settlement, other.settlement];
-  const [said, again] = [actionText(a.action), actionText(b.action)];
-  return a.lockToken === b.lockToken && said !== undefined && said === again;
-}
-
-function actionText(action: SettlementAction): string | undefined {
-  if (action.kind === 'complete') return action.kind;
-  return action.properties === undefined ? JSON.stringify(action) : undefined;
+  const [a, b] = [one.settlement.action, other.settlement.action];
+  if (a.kind === 'complete' || b.kind === 'complete') return a.kind === b.kind;
+  if (a.properties !== undefined || b.properties !== undefined) return false;
+  if (a.kind === 'abandon' && b.kind === 'abandon') {
+    return a.isUncounted === b.isUncounted && a.delayMs === b.delayMs;
+  }
+  return a.kind === 'defer' && b.kind === 'defer';
 }

@@ -32,8 +32,8 @@ interface OpenTransaction {
   readonly onCommit: (() => void)[];
   /** The rights that the operations take, each once. */
   readonly needs: Map<string, NeededRight>;
-  /** The locks of messages that are settled. */
-  readonly lockTokens: Set<string>;
+  /** The operations that settle messages, by their lock tokens. */
+  readonly settled: Map<string, TransactionOperation>;
   messages: number;
   bytes: number;
 }
@@ -109,7 +109,7 @@ export class Transactions {
       isForgotten: false,
       onCommit: [],
       needs: new Map(),
-      lockTokens: new Set(),
+      settled: new Map(),
       messages: 0,
       bytes: 0,
     });
@@ -159,9 +159,10 @@ export class Transactions {
     requireTransactionSize(transaction.messages + messages);
     requireFits(operation);
     const lockToken = operation.kind === 'settle' ? operation.settlement.lockToken : undefined;
-    if (lockToken !== undefined && transaction.lockTokens.has(lockToken)) {
+    const earlier = lockToken === undefined ? undefined : transaction.settled.get(lockToken);
+    if (earlier !== undefined) {
       // A client may say an outcome, and say it again as it settles the delivery.
-      if (transaction.operations.some((one) => isSameSettlement(one, operation))) return;
+      if (isSameSettlement(earlier, operation)) return;
       throw new BrokerError(
         'InvalidOperation',
         'A transaction settles a message once; this one is settled by an earlier operation.',
@@ -176,7 +177,7 @@ export class Transactions {
     this.#hold(transaction, heldBytes(operation));
     transaction.messages += messages;
     transaction.needs.set(`${need.right}/${need.pathname}`, need);
-    if (lockToken !== undefined) transaction.lockTokens.add(lockToken);
+    if (lockToken !== undefined) transaction.settled.set(lockToken, operation);
     transaction.operations.push(operation);
     transaction.onCommit.push(onCommit);
   }

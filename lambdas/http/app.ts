@@ -1,6 +1,6 @@
 import type { Hono } from 'hono';
 import type { HttpParts } from './parts.ts';
-import { createApp, refuseBrokenPaths, refuseWrongMethods, routeNamed } from './routing.ts';
+import { createApp, refuseWrongMethods, routeNamed } from './routing.ts';
 
 /** What the vendor's emulator says of itself; clients of it wait for these words. */
 const HEALTHY = { status: 'healthy', message: 'Service is healthy.' } as const;
@@ -11,7 +11,7 @@ const HEALTHY = { status: 'healthy', message: 'Service is healthy.' } as const;
  */
 export function runtimeApp(parts: HttpParts, ...routes: readonly Hono[]): Hono {
   const app = createApp(parts);
-  app.use(refuseWrongMethods(parts), refuseBrokenPaths);
+  app.use(refuseWrongMethods(parts));
   for (const name of ['health', 'emulatorHealth'] as const) {
     const { method, path } = routeNamed(name);
     app.on(method, path, (c) => c.json(HEALTHY));

@@ -27,6 +27,7 @@ const TAIL = /(?<=.)\/(?:messages(?:\/[^/]*){0,2}|sessions\/\$[^/]+)$/i;
 export function createApp(parts: HttpParts): Hono {
   const app = new Hono({ getPath: routedPath, router: new BoundedRouter() });
   app.onError(errorHandler(parts, 'runtime'));
+  app.use(refuseBrokenPaths);
   app.notFound((c) => unknownRouteResponse(c, parts, methodsAt(c.req.path)));
   return app;
 }
@@ -42,7 +43,7 @@ function routedPath(request: Request): string {
 }
 
 /** Refuses paths that mean something else than they say, before anything is done. */
-export const refuseBrokenPaths: MiddlewareHandler = async (c, next) => {
+const refuseBrokenPaths: MiddlewareHandler = async (c, next) => {
   const { method, url } = c.req.raw;
   const fault = pathFault(method, new URL(url).pathname);
   if (fault !== undefined) throw new BrokerError('ArgumentError', fault, { subCode: '40000' });

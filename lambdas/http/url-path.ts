@@ -9,9 +9,14 @@ const SHELL_HINT =
   "A shell takes the '$' of '$deadletterqueue' or '$purge' for a variable, unless the URL is in single quotes or the '$' is written '\\$'.";
 /** The longest part of a path that a refusal repeats. */
 const SHOWN_LENGTH = 300;
-const EMPTY_SEGMENT = /\/\/|%2f(?:\/|%2f)|\/%2f/i;
-const FINAL_SLASH = /(?:\/|%2f)$/i;
-const SUB_QUEUE_WITHOUT_DOLLAR = /\/(transfer\/)?deadletterqueue(?=\/|$)/i;
+/** The path of an entity, before the words of the API. */
+const ENTITY = /^.*?(?=\/(?:messages|sessions)(?:\/|$)|$)/i;
+const EMPTY_SEGMENT = /(?:\/|%2f)(?:\/|%2f)/i;
+/** The ids of messages may hold slashes; but here one is missing. */
+const EMPTY_NAME = /^\/(?:messages|sessions)\/\//i;
+const FINAL_SLASH = /\/$/;
+const ENCODED_SLASH_AT_END = /%2f$/i;
+const SUB_QUEUE_WITHOUT_DOLLAR = /(?<=[^/])\/(transfer\/)?deadletterqueue(?=\/|$)/i;
 
 /**
  * Why a path does not say what it is meant to: what a shell makes of `/q/$deadletterqueue/messages` is
@@ -20,10 +25,14 @@ const SUB_QUEUE_WITHOUT_DOLLAR = /\/(transfer\/)?deadletterqueue(?=\/|$)/i;
  */
 export function pathFault(method: string, pathname: string): string | undefined {
   const shown = pathname.slice(0, SHOWN_LENGTH);
-  if (EMPTY_SEGMENT.test(pathname))
-    return `The path '${shown}' has an empty segment. ${SHELL_HINT}`;
+  const [entity = ''] = ENTITY.exec(pathname) ?? [];
+  const rest = pathname.slice(entity.length);
+  // A path that leads to nothing but a name may end with a slash where it is read.
+  const isEmpty = EMPTY_SEGMENT.test(rest === '' ? entity : `${entity}/`) || EMPTY_NAME.test(rest);
+  if (isEmpty) return `The path '${shown}' has an empty segment. ${SHELL_HINT}`;
   const isRead = ['GET', 'HEAD', 'OPTIONS'].includes(method);
-  if (isRead || pathname === '/' || !FINAL_SLASH.test(pathname)) return undefined;
+  const endsSo = FINAL_SLASH.test(pathname) || (rest === '' && ENCODED_SLASH_AT_END.test(entity));
+  if (isRead || pathname === '/' || !endsSo) return undefined;
   return `The path '${shown}' ends with a slash, which only GET allows. ${SHELL_HINT}`;
 }
 

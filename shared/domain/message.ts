@@ -32,13 +32,13 @@ type OrderingKeys = Pick<OutgoingMessage, 'sessionId' | 'partitionKey'>;
 
 /**
  * The key by which messages keep their order: the session id, else the partition key. An empty session id
- * is one only in an entity that requires sessions.
+ * goes before a partition key only in an entity that requires sessions.
  */
 export function orderingKeyOf(
   { sessionId, partitionKey }: OrderingKeys,
   { requiresSession = false }: { readonly requiresSession?: boolean },
 ): string | undefined {
-  return (requiresSession ? sessionId : sessionId || undefined) ?? partitionKey;
+  return requiresSession ? (sessionId ?? partitionKey) : sessionId || (partitionKey ?? sessionId);
 }
 
 /**

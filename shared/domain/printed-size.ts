@@ -114,7 +114,15 @@ const ASCII_SIZES = Uint8Array.from(
 );
 
 function frameSize(message: Message): number {
-  const texts = [
+  return textsOf(message).reduce(
+    (sum, text) => sum + quotedSize(text),
+    FRAME_BYTES + printedPropertiesSize(message.properties),
+  );
+}
+
+/** The texts of its system properties. */
+function textsOf(message: Message): readonly string[] {
+  return [
     message.contentType,
     message.correlationId,
     message.deadLetterSource,
@@ -126,11 +134,33 @@ function frameSize(message: Message): number {
     message.sessionId,
     message.to,
     message.viaPartitionKey,
-  ];
-  return texts.reduce(
-    (sum, text) => sum + (text === undefined ? 0 : quotedSize(text)),
-    FRAME_BYTES + printedPropertiesSize(message.properties),
+  ].filter((text) => text !== undefined);
+}
+
+/** What a message takes at most in the headers of an answer, where they are not those of every message. */
+export function headerFormSize(message: Message): number {
+  const properties = Object.entries(message.properties).reduce(
+    (sum, [name, value]) => sum + PROPERTY_FRAME_BYTES + asciiSize(name) + headerValueSize(value),
+    0,
   );
+  return textsOf(message).reduce((sum, text) => sum + asciiSize(text), FRAME_BYTES + properties);
+}
+
+/** What stands around a property, as a header or in `BrokerProperties`. */
+const PROPERTY_FRAME_BYTES = '{"$dateTimeOffset":""},: \r\n'.length;
+
+function headerValueSize(value: PropertyValue): number {
+  const isText = value.type === 'string' || value.type === 'char' || value.type === 'uri';
+  return isText ? asciiSize(value.value) : valueSize(value);
+}
+
+/** What a text takes at most between quotes, with escapes for what is not ASCII. */
+function asciiSize(text: string): number {
+  let bytes = '""'.length;
+  for (let i = 0; i < text.length; i++) {
+    bytes += ASCII_SIZES[text.charCodeAt(i)] ?? ESCAPE_BYTES;
+  }
+  return bytes;
 }
 
 /** What a body prints as text, without quotes, if it is UTF-8, as ASCII surely is. */

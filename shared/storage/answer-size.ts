@@ -8,6 +8,7 @@ import type { Message } from '../domain/message.ts';
 import { headerSize } from '../domain/outgoing-rules.ts';
 import {
   base64Size,
+  headerFormSize,
   printedPropertiesSize,
   printedSize,
   printedSizeOf,
@@ -32,10 +33,11 @@ import type { StoreContext } from './store-context.ts';
 const HEADERS_BYTES = 256 * 1024;
 /** What a single message takes in the form of a batch, beside its body as base64. */
 const LISTED_BYTES = printedSizeOf(LIMITS.propertiesBytes, 1);
-/** Headers that every message has, and what the gateway adds. */
-const USUAL_HEADERS_BYTES = 2048;
-/** No byte takes more in a header. */
-const HEADER_BYTES_PER_BYTE = 6;
+/**
+ * What else stands in the headers of an answer: the address of the lock, which names host, entity and
+ * session, and what the gateway adds.
+ */
+const OTHER_HEADERS_BYTES = 2560;
 /** A payload of more items holds one message, of more than 9 MB, which fits in no answer. */
 const MEASURED_PARTS_MAX = 24;
 
@@ -163,8 +165,7 @@ function sizeIn({ form, headerBytes }: AnswerLimit, message: Message): number {
   const headers = headerSize(message);
   const single = HEADERS_BYTES + message.body.byteLength + headers;
   const isSurelySingle =
-    headerBytes === undefined ||
-    USUAL_HEADERS_BYTES + HEADER_BYTES_PER_BYTE * headers <= headerBytes;
+    headerBytes === undefined || OTHER_HEADERS_BYTES + headerFormSize(message) <= headerBytes;
   return isSurelySingle ? single : Math.max(single, printedSize(message));
 }
 

@@ -86,9 +86,11 @@ test('row 23: a path that stands for another than IAM judged is forbidden, whate
   const sas = { authorization: token('', ROOT).replaceAll('localhost%3A5300', 'b.example') };
   await call('PUT', '/a/b', { body: QUEUE });
   for (const path of OTHER_SPELLINGS) {
+    // An empty segment is refused before anybody asks who calls.
+    const refused = /\/\/|%2f\/|\/%2f/i.test(path) ? 400 : 403;
     for (const headers of [{}, sas]) {
-      assert.equal((await call('GET', path, { headers })).statusCode, 403, path);
-      assert.equal((await call('DELETE', path, { headers })).statusCode, 403, path);
+      assert.equal((await call('GET', path, { headers })).statusCode, refused, path);
+      assert.equal((await call('DELETE', path, { headers })).statusCode, refused, path);
     }
   }
   for (const path of ['/./a/b', '/../a/b', '/a//b']) {

@@ -93,6 +93,35 @@ for (const method of ['POST', 'DELETE']) {
   }
 }
 
+for (const bytes of [2 * KB, 6 * KB]) {
+  test(`a large message with properties of ${bytes} bytes comes in headers`, async (t) => {
+    const { broker, requireResultsFit } = await startPremium(t);
+    const sent = { headers: headersOf(bytes), body: randomBytes(3600 * KB) };
+    expectStatus(await broker.request('POST', 'q/messages', sent), 201);
+    const answer = await broker.request('DELETE', 'q/messages/head?timeout=0');
+    assert.equal(answer.status, 200, answer.text.slice(0, 300));
+    assert.deepEqual(Buffer.from(answer.bytes), sent.body);
+    requireResultsFit();
+  });
+}
+
+test('a large message with properties that print long is not taken, but where it fits', async (t) => {
+  const { broker, requireResultsFit } = await startPremium(t);
+  const names = Array.from({ length: 455 }, (_, i) =>
+    String.fromCharCode(1 + (i % 24), 1 + Math.floor(i / 24)),
+  );
+  const UserProperties = Object.fromEntries(names.map((name) => [name, null]));
+  const Body = randomBytes(3700 * KB).toString('base64');
+  expectStatus(
+    await broker.sendBatch('q', [{ Body, BodyEncoding: 'base64', UserProperties }]),
+    201,
+  );
+  expectStatus(await broker.send('q', 'behind'), 201);
+  const answer = await broker.request('DELETE', 'q/messages/head?timeout=0');
+  assert.equal(answer.status, 403, answer.text.slice(0, 300));
+  requireResultsFit();
+});
+
 test('a message whose headers are too long, and that is too long as a body, is not taken', async (t) => {
   const { broker } = await startPremium(t);
   const sent = { headers: headersOf(32 * KB), body: randomBytes(3600 * KB) };

@@ -82,6 +82,27 @@ for (const [method, path, right] of [
   });
 }
 
+for (const id of ['https://a/b', 'a//b', '/x', 'x/', 'a/b']) {
+  test(`a message is completed by its MessageId '${id}'`, async (t) => {
+    const broker = await startBroker(t);
+    expectStatus(await broker.createQueue('q'), 201);
+    expectStatus(await broker.send('q', 'm', { MessageId: id }), 201);
+    const token = (await broker.peekLock('q'))?.broker.LockToken;
+    const path = `q/messages/${encodeURIComponent(id)}/${token}`;
+    expectStatus(await broker.request('POST', path), 200);
+    expectStatus(await broker.request('DELETE', path), 200);
+  });
+}
+
+test('a missing queue of that name at the top is a missing queue', async (t) => {
+  const broker = await start(t);
+  requireRefusal(
+    await broker.request('POST', 'deadletterqueue/messages'),
+    410,
+    /could not be found\. TrackingId/,
+  );
+});
+
 test('a queue may be called deadletterqueue', async (t) => {
   const broker = await start(t);
   expectStatus(await broker.createQueue('q/deadletterqueue'), 201);

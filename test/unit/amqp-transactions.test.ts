@@ -87,6 +87,28 @@ test('what is refused, or never heard of, is not committed without', async () =>
   assert.deepEqual([carriedOut(), held()], [0, 0]);
 });
 
+test('an outcome that is said often again takes no long turn', () => {
+  const { transactions, id } = start();
+  const enlistment = transactions.enlist(id);
+  const need = { ...NEED, right: 'Listen' } as const;
+  const settle = (lockToken: string) =>
+    ({
+      kind: 'settle',
+      path: PATH,
+      settlement: { lockToken, action: { kind: 'complete' } },
+    }) as const;
+  const { transactionOperations: most } = BUDGETS.connection;
+  for (let i = 0; i < most; i++) enlistment.add(settle(`${i}`), need);
+  const began = performance.now();
+  for (let i = 0; i < 10 * most; i++) enlistment.add(settle(`${i % most}`), need);
+  assert.ok(performance.now() - began < 500);
+  const other = { kind: 'abandon' } as const;
+  assert.throws(
+    () => enlistment.add({ ...settle('1'), settlement: { lockToken: '1', action: other } }, need),
+    { code: 'InvalidOperation' },
+  );
+});
+
 test('a transaction that is dropped takes nothing more', () => {
   const { transactions, id, held } = start();
   const late = transactions.enlist(id);

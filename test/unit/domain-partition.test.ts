@@ -21,7 +21,7 @@ const ROWS = [
   [{ partitionKey: 'p', messageId: 'm' }, 'p', 'p'],
   [{ messageId: 'm' }, undefined, 'm'],
   [{}, undefined, undefined],
-  [{ sessionId: '', messageId: 'm' }, undefined, 'm'],
+  [{ sessionId: '', messageId: 'm' }, '', ''],
   [{ sessionId: '', partitionKey: 'p' }, 'p', 'p'],
 ] as const;
 

@@ -38,13 +38,16 @@ test('docs/http-api.md names every operation, with its rights', () => {
 
 const RIGHTS: readonly AccessRight[] = ['Send', 'Listen', 'Manage'];
 
-/** The whole app over stores in memory; the rule `some` of the namespace has these rights. */
+/** Stores in memory; the rule `some` of the namespace has these rights. */
+const partsWith = (...rights: readonly AccessRight[]) => ({
+  ...fakeManageParts({ keyName: 'root', key: 'root' }),
+  broker: new FakeBroker(['q']),
+  namespaceKeys: { rules: async () => [rule('some', ...rights)] },
+});
+
+/** The whole app over them. */
 function startAll(...rights: readonly AccessRight[]) {
-  const parts = {
-    ...fakeManageParts({ keyName: 'root', key: 'root' }),
-    broker: new FakeBroker(['q']),
-    namespaceKeys: { rules: async () => [rule('some', ...rights)] },
-  };
+  const parts = partsWith(...rights);
   const groups = [sendRoutes, receiveRoutes, settleRoutes].map((routes) => routes(parts));
   return runtimeApp(parts, ...groups, contractRoutes(), manageRoutes(parts));
 }
@@ -88,7 +91,9 @@ for (const { path } of TABLE.filter((one) => /messages\/(?:head|\$\w+)$|^\/\$\w+
       if (methods.some((one) => one === method)) continue;
       // A name that begins alike, with a dead-letter suffix, in another case: the same.
       for (const entity of ['q', 'a/messages/b', 'q/$deadletterqueue', 'Q']) {
-        const address = `http://localhost${path.replace('{entity}', entity)}/`;
+        // Only what is read may end with a slash.
+        const slash = method === 'GET' ? '/' : '';
+        const address = `http://localhost${path.replace('{entity}', entity)}${slash}`;
         const response = await app.request(address, { method });
         assert.equal(response.status, 405, `${method} ${address}`);
         assert.equal(response.headers.get('allow'), methods.join(', '));
@@ -97,6 +102,25 @@ for (const { path } of TABLE.filter((one) => /messages\/(?:head|\$\w+)$|^\/\$\w+
     }
   });
 }
+
+test('each function by itself refuses a path with an empty segment', async () => {
+  for (const routes of [sendRoutes, receiveRoutes, settleRoutes, manageRoutes]) {
+    const app = routes(partsWith());
+    const answer = await app.request('http://localhost/q//messages', { method: 'POST' });
+    assert.equal(answer.status, 400);
+    assert.match(await answer.text(), /empty segment/);
+  }
+  const management = manageRoutes(partsWith());
+  for (const [method, path] of [
+    ['GET', '/q//x'],
+    ['PUT', '/q/'],
+    ['DELETE', '/q/'],
+  ] as const) {
+    const answer = await management.request(`http://localhost${path}`, { method });
+    assert.equal(answer.status, 400);
+    assert.match(await answer.text(), /A shell takes/);
+  }
+});
 
 test('HEAD is good wherever GET is', async () => {
   const { status } = await startAll().request('http://localhost/$health', { method: 'HEAD' });

@@ -90,7 +90,7 @@ test('in a partitioned entity two messages have one key only if both id and key 
   fc.assert(
     fc.property(text, key, text, key, (id, one, otherId, other) => {
       const keyOf = (from: { sessionId?: string; partitionKey?: string }) =>
-        (from.sessionId || undefined) ?? from.partitionKey;
+        from.sessionId ?? from.partitionKey;
       const isSame = id === otherId && keyOf(one) === keyOf(other);
       const keys = [
         duplicateKeyOf(message(id, one), SPREAD),

@@ -44,7 +44,7 @@ export const RUN_UNTIL_MS = {
 
 const PASSING: ReadonlySet<BrokerErrorCode> = new Set(['ServiceBusy', 'ServiceTimeout']);
 /** From so many tries on a busy table is a failure, too. */
-const RAISED_TRIES = 3;
+export const RAISED_TRIES = 3;
 /** So many failures are named in the error of a run. */
 const NAMED_MAX = 10;
 

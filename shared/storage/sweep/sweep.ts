@@ -1,6 +1,6 @@
 import { clearGraves } from './clear-graves.ts';
 import { SweepLease } from './sweep-lease.ts';
-import { type SweepParts, SweepRun } from './sweep-run.ts';
+import { RAISED_TRIES, type SweepParts, SweepRun } from './sweep-run.ts';
 import { walkEntities } from './walk.ts';
 import { workOffAgenda } from './work-agenda.ts';
 
@@ -17,10 +17,10 @@ export async function sweep(parts: SweepParts): Promise<boolean> {
   const lease = await SweepLease.take({ documents, namespace, clock, random: context.random });
   if (lease === undefined) return false;
   const run = new SweepRun(parts, lease);
-  await run.attempt('The agenda was not worked off.', () => workOffAgenda(run));
+  await run.attempt('The agenda was not worked off.', () => workOffAgenda(run), RAISED_TRIES);
   await run.attempt('What was removed was not cleared.', () => clearGraves(run));
   await walkEntities(run);
-  await run.attempt('The lease was not released.', () => lease.release());
+  await run.attempt('The lease was not released.', () => lease.release(), RAISED_TRIES);
   run.requireNoFailure();
   return true;
 }

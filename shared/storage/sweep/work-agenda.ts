@@ -7,7 +7,7 @@ import { inParallel } from '../in-parallel.ts';
 import { logKey } from '../keys.ts';
 import { resumePublications } from '../publish-in-steps.ts';
 import { settleLapsed } from '../settle-lapsed.ts';
-import type { SweepParts, SweepRun } from './sweep-run.ts';
+import { RAISED_TRIES, type SweepParts, type SweepRun } from './sweep-run.ts';
 
 /** So many entries are read at a time, */
 const PAGE_ENTRIES = 200;
@@ -62,7 +62,8 @@ async function workOff(run: SweepRun, entries: readonly AgendaEntry[]): Promise<
       await workFor(parts, entries[0]?.log);
     } catch (error) {
       if (early === undefined) {
-        await run.attempt(`${nameOf(entries)} was not postponed.`, () => postpone(run, entries));
+        const unmoved = `${nameOf(entries)} was not postponed.`;
+        await run.attempt(unmoved, () => postpone(run, entries), RAISED_TRIES);
       }
       throw error;
     }
