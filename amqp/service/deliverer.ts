@@ -234,8 +234,10 @@ export class Deliverer {
    */
   async #end(error: unknown): Promise<void> {
     const { link } = this.#options;
-    if (isSessionLockLost(error)) await pause(this.#scheduler, LOST_LOCK_TOLD_MS);
-    if (isSessionLockLost(error)) link.drained();
+    if (isSessionLockLost(error)) {
+      await pause(this.#scheduler, LOST_LOCK_TOLD_MS);
+      link.drained();
+    }
     this.#refuse(error);
   }
 

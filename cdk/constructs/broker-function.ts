@@ -52,7 +52,7 @@ export class BrokerFunction extends LambdaFunction {
       tracing: Tracing.ACTIVE,
       logGroup,
       loggingFormat: LoggingFormat.JSON,
-      // Alarms count lines: of ours, which Lambda takes for INFO whatever they say, and of Lambda's own reports.
+      // Alarms count our lines and Lambda's reports. Lambda treats each of our lines as INFO, whatever its level.
       applicationLogLevelV2: ApplicationLogLevel.INFO,
       systemLogLevelV2: SystemLogLevel.INFO,
       // A role of our own: the usual managed policy may write to every log of the account.

@@ -1,4 +1,4 @@
-import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { isPassing } from '../../shared/domain/broker-error.ts';
 
 /** A fault of our own as it stands in the log. Alarms count its level; see cdk/constructs/alarms.ts. */
 export interface FaultEntry {
@@ -25,10 +25,7 @@ export function reportFault(error: unknown, trackingId?: string): void {
  * ours there either, so that line has the level `warn`.
  */
 export function reportLeftWork(error: unknown): void {
-  const passes =
-    error instanceof BrokerError &&
-    (error.code === 'ServiceBusy' || error.code === 'ServiceTimeout');
-  write({ ...faultEntry(error, Date.now()), ...(passes && { level: 'warn' }) });
+  write({ ...faultEntry(error, Date.now()), ...(isPassing(error) && { level: 'warn' }) });
 }
 
 function write(entry: FaultEntry): void {

@@ -89,6 +89,14 @@ export function lockLost(cause?: unknown): BrokerError {
   return new BrokerError('MessageLockLost', LOCK_LOST_TEXT, { cause });
 }
 
+/** Whether a failure passes by itself: the database is busy or slow. */
+export function isPassing(error: unknown): error is BrokerError {
+  return (
+    error instanceof BrokerError &&
+    (error.code === 'ServiceBusy' || error.code === 'ServiceTimeout')
+  );
+}
+
 /** The refusal for an entity that does not exist, in the words the clients look for. */
 export function entityNotFound(path: string): BrokerError {
   return new BrokerError(

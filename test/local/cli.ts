@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -161,4 +162,15 @@ function textOf(stream: ChildProcess['stdout']): () => string {
     text += chunk;
   });
   return () => text;
+}
+
+/** A port that no process has. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  assert.ok(address !== null && typeof address !== 'string');
+  server.close();
+  await once(server, 'close');
+  return address.port;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readdirSync, renameSync, writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -17,7 +17,7 @@ import { endpointOf, engineAddress } from '../../local/engine-address.ts';
 import { ENGINE_KINDS, type EngineKind, findRecipe } from '../../local/engine-recipes.ts';
 import { startGuarded } from '../../local/guarded-process.ts';
 import { ensureTables, LOCAL_TABLES } from '../../local/tables.ts';
-import { startNamespaceCli, temporaryDirectory } from './cli.ts';
+import { freePort, startNamespaceCli, temporaryDirectory } from './cli.ts';
 
 /** The network, other users of the machine and web pages find the port of the engine. */
 
@@ -141,16 +141,6 @@ async function writeAsBefore(t: TestContext, directory: string): Promise<void> {
   await old.stop();
   preparation.clean();
   renameSync(join(elsewhere, SHARED_FILE), join(directory, SHARED_FILE));
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  assert.ok(address !== null && typeof address !== 'string');
-  server.close();
-  await once(server, 'close');
-  return address.port;
 }
 
 function clientOf(t: TestContext, endpoint: string): DynamoDBClient {

@@ -11,6 +11,7 @@ import { RawSession, sourceOf } from '../support/raw-session.ts';
 import {
   curlLines,
   descendants,
+  freePort,
   isRunning,
   paste,
   QUEUE_ENTRY,
@@ -68,16 +69,6 @@ async function startReady(t: TestContext, command: string, ...args: string[]): P
 
 function end(pid: number | undefined): void {
   if (pid !== undefined && isRunning(pid)) process.kill(pid, 'SIGKILL');
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  assert.ok(address !== null && typeof address !== 'string');
-  server.close();
-  await once(server, 'close');
-  return address.port;
 }
 
 /** Fails where another process has the port. */

@@ -1,5 +1,5 @@
 import type { AgeClock } from '../../domain/age.ts';
-import { BrokerError, type BrokerErrorCode } from '../../domain/broker-error.ts';
+import { BrokerError, isPassing } from '../../domain/broker-error.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Entity } from '../../domain/entity.ts';
 import type { DynamoActivity } from '../activity.ts';
@@ -42,7 +42,6 @@ export const RUN_UNTIL_MS = {
   daily: 40 * SECOND,
 } as const;
 
-const PASSING: ReadonlySet<BrokerErrorCode> = new Set(['ServiceBusy', 'ServiceTimeout']);
 /** From so many tries on a busy table is a failure, too. */
 export const RAISED_TRIES = 3;
 /** So many failures are named in the error of a run. */
@@ -80,7 +79,7 @@ export class SweepRun {
    * failed several times: a later run does it.
    */
   failed(what: string, cause: unknown, tries = 1): void {
-    if (tries < RAISED_TRIES && cause instanceof BrokerError && PASSING.has(cause.code)) {
+    if (tries < RAISED_TRIES && isPassing(cause)) {
       const { code, message } = cause;
       const left = new BrokerError(code, `${what} ${message}`, { cause });
       this.parts.context.background(() => Promise.reject(left));
