@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { Units } from '../shared/storage/unit-meter.ts';
+import type { Units } from '../shared/storage/dynamodb/capacity-meter.ts';
 import { BenchClient } from './http-client.ts';
 
 export const BENCH_TABLES = { entities: 'bench-entities', messages: 'bench-messages' } as const;

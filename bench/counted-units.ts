@@ -10,8 +10,8 @@ import { startServer } from '../local/server.ts';
 import { ensureTables } from '../local/tables.ts';
 import { firstRule } from '../shared/broker/management-rules.ts';
 import { newSubscription } from '../shared/domain/description-rules.ts';
-import { DynamoRuleStore } from '../shared/storage/rule-store.ts';
-import { UnitMeter, type Units } from '../shared/storage/unit-meter.ts';
+import { UnitMeter, type Units } from '../shared/storage/dynamodb/capacity-meter.ts';
+import { DynamoRuleStore } from '../shared/storage/entities/rule-store.ts';
 import { BenchClient } from './http-client.ts';
 import { connectionStringOf } from './server-process.ts';
 

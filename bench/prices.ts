@@ -1,4 +1,4 @@
-import type { Units } from '../shared/storage/unit-meter.ts';
+import type { Units } from '../shared/storage/dynamodb/capacity-meter.ts';
 
 /** List prices on demand in us-east-1, in dollars, as remembered: check them before you rely on a sum. */
 export const PRICES = {

@@ -4,7 +4,7 @@ import {
   ResourceInUseException,
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
-import { createTableRequest, type TableNames } from '../shared/storage/table-schema.ts';
+import { createTableRequest, type TableNames } from '../shared/storage/schema/tables.ts';
 
 /** The table pair of the local server. */
 export const LOCAL_TABLES: TableNames = {

@@ -4,7 +4,7 @@ import type { Broker } from '../../shared/broker/broker.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import { pause, type Scheduler } from '../../shared/domain/scheduler.ts';
-import type { TableNames } from '../../shared/storage/table-schema.ts';
+import type { TableNames } from '../../shared/storage/schema/tables.ts';
 import { compressionAtOnce } from '../../test/simulation/engine/compression.ts';
 import { Machine } from '../../test/simulation/engine/machine.ts';
 import type { Random } from '../../test/simulation/engine/random.ts';

@@ -1,6 +1,6 @@
 import { type Entity, partitionNumbers } from '../../shared/domain/entity.ts';
 import { logOf } from '../../shared/domain/log.ts';
-import { logKey } from '../../shared/storage/keys.ts';
+import { logKey } from '../../shared/storage/schema/message-keys.ts';
 import type { SimulatedDatabase } from '../../test/simulation/tables/database.ts';
 import { TABLES } from './instance.ts';
 

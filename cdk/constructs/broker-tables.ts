@@ -1,7 +1,7 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
 import { AttributeType, BillingMode, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
 import { Construct } from 'constructs';
-import { GARBAGE_AFTER, PARTITION_KEY, SORT_KEY } from '../../shared/storage/table-schema.ts';
+import { GARBAGE_AFTER, PARTITION_KEY, SORT_KEY } from '../../shared/storage/schema/tables.ts';
 import type { StageSettings } from '../settings.ts';
 
 /** The two tables of a broker, in the shape that shared/storage expects. */

@@ -1,4 +1,4 @@
-import { sweep } from '../../shared/storage/sweep/sweep.ts';
+import { sweep } from '../../shared/storage/maintenance/sweep.ts';
 import { type ComposedParts, type ComposeSettings, composeParts } from './compose-parts.ts';
 
 /** Builds the sweep alone: what its function loads. */

@@ -2,7 +2,7 @@ import type { Hono } from 'hono';
 import { Management } from '../../shared/broker/management.ts';
 import type { RuleManagement } from '../../shared/broker/management-rules.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
-import { DynamoRuleStore } from '../../shared/storage/rule-store.ts';
+import { DynamoRuleStore } from '../../shared/storage/entities/rule-store.ts';
 import { contractRoutes } from '../contract/app.ts';
 import { manageRoutes } from '../manage/app.ts';
 import { receiveRoutes } from '../receive/app.ts';

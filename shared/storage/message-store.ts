@@ -20,31 +20,36 @@ import type { LockToken } from '../domain/lock-token.ts';
 import { type Log, withoutSession } from '../domain/log.ts';
 import type { LogPolicy } from '../domain/log-policy.ts';
 import type { Message } from '../domain/message.ts';
-import { activateDue, forwardDue } from './activate.ts';
-import { append } from './append.ts';
-import { breakLock, deadLetterByNumber, reactivate, removeByNumber } from './by-number.ts';
-import { cancelScheduled } from './cancel-scheduled.ts';
-import { claim } from './claim.ts';
-import { receiveDeferred } from './deferred.ts';
-import { beforeStoring } from './failures.ts';
-import { forwardAll } from './forward-all.ts';
-import { holdsOf } from './front-memory.ts';
-import type { Guard } from './guard.ts';
-import { takeNumbers } from './head.ts';
-import { logName } from './keys.ts';
-import { hasRoom } from './measure-size.ts';
-import { sizeOf } from './pack-blocks.ts';
-import { peek } from './peek.ts';
-import { publish } from './publish.ts';
-import { removeBefore } from './remove-before.ts';
-import { renew } from './renew.ts';
-import { resubmit } from './resubmit.ts';
-import { settle } from './settle.ts';
-import { settleLapsed } from './settle-lapsed.ts';
+import { append } from './append/append.ts';
+import { hasRoom } from './append/quota.ts';
+import { sizeOf } from './blocks/pack-blocks.ts';
+import { claim } from './claim/claim.ts';
+import { receiveDeferred } from './claim/deferred.ts';
+import type { Guard } from './duplicates/condition.ts';
+import { storeOnce } from './duplicates/deduplicate.ts';
+import { beforeStoring } from './dynamodb/errors.ts';
+import { forwardAll } from './fan-out/forward-all.ts';
+import { publish } from './fan-out/publish.ts';
+import { holdsOf } from './hints/scan-hints.ts';
+import {
+  breakLock,
+  deadLetterByNumber,
+  reactivate,
+  removeByNumber,
+} from './messages/by-sequence-number.ts';
+import { peek } from './messages/peek.ts';
+import { removeBefore } from './messages/remove-before.ts';
+import { resubmit } from './messages/resubmit.ts';
+import { activateDue, forwardDue } from './scheduling/activate.ts';
+import { cancelScheduled } from './scheduling/cancel-scheduled.ts';
+import { takeNumbers } from './scheduling/partition-header.ts';
+import { logName } from './schema/message-keys.ts';
+import { settleLapsed } from './settle/dead-letter-lapsed.ts';
+import { renew } from './settle/renew.ts';
+import { settle } from './settle/settle.ts';
 import type { StoreContext } from './store-context.ts';
-import { storeOnce } from './store-once.ts';
-import { transact } from './transact.ts';
-import { conclude, recall } from './transaction-record.ts';
+import { transact } from './transactions/transact.ts';
+import { conclude, recall } from './transactions/transaction-record.ts';
 
 /** Not sooner: the sweep that leaves something has to strike off the entry it works on. */
 const LEFT_FOR_MS = 60_000;

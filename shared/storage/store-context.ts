@@ -3,13 +3,13 @@ import type { Log } from '../domain/log.ts';
 import type { LoopTurns } from '../domain/loop-turns.ts';
 import type { Scheduler } from '../domain/scheduler.ts';
 import type { WorkTurns } from '../domain/work-turns.ts';
-import type { Compression } from './compression.ts';
-import type { DueTimes } from './due-times.ts';
-import type { Table } from './dynamo.ts';
-import type { Fronts } from './front-memory.ts';
-import type { LogSlots } from './log-slots.ts';
-import type { SizeGauge } from './size-gauge.ts';
-import type { Spread } from './spread.ts';
+import type { Compression } from './blocks/compression.ts';
+import type { LogSlots } from './claim/scan-slots.ts';
+import type { Table } from './dynamodb/table.ts';
+import type { Fronts } from './hints/scan-hints.ts';
+import type { SizeGauge } from './hints/size-estimate.ts';
+import type { Spread } from './hints/spread.ts';
+import type { DueTimes } from './scheduling/due-times.ts';
 
 /** What the operations on messages are carried out with. */
 export interface StoreContext {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { VARIABLES } from '../../lambdas/http/variables.ts';
-import { LEASE_MS } from '../../shared/storage/sweep/sweep-lease.ts';
-import { RUN_UNTIL_MS } from '../../shared/storage/sweep/sweep-run.ts';
+import { LEASE_MS } from '../../shared/storage/maintenance/sweep-lease.ts';
+import { RUN_UNTIL_MS } from '../../shared/storage/maintenance/sweep-run.ts';
 import { propertiesById, synthesize } from './synthesize.ts';
 
 interface FunctionProperties {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Match } from 'aws-cdk-lib/assertions';
-import { GARBAGE_AFTER, PARTITION_KEY, SORT_KEY } from '../../shared/storage/table-schema.ts';
+import { GARBAGE_AFTER, PARTITION_KEY, SORT_KEY } from '../../shared/storage/schema/tables.ts';
 import { synthesize } from './synthesize.ts';
 
 const TABLE = 'AWS::DynamoDB::Table';

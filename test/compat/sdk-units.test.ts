@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ServiceBusReceivedMessage, ServiceBusReceiver } from '@azure/service-bus';
-import type { Units } from '../../shared/storage/unit-meter.ts';
+import type { Units } from '../../shared/storage/dynamodb/capacity-meter.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { ROOT_KEY } from '../support/start-broker.ts';
 import { newQueue, receive } from './bus-entities.ts';

@@ -5,7 +5,7 @@ import { reportFault } from '../../lambdas/http/report-fault.ts';
 import { type ServerOptions, startServer } from '../../local/server.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import type { MemoryBudget } from '../../shared/domain/memory-budget.ts';
-import { UnitMeter, type Units } from '../../shared/storage/unit-meter.ts';
+import { UnitMeter, type Units } from '../../shared/storage/dynamodb/capacity-meter.ts';
 import { engineClient, ROOT_KEY, TABLES, tablesExist } from '../support/start-broker.ts';
 
 /** A namespace that answers on this machine, empty at first. */

@@ -6,7 +6,7 @@ import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import { TAG_BYTES } from '../../shared/domain/lock-token.ts';
 import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
-import { roundsByBlock } from '../../shared/storage/settle-groups.ts';
+import { roundsByBlock } from '../../shared/storage/settle/settle-groups.ts';
 import { FAKE_NOW } from '../support/fake-broker.ts';
 import { startFakeGateway } from '../support/fake-gateway.ts';
 import { turnsUntil } from '../support/fake-peer.ts';

@@ -5,8 +5,8 @@ import { runInNewContext } from 'node:vm';
 import { AgeClock } from '../../shared/domain/age.ts';
 import type { Block } from '../../shared/domain/block.ts';
 import { lockTag } from '../../shared/domain/lock-token.ts';
-import { Choice } from '../../shared/storage/choice.ts';
-import { Fronts } from '../../shared/storage/front-memory.ts';
+import { Choice } from '../../shared/storage/claim/choice.ts';
+import { Fronts } from '../../shared/storage/hints/scan-hints.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { engineClient, startBroker } from '../support/start-broker.ts';
 

@@ -9,7 +9,7 @@ import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { SUBSCRIPTION_DEFAULTS, TOPIC_DEFAULTS } from '../../shared/domain/descriptions.ts';
 import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
 import { WorkTurns } from '../../shared/domain/work-turns.ts';
-import { cutChunks } from '../../shared/storage/delivery-chunks.ts';
+import { cutChunks } from '../../shared/storage/fan-out/layout-chunks.ts';
 import type { StoreContext } from '../../shared/storage/store-context.ts';
 import { fakeEntity } from '../support/http-fixture.ts';
 import { partitionClient } from '../support/partition-faults.ts';

@@ -5,10 +5,10 @@ import type { Delivery } from '../../shared/broker/ports.ts';
 import { route } from '../../shared/broker/route.ts';
 import { SUBSCRIPTION_DEFAULTS, TOPIC_DEFAULTS } from '../../shared/domain/descriptions.ts';
 import { logOf } from '../../shared/domain/log.ts';
-import { brotli } from '../../shared/storage/compression.ts';
-import type { Item } from '../../shared/storage/dynamo.ts';
-import { intentSortKey } from '../../shared/storage/keys.ts';
-import { publish } from '../../shared/storage/publish.ts';
+import { brotli } from '../../shared/storage/blocks/compression.ts';
+import type { Item } from '../../shared/storage/dynamodb/table.ts';
+import { publish } from '../../shared/storage/fan-out/publish.ts';
+import { intentSortKey } from '../../shared/storage/schema/message-keys.ts';
 import type { StoreContext } from '../../shared/storage/store-context.ts';
 import { fakeEntity } from '../support/http-fixture.ts';
 

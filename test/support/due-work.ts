@@ -1,7 +1,7 @@
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { Agenda } from '../../shared/storage/agenda.ts';
-import { DocumentTable } from '../../shared/storage/documents.ts';
-import { inParallel } from '../../shared/storage/in-parallel.ts';
+import { DocumentTable } from '../../shared/storage/dynamodb/document-table.ts';
+import { inParallel } from '../../shared/storage/dynamodb/in-parallel.ts';
+import { Agenda } from '../../shared/storage/maintenance/due-work-index.ts';
 import { engineClient, TABLES, tableOptions } from './start-broker.ts';
 import type { TestBroker } from './test-broker.ts';
 

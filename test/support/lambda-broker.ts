@@ -5,7 +5,7 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { compose } from '../../lambdas/http/compose.ts';
 import { httpHandler } from '../../lambdas/http/lambda.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
-import { UnitMeter } from '../../shared/storage/unit-meter.ts';
+import { UnitMeter } from '../../shared/storage/dynamodb/capacity-meter.ts';
 import { ApiClient } from './api-client.ts';
 import { ManualClock } from './manual-clock.ts';
 import { engineClient, ROOT_KEY, TABLES, tablesExist } from './start-broker.ts';

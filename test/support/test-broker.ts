@@ -1,5 +1,5 @@
 import type { Composition } from '../../lambdas/http/compose.ts';
-import type { UnitMeter, Units } from '../../shared/storage/unit-meter.ts';
+import type { UnitMeter, Units } from '../../shared/storage/dynamodb/capacity-meter.ts';
 import type { Answer, ApiClient, RequestOptions } from './api-client.ts';
 import type { ManualClock } from './manual-clock.ts';
 import { type RuntimeProperties, readRuntimeProperties } from './runtime-properties.ts';

@@ -1,5 +1,5 @@
 import { type AttributeValue, type DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
-import { sweepStateKey } from '../../shared/storage/entity-keys.ts';
+import { sweepStateKey } from '../../shared/storage/schema/entity-keys.ts';
 import { engineClient, TABLES } from './start-broker.ts';
 import type { TestBroker } from './test-broker.ts';
 

@@ -1,6 +1,6 @@
 import { brotliCompressSync } from 'node:zlib';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { brotli, type Compression, compressing } from '../../shared/storage/compression.ts';
+import { brotli, type Compression, compressing } from '../../shared/storage/blocks/compression.ts';
 import { engineClient } from './start-broker.ts';
 
 /** So many turns of the event loop without a further request show that none is to be expected. */

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { readText, sourceFiles } from './repository.ts';
 
 /** The one file of the product that may compress or decompress on its own thread: only what is small. */
-const AT_ONCE = 'shared/storage/compression.ts';
+const AT_ONCE = 'shared/storage/blocks/compression.ts';
 
 const PRODUCT = /^(amqp|gateway|lambdas|local|server|shared)\//;
 

@@ -18,7 +18,7 @@ const ROOMS: readonly Room[] = [
   // Data that deployment, functions and tests share: must cost nothing to import.
   {
     files:
-      /^shared\/storage\/table-schema\.ts$|^shared\/domain\/health-path\.ts$|^gateway\/variables\.ts$|^lambdas\/http\/(route-table|management-routes|session-routes|variables|access-kinds)\.ts$/,
+      /^shared\/storage\/schema\/tables\.ts$|^shared\/domain\/health-path\.ts$|^gateway\/variables\.ts$|^lambdas\/http\/(route-table|management-routes|session-routes|variables|access-kinds)\.ts$/,
   },
   {
     files: /^shared\/domain\/(budgets|connection-budgets|units)\.ts$/,
@@ -48,7 +48,7 @@ const ROOMS: readonly Room[] = [
   },
   ...['http', 'send', 'receive', 'settle', 'manage', 'sweep'].map((folder) => ({
     files: new RegExp(`^lambdas/${folder}/`),
-    may: /^(shared|lambdas\/http)\/(?!storage\/(?!table-schema))/,
+    may: /^(shared|lambdas\/http)\/(?!storage\/(?!schema\/tables))/,
     packages: new RegExp(`^(node:|${SDK}|hono|zod|fast-xml-parser$|aws-lambda$)`),
   })),
   // The wire knows values and frames; the endpoint what to do with them; the rest knows the broker.
@@ -82,7 +82,7 @@ const ROOMS: readonly Room[] = [
   },
   {
     files: /^cdk\//,
-    may: /^shared\/storage\/table-schema\.ts$|^shared\/domain\/(budgets|health-path)\.ts$|^gateway\/variables\.ts$|^lambdas\/http\/(route-table|management-routes|session-routes|variables|access-kinds)\.ts$/,
+    may: /^shared\/storage\/schema\/tables\.ts$|^shared\/domain\/(budgets|health-path)\.ts$|^gateway\/variables\.ts$|^lambdas\/http\/(route-table|management-routes|session-routes|variables|access-kinds)\.ts$/,
     packages: /^(aws-cdk-lib|constructs|esbuild|zod|node:)/,
   },
   { files: /^test\/(spec|model)\//, may: /^test\/support\//, packages: /^(node:|fast-check$)/ },

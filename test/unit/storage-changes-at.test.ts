@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import type { BlockRules } from '../../shared/domain/block.ts';
 import type { Log } from '../../shared/domain/log.ts';
 import type { LogPolicy } from '../../shared/domain/log-policy.ts';
-import { DueTimes } from '../../shared/storage/due-times.ts';
-import { Fronts, holdsOf } from '../../shared/storage/front-memory.ts';
-import { logKey, logName } from '../../shared/storage/keys.ts';
+import { Fronts, holdsOf } from '../../shared/storage/hints/scan-hints.ts';
 import { DynamoMessageStore } from '../../shared/storage/message-store.ts';
+import { DueTimes } from '../../shared/storage/scheduling/due-times.ts';
+import { logKey, logName } from '../../shared/storage/schema/message-keys.ts';
 import type { StoreContext } from '../../shared/storage/store-context.ts';
 import { agesBy } from '../support/ages.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Block } from '../../shared/domain/block.ts';
-import type { Target } from '../../shared/storage/choice.ts';
-import { eachOf, lockEnd, type Receive } from '../../shared/storage/claim-blocks.ts';
+import type { Target } from '../../shared/storage/claim/choice.ts';
+import { eachOf, lockEnd, type Receive } from '../../shared/storage/claim/claim-blocks.ts';
 
 const START = 1_000_000;
 const LOCK_MS = 60_000;

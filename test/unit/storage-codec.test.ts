@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Message } from '../../shared/domain/message.ts';
 import type { Properties, PropertyValue } from '../../shared/domain/property-value.ts';
-import { brotli } from '../../shared/storage/compression.ts';
-import { decodeMessages, encodeMessages } from '../../shared/storage/message-codec.ts';
+import { brotli } from '../../shared/storage/blocks/compression.ts';
+import { decodeMessages, encodeMessages } from '../../shared/storage/blocks/message-codec.ts';
 import { properties, wholeText } from '../support/message-arbitraries.ts';
 
 const bytes = (...values: number[]) => Uint8Array.from(values);

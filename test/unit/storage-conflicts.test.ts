@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
-import { DocumentTable } from '../../shared/storage/documents.ts';
+import { DocumentTable } from '../../shared/storage/dynamodb/document-table.ts';
 import { putting, TABLE, TestDatabase } from '../simulation/tables/behaviour/test-database.ts';
 import { directNetwork, simulatedClients } from '../simulation/tables/client.ts';
 

@@ -9,9 +9,9 @@ import {
   placesAsBits,
   toRecordItem,
   toVerdictItem,
-} from '../../shared/storage/duplicate-items.ts';
-import { itemSize } from '../../shared/storage/item-size.ts';
-import { GARBAGE_AFTER } from '../../shared/storage/table-schema.ts';
+} from '../../shared/storage/duplicates/records.ts';
+import { itemSize } from '../../shared/storage/dynamodb/item-size.ts';
+import { GARBAGE_AFTER } from '../../shared/storage/schema/tables.ts';
 
 const SPREAD = { enablePartitioning: true };
 const WHOLE = { enablePartitioning: false };

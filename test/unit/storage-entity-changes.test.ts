@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EntityChanges } from '../../shared/storage/entity-changes.ts';
-import { unknownOutcome } from '../../shared/storage/failures.ts';
+import { unknownOutcome } from '../../shared/storage/dynamodb/errors.ts';
+import { EntityChanges } from '../../shared/storage/entities/entity-changes.ts';
 
 function start() {
   const calls: string[] = [];

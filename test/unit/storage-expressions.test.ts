@@ -12,15 +12,15 @@ import {
   SLOTS_MAX,
   slotName,
   toBlockItem,
-} from '../../shared/storage/block-item.ts';
+} from '../../shared/storage/blocks/block-item.ts';
 import {
   blockDelete,
   blockUpdate,
   type SlotChange,
   type SlotEffect,
-} from '../../shared/storage/block-writes.ts';
-import { keyOf } from '../../shared/storage/blocks.ts';
-import { Table } from '../../shared/storage/dynamo.ts';
+} from '../../shared/storage/blocks/block-writes.ts';
+import { keyOf } from '../../shared/storage/blocks/read-blocks.ts';
+import { Table } from '../../shared/storage/dynamodb/table.ts';
 import { engineClient, TABLES, tableOptions, tablesExist } from '../support/start-broker.ts';
 
 const NOW = 1_790_000_000_000;

@@ -7,20 +7,20 @@ import type { Entity } from '../../shared/domain/entity.ts';
 import { type Log, logOf } from '../../shared/domain/log.ts';
 import type { Message } from '../../shared/domain/message.ts';
 import type { Slot } from '../../shared/domain/slot.ts';
-import { SLOTS_MAX, toBlockItem } from '../../shared/storage/block-item.ts';
-import { brotli } from '../../shared/storage/compression.ts';
-import { type Item, Table } from '../../shared/storage/dynamo.ts';
-import { ITEM_BYTES_MAX, itemSize, UNIT_BYTES } from '../../shared/storage/item-size.ts';
-import { decodeMessages } from '../../shared/storage/message-codec.ts';
+import { SLOTS_MAX, toBlockItem } from '../../shared/storage/blocks/block-item.ts';
+import { brotli } from '../../shared/storage/blocks/compression.ts';
+import { decodeMessages } from '../../shared/storage/blocks/message-codec.ts';
 import {
   BLOCKS_PER_SEND_MAX,
   cutBlocks,
   inARow,
   type PackedBlock,
   packBlocks,
-} from '../../shared/storage/pack-blocks.ts';
-import { putPayload } from '../../shared/storage/payloads.ts';
-import { UnitMeter } from '../../shared/storage/unit-meter.ts';
+} from '../../shared/storage/blocks/pack-blocks.ts';
+import { putPayload } from '../../shared/storage/blocks/payloads.ts';
+import { UnitMeter } from '../../shared/storage/dynamodb/capacity-meter.ts';
+import { ITEM_BYTES_MAX, itemSize, UNIT_BYTES } from '../../shared/storage/dynamodb/item-size.ts';
+import { type Item, Table } from '../../shared/storage/dynamodb/table.ts';
 import { engineClient, TABLES, tableOptions, tablesExist } from '../support/start-broker.ts';
 
 const NOW = Date.UTC(2026, 0, 1);

@@ -6,16 +6,16 @@ import type { Log } from '../../shared/domain/log.ts';
 import type { Message } from '../../shared/domain/message.ts';
 import { printedSize } from '../../shared/domain/printed-size.ts';
 import { FRESH_SLOT, type Slot } from '../../shared/domain/slot.ts';
-import { fromBlockItem, toBlockItem } from '../../shared/storage/block-item.ts';
-import { brotli } from '../../shared/storage/compression.ts';
-import { itemSize, UNIT_BYTES } from '../../shared/storage/item-size.ts';
+import { fromBlockItem, toBlockItem } from '../../shared/storage/blocks/block-item.ts';
+import { brotli } from '../../shared/storage/blocks/compression.ts';
 import {
   cutBlocks,
   inARow,
   packBlocks,
   withPrintedBytes,
-} from '../../shared/storage/pack-blocks.ts';
-import { printedBytesOf } from '../../shared/storage/printed-bytes.ts';
+} from '../../shared/storage/blocks/pack-blocks.ts';
+import { printedBytesOf } from '../../shared/storage/blocks/printed-bytes.ts';
+import { itemSize, UNIT_BYTES } from '../../shared/storage/dynamodb/item-size.ts';
 
 /** An instant whose digits take as many bytes as any. */
 const NOW = 1_999_999_999_999;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { mock, type TestContext, test } from 'node:test';
 import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
 import type { Log } from '../../shared/domain/log.ts';
-import { logName } from '../../shared/storage/keys.ts';
-import { Signals } from '../../shared/storage/signals.ts';
+import { Signals } from '../../shared/storage/hints/wake-ups.ts';
+import { logName } from '../../shared/storage/schema/message-keys.ts';
 
 const LONG_MS = 3_600_000;
 

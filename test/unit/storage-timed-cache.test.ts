@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { QUEUE_DEFAULTS } from '../../shared/domain/descriptions.ts';
 import type { Entity } from '../../shared/domain/entity.ts';
-import { TimedCache } from '../../shared/storage/timed-cache.ts';
+import { TimedCache } from '../../shared/storage/hints/lease-cache.ts';
 import { agesBy } from '../support/ages.ts';
 
 const MAX_AGE_MS = 2000;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KnownWhereabouts } from '../../shared/storage/whereabouts.ts';
+import { KnownWhereabouts } from '../../shared/storage/hints/partition-hints.ts';
 import { agesBy } from '../support/ages.ts';
 
 const LOG = {

@@ -4,11 +4,12 @@ import { BrokerError } from '../../domain/broker-error.ts';
 import type { RandomSource } from '../../domain/clock.ts';
 import { inSession, type Log } from '../../domain/log.ts';
 import type { LogPolicy } from '../../domain/log-policy.ts';
-import { readBlocks } from '../blocks.ts';
-import { FIRST_BLOCK, FIRST_LISTING, logName, sessionKey } from '../keys.ts';
-import { outcomeOf } from '../outcome-of.ts';
+import { readBlocks } from '../blocks/read-blocks.ts';
+import { outcomeOf } from '../dynamodb/outcome-of.ts';
+import { FIRST_BLOCK, FIRST_LISTING, logName, sessionKey } from '../schema/message-keys.ts';
+import { tidy } from '../settle/clean-up.ts';
 import type { StoreContext } from '../store-context.ts';
-import { tidy } from '../tidy.ts';
+import { lockSession } from './lock.ts';
 import {
   isListed,
   type Listing,
@@ -17,8 +18,7 @@ import {
   putLockListing,
   readListings,
   strikeOff,
-} from './listings.ts';
-import { lockSession } from './lock.ts';
+} from './ready-index.ts';
 import { isBare } from './release.ts';
 import {
   liveLock,

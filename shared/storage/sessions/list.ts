@@ -3,9 +3,9 @@ import { type Block, surveyBlock } from '../../domain/block.ts';
 import { inSession, type Log } from '../../domain/log.ts';
 import type { LogPolicy } from '../../domain/log-policy.ts';
 import type { SessionRules } from '../../domain/session.ts';
-import { fromBlockItem } from '../block-item.ts';
-import { JUST_AFTER } from '../blocks.ts';
-import type { Item, Table } from '../dynamo.ts';
+import { fromBlockItem } from '../blocks/block-item.ts';
+import { JUST_AFTER } from '../blocks/read-blocks.ts';
+import type { Item, Table } from '../dynamodb/table.ts';
 import {
   AFTER_ALL_STORES,
   FIRST_LISTING,
@@ -13,9 +13,9 @@ import {
   sessionOf,
   sessionPrefix,
   sessionsCollection,
-} from '../keys.ts';
+} from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
-import { enlist, readListings } from './listings.ts';
+import { enlist, readListings } from './ready-index.ts';
 import { parseSession, readSession, rulesFrom } from './session-item.ts';
 
 const PAGE_ITEMS = 200;

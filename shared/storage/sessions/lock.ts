@@ -7,11 +7,11 @@ import {
   sessionToken,
   tenureOf,
 } from '../../domain/session.ts';
-import { isUnknownOutcome } from '../failures.ts';
-import { sessionKey } from '../keys.ts';
-import { outcomeOf } from '../outcome-of.ts';
+import { isUnknownOutcome } from '../dynamodb/errors.ts';
+import { outcomeOf } from '../dynamodb/outcome-of.ts';
+import { sessionKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
-import { deleteLockListing, newLockListing, putLockListing } from './listings.ts';
+import { deleteLockListing, newLockListing, putLockListing } from './ready-index.ts';
 import {
   liveLock,
   parseSession,

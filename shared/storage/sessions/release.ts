@@ -1,14 +1,14 @@
 import { BrokerError } from '../../domain/broker-error.ts';
 import type { Log } from '../../domain/log.ts';
 import { isUnder, RELEASED_MAX, sessionLockLost, tenureOf } from '../../domain/session.ts';
-import { readBlocks } from '../blocks.ts';
-import type { Written } from '../dynamo.ts';
-import { afterStoring, unknownOutcome } from '../failures.ts';
-import { AFTER_ALL_STORES, FIRST_BLOCK, logName, sessionKey } from '../keys.ts';
-import { orLookedUp } from '../look-up.ts';
+import { readBlocks } from '../blocks/read-blocks.ts';
+import { afterStoring, unknownOutcome } from '../dynamodb/errors.ts';
+import { orLookedUp } from '../dynamodb/look-up.ts';
+import type { Written } from '../dynamodb/table.ts';
+import { AFTER_ALL_STORES, FIRST_BLOCK, logName, sessionKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
-import { deleteLockListing, enlist } from './listings.ts';
 import { isSame, readHeld } from './lock.ts';
+import { deleteLockListing, enlist } from './ready-index.ts';
 import { liveLock, parseSession, readSession, type Session, whileHeld } from './session-item.ts';
 
 /** Giving sessions back. */

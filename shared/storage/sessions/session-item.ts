@@ -1,8 +1,8 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import type { Log } from '../../domain/log.ts';
 import { type SessionRules, TENURE_BYTES, tenureOf } from '../../domain/session.ts';
-import type { Item, Table } from '../dynamo.ts';
-import { sessionKey } from '../keys.ts';
+import type { Item, Table } from '../dynamodb/table.ts';
+import { sessionKey } from '../schema/message-keys.ts';
 
 /**
  * What is known of a session, as an item that exists while somebody holds it, or while it has a state:

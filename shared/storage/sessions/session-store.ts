@@ -7,13 +7,13 @@ import type {
 import { inSession, type Log } from '../../domain/log.ts';
 import type { LogPolicy } from '../../domain/log-policy.ts';
 import type { SessionRules } from '../../domain/session.ts';
-import { FIRST_LISTING } from '../keys.ts';
-import { settleLapsed } from '../settle-lapsed.ts';
+import { FIRST_LISTING } from '../schema/message-keys.ts';
+import { settleLapsed } from '../settle/dead-letter-lapsed.ts';
 import type { StoreContext } from '../store-context.ts';
 import { acceptNext, LookedThrough, tidyListings } from './accept-next.ts';
 import { listSessions, relist } from './list.ts';
-import { readListings } from './listings.ts';
 import { accept, held, renewSession } from './lock.ts';
+import { readListings } from './ready-index.ts';
 import { release } from './release.ts';
 import { readSession, rulesFrom } from './session-item.ts';
 import { setState, state } from './state.ts';

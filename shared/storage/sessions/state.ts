@@ -1,11 +1,11 @@
 import type { Log } from '../../domain/log.ts';
 import { sessionLockLost } from '../../domain/session.ts';
-import { payloadName } from '../append.ts';
-import type { Written } from '../dynamo.ts';
-import { decided, nextTry } from '../failures.ts';
-import { payloadKey, sessionKey } from '../keys.ts';
-import { putPayload } from '../payloads.ts';
-import { CONFLICT_TRIES_MAX, pauseBeforeRetry } from '../retries.ts';
+import { payloadName } from '../append/append.ts';
+import { putPayload } from '../blocks/payloads.ts';
+import { decided, nextTry } from '../dynamodb/errors.ts';
+import { CONFLICT_TRIES_MAX, pauseBeforeRetry } from '../dynamodb/retries.ts';
+import type { Written } from '../dynamodb/table.ts';
+import { payloadKey, sessionKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 import { isSame, readHeld } from './lock.ts';
 import { parseSession, whileHeld } from './session-item.ts';

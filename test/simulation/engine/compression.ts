@@ -1,5 +1,5 @@
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
-import type { Compression } from '../../../shared/storage/compression.ts';
+import type { Compression } from '../../../shared/storage/blocks/compression.ts';
 
 /** As the product compresses, but without another thread, which would answer at a time of its own. */
 export const compressionAtOnce: Compression = {

@@ -2,7 +2,7 @@ import { type Composition, compose } from '../../../lambdas/http/compose.ts';
 import { BrokerError } from '../../../shared/domain/broker-error.ts';
 import type { Tier } from '../../../shared/domain/description-tier.ts';
 import { pause } from '../../../shared/domain/scheduler.ts';
-import type { TableNames } from '../../../shared/storage/table-schema.ts';
+import type { TableNames } from '../../../shared/storage/schema/tables.ts';
 import { simulatedClients } from '../tables/client.ts';
 import type { SimulatedDatabase } from '../tables/database.ts';
 import { compressionAtOnce } from './compression.ts';

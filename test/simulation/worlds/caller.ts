@@ -1,6 +1,6 @@
 import { BrokerError } from '../../../shared/domain/broker-error.ts';
 import { type EntityPath, parseEntityPath } from '../../../shared/domain/entity-path.ts';
-import { outcomeOf } from '../../../shared/storage/outcome-of.ts';
+import { outcomeOf } from '../../../shared/storage/dynamodb/outcome-of.ts';
 import type { Delivery } from './delivery.ts';
 import type { Call, CallKind, History } from './history.ts';
 import type { WorldProcess } from './process.ts';

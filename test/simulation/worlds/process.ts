@@ -2,8 +2,8 @@ import { type ComposedParts, composeParts } from '../../../lambdas/http/compose-
 import { sweepOf } from '../../../lambdas/http/compose-sweep.ts';
 import type { Broker } from '../../../shared/broker/broker.ts';
 import { Management } from '../../../shared/broker/management.ts';
-import { DynamoRuleStore } from '../../../shared/storage/rule-store.ts';
-import type { TableNames } from '../../../shared/storage/table-schema.ts';
+import { DynamoRuleStore } from '../../../shared/storage/entities/rule-store.ts';
+import type { TableNames } from '../../../shared/storage/schema/tables.ts';
 import { compressionAtOnce } from '../engine/compression.ts';
 import { Random } from '../engine/random.ts';
 import { simulatedClients } from '../tables/client.ts';

@@ -7,7 +7,7 @@ import {
   TransactWriteItemsCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
-import { WriteTries } from '../../../../shared/storage/write-tries.ts';
+import { WriteTries } from '../../../../shared/storage/dynamodb/write-tries.ts';
 import { type Network, type NetworkRequest, simulatedClients } from '../client.ts';
 import { key, number, putting, TABLE, TestDatabase } from './test-database.ts';
 

@@ -1,0 +1,188 @@
+import { type Block, sequenceNumberOf } from '../../domain/block.ts';
+import { BrokerError } from '../../domain/broker-error.ts';
+import { BUDGETS } from '../../domain/budgets.ts';
+import type { RandomSource } from '../../domain/clock.ts';
+import type { Log } from '../../domain/log.ts';
+import type { Message } from '../../domain/message.ts';
+import { toBlockItem } from '../blocks/block-item.ts';
+import { deletePayload, putPayload } from '../blocks/payloads.ts';
+import { announce } from '../blocks/read-blocks.ts';
+import { type Guard, transactUnder } from '../duplicates/condition.ts';
+import { afterStoring, beforeStoring } from '../dynamodb/errors.ts';
+import { fitsTransaction, type Plan, putsOf } from '../dynamodb/prepared-write.ts';
+import { type Item, TRANSACTION_ITEMS_MAX } from '../dynamodb/table.ts';
+import { noteDue, toDueItem } from '../scheduling/due-times.ts';
+import { takeNumbers } from '../scheduling/partition-header.ts';
+import { enlist, readSessions } from '../sessions/ready-index.ts';
+import type { StoreContext } from '../store-context.ts';
+import { cutRuns, packRuns, type Run, toRuns } from './segments.ts';
+
+/**
+ * Stores messages at the end of a log, or among its scheduled ones where they are not due yet: two
+ * round trips. First the numbers are taken and, at the same time, payload items are written under
+ * names of their own; then the blocks go in, in one write or one transaction. So a send is stored
+ * whole or not at all, and what a crash leaves behind is a gap in the numbers or payload items that
+ * no block names. Where messages lie by session, those sessions are listed afterwards. Returns the
+ * numbers, in the order of the messages. A guard goes in with the blocks, or nothing does.
+ *
+ * Throws MessagingEntityNotFound where the entity is gone, ArgumentError, ServiceBusy,
+ * ServiceTimeout.
+ */
+export async function append(
+  context: StoreContext,
+  log: Log,
+  messages: readonly Message[],
+  now: number,
+  guard?: Guard,
+): Promise<readonly bigint[]> {
+  const plan = await planAppend(context, log, messages, {
+    now,
+    inOrder: guard !== undefined,
+    requireFit: (pieces) => requireOneTransaction(pieces + (guard === undefined ? 0 : 1)),
+  });
+  const first = sequenceNumberOf(log.partition, plan.first);
+  try {
+    await transactUnder(context.table, guard, first, plan.items);
+  } finally {
+    plan.announce();
+  }
+  await afterStoring(plan.noteDueAgain());
+  await afterStoring(plan.enlist());
+  return plan.numbers;
+}
+
+export interface AppendOptions {
+  /** Epoch ms. */
+  readonly now: number;
+  /** Whether somebody counts on numbers in the order of the messages. */
+  readonly inOrder: boolean;
+  /** Refuses what is more pieces than can go in together, before anything is written. */
+  readonly requireFit: (pieces: number) => void;
+}
+
+/** What is to be written for messages whose numbers are taken, and whose payloads are stored. */
+export interface AppendPlan extends Plan {
+  readonly first: bigint;
+  /** In the order of the messages. */
+  readonly numbers: readonly bigint[];
+  /** The sessions that get messages at once, each a log. */
+  readonly sessions: readonly Log[];
+  /** To be called once the messages are in. */
+  readonly noteDueAgain: () => Promise<void>;
+  /** Lists the sessions, once the messages are in and where that is no part of the same write. */
+  readonly enlist: () => Promise<void>;
+}
+
+/** Prepares to store messages: takes their numbers and writes their payloads. */
+export async function planAppend(
+  context: StoreContext,
+  log: Log,
+  messages: readonly Message[],
+  { now, inOrder, requireFit }: AppendOptions,
+): Promise<AppendPlan> {
+  const { table, random, compression, workTurns } = context;
+  const isLong = messages.length > BUDGETS.request.turnMessages;
+  // Many senders may have waited for the same reading, and go on together.
+  if (isLong) await workTurns.next(messages);
+  const { runs, offsets } = toRuns(log, messages, now, inOrder);
+  const cut = cutRuns(runs);
+  const blockCount = cut.reduce((sum, { cuts }) => sum + cuts.length, 0);
+  requireFit(blockCount + runs.filter((run) => run.dueAt !== undefined).length);
+  const reference = () => payloadName(random);
+  const packed = await packRuns(cut, now, { compression, reference });
+  const pieces = packed.flatMap(({ payload: { reference }, parts }) =>
+    reference === undefined ? [] : [{ reference, parts }],
+  );
+  const dueAt = earliest(runs);
+  const bytes = packed.reduce((sum, { payload }) => sum + payload.bytes, 0);
+  const sessions = sessionsOf(runs);
+  const [{ first, bytesIn }, , , before] = await beforeStoring(
+    Promise.all([
+      takeNumbers(table, log, { count: messages.length, bytes, now }),
+      putPayload(table, log, pieces, now),
+      // Noted before, so that a crash leaves nothing that never comes due, and again afterwards,
+      // since an activation in between may have found nothing yet.
+      dueAt === undefined ? undefined : noteDue(context, log, dueAt),
+      readSessions(table, sessions),
+    ]),
+  );
+
+  context.gauge.note(log, bytesIn);
+  if (isLong) await workTurns.next(messages);
+  const placed = packed.map(({ to, dueAt: due, parts: _, offset, ...rest }) => {
+    const sequence = first + BigInt(offset);
+    const live: Block = { store: 'live', sequence, enqueuedAt: now, ...rest };
+    if (due === undefined) return { to, block: live };
+    const { sessionId } = to;
+    const session = sessionId === undefined ? {} : { sessionId };
+    const block: Block = { ...live, store: 'scheduled', enqueuedAt: due, ...session };
+    return { to: log, block };
+  });
+  const blocks = placed.map(({ block }) => block);
+  return {
+    items: putsOf(table, [
+      ...placed.map(({ to, block }) => toBlockItem(to, block)),
+      ...dueItems(log, blocks),
+    ]),
+    first,
+    numbers: offsets.map((offset) => first + BigInt(offset)),
+    sessions,
+    noteDueAgain: async () => {
+      if (dueAt !== undefined) await noteDue(context, log, dueAt);
+    },
+    enlist: () => enlist(context, sessions, before),
+    announce: () => {
+      const told = new Set<Log>();
+      for (const { to, block } of placed) {
+        if (block.store !== 'live' || told.has(to)) continue;
+        // Another sender may have overtaken this one; its block may be remembered as the end.
+        announce(context, to, block);
+        told.add(to);
+      }
+    },
+    done: () => {},
+    refused: () => {
+      for (const { payload } of packed) {
+        context.background(() => deletePayload(table, log, payload));
+      }
+    },
+  };
+}
+
+/** The sessions into which messages go at once. */
+function sessionsOf(runs: readonly Run[]): readonly Log[] {
+  return runs.flatMap(({ to, dueAt }) =>
+    to.sessionId === undefined || dueAt !== undefined ? [] : [to],
+  );
+}
+
+/** One item for each due time, which names the scheduled blocks that then come due. */
+function dueItems(log: Log, blocks: readonly Block[]): Item[] {
+  const byDueTime = new Map<number, bigint[]>();
+  for (const { store, enqueuedAt, sequence } of blocks) {
+    if (store !== 'scheduled') continue;
+    byDueTime.set(enqueuedAt, [...(byDueTime.get(enqueuedAt) ?? []), sequence]);
+  }
+  return Array.from(byDueTime, ([dueAt, sequences]) => toDueItem(log, { dueAt, sequences }));
+}
+
+function earliest(runs: readonly Run[]): number | undefined {
+  const dues = runs.flatMap(({ dueAt }) => (dueAt === undefined ? [] : [dueAt]));
+  return dues.length === 0 ? undefined : Math.min(...dues);
+}
+
+function requireOneTransaction(pieces: number): void {
+  if (fitsTransaction(pieces)) return;
+  throw new BrokerError(
+    'ArgumentError',
+    `The batch takes ${pieces} pieces to store as one; the limit is ${TRANSACTION_ITEMS_MAX}. Send fewer messages, or fewer sessions or scheduled enqueue times, in one batch.`,
+    { subCode: '40000' },
+  );
+}
+
+const NAME_BYTES = 9;
+
+/** A name for payload items that nobody else has: 72 random bits. */
+export function payloadName(random: RandomSource): string {
+  return Buffer.from(random.bytes(NAME_BYTES)).toString('base64url');
+}

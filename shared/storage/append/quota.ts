@@ -1,0 +1,33 @@
+import { type Entity, partitionsOf } from '../../domain/entity.ts';
+import { logOf } from '../../domain/log.ts';
+import { readHead } from '../scheduling/partition-header.ts';
+import type { StoreContext } from '../store-context.ts';
+
+/**
+ * Whether an entity can still take `bytes` under its limit. Measures only when what came in since
+ * the last measurement could have filled it, so the answer costs nothing as a rule, and is right
+ * but for what other processes send at this moment. Of partitions this process never sent to it
+ * knows nothing: it measures as soon as those it knows could have filled their part.
+ */
+export async function hasRoom(
+  context: StoreContext,
+  entity: Entity,
+  { bytes, limit }: { readonly bytes: number; readonly limit: number },
+  measure: () => Promise<number>,
+): Promise<{ readonly isRoom: boolean; readonly size: number }> {
+  const { gauge, table } = context;
+  const logs = Array.from({ length: partitionsOf(entity) }, (_, partition) =>
+    logOf(entity, 'main', partition),
+  );
+  const atMost = () => logs.reduce((sum, log) => sum + gauge.atMost(log), 0);
+  const known = logs.filter((log) => gauge.knows(log)).length;
+  const partOfLimit = (limit * Math.max(1, known)) / logs.length;
+  if (atMost() + bytes > partOfLimit && !logs.every((log) => gauge.isFresh(log))) {
+    const heads = await Promise.all(logs.map((log) => readHead(table, log)));
+    const size = await measure();
+    for (const [i, log] of logs.entries()) {
+      gauge.measured(log, i === 0 ? size : 0, heads[i]?.bytesIn ?? 0);
+    }
+  }
+  return { isRoom: atMost() + bytes <= limit, size: atMost() };
+}

@@ -1,0 +1,121 @@
+import type { AttributeValue } from '@aws-sdk/client-dynamodb';
+import { assert } from '../../domain/assert.ts';
+import type { Block } from '../../domain/block.ts';
+import type { Log } from '../../domain/log.ts';
+import type { Slot } from '../../domain/slot.ts';
+import type { Item } from '../dynamodb/table.ts';
+import { blockSortKey, logKey, parseBlockSortKey, sessionPrefix } from '../schema/message-keys.ts';
+
+/**
+ * A block as an item. Names are short, because the item is charged by the byte:
+ *
+ *     q  enqueued at      x  expires at       s  slots
+ *     d  payload bytes    p  payload name     k  payload parts   o  payload offset
+ *     z  decoded bytes    v  overlay          w  topic that keeps a shared payload
+ *     i  number of the sharer   y  session of scheduled messages
+ *     b  bytes that the messages print in an answer, where `z` does not bound them well enough
+ *
+ * and in a slot: t  lock tag   u  held until   c  deliveries   n  those that do not count
+ * x  expires at. A slot is named by one letter, since there are many.
+ */
+const SLOT_NAMES = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/** The largest number of messages a block can name. */
+export const SLOTS_MAX = SLOT_NAMES.length;
+
+/** The attribute name of a slot. */
+export function slotName(slot: number): string {
+  const name = SLOT_NAMES[slot];
+  assert(name !== undefined, 'a block has no more slots than names');
+  return name;
+}
+
+const number = (value: number | bigint): AttributeValue => ({ N: value.toString() });
+
+export function slotValue(slot: Slot): AttributeValue {
+  return {
+    M: {
+      ...(slot.tag === undefined ? {} : { t: { B: slot.tag } }),
+      ...(slot.heldUntil === undefined ? {} : { u: number(slot.heldUntil) }),
+      ...(slot.deliveries === 0 ? {} : { c: number(slot.deliveries) }),
+      ...(slot.uncounted === undefined ? {} : { n: number(slot.uncounted) }),
+      ...(slot.expiresAt === undefined ? {} : { x: number(slot.expiresAt) }),
+    },
+  };
+}
+
+function parseSlot(value: AttributeValue): Slot {
+  const map = value.M ?? {};
+  return {
+    deliveries: Number(map['c']?.N ?? 0),
+    ...(map['u']?.N === undefined ? {} : { heldUntil: Number(map['u'].N) }),
+    ...(map['t']?.B === undefined ? {} : { tag: map['t'].B }),
+    ...(map['n']?.N === undefined ? {} : { uncounted: Number(map['n'].N) }),
+    ...(map['x']?.N === undefined ? {} : { expiresAt: Number(map['x'].N) }),
+  };
+}
+
+/** The item that stores a block in a log. */
+export function toBlockItem(log: Log, block: Block): Item {
+  const { payload } = block;
+  const slots = Object.fromEntries(
+    Array.from(block.slots, ([slot, value]) => [slotName(slot), slotValue(value)]),
+  );
+  return {
+    pk: { S: logKey(log) },
+    sk: { S: sessionPrefix(log) + blockSortKey(block.store, block.sequence) },
+    q: number(block.enqueuedAt),
+    s: { M: slots },
+    z: number(payload.bytes),
+    ...(payload.printedBytes === undefined ? {} : { b: number(payload.printedBytes) }),
+    ...(block.expiresAt === undefined ? {} : { x: number(block.expiresAt) }),
+    ...(block.sessionId === undefined ? {} : { y: { S: block.sessionId } }),
+    ...(payload.inline === undefined ? {} : { d: { B: payload.inline } }),
+    ...(payload.reference === undefined ? {} : { p: { S: payload.reference } }),
+    // The topic alone: its payloads lie in the partition in which the block lies.
+    ...(payload.sharedIn === undefined ? {} : { w: { S: payload.sharedIn.split('.')[0] ?? '' } }),
+    ...(payload.sharer === undefined ? {} : { i: number(payload.sharer) }),
+    ...(payload.parts > 1 ? { k: number(payload.parts) } : {}),
+    ...(payload.offset > 0 ? { o: number(payload.offset) } : {}),
+    ...(payload.overlay === undefined ? {} : { v: { B: payload.overlay } }),
+  };
+}
+
+/** The item collection of a topic's payloads, in the partition of a block. */
+function sharedIn(topicId: string, blockCollection: string): string {
+  const partition = /\.(\d+)/.exec(blockCollection)?.[1] ?? '0';
+  return `${topicId}.${partition}p`;
+}
+
+/** Reads a block from its item. */
+export function fromBlockItem(item: Item): Block {
+  const { store, sequence } = parseBlockSortKey(item['sk']?.S ?? '');
+  const slots = new Map(
+    Object.entries(item['s']?.M ?? {}).map(([name, value]) => [
+      SLOT_NAMES.indexOf(name),
+      parseSlot(value),
+    ]),
+  );
+  const reference = item['p']?.S;
+  return {
+    store,
+    sequence,
+    enqueuedAt: Number(item['q']?.N),
+    ...(item['x']?.N === undefined ? {} : { expiresAt: Number(item['x'].N) }),
+    ...(item['y']?.S === undefined ? {} : { sessionId: item['y'].S }),
+    slots,
+    payload: {
+      ...(item['d']?.B === undefined ? {} : { inline: item['d'].B }),
+      ...(reference === undefined ? {} : { reference }),
+      ...(item['w']?.S === undefined
+        ? {}
+        : { sharedIn: sharedIn(item['w'].S, item['pk']?.S ?? '') }),
+      ...(item['i']?.N === undefined ? {} : { sharer: Number(item['i'].N) }),
+      parts: reference === undefined ? 0 : Number(item['k']?.N ?? 1),
+      offset: Number(item['o']?.N ?? 0),
+      bytes: Number(item['z']?.N ?? 0),
+      ...(item['b']?.N === undefined ? {} : { printedBytes: Number(item['b'].N) }),
+      ...(item['v']?.B === undefined ? {} : { overlay: item['v'].B }),
+    },
+  };
+}

@@ -1,0 +1,28 @@
+import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
+import type { Block } from '../../domain/block.ts';
+import type { Log } from '../../domain/log.ts';
+import { keyItem } from '../dynamodb/table.ts';
+import type { StoreContext } from '../store-context.ts';
+import { asSeen, blockDelete, blockUpdate } from './block-writes.ts';
+import { keyOf } from './read-blocks.ts';
+
+/**
+ * The part of a transaction that takes messages out of a block, each on the condition that it is as
+ * it was seen; with the last of them goes the block.
+ */
+export function removalOf(
+  context: StoreContext,
+  log: Log,
+  block: Block,
+  slots: readonly number[],
+): TransactWriteItem {
+  const target = {
+    TableName: context.table.name,
+    Key: keyItem(keyOf(log, block)),
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  } as const;
+  const removals = slots.map((slot) => asSeen(block, slot));
+  if (slots.length === block.slots.size) return { Delete: { ...target, ...blockDelete(removals) } };
+  const changes = removals.map((removal) => ({ ...removal, effect: { kind: 'remove' } as const }));
+  return { Update: { ...target, ...blockUpdate(changes) } };
+}

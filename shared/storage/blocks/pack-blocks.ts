@@ -1,0 +1,282 @@
+import type { Block, PayloadPlace } from '../../domain/block.ts';
+import type { Log } from '../../domain/log.ts';
+import type { Message } from '../../domain/message.ts';
+import { messageSize } from '../../domain/outgoing-rules.ts';
+import { FRESH_SLOT, type Slot } from '../../domain/slot.ts';
+import { ITEM_BYTES_MAX, itemSize, UNIT_BYTES } from '../dynamodb/item-size.ts';
+import { keyItem } from '../dynamodb/table.ts';
+import { logKey, payloadKey } from '../schema/message-keys.ts';
+import { SLOTS_MAX, toBlockItem } from './block-item.ts';
+import type { Compression } from './compression.ts';
+import { encodeMessages } from './message-codec.ts';
+import { printedBytesToStore } from './printed-bytes.ts';
+
+/**
+ * How messages are laid out in blocks. A block stays within one write unit even with every message
+ * locked, so it takes about 34 messages; its payload is cut at 64 KB, so that a receiver of one
+ * message does not read megabytes.
+ */
+
+/** A message and how far its number is from the first one of its send. */
+export interface Numbered {
+  readonly offset: number;
+  readonly message: Message;
+}
+
+/** Messages that are numbered one after the other. */
+export function inARow(messages: readonly Message[]): readonly Numbered[] {
+  return messages.map((message, offset) => ({ offset, message }));
+}
+
+/** A block that has no number yet, and what its payload items hold. */
+export interface PackedBlock {
+  /** How far the number of its slot 0 is from the first one of its send. */
+  readonly offset: number;
+  readonly slots: ReadonlyMap<number, Slot>;
+  readonly expiresAt?: number;
+  readonly payload: PayloadPlace;
+  /** One entry a payload item. */
+  readonly parts: readonly Uint8Array[];
+}
+
+const PAYLOAD_BYTES = 64 * 1024;
+/** A transaction takes 100 items; a few are left for what else it must do. */
+export const BLOCKS_PER_SEND_MAX = 90;
+/** What numbers, times and states take beside body and properties. */
+const MESSAGE_OVERHEAD_BYTES = 64;
+
+/** Cuts messages into those that make a block each, in order. */
+export function cutBlocks(log: Log, messages: readonly Numbered[]): readonly Numbered[][] {
+  return cut(messages, slotsPerBlock(log, messages));
+}
+
+/** How blocks are made of messages. */
+export interface Packing {
+  readonly compression: Compression;
+  /** Names the payload of each block anew. */
+  readonly reference: () => string;
+}
+
+/** Makes blocks of messages as `cutBlocks` has cut them. */
+export async function packBlocks(
+  log: Log,
+  cuts: readonly (readonly Numbered[])[],
+  enqueuedAt: number,
+  { compression, reference }: Packing,
+): Promise<readonly PackedBlock[]> {
+  const packed: PackedBlock[] = [];
+  // One after the other, so that no send has all threads to itself.
+  for (const run of cuts) {
+    const offset = run[0]?.offset ?? 0;
+    const { slots, expiresAt } = freshSlots(run, offset, enqueuedAt);
+    const laid = layPayload(log, {
+      slots,
+      encoded: await encodeMessages(bySlot(run, offset), compression),
+      bytes: sizeOfAll(run),
+      printedBytes: printedBytesToStore(
+        run.map(({ message }) => message),
+        sizeOfAll(run),
+      ),
+      reference: reference(),
+    });
+    packed.push({ offset, slots, ...(expiresAt === undefined ? {} : { expiresAt }), ...laid });
+  }
+  return packed;
+}
+
+function bySlot(run: readonly Numbered[], first: number): (Message | undefined)[] {
+  const messages: (Message | undefined)[] = [];
+  for (const { offset, message } of run) messages[offset - first] = message;
+  return Array.from(messages);
+}
+
+function sizeOfAll(run: readonly Numbered[]): number {
+  return run.reduce((sum, { message }) => sum + sizeOf(message), 0);
+}
+
+/** Roughly what a message takes in an answer, and what it counts towards the size of its entity. */
+export function sizeOf(message: Message): number {
+  return messageSize(message) + MESSAGE_OVERHEAD_BYTES;
+}
+
+function freshSlots(
+  run: readonly Numbered[],
+  first: number,
+  enqueuedAt: number,
+): { slots: Map<number, Slot>; expiresAt?: number } {
+  const expiries = run.map(({ message: { timeToLiveMs } }) =>
+    timeToLiveMs === undefined ? undefined : enqueuedAt + timeToLiveMs,
+  );
+  const [common] = expiries;
+  const isCommon = expiries.every((expiry) => expiry === common);
+  const slots = new Map<number, Slot>();
+  for (const [i, { offset }] of run.entries()) {
+    const expiresAt = isCommon ? undefined : expiries[i];
+    slots.set(offset - first, expiresAt === undefined ? FRESH_SLOT : { ...FRESH_SLOT, expiresAt });
+  }
+  return isCommon && common !== undefined ? { slots, expiresAt: common } : { slots };
+}
+
+/** Runs of at most `slots` messages, which a block can number, and about 64 KB; as even as they come. */
+function cut(messages: readonly Numbered[], slots: number): Numbered[][] {
+  const even = Math.ceil(messages.length / Math.ceil(messages.length / slots));
+  const runs: Numbered[][] = [];
+  let run: Numbered[] = [];
+  let bytes = 0;
+  for (const numbered of messages) {
+    const size = sizeOf(numbered.message);
+    const span = numbered.offset - (run[0]?.offset ?? numbered.offset);
+    const isFull = run.length >= even || span >= SLOTS_MAX || bytes + size > PAYLOAD_BYTES;
+    if (run.length > 0 && isFull) {
+      runs.push(run);
+      run = [];
+      bytes = 0;
+    }
+    run.push(numbered);
+    bytes += size;
+  }
+  if (run.length > 0) runs.push(run);
+  return runs;
+}
+
+/** As many as stay within one write unit; more where the send would fill a transaction otherwise. */
+function slotsPerBlock(log: Log, messages: readonly Numbered[]): number {
+  const mixedExpiry = messages.some(
+    ({ message }) => message.timeToLiveMs !== messages[0]?.message.timeToLiveMs,
+  );
+  const perUnit = slotsWithinUnit(log, mixedExpiry);
+  const cutsBySize = Math.ceil(sizeOfAll(messages) / PAYLOAD_BYTES);
+  const needed = Math.ceil(messages.length / Math.max(1, BLOCKS_PER_SEND_MAX - 2 * cutsBySize));
+  return Math.min(SLOTS_MAX, Math.max(perUnit, needed));
+}
+
+/** How many messages a block takes where blocks of several logs are cut alike. */
+export const SLOTS_PER_BLOCK = 34;
+
+const LOCKED: Slot = {
+  deliveries: 10,
+  heldUntil: 1_999_999_999_999,
+  tag: new Uint8Array(7),
+};
+const LOCKED_WITH_EXPIRY: Slot = { ...LOCKED, expiresAt: 1_999_999_999_999 };
+
+/** By the length of a log's key and by whether slots have expiries: all that the answer hangs on. */
+const slotsByKey = new Map<string, number>();
+
+function slotsWithinUnit(log: Log, mixedExpiry: boolean): number {
+  const key = `${logKey(log).length}${mixedExpiry}`;
+  const known = slotsByKey.get(key);
+  if (known !== undefined) return known;
+  const slot = mixedExpiry ? LOCKED_WITH_EXPIRY : LOCKED;
+  const empty = blockSize(log, new Map(), EMPTY_PLACE);
+  const one = blockSize(log, new Map([[0, slot]]), EMPTY_PLACE);
+  const slots = Math.floor((UNIT_BYTES - empty) / (one - empty));
+  slotsByKey.set(key, slots);
+  return slots;
+}
+
+const EMPTY_PLACE: PayloadPlace = {
+  reference: 'x'.repeat(12),
+  parts: 1,
+  offset: 0,
+  bytes: PAYLOAD_BYTES,
+};
+
+/** The size of a block in which every message is locked. */
+function lockedSize(log: Log, slots: ReadonlyMap<number, Slot>, payload: PayloadPlace): number {
+  const locked = new Map(
+    Array.from(slots, ([slot, { expiresAt }]) => [
+      slot,
+      expiresAt === undefined ? LOCKED : LOCKED_WITH_EXPIRY,
+    ]),
+  );
+  return blockSize(log, locked, payload);
+}
+
+/** A place with what its messages print, unless the block would then cost another unit. */
+export function withPrintedBytes(
+  log: Log,
+  slots: ReadonlyMap<number, Slot>,
+  payload: PayloadPlace,
+  printedBytes: number | undefined,
+): PayloadPlace {
+  if (printedBytes === undefined) return payload;
+  const sized = { ...payload, printedBytes };
+  const units = (place: PayloadPlace) => Math.ceil(lockedSize(log, slots, place) / UNIT_BYTES);
+  return units(sized) > units(payload) ? payload : sized;
+}
+
+function blockSize(log: Log, slots: ReadonlyMap<number, Slot>, payload: PayloadPlace): number {
+  const block: Block = {
+    store: 'live',
+    sequence: 0n,
+    enqueuedAt: 1_999_999_999_999,
+    expiresAt: 1_999_999_999_999,
+    slots,
+    payload,
+  };
+  return itemSize(toBlockItem(log, block));
+}
+
+/** The room that no payload takes: less than one of no bytes, by the name of the attribute. */
+const NOTHING = -1;
+
+/**
+ * Decides which bytes of a payload lie in the block and which in items of their own. All of it in
+ * the block where that stays within one unit; otherwise only what would start another KB of the
+ * items, if the block has the room: it saves a unit at the write and one at the deletion.
+ */
+export function layPayload(
+  log: Log,
+  payload: {
+    readonly slots: ReadonlyMap<number, Slot>;
+    readonly encoded: Uint8Array;
+    readonly bytes: number;
+    /** Left out where the block would then cost another unit. */
+    readonly printedBytes?: number | undefined;
+    readonly reference: string;
+    readonly overlay?: Uint8Array;
+  },
+): { payload: PayloadPlace; parts: readonly Uint8Array[] } {
+  const { encoded, bytes, printedBytes, reference } = payload;
+  const lean = {
+    bytes,
+    offset: 0,
+    ...(payload.overlay === undefined ? {} : { overlay: payload.overlay }),
+  };
+  const keyBytes = itemSize({
+    ...keyItem(payloadKey(log, reference, 0)),
+    q: { N: String(Number.MAX_SAFE_INTEGER) },
+    d: { S: '' },
+  });
+  const overhang = (encoded.byteLength + keyBytes) % UNIT_BYTES;
+  const roomBeside = (place: Pick<PayloadPlace, 'bytes' | 'offset' | 'printedBytes'>) =>
+    UNIT_BYTES - lockedSize(log, payload.slots, { ...place, reference, parts: 1 }) - 1;
+  const sized = printedBytes === undefined ? lean : { ...lean, printedBytes };
+  const rooms = { lean: roomBeside(lean), sized: roomBeside(sized) };
+  // What would lie in the block: all, or the overhang, or nothing, for which not even its name counts.
+  const inline = encoded.byteLength <= rooms.lean ? encoded.byteLength : overhang;
+  const costsUnit = [inline || NOTHING, NOTHING].some(
+    (length) => length <= rooms.lean && length > rooms.sized,
+  );
+  const common = costsUnit ? lean : sized;
+  const room = costsUnit ? rooms.lean : rooms.sized;
+  if (encoded.byteLength <= room)
+    return { payload: { ...common, inline: encoded, parts: 0 }, parts: [] };
+
+  const inside = overhang <= room ? Math.min(overhang, encoded.byteLength) : 0;
+  const parts: Uint8Array[] = [];
+  const partBytes = ITEM_BYTES_MAX - keyBytes;
+  for (let at = inside; at < encoded.byteLength; at += partBytes) {
+    parts.push(encoded.subarray(at, Math.min(at + partBytes, encoded.byteLength)));
+  }
+  return {
+    payload: {
+      ...common,
+      ...(inside === 0 ? {} : { inline: encoded.subarray(0, inside) }),
+      reference,
+      parts: parts.length,
+    },
+    parts,
+  };
+}

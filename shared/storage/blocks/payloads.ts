@@ -1,0 +1,177 @@
+import type { WriteRequest } from '@aws-sdk/client-dynamodb';
+import { unpack } from 'msgpackr';
+import { assert } from '../../domain/assert.ts';
+import type { Block, PayloadPlace } from '../../domain/block.ts';
+import type { Log } from '../../domain/log.ts';
+import type { Message } from '../../domain/message.ts';
+import { type Item, type ItemKey, keyItem, type Table } from '../dynamodb/table.ts';
+import { payloadKey } from '../schema/message-keys.ts';
+import type { StoreContext } from '../store-context.ts';
+import { decodeMessages, unpackProperties } from './message-codec.ts';
+
+/** Writes payload items. Nothing refers to them yet, so a crash leaves only garbage. */
+export async function putPayload(
+  table: Table,
+  log: Log,
+  pieces: readonly { readonly reference: string; readonly parts: readonly Uint8Array[] }[],
+  now: number,
+): Promise<void> {
+  const items: Item[] = pieces.flatMap(({ reference, parts }) =>
+    parts.map((bytes, part) => ({
+      ...keyItem(payloadKey(log, reference, part)),
+      d: { B: bytes },
+      q: { N: String(now) },
+    })),
+  );
+  const [only] = items;
+  if (only !== undefined && items.length === 1) await table.put(only);
+  else if (items.length > 1) {
+    await table.writeMany(items.map((Item): WriteRequest => ({ PutRequest: { Item } })));
+  }
+}
+
+/**
+ * Lets go of the payload of a block. Only for who has just removed the last slot that referred to
+ * it. A payload that other blocks share is deleted by the last of them. The sharers are a set, and
+ * leaving it twice is leaving it once: a lost answer or a crash may leave garbage, but never a hole.
+ */
+export async function deletePayload(table: Table, log: Log, place: PayloadPlace): Promise<void> {
+  const { reference, sharedIn, sharer } = place;
+  if (reference === undefined) return;
+  const keys = payloadKeys(log, place);
+  if (sharedIn !== undefined && sharer !== undefined) {
+    if (!(await isLastSharer(table, sharersKey(sharedIn, reference), sharer))) return;
+    keys.push(sharersKey(sharedIn, reference));
+  }
+  const [only] = keys;
+  if (only !== undefined && keys.length === 1) await table.delete(only);
+  else {
+    await table.writeMany(
+      keys.map((key): WriteRequest => ({ DeleteRequest: { Key: keyItem(key) } })),
+    );
+  }
+}
+
+async function isLastSharer(table: Table, key: ItemKey, sharer: number): Promise<boolean> {
+  const written = await table.update(key, {
+    UpdateExpression: 'DELETE c :sharers',
+    ConditionExpression: 'contains(c, :sharer)',
+    ExpressionAttributeValues: {
+      ':sharers': { NS: [String(sharer)] },
+      ':sharer': { N: String(sharer) },
+    },
+    ReturnValues: 'ALL_NEW',
+  });
+  // A set that has become empty is gone.
+  return written.done && written.item?.['c'] === undefined;
+}
+
+/** The item that holds the numbers of the blocks that share a payload. */
+export function sharersItem(sharedIn: string, reference: string, count: number, now: number): Item {
+  return {
+    ...keyItem(sharersKey(sharedIn, reference)),
+    c: { NS: Array.from({ length: count }, (_, sharer) => String(sharer)) },
+    q: { N: String(now) },
+  };
+}
+
+function sharersKey(sharedIn: string, reference: string): ItemKey {
+  return { pk: sharedIn, sk: `${reference}.n` };
+}
+
+/** The keys of the items of a payload; none where it lies in its block. */
+export function payloadKeys(
+  log: Log,
+  { reference, parts, sharedIn }: Pick<PayloadPlace, 'reference' | 'parts' | 'sharedIn'>,
+): ItemKey[] {
+  if (reference === undefined) return [];
+  return Array.from({ length: parts }, (_, part) => ({
+    ...payloadKey(log, reference, part),
+    ...(sharedIn === undefined ? {} : { pk: sharedIn }),
+  }));
+}
+
+/** The messages of some blocks. */
+export interface LoadedMessages {
+  /**
+   * Whether the payload of a block was there. It is, as long as the block is; but a block that was
+   * read before may be gone, with all that belonged to it.
+   */
+  has(block: Block): boolean;
+  /** A message by block and slot. */
+  at(block: Block, slot: number): Message;
+}
+
+/**
+ * Reads the messages of blocks: one strongly consistent batch of gets for all payload items, which
+ * were written before the blocks that name them.
+ */
+export async function loadMessages(
+  { table, compression }: Pick<StoreContext, 'table' | 'compression'>,
+  log: Log,
+  blocks: readonly Block[],
+): Promise<LoadedMessages> {
+  // Blocks may share a payload; a batch of gets names each key once.
+  const keys = new Map(
+    blocks.flatMap(({ payload }) => payloadKeys(log, payload)).map((key) => [key.sk, key]),
+  );
+  const items =
+    keys.size === 0 ? [] : await table.getMany([...keys.values()], { consistent: true });
+  const bytesByName = new Map(items.map((item) => [item['sk']?.S, item['d']?.B]));
+
+  const decoded = new Map<PayloadPlace, readonly (Message | undefined)[]>();
+  for (const { payload } of blocks) {
+    const bytes = assemble(payload, bytesByName);
+    if (bytes !== undefined) decoded.set(payload, await decodeMessages(bytes, compression));
+  }
+  return {
+    has: ({ payload }) => decoded.has(payload),
+    at: ({ payload }, slot) => {
+      const message = decoded.get(payload)?.[payload.offset + slot];
+      assert(message !== undefined, 'a slot has a message in the payload of its block');
+      return withOverlay(message, payload.overlay);
+    },
+  };
+}
+
+function assemble(
+  { inline, reference, parts }: PayloadPlace,
+  bytesByName: ReadonlyMap<string | undefined, Uint8Array | undefined>,
+): Uint8Array | undefined {
+  const pieces: Uint8Array[] = inline === undefined ? [] : [inline];
+  for (let part = 0; part < parts; part++) {
+    const bytes = bytesByName.get(`${reference}.${part}`);
+    if (bytes === undefined) return undefined;
+    pieces.push(bytes);
+  }
+  const [only] = pieces;
+  return only !== undefined && pieces.length === 1 ? only : Buffer.concat(pieces);
+}
+
+function withOverlay(message: Message, overlay: Uint8Array | undefined): Message {
+  if (overlay === undefined) return message;
+  const { properties, deadLetterSource } = decodeOverlay(overlay);
+  return {
+    ...message,
+    properties: { ...message.properties, ...properties },
+    ...(deadLetterSource === undefined ? {} : { deadLetterSource }),
+  };
+}
+
+/** What happened to the messages of a block since they were encoded. */
+export interface Overlay {
+  readonly properties: Message['properties'];
+  readonly deadLetterSource?: string;
+}
+
+/** Reads an overlay; an absent one changes nothing. */
+export function decodeOverlay(bytes: Uint8Array | undefined): Overlay {
+  if (bytes === undefined) return { properties: {} };
+  const row: unknown = unpack(bytes);
+  assert(Array.isArray(row), 'an overlay is a list of fields');
+  const deadLetterSource: unknown = row[1];
+  return {
+    properties: unpackProperties(row[0]),
+    ...(typeof deadLetterSource === 'string' ? { deadLetterSource } : {}),
+  };
+}

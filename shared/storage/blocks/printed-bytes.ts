@@ -1,0 +1,33 @@
+import type { Block } from '../../domain/block.ts';
+import { LIMITS } from '../../domain/limits.ts';
+import type { Message } from '../../domain/message.ts';
+import { printedSize, printedSizeOf } from '../../domain/printed-size.ts';
+
+/**
+ * What the messages of a block print in an answer, which a receive must know before it claims them.
+ * A block stores it only where the bound that follows from the size and the number of its messages
+ * could make answers smaller, and to two digits, which take 3 bytes of the item.
+ */
+
+/** Blocks that count as no more than this fit into an answer, as many as one receive may ask for. */
+const ANSWER_SHARE_BYTES = Math.floor(LIMITS.answerBytes / LIMITS.receiveMessages);
+const DIGITS = 2;
+
+/** What a block stores for its messages, of so many bytes decoded; nothing where it need not. */
+export function printedBytesToStore(
+  messages: readonly Message[],
+  bytes: number,
+): number | undefined {
+  if (printedSizeOf(bytes, messages.length) <= ANSWER_SHARE_BYTES) return undefined;
+  return roundedUp(messages.reduce((sum, message) => sum + printedSize(message), 0));
+}
+
+/** The most that the messages of a block print, without what its overlay adds to each. */
+export function printedBytesOf({ payload, slots }: Pick<Block, 'payload' | 'slots'>): number {
+  return payload.printedBytes ?? printedSizeOf(payload.bytes, slots.size);
+}
+
+function roundedUp(bytes: number): number {
+  const step = 10 ** Math.max(0, String(bytes).length - DIGITS);
+  return Math.ceil(bytes / step) * step;
+}

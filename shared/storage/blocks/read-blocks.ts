@@ -1,0 +1,89 @@
+import type { Block } from '../../domain/block.ts';
+import type { Log } from '../../domain/log.ts';
+import type { ItemKey, Table } from '../dynamodb/table.ts';
+import {
+  blockSortKey,
+  LAST_BLOCK,
+  logKey,
+  logName,
+  sessionPrefix,
+} from '../schema/message-keys.ts';
+import type { StoreContext } from '../store-context.ts';
+import { fromBlockItem } from './block-item.ts';
+import { deletePayload } from './payloads.ts';
+
+/** The key of a block in its log. */
+export function keyOf(log: Log, block: Pick<Block, 'store' | 'sequence'>): ItemKey {
+  return { pk: logKey(log), sk: sessionPrefix(log) + blockSortKey(block.store, block.sequence) };
+}
+
+/** The sort key of a block within its log. */
+export function sortKeyOf({ store, sequence }: Pick<Block, 'store' | 'sequence'>): string {
+  return blockSortKey(store, sequence);
+}
+
+/** Tells receivers of this process that a block has come into a log. */
+export function announce(
+  context: StoreContext,
+  log: Log,
+  { store, sequence }: Pick<Block, 'store' | 'sequence'>,
+): void {
+  context.fronts.noteBlock(logName(log), blockSortKey(store, sequence));
+  context.signal(logName(log));
+}
+
+/** Tells receivers of this process that something in a log can be had again. */
+export function announceReturn(context: StoreContext, log: Log): void {
+  context.fronts.noteReturn(logName(log));
+  context.signal(logName(log));
+}
+
+/** Deletes a block in which nothing is left, and then its payload. */
+export async function deleteEmptyBlock(
+  context: StoreContext,
+  log: Log,
+  block: Block,
+): Promise<void> {
+  const deleted = await deleteIfEmpty(context.table, keyOf(log, block));
+  if (deleted) context.background(() => deletePayload(context.table, log, block.payload));
+}
+
+/** Only who really deleted the block may go on to its payload. */
+async function deleteIfEmpty(table: Table, key: ItemKey): Promise<boolean> {
+  const written = await table.delete(key, {
+    ConditionExpression: 'size(#s) = :none',
+    ExpressionAttributeNames: { '#s': 's' },
+    ExpressionAttributeValues: { ':none': { N: '0' } },
+  });
+  return written.done;
+}
+
+/**
+ * Blocks of a log in order, and where to go on; `next` is absent at the end. Sort keys are those within
+ * the log, without the prefix of its session.
+ */
+export async function readBlocks(
+  context: Pick<StoreContext, 'table'>,
+  log: Log,
+  page: { from: string; to?: string; limit: number; consistent: boolean },
+): Promise<{ blocks: readonly Block[]; next: string | undefined }> {
+  const prefix = sessionPrefix(log);
+  const { items, lastKey } = await context.table.query({
+    KeyConditionExpression: 'pk = :log AND sk BETWEEN :from AND :to',
+    ExpressionAttributeValues: {
+      ':log': { S: logKey(log) },
+      ':from': { S: prefix + page.from },
+      ':to': { S: prefix + (page.to ?? LAST_BLOCK) },
+    },
+    ConsistentRead: page.consistent,
+    Limit: page.limit,
+  });
+  const last = lastKey?.['sk']?.S;
+  return {
+    blocks: items.map(fromBlockItem),
+    next: last === undefined ? undefined : `${last.slice(prefix.length)}${JUST_AFTER}`,
+  };
+}
+
+/** Sorts after the key it is added to, and before that of a message put back beside it. */
+export const JUST_AFTER = '!';

@@ -1,0 +1,209 @@
+import type { ClaimRequest } from '../../broker/ports.ts';
+import type { AnswerLimit } from '../../domain/answer-limit.ts';
+import { type Block, sequenceNumberOf } from '../../domain/block.ts';
+import { BrokerError } from '../../domain/broker-error.ts';
+import { LIMITS } from '../../domain/limits.ts';
+import type { Log } from '../../domain/log.ts';
+import type { Message } from '../../domain/message.ts';
+import { headerSize } from '../../domain/outgoing-rules.ts';
+import {
+  base64Size,
+  headerFormSize,
+  printedPropertiesSize,
+  printedSize,
+  printedSizeOf,
+  quotedSize,
+} from '../../domain/printed-size.ts';
+import { decodeOverlay, loadMessages } from '../blocks/payloads.ts';
+import { printedBytesOf } from '../blocks/printed-bytes.ts';
+import type { StoreContext } from '../store-context.ts';
+import type { Target } from './choice.ts';
+
+/**
+ * Bounds a receive by what its answer can carry, before anything is claimed: what was claimed and
+ * could not be answered would stay locked, or be lost. Each block tells how much its messages print
+ * at most (`printedBytesOf`); payloads are read only where the first block alone would be too much.
+ */
+
+/**
+ * What the headers of a single message may take beside its size. Lambda's result holds the body as
+ * base64 and the headers as JSON, in which a property of 64 KB takes 960 KB at most: 4/3 × 3.75 MiB
+ * and 960 KB are 6,225,920 of the 6,291,556 bytes that Lambda takes.
+ */
+const HEADERS_BYTES = 256 * 1024;
+/** What a single message takes in the form of a batch, beside its body as base64. */
+const LISTED_BYTES = printedSizeOf(LIMITS.propertiesBytes, 1);
+/**
+ * What else stands in the headers of an answer: the address of the lock, which names host, entity and
+ * session, and what the gateway adds.
+ */
+const OTHER_HEADERS_BYTES = 2560;
+/** A payload of more items holds one message, of more than 9 MB, which fits in no answer. */
+const MEASURED_PARTS_MAX = 24;
+
+/** What a target adds to an answer. */
+export interface SizedTarget extends Target {
+  /** Upper bound of what its messages take in the answer, bytes. */
+  readonly answerBytes: number;
+}
+
+interface Claiming {
+  readonly context: StoreContext;
+  readonly log: Log;
+  readonly request: Pick<ClaimRequest, 'answer'>;
+}
+
+/**
+ * Of what a receive has chosen, as much as its answer can carry, the lowest numbers first. Reads
+ * nothing, except where the first block alone may be too much. Throws MessageSizeExceeded where the
+ * first message fits in no answer of this form, and may not come alone.
+ */
+export async function answerable(
+  claiming: Claiming,
+  targets: readonly Target[],
+): Promise<readonly SizedTarget[]> {
+  const { answer } = claiming.request;
+  if (answer === undefined) return targets.map((target) => ({ ...target, answerBytes: 0 }));
+  const places = targets
+    .flatMap((target) =>
+      target.slots.map((slot) => ({
+        target,
+        slot,
+        sequence: target.block.sequence + BigInt(slot),
+      })),
+    )
+    .sort((a, b) => (a.sequence < b.sequence ? -1 : 1));
+  const taken = new Map<Target, TakenTarget>();
+  let left = answer.bytes;
+  for (const { target, slot } of places) {
+    const known = taken.get(target);
+    const entry = known ?? { slots: [], slotBytes: slotSize(target.block, answer), answerBytes: 0 };
+    const bytes = entry.slotBytes + (known ? 0 : payloadSize(target.block, answer));
+    if (bytes > left) break;
+    left -= bytes;
+    entry.slots.push(slot);
+    entry.answerBytes += bytes;
+    taken.set(target, entry);
+  }
+  const [first] = places;
+  if (first !== undefined && taken.size === 0) {
+    const leading = places.findIndex(({ target }) => target !== first.target);
+    const slots = places.slice(0, leading < 0 ? places.length : leading).map(({ slot }) => slot);
+    return [await measured(claiming, { ...first.target, slots }, answer)];
+  }
+  return Array.from(taken, ([target, { slots, answerBytes }]) => ({
+    ...target,
+    slots,
+    answerBytes,
+  }));
+}
+
+interface TakenTarget {
+  readonly slots: number[];
+  /** What the overlay of the block adds to each message. */
+  readonly slotBytes: number;
+  answerBytes: number;
+}
+
+/** What the messages of a block take at most, whichever of them are claimed. */
+function payloadSize(block: Block, { form, headerBytes }: AnswerLimit): number {
+  if (form === 'batch') return printedBytesOf(block);
+  const { bytes } = block.payload;
+  const listed = headerBytes === undefined ? 0 : LISTED_BYTES + base64Size(bytes);
+  return Math.max(HEADERS_BYTES + bytes, listed);
+}
+
+/** What the overlay of a block adds to each message. */
+function slotSize({ payload: { overlay } }: Block, { form }: AnswerLimit): number {
+  if (overlay === undefined) return 0;
+  if (form === 'single') return overlay.byteLength;
+  const { properties, deadLetterSource = '' } = decodeOverlay(overlay);
+  return printedPropertiesSize(properties) + quotedSize(deadLetterSource);
+}
+
+/**
+ * As many messages of one block as fit, by their own sizes. As many of the largest as well, since a
+ * claim that loses a race takes others of the block.
+ */
+async function measured(
+  { context, log }: Claiming,
+  target: Target,
+  answer: AnswerLimit,
+): Promise<SizedTarget> {
+  const { block, slots } = target;
+  const { parts, bytes } = block.payload;
+  const [first = 0] = slots;
+  const alone = { ...target, slots: [first], answerBytes: payloadSize(block, answer) };
+  if (answer.oneMayExceed && (block.slots.size === 1 || parts > MEASURED_PARTS_MAX)) return alone;
+  if (parts > MEASURED_PARTS_MAX) throw tooLarge(log, block, first, bytes, answer.bytes);
+  const loaded = await loadMessages(context, log, [block]);
+  // The block is gone meanwhile; so the claim finds nothing.
+  if (!loaded.has(block)) return { ...target, slots: [first], answerBytes: 0 };
+  const sizes = [...block.slots.keys()].map((slot) => sizeIn(answer, loaded.at(block, slot)));
+  const message = loaded.at(block, first);
+  const firstBytes = sizeIn(answer, message);
+  if (firstBytes > answer.bytes) {
+    if (answer.oneMayExceed) return alone;
+    const fitsAlone = sizeIn({ ...answer, form: 'single' }, message) <= answer.bytes;
+    const how = fitsAlone ? 'alone, without maxMessages and settlements, or by AMQP' : 'by AMQP';
+    throw tooLarge(log, block, first, firstBytes, answer.bytes, how);
+  }
+  let answerBytes = 0;
+  let count = 0;
+  for (const size of sizes.sort((a, b) => b - a).slice(0, slots.length)) {
+    if (answerBytes + size > answer.bytes) break;
+    answerBytes += size;
+    count++;
+  }
+  if (count === 0) return { ...target, slots: [first], answerBytes: firstBytes };
+  return { ...target, slots: slots.slice(0, count), answerBytes };
+}
+
+/** What a message takes at most in an answer of this form, bytes. */
+function sizeIn({ form, headerBytes }: AnswerLimit, message: Message): number {
+  if (form === 'batch') return printedSize(message);
+  const headers = headerSize(message);
+  const single = HEADERS_BYTES + message.body.byteLength + headers;
+  const isSurelySingle =
+    headerBytes === undefined || OTHER_HEADERS_BYTES + headerFormSize(message) <= headerBytes;
+  return isSurelySingle ? single : Math.max(single, printedSize(message));
+}
+
+function tooLarge(
+  log: Log,
+  block: Block,
+  slot: number,
+  bytes: number,
+  bytesMax: number,
+  how = 'by AMQP',
+): BrokerError {
+  const number = sequenceNumberOf(log.partition, block.sequence + BigInt(slot));
+  return new BrokerError(
+    'MessageSizeExceeded',
+    `The message with sequence number ${number} takes ${bytes} bytes in an answer, which is more than the ${bytesMax} bytes that one can carry. It was not received; receive it ${how}.`,
+  );
+}
+
+/**
+ * Refuses deferred messages, which are handed out all or none, where they do not fit into one answer.
+ * Throws MessageSizeExceeded.
+ */
+export function requireAnswerable(
+  log: Log,
+  messages: readonly { readonly block: Block; readonly message: Message }[],
+  answer: AnswerLimit | undefined,
+): void {
+  if (answer === undefined || (answer.oneMayExceed && messages.length === 1)) return;
+  const how = answer.oneMayExceed ? 'alone' : 'by AMQP';
+  let total = 0;
+  for (const { block, message } of messages) {
+    const bytes = sizeIn(answer, message);
+    if (bytes > answer.bytes) throw tooLarge(log, block, 0, bytes, answer.bytes, how);
+    total += bytes;
+  }
+  if (total <= answer.bytes) return;
+  throw new BrokerError(
+    'MessageSizeExceeded',
+    `The ${messages.length} messages take ${total} bytes in an answer, which is more than the ${answer.bytes} bytes that one can carry. None of them was received; name fewer.`,
+  );
+}

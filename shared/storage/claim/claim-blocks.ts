@@ -1,0 +1,215 @@
+import type { ClaimRequest } from '../../broker/ports.ts';
+import { type Block, slotOf, surveyBlock } from '../../domain/block.ts';
+import { lockTag, TAG_BYTES } from '../../domain/lock-token.ts';
+import type { Log } from '../../domain/log.ts';
+import { allInTurns } from '../../domain/loop-turns.ts';
+import { sessionLockLost, tagUnder } from '../../domain/session.ts';
+import type { LockRules, Slot } from '../../domain/slot.ts';
+import { fromBlockItem } from '../blocks/block-item.ts';
+import { blockDelete, blockUpdate, type SlotChange } from '../blocks/block-writes.ts';
+import { deletePayload } from '../blocks/payloads.ts';
+import { keyOf } from '../blocks/read-blocks.ts';
+import { isUnknownOutcome, nextTry, unknownOutcome } from '../dynamodb/errors.ts';
+import { orLookedUp } from '../dynamodb/look-up.ts';
+import { outcomeOf } from '../dynamodb/outcome-of.ts';
+import type { Written } from '../dynamodb/table.ts';
+import type { StoreContext } from '../store-context.ts';
+import type { Target } from './choice.ts';
+
+/** How often a receive looks again at a block whose slots somebody else took meanwhile. */
+const TRIES_MAX = 3;
+
+/**
+ * Of a lock, what its receive may use up: what it locked first waits for the last to be handed out. Where a
+ * receive needs longer, its other targets are left.
+ */
+const CLAIMING_SHARE_OF_LOCK = 0.25;
+
+/** What was got of a block. */
+export interface Claimed {
+  readonly block: Block;
+  readonly slots: readonly number[];
+}
+
+/** A receive under way. */
+export interface Receive {
+  readonly context: StoreContext;
+  readonly log: Log;
+  readonly request: ClaimRequest;
+  readonly now: number;
+}
+
+/** When locks that begin now end. */
+export function lockEnd({ rules, lockMs }: ClaimRequest, now: number): number {
+  return rules.session?.holder?.lockedUntil ?? now + lockMs;
+}
+
+/**
+ * Takes from each target, as the receive stands when its turn has come: until nobody wants more, or what was
+ * locked first has waited too long. The others are left; what is told of them is undefined. What fails for
+ * one must not lose what was taken from the others: it is thrown only where nothing was got at all.
+ */
+export async function eachOf<Got extends Claimed>(
+  receive: Receive,
+  targets: readonly Target[],
+  takeFrom: (target: Target, receive: Receive) => Promise<Got | undefined>,
+): Promise<readonly (Got | undefined)[]> {
+  const { context, request } = receive;
+  const { clock, requestTurns } = context;
+  let until = Number.POSITIVE_INFINITY;
+  const takeAndTell = async (target: Target) => {
+    const now = clock.now();
+    until = Math.min(until, now + request.lockMs * CLAIMING_SHARE_OF_LOCK);
+    const claimed = await takeFrom(target, { ...receive, now });
+    // Where others were faster something may still be free in the block; its release tells.
+    if (claimed !== undefined) target.reservation.settle(true);
+    return claimed;
+  };
+  const isEnough = () => request.isWanted?.() === false || clock.now() >= until;
+  if (request.rules.session !== undefined) {
+    return await oneAfterAnother(targets, takeAndTell, isEnough);
+  }
+  const outcomes = await allInTurns(
+    requestTurns,
+    targets,
+    (target) => outcomeOf(takeAndTell(target)),
+    isEnough,
+  );
+  const taken = outcomes.map((outcome) => ('value' in outcome ? outcome.value : undefined));
+  const failure = outcomes.find((outcome) => 'error' in outcome);
+  if (failure !== undefined && taken.every((one) => one === undefined)) throw failure.error;
+  return taken;
+}
+
+/**
+ * In a session nothing is handed out before what stands in front of it (semantics §4.6). So a claim whose
+ * outcome is unknown fails the whole call; a claim that was surely refused ends it with what it has.
+ */
+async function oneAfterAnother<Got extends Claimed>(
+  targets: readonly Target[],
+  takeFrom: (target: Target) => Promise<Got | undefined>,
+  isEnough: () => boolean,
+): Promise<readonly (Got | undefined)[]> {
+  const taken: (Got | undefined)[] = [];
+  for (const target of targets) {
+    if (isEnough()) break;
+    const outcome = await outcomeOf(takeFrom(target));
+    if ('error' in outcome) {
+      if (taken.length === 0 || isUnknownOutcome(outcome.error)) throw outcome.error;
+      break;
+    }
+    taken.push(outcome.value);
+    if (outcome.value?.slots.length !== target.slots.length) break;
+  }
+  return taken;
+}
+
+/** A tag that nobody has had; in a session it begins as those of all messages of its holder. */
+export function newTag({ random }: StoreContext, { epoch, session }: LockRules): Uint8Array {
+  const bytes = random.bytes(TAG_BYTES - 1);
+  const holder = session?.holder;
+  return holder === undefined ? lockTag(epoch, bytes) : tagUnder(holder.tenure, bytes);
+}
+
+/**
+ * Changes the chosen slots of one block, each on the condition that it is as it was seen. Where
+ * somebody was faster, the failed write brings the block as it is now, and what is still free in it
+ * is chosen anew, at random places so that losers do not meet again. Where nothing was heard of a write, the
+ * block is looked up; one more write then decides, since a late copy of the first cannot be carried out
+ * after it. Throws ServiceTimeout where neither could be heard.
+ */
+export async function take(
+  receive: Receive,
+  target: Target,
+  change: ((slot: Slot) => Slot) | undefined,
+  tag?: Uint8Array,
+): Promise<Claimed | undefined> {
+  const { context, log, request, now } = receive;
+  let { block } = target;
+  let slots = target.slots;
+  let isUnheard = false;
+  const { session } = request.rules;
+  for (let tries = 0; tries < TRIES_MAX && slots.length > 0; tries++) {
+    // Whoever has the session by now has these messages too.
+    if (session?.holder !== undefined && session.holder.lockedUntil <= context.clock.now())
+      throw isUnheard ? unknownOutcome() : sessionLockLost();
+    const written: Written = await nextTry(isUnheard, write(receive, block, slots, change));
+    if (written.done)
+      return change === undefined ? { block, slots } : changed(block, slots, change);
+    const current = written.old && fromBlockItem(written.old);
+    isUnheard ||= written.isRepeated;
+    // An earlier try may have removed them.
+    if (change === undefined && isUnheard && isNoneLeft(current, slots)) throw unknownOutcome();
+    if (current === undefined) return undefined;
+    block = { ...current, payload: block.payload };
+    // An earlier try of this very claim was carried out: the locks are ours.
+    const ours = tag === undefined ? [] : slotsWithTag(block, tag);
+    if (ours.length > 0) return { block, slots: ours };
+    const free = surveyBlock(block, request.rules, now).free;
+    // A copy of the write may still arrive: the same messages again, so that it cannot be carried out then.
+    if (isUnheard && slots.every((slot) => free.includes(slot))) continue;
+    // Dead letters count no deliveries: whoever gives one back leaves it as it was, for the copy to remove.
+    if (isUnheard && change === undefined && log.subQueue !== 'main') throw unknownOutcome();
+    isUnheard = false;
+    slots =
+      session === undefined
+        ? pickAtRandom(context, free, target.slots.length)
+        : free.slice(0, target.slots.length);
+  }
+  if (isUnheard) throw unknownOutcome();
+  return undefined;
+}
+
+async function write(
+  { context, log }: Receive,
+  block: Block,
+  slots: readonly number[],
+  change: ((slot: Slot) => Slot) | undefined,
+): Promise<Written> {
+  const { table } = context;
+  const key = keyOf(log, block);
+  const changes = slots.map((number): SlotChange => {
+    const slot = slotOf(block, number);
+    const effect = change === undefined ? REMOVE : ({ kind: 'set', slot: change(slot) } as const);
+    return { number, when: { kind: 'unchanged', slot }, effect };
+  });
+  const isRemoval = change === undefined && slots.length === block.slots.size;
+  const writing = isRemoval
+    ? table.delete(key, blockDelete(changes))
+    : table.update(key, blockUpdate(changes));
+  const written = await orLookedUp(table, key, writing);
+  if (isRemoval && written.done) {
+    context.background(() => deletePayload(table, log, block.payload));
+  }
+  return written;
+}
+
+function isNoneLeft(block: Block | undefined, slots: readonly number[]): boolean {
+  return !slots.some((slot) => block?.slots.has(slot));
+}
+
+const REMOVE = { kind: 'remove' } as const;
+
+function changed(block: Block, slots: readonly number[], change: (slot: Slot) => Slot): Claimed {
+  const after = new Map(block.slots);
+  for (const number of slots) after.set(number, change(slotOf(block, number)));
+  return { block: { ...block, slots: after }, slots };
+}
+
+function slotsWithTag(block: Block, tag: Uint8Array): number[] {
+  return Array.from(block.slots)
+    .filter(([, slot]) => slot.tag?.every((byte, i) => byte === tag[i]))
+    .map(([number]) => number)
+    .sort((a, b) => a - b);
+}
+
+function pickAtRandom(
+  context: StoreContext,
+  free: readonly number[],
+  count: number,
+): readonly number[] {
+  if (free.length <= count) return free;
+  const [byte] = context.random.bytes(1);
+  const start = (byte ?? 0) % (free.length - count + 1);
+  return free.slice(start, start + count);
+}

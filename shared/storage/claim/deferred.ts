@@ -1,0 +1,131 @@
+import type { DeferredRequest, ReceivedMessage } from '../../broker/ports.ts';
+import { type Block, slotOf, surveyBlock } from '../../domain/block.ts';
+import { BrokerError } from '../../domain/broker-error.ts';
+import { BUDGETS } from '../../domain/budgets.ts';
+import type { Log } from '../../domain/log.ts';
+import { holdPayloads } from '../../domain/payload-account.ts';
+import { sessionLockLost } from '../../domain/session.ts';
+import { claimed, failedDeliveries } from '../../domain/slot.ts';
+import { fromBlockItem } from '../blocks/block-item.ts';
+import { asSeen, blockDelete, blockUpdate } from '../blocks/block-writes.ts';
+import { deletePayload, loadMessages } from '../blocks/payloads.ts';
+import { keyOf } from '../blocks/read-blocks.ts';
+import { decided, isUnknownOutcome } from '../dynamodb/errors.ts';
+import { outcomeOf } from '../dynamodb/outcome-of.ts';
+import { keyItem, type Transacted } from '../dynamodb/table.ts';
+import { tidy } from '../settle/clean-up.ts';
+import type { StoreContext } from '../store-context.ts';
+import { requireAnswerable } from './answer-size.ts';
+import { newTag } from './claim-blocks.ts';
+import { messageSeen, tokenOf } from './received-message.ts';
+
+const NOT_LOCKED_TEXT =
+  'Failed to lock one or more specified messages. Either the message is already locked or does not exist.';
+
+/**
+ * Hands out deferred messages by their numbers: all of them, or none where one is locked, expired
+ * or not there (semantics §4.4). A deferred message lies alone in its block, so all are locked in
+ * one transaction. Throws MessageNotFound, and MessageSizeExceeded where they do not fit into one answer.
+ */
+export async function receiveDeferred(
+  context: StoreContext,
+  log: Log,
+  request: DeferredRequest,
+): Promise<readonly ReceivedMessage[]> {
+  const { table } = context;
+  const now = context.clock.now();
+  const blocks = await readDeferred(context, log, request, now);
+  requireReadable(blocks);
+  holdPayloads(request.payloads, log, blocks);
+  const loaded = await loadMessages(context, log, blocks);
+  if (!blocks.every((block) => loaded.has(block))) throw notLocked();
+  requireAnswerable(
+    log,
+    blocks.map((block) => ({ block, message: loaded.at(block, 0) })),
+    request.answer,
+  );
+  const isLocking = request.mode === 'peekLock';
+  const tag = newTag(context, request.rules);
+  const holder = request.rules.session?.holder;
+  // Whoever has the session by now has these messages too.
+  if (holder !== undefined && holder.lockedUntil <= context.clock.now()) throw sessionLockLost();
+  const lockedUntil = holder?.lockedUntil ?? now + request.lockMs;
+  const claiming = table.transact(
+    blocks.map((block) => {
+      const seen = asSeen(block, 0);
+      const target = { TableName: table.name, Key: keyItem(keyOf(log, block)) };
+      if (!isLocking) return { Delete: { ...target, ...blockDelete([seen]) } };
+      const slot = claimed(slotOf(block, 0), tag, lockedUntil, request.rules);
+      return {
+        Update: { ...target, ...blockUpdate([{ ...seen, effect: { kind: 'set', slot } }]) },
+      };
+    }),
+  );
+  const isClaimed = await orLocked(context, log, blocks, isLocking ? tag : undefined, claiming);
+  if (!isClaimed) throw notLocked();
+  return blocks.map((block) => {
+    if (!isLocking) context.background(() => deletePayload(table, log, block.payload));
+    const slot = slotOf(block, 0);
+    const seen = messageSeen(log, block, 0, loaded.at(block, 0), request.rules);
+    return {
+      ...seen,
+      state: 'Deferred' as const,
+      failedDeliveries: failedDeliveries(slot, request.rules, now),
+      ...(isLocking ? { lockToken: tokenOf(log, block, 0, tag), lockedUntil } : {}),
+    };
+  });
+}
+
+/** Whether messages were claimed. Where nothing was heard, their locks tell: they are all ours, or none is. */
+async function orLocked(
+  { table }: StoreContext,
+  log: Log,
+  blocks: readonly Block[],
+  tag: Uint8Array | undefined,
+  claiming: Promise<Transacted>,
+): Promise<boolean> {
+  const claimed = await outcomeOf(claiming.then(decided));
+  if ('value' in claimed) return claimed.value;
+  if (tag === undefined || !isUnknownOutcome(claimed.error)) throw claimed.error;
+  const keys = blocks.slice(0, 1).map((block) => keyOf(log, block));
+  const looked = await outcomeOf(table.getMany(keys, { consistent: true }));
+  const [item] = 'value' in looked ? looked.value : [];
+  const locked = item && fromBlockItem(item).slots.get(0)?.tag;
+  if (locked?.every((byte, i) => byte === tag[i])) return true;
+  throw claimed.error;
+}
+
+async function readDeferred(
+  context: StoreContext,
+  log: Log,
+  request: DeferredRequest,
+  now: number,
+): Promise<readonly Block[]> {
+  const keys = request.sequences.map((sequence) => keyOf(log, { store: 'deferred', sequence }));
+  const items = await context.table.getMany(keys, { consistent: true });
+  const found = new Map(items.map(fromBlockItem).map((block) => [block.sequence, block]));
+  const blocks = request.sequences.flatMap((sequence) => found.get(sequence) ?? []);
+  // Patience is not asked of deferred messages: only the one who knows the number gets them.
+  const rules = { ...request.rules, maxDeliveryCount: Number.POSITIVE_INFINITY };
+  const surveys = blocks.map((block) => ({ block, survey: surveyBlock(block, rules, now) }));
+  const expired = surveys.filter(({ survey }) => survey.expired.length > 0);
+  await tidy(context, log, request, expired);
+  const isFree = surveys.every(({ survey }) => survey.free.length === 1);
+  if (blocks.length < request.sequences.length || !isFree) throw notLocked();
+  return blocks;
+}
+
+/** Messages are handed out all or none, so all of them are read at once. Throws MessageSizeExceeded. */
+function requireReadable(blocks: readonly Block[]): void {
+  const bytes = blocks.reduce((sum, { payload }) => sum + payload.bytes, 0);
+  const bytesMax = BUDGETS.request.deferredBytes;
+  if (blocks.length <= 1 || bytes <= bytesMax) return;
+  throw new BrokerError(
+    'MessageSizeExceeded',
+    `The ${blocks.length} messages take ${bytes} bytes, which is more than the ${bytesMax} bytes that are received at once. None of them was received; name fewer.`,
+  );
+}
+
+function notLocked(): BrokerError {
+  return new BrokerError('MessageNotFound', NOT_LOCKED_TEXT);
+}

@@ -1,0 +1,104 @@
+import type { Item } from '../dynamodb/table.ts';
+import { keyItem } from '../dynamodb/table.ts';
+import { duplicateKey, verdictKey } from '../schema/message-keys.ts';
+import { GARBAGE_AFTER } from '../schema/tables.ts';
+
+/**
+ * What is kept of messages that came in, so that they are known again:
+ *
+ *     record    x  until when it counts     n  name of the send it was made by
+ *               q  number of the message    i  place in its batch
+ *                                           c  size of the batch
+ *     verdict   q  number of the first message of a batch that was stored
+ *               d  the places of its duplicates, which have none: a bit each
+ *               a  the batch was given up and can never be stored
+ *
+ * A record with a place was made before its batch was stored, and counts only if the batch was.
+ */
+export interface DuplicateRecord {
+  /** Epoch ms. */
+  readonly until: number;
+  readonly name: string;
+  readonly number?: bigint | undefined;
+  /** Only of a record that was made before its message was stored. */
+  readonly batch?: { readonly place: number; readonly size: number };
+}
+
+export function toRecordItem(entityId: string, key: string, record: DuplicateRecord): Item {
+  const { until, name, number, batch } = record;
+  return {
+    ...keyItem(duplicateKey(entityId, key)),
+    x: { N: String(until) },
+    n: { S: name },
+    ...(number === undefined ? {} : { q: { N: String(number) } }),
+    ...(batch === undefined ? {} : { i: { N: String(batch.place) }, c: { N: String(batch.size) } }),
+    ...garbageAfter(until),
+  };
+}
+
+export function fromRecordItem(item: Item): DuplicateRecord {
+  return {
+    until: Number(item['x']?.N),
+    name: item['n']?.S ?? '',
+    ...(item['q']?.N === undefined ? {} : { number: BigInt(item['q'].N) }),
+    ...(item['i']?.N === undefined
+      ? {}
+      : { batch: { place: Number(item['i'].N), size: Number(item['c']?.N) } }),
+  };
+}
+
+/** What became of a batch, once and for all. */
+export interface Verdict {
+  readonly isStored: boolean;
+  readonly first?: bigint | undefined;
+  readonly dropped?: Uint8Array | undefined;
+}
+
+/** `until`: no record that names the batch counts any more, epoch ms. */
+export function toVerdictItem(
+  entityId: string,
+  name: string,
+  { isStored, first, dropped }: Verdict,
+  until: number,
+): Item {
+  return {
+    ...keyItem(verdictKey(entityId, name)),
+    ...(isStored ? {} : { a: { BOOL: true } }),
+    ...(first === undefined ? {} : { q: { N: String(first) } }),
+    ...(dropped === undefined ? {} : { d: { B: dropped } }),
+    ...garbageAfter(until + OUTLASTS_MS),
+  };
+}
+
+export function fromVerdictItem(item: Item): Verdict {
+  return {
+    isStored: item['a'] === undefined,
+    first: item['q']?.N === undefined ? undefined : BigInt(item['q'].N),
+    dropped: item['d']?.B,
+  };
+}
+
+/** A verdict is there for as long as a record needs it, and a write that is late can meet it. */
+const OUTLASTS_MS = 24 * 60 * 60 * 1000;
+
+function garbageAfter(until: number): Item {
+  return { [GARBAGE_AFTER]: { N: String(Math.ceil(until / 1000)) } };
+}
+
+/** The places of duplicates as bits; nothing where there are none. */
+export function placesAsBits(places: readonly number[]): Uint8Array | undefined {
+  if (places.length === 0) return undefined;
+  const bits = new Uint8Array((Math.max(...places) >> 3) + 1);
+  for (const place of places) bits[place >> 3] = (bits[place >> 3] ?? 0) | (1 << (place & 7));
+  return bits;
+}
+
+/** The number of a message of a batch: duplicates before it have none. */
+export function numberAt({ first, dropped }: Verdict, place: number): bigint | undefined {
+  if (first === undefined) return undefined;
+  let before = 0;
+  for (let other = 0; other < place; other++) {
+    if (((dropped?.[other >> 3] ?? 0) >> (other & 7)) & 1) before++;
+  }
+  return first + BigInt(place - before);
+}

@@ -1,0 +1,214 @@
+import type { EntityCounts, MessageCounts } from '../../broker/management-ports.ts';
+import { type BlockRules, surveyBlock } from '../../domain/block.ts';
+import type { Clock } from '../../domain/clock.ts';
+import { type Entity, partitionsOf } from '../../domain/entity.ts';
+import type { SubQueue } from '../../domain/entity-path.ts';
+import { logOf } from '../../domain/log.ts';
+import { policyOf } from '../../domain/log-policy.ts';
+import { type SessionRules, UNHELD } from '../../domain/session.ts';
+import { fromBlockItem } from '../blocks/block-item.ts';
+import type { DocumentTable } from '../dynamodb/document-table.ts';
+import type { Item, Table } from '../dynamodb/table.ts';
+import { rulesOf, subscriptionsOf, TOP_LEVEL_PREFIX } from '../schema/entity-keys.ts';
+import { headKey, logKey, sessionOf } from '../schema/message-keys.ts';
+import { seeSessions } from '../sessions/list.ts';
+import type { DynamoEntityStore } from './entity-store.ts';
+
+/** Counts by reading what is there: exact, and paid for only by those who ask. */
+export class DynamoCounts implements EntityCounts {
+  readonly #table: DocumentTable;
+  readonly #messages: Table;
+  readonly #namespace: string;
+  readonly #entities: DynamoEntityStore;
+  readonly #clock: Clock;
+  readonly #usedAt: (entity: Entity) => number | undefined;
+
+  constructor(
+    table: DocumentTable,
+    messages: Table,
+    namespace: string,
+    entities: DynamoEntityStore,
+    clock: Clock,
+    usedAt: (entity: Entity) => number | undefined,
+  ) {
+    this.#table = table;
+    this.#messages = messages;
+    this.#namespace = namespace;
+    this.#entities = entities;
+    this.#clock = clock;
+    this.#usedAt = usedAt;
+  }
+
+  async messages(entities: readonly Entity[]): Promise<readonly MessageCounts[]> {
+    return await Promise.all(
+      entities.map(async (entity) => {
+        const counts = await this.#ofEntity(entity);
+        return { ...counts, size: counts.size + (await this.#sizeOfChildren(entity)) };
+      }),
+    );
+  }
+
+  async #ofEntity(entity: Entity): Promise<MessageCounts> {
+    const { description } = entity;
+    const partitions = Array.from({ length: partitionsOf(entity) }, (_, partition) => partition);
+    const count = async (subQueue: SubQueue): Promise<Tally> => {
+      if (description.kind === 'topic' && subQueue !== 'main') return NOTHING;
+      const tallies = partitions.map((partition) => this.#ofLog(entity, subQueue, partition));
+      return (await Promise.all(tallies)).reduce(add, NOTHING);
+    };
+    const [main, deadLetter, transfer, accessedAt] = await Promise.all([
+      count('main'),
+      count('deadLetter'),
+      count('transferDeadLetter'),
+      this.#lastUse(entity, partitions),
+    ]);
+    return {
+      size: main.bytes + deadLetter.bytes + transfer.bytes,
+      active: description.kind === 'topic' ? 0 : main.active,
+      deadLetter: deadLetter.active + main.lapsed,
+      scheduled: main.scheduled,
+      transfer: 0,
+      transferDeadLetter: transfer.active,
+      ...(accessedAt === 0 ? {} : { accessedAt }),
+    };
+  }
+
+  /** The last send, or the last use that this process saw or somebody wrote down; 0 = none. */
+  async #lastUse(entity: Entity, partitions: readonly number[]): Promise<number> {
+    const { accessedAt = 0 } = entity;
+    const heads = await Promise.all(
+      partitions.map((partition) =>
+        this.#messages.get(headKey(entity.id, partition), { consistent: false }),
+      ),
+    );
+    const sent = heads.map((head) => Number(head?.['a']?.N ?? 0));
+    return Math.max(accessedAt, this.#usedAt(entity) ?? 0, ...sent);
+  }
+
+  async #ofLog(entity: Entity, subQueue: SubQueue, partition: number): Promise<Tally> {
+    const { description } = entity;
+    const rules =
+      description.kind === 'topic'
+        ? undefined
+        : policyOf({ ...entity, description }, subQueue, partition).rules;
+    const now = this.#clock.now();
+    const log = logOf(entity, subQueue, partition);
+    const sessions =
+      log.sessions === undefined
+        ? undefined
+        : await seeSessions({ table: this.#messages, clock: this.#clock }, log);
+    let tally: Tally = { ...NOTHING, bytes: sessions?.stateBytes ?? 0 };
+    let start: Item | undefined;
+    do {
+      const page = await this.#messages.query({
+        KeyConditionExpression: 'pk = :log',
+        ExpressionAttributeValues: { ':log': { S: logKey(log) } },
+        ...(start === undefined ? {} : { ExclusiveStartKey: start }),
+        ConsistentRead: true,
+      });
+      tally = page.items
+        .map((item) => tallyOf(item, rules && inSessionOf(item, rules, sessions?.rules), now))
+        .reduce(add, tally);
+      start = page.lastKey;
+    } while (start !== undefined);
+    return tally;
+  }
+
+  /** Bytes that an entity holds, a topic with all its subscriptions. */
+  async sizeOf(entity: Entity): Promise<number> {
+    const { size } = await this.#ofEntity(entity);
+    return size + (await this.#sizeOfChildren(entity));
+  }
+
+  async #sizeOfChildren(entity: Entity): Promise<number> {
+    let size = 0;
+    if (entity.description.kind !== 'topic') return size;
+    for await (const child of this.#entities.subscriptionsOf(entity)) {
+      size += (await this.#ofEntity(child)).size;
+    }
+    return size;
+  }
+
+  async entities(): Promise<{ readonly total: number; readonly partitioned: number }> {
+    let total = 0;
+    let partitioned = 0;
+    for await (const document of this.#table.all(this.#namespace, TOP_LEVEL_PREFIX)) {
+      total++;
+      if (partitionsOf(document as unknown as Entity) > 1) partitioned++;
+    }
+    return { total, partitioned };
+  }
+
+  async subscriptions(topics: readonly string[]): Promise<readonly number[]> {
+    return await Promise.all(topics.map((topic) => this.#subscriptionsOf(topic)));
+  }
+
+  async #subscriptionsOf(key: string): Promise<number> {
+    const topic = await this.#entities.read(key);
+    if (topic === undefined) return 0;
+    let count = 0;
+    for await (const _ of this.#table.all(subscriptionsOf(this.#namespace, topic.id))) count++;
+    return count;
+  }
+
+  async filters(key: string): Promise<{ readonly sql: number; readonly correlation: number }> {
+    const counts = { sql: 0, correlation: 0 };
+    const topic = await this.#entities.read(key);
+    if (topic === undefined) return counts;
+    for await (const document of this.#table.all(rulesOf(this.#namespace, topic.id))) {
+      const { kind } = document;
+      if (kind === 'sql' || kind === 'correlation') counts[kind]++;
+    }
+    return counts;
+  }
+}
+
+interface Tally {
+  readonly active: number;
+  /** Their last delivery ended with its lock: dead letters that nobody has moved yet. */
+  readonly lapsed: number;
+  readonly scheduled: number;
+  readonly bytes: number;
+}
+
+const NOTHING: Tally = { active: 0, lapsed: 0, scheduled: 0, bytes: 0 };
+
+function add(a: Tally, b: Tally): Tally {
+  return {
+    active: a.active + b.active,
+    lapsed: a.lapsed + b.lapsed,
+    scheduled: a.scheduled + b.scheduled,
+    bytes: a.bytes + b.bytes,
+  };
+}
+
+/** The rules for a block; where messages lie by session, those of its session. */
+function inSessionOf(
+  item: Item,
+  rules: BlockRules,
+  sessions: ReadonlyMap<string, SessionRules> | undefined,
+): BlockRules {
+  const sessionId = sessionOf(item['sk']?.S ?? '');
+  if (sessions === undefined || sessionId === undefined) return rules;
+  return { ...rules, session: sessions.get(sessionId) ?? UNHELD };
+}
+
+/**
+ * Active = whatever can be or is being received, deferred messages included (semantics §4.4), and
+ * scheduled ones that have come due.
+ */
+function tallyOf(item: Item, rules: BlockRules | undefined, now: number): Tally {
+  const block = fromBlockItem(item);
+  const { slots, payload, store } = block;
+  // Of a block that was begun, about the part that is left.
+  const span = Math.max(0, ...slots.keys()) + 1;
+  const bytes = Math.ceil((payload.bytes * slots.size) / span);
+  if (store === 'scheduled') {
+    return block.enqueuedAt > now
+      ? { ...NOTHING, scheduled: slots.size, bytes }
+      : { ...NOTHING, active: slots.size, bytes };
+  }
+  const isOpen = store !== 'deferred' && rules !== undefined;
+  const lapsed = isOpen ? surveyBlock(block, rules, now).exhausted.length : 0;
+  return { ...NOTHING, active: slots.size - lapsed, lapsed, bytes };
+}

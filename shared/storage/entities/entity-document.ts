@@ -1,0 +1,58 @@
+import type { EntityDescription } from '../../domain/descriptions.ts';
+import { type Entity, partitionNumbers } from '../../domain/entity.ts';
+import { LIMITS } from '../../domain/limits.ts';
+import type { Document, DocumentWrite } from '../dynamodb/document-table.ts';
+import type { ItemKey } from '../dynamodb/table.ts';
+import { headKey } from '../schema/message-keys.ts';
+
+/** The heads of an entity's partitions. */
+export function headKeys(entity: Entity): readonly ItemKey[] {
+  return partitionNumbers(entity).map((partition) => headKey(entity.id, partition));
+}
+
+/** The writes that make the heads of a new entity's partitions. */
+export function newHeads(messagesTable: string, entity: Entity): readonly DocumentWrite[] {
+  return headKeys(entity).map((key) => ({
+    Put: {
+      TableName: messagesTable,
+      Item: { ...key, n: 0 },
+      ConditionExpression: 'attribute_not_exists(pk)',
+    },
+  }));
+}
+
+/** An entity as its document holds it. */
+export function fromDocument(document: Document): Entity {
+  const { pk: _, sk: __, ...entity } = document;
+  return entity as unknown as Entity;
+}
+
+/** An entity that is about to be created; a subscription has a topic. */
+export function newEntity({
+  topic,
+  now,
+  ...given
+}: Pick<Entity, 'id' | 'key' | 'name' | 'description'> & {
+  readonly topic: Entity | undefined;
+  readonly now: number;
+}): Entity {
+  return {
+    ...given,
+    ...(topic === undefined ? {} : { parentId: topic.id }),
+    epoch: 1,
+    generations: { main: 0, deadLetter: 0, transferDeadLetter: 0 },
+    createdAt: now,
+    updatedAt: now,
+    ...partitionsOfNew(given.description, topic),
+  };
+}
+
+/** How many partitions a new entity gets: a subscription as many as its topic. */
+function partitionsOfNew(
+  description: EntityDescription,
+  topic: Entity | undefined,
+): Pick<Entity, 'partitions'> {
+  if (topic?.partitions !== undefined) return { partitions: topic.partitions };
+  if (description.kind === 'subscription' || !description.enablePartitioning) return {};
+  return { partitions: description.partitions ?? LIMITS.partitions };
+}

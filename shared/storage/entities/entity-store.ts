@@ -1,0 +1,294 @@
+import type { EntityStore, ListPage } from '../../broker/ports.ts';
+import { BrokerError, entityNotFound } from '../../domain/broker-error.ts';
+import type { RandomSource } from '../../domain/clock.ts';
+import type { EntityDescription } from '../../domain/descriptions.ts';
+import { type Entity, partitionsOf } from '../../domain/entity.ts';
+import type { SubQueue } from '../../domain/entity-path.ts';
+import type { Document, DocumentTable, DocumentWrite } from '../dynamodb/document-table.ts';
+import type { ItemKey } from '../dynamodb/table.ts';
+import type { Leased, TimedCache } from '../hints/lease-cache.ts';
+import {
+  splitSubscriptionKey,
+  subscriptionsOf,
+  TOP_LEVEL_PREFIX,
+  topLevelKey,
+} from '../schema/entity-keys.ts';
+import { changedMeanwhile, EntityChanges, isSame } from './entity-changes.ts';
+import { fromDocument, headKeys, newEntity, newHeads } from './entity-document.ts';
+import { ANY_TIME, graveOf, headRemovalOf, removalOf } from './entity-removal.ts';
+import { listEntities, listSubscriptions } from './list-entities.ts';
+
+export interface EntityStoreSettings {
+  readonly table: DocumentTable;
+  /** Name of the messages table, in which an entity has the heads of its partitions. */
+  readonly messagesTable: string;
+  readonly namespace: string;
+  readonly random: RandomSource;
+  readonly cache: TimedCache<Entity>;
+  /** Forgets what else is known of a queue or topic, by its key: its subscriptions, or that it is missing. */
+  readonly forgetOthers: (key: string) => void;
+  /** Is told that nothing was heard of a change, which may be made any time later. */
+  readonly unheard: () => void;
+  /** Until no process can hold an older entity; at once where this is the only process. */
+  readonly outlastCaches: () => Promise<void>;
+}
+
+const ID_BYTES = 6;
+/** Others may purge the entity while it is removed; they are soon done. */
+const REMOVE_TRIES_MAX = 10;
+const SAME_ID = {
+  ConditionExpression: '#id = :id',
+  ExpressionAttributeNames: { '#id': 'id' },
+} as const;
+
+/** Entities in DynamoDB. */
+export class DynamoEntityStore implements EntityStore {
+  /** How entities, and the rules of subscriptions, are changed. */
+  readonly changes: EntityChanges;
+  readonly #settings: EntityStoreSettings;
+
+  constructor(settings: EntityStoreSettings) {
+    this.#settings = settings;
+    this.changes = new EntityChanges({ ...settings, forget: (key) => this.forget(key) });
+  }
+
+  async find(key: string): Promise<Entity | undefined> {
+    return (await this.#lease(key)).value;
+  }
+
+  /** A subscription is found through its topic, so what is known of it is as old as that. */
+  async #lease(key: string): Promise<Leased<Entity>> {
+    const { namespace, cache } = this.#settings;
+    const child = splitSubscriptionKey(key);
+    if (child === undefined) {
+      return await cache.lease(key, () => this.#readAt(topLevelKey(namespace, key)));
+    }
+    const { value: topic, since } = await this.#lease(child.topic);
+    if (topic?.description.kind !== 'topic') return { value: undefined, since };
+    const place = { pk: subscriptionsOf(namespace, topic.id), sk: child.name };
+    return await cache.lease(key, () => this.#readAt(place), since);
+  }
+
+  async read(key: string): Promise<Entity | undefined> {
+    const place = await this.#placeOf(key);
+    return place && (await this.#readAt(place.key));
+  }
+
+  async #readAt(key: ItemKey): Promise<Entity | undefined> {
+    const document = await this.#settings.table.get(key);
+    return document && fromDocument(document);
+  }
+
+  /** Where an entity lies; nothing where its topic does not exist. */
+  async #placeOf(
+    key: string,
+    findTopic: (key: string) => Promise<Entity | undefined> = (topic) => this.read(topic),
+  ): Promise<{ readonly key: ItemKey; readonly topic?: Entity } | undefined> {
+    const { namespace } = this.#settings;
+    const child = splitSubscriptionKey(key);
+    if (child === undefined) return { key: topLevelKey(namespace, key) };
+    const topic = await findTopic(child.topic);
+    if (topic?.description.kind !== 'topic') return undefined;
+    return { key: { pk: subscriptionsOf(namespace, topic.id), sk: child.name }, topic };
+  }
+
+  /** `more` = what must come into being together with the entity. */
+  async create(
+    key: string,
+    name: string,
+    description: EntityDescription,
+    now: number,
+    more: (entity: Entity) => readonly DocumentWrite[] = () => [],
+  ): Promise<Entity> {
+    const { table, messagesTable, random } = this.#settings;
+    const place = await this.#placeOf(key);
+    if (place === undefined) throw entityNotFound(splitSubscriptionKey(key)?.topic ?? key);
+    const id = Buffer.from(random.bytes(ID_BYTES)).toString('base64url');
+    const entity = newEntity({ id, key, name, description, now, topic: place.topic });
+    const writes = [
+      {
+        Put: {
+          TableName: table.name,
+          Item: { ...place.key, ...entity },
+          ConditionExpression: 'attribute_not_exists(pk)',
+        },
+      },
+      ...newHeads(messagesTable, entity),
+      ...this.#topicMustExist(place.topic),
+      ...more(entity),
+    ];
+    const isThere = async () => (await this.read(key))?.id === id;
+    const write = () => this.changes.made(writes, isThere);
+    // Senders must know of a new subscription before its creation is answered.
+    const isCreated =
+      place.topic === undefined
+        ? await write().finally(() => this.forget(key))
+        : await this.changes.madeKnown(key, write);
+    if (!isCreated) throw await this.#whyNotCreated(key);
+    return entity;
+  }
+
+  #topicMustExist(topic: Entity | undefined): DocumentWrite[] {
+    if (topic === undefined) return [];
+    return [
+      {
+        ConditionCheck: {
+          TableName: this.#settings.table.name,
+          Key: topLevelKey(this.#settings.namespace, topic.key),
+          ...SAME_ID,
+          ExpressionAttributeValues: { ':id': topic.id },
+        },
+      },
+    ];
+  }
+
+  async #whyNotCreated(key: string): Promise<BrokerError> {
+    const child = splitSubscriptionKey(key);
+    if (child !== undefined && (await this.read(child.topic)) === undefined) {
+      return entityNotFound(child.topic);
+    }
+    return new BrokerError(
+      'MessagingEntityAlreadyExists',
+      `The messaging entity '${key}' already exists.`,
+      { subCode: '40900' },
+    );
+  }
+
+  async update(entity: Entity, description: EntityDescription, now: number): Promise<Entity> {
+    const changed = { ...entity, description, epoch: entity.epoch + 1, updatedAt: now };
+    return await this.#replace(entity, changed, []);
+  }
+
+  async purge(entity: Entity, subQueue: SubQueue, now: number): Promise<Entity> {
+    const generation = entity.generations[subQueue];
+    const changed: Entity = {
+      ...entity,
+      generations: { ...entity.generations, [subQueue]: generation + 1 },
+    };
+    const name = `${entity.id}.${subQueue}.${generation}`;
+    const { table, namespace } = this.#settings;
+    const more = { removedAt: now, entity, partitions: partitionsOf(entity), subQueue, generation };
+    const grave = graveOf(table.name, namespace, { name, ...more });
+    return await this.#replace(entity, changed, [grave]);
+  }
+
+  async #replace(entity: Entity, changed: Entity, more: readonly DocumentWrite[]): Promise<Entity> {
+    const { table } = this.#settings;
+    const place = await this.#placeOf(entity.key);
+    if (place === undefined) throw entityNotFound(entity.name);
+    const writes = [
+      {
+        Put: {
+          TableName: table.name,
+          Item: { ...place.key, ...changed },
+          ConditionExpression: '#id = :id AND epoch = :epoch AND generations = :generations',
+          ExpressionAttributeNames: { '#id': 'id' },
+          ExpressionAttributeValues: {
+            ':id': entity.id,
+            ':epoch': entity.epoch,
+            ':generations': entity.generations,
+          },
+        },
+      },
+      ...more,
+    ];
+    const isThere = async () => isSame(await this.read(entity.key), changed);
+    if (!(await this.changes.madeKnown(entity.key, () => this.changes.made(writes, isThere)))) {
+      throw await this.#whyNotReplaced(entity);
+    }
+    return changed;
+  }
+
+  async #whyNotReplaced(entity: Entity): Promise<BrokerError> {
+    const current = await this.read(entity.key);
+    if (current?.id !== entity.id) return entityNotFound(entity.name);
+    return changedMeanwhile(entity);
+  }
+
+  async remove(key: string, now: number): Promise<void> {
+    const entity = await this.read(key);
+    if (entity === undefined) throw entityNotFound(key);
+    let current: Entity | undefined = entity;
+    for (let tries = 0; current?.id === entity.id && tries < REMOVE_TRIES_MAX; tries++) {
+      const seen = current;
+      if (await this.changes.madeKnown(key, () => this.#bury(seen, now, ANY_TIME))) return;
+      // Purged meanwhile: what the sweep has to clear is more than was read.
+      current = await this.read(key);
+    }
+    throw current?.id === entity.id ? changedMeanwhile(entity) : entityNotFound(entity.name);
+  }
+
+  /**
+   * Removes an entity unless it was used after `idleSince` (epoch ms), which decides in the same
+   * write. False = it was, or is gone already.
+   */
+  async removeIfIdle(entity: Entity, now: number, idleSince: number): Promise<boolean> {
+    return await this.changes.forgotten(entity.key, () => this.#bury(entity, now, idleSince));
+  }
+
+  async #bury(entity: Entity, now: number, idleSince: number): Promise<boolean> {
+    const { table, messagesTable, namespace } = this.#settings;
+    const place = await this.#placeOf(entity.key);
+    if (place === undefined) return false;
+    const heads = headKeys(entity);
+    const writes = [
+      removalOf(table.name, place.key, entity, idleSince),
+      ...heads.map((head) => headRemovalOf(messagesTable, head, idleSince)),
+      graveOf(table.name, namespace, {
+        name: entity.id,
+        removedAt: now,
+        entity,
+        partitions: heads.length,
+      }),
+    ];
+    const isGone = async () => (await this.read(entity.key))?.id !== entity.id;
+    return await this.changes.made(writes, isGone);
+  }
+
+  /** Writes down a use. Throws MessagingEntityNotFound. */
+  async touch(entity: Entity, now: number): Promise<void> {
+    const place = await this.#placeOf(entity.key, (topic) => this.find(topic));
+    if (place === undefined) throw entityNotFound(entity.name);
+    const { done } = await this.#settings.table.update(place.key, {
+      UpdateExpression: 'SET accessedAt = :now',
+      ...SAME_ID,
+      ExpressionAttributeValues: { ':id': entity.id, ':now': now },
+    });
+    if (!done) throw entityNotFound(entity.name);
+  }
+
+  /** All entities behind a key, eventually consistent: for the sweep. See `listEntities`. */
+  everything(after?: string): AsyncGenerator<Entity> {
+    const { table, namespace } = this.#settings;
+    return listEntities(table, namespace, after);
+  }
+
+  /** The subscriptions of a topic, eventually consistent. */
+  subscriptionsOf(topic: Entity): AsyncGenerator<Entity> {
+    const { table, namespace } = this.#settings;
+    return listSubscriptions(table, namespace, topic.id);
+  }
+
+  async list(page: ListPage): Promise<readonly Entity[]> {
+    const found: Entity[] = [];
+    for await (const document of await this.#listed(page)) {
+      const entity = fromDocument(document);
+      if (entity.description.kind === page.kind) found.push(entity);
+      if (found.length >= page.skip + page.top) break;
+    }
+    return found.slice(page.skip);
+  }
+
+  async #listed(page: ListPage): Promise<AsyncGenerator<Document>> {
+    const { table, namespace } = this.#settings;
+    if (page.kind !== 'subscription') return table.all(namespace, TOP_LEVEL_PREFIX);
+    const topic = await this.read(page.topic);
+    if (topic?.description.kind !== 'topic') throw entityNotFound(page.topic);
+    return table.all(subscriptionsOf(namespace, topic.id));
+  }
+
+  forget(key: string): void {
+    this.#settings.cache.forget(key);
+    this.#settings.forgetOthers(splitSubscriptionKey(key)?.topic ?? key);
+  }
+}

@@ -1,0 +1,156 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { NewSubscription, RuleStore, StoredRule } from '../../broker/management-ports.ts';
+import { assert } from '../../domain/assert.ts';
+import { BrokerError } from '../../domain/broker-error.ts';
+import type { SubscriptionDescription } from '../../domain/descriptions.ts';
+import type { Entity } from '../../domain/entity.ts';
+import type { Rule } from '../../filters/rule.ts';
+import type { Document, DocumentTable, DocumentWrite } from '../dynamodb/document-table.ts';
+import type { ItemKey } from '../dynamodb/table.ts';
+import { rulesOf } from '../schema/entity-keys.ts';
+import type { DynamoEntityStore } from './entity-store.ts';
+import { decodeRule, encodeRule } from './rule-codec.ts';
+
+/** Rules of subscriptions in DynamoDB: one document each, those of a topic in one collection. */
+export class DynamoRuleStore implements RuleStore {
+  readonly #table: DocumentTable;
+  readonly #namespace: string;
+  readonly #entities: DynamoEntityStore;
+
+  constructor(table: DocumentTable, namespace: string, entities: DynamoEntityStore) {
+    this.#table = table;
+    this.#namespace = namespace;
+    this.#entities = entities;
+  }
+
+  async createSubscription(
+    { key, name, description }: NewSubscription,
+    rule: Rule,
+    now: number,
+  ): Promise<Entity<SubscriptionDescription>> {
+    const entity = await this.#entities.create(key, name, description, now, (subscription) => [
+      this.#put(subscription, { rule, version: 0, updatedAt: now }, NEW),
+    ]);
+    return entity as Entity<SubscriptionDescription>;
+  }
+
+  async read(subscription: Entity, name: string): Promise<StoredRule | undefined> {
+    const document = await this.#table.get(this.#keyOf(subscription, name));
+    return document && ruleOf(document);
+  }
+
+  async create(subscription: Entity, rule: Rule): Promise<StoredRule> {
+    const stored: StoredRule = { rule, version: 0, updatedAt: rule.createdAt };
+    if (await this.#write(subscription, stored, NEW)) return stored;
+    throw new BrokerError(
+      'MessagingEntityAlreadyExists',
+      `The messaging entity '${subscription.name}/Rules/${rule.name}' already exists.`,
+      { subCode: '40900' },
+    );
+  }
+
+  async update(
+    subscription: Entity,
+    current: StoredRule,
+    rule: Rule,
+    now: number,
+  ): Promise<StoredRule> {
+    const changed: StoredRule = {
+      ...current,
+      rule,
+      version: current.version + 1,
+      updatedAt: now,
+    };
+    const unchanged = {
+      ConditionExpression: 'version = :version',
+      ExpressionAttributeValues: { ':version': current.version },
+    };
+    if (await this.#write(subscription, changed, unchanged)) return changed;
+    if ((await this.read(subscription, rule.name)) === undefined) {
+      throw notFound(subscription, rule.name);
+    }
+    throw new BrokerError(
+      'ConflictInProgress',
+      `The rule '${rule.name}' was changed by somebody else at the same time; read it and try again.`,
+      { subCode: '40901' },
+    );
+  }
+
+  async remove(subscription: Entity, name: string): Promise<void> {
+    const removal = {
+      Delete: {
+        TableName: this.#table.name,
+        Key: this.#keyOf(subscription, name),
+        ConditionExpression: 'attribute_exists(pk)',
+      },
+    };
+    const isGone = async () => (await this.read(subscription, name)) === undefined;
+    const isRemoved = await this.#entities.changes.madeKnown(subscription.key, () =>
+      this.#entities.changes.made([removal], isGone),
+    );
+    if (!isRemoved) throw notFound(subscription, name);
+  }
+
+  /** Writes a rule, and has all senders know of it. False = its condition failed. */
+  #write(subscription: Entity, stored: StoredRule, condition: object): Promise<boolean> {
+    const isThere = async () =>
+      isDeepStrictEqual(
+        await this.read(subscription, stored.rule.name),
+        ruleOf(toDocument(stored)),
+      );
+    return this.#entities.changes.madeKnown(subscription.key, () =>
+      this.#entities.changes.made([this.#put(subscription, stored, condition)], isThere),
+    );
+  }
+
+  async list(subscription: Entity): Promise<readonly StoredRule[]> {
+    const rules: StoredRule[] = [];
+    const prefix = `${subscription.id}/`;
+    for await (const document of this.#table.all(this.#collection(subscription), prefix)) {
+      rules.push(ruleOf(document));
+    }
+    return rules;
+  }
+
+  #put(subscription: Entity, stored: StoredRule, condition: object): DocumentWrite {
+    const Item = { ...this.#keyOf(subscription, stored.rule.name), ...toDocument(stored) };
+    return { Put: { TableName: this.#table.name, Item, ...condition } };
+  }
+
+  #collection(subscription: Entity): string {
+    return rulesOf(this.#namespace, subscription.parentId ?? subscription.id);
+  }
+
+  #keyOf(subscription: Entity, name: string): ItemKey {
+    return {
+      pk: this.#collection(subscription),
+      sk: `${subscription.id}/${name.toLowerCase()}`,
+    };
+  }
+}
+
+const NEW = { ConditionExpression: 'attribute_not_exists(pk)' } as const;
+
+function notFound(subscription: Entity, name: string): BrokerError {
+  return new BrokerError(
+    'MessagingEntityNotFound',
+    `The messaging entity '${subscription.name}/Rules/${name}' could not be found.`,
+    { subCode: '40400' },
+  );
+}
+
+/** The rule itself is bytes: its values keep their types, which documents do not know. */
+function toDocument({ rule, version, updatedAt }: StoredRule): Document {
+  return { rule: encodeRule(rule), kind: rule.filter.kind, version, updatedAt };
+}
+
+/** A rule as its document holds it. */
+export function ruleOf(document: Document): StoredRule {
+  const bytes = document['rule'];
+  assert(bytes instanceof Uint8Array, 'a stored rule is bytes');
+  return {
+    rule: decodeRule(bytes),
+    version: Number(document['version']),
+    updatedAt: Number(document['updatedAt']),
+  };
+}

@@ -1,0 +1,59 @@
+import type { Forward } from '../../broker/ports.ts';
+import { surveyBlock } from '../../domain/block.ts';
+import { BrokerError } from '../../domain/broker-error.ts';
+import type { Log } from '../../domain/log.ts';
+import type { LogPolicy } from '../../domain/log-policy.ts';
+import { readBlocks } from '../blocks/read-blocks.ts';
+import { FIRST_BLOCK } from '../schema/message-keys.ts';
+import { tidy } from '../settle/clean-up.ts';
+import type { StoreContext } from '../store-context.ts';
+import { readBatch } from './move-source.ts';
+
+const PAGE_BLOCKS = 20;
+/** One call forwards at most this many pages; the sweep goes on. */
+const PAGES_MAX = 200;
+
+/**
+ * Sends on what lies in a log that forwards: messages that were there before it did, and dead
+ * letters of an entity that forwards those. Each block goes in one transaction with what it becomes,
+ * so that no message is ever in both places or in neither. What has expired there is dead-lettered or
+ * dropped. True = there is more than one call sends on.
+ */
+export async function forwardAll(
+  context: StoreContext,
+  log: Log,
+  policy: LogPolicy,
+  forward: Forward,
+): Promise<boolean> {
+  let start: string | undefined = FIRST_BLOCK;
+  for (let pages = 0; start !== undefined && pages < PAGES_MAX; pages++) {
+    const page = await readBlocks(context, log, {
+      from: start,
+      limit: PAGE_BLOCKS,
+      consistent: true,
+    });
+    const surveyed = page.blocks.map((block) => ({
+      block,
+      survey: surveyBlock(block, policy.rules, context.clock.now()),
+    }));
+    for (const { block, survey } of surveyed) {
+      if (survey.free.length === 0) continue;
+      const place = { log, taken: [{ block, slots: survey.free }] };
+      const batch = await readBatch(context, place, block.enqueuedAt);
+      if (batch !== undefined) await tryForward(forward, batch);
+    }
+    // No receiver comes here that would find what has expired while it waited to be sent on.
+    await tidy(context, log, policy, surveyed);
+    start = page.next;
+  }
+  return start !== undefined;
+}
+
+/** Where a receiver, or another forwarder, got at the block first, it is theirs. */
+async function tryForward(forward: Forward, batch: Parameters<Forward>[0]): Promise<void> {
+  try {
+    await forward(batch);
+  } catch (error) {
+    if (!(error instanceof BrokerError) || error.code !== 'ConflictInProgress') throw error;
+  }
+}

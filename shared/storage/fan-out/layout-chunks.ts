@@ -1,0 +1,88 @@
+import type { Copy, Delivery } from '../../broker/ports.ts';
+import type { Message } from '../../domain/message.ts';
+import { SLOTS_PER_BLOCK, sizeOf } from '../blocks/pack-blocks.ts';
+import type { StoreContext } from '../store-context.ts';
+
+const PAYLOAD_BYTES = 64 * 1024;
+
+/** Numbers that lie in one block wherever they go, and the message that most logs get for each. */
+export interface Chunk {
+  readonly first: bigint;
+  readonly messages: ReadonlyMap<bigint, Message>;
+  /** What each log gets of them. */
+  readonly portions: readonly Portion[];
+}
+
+/** Some of the copies of a delivery. */
+export interface Portion {
+  readonly delivery: Delivery;
+  readonly copies: readonly Copy[];
+}
+
+/** For each number the message that most logs get. */
+async function commonMessages(
+  { workTurns }: StoreContext,
+  deliveries: readonly Delivery[],
+  peer: object,
+): Promise<ReadonlyMap<bigint, Message>> {
+  const counts = new Map<bigint, Map<Message, number>>();
+  for (const { copies } of deliveries) {
+    await workTurns.next(peer);
+    for (const { sequence, message } of copies) {
+      const ofNumber = counts.get(sequence) ?? new Map<Message, number>();
+      ofNumber.set(message, (ofNumber.get(message) ?? 0) + 1);
+      counts.set(sequence, ofNumber);
+    }
+  }
+  const common = new Map<bigint, Message>();
+  for (const [sequence, ofNumber] of counts) {
+    const [most] = [...ofNumber].sort(([, a], [, b]) => b - a);
+    if (most !== undefined) common.set(sequence, most[0]);
+  }
+  return common;
+}
+
+/** Cuts what several logs get into chunks, in turns of `peer`. */
+export async function cutChunks(
+  context: StoreContext,
+  deliveries: readonly Delivery[],
+  peer: object,
+): Promise<readonly Chunk[]> {
+  const messages = await commonMessages(context, deliveries, peer);
+  const sorted = [...messages].sort(([a], [b]) => ascending(a, b));
+  const chunks: { first: bigint; messages: Map<bigint, Message>; portions: Portion[] }[] = [];
+  const chunkOf = new Map<bigint, number>();
+  let bytes = 0;
+  for (const [sequence, message] of sorted) {
+    const size = sizeOf(message);
+    const last = chunks.at(-1);
+    const fits =
+      last !== undefined &&
+      sequence - last.first < BigInt(SLOTS_PER_BLOCK) &&
+      bytes + size <= PAYLOAD_BYTES;
+    if (fits) last.messages.set(sequence, message);
+    else {
+      chunks.push({ first: sequence, messages: new Map([[sequence, message]]), portions: [] });
+    }
+    chunkOf.set(sequence, chunks.length - 1);
+    bytes = fits ? bytes + size : size;
+  }
+  for (const delivery of deliveries) {
+    await context.workTurns.next(peer);
+    const portions = new Map<number | undefined, Copy[]>();
+    for (const copy of delivery.copies) {
+      const i = chunkOf.get(copy.sequence);
+      const portion = portions.get(i);
+      if (portion === undefined) portions.set(i, [copy]);
+      else portion.push(copy);
+    }
+    for (const [i = -1, copies] of portions) chunks[i]?.portions.push({ delivery, copies });
+  }
+  return chunks;
+}
+
+/** Orders sequence numbers. */
+export function ascending(a: bigint, b: bigint): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

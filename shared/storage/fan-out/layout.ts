@@ -1,0 +1,263 @@
+import type { Delivery } from '../../broker/ports.ts';
+import { assert } from '../../domain/assert.ts';
+import type { Block, PayloadPlace } from '../../domain/block.ts';
+import type { Log } from '../../domain/log.ts';
+import type { Message } from '../../domain/message.ts';
+import { FRESH_SLOT, type Slot } from '../../domain/slot.ts';
+import { inTurns } from '../../domain/turns/in-turns.ts';
+import { payloadName } from '../append/append.ts';
+import { encodeMessages } from '../blocks/message-codec.ts';
+import { layPayload, sizeOf, withPrintedBytes } from '../blocks/pack-blocks.ts';
+import { putPayload, sharersItem } from '../blocks/payloads.ts';
+import { printedBytesToStore } from '../blocks/printed-bytes.ts';
+import { inParallel } from '../dynamodb/in-parallel.ts';
+import type { Item } from '../dynamodb/table.ts';
+import { headKey, payloadCollection } from '../schema/message-keys.ts';
+import type { StoreContext } from '../store-context.ts';
+import { ascending, type Chunk, cutChunks, type Portion } from './layout-chunks.ts';
+
+/**
+ * Lays out messages that go to several logs at once, in blocks for each. What several logs get
+ * unchanged is encoded once, and stored once if it does not fit into the blocks themselves; the last
+ * of the blocks that share it deletes it.
+ */
+
+/** A block for a log. */
+export interface Placed {
+  readonly to: Log;
+  readonly block: Block;
+}
+
+/** So many logs get payloads of their own side by side: each is held until it is stored. */
+const OWN_AT_ONCE = 32;
+/** So many chunks are laid out side by side. */
+const CHUNKS_AT_ONCE = 32;
+/** Up to so many messages are encoded for one log alone if they then fit into the block itself. */
+const ALONE_MAX = 4;
+
+/**
+ * Writes payloads and returns the blocks that name them. Only the subscriptions of one topic share
+ * anything, and the topic keeps it: what belongs to an entity must not go with another one. `peer` has
+ * the turns: it is one for all steps of an operation.
+ */
+export async function layOut(
+  context: StoreContext,
+  deliveries: readonly Delivery[],
+  enqueuedAt: number,
+  peer: object,
+): Promise<readonly Placed[]> {
+  const families = new Map<string, Delivery[]>();
+  await inTurns(context.workTurns, peer, deliveries, (delivery) => {
+    // Each partition has numbers of its own.
+    const family = headKey(delivery.to.counterId, delivery.to.partition).pk;
+    const known = families.get(family);
+    if (known === undefined) families.set(family, [delivery]);
+    else known.push(delivery);
+  });
+  const placed = await Promise.all(
+    Array.from(families.values(), (family) => layOutFamily(context, family, enqueuedAt, peer)),
+  );
+  return placed.flat();
+}
+
+async function layOutFamily(
+  context: StoreContext,
+  deliveries: readonly Delivery[],
+  enqueuedAt: number,
+  peer: object,
+): Promise<readonly Placed[]> {
+  const [first] = deliveries;
+  if (first === undefined) return [];
+  const owner: Log = { ...first.to, entityId: first.to.counterId };
+  const chunks = await cutChunks(context, deliveries, peer);
+  const placed: (readonly Placed[])[] = [];
+  await inParallel([...chunks.entries()], CHUNKS_AT_ONCE, async ([i, chunk]) => {
+    placed[i] = await layOutChunk(context, owner, chunk, enqueuedAt, peer);
+  });
+  return placed.flat();
+}
+
+/** What one log gets of a chunk. */
+interface Part {
+  readonly delivery: Delivery;
+  readonly messages: ReadonlyMap<bigint, Message>;
+  readonly slots: ReadonlyMap<number, Slot>;
+  readonly first: bigint;
+}
+
+async function layOutChunk(
+  context: StoreContext,
+  owner: Log,
+  chunk: Chunk,
+  enqueuedAt: number,
+  peer: object,
+): Promise<readonly Placed[]> {
+  const { workTurns } = context;
+  await workTurns.next(peer);
+  const parts: Part[] = [];
+  const common: Part[] = [];
+  await inTurns(workTurns, peer, chunk.portions, (portion) => {
+    const part = partOf(portion, enqueuedAt);
+    parts.push(part);
+    if (isCommon(part, chunk)) common.push(part);
+  });
+  const shared = await sharedPlaces(context, owner, chunk, { parts: common, peer });
+  const places = new Map(shared);
+  const others = parts.filter((part) => !places.has(part));
+  await inParallel(others, OWN_AT_ONCE, async (part) => {
+    places.set(part, await ownPlace(context, part));
+  });
+  const placed: Placed[] = [];
+  await inTurns(workTurns, peer, parts, (part) => {
+    const place = places.get(part);
+    assert(place !== undefined, 'what each log gets has a place');
+    placed.push({ to: part.delivery.to, block: blockOf(part, place, enqueuedAt) });
+  });
+  return placed;
+}
+
+function isCommon({ messages }: Part, chunk: Chunk): boolean {
+  return [...messages].every(([sequence, message]) => chunk.messages.get(sequence) === message);
+}
+
+function partOf({ delivery, copies }: Portion, enqueuedAt: number): Part {
+  const [first] = copies.map(({ sequence }) => sequence).sort(ascending);
+  assert(first !== undefined, 'a portion has copies');
+  const slots = new Map<number, Slot>();
+  const messages = new Map<bigint, Message>();
+  for (const { sequence, message } of copies) {
+    messages.set(sequence, message);
+    const expiresAt = expiryOf(message, delivery, enqueuedAt);
+    slots.set(
+      Number(sequence - first),
+      expiresAt === undefined ? FRESH_SLOT : { ...FRESH_SLOT, expiresAt },
+    );
+  }
+  return { delivery, messages, slots, first };
+}
+
+/** A time to live of the message's own, under the ceiling of where it goes (semantics §5.1-9). */
+function expiryOf(
+  { timeToLiveMs }: Message,
+  { timeToLiveMsMax = Number.POSITIVE_INFINITY }: Delivery,
+  enqueuedAt: number,
+): number | undefined {
+  if (timeToLiveMs === undefined) return undefined;
+  return enqueuedAt + Math.min(timeToLiveMs, timeToLiveMsMax);
+}
+
+/** Places for parts that get the messages unchanged: all in the blocks, or stored once for all. */
+async function sharedPlaces(
+  context: StoreContext,
+  owner: Log,
+  chunk: Chunk,
+  { parts, peer }: { readonly parts: readonly Part[]; readonly peer: object },
+): Promise<ReadonlyMap<Part, PayloadPlace>> {
+  const places = new Map<Part, PayloadPlace>();
+  if (parts.length < 2) return places;
+  const encoded = await encodeMessages(sparse(chunk.messages, chunk.first), context.compression);
+  const fitsAlone = aloneFitting(context, chunk);
+  const messages = [...chunk.messages.values()];
+  const bytes = messages.reduce((sum, message) => sum + sizeOf(message), 0);
+  const printedBytes = printedBytesToStore(messages, bytes);
+  const reference = payloadName(context.random);
+  const sharedIn = payloadCollection(owner);
+  let pieces: readonly Uint8Array[] | undefined;
+  let sharers = 0;
+  for (const part of parts) {
+    // Chunks are laid out side by side, and each part may have many messages.
+    await context.workTurns.next(peer);
+    const { slots } = part;
+    const { to } = part.delivery;
+    const laid = layPayload(to, { slots, encoded, bytes, printedBytes, reference });
+    const offset = Number(part.first - chunk.first);
+    if (laid.parts.length === 0) {
+      places.set(part, { ...laid.payload, offset });
+      continue;
+    }
+    if (part.messages.size <= ALONE_MAX && (await fitsAlone(part))) continue;
+    // The bytes are the same for all, so none of them lies in a block.
+    pieces ??= wholePieces(encoded);
+    const sharer = sharers++;
+    const place = { reference, sharedIn, sharer, parts: pieces.length, offset, bytes };
+    places.set(part, withPrintedBytes(to, slots, place, printedBytes));
+  }
+  if (pieces !== undefined) await putShared(context, owner, reference, pieces, sharers);
+  return places;
+}
+
+function wholePieces(encoded: Uint8Array): readonly Uint8Array[] {
+  const pieces: Uint8Array[] = [];
+  for (let at = 0; at < encoded.byteLength; at += PIECE_BYTES) {
+    pieces.push(encoded.subarray(at, at + PIECE_BYTES));
+  }
+  return pieces;
+}
+
+const PIECE_BYTES = 380 * 1024;
+
+/**
+ * Whether a log's part of a chunk fits into its block if it is encoded for that log alone. Many logs have
+ * the same part, which is encoded once; the whole chunk is known not to fit.
+ */
+function aloneFitting({ compression }: StoreContext, chunk: Chunk) {
+  const encoded = new Map<string, Promise<Uint8Array>>();
+  return async ({ delivery: { to }, slots, messages, first }: Part): Promise<boolean> => {
+    if (messages.size === chunk.messages.size) return false;
+    const key = [...messages.keys()].join();
+    const known = encoded.get(key) ?? encodeMessages(sparse(messages, first), compression);
+    encoded.set(key, known);
+    const own = { slots, encoded: await known, bytes: 0, reference: 'x'.repeat(12) };
+    return layPayload(to, own).parts.length === 0;
+  };
+}
+
+async function putShared(
+  context: StoreContext,
+  owner: Log,
+  reference: string,
+  pieces: readonly Uint8Array[],
+  sharers: number,
+): Promise<void> {
+  const now = context.clock.now();
+  const count: Item = sharersItem(payloadCollection(owner), reference, sharers, now);
+  await Promise.all([
+    putPayload(context.table, owner, [{ reference, parts: pieces }], now),
+    context.table.put(count),
+  ]);
+}
+
+async function ownPlace(context: StoreContext, part: Part): Promise<PayloadPlace> {
+  const { to } = part.delivery;
+  const messages = [...part.messages.values()];
+  const bytes = messages.reduce((sum, message) => sum + sizeOf(message), 0);
+  const { payload, parts } = layPayload(to, {
+    slots: part.slots,
+    encoded: await encodeMessages(sparse(part.messages, part.first), context.compression),
+    bytes,
+    printedBytes: printedBytesToStore(messages, bytes),
+    reference: payloadName(context.random),
+  });
+  const { reference } = payload;
+  if (reference !== undefined) {
+    await putPayload(context.table, to, [{ reference, parts }], context.clock.now());
+  }
+  return payload;
+}
+
+/** Messages at the places of their slots. */
+function sparse(messages: ReadonlyMap<bigint, Message>, first: bigint): (Message | undefined)[] {
+  const list: (Message | undefined)[] = [];
+  for (const [sequence, message] of messages) list[Number(sequence - first)] = message;
+  return Array.from(list);
+}
+
+function blockOf(part: Part, payload: PayloadPlace, enqueuedAt: number): Block {
+  const expiries = new Set([...part.slots.values()].map(({ expiresAt }) => expiresAt));
+  const [expiresAt] = expiries;
+  assert(part.slots.size > 0, 'a block has messages');
+  const block = { store: 'live', sequence: part.first, enqueuedAt, payload } as const;
+  if (expiries.size > 1 || expiresAt === undefined) return { ...block, slots: part.slots };
+  const slots = new Map([...part.slots.keys()].map((slot) => [slot, FRESH_SLOT]));
+  return { ...block, slots, expiresAt };
+}

@@ -1,0 +1,57 @@
+import { BrokerError } from '../../domain/broker-error.ts';
+import { type Entity, forwardsAll, partitionsOf } from '../../domain/entity.ts';
+import { logOf } from '../../domain/log.ts';
+import { readBlocks } from '../blocks/read-blocks.ts';
+import { TOUCH_EVERY_MS } from '../entities/activity.ts';
+import { readHead } from '../scheduling/partition-header.ts';
+import { blockSortKey } from '../schema/message-keys.ts';
+import type { SweepParts } from './sweep-run.ts';
+
+/**
+ * Deletes an entity that nobody used for as long as its AutoDeleteOnIdle says. Uses are what
+ * semantics §5.2 lists: sends, receives, peeks, changes; a scheduled message or a forward keeps it.
+ * Since uses are written down only now and then, the time is counted from the latest that may have
+ * been, so that nothing is deleted early. True = it is gone.
+ */
+export async function removeIdle(parts: SweepParts, entity: Entity): Promise<boolean> {
+  const { autoDeleteOnIdleMs } = entity.description;
+  if (autoDeleteOnIdleMs === undefined || forwardsAll(entity)) return false;
+  const now = parts.clock.now();
+  const idleSince = now - autoDeleteOnIdleMs;
+  if (lastNoticed(parts, entity) > idleSince) return false;
+  try {
+    if (await isKeptByMessages(parts, entity, idleSince)) return false;
+  } catch (error) {
+    if (error instanceof BrokerError && error.code === 'MessagingEntityNotFound') return true;
+    throw error;
+  }
+  return await parts.store.removeIfIdle(entity, now, idleSince);
+}
+
+/** The latest instant at which the entity may have been used, as far as was noticed. */
+function lastNoticed({ activity, soleProcess }: SweepParts, entity: Entity): number {
+  const { createdAt, updatedAt, accessedAt = 0 } = entity;
+  // Another process may have seen a use since it last wrote one down.
+  const unnoticed = accessedAt > 0 && !soleProcess ? TOUCH_EVERY_MS : 0;
+  return Math.max(createdAt, updatedAt, accessedAt + unnoticed, activity.usedAt(entity) ?? 0);
+}
+
+async function isKeptByMessages(
+  { context }: SweepParts,
+  entity: Entity,
+  idleSince: number,
+): Promise<boolean> {
+  for (let partition = 0; partition < partitionsOf(entity); partition++) {
+    const log = logOf(entity, 'main', partition);
+    const { sentAt } = await readHead(context.table, log);
+    if (sentAt !== undefined && sentAt > idleSince) return true;
+    const scheduled = await readBlocks(context, log, {
+      from: blockSortKey('scheduled', 0n),
+      to: 't',
+      limit: 1,
+      consistent: true,
+    });
+    if (scheduled.blocks.length > 0) return true;
+  }
+  return false;
+}

@@ -1,0 +1,145 @@
+import { type Entity, partitionNumbers } from '../../domain/entity.ts';
+import type { SubQueue } from '../../domain/entity-path.ts';
+import { logOf } from '../../domain/log.ts';
+import type { Document } from '../dynamodb/document-table.ts';
+import type { Item, ItemKey } from '../dynamodb/table.ts';
+import { orphansOf } from '../schema/entity-keys.ts';
+import { logKey, payloadCollection, sessionsCollection } from '../schema/message-keys.ts';
+import type { SweepParts } from './sweep-run.ts';
+
+const SUB_QUEUES = ['main', 'deadLetter', 'transferDeadLetter'] as const satisfies SubQueue[];
+const MINUTE = 60_000;
+/** What is younger may belong to a send that is still under way. */
+const MIN_AGE_MS = 60 * MINUTE;
+/** Between two looks that both find a payload unused there is as much time. */
+const LOOKS_APART_MS = 60 * MINUTE;
+/** One look goes over at most this many payload items of a partition; the next one begins behind them. */
+const ITEMS_MAX = 2000;
+
+/** What the looks at a partition leave to the next one. */
+interface Looks {
+  /** Epoch ms of the last look; absent where an earlier version wrote this. */
+  readonly at?: number;
+  /** Payload items that the last look found unused, by sort key. */
+  readonly keys: readonly string[];
+  /** The sort key of the last item it went over; absent = it reached the end. */
+  readonly after?: string;
+}
+
+/**
+ * Deletes payload items that no block names: what a crash between two writes leaves behind. A look goes
+ * over the next 2,000 payload items of each partition, and begins anew behind the last one. An item
+ * that is old and that no block names is a suspect. It is deleted only if the next look, a day later, still
+ * finds no block that names it, since a message may be on its way from one store to another during a look.
+ */
+export async function clearOrphans(parts: SweepParts, entity: Entity): Promise<void> {
+  for (const partition of partitionNumbers(entity)) {
+    await clearPartition(parts, entity, partition);
+  }
+}
+
+async function clearPartition(parts: SweepParts, entity: Entity, partition: number): Promise<void> {
+  const { context, documents, namespace, clock } = parts;
+  const collection = payloadCollection(logOf(entity, 'main', partition));
+  const key = { pk: orphansOf(namespace), sk: `${entity.id}.${partition}` };
+  const stored = await documents.get(key);
+  const before = stored === undefined ? { keys: [] } : fromDocument(stored);
+  const next = await nextItems(parts, collection, before.after);
+  if (next.old.length === 0 && stored === undefined && next.after === undefined) return;
+  const unnamed = new Set([...before.keys, ...next.old].map(nameOf));
+  await leaveOutNamed(parts, entity, partition, unnamed);
+  const isUnnamed = (sk: string) => unnamed.has(nameOf(sk));
+
+  const now = clock.now();
+  const isLaterLook = before.at === undefined || now - before.at >= LOOKS_APART_MS;
+  const again = before.keys.filter(isUnnamed);
+  if (isLaterLook) {
+    for (const sk of again) await context.table.delete({ pk: collection, sk });
+  }
+  const suspects = new Set([...(isLaterLook ? [] : again), ...next.old.filter(isUnnamed)]);
+  if (isLaterLook) for (const sk of again) suspects.delete(sk);
+  const keys = [...suspects];
+  if (keys.length === 0 && next.after === undefined) {
+    if (stored !== undefined) await documents.delete(key);
+    return;
+  }
+  const looks: Looks = { at: now, keys, ...(next.after !== undefined && { after: next.after }) };
+  await documents.put({ ...key, ...looks });
+}
+
+function fromDocument({ at, keys, after }: Document): Looks {
+  return {
+    ...(at === undefined ? {} : { at: Number(at) }),
+    keys: Array.isArray(keys) ? keys.map(String) : [],
+    ...(after === undefined ? {} : { after: String(after) }),
+  };
+}
+
+/** The old ones of the next payload items, and where the look after that is to begin. */
+async function nextItems(
+  { context }: SweepParts,
+  collection: string,
+  after: string | undefined,
+): Promise<{ readonly old: readonly string[]; readonly after: string | undefined }> {
+  const oldest = context.clock.now() - MIN_AGE_MS;
+  const old: string[] = [];
+  let count = 0;
+  const start = after === undefined ? undefined : { pk: collection, sk: after };
+  for await (const item of itemsOf(context, collection, 'sk, q', start)) {
+    const sk = item['sk']?.S ?? '';
+    if (Number(item['q']?.N) <= oldest) old.push(sk);
+    if (++count >= ITEMS_MAX) return { old, after: sk };
+  }
+  return { old, after: undefined };
+}
+
+/** Takes out of a set the names of payloads that a block or the state of a session names. */
+async function leaveOutNamed(
+  { context, store }: SweepParts,
+  entity: Entity,
+  partition: number,
+  names: Set<string>,
+): Promise<void> {
+  for await (const holder of holdersOf(store, entity)) {
+    const logs = SUB_QUEUES.map((subQueue) => logOf(holder, subQueue, partition));
+    const states = logs.slice(0, 1).map(sessionsCollection);
+    for (const collection of [...logs.map(logKey), ...states]) {
+      if (names.size === 0) return;
+      for await (const item of itemsOf(context, collection, 'p')) {
+        const reference = item['p']?.S;
+        if (reference !== undefined) names.delete(reference);
+      }
+    }
+  }
+}
+
+/** The entities whose blocks may name payloads of this one: of a topic all its subscriptions too. */
+async function* holdersOf(store: SweepParts['store'], entity: Entity): AsyncGenerator<Entity> {
+  yield entity;
+  if (entity.description.kind === 'topic') yield* store.subscriptionsOf(entity);
+}
+
+async function* itemsOf(
+  context: SweepParts['context'],
+  collection: string,
+  projection: string,
+  after?: ItemKey,
+): AsyncGenerator<Item> {
+  let start: Item | undefined =
+    after === undefined ? undefined : { pk: { S: after.pk }, sk: { S: after.sk } };
+  do {
+    const page = await context.table.query({
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': { S: collection } },
+      ProjectionExpression: projection,
+      ...(start === undefined ? {} : { ExclusiveStartKey: start }),
+    });
+    yield* page.items;
+    start = page.lastKey;
+  } while (start !== undefined);
+}
+
+/** The name of a payload, of which the items are numbered. */
+function nameOf(sortKey: string): string {
+  return sortKey.slice(0, sortKey.lastIndexOf('.'));
+}

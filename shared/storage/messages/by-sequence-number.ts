@@ -1,0 +1,154 @@
+import type { DeadLetterAction } from '../../broker/broker.ts';
+import { type Block, type BlockRules, expiryOf, slotOf } from '../../domain/block.ts';
+import { type Log, withoutSession } from '../../domain/log.ts';
+import type { LogPolicy } from '../../domain/log-policy.ts';
+import { isHeld, unlocked } from '../../domain/slot.ts';
+import { asSeen, blockDelete, blockUpdate } from '../blocks/block-writes.ts';
+import { deletePayload } from '../blocks/payloads.ts';
+import { announceReturn, keyOf } from '../blocks/read-blocks.ts';
+import { afterStoring, decided } from '../dynamodb/errors.ts';
+import { activateDue } from '../scheduling/activate.ts';
+import { enlist } from '../sessions/ready-index.ts';
+import { moveOut } from '../settle/move.ts';
+import { overlayOf } from '../settle/settle-plan.ts';
+import type { StoreContext } from '../store-context.ts';
+import { type Found, findByNumber } from './find-by-number.ts';
+
+/** What an operator does to one message, named by its sequence number rather than by a lock. */
+
+/** A message changes under an operator's hands only while receivers get at it. */
+const TRIES_MAX = 5;
+
+type Change = (found: Found) => Promise<boolean>;
+
+/** Ends the lock on a message, whoever holds it; its deliveries stay counted. */
+export async function breakLock(
+  context: StoreContext,
+  log: Log,
+  sequence: bigint,
+  policy: LogPolicy,
+): Promise<boolean> {
+  return await onMessage(context, log, sequence, ['live', 'deferred'], async ({ block, slot }) => {
+    const before = slotOf(block, slot);
+    const isLocked = before.tag !== undefined;
+    if (!isLocked || !isHeld(before, policy.rules, context.clock.now())) return false;
+    const written = await context.table.update(
+      keyOf(log, block),
+      blockUpdate([
+        { ...asSeen(block, slot), effect: { kind: 'set', slot: unlocked(before, policy.rules) } },
+      ]),
+    );
+    return decided(written);
+  });
+}
+
+/** Makes a deferred message active again. */
+export async function reactivate(
+  context: StoreContext,
+  log: Log,
+  sequence: bigint,
+  policy: LogPolicy,
+): Promise<boolean> {
+  return await onMessage(context, log, sequence, ['deferred'], async ({ block, slot }) => {
+    const before = slotOf(block, slot);
+    const { rules } = policy;
+    const now = context.clock.now();
+    if (isHeld(before, rules, now) || isExpired(block, slot, rules, now)) return false;
+    // Whoever makes it active means it to be delivered, at least once more.
+    const deliveriesMax = rules.isDeadLetter ? before.deliveries : rules.maxDeliveryCount - 1;
+    const kept = unlocked(before, rules);
+    const after = { ...kept, deliveries: Math.min(kept.deliveries, deliveriesMax) };
+    const moved = await moveOut(context, log, block, [
+      {
+        slots: [{ ...asSeen(block, slot), after }],
+        to: log,
+        store: 'returned',
+        overlay: { properties: {} },
+      },
+    ]);
+    return decided(moved);
+  });
+}
+
+/** Dead-letters a message that nobody holds. */
+export async function deadLetterByNumber(
+  context: StoreContext,
+  log: Log,
+  sequence: bigint,
+  action: DeadLetterAction,
+  policy: LogPolicy,
+): Promise<boolean> {
+  return await onMessage(context, log, sequence, ['live', 'deferred'], async ({ block, slot }) => {
+    const before = slotOf(block, slot);
+    const now = context.clock.now();
+    if (isHeld(before, policy.rules, now)) return false;
+    if (isExpired(block, slot, policy.rules, now)) return false;
+    const moved = await moveOut(context, log, block, [
+      {
+        slots: [{ ...asSeen(block, slot), after: unlocked(before, policy.rules) }],
+        to: policy.deadLetterLog,
+        store: 'live',
+        overlay: overlayOf(action),
+      },
+    ]);
+    return decided(moved);
+  });
+}
+
+/** Removes a message that nobody holds, whatever its state. */
+export async function removeByNumber(
+  context: StoreContext,
+  log: Log,
+  sequence: bigint,
+  policy: LogPolicy,
+): Promise<boolean> {
+  const { table, clock } = context;
+  const stores = ['live', 'deferred', 'scheduled'] as const;
+  return await onMessage(context, log, sequence, stores, async ({ block, slot }) => {
+    if (isHeld(slotOf(block, slot), policy.rules, clock.now())) return false;
+    const seen = asSeen(block, slot);
+    if (block.slots.size > 1) {
+      const removal = blockUpdate([{ ...seen, effect: { kind: 'remove' } }]);
+      return decided(await table.update(keyOf(log, block), removal));
+    }
+    const written = await table.delete(keyOf(log, block), blockDelete([seen]));
+    if (!decided(written)) return false;
+    context.background(() => deletePayload(table, log, block.payload));
+    return true;
+  });
+}
+
+/** Finds a message and changes it; looks again where it changed in between. */
+async function onMessage(
+  context: StoreContext,
+  log: Log,
+  sequence: bigint,
+  stores: readonly ('live' | 'deferred' | 'scheduled')[],
+  change: Change,
+): Promise<boolean> {
+  await activateDue(context, withoutSession(log), context.clock.now());
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const places = await Promise.all(
+      stores.map((store) => findByNumber(context, log, store, sequence)),
+    );
+    const found = places.find((place) => place !== undefined);
+    if (found === undefined) return false;
+    let isRefused = false;
+    try {
+      isRefused = !(await change(found));
+    } finally {
+      // Also where nothing was heard of the change.
+      if (!isRefused) announceReturn(context, log);
+    }
+    if (isRefused) continue;
+    await afterStoring(enlist(context, [log]));
+    return true;
+  }
+  return false;
+}
+
+/** What has expired is gone, though it may not have been cleared yet. */
+function isExpired(block: Block, slot: number, rules: BlockRules, now: number): boolean {
+  const expiresAt = rules.isDeadLetter ? undefined : expiryOf(block, slotOf(block, slot), rules);
+  return expiresAt !== undefined && expiresAt <= now;
+}

@@ -1,0 +1,38 @@
+import type { Block } from '../../domain/block.ts';
+import type { BlockStore } from '../../domain/lock-token.ts';
+import type { Log } from '../../domain/log.ts';
+import { SLOTS_MAX } from '../blocks/block-item.ts';
+import { readBlocks } from '../blocks/read-blocks.ts';
+import { blockSortKey } from '../schema/message-keys.ts';
+import type { StoreContext } from '../store-context.ts';
+
+/** A message found by its number. */
+export interface Found {
+  readonly block: Block;
+  readonly slot: number;
+}
+
+/**
+ * Finds a message by its sequence number in one of the stores of a log, or nothing. A block names
+ * only its first number, so the blocks just before are looked at as well: one query.
+ */
+export async function findByNumber(
+  context: Pick<StoreContext, 'table'>,
+  log: Log,
+  store: Exclude<BlockStore, 'returned'>,
+  sequence: bigint,
+): Promise<Found | undefined> {
+  const span = BigInt(SLOTS_MAX);
+  const { blocks } = await readBlocks(context, log, {
+    from: blockSortKey(store, sequence > span ? sequence - span : 0n),
+    // Of messages put back on their own, the sort key goes a little further.
+    to: `${blockSortKey(store, sequence)}~`,
+    limit: 2 * SLOTS_MAX,
+    consistent: true,
+  });
+  for (const block of blocks) {
+    const slot = Number(sequence - block.sequence);
+    if (block.slots.has(slot)) return { block, slot };
+  }
+  return undefined;
+}

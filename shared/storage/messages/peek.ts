@@ -1,0 +1,152 @@
+import type { Peeked, PeekRequest } from '../../broker/ports.ts';
+import { type Block, ownExpiryOf, sequenceNumberOf, slotOf } from '../../domain/block.ts';
+import type { BlockStore } from '../../domain/lock-token.ts';
+import { type Log, withoutSession } from '../../domain/log.ts';
+import type { MessageState, StoredMessage } from '../../domain/message.ts';
+import { holdPayloads } from '../../domain/payload-account.ts';
+import { failedDeliveries } from '../../domain/slot.ts';
+import { SLOTS_MAX } from '../blocks/block-item.ts';
+import { sizeOf } from '../blocks/pack-blocks.ts';
+import { type LoadedMessages, loadMessages } from '../blocks/payloads.ts';
+import { readBlocks } from '../blocks/read-blocks.ts';
+import { activateDue } from '../scheduling/activate.ts';
+import { blockSortKey } from '../schema/message-keys.ts';
+import type { StoreContext } from '../store-context.ts';
+
+/** A place in a log at which a message lies. */
+interface Place {
+  readonly sequence: bigint;
+  readonly block: Block;
+  readonly slot: number;
+}
+
+const SEQUENCE_MAX = 0xffff_ffff_ffffn;
+const PAGE_BLOCKS_MAX = 100;
+
+/**
+ * Shows messages in order of their numbers, whatever their state, without touching them: active and
+ * locked ones, deferred and scheduled ones, and what has expired but was not cleared yet.
+ */
+export async function peek(context: StoreContext, log: Log, request: PeekRequest): Promise<Peeked> {
+  const now = context.clock.now();
+  const whole = withoutSession(log);
+  await activateDue(context, whole, now);
+  const { from, maxMessages, rules } = request;
+  const found = await Promise.all([
+    placesFrom(context, log, 'live', from, maxMessages),
+    placesFrom(context, log, 'deferred', from, maxMessages),
+    placesFrom(context, whole, 'scheduled', from, maxMessages, log.sessionId),
+  ]);
+  const places = found.flat().sort(bySequence).slice(0, maxMessages);
+  const { there, loaded, isMore } = await loadFirst(context, log, places, request);
+
+  const shown: StoredMessage[] = [];
+  let bytes = 0;
+  for (const { block, slot, sequence } of there) {
+    const content = loaded.at(block, slot);
+    bytes += sizeOf(content);
+    if (shown.length > 0 && bytes > request.maxBytes) return { messages: shown, isCut: true };
+    // Only a time to live of the message's own was computed as it was stored (semantics §5.1-10).
+    const expiresAt = ownExpiryOf(block, slotOf(block, slot));
+    shown.push({
+      message: content,
+      sequenceNumber: sequenceNumberOf(log.partition, sequence),
+      enqueuedAt: block.enqueuedAt,
+      failedDeliveries: failedDeliveries(slotOf(block, slot), rules, now),
+      state: STATES[block.store],
+      ...(expiresAt === undefined ? {} : { expiresAt }),
+      ...(content.timeToLiveMs === undefined ? {} : { timeToLiveMs: content.timeToLiveMs }),
+    });
+  }
+  return { messages: shown, isCut: isMore || places.length === maxMessages };
+}
+
+/**
+ * Reads payloads from the front until they make up a page: each is read as a whole, so they may take
+ * twice the bytes of a page, of which some may have gone. A block may be gone since it was read; only
+ * where all of them are does it read further.
+ */
+async function loadFirst(
+  context: StoreContext,
+  log: Log,
+  places: readonly Place[],
+  { maxBytes, payloads }: PeekRequest,
+): Promise<{
+  readonly there: readonly Place[];
+  readonly loaded: LoadedMessages;
+  readonly isMore: boolean;
+}> {
+  let rest = places;
+  for (;;) {
+    const blocks = new Set<Block>();
+    let bytes = 0;
+    const end = rest.findIndex(({ block }) => {
+      if (blocks.has(block)) return false;
+      bytes += block.payload.bytes;
+      if (blocks.size > 0 && bytes > 2 * maxBytes) return true;
+      blocks.add(block);
+      return false;
+    });
+    holdPayloads(payloads, log, [...blocks]);
+    const loaded = await loadMessages(context, log, [...blocks]);
+    const there = (end < 0 ? rest : rest.slice(0, end)).filter(({ block }) => loaded.has(block));
+    rest = end < 0 ? [] : rest.slice(end);
+    if (there.length > 0 || rest.length === 0) return { there, loaded, isMore: rest.length > 0 };
+  }
+}
+
+const STATES = {
+  live: 'Active',
+  returned: 'Active',
+  deferred: 'Deferred',
+  scheduled: 'Scheduled',
+} as const satisfies Record<BlockStore, MessageState>;
+
+/** The first `count` messages of a store from a number on; of one session where messages share it. */
+async function placesFrom(
+  context: StoreContext,
+  log: Log,
+  store: BlockStore,
+  from: bigint,
+  count: number,
+  sessionId?: string,
+): Promise<readonly Place[]> {
+  const places: Place[] = [];
+  // The block that holds the number may have begun before it.
+  let start: string | undefined = blockSortKey(store, from > SPAN ? from - SPAN : 0n);
+  while (start !== undefined) {
+    const page = await readBlocks(context, log, {
+      from: start,
+      // What was put back beside its block sorts after it.
+      to: `${blockSortKey(store, SEQUENCE_MAX)}~`,
+      limit: Math.min(count + 1, PAGE_BLOCKS_MAX),
+      consistent: true,
+    });
+    const blocks =
+      sessionId === undefined
+        ? page.blocks
+        : page.blocks.filter((block) => block.sessionId === sessionId);
+    places.push(...blocks.flatMap(placesIn).filter(({ sequence }) => sequence >= from));
+    start = page.next;
+    const last = page.blocks.at(-1)?.sequence;
+    // A block that comes later may hold lower numbers than the last one's highest, not than its first.
+    const sure = places.filter(({ sequence }) => last !== undefined && sequence <= last);
+    if (sure.length >= count) break;
+  }
+  return places.sort(bySequence).slice(0, count);
+}
+
+const SPAN = BigInt(SLOTS_MAX);
+
+function placesIn(block: Block): Place[] {
+  return Array.from(block.slots.keys(), (slot) => ({
+    sequence: block.sequence + BigInt(slot),
+    block,
+    slot,
+  }));
+}
+
+function bySequence(a: Place, b: Place): number {
+  if (a.sequence === b.sequence) return 0;
+  return a.sequence < b.sequence ? -1 : 1;
+}

@@ -1,0 +1,48 @@
+import type { RemoveBeforeRequest } from '../../broker/ports.ts';
+import { surveyBlock } from '../../domain/block.ts';
+import type { Log } from '../../domain/log.ts';
+import type { LogPolicy } from '../../domain/log-policy.ts';
+import { removalOf } from '../blocks/block-removal.ts';
+import { deletePayload } from '../blocks/payloads.ts';
+import { readBlocks } from '../blocks/read-blocks.ts';
+import { decided } from '../dynamodb/errors.ts';
+import { FIRST_BLOCK } from '../schema/message-keys.ts';
+import type { StoreContext } from '../store-context.ts';
+
+const PAGE_BLOCKS = 50;
+
+/**
+ * Removes active messages enqueued before an instant, oldest first, passing over locked ones
+ * (semantics §4.10). Returns how many.
+ */
+export async function removeBefore(
+  context: StoreContext,
+  log: Log,
+  request: RemoveBeforeRequest,
+  policy: LogPolicy,
+): Promise<number> {
+  const { maxMessages, before } = request;
+  let removed = 0;
+  let start: string | undefined = FIRST_BLOCK;
+  while (start !== undefined && removed < maxMessages) {
+    const page = await readBlocks(context, log, {
+      from: start,
+      limit: PAGE_BLOCKS,
+      consistent: true,
+    });
+    for (const block of page.blocks) {
+      // Not the end: a message that was scheduled has an older time than those around it.
+      if (block.enqueuedAt >= before) continue;
+      const survey = surveyBlock(block, policy.rules, context.clock.now());
+      const slots = survey.free.slice(0, maxMessages - removed);
+      if (slots.length === 0) continue;
+      const outcome = await context.table.transact([removalOf(context, log, block, slots)]);
+      if (!decided(outcome)) continue;
+      removed += slots.length;
+      if (slots.length < block.slots.size) continue;
+      context.background(() => deletePayload(context.table, log, block.payload));
+    }
+    start = page.next;
+  }
+  return removed;
+}

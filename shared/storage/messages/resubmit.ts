@@ -1,0 +1,167 @@
+import type { ResubmitRequest } from '../../broker/ports.ts';
+import { type Block, surveyBlock } from '../../domain/block.ts';
+import type { Log } from '../../domain/log.ts';
+import type { LogPolicy } from '../../domain/log-policy.ts';
+import { lowerTimeToLive, type Message } from '../../domain/message.ts';
+import { payloadName } from '../append/append.ts';
+import { cutRuns, packRuns, toRuns } from '../append/segments.ts';
+import { toBlockItem } from '../blocks/block-item.ts';
+import { removalOf } from '../blocks/block-removal.ts';
+import { deletePayload, loadMessages, putPayload } from '../blocks/payloads.ts';
+import { announce, readBlocks } from '../blocks/read-blocks.ts';
+import { decided } from '../dynamodb/errors.ts';
+import { carryOut, putsOf } from '../dynamodb/prepared-write.ts';
+import { takeNumbers } from '../scheduling/partition-header.ts';
+import { FIRST_BLOCK } from '../schema/message-keys.ts';
+import { announceWaiting, listingItems } from '../sessions/ready-index.ts';
+import type { StoreContext } from '../store-context.ts';
+
+const PAGE_BLOCKS = 50;
+
+/**
+ * Sends dead letters to the main queue again, as new messages: with new numbers, no deliveries, and
+ * without the reason for which they were dead-lettered. Block by block in one transaction, so that
+ * no message is ever in both queues or in neither. Locked ones are passed over.
+ */
+export async function resubmit(
+  context: StoreContext,
+  from: Log,
+  to: Log,
+  { maxMessages, timeToLiveMsMax }: ResubmitRequest,
+  policy: LogPolicy,
+): Promise<number> {
+  let moved = 0;
+  let start: string | undefined = FIRST_BLOCK;
+  while (start !== undefined && moved < maxMessages) {
+    const page = await readBlocks(context, from, {
+      from: start,
+      limit: PAGE_BLOCKS,
+      consistent: true,
+    });
+    const now = context.clock.now();
+    const gone = new Map<Block, readonly number[]>();
+    for (const { block, slots: free } of inOrder(page.blocks, policy, now)) {
+      const slots = free.slice(0, maxMessages - moved);
+      const left = without(block, gone.get(block) ?? []);
+      const went = await resubmitSlots(context, from, to, { block: left, slots, timeToLiveMsMax });
+      gone.set(block, [...(gone.get(block) ?? []), ...went]);
+      moved += went.length;
+      if (moved >= maxMessages) break;
+    }
+    start = page.next;
+  }
+  return moved;
+}
+
+/**
+ * What can be had of blocks, in the order of its numbers: blocks overlap where messages of one came
+ * here at different times.
+ */
+function inOrder(
+  blocks: readonly Block[],
+  { rules }: LogPolicy,
+  now: number,
+): readonly { readonly block: Block; readonly slots: readonly number[] }[] {
+  const places = blocks
+    .flatMap((block) =>
+      surveyBlock(block, rules, now).free.map((slot) => ({
+        block,
+        slot,
+        sequence: block.sequence + BigInt(slot),
+      })),
+    )
+    .sort((a, b) => (a.sequence < b.sequence ? -1 : 1));
+  const runs: { block: Block; slots: number[] }[] = [];
+  for (const { block, slot } of places) {
+    const last = runs.at(-1);
+    if (last?.block === block) last.slots.push(slot);
+    else runs.push({ block, slots: [slot] });
+  }
+  return runs;
+}
+
+function without(block: Block, gone: readonly number[]): Block {
+  if (gone.length === 0) return block;
+  const slots = new Map(block.slots);
+  for (const slot of gone) slots.delete(slot);
+  return { ...block, slots };
+}
+
+interface Taken extends Pick<ResubmitRequest, 'timeToLiveMsMax'> {
+  readonly block: Block;
+  readonly slots: readonly number[];
+}
+
+/** Returns which went: all of them, or none where somebody got at the block in between. */
+async function resubmitSlots(
+  context: StoreContext,
+  from: Log,
+  to: Log,
+  { block, slots: free, timeToLiveMsMax }: Taken,
+): Promise<readonly number[]> {
+  const { table, random, clock, compression } = context;
+  const now = clock.now();
+  const loaded = await loadMessages(context, from, [block]);
+  if (!loaded.has(block)) return [];
+  // What came here for want of a session has none to go back to.
+  const slots = free.filter(
+    (slot) => to.sessions === undefined || hasSession(loaded.at(block, slot)),
+  );
+  if (slots.length === 0) return [];
+  const messages = slots.map((slot) => asNew(loaded.at(block, slot), timeToLiveMsMax));
+  const packed = await packRuns(cutRuns(toRuns(to, messages, now, false).runs), now, {
+    compression,
+    reference: () => payloadName(random),
+  });
+  const pieces = packed.flatMap(({ payload: { reference }, parts }) =>
+    reference === undefined ? [] : [{ reference, parts }],
+  );
+  const [{ first }] = await Promise.all([
+    takeNumbers(table, to, { count: messages.length, bytes: 0, now }),
+    putPayload(table, to, pieces, now),
+  ]);
+  const arrivals = packed.map(({ to: log, dueAt: _, parts: __, offset, ...rest }) => {
+    const sequence = first + BigInt(offset);
+    const arrival: Block = { store: 'live', sequence, enqueuedAt: now, ...rest };
+    return { log, arrival };
+  });
+  const logs = arrivals.map(({ log }) => log);
+  const outcome = await carryOut(table, {
+    items: [
+      removalOf(context, from, block, slots),
+      ...putsOf(table, [
+        ...arrivals.map(({ log, arrival }) => toBlockItem(log, arrival)),
+        ...(await listingItems(context, logs, now)),
+      ]),
+    ],
+    announce: () => {
+      for (const { log, arrival } of arrivals) announce(context, log, arrival);
+      announceWaiting(context, logs);
+    },
+    done: () => {
+      if (slots.length < block.slots.size) return;
+      context.background(() => deletePayload(table, from, block.payload));
+    },
+    refused: () => {
+      for (const { reference, parts } of pieces) {
+        const place = { reference, parts: parts.length, offset: 0, bytes: 0 };
+        context.background(() => deletePayload(table, to, place));
+      }
+    },
+  });
+  return decided(outcome) ? slots : [];
+}
+
+function hasSession({ sessionId }: Message): boolean {
+  return sessionId !== undefined;
+}
+
+function asNew(message: Message, timeToLiveMsMax: number | undefined): Message {
+  const { deadLetterSource: _, ...rest } = message;
+  const {
+    DeadLetterReason: __,
+    DeadLetterErrorDescription: ___,
+    ...properties
+  } = message.properties;
+  return lowerTimeToLive({ ...rest, properties }, timeToLiveMsMax);
+}

@@ -1,0 +1,251 @@
+import type { Forward } from '../../broker/ports.ts';
+import type { Block } from '../../domain/block.ts';
+import { BrokerError } from '../../domain/broker-error.ts';
+import { inSession, type Log } from '../../domain/log.ts';
+import type { Message } from '../../domain/message.ts';
+import { payloadName } from '../append/append.ts';
+import { fromBlockItem, toBlockItem } from '../blocks/block-item.ts';
+import { removalOf } from '../blocks/block-removal.ts';
+import { cutBlocks, inARow, type PackedBlock, packBlocks } from '../blocks/pack-blocks.ts';
+import { deletePayload, loadMessages, putPayload } from '../blocks/payloads.ts';
+import { announce, keyOf } from '../blocks/read-blocks.ts';
+import { chunks } from '../dynamodb/chunks.ts';
+import { carryOut, putsOf } from '../dynamodb/prepared-write.ts';
+import { keyItem } from '../dynamodb/table.ts';
+import { readBatch } from '../fan-out/move-source.ts';
+import { dueSortKey, logKey } from '../schema/message-keys.ts';
+import { announceWaiting, listingItems } from '../sessions/ready-index.ts';
+import type { StoreContext } from '../store-context.ts';
+import type { Due } from './due-times.ts';
+import { raiseDue, readDues } from './next-due.ts';
+import { readHead, takeNumbers } from './partition-header.ts';
+
+/** A transaction takes this many due blocks and what they become. */
+const BLOCKS_PER_TRANSACTION = 45;
+/** The same with the listings of their sessions. */
+const SESSION_BLOCKS_PER_TRANSACTION = 33;
+/** One round reads this many due times. */
+const DUES_PER_ROUND = 45;
+/** What one call activates at most; the next one goes on. */
+const ROUNDS_MAX = 100;
+
+/**
+ * Makes scheduled messages that have come due receivable, in bulk. They get new sequence numbers, as
+ * if they were enqueued at their due time (semantics §2.3); those due at the same instant come to
+ * lie in common blocks. Two activators at once do no harm: of two transactions on one block, one
+ * finds it gone. Tells whether anything was due here: out of sessions that forward, it is sent on instead.
+ */
+export async function activateDue(context: StoreContext, log: Log, now: number): Promise<boolean> {
+  if (log.sessions?.isForwarded) return false;
+  return await forEachDue(context, log, now, (blocks, dueAt) =>
+    activateTogether(context, log, blocks, dueAt),
+  );
+}
+
+/**
+ * Sends on the scheduled messages of a topic, whose rules decide only now where they go. Tells
+ * whether anything was due.
+ */
+export async function forwardDue(
+  context: StoreContext,
+  log: Log,
+  forward: Forward,
+): Promise<boolean> {
+  return await forEachDue(context, log, context.clock.now(), async (blocks, dueAt) => {
+    const taken = blocks.map((block) => ({ block, slots: slotsOf(block) }));
+    const batch = await readBatch(context, { log, taken }, dueAt);
+    if (batch === undefined) return false;
+    try {
+      await forward(batch);
+      return true;
+    } catch (error) {
+      if (!(error instanceof BrokerError) || error.code !== 'ConflictInProgress') throw error;
+      return false;
+    }
+  });
+}
+
+function slotsOf({ slots }: Block): readonly number[] {
+  return [...slots.keys()].sort((a, b) => a - b);
+}
+
+/** Makes blocks that came due at one instant what they are to be; false = somebody else was at it. */
+type Activate = (blocks: readonly Block[], dueAt: number) => Promise<boolean>;
+
+async function forEachDue(
+  context: StoreContext,
+  log: Log,
+  now: number,
+  activate: Activate,
+): Promise<boolean> {
+  if (log.subQueue !== 'main' || context.dueTimes.isDue(logKey(log), now) === false) return false;
+  const readAt = context.dueTimes.now();
+  const head = await readHead(context.table, log);
+  if (head.nextDueAt === undefined || head.nextDueAt > now) {
+    context.dueTimes.note(logKey(log), head.nextDueAt, readAt);
+    return false;
+  }
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    const dues = await readDues(context, log, now, DUES_PER_ROUND);
+    if (dues.length === 0) break;
+    await activateRound(context, log, dues, activate);
+  }
+  await raiseDue(context, log, head);
+  return true;
+}
+
+/** Activates what is due, earliest first, and forgets the due times that are dealt with. */
+async function activateRound(
+  context: StoreContext,
+  log: Log,
+  dues: readonly Due[],
+  activate: Activate,
+): Promise<void> {
+  const byTime = new Map<number, Due[]>();
+  for (const due of dues) byTime.set(due.dueAt, [...(byTime.get(due.dueAt) ?? []), due]);
+  for (const [dueAt, together] of byTime) {
+    const keys = together
+      .flatMap(({ sequences }) => sequences)
+      .map((sequence) => keyOf(log, { store: 'scheduled', sequence }));
+    const items = await context.table.getMany(keys, { consistent: true });
+    const blocks = items.map(fromBlockItem).sort((a, b) => (a.sequence < b.sequence ? -1 : 1));
+    let isDone = true;
+    const most =
+      log.sessions === undefined ? BLOCKS_PER_TRANSACTION : SESSION_BLOCKS_PER_TRANSACTION;
+    for (const some of chunks(blocks, most)) {
+      isDone = (await activate(some, dueAt)) && isDone;
+    }
+    // Where somebody cancelled in between, the next round finds what is left.
+    if (isDone) await forgetDues(context, log, together);
+  }
+}
+
+async function forgetDues(context: StoreContext, log: Log, dues: readonly Due[]): Promise<void> {
+  await context.table.writeMany(
+    dues.map(({ dueAt, sequences }) => {
+      const sk = dueSortKey(dueAt, sequences[0] ?? 0n);
+      return { DeleteRequest: { Key: keyItem({ pk: logKey(log), sk }) } };
+    }),
+  );
+}
+
+/** Blocks due at one instant become live in one transaction, in the order of their numbers. */
+async function activateTogether(
+  context: StoreContext,
+  log: Log,
+  blocks: readonly Block[],
+  dueAt: number,
+): Promise<boolean> {
+  const { table } = context;
+  const now = context.clock.now();
+  const { packed, count } = await packAnew(context, log, blocks, dueAt);
+  const pieces = packed.flatMap(({ payload: { reference }, parts }) =>
+    reference === undefined || parts.length === 0 ? [] : [{ reference, parts }],
+  );
+  const [{ first }] = await Promise.all([
+    takeNumbers(table, log, { count, bytes: 0, now }),
+    putPayload(table, log, pieces, now),
+  ]);
+  const arrivals = packed.map(({ to, parts: _, offset, ...rest }) => {
+    const sequence = first + BigInt(offset);
+    const arrival: Block = { store: 'live', sequence, enqueuedAt: dueAt, ...rest };
+    return { to, arrival };
+  });
+  const logs = arrivals.map(({ to }) => to);
+  const outcome = await carryOut(table, {
+    items: [
+      ...blocks.map((block) => removalOf(context, log, block, slotsOf(block))),
+      ...putsOf(table, [
+        ...arrivals.map(({ to, arrival }) => toBlockItem(to, arrival)),
+        ...(await listingItems(context, logs, now)),
+      ]),
+    ],
+    announce: () => {
+      for (const { to, arrival } of arrivals) announce(context, to, arrival);
+      announceWaiting(context, logs);
+    },
+    done: () => {},
+    refused: () => {
+      for (const { reference, parts } of pieces) {
+        const place = { reference, parts: parts.length, offset: 0, bytes: 0 };
+        context.background(() => deletePayload(table, log, place));
+      }
+    },
+  });
+  return outcome.done;
+}
+
+/**
+ * The blocks that scheduled ones become. Neighbours whose messages lie in them are packed together;
+ * a large payload changes hands and is neither read nor written.
+ */
+async function packAnew(
+  context: StoreContext,
+  log: Log,
+  blocks: readonly Block[],
+  dueAt: number,
+): Promise<{ readonly packed: readonly Bound[]; readonly count: number }> {
+  const small = blocks.filter(isSmall);
+  const loaded = await loadMessages(context, log, small);
+  const packed: Bound[] = [];
+  let count = 0;
+  let row: Message[] = [];
+  let to = log;
+  const packRow = async () => {
+    if (row.length === 0) return;
+    const start = count - row.length;
+    const anew = await packBlocks(to, cutBlocks(to, inARow(row)), dueAt, {
+      compression: context.compression,
+      reference: () => payloadName(context.random),
+    });
+    packed.push(...anew.map((block) => ({ to, ...block, offset: start + block.offset })));
+    row = [];
+  };
+  for (const block of bySession(blocks)) {
+    const { sessionId } = block;
+    if (sessionId !== to.sessionId) {
+      await packRow();
+      to = sessionId === undefined ? log : inSession(log, sessionId);
+    }
+    if (isSmall(block)) {
+      const messages = slotsOf(block).map((slot) => loaded.at(block, slot));
+      row.push(...messages);
+      count += messages.length;
+      continue;
+    }
+    await packRow();
+    const { slots, expiresAt, payload } = block;
+    const expiry = expiresAt === undefined ? {} : { expiresAt };
+    packed.push({ to, offset: count, slots, payload, parts: [], ...expiry });
+    count += spanOf(block);
+  }
+  await packRow();
+  return { packed, count };
+}
+
+/** A block that knows where it goes. */
+interface Bound extends PackedBlock {
+  readonly to: Log;
+}
+
+/** Blocks of one session one after the other, in their order; nothing changes where there are none. */
+function bySession(blocks: readonly Block[]): readonly Block[] {
+  const sessions = new Map<string | undefined, Block[]>();
+  for (const block of blocks) {
+    const { sessionId } = block;
+    const others = sessions.get(sessionId);
+    if (others === undefined) sessions.set(sessionId, [block]);
+    else others.push(block);
+  }
+  return [...sessions.values()].flat();
+}
+
+/** A block whose messages lie in it; they are cheap to pack anew. */
+function isSmall({ payload }: Block): boolean {
+  return payload.reference === undefined;
+}
+
+/** Numbers from the first slot to the last; a cancelled message leaves its number unused. */
+function spanOf({ slots }: Block): number {
+  return Math.max(...slots.keys()) + 1;
+}

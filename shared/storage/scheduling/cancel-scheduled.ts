@@ -1,0 +1,68 @@
+import type { Block } from '../../domain/block.ts';
+import { BrokerError } from '../../domain/broker-error.ts';
+import type { Log } from '../../domain/log.ts';
+import { allInTurns } from '../../domain/loop-turns.ts';
+import { removalOf } from '../blocks/block-removal.ts';
+import { deletePayload } from '../blocks/payloads.ts';
+import { decided } from '../dynamodb/errors.ts';
+import { findByNumber } from '../messages/find-by-number.ts';
+import type { StoreContext } from '../store-context.ts';
+
+const TRIES_MAX = 5;
+
+/**
+ * Removes scheduled messages before they come due: all of them, or none where one is not there or
+ * was activated already (semantics §3.4). Throws MessageNotFound, ServiceBusy.
+ */
+export async function cancelScheduled(
+  context: StoreContext,
+  log: Log,
+  sequences: readonly bigint[],
+): Promise<void> {
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const cancellations = await findAll(context, log, sequences);
+    const outcome = await context.table.transact(
+      cancellations.map(({ block, slots }) => removalOf(context, log, block, slots)),
+    );
+    if (!decided(outcome)) continue;
+    for (const { block, slots } of cancellations) {
+      if (slots.length < block.slots.size) continue;
+      context.background(() => deletePayload(context.table, log, block.payload));
+    }
+    return;
+  }
+  throw new BrokerError('ServiceBusy', 'Others change the same scheduled messages; try again.');
+}
+
+interface Cancellation {
+  readonly block: Block;
+  readonly slots: readonly number[];
+}
+
+async function findAll(
+  context: StoreContext,
+  log: Log,
+  sequences: readonly bigint[],
+): Promise<readonly Cancellation[]> {
+  const found = await allInTurns(context.requestTurns, sequences, (sequence) =>
+    findByNumber(context, log, 'scheduled', sequence),
+  );
+  const byBlock = new Map<bigint, { block: Block; slots: number[] }>();
+  for (const [i, place] of found.entries()) {
+    if (place === undefined) throw notFound(sequences[i]);
+    const { block, slot } = place;
+    const cancellation = byBlock.get(block.sequence) ?? { block, slots: [] };
+    // The block was read once for each number: what one of these reads did not see any more is gone.
+    if (!cancellation.block.slots.has(slot)) throw notFound(sequences[i]);
+    cancellation.slots.push(slot);
+    byBlock.set(block.sequence, cancellation);
+  }
+  return [...byBlock.values()];
+}
+
+function notFound(sequence: bigint | undefined): BrokerError {
+  return new BrokerError(
+    'MessageNotFound',
+    `The scheduled message with sequence number ${sequence} could not be found; it may have been activated or cancelled already.`,
+  );
+}

@@ -1,0 +1,124 @@
+import type { AgeClock, Instant } from '../../domain/age.ts';
+import type { Log } from '../../domain/log.ts';
+import type { Item } from '../dynamodb/table.ts';
+import { dueSortKey, logKey, parseDueSortKey } from '../schema/message-keys.ts';
+import type { StoreContext } from '../store-context.ts';
+import { lowerNextDue } from './partition-header.ts';
+
+/** Scheduled blocks that come due together. */
+export interface Due {
+  /** Epoch ms. */
+  readonly dueAt: number;
+  /** Sequence numbers of the blocks. */
+  readonly sequences: readonly bigint[];
+}
+
+/** The item that says when scheduled blocks come due; such items sort by time. */
+export function toDueItem(log: Log, { dueAt, sequences }: Due): Item {
+  return {
+    pk: { S: logKey(log) },
+    sk: { S: dueSortKey(dueAt, sequences[0] ?? 0n) },
+    b: { L: sequences.map((sequence) => ({ N: sequence.toString() })) },
+  };
+}
+
+/** Reads such an item. */
+export function fromDueItem(item: Item): Due {
+  const { dueAt } = parseDueSortKey(item['sk']?.S ?? '');
+  return { dueAt, sequences: (item['b']?.L ?? []).map((entry) => BigInt(entry.N ?? 0)) };
+}
+
+interface Known {
+  readonly nextDueAt: number | undefined;
+  /** When the reading began. */
+  readonly readAt: Instant;
+  /** When it was heard. */
+  readonly notedAt: Instant;
+}
+
+const LOGS_MAX = 10_000;
+
+/** When the next scheduled message of each log comes due, as this process knows it. */
+export class DueTimes {
+  readonly #known = new Map<string, Known>();
+  readonly #maxAgeMs: number;
+  readonly #ages: AgeClock;
+  #forgottenAt: Instant | undefined;
+
+  /** `maxAgeMs`: what another process schedules is seen this much late at most. */
+  constructor(maxAgeMs: number, ages: AgeClock) {
+    this.#maxAgeMs = maxAgeMs;
+    this.#ages = ages;
+  }
+
+  /** Whether something is due now, as far as this process knows. */
+  isDue(log: string, now: number): boolean | 'unknown' {
+    const known = this.#known.get(log);
+    if (known === undefined || this.#ages.since(known.readAt) >= this.#maxAgeMs) {
+      return 'unknown';
+    }
+    return known.nextDueAt !== undefined && known.nextDueAt <= now;
+  }
+
+  /** When the next message comes due, as far as this process knows. */
+  nextDueAt(log: Log): number | undefined {
+    return this.#known.get(logKey(log))?.nextDueAt;
+  }
+
+  /**
+   * `readAt` = `now()` before the reading. Of two readings that overlap nobody knows which saw more: the
+   * earlier due time holds, which costs a look at worst.
+   */
+  note(log: string, nextDueAt: number | undefined, readAt: Instant): void {
+    // A reading that began before something was forgotten may know less than that.
+    if (this.#forgottenAt !== undefined && readAt.order < this.#forgottenAt.order) return;
+    const notedAt = this.#ages.now();
+    const other = this.#known.get(log);
+    const isAlone = other === undefined || other.notedAt.order < readAt.order;
+    if (this.#known.size >= LOGS_MAX) this.#forgetAll();
+    this.#known.set(
+      log,
+      isAlone
+        ? { nextDueAt, readAt, notedAt }
+        : {
+            nextDueAt: earlier(nextDueAt, other.nextDueAt),
+            readAt: this.#ages.older(readAt, other.readAt),
+            notedAt,
+          },
+    );
+  }
+
+  /** Forgets what is known of a log, so that it is read anew. */
+  forget(log: Log): void {
+    this.#known.delete(logKey(log));
+    this.#forgottenAt = this.#ages.now();
+  }
+
+  #forgetAll(): void {
+    this.#known.clear();
+    this.#forgottenAt = this.#ages.now();
+  }
+
+  /** An instant for `note`. */
+  now(): Instant {
+    return this.#ages.now();
+  }
+}
+
+function earlier(a: number | undefined, b: number | undefined): number | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return Math.min(a, b);
+}
+
+/**
+ * Makes it known, here, to other processes and to the sweep, that a message comes due. The sweep comes for the
+ * earliest due time ahead, and goes on from there; whoever put that one down may have ended before telling it. One
+ * that is over may be a late write of which it knows nothing.
+ */
+export async function noteDue(context: StoreContext, log: Log, dueAt: number): Promise<void> {
+  const readAt = context.dueTimes.now();
+  const nextDueAt = await lowerNextDue(context.table, log, dueAt);
+  context.dueTimes.note(logKey(log), nextDueAt, readAt);
+  const isAhead = nextDueAt < dueAt && nextDueAt > context.clock.now();
+  await context.noteWork(log, isAhead ? nextDueAt : dueAt);
+}

@@ -1,0 +1,123 @@
+import { assert } from '../../domain/assert.ts';
+import { BrokerError } from '../../domain/broker-error.ts';
+import type { Log } from '../../domain/log.ts';
+import type { Table } from '../dynamodb/table.ts';
+import { headKey } from '../schema/message-keys.ts';
+
+/**
+ * The head of a partition, one item that exists exactly as long as its entity does:
+ *
+ *     n  the last sequence number taken
+ *     w  no scheduled message is due before this instant; absent = none is scheduled
+ *     y  how often something was scheduled
+ *     a  when numbers were last taken, epoch ms: the last send
+ *     z  bytes of all messages that ever came in
+ */
+export interface Head {
+  readonly nextDueAt: number | undefined;
+  readonly scheduledTimes: number;
+  readonly sentAt: number | undefined;
+  readonly bytesIn: number;
+}
+
+/** Throws MessagingEntityNotFound where the entity is gone. */
+export async function readHead(table: Table, log: Log): Promise<Head> {
+  const item = await table.get(headKey(log.entityId, log.partition), { consistent: true });
+  if (item === undefined) throw gone();
+  return {
+    nextDueAt: item['w']?.N === undefined ? undefined : Number(item['w'].N),
+    scheduledTimes: Number(item['y']?.N ?? 0),
+    sentAt: item['a']?.N === undefined ? undefined : Number(item['a'].N),
+    bytesIn: Number(item['z']?.N ?? 0),
+  };
+}
+
+export interface TakenNumbers {
+  readonly first: bigint;
+  /** Bytes that ever came into the partition. */
+  readonly bytesIn: number;
+}
+
+/**
+ * Takes `count` sequence numbers from the partition's counter, a subscription's from that of its
+ * topic, and returns the first. A send that
+ * comes after a deletion is refused here, whatever a cache may still believe. Throws
+ * MessagingEntityNotFound.
+ */
+export async function takeNumbers(
+  table: Table,
+  log: Log,
+  taking: { readonly count: number; readonly bytes: number; readonly now: number },
+): Promise<TakenNumbers> {
+  const { count, bytes, now } = taking;
+  const written = await table.update(headKey(log.counterId, log.partition), {
+    UpdateExpression: 'ADD n :count, z :bytes SET a = :now',
+    ConditionExpression: 'attribute_exists(pk)',
+    ExpressionAttributeValues: {
+      ':count': { N: String(count) },
+      ':bytes': { N: String(bytes) },
+      ':now': { N: String(now) },
+    },
+    ReturnValues: 'UPDATED_NEW',
+  });
+  if (!written.done) throw gone();
+  const last = written.item?.['n']?.N;
+  assert(last !== undefined, 'a counter answers with its value');
+  return {
+    first: BigInt(last) - BigInt(count) + 1n,
+    bytesIn: Number(written.item?.['z']?.N ?? 0),
+  };
+}
+
+/**
+ * Notes that something was scheduled and, where nothing is due earlier, when it is due. Returns the
+ * next due time that then holds.
+ */
+export async function lowerNextDue(table: Table, log: Log, dueAt: number): Promise<number> {
+  const key = headKey(log.entityId, log.partition);
+  const values = { ':one': { N: '1' }, ':due': { N: String(dueAt) } };
+  const lowered = await table.update(key, {
+    UpdateExpression: 'ADD y :one SET w = :due',
+    ConditionExpression: 'attribute_exists(pk) AND (attribute_not_exists(w) OR w > :due)',
+    ExpressionAttributeValues: values,
+  });
+  if (lowered.done) return dueAt;
+  const counted = await table.update(key, {
+    UpdateExpression: 'ADD y :one',
+    ConditionExpression: 'attribute_exists(pk)',
+    ExpressionAttributeValues: { ':one': values[':one'] },
+    ReturnValues: 'ALL_NEW',
+  });
+  if (!counted.done) throw gone();
+  const current = counted.item?.['w']?.N;
+  // Those who raised it since have not seen this one: put it down again.
+  if (current === undefined || Number(current) > dueAt)
+    return await lowerNextDue(table, log, dueAt);
+  return Number(current);
+}
+
+/**
+ * Raises the next due time after what was due has been activated, unless something was scheduled
+ * since `seen` was read, which the raiser may not have seen.
+ */
+export async function raiseNextDue(
+  table: Table,
+  log: Log,
+  seen: Head,
+  nextDueAt: number | undefined,
+): Promise<boolean> {
+  const written = await table.update(headKey(log.entityId, log.partition), {
+    UpdateExpression: nextDueAt === undefined ? 'REMOVE w' : 'SET w = :next',
+    ConditionExpression: 'y = :times AND w = :seen',
+    ExpressionAttributeValues: {
+      ':times': { N: String(seen.scheduledTimes) },
+      ':seen': { N: String(seen.nextDueAt ?? 0) },
+      ...(nextDueAt === undefined ? {} : { ':next': { N: String(nextDueAt) } }),
+    },
+  });
+  return written.done;
+}
+
+function gone(): BrokerError {
+  return new BrokerError('MessagingEntityNotFound', 'The messaging entity no longer exists.');
+}

@@ -1,0 +1,64 @@
+import type { ItemKey } from '../dynamodb/table.ts';
+
+/**
+ * Keys of the entities table.
+ *
+ *     <namespace>                 e/<path>                       queues and topics
+ *     <namespace>/s/<topic id>    <subscription>                 subscriptions of a topic
+ *     <namespace>/r/<topic id>    <subscription id>/<rule>       rules of all its subscriptions
+ *     <namespace>/graves          <id>                           what the sweep has to clear
+ *     <namespace>/agenda          <instant>/<log>                what the sweep has to do when
+ *     <namespace>/orphans         <id>.<partition>               payloads that looked unused
+ *     <namespace>/sweep           state                          who sweeps, and how far it came
+ *
+ * What belongs to a topic lies under its internal id, so that a topic of the same name that is made
+ * later never finds it.
+ */
+
+const SUBSCRIPTION = /^(.+)\/subscriptions\/([^/]+)$/;
+
+/** Takes the key of a subscription apart; nothing where it is the key of a queue or topic. */
+export function splitSubscriptionKey(
+  key: string,
+): { readonly topic: string; readonly name: string } | undefined {
+  const match = SUBSCRIPTION.exec(key);
+  const [, topic, name] = match ?? [];
+  return topic === undefined || name === undefined ? undefined : { topic, name };
+}
+
+export const TOP_LEVEL_PREFIX = 'e/';
+
+/** A queue or a topic; they share one name space. */
+export function topLevelKey(namespace: string, key: string): ItemKey {
+  return { pk: namespace, sk: `${TOP_LEVEL_PREFIX}${key}` };
+}
+
+/** The collection of a topic's subscriptions. */
+export function subscriptionsOf(namespace: string, topicId: string): string {
+  return `${namespace}/s/${topicId}`;
+}
+
+/** The collection of the rules of all subscriptions of a topic. */
+export function rulesOf(namespace: string, topicId: string): string {
+  return `${namespace}/r/${topicId}`;
+}
+
+/** The collection of what the sweep has to do, by time. */
+export function agendaOf(namespace: string): string {
+  return `${namespace}/agenda`;
+}
+
+/** The collection of payload items that looked unused at the last look. */
+export function orphansOf(namespace: string): string {
+  return `${namespace}/orphans`;
+}
+
+/** The lease of the sweep, and how far its walks over the entities have come. */
+export function sweepStateKey(namespace: string): ItemKey {
+  return { pk: `${namespace}/sweep`, sk: 'state' };
+}
+
+/** The collection of what was removed and is still to be cleared. */
+export function gravesOf(namespace: string): string {
+  return `${namespace}/graves`;
+}

@@ -1,0 +1,173 @@
+import type { SubQueue } from '../../domain/entity-path.ts';
+import type { BlockStore } from '../../domain/lock-token.ts';
+import type { Log } from '../../domain/log.ts';
+import type { ItemKey } from '../dynamodb/table.ts';
+
+/**
+ * Keys of the messages table.
+ *
+ *     <entity>.<partition>                head     sequence counter, next due time
+ *     <entity>.<partition>p               <name>.<part>          payload items
+ *     <entity>.<partition>k               /<session>/            locks and states of sessions
+ *     <entity>.<partition>r<purges>       <instant>/<session>/   sessions that may have messages
+ *     <entity>.<partition><log><purges>   b<sequence>            blocks, in order
+ *                                         b<sequence>+           messages put back on their own
+ *                                         d<sequence>            deferred messages
+ *                                         s<sequence>            scheduled messages
+ *                                         u<due><sequence>       when they come due
+ *                                         v<instant><name>       sends to many logs, half done
+ *     <entity>.x<key>                     x                      messages that are known again
+ *     <entity>.y<name>                    y                      whether a batch of them was stored
+ *     <namespace>.z<id>                   z                      what a transaction of that id came to
+ *
+ * Where messages lie by session, `/<session>/` stands before the keys of its blocks.
+ *
+ * `<log>` is m (main), d (dead-letter) or t (transfer dead-letter). `<sequence>` is 12 hex digits.
+ */
+
+const LETTERS = { main: 'm', deadLetter: 'd', transferDeadLetter: 't' } as const satisfies Record<
+  SubQueue,
+  string
+>;
+
+/** The item collection that holds a log. */
+export function logKey(log: Log): string {
+  return `${log.entityId}.${log.partition}${LETTERS[log.subQueue]}${log.generation}`;
+}
+
+/** The name of a log or, where one is meant, of a session in it: for what a process remembers. */
+export function logName(log: Log): string {
+  return `${logKey(log)}${sessionPrefix(log)}`;
+}
+
+/** What the sort keys of a session's blocks begin with; nothing where messages do not lie by session. */
+export function sessionPrefix({ sessionId }: Pick<Log, 'sessionId'>): string {
+  if (sessionId === undefined) return '';
+  return `/${sessionId.replaceAll(/[~/]/g, (letter) => (letter === '~' ? '~0' : '~1'))}/`;
+}
+
+/** The session that a sort key with such a prefix names; undefined where it has none. */
+export function sessionOf(sortKey: string): string | undefined {
+  const start = sortKey.indexOf('/');
+  if (start < 0) return undefined;
+  const escaped = sortKey.slice(start + 1, sortKey.indexOf('/', start + 1));
+  return escaped.replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
+/** The item collection of the locks and states of a partition's sessions; a purge leaves it alone. */
+export function sessionsCollection({ entityId, partition }: Pick<Log, 'entityId' | 'partition'>) {
+  return `${entityId}.${partition}k`;
+}
+
+/** The lock and the state of one session. */
+export function sessionKey(log: Log): ItemKey {
+  return { pk: sessionsCollection(log), sk: sessionPrefix(log) };
+}
+
+/** The item collection of the listings of sessions that may have messages. */
+export function listingCollection(log: Pick<Log, 'entityId' | 'partition' | 'generation'>): string {
+  return `${log.entityId}.${log.partition}r${log.generation}`;
+}
+
+/** The sort key of a listing; such keys sort by the instant from which the session may be had. */
+export function listingSortKey(instant: number, log: Log, name: string): string {
+  return `${hex(BigInt(instant))}${sessionPrefix(log)}${name}`;
+}
+
+/** Comes before all listings. */
+export const FIRST_LISTING = '0';
+
+/** Comes before the listings of all instants after `instant`, and after all others. */
+export function listingsUntil(instant: number): string {
+  return `${hex(BigInt(instant))}~`;
+}
+
+/** The instant that a listing's sort key names, epoch ms. */
+export function listingInstant(sortKey: string): number {
+  return Number.parseInt(sortKey.slice(0, SEQUENCE_DIGITS), 16);
+}
+
+/** The head of a partition: its sequence counter; it exists while the entity does. */
+export function headKey(entityId: string, partition: number): ItemKey {
+  return { pk: `${entityId}.${partition}`, sk: 'head' };
+}
+
+/** One item of a payload. */
+export function payloadKey(log: Log, reference: string, part: number): ItemKey {
+  return { pk: payloadCollection(log), sk: `${reference}.${part}` };
+}
+
+/** The item collection of all payloads of a partition; sub-queues share it, so moves copy nothing. */
+export function payloadCollection(log: Log): string {
+  return `${log.entityId}.${log.partition}p`;
+}
+
+/** The sort key of a block, without the prefix of a session. */
+export function blockSortKey(store: BlockStore, sequence: bigint): string {
+  const digits = hex(sequence);
+  switch (store) {
+    case 'live':
+      return `b${digits}`;
+    case 'returned':
+      return `b${digits}+`;
+    case 'deferred':
+      return `d${digits}`;
+    case 'scheduled':
+      return `s${digits}`;
+  }
+}
+
+const SEQUENCE_DIGITS = 12;
+
+/** Reads a block's sort key back. */
+export function parseBlockSortKey(fullKey: string): { store: BlockStore; sequence: bigint } {
+  const sortKey = fullKey.slice(fullKey.lastIndexOf('/') + 1);
+  const sequence = BigInt(`0x${sortKey.slice(1, 1 + SEQUENCE_DIGITS)}`);
+  if (sortKey.startsWith('d')) return { store: 'deferred', sequence };
+  if (sortKey.startsWith('s')) return { store: 'scheduled', sequence };
+  return { store: sortKey.endsWith('+') ? 'returned' : 'live', sequence };
+}
+
+/** The first and last sort key under which blocks can be received in order. */
+export const FIRST_BLOCK = 'b';
+export const LAST_BLOCK = 'bg';
+/** Sorts after the blocks of all stores of a log. */
+export const AFTER_ALL_STORES = 'z';
+
+/** What tells when a scheduled block comes due; due times sort as their keys do. */
+export function dueSortKey(dueAt: number, sequence: bigint): string {
+  return `u${hex(BigInt(dueAt))}${hex(sequence)}`;
+}
+
+/** Reads such a key back. */
+export function parseDueSortKey(sortKey: string): { dueAt: number; sequence: bigint } {
+  const middle = 1 + SEQUENCE_DIGITS;
+  return {
+    dueAt: Number.parseInt(sortKey.slice(1, middle), 16),
+    sequence: BigInt(`0x${sortKey.slice(middle)}`),
+  };
+}
+
+/** An intent to write into many logs; such keys sort by time. */
+export function intentSortKey(instant: number, name: string): string {
+  return `v${hex(BigInt(instant))}${name}`;
+}
+
+/** What tells that a message came in; of no partition, since whoever sends must find it. */
+export function duplicateKey(entityId: string, key: string): ItemKey {
+  return { pk: `${entityId}.x${key}`, sk: 'x' };
+}
+
+/** What tells whether a batch of such messages was stored. */
+export function verdictKey(entityId: string, name: string): ItemKey {
+  return { pk: `${entityId}.y${name}`, sk: 'y' };
+}
+
+/** What a transaction came to; every one has a collection of its own, so that none waits for another. */
+export function transactionKey(namespace: string, id: string): ItemKey {
+  return { pk: `${namespace}.z${id}`, sk: 'z' };
+}
+
+function hex(value: bigint): string {
+  return value.toString(16).padStart(SEQUENCE_DIGITS, '0');
+}

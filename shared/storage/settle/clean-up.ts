@@ -1,0 +1,137 @@
+import { type Block, slotOf, surveyBlock } from '../../domain/block.ts';
+import {
+  type DeadLetterReason,
+  maxDeliveryExceeded,
+  TIME_TO_LIVE_EXPIRED,
+} from '../../domain/dead-letter.ts';
+import type { Log } from '../../domain/log.ts';
+import type { LogPolicy } from '../../domain/log-policy.ts';
+import { allInTurns } from '../../domain/loop-turns.ts';
+import { text } from '../../domain/property-value.ts';
+import { unlocked } from '../../domain/slot.ts';
+import { asSeen, blockDelete, blockUpdate, type SlotCondition } from '../blocks/block-writes.ts';
+import { deletePayload } from '../blocks/payloads.ts';
+import { deleteEmptyBlock, keyOf } from '../blocks/read-blocks.ts';
+import type { Leftover } from '../claim/choice.ts';
+import { outcomeOf } from '../dynamodb/outcome-of.ts';
+import { readSession, rulesFrom } from '../sessions/session-item.ts';
+import type { StoreContext } from '../store-context.ts';
+import { type Departure, moveOut } from './move.ts';
+
+/**
+ * Puts what is over where it belongs: messages whose deliveries are used up into the dead-letter
+ * queue, expired ones there or away. Each change stands on the condition that the slot is as it was
+ * seen, so several receivers, or a receiver and the sweep, do no harm to each other.
+ */
+export async function tidy(
+  context: StoreContext,
+  log: Log,
+  policy: LogPolicy,
+  leftovers: readonly Leftover[],
+): Promise<void> {
+  const judged = await judgeAgain(context, log, policy, leftovers);
+  // To the end of all: nothing is under way any more once somebody has been answered.
+  const outcomes = await allInTurns(context.requestTurns, judged.leftovers, (leftover) =>
+    outcomeOf(tidyBlock(context, log, judged.policy, leftover)),
+  );
+  for (const outcome of outcomes) if ('error' in outcome) throw outcome.error;
+}
+
+/**
+ * Whoever does not hold a session looked at it before its messages: what a holder received in between would
+ * look as if its last delivery had ended. So the session is looked at again, and what is over has to be so then.
+ */
+async function judgeAgain(
+  { table, clock }: StoreContext,
+  log: Log,
+  policy: LogPolicy,
+  leftovers: readonly Leftover[],
+): Promise<{ readonly policy: LogPolicy; readonly leftovers: readonly Leftover[] }> {
+  const isAnyOver = leftovers.some(
+    ({ survey }) => survey.exhausted.length + survey.expired.length > 0,
+  );
+  const isHolder = policy.rules.session?.holder !== undefined;
+  if (log.sessionId === undefined || isHolder || !isAnyOver) return { policy, leftovers };
+  const known = await readSession(table, log);
+  const now = clock.now();
+  const rules = { ...policy.rules, session: rulesFrom(known, log, now) };
+  const again = leftovers.map(({ block, survey }) => {
+    const { exhausted, expired } = surveyBlock(block, rules, now);
+    return {
+      block,
+      survey: {
+        ...survey,
+        exhausted: survey.exhausted.filter((number) => exhausted.includes(number)),
+        expired: survey.expired.filter((number) => expired.includes(number)),
+      },
+    };
+  });
+  return { policy: { ...policy, rules }, leftovers: again };
+}
+
+async function tidyBlock(
+  context: StoreContext,
+  log: Log,
+  policy: LogPolicy,
+  { block, survey }: Leftover,
+): Promise<void> {
+  if (block.slots.size === 0) {
+    await deleteEmptyBlock(context, log, block);
+    return;
+  }
+  if (survey.exhausted.length + survey.expired.length === 0) return;
+  const departures: Departure[] = [];
+  if (survey.exhausted.length > 0) {
+    const reason = maxDeliveryExceeded(policy.rules.maxDeliveryCount);
+    departures.push(toDeadLetters(block, survey.exhausted, policy, reason));
+  }
+  const isDropped = policy.expired === 'drop';
+  if (survey.expired.length > 0 && !isDropped) {
+    departures.push(toDeadLetters(block, survey.expired, policy, TIME_TO_LIVE_EXPIRED));
+  }
+  const dropped = isDropped ? survey.expired.map((number) => asSeen(block, number)) : [];
+  if (departures.length > 0) await moveOut(context, log, block, departures, dropped);
+  else await drop(context, log, block, dropped);
+}
+
+/** The departure of messages for the dead-letter queue, with the reason as properties of theirs. */
+export function toDeadLetters(
+  block: Block,
+  numbers: readonly number[],
+  { rules, deadLetterLog: to }: LogPolicy,
+  { reason, description }: DeadLetterReason,
+): Departure {
+  return {
+    slots: numbers.map((number) => ({
+      ...asSeen(block, number),
+      after: unlocked(slotOf(block, number), rules),
+    })),
+    to,
+    store: 'live',
+    overlay: {
+      properties: {
+        DeadLetterReason: text(reason),
+        DeadLetterErrorDescription: text(description),
+      },
+    },
+  };
+}
+
+async function drop(
+  context: StoreContext,
+  log: Log,
+  block: Block,
+  removals: readonly { number: number; when: SlotCondition }[],
+): Promise<void> {
+  const { table } = context;
+  if (removals.length < block.slots.size) {
+    const changes = removals.map((removal) => ({
+      ...removal,
+      effect: { kind: 'remove' } as const,
+    }));
+    await table.update(keyOf(log, block), blockUpdate(changes));
+    return;
+  }
+  const written = await table.delete(keyOf(log, block), blockDelete(removals));
+  if (written.done) context.background(() => deletePayload(table, log, block.payload));
+}

@@ -1,0 +1,52 @@
+import { type Block, type BlockRules, expiryOf, slotOf, surveyBlock } from '../../domain/block.ts';
+import { isOfEpoch } from '../../domain/lock-token.ts';
+import type { Log } from '../../domain/log.ts';
+import type { LogPolicy } from '../../domain/log-policy.ts';
+import { readBlocks } from '../blocks/read-blocks.ts';
+import type { Leftover } from '../claim/choice.ts';
+import { FIRST_BLOCK } from '../schema/message-keys.ts';
+import type { StoreContext } from '../store-context.ts';
+import { tidy } from './clean-up.ts';
+
+/** One call looks at this many blocks at most. */
+const BLOCKS_MAX = 200;
+
+/**
+ * Dead-letters what ran out while nobody looked: messages whose last delivery ended with its lock,
+ * and those whose time to live ended under a lock that has since run out (semantics §5.1-14).
+ * Messages that merely expired wait for a receiver (semantics §5.1-16). True = there was something.
+ */
+export async function settleLapsed(
+  context: StoreContext,
+  log: Log,
+  policy: LogPolicy,
+): Promise<boolean> {
+  if (log.subQueue !== 'main') return false;
+  const now = context.clock.now();
+  const page = await readBlocks(context, log, {
+    from: FIRST_BLOCK,
+    limit: BLOCKS_MAX,
+    consistent: true,
+  });
+  const leftovers = page.blocks.flatMap((block) => lapsed(block, policy.rules, now));
+  await tidy(context, log, policy, leftovers);
+  return leftovers.length > 0;
+}
+
+/** What of a block is over because a lock ended; nothing where no lock ever was. */
+function lapsed(block: Block, rules: BlockRules, now: number): Leftover[] {
+  const survey = surveyBlock(block, rules, now);
+  const expired = survey.expired.filter((number) => outlasted(block, number, rules));
+  if (block.slots.size > 0 && survey.exhausted.length === 0 && expired.length === 0) return [];
+  return [{ block, survey: { ...survey, expired } }];
+}
+
+/** Whether a lock, since run out, still held the message when its time to live ended. */
+function outlasted(block: Block, number: number, rules: BlockRules): boolean {
+  const slot = slotOf(block, number);
+  const expiresAt = expiryOf(block, slot, rules);
+  if (slot.tag === undefined || slot.heldUntil === undefined || expiresAt === undefined)
+    return false;
+  // A lock that a change of the entity ended may have ended before.
+  return isOfEpoch(slot.tag, rules.epoch) && slot.heldUntil >= expiresAt;
+}

@@ -1,0 +1,233 @@
+import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
+import { pack } from 'msgpackr';
+import type { Block, PayloadPlace } from '../../domain/block.ts';
+import type { BlockStore } from '../../domain/lock-token.ts';
+import type { Log } from '../../domain/log.ts';
+import type { Message } from '../../domain/message.ts';
+import type { Slot } from '../../domain/slot.ts';
+import { payloadName } from '../append/append.ts';
+import { toBlockItem } from '../blocks/block-item.ts';
+import {
+  blockDelete,
+  blockUpdate,
+  type SlotChange,
+  type SlotCondition,
+} from '../blocks/block-writes.ts';
+import { encodeMessages, packProperties } from '../blocks/message-codec.ts';
+import { layPayload, sizeOf } from '../blocks/pack-blocks.ts';
+import {
+  decodeOverlay,
+  deletePayload,
+  loadMessages,
+  type Overlay,
+  putPayload,
+} from '../blocks/payloads.ts';
+import { printedBytesToStore } from '../blocks/printed-bytes.ts';
+import { announce, keyOf } from '../blocks/read-blocks.ts';
+import { carryOut, type Plan, putsOf } from '../dynamodb/prepared-write.ts';
+import { keyItem, type Transacted } from '../dynamodb/table.ts';
+import { payloadCollection } from '../schema/message-keys.ts';
+import type { StoreContext } from '../store-context.ts';
+
+/** Messages that leave a block together for one new block. */
+export interface Departure {
+  readonly slots: readonly DepartingSlot[];
+  readonly to: Log;
+  readonly store: BlockStore;
+  readonly overlay: Overlay;
+}
+
+export interface DepartingSlot {
+  readonly number: number;
+  readonly when: SlotCondition;
+  /** The slot in its new block. */
+  readonly after: Slot;
+}
+
+/** Messages that leave a block for good, in the same write. */
+export interface Removal {
+  readonly number: number;
+  readonly when: SlotCondition;
+}
+
+/**
+ * Moves messages within an entity: out of a block here, into blocks there, in one transaction, so
+ * that a crash neither loses nor doubles one. They keep their sequence numbers. `block` is an image
+ * of the block that may be old; the conditions decide.
+ */
+export async function moveOut(
+  context: StoreContext,
+  log: Log,
+  block: Block,
+  departures: readonly Departure[],
+  removals: readonly Removal[] = [],
+): Promise<Transacted> {
+  const changes = removals.map(removed);
+  const plan = await planMove(context, log, block, departures, changes);
+  if (plan === undefined) return { done: false, refused: new Map(), isRepeated: false };
+  return await carryOut(context.table, plan);
+}
+
+/**
+ * How messages leave a block, and how others of it are changed in the same write. Payloads of new
+ * blocks are written already. Nothing where the block is gone, and its payload with it.
+ */
+export async function planMove(
+  context: StoreContext,
+  log: Log,
+  block: Block,
+  departures: readonly Departure[],
+  changes: readonly SlotChange[],
+): Promise<Plan | undefined> {
+  const { table } = context;
+  const departing = departures.flatMap(({ slots }) => slots);
+  const leaving = [...departing, ...changes.filter(({ effect }) => effect.kind === 'remove')];
+  const isWhole = leaving.length === block.slots.size;
+  const [only] = departures;
+  const mayTakePayload =
+    isWhole &&
+    departing.length === leaving.length &&
+    departures.length === 1 &&
+    only !== undefined &&
+    payloadCollection(only.to) === payloadCollection(log);
+
+  const arrivals =
+    mayTakePayload && only !== undefined
+      ? [transferred(block, only)]
+      : await copied(context, log, block, departures);
+  if (arrivals === undefined) return undefined;
+  const source: TransactWriteItem = isWhole
+    ? { Delete: { ...targetOf(context, log, block), ...blockDelete(leaving) } }
+    : {
+        Update: {
+          ...targetOf(context, log, block),
+          ...blockUpdate([...departing.map(removed), ...changes]),
+        },
+      };
+  const arrived = arrivals.map((one) => toBlockItem(one.to, one.arrived));
+  return {
+    items: [source, ...putsOf(table, arrived)],
+    announce: () => {
+      for (const one of arrivals) announce(context, one.to, one.arrived);
+    },
+    done: () => {
+      if (isWhole && !mayTakePayload)
+        context.background(() => deletePayload(table, log, block.payload));
+    },
+    refused: () => {
+      if (mayTakePayload) return;
+      for (const one of arrivals) {
+        context.background(() => deletePayload(table, one.to, one.arrived.payload));
+      }
+    },
+  };
+}
+
+/** Where a part of a transaction changes a block; it returns the block where it cannot. */
+export function targetOf(context: StoreContext, log: Log, block: Block) {
+  return {
+    TableName: context.table.name,
+    Key: keyItem(keyOf(log, block)),
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  } as const;
+}
+
+function removed({ number, when }: Removal): SlotChange {
+  return { number, when, effect: { kind: 'remove' } };
+}
+
+interface Arrival {
+  readonly to: Log;
+  readonly arrived: Block;
+}
+
+/** The whole block goes: its payload changes hands and is neither read nor written. */
+function transferred(block: Block, departure: Departure): Arrival {
+  const { payload } = block;
+  const overlay = mergeOverlays(payload.overlay, departure.overlay);
+  const first = firstOf(departure);
+  const { overlay: _, ...place } = payload;
+  return arrival(block, departure, {
+    ...place,
+    offset: payload.offset + first,
+    ...(overlay === undefined ? {} : { overlay }),
+  });
+}
+
+/**
+ * Some of the block's messages go: each new block gets a payload of its own. Nothing where the block
+ * is gone, and its payload with it.
+ */
+async function copied(
+  context: StoreContext,
+  log: Log,
+  block: Block,
+  departures: readonly Departure[],
+): Promise<Arrival[] | undefined> {
+  if (departures.length === 0) return [];
+  const { table, random } = context;
+  const loaded = await loadMessages(context, log, [block]);
+  if (!loaded.has(block)) return undefined;
+  const now = context.clock.now();
+  return await Promise.all(
+    departures.map(async (departure) => {
+      const first = firstOf(departure);
+      const messages: (Message | undefined)[] = [];
+      for (const { number } of departure.slots) {
+        messages[number - first] = changedBy(loaded.at(block, number), departure.overlay);
+      }
+      const leaving = messages.filter((message) => message !== undefined);
+      const bytes = leaving.reduce((sum, message) => sum + sizeOf(message), 0);
+      const { payload, parts } = layPayload(departure.to, {
+        slots: newSlots(departure),
+        encoded: await encodeMessages(Array.from(messages), context.compression),
+        bytes,
+        printedBytes: printedBytesToStore(leaving, bytes),
+        reference: payloadName(random),
+      });
+      const { reference } = payload;
+      if (reference !== undefined)
+        await putPayload(table, departure.to, [{ reference, parts }], now);
+      return arrival(block, departure, payload);
+    }),
+  );
+}
+
+function changedBy(message: Message, { properties, deadLetterSource }: Overlay): Message {
+  return {
+    ...message,
+    properties: { ...message.properties, ...properties },
+    ...(deadLetterSource === undefined ? {} : { deadLetterSource }),
+  };
+}
+
+function arrival(block: Block, departure: Departure, payload: PayloadPlace): Arrival {
+  const arrived: Block = {
+    store: departure.store,
+    sequence: block.sequence + BigInt(firstOf(departure)),
+    enqueuedAt: block.enqueuedAt,
+    ...(block.expiresAt === undefined ? {} : { expiresAt: block.expiresAt }),
+    slots: newSlots(departure),
+    payload,
+  };
+  return { to: departure.to, arrived };
+}
+
+function newSlots(departure: Departure): Map<number, Slot> {
+  const first = firstOf(departure);
+  return new Map(departure.slots.map(({ number, after }) => [number - first, after]));
+}
+
+/** A new block is numbered from the first of its messages; nobody else has had that number there. */
+function firstOf(departure: Departure): number {
+  return Math.min(...departure.slots.map(({ number }) => number));
+}
+
+/** Later changes win over earlier ones, name by name. */
+export function mergeOverlays(old: Uint8Array | undefined, added: Overlay): Uint8Array | undefined {
+  const before = decodeOverlay(old);
+  const properties = packProperties({ ...before.properties, ...added.properties });
+  const source = added.deadLetterSource ?? before.deadLetterSource;
+  if (properties === undefined && source === undefined) return undefined;
+  return pack([properties ?? null, source ?? null]);
+}

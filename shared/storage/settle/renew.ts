@@ -1,0 +1,101 @@
+import type { Block } from '../../domain/block.ts';
+import { BrokerError, lockLost } from '../../domain/broker-error.ts';
+import type { LockToken } from '../../domain/lock-token.ts';
+import type { Log } from '../../domain/log.ts';
+import { allInTurns } from '../../domain/loop-turns.ts';
+import { holdsLock, type LockRules } from '../../domain/slot.ts';
+import { fromBlockItem } from '../blocks/block-item.ts';
+import { blockUpdate, type SlotChange, underLock } from '../blocks/block-writes.ts';
+import type { Written } from '../dynamodb/table.ts';
+import type { StoreContext } from '../store-context.ts';
+import {
+  type BlockSettlement,
+  keyOfTokens,
+  roundsByBlock,
+  SETTLE_TRIES_MAX,
+  settledTooOften,
+} from './settle-groups.ts';
+
+/** Starts locks anew, each from when it is written. A lock that lasts longer already keeps its end. */
+export async function renew(
+  context: StoreContext,
+  log: Log,
+  tokens: readonly LockToken[],
+  lockMs: number,
+  rules: LockRules,
+): Promise<readonly (number | BrokerError)[]> {
+  const outcomes: Renewal['outcomes'] = new Map();
+  const asSettlements = tokens.map((token) => ({ token, action: { kind: 'complete' } as const }));
+  for (const groups of roundsByBlock(asSettlements)) {
+    await allInTurns(context.requestTurns, groups, (group) => {
+      const now = context.clock.now();
+      return renewGroup(context, log, group, { until: now + lockMs, now, rules, outcomes });
+    });
+  }
+  return tokens.map((_, place) => outcomes.get(place) ?? lockLost());
+}
+
+interface Renewal {
+  /** Epoch ms. */
+  readonly until: number;
+  readonly now: number;
+  readonly rules: LockRules;
+  /** By place: the end of the lock, or why it was not renewed; none = the lock is lost. */
+  readonly outcomes: Map<number, number | BrokerError>;
+}
+
+async function renewGroup(
+  context: StoreContext,
+  log: Log,
+  group: readonly BlockSettlement[],
+  renewal: Renewal,
+): Promise<void> {
+  const { outcomes } = renewal;
+  let pending = group;
+  const conclude = (outcome: number | BrokerError) => {
+    for (const { place } of pending) outcomes.set(place, outcome);
+  };
+  try {
+    for (let tries = 0; tries < SETTLE_TRIES_MAX && pending.length > 0; tries++) {
+      const written = await extend(context, log, pending, renewal);
+      if (written.done) return conclude(renewal.until);
+      pending = stillToRenew(pending, written.old && fromBlockItem(written.old), renewal);
+    }
+    conclude(settledTooOften());
+  } catch (error) {
+    // The other blocks have outcomes of their own.
+    if (!(error instanceof BrokerError)) throw error;
+    conclude(error);
+  }
+}
+
+function extend(
+  context: StoreContext,
+  log: Log,
+  group: readonly BlockSettlement[],
+  { until, now, rules }: Renewal,
+): Promise<Written> {
+  const changes = group.map(
+    ({ token }): SlotChange => ({
+      number: token.slot,
+      when: underLock(token.tag, rules, now),
+      effect: { kind: 'extend', until },
+    }),
+  );
+  return context.table.update(keyOfTokens(log, group), blockUpdate(changes));
+}
+
+/** Whose locks are live and do not last as long as the renewal; those that do have their outcome. */
+function stillToRenew(
+  group: readonly BlockSettlement[],
+  block: Block | undefined,
+  { until, now, rules, outcomes }: Renewal,
+): readonly BlockSettlement[] {
+  return group.filter(({ place, token }) => {
+    const slot = block?.slots.get(token.slot);
+    if (!holdsLock(slot, token.tag, rules, now)) return false;
+    const { heldUntil = 0 } = slot;
+    if (heldUntil >= until) outcomes.set(place, heldUntil);
+    return heldUntil < until;
+  });
+}

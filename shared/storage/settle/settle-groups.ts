@@ -1,0 +1,52 @@
+import type { TokenSettlement } from '../../broker/ports.ts';
+import { BrokerError } from '../../domain/broker-error.ts';
+import type { LockToken } from '../../domain/lock-token.ts';
+import type { Log } from '../../domain/log.ts';
+import { keyOf } from '../blocks/read-blocks.ts';
+import type { ItemKey } from '../dynamodb/table.ts';
+
+/** Settlements and renewals by block: what concerns one block is one write. */
+
+/** Settlements that concern one block, with their places in the request. */
+export interface BlockSettlement {
+  readonly place: number;
+  readonly token: LockToken;
+  readonly action: TokenSettlement['action'];
+}
+
+/** A block changes under a settlement only while others settle in it; they are soon done. */
+export const SETTLE_TRIES_MAX = 10;
+
+/**
+ * Groups what concerns one block. A message that is named more than once, by an old token beside the
+ * live one, say, has its further mentions in later rounds: one write can change a slot once.
+ */
+export function roundsByBlock(settlements: readonly TokenSettlement[]): BlockSettlement[][][] {
+  const rounds: Map<string, BlockSettlement[]>[] = [];
+  /** How often each message was named so far: the number of the round for the next mention. */
+  const mentions = new Map<string, number>();
+  for (const [place, { token, action }] of settlements.entries()) {
+    const block = `${token.store}.${token.block}`;
+    const message = `${block}.${token.slot}`;
+    const number = mentions.get(message) ?? 0;
+    mentions.set(message, number + 1);
+    const round = rounds[number] ?? new Map<string, BlockSettlement[]>();
+    rounds[number] = round;
+    const group = round.get(block) ?? [];
+    round.set(block, group);
+    group.push({ place, token, action });
+  }
+  return rounds.map((round) => [...round.values()]);
+}
+
+/** The key of the block that these settlements concern. */
+export function keyOfTokens(log: Log, group: readonly BlockSettlement[]): ItemKey {
+  const [first] = group;
+  if (first === undefined) throw new Error('Broken promise: a group of settlements is not empty');
+  return keyOf(log, { store: first.token.store, sequence: first.token.block });
+}
+
+/** The refusal where a block changed at each try. */
+export function settledTooOften(): BrokerError {
+  return new BrokerError('ServiceBusy', 'Others settle in the same block all the time; try again.');
+}

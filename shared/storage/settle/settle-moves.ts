@@ -1,0 +1,50 @@
+import type { SettlementAction } from '../../broker/broker.ts';
+import { BrokerError } from '../../domain/broker-error.ts';
+import type { Log } from '../../domain/log.ts';
+import type { LogPolicy } from '../../domain/log-policy.ts';
+import { holdsLock } from '../../domain/slot.ts';
+import { fromBlockItem } from '../blocks/block-item.ts';
+import { keyOf } from '../blocks/read-blocks.ts';
+import { decided } from '../dynamodb/errors.ts';
+import { carryOut } from '../dynamodb/prepared-write.ts';
+import type { StoreContext } from '../store-context.ts';
+import type { BlockSettlement } from './settle-groups.ts';
+import { planSettlements } from './settle-plan.ts';
+
+/**
+ * Settlements by which a message changes its place: dead-letter, defer, and abandon with changed
+ * properties. The block is read first, since the message, or the right to its payload, goes along.
+ */
+
+const TRIES_MAX = 10;
+
+/** Whether a settlement needs more than a change of the slot. */
+export function isMove(action: SettlementAction): boolean {
+  if (action.kind === 'complete') return false;
+  return action.kind !== 'abandon' || action.properties !== undefined;
+}
+
+/** Carries out such settlements of one block; returns those whose locks were live. */
+export async function settleByMoving(
+  context: StoreContext,
+  log: Log,
+  group: readonly BlockSettlement[],
+  policy: LogPolicy,
+): Promise<readonly BlockSettlement[]> {
+  const [first] = group;
+  if (first === undefined) return [];
+  const key = keyOf(log, { store: first.token.store, sequence: first.token.block });
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const now = context.clock.now();
+    const item = await context.table.get(key, { consistent: true });
+    if (item === undefined) return [];
+    const block = fromBlockItem(item);
+    const held = group.filter(({ token }) =>
+      holdsLock(block.slots.get(token.slot), token.tag, policy.rules, now),
+    );
+    if (held.length === 0) return [];
+    const plan = await planSettlements(context, log, block, held, policy, now);
+    if (plan !== undefined && decided(await carryOut(context.table, plan))) return held;
+  }
+  throw new BrokerError('ServiceBusy', 'Others settle in the same block all the time; try again.');
+}

@@ -1,0 +1,275 @@
+import type { SettlementAction } from '../../broker/broker.ts';
+import { type Block, expiryOf, slotOf } from '../../domain/block.ts';
+import { maxDeliveryExceeded, TIME_TO_LIVE_EXPIRED } from '../../domain/dead-letter.ts';
+import type { LockToken } from '../../domain/lock-token.ts';
+import type { Log } from '../../domain/log.ts';
+import type { LogPolicy } from '../../domain/log-policy.ts';
+import { type Properties, text } from '../../domain/property-value.ts';
+import { deliveriesOf, type Slot, type SlotRules } from '../../domain/slot.ts';
+import {
+  blockUpdate,
+  type SlotChange,
+  type SlotEffect,
+  underLock,
+} from '../blocks/block-writes.ts';
+import type { Overlay } from '../blocks/payloads.ts';
+import { announceReturn } from '../blocks/read-blocks.ts';
+import type { Plan } from '../dynamodb/prepared-write.ts';
+import type { StoreContext } from '../store-context.ts';
+import { type Departure, mergeOverlays, planMove, targetOf } from './move.ts';
+
+/** What is to become of a message whose lock somebody holds. */
+export interface HeldChange {
+  readonly token: LockToken;
+  /** A renewal lasts until an instant, epoch ms. */
+  readonly action: SettlementAction | { readonly kind: 'renew'; readonly until: number };
+}
+
+/**
+ * How messages of one block are settled, in whatever ways: one change of the block, and new blocks for
+ * those that change their place. `block` is an image in which all their locks are live; conditions see
+ * to it that they still are. Nothing where the block is gone.
+ */
+export async function planSettlements(
+  context: StoreContext,
+  log: Log,
+  block: Block,
+  held: readonly HeldChange[],
+  policy: LogPolicy,
+  now: number,
+): Promise<Plan | undefined> {
+  const [only] = held;
+  const plan =
+    only !== undefined && staysAlone(block, only, policy, now)
+      ? changeInPlace(context, log, block, only, policy, now)
+      : await planChanges(context, log, block, held, policy, now);
+  if (plan === undefined) return undefined;
+  return {
+    ...plan,
+    announce: () => {
+      plan.announce();
+      if (held.every(({ action }) => action.kind === 'complete' || action.kind === 'renew')) return;
+      announceReturn(context, log);
+    },
+    done: () => {
+      plan.done();
+      if (held.some(({ action }) => action.kind === 'complete')) context.gauge.left(log);
+    },
+  };
+}
+
+async function planChanges(
+  context: StoreContext,
+  log: Log,
+  block: Block,
+  held: readonly HeldChange[],
+  policy: LogPolicy,
+  now: number,
+): Promise<Plan | undefined> {
+  const departures: Departure[] = [];
+  const changes: SlotChange[] = [];
+  for (const one of held) {
+    const { token, action } = one;
+    const fate = fateOf(block, one, policy, now);
+    const isDropped = fate === 'expired' && policy.expired === 'drop';
+    const change = { number: token.slot, when: underLock(token.tag, policy.rules, now) };
+    if (isDropped || action.kind === 'complete') {
+      changes.push({ ...change, effect: { kind: 'remove' } });
+    } else if (action.kind === 'renew') {
+      // A lock that lasts as long already is made to last a little longer, so that the write can be told apart.
+      const until = Math.max(action.until, (slotOf(block, token.slot).heldUntil ?? 0) + 1);
+      changes.push({ ...change, effect: { kind: 'extend', until } });
+    } else if (action.kind === 'abandon' && action.properties === undefined && !fate) {
+      changes.push({ ...change, effect: releaseOf(action, policy.rules, now) });
+    } else {
+      departures.push(departureOf(log, block, { token, action, fate }, policy, now));
+    }
+  }
+  return await planMove(context, log, block, joinDeadLetters(departures), changes);
+}
+
+/** What is given back with its deliveries used up, or too late, is not handed out again. */
+function fateOf(
+  block: Block,
+  { token, action }: HeldChange,
+  { rules }: LogPolicy,
+  now: number,
+): 'exhausted' | 'expired' | undefined {
+  if (action.kind !== 'abandon' || rules.isDeadLetter || block.store === 'deferred')
+    return undefined;
+  const slot = slotOf(block, token.slot);
+  if (countAfter(slot, action, rules) >= rules.maxDeliveryCount) return 'exhausted';
+  const expiresAt = expiryOf(block, slot, rules);
+  return expiresAt !== undefined && expiresAt <= now ? 'expired' : undefined;
+}
+
+/** A message alone in its block need not move to get other properties, nor to be deferred again. */
+function staysAlone(block: Block, one: HeldChange, policy: LogPolicy, now: number): boolean {
+  if (block.slots.size > 1 || fateOf(block, one, policy, now) !== undefined) return false;
+  if (one.action.kind === 'abandon') return true;
+  return one.action.kind === 'defer' && block.store === 'deferred';
+}
+
+function changeInPlace(
+  context: StoreContext,
+  log: Log,
+  block: Block,
+  { token, action }: HeldChange,
+  { rules }: LogPolicy,
+  now: number,
+): Plan {
+  const change = { number: token.slot, when: underLock(token.tag, rules, now) };
+  const update = blockUpdate([{ ...change, effect: releaseOf(action, rules, now) }]);
+  const overlay = mergeOverlays(block.payload.overlay, overlayOf(action));
+  return {
+    items: [
+      {
+        Update: {
+          ...targetOf(context, log, block),
+          ...(overlay === undefined ? update : withOverlay(update, overlay)),
+        },
+      },
+    ],
+    announce: () => {},
+    done: () => {},
+    refused: () => {},
+  };
+}
+
+/** What becomes of a slot whose message stays where it is. */
+export function releaseOf(
+  action: HeldChange['action'],
+  { isDeadLetter }: SlotRules,
+  now: number,
+): SlotEffect {
+  if (action.kind !== 'abandon') return { kind: 'release' };
+  return {
+    kind: 'release',
+    ...(action.delayMs === undefined ? {} : { heldUntil: now + action.delayMs }),
+    ...(action.isUncounted && !isDeadLetter ? { isUncounted: true } : {}),
+  };
+}
+
+/** The deliveries of a message that is settled: the one under way was counted at its claim. */
+function countAfter(slot: Slot, action: HeldChange['action'], rules: SlotRules): number {
+  const isUncounted =
+    action.kind === 'deadLetter' || (action.kind === 'abandon' && action.isUncounted === true);
+  const deliveries = deliveriesOf(slot, rules);
+  return isUncounted && !rules.isDeadLetter ? deliveries - 1 : deliveries;
+}
+
+function withOverlay(update: ReturnType<typeof blockUpdate>, overlay: Uint8Array) {
+  const { UpdateExpression: expression } = update;
+  return {
+    ...update,
+    UpdateExpression: expression.startsWith('SET ')
+      ? expression.replace('SET ', 'SET v = :overlay, ')
+      : `SET v = :overlay ${expression}`,
+    ExpressionAttributeValues: {
+      ...update.ExpressionAttributeValues,
+      ':overlay': { B: overlay },
+    },
+  };
+}
+
+interface Leaving {
+  readonly token: LockToken;
+  readonly action: SettlementAction;
+  readonly fate: ReturnType<typeof fateOf>;
+}
+
+function departureOf(
+  log: Log,
+  block: Block,
+  { token, action, fate }: Leaving,
+  policy: LogPolicy,
+  now: number,
+): Departure {
+  const slot = slotOf(block, token.slot);
+  const { expiresAt } = slot;
+  const deliveries = countAfter(slot, action, policy.rules);
+  const kept = expiresAt === undefined ? {} : { expiresAt };
+  const when = underLock(token.tag, policy.rules, now);
+  const leaving = (after: Slot) => [{ number: token.slot, when, after }];
+  const overlay = overlayOf(action);
+  if (fate !== undefined) {
+    const { reason, description } =
+      fate === 'expired'
+        ? TIME_TO_LIVE_EXPIRED
+        : maxDeliveryExceeded(policy.rules.maxDeliveryCount);
+    return {
+      slots: leaving({ deliveries, ...kept }),
+      to: policy.deadLetterLog,
+      store: 'live',
+      overlay: { properties: { ...overlay.properties, ...reasonProperties(reason, description) } },
+    };
+  }
+  switch (action.kind) {
+    case 'deadLetter':
+      return {
+        // An explicit dead-letter is no failed delivery.
+        slots: leaving({ deliveries, ...kept }),
+        to: policy.deadLetterLog,
+        store: 'live',
+        overlay,
+      };
+    case 'defer':
+      return { slots: leaving({ deliveries, ...kept }), to: log, store: 'deferred', overlay };
+    default: {
+      const delayMs = action.kind === 'abandon' ? action.delayMs : undefined;
+      const back = delayMs === undefined ? {} : { heldUntil: now + delayMs };
+      return {
+        slots: leaving({ deliveries, ...kept, ...back }),
+        to: log,
+        store: 'returned',
+        overlay,
+      };
+    }
+  }
+}
+
+/** Messages of one block that are dead-lettered for the same reason stay together there. */
+function joinDeadLetters(departures: readonly Departure[]): readonly Departure[] {
+  const joined = new Map<string, Departure>();
+  const rest: Departure[] = [];
+  for (const departure of departures) {
+    if (departure.store !== 'live') {
+      rest.push(departure);
+      continue;
+    }
+    const key = fingerprint(departure.overlay);
+    const other = joined.get(key);
+    joined.set(
+      key,
+      other === undefined ? departure : { ...other, slots: [...other.slots, ...departure.slots] },
+    );
+  }
+  return [...joined.values(), ...rest];
+}
+
+function fingerprint(overlay: Overlay): string {
+  return JSON.stringify(overlay, (_, value: unknown) =>
+    typeof value === 'bigint' ? `${value}n` : value,
+  );
+}
+
+/** What a settlement changes about the messages it moves. */
+export function overlayOf(action: HeldChange['action']): Overlay {
+  if (action.kind === 'complete' || action.kind === 'renew') return { properties: {} };
+  const properties = action.properties ?? {};
+  if (action.kind !== 'deadLetter') return { properties };
+  const { reason, description } = action;
+  return {
+    properties: {
+      ...properties,
+      ...reasonProperties(reason, description),
+    },
+  };
+}
+
+function reasonProperties(reason?: string, description?: string): Properties {
+  return {
+    ...(reason === undefined ? {} : { DeadLetterReason: text(reason) }),
+    ...(description === undefined ? {} : { DeadLetterErrorDescription: text(description) }),
+  };
+}

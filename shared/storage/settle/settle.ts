@@ -1,0 +1,213 @@
+import type { TokenSettlement } from '../../broker/ports.ts';
+import { type Block, expiryOf, slotOf } from '../../domain/block.ts';
+import { BrokerError, lockLost } from '../../domain/broker-error.ts';
+import type { Log } from '../../domain/log.ts';
+import type { LogPolicy } from '../../domain/log-policy.ts';
+import { allInTurns } from '../../domain/loop-turns.ts';
+import { deliveriesOf, holdsLock, type SlotRules } from '../../domain/slot.ts';
+import { fromBlockItem } from '../blocks/block-item.ts';
+import { blockDelete, blockUpdate, type SlotChange, underLock } from '../blocks/block-writes.ts';
+import { deletePayload } from '../blocks/payloads.ts';
+import { announceReturn, deleteEmptyBlock } from '../blocks/read-blocks.ts';
+import { nextTry, unknownOutcome } from '../dynamodb/errors.ts';
+import { orLookedUp } from '../dynamodb/look-up.ts';
+import type { Written } from '../dynamodb/table.ts';
+import type { StoreContext } from '../store-context.ts';
+import { tidy } from './clean-up.ts';
+import {
+  type BlockSettlement,
+  keyOfTokens,
+  roundsByBlock,
+  SETTLE_TRIES_MAX,
+  settledTooOften,
+} from './settle-groups.ts';
+import { isMove, settleByMoving } from './settle-moves.ts';
+import { releaseOf } from './settle-plan.ts';
+
+/**
+ * Settles messages. Tokens say where their messages are, so nothing is read first: all completes,
+ * abandons and renewals of one block are one conditional write. Whose lock turns out to be lost is
+ * told from the block as the failed write returns it; the others are tried again without them.
+ */
+export async function settle(
+  context: StoreContext,
+  log: Log,
+  settlements: readonly TokenSettlement[],
+  policy: LogPolicy,
+): Promise<readonly (BrokerError | undefined)[]> {
+  const settled = new Set<number>();
+  const failed = new Map<number, BrokerError>();
+  const settleGroup = async (
+    group: readonly BlockSettlement[],
+    how: typeof settleInPlace,
+  ): Promise<void> => {
+    if (group.length === 0) return;
+    try {
+      for (const { place } of await how(context, log, group, policy)) settled.add(place);
+    } catch (error) {
+      // What was given back may be there, though nothing was heard of it.
+      if (group.some(({ action }) => action.kind === 'abandon')) announceReturn(context, log);
+      // The other blocks have outcomes of their own.
+      if (!(error instanceof BrokerError)) throw error;
+      for (const { place } of group) failed.set(place, error);
+    }
+  };
+  for (const groups of roundsByBlock(settlements)) {
+    await allInTurns(context.requestTurns, groups, async (group) => {
+      await settleGroup(
+        group.filter(({ action }) => !isMove(action)),
+        settleInPlace,
+      );
+      await settleGroup(
+        group.filter(({ action }) => isMove(action)),
+        settleByMoving,
+      );
+    });
+  }
+  return settlements.map((_, place) =>
+    settled.has(place) ? undefined : (failed.get(place) ?? lockLost()),
+  );
+}
+
+async function settleInPlace(
+  context: StoreContext,
+  log: Log,
+  group: readonly BlockSettlement[],
+  policy: LogPolicy,
+): Promise<readonly BlockSettlement[]> {
+  const now = context.clock.now();
+  let pending = group;
+  let isUnheard = false;
+  let isLast = completesAll(group, Math.min(...group.map(({ token }) => token.liveSlots)));
+  for (let tries = 0; tries < SETTLE_TRIES_MAX && pending.length > 0; tries++) {
+    const writing = write(context, log, pending, isLast, policy.rules, now);
+    const written: Written = await nextTry(isUnheard, writing);
+    if (written.done) {
+      await settled(context, log, pending, isLast, written, policy);
+      return pending;
+    }
+    const block = written.old && fromBlockItem(written.old);
+    // A try before this one may be carried out late.
+    isUnheard ||= written.isRepeated;
+    const before = isUnheard ? wereSettledBefore(pending, block) : 'no';
+    if (before === 'unknown') throw unknownOutcome();
+    if (block === undefined) return [];
+    if (before === 'yes') {
+      const item = written.old;
+      await settled(context, log, pending, false, { done: true, item }, policy);
+      return pending;
+    }
+    pending = pending.filter(({ token }) =>
+      holdsLock(block.slots.get(token.slot), token.tag, policy.rules, now),
+    );
+    isLast = completesAll(pending, block.slots.size);
+  }
+  if (pending.length === 0) return [];
+  throw isUnheard ? unknownOutcome() : settledTooOften();
+}
+
+/**
+ * Whether a try of which nothing was heard settled these messages, all in one write: 'no' where one of them
+ * is still under its lock. A message that was given back and is free tells that they all were. One that is
+ * gone does not tell by whom: another receiver may have had it after the lock ran out.
+ */
+function wereSettledBefore(
+  group: readonly BlockSettlement[],
+  block: Block | undefined,
+): 'yes' | 'no' | 'unknown' {
+  const isUnderLock = ({ token }: BlockSettlement) =>
+    isSameTag(block?.slots.get(token.slot)?.tag, token.tag);
+  if (group.some(isUnderLock)) return 'no';
+  const isGivenBack = ({ token, action }: BlockSettlement) =>
+    action.kind === 'abandon' &&
+    block?.slots.has(token.slot) === true &&
+    block.slots.get(token.slot)?.tag === undefined;
+  return group.every(isGivenBack) ? 'yes' : 'unknown';
+}
+
+function isSameTag(a: Uint8Array | undefined, b: Uint8Array): boolean {
+  return a?.every((byte, i) => byte === b[i]) === true;
+}
+
+function completesAll(group: readonly BlockSettlement[], liveSlots: number): boolean {
+  return group.length >= liveSlots && group.every(({ action }) => action.kind === 'complete');
+}
+
+async function write(
+  context: StoreContext,
+  log: Log,
+  group: readonly BlockSettlement[],
+  isLast: boolean,
+  rules: SlotRules,
+  now: number,
+): Promise<Written> {
+  const key = keyOfTokens(log, group);
+  const changes = group.map(
+    ({ token, action }): SlotChange => ({
+      number: token.slot,
+      when: underLock(token.tag, rules, now),
+      effect: action.kind === 'complete' ? { kind: 'remove' } : releaseOf(action, rules, now),
+    }),
+  );
+  const { table } = context;
+  const writing = isLast
+    ? table.delete(key, { ...blockDelete(changes), ReturnValues: 'ALL_OLD' })
+    : table.update(key, { ...blockUpdate(changes), ReturnValues: 'ALL_NEW' });
+  return await orLookedUp(table, key, writing);
+}
+
+/** What follows once a settlement is done; what fails then is found by the next receiver. */
+async function settled(...settlement: Parameters<typeof afterwards>): Promise<void> {
+  const [context, log] = settlement;
+  context.gauge.left(log);
+  try {
+    await afterwards(...settlement);
+  } catch (error) {
+    context.background(() => Promise.reject(error));
+  }
+}
+
+async function afterwards(
+  context: StoreContext,
+  log: Log,
+  group: readonly BlockSettlement[],
+  wasDeleted: boolean,
+  written: Extract<Written, { done: true }>,
+  policy: LogPolicy,
+): Promise<void> {
+  if (written.item === undefined) return;
+  const block = fromBlockItem(written.item);
+  if (wasDeleted) {
+    context.background(() => deletePayload(context.table, log, block.payload));
+    return;
+  }
+  if (block.slots.size === 0) await deleteEmptyBlock(context, log, block);
+  const released = group
+    .filter(({ action }) => action.kind === 'abandon')
+    .map(({ token }) => token.slot);
+  if (released.length === 0) return;
+  announceReturn(context, log);
+  await tidyReleased(context, log, block, released, policy);
+}
+
+/** What comes back with its deliveries used up, or too late, is not handed out again. */
+async function tidyReleased(
+  context: StoreContext,
+  log: Log,
+  block: Block,
+  released: readonly number[],
+  policy: LogPolicy,
+): Promise<void> {
+  const { rules } = policy;
+  if (rules.isDeadLetter || block.store === 'deferred') return;
+  const isExhausted = (n: number) =>
+    deliveriesOf(slotOf(block, n), rules) >= rules.maxDeliveryCount;
+  const now = context.clock.now();
+  const exhausted = released.filter(isExhausted);
+  const expired = released.filter((n) => {
+    const expiresAt = expiryOf(block, slotOf(block, n), rules);
+    return !isExhausted(n) && expiresAt !== undefined && expiresAt <= now;
+  });
+  if (exhausted.length + expired.length === 0) return;
+  await tidy(context, log, policy, [{ block, survey: { free: [], expired, exhausted } }]);
+}

@@ -1,0 +1,293 @@
+import type { OperationOutcome } from '../../broker/broker.ts';
+import type {
+  StoredTransaction,
+  TransactedSends,
+  TransactedSettlement,
+  TransactedSettlements,
+} from '../../broker/transaction-ports.ts';
+import type { Block } from '../../domain/block.ts';
+import { BrokerError, lockLost } from '../../domain/broker-error.ts';
+import { MEGABYTE } from '../../domain/limits.ts';
+import type { LockToken } from '../../domain/lock-token.ts';
+import { sessionLockLost } from '../../domain/session.ts';
+import { holdsLock } from '../../domain/slot.ts';
+import { planAppend } from '../append/append.ts';
+import { fromBlockItem } from '../blocks/block-item.ts';
+import { keyOf } from '../blocks/read-blocks.ts';
+import { type Guard, GuardRefused } from '../duplicates/condition.ts';
+import { unknownOutcome } from '../dynamodb/errors.ts';
+import { itemSize } from '../dynamodb/item-size.ts';
+import { fitsTransaction, type Plan, putsOf, writePlanned } from '../dynamodb/prepared-write.ts';
+import { keyItem, TRANSACTION_ITEMS_MAX } from '../dynamodb/table.ts';
+import { planDeliveries } from '../fan-out/publish.ts';
+import { sessionKey } from '../schema/message-keys.ts';
+import { announceWaiting, listingItems } from '../sessions/ready-index.ts';
+import { whileInTenure } from '../sessions/session-item.ts';
+import { planSettlements } from '../settle/settle-plan.ts';
+import type { StoreContext } from '../store-context.ts';
+import { answerOf, keepOutcomes } from './transaction-record.ts';
+
+/**
+ * Sends and settles, all or nothing, by one write of all that this takes. The blocks are read first:
+ * where a lock is lost, nothing else is begun. Then numbers are taken and payloads stored, and each
+ * block in which messages are settled becomes one part of the write, on the condition that their
+ * locks are live. What others do in these blocks meanwhile does not stand in its way.
+ */
+export async function transact(
+  context: StoreContext,
+  transaction: StoredTransaction,
+): Promise<readonly OperationOutcome[]> {
+  const { settling, identity } = transaction;
+  const groups = await readLocked(context, settling);
+  const sending = await planSends(context, await transaction.sends(), transaction.now);
+  const attempt = await orGiveUp(sending.plans, () =>
+    planAttempt(context, transaction, sending, groups),
+  );
+  const plans = [...attempt.settlements, ...sending.plans];
+  const guards = transaction.guards as readonly Guard[];
+  const guarding = guards.map((guard) => ({ Put: guard(undefined) }));
+  const outcome = await writePlanned(context.table, plans, [...attempt.items, ...guarding]);
+  if (outcome.done) {
+    for (const plan of plans) plan.done();
+    await noteDueAgain(context, sending);
+    return attempt.outcomes;
+  }
+  if (outcome.isRepeated) throw unknownOutcome();
+  giveUp(plans);
+  const answer = outcome.refused.get(RECORD_POSITION);
+  if (identity !== undefined && answer !== undefined) return answerOf(answer, identity);
+  const { session } = settling?.policy.rules ?? {};
+  if (session !== undefined && outcome.refused.has(identity === undefined ? 0 : 1)) {
+    throw sessionLockLost().ofOperation(settling?.settlements[0]?.place ?? 0);
+  }
+  const refusing = guards.find((_, i) => outcome.refused.has(attempt.items.length + i));
+  if (refusing !== undefined) throw new GuardRefused(refusing);
+  return await refuse(context, settling);
+}
+
+/** Says which lock was lost after all. Throws MessageLockLost, or TransactionAborted if none was. */
+async function refuse(
+  context: StoreContext,
+  settling: TransactedSettlements | undefined,
+): Promise<never> {
+  await readLocked(context, settling);
+  throw new BrokerError(
+    'TransactionAborted',
+    'Somebody else was at work on the same messages; nothing was done. Try again.',
+  );
+}
+
+/** Settlements of one block, and the block as it was read. */
+interface Group {
+  readonly block: Block;
+  readonly settlements: readonly TransactedSettlement[];
+}
+
+/** Reads the blocks in which messages are settled. Throws MessageLockLost. */
+async function readLocked(
+  context: StoreContext,
+  settling: TransactedSettlements | undefined,
+): Promise<readonly Group[]> {
+  if (settling === undefined) return [];
+  const { log, policy, settlements } = settling;
+  const keys = new Map(settlements.map(({ token }) => [blockOf(token), keyOf(log, at(token))]));
+  const [only, ...others] = keys.values();
+  const items =
+    only !== undefined && others.length === 0
+      ? [await context.table.get(only, { consistent: true })]
+      : await context.table.getMany([...keys.values()], { consistent: true });
+  const now = context.clock.now();
+  const groups = new Map<string, { block: Block; settlements: TransactedSettlement[] }>();
+  for (const item of items) {
+    if (item === undefined) continue;
+    const block = fromBlockItem(item);
+    groups.set(`${block.store}.${block.sequence}`, { block, settlements: [] });
+  }
+  for (const settlement of settlements) {
+    const { token, place } = settlement;
+    const group = groups.get(blockOf(token));
+    const slot = group?.block.slots.get(token.slot);
+    if (!holdsLock(slot, token.tag, policy.rules, now)) throw lostLock(policy).ofOperation(place);
+    group?.settlements.push(settlement);
+  }
+  return [...groups.values()];
+}
+
+/** Inside a session a lost lock is the session's (semantics §4.2). */
+function lostLock({ rules: { session } }: TransactedSettlements['policy']): BrokerError {
+  return session === undefined ? lockLost() : sessionLockLost();
+}
+
+function at({ store, block: sequence }: LockToken) {
+  return { store, sequence };
+}
+
+function blockOf({ store, block }: LockToken): string {
+  return `${store}.${block}`;
+}
+
+/** What is sent: its numbers are taken and its payloads stored. */
+interface Sending {
+  readonly plans: readonly Plan[];
+  readonly numbers: readonly (readonly bigint[])[];
+  readonly noteDueAgain: readonly (() => Promise<void>)[];
+}
+
+async function planSends(
+  context: StoreContext,
+  { appended, deliveries }: TransactedSends,
+  now: number,
+): Promise<Sending> {
+  const [appends, delivery] = await Promise.all([
+    Promise.all(
+      appended.map(({ log, messages }) =>
+        planAppend(context, log, messages, { now, inOrder: false, requireFit: requireItems }),
+      ),
+    ),
+    planDeliveries(context, deliveries, now),
+  ]);
+  // By whatever way messages come into a session, its listing is one item.
+  const sessions = [...appends.flatMap((append) => append.sessions), ...delivery.logs];
+  const listings: Plan = {
+    items: putsOf(context.table, await listingItems(context, sessions, now)),
+    announce: () => announceWaiting(context, sessions),
+    done: () => {},
+    refused: () => {},
+  };
+  return {
+    plans: [...appends, delivery, listings],
+    numbers: appends.map(({ numbers }) => numbers),
+    noteDueAgain: appends.map((append) => append.noteDueAgain),
+  };
+}
+
+/** The transaction is done; what fails here is tried once more, behind the answer. */
+async function noteDueAgain(context: StoreContext, sending: Sending): Promise<void> {
+  await Promise.all(
+    sending.noteDueAgain.map(async (note) => {
+      try {
+        await note();
+      } catch {
+        context.background(note);
+      }
+    }),
+  );
+}
+
+interface Attempt {
+  readonly items: Plan['items'];
+  readonly settlements: readonly Plan[];
+  readonly outcomes: readonly OperationOutcome[];
+}
+
+/** Where the record of a transaction with an identity stands in its write. */
+const RECORD_POSITION = 0;
+
+async function planAttempt(
+  context: StoreContext,
+  { settling, identity, guards, outcomes: outcomesOf }: StoredTransaction,
+  sending: Sending,
+  groups: readonly Group[],
+): Promise<Attempt> {
+  const now = context.clock.now();
+  const lockedUntil = now + (settling?.lockMs ?? 0);
+  const planned = await Promise.all(
+    groups.map(({ block, settlements }) =>
+      settling === undefined
+        ? undefined
+        : planSettlements(
+            context,
+            settling.log,
+            block,
+            settlements.map(({ token, action }) => ({
+              token,
+              action: action.kind === 'renew' ? { kind: 'renew', until: lockedUntil } : action,
+            })),
+            settling.policy,
+            now,
+          ),
+    ),
+  );
+  const settlements = planned.filter((plan) => plan !== undefined);
+  const outcomes = outcomesOf({ numbers: sending.numbers, lockedUntil });
+  const record = identity === undefined ? [] : [keepOutcomes(context, identity, outcomes)];
+  const items = [
+    ...record,
+    ...sessionHeld(context, settling, now),
+    ...[...settlements, ...sending.plans].flatMap((plan) => plan.items),
+  ];
+  return await orGiveUp(settlements, async () => {
+    // Where a block is gone, and the payload of its messages with it, so are their locks.
+    if (settlements.length < planned.length) return await refuse(context, settling);
+    requireItems(items.length + guards.length);
+    requireBytes(items, groups);
+    return { items, settlements, outcomes };
+  });
+}
+
+/** The lock of the session is the lock of the messages that are settled in it. */
+function sessionHeld(
+  { table }: StoreContext,
+  settling: TransactedSettlements | undefined,
+  now: number,
+): Attempt['items'] {
+  const holder = settling?.policy.rules.session?.holder;
+  if (settling === undefined || holder === undefined) return [];
+  const { condition, values } = whileInTenure(holder.tenure, settling.log, now);
+  return [
+    {
+      ConditionCheck: {
+        TableName: table.name,
+        Key: keyItem(sessionKey(settling.log)),
+        ConditionExpression: condition,
+        ExpressionAttributeValues: values,
+      },
+    },
+  ];
+}
+
+function requireItems(items: number): void {
+  if (fitsTransaction(items)) return;
+  throw new BrokerError(
+    'InvalidOperation',
+    `The transaction takes ${items} writes; the limit is ${TRANSACTION_ITEMS_MAX}. Each block of messages that is sent to, or settled in, an entity is one, and each copy in a subscription: put less into one transaction.`,
+  );
+}
+
+/** The service takes 4 MB in one write, and counts what is there as well as what comes. */
+const BYTES_MAX = 3.5 * MEGABYTE;
+
+/** Blocks are small, unless many messages get large properties as they are settled. */
+function requireBytes(items: Attempt['items'], groups: readonly Group[]): void {
+  const coming = items.map(({ Put, Update }) =>
+    itemSize(Put?.Item ?? Update?.ExpressionAttributeValues ?? {}),
+  );
+  const there = groups.map(({ block: { payload } }) => {
+    const { inline, overlay } = payload;
+    return (inline?.byteLength ?? 0) + (overlay?.byteLength ?? 0);
+  });
+  const bytes = [...coming, ...there].reduce((sum, one) => sum + one, 0);
+  if (bytes <= BYTES_MAX) return;
+  throw new BrokerError(
+    'InvalidOperation',
+    `The transaction writes ${bytes} bytes beside the bodies of its messages; the limit is ${BYTES_MAX}. Settle fewer messages with large properties in one transaction.`,
+  );
+}
+
+/** Clears away what plans have stored that will never be carried out. */
+function giveUp(plans: readonly Plan[]): void {
+  for (const plan of plans) plan.refused();
+}
+
+/** Does work before the write: where that fails, what was stored for it is cleared away. */
+async function orGiveUp<Value>(
+  plans: readonly Plan[],
+  work: () => Value | Promise<Value>,
+): Promise<Value> {
+  try {
+    return await work();
+  } catch (error) {
+    giveUp(plans);
+    throw error;
+  }
+}
