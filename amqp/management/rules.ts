@@ -1,4 +1,4 @@
-import type { GivenRule } from '../../shared/broker/management-ports.ts';
+import type { GivenRule } from '../../shared/broker/ports/management.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { CorrelationFilter, Filter, Rule } from '../../shared/filters/rule.ts';
 import { fromProperties, toProperties } from '../messages/property-values.ts';

@@ -1,5 +1,5 @@
 import type { HttpParts } from '../../lambdas/http/parts.ts';
-import type { RuleManagement } from '../../shared/broker/management-rules.ts';
+import type { RuleManagement } from '../../shared/broker/management/rules.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
 
 /** What the gateway is built from: the same broker as every other transport, and who may do what. */

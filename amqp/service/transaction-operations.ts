@@ -1,5 +1,5 @@
 import type { SettlementAction, TransactionOperation } from '../../shared/broker/broker.ts';
-import { requireAction } from '../../shared/broker/settlement-rules.ts';
+import { requireAction } from '../../shared/broker/settle/settlement-rules.ts';
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 import type { OutgoingMessage } from '../../shared/domain/message.ts';
 import { messageSize } from '../../shared/domain/outgoing-rules.ts';

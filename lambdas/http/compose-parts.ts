@@ -1,10 +1,10 @@
 import { getHeapStatistics } from 'node:v8';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import type { BrokerParts } from '../../shared/broker/broker-parts.ts';
 import { createBroker } from '../../shared/broker/create-broker.ts';
-import { beginForwarding, forwardPending } from '../../shared/broker/forward-pending.ts';
-import { PartitionTurns } from '../../shared/broker/partition-turns.ts';
+import type { BrokerParts } from '../../shared/broker/dependencies.ts';
+import { beginForwarding, forwardPending } from '../../shared/broker/routing/forward-pending.ts';
+import { PartitionTurns } from '../../shared/broker/routing/partition-selector.ts';
 import { AgeClock } from '../../shared/domain/age.ts';
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 import type { Clock, RandomSource } from '../../shared/domain/clock.ts';

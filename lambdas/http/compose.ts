@@ -1,6 +1,6 @@
 import type { Hono } from 'hono';
-import { Management } from '../../shared/broker/management.ts';
-import type { RuleManagement } from '../../shared/broker/management-rules.ts';
+import { Management } from '../../shared/broker/management/management.ts';
+import type { RuleManagement } from '../../shared/broker/management/rules.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import { DynamoRuleStore } from '../../shared/storage/entities/rule-store.ts';
 import { contractRoutes } from '../contract/app.ts';

@@ -1,5 +1,5 @@
 import type { Broker } from '../../shared/broker/broker.ts';
-import type { EntityStore } from '../../shared/broker/ports.ts';
+import type { EntityStore } from '../../shared/broker/ports/ports.ts';
 import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
 import type { AuthorizationRule } from '../../shared/domain/descriptions.ts';
 import type { MemoryBudget } from '../../shared/domain/memory-budget.ts';

@@ -4,7 +4,7 @@ import type {
   EntitySettings,
   ListSubject,
   Management,
-} from '../../shared/broker/management.ts';
+} from '../../shared/broker/management/management.ts';
 import { assert } from '../../shared/domain/assert.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { badValue } from '../../shared/domain/description-checks.ts';

@@ -1,4 +1,4 @@
-import type { GivenRule } from '../../shared/broker/management-ports.ts';
+import type { GivenRule } from '../../shared/broker/ports/management.ts';
 import { badValue } from '../../shared/domain/description-checks.ts';
 import { DEFAULT_RULE_NAME } from '../../shared/domain/description-rule-name.ts';
 import type { Properties, PropertyValue } from '../../shared/domain/property-value.ts';

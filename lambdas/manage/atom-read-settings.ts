@@ -1,4 +1,4 @@
-import type { EntitySettings } from '../../shared/broker/management.ts';
+import type { EntitySettings } from '../../shared/broker/management/management.ts';
 import type { GivenAuthorizationRule } from '../../shared/domain/description-authorization.ts';
 import { badValue } from '../../shared/domain/description-checks.ts';
 import { toItself } from '../../shared/domain/description-forwarding.ts';

@@ -1,4 +1,4 @@
-import type { IfMatch } from '../../shared/broker/management-match.ts';
+import type { IfMatch } from '../../shared/broker/management/if-match.ts';
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { badValue } from '../../shared/domain/description-checks.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';

@@ -1,4 +1,4 @@
-import type { EntitySettings } from '../../shared/broker/management.ts';
+import type { EntitySettings } from '../../shared/broker/management/management.ts';
 import { type EntityPath, parseEntityPath } from '../../shared/domain/entity-path.ts';
 import { authorize, IamRequest } from '../http/access.ts';
 import type { HttpParts } from '../http/parts.ts';

@@ -1,5 +1,5 @@
-import type { EntityReport } from '../../shared/broker/management.ts';
-import type { MessageCounts } from '../../shared/broker/management-ports.ts';
+import type { EntityReport } from '../../shared/broker/management/management.ts';
+import type { MessageCounts } from '../../shared/broker/ports/management.ts';
 import { totalMegabytes } from '../../shared/domain/description-rules.ts';
 import type {
   AuthorizationRule,

@@ -1,5 +1,5 @@
 import type { Hono } from 'hono';
-import { requireSendPath } from '../../shared/broker/send.ts';
+import { requireSendPath } from '../../shared/broker/send/send.ts';
 import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 import type { EntityPath } from '../../shared/domain/entity-path.ts';

@@ -1,10 +1,10 @@
 import type { Broker } from './broker.ts';
-import type { BrokerParts } from './broker-parts.ts';
-import { cancelScheduled, operate, receiveDeferred } from './by-number.ts';
-import { deleteMessages, purge, resubmit } from './maintain.ts';
-import { peek } from './peek.ts';
-import { receive } from './receive.ts';
-import { send } from './send.ts';
+import type { BrokerParts } from './dependencies.ts';
+import { deleteMessages, purge, resubmit } from './operate/bulk.ts';
+import { cancelScheduled, operate, receiveDeferred } from './operate/by-sequence-number.ts';
+import { peek } from './receive/peek.ts';
+import { receive } from './receive/receive.ts';
+import { send } from './send/send.ts';
 import {
   acceptSession,
   listSessions,
@@ -12,9 +12,9 @@ import {
   renewSession,
   sessionState,
   setSessionState,
-} from './sessions.ts';
-import { renewLocks, settle } from './settle.ts';
-import { transact } from './transact.ts';
+} from './sessions/sessions.ts';
+import { renewLocks, settle } from './settle/settle.ts';
+import { transact } from './transactions/transact.ts';
 
 /** Puts the broker together from its parts. */
 export function createBroker(parts: BrokerParts): Broker {

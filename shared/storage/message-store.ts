@@ -1,5 +1,5 @@
 import type { DeadLetterAction, TransactionIdentity } from '../broker/broker.ts';
-import type { OnceRequest, StoreChosen } from '../broker/duplicate-ports.ts';
+import type { OnceRequest, StoreChosen } from '../broker/ports/duplicates.ts';
 import type {
   ClaimRequest,
   DeferredRequest,
@@ -11,8 +11,8 @@ import type {
   ResubmitRequest,
   RoomRequest,
   TokenSettlement,
-} from '../broker/ports.ts';
-import type { StoredTransaction } from '../broker/transaction-ports.ts';
+} from '../broker/ports/ports.ts';
+import type { StoredTransaction } from '../broker/ports/transactions.ts';
 import type { BlockRules } from '../domain/block.ts';
 import type { BrokerError } from '../domain/broker-error.ts';
 import type { Entity } from '../domain/entity.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { BrokerParts } from '../../shared/broker/broker-parts.ts';
-import { countingCopies } from '../../shared/broker/copy-account.ts';
-import { matchArriving } from '../../shared/broker/match-subscriptions.ts';
-import type { Delivery } from '../../shared/broker/ports.ts';
+import type { BrokerParts } from '../../shared/broker/dependencies.ts';
+import type { Delivery } from '../../shared/broker/ports/ports.ts';
+import { countingCopies } from '../../shared/broker/routing/copy-account.ts';
+import { matchArriving } from '../../shared/broker/routing/match-subscriptions.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets.ts';
 import { SUBSCRIPTION_DEFAULTS, TOPIC_DEFAULTS } from '../../shared/domain/descriptions.ts';

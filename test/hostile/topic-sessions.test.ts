@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { BrokerParts } from '../../shared/broker/broker-parts.ts';
-import type { Delivery } from '../../shared/broker/ports.ts';
-import { route } from '../../shared/broker/route.ts';
+import type { BrokerParts } from '../../shared/broker/dependencies.ts';
+import type { Delivery } from '../../shared/broker/ports/ports.ts';
+import { route } from '../../shared/broker/routing/route.ts';
 import { SUBSCRIPTION_DEFAULTS, TOPIC_DEFAULTS } from '../../shared/domain/descriptions.ts';
 import { logOf } from '../../shared/domain/log.ts';
 import { brotli } from '../../shared/storage/blocks/compression.ts';

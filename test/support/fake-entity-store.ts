@@ -3,14 +3,14 @@ import { randomBytes } from 'node:crypto';
 import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
 import { TokenMemory } from '../../lambdas/http/token-memory.ts';
 import type { Broker } from '../../shared/broker/broker.ts';
-import { Management } from '../../shared/broker/management.ts';
+import { Management } from '../../shared/broker/management/management.ts';
 import type {
   EntityCounts,
   MessageCounts,
   RuleStore,
   StoredRule,
-} from '../../shared/broker/management-ports.ts';
-import type { EntityStore, ListPage } from '../../shared/broker/ports.ts';
+} from '../../shared/broker/ports/management.ts';
+import type { EntityStore, ListPage } from '../../shared/broker/ports/ports.ts';
 import { AgeClock } from '../../shared/domain/age.ts';
 import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
 import type { AuthorizationRule, EntityDescription } from '../../shared/domain/descriptions.ts';

@@ -5,7 +5,7 @@ import { binary, described, list, symbol } from '../../amqp/wire/value.ts';
 import { writePerformative } from '../../amqp/wire/write-performative.ts';
 import type { HttpParts } from '../../lambdas/http/parts.ts';
 import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
-import { RuleManagement } from '../../shared/broker/management-rules.ts';
+import { RuleManagement } from '../../shared/broker/management/rules.ts';
 import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
 import type { LockedMessage } from '../../shared/domain/message.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';

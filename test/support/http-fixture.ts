@@ -8,7 +8,7 @@ import { TokenMemory } from '../../lambdas/http/token-memory.ts';
 import { receiveRoutes } from '../../lambdas/receive/app.ts';
 import { sendRoutes } from '../../lambdas/send/app.ts';
 import { settleRoutes } from '../../lambdas/settle/app.ts';
-import type { EntityStore } from '../../shared/broker/ports.ts';
+import type { EntityStore } from '../../shared/broker/ports/ports.ts';
 import { AgeClock } from '../../shared/domain/age.ts';
 import {
   type AccessRight,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Management } from '../../shared/broker/management.ts';
+import { Management } from '../../shared/broker/management/management.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { type Act, type Tier, withinTier } from '../../shared/domain/description-tier.ts';
 import { QUEUE_DEFAULTS, SUBSCRIPTION_DEFAULTS } from '../../shared/domain/descriptions.ts';

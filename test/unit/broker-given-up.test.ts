@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Arrivals } from '../../shared/broker/arrivals.ts';
-import type { BrokerParts } from '../../shared/broker/broker-parts.ts';
-import { receive } from '../../shared/broker/receive.ts';
-import { acceptSession } from '../../shared/broker/sessions.ts';
+import type { BrokerParts } from '../../shared/broker/dependencies.ts';
+import type { Arrivals } from '../../shared/broker/ports/wake-ups.ts';
+import { receive } from '../../shared/broker/receive/receive.ts';
+import { acceptSession } from '../../shared/broker/sessions/sessions.ts';
 import { QUEUE_DEFAULTS } from '../../shared/domain/descriptions.ts';
 import { parseEntityPath } from '../../shared/domain/entity-path.ts';
 import { fakeEntity, findableEntities } from '../support/http-fixture.ts';

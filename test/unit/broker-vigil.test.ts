@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Arrival, Arrivals } from '../../shared/broker/arrivals.ts';
-import { Vigil } from '../../shared/broker/vigil.ts';
+import type { Arrival, Arrivals } from '../../shared/broker/ports/wake-ups.ts';
+import { Vigil } from '../../shared/broker/receive/receive-wait.ts';
 
 const NOW = 1_000_000;
 const WAIT_MS = 60_000;

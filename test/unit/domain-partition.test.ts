@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PartitionTurns } from '../../shared/broker/partition-turns.ts';
-import { SharedAllowance } from '../../shared/broker/shared-allowance.ts';
+import { SharedAllowance } from '../../shared/broker/receive/shared-allowance.ts';
+import { PartitionTurns } from '../../shared/broker/routing/partition-selector.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { QUEUE_DEFAULTS } from '../../shared/domain/descriptions.ts';
 import type { Entity } from '../../shared/domain/entity.ts';

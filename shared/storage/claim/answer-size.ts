@@ -1,4 +1,4 @@
-import type { ClaimRequest } from '../../broker/ports.ts';
+import type { ClaimRequest } from '../../broker/ports/ports.ts';
 import type { AnswerLimit } from '../../domain/answer-limit.ts';
 import { type Block, sequenceNumberOf } from '../../domain/block.ts';
 import { BrokerError } from '../../domain/broker-error.ts';

@@ -1,4 +1,4 @@
-import type { ClaimRequest } from '../../broker/ports.ts';
+import type { ClaimRequest } from '../../broker/ports/ports.ts';
 import { type Block, slotOf, surveyBlock } from '../../domain/block.ts';
 import { lockTag, TAG_BYTES } from '../../domain/lock-token.ts';
 import type { Log } from '../../domain/log.ts';

@@ -1,4 +1,4 @@
-import type { ClaimRequest, ReceivedMessage } from '../../broker/ports.ts';
+import type { ClaimRequest, ReceivedMessage } from '../../broker/ports/ports.ts';
 import { slotOf } from '../../domain/block.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import { type Log, withoutSession } from '../../domain/log.ts';

@@ -1,4 +1,4 @@
-import type { DeferredRequest, ReceivedMessage } from '../../broker/ports.ts';
+import type { DeferredRequest, ReceivedMessage } from '../../broker/ports/ports.ts';
 import { type Block, slotOf, surveyBlock } from '../../domain/block.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import { BUDGETS } from '../../domain/budgets.ts';

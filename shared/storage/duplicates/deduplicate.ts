@@ -1,4 +1,4 @@
-import type { OnceRequest, StoreChosen } from '../../broker/duplicate-ports.ts';
+import type { OnceRequest, StoreChosen } from '../../broker/ports/duplicates.ts';
 import { assert } from '../../domain/assert.ts';
 import { splitSequenceNumber } from '../../domain/block.ts';
 import { inSession, type Log } from '../../domain/log.ts';

@@ -1,4 +1,4 @@
-import type { EntityCounts, MessageCounts } from '../../broker/management-ports.ts';
+import type { EntityCounts, MessageCounts } from '../../broker/ports/management.ts';
 import { type BlockRules, surveyBlock } from '../../domain/block.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { type Entity, partitionsOf } from '../../domain/entity.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { NewSubscription, RuleStore, StoredRule } from '../../broker/management-ports.ts';
+import type { NewSubscription, RuleStore, StoredRule } from '../../broker/ports/management.ts';
 import { assert } from '../../domain/assert.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import type { SubscriptionDescription } from '../../domain/descriptions.ts';

@@ -1,4 +1,4 @@
-import type { Forward } from '../../broker/ports.ts';
+import type { Forward } from '../../broker/ports/ports.ts';
 import { surveyBlock } from '../../domain/block.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import type { Log } from '../../domain/log.ts';

@@ -1,4 +1,4 @@
-import type { Delivery } from '../../broker/ports.ts';
+import type { Delivery } from '../../broker/ports/ports.ts';
 import { assert } from '../../domain/assert.ts';
 import type { Block, PayloadPlace } from '../../domain/block.ts';
 import type { Log } from '../../domain/log.ts';

@@ -1,5 +1,5 @@
 import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
-import type { StoredBatch } from '../../broker/ports.ts';
+import type { StoredBatch } from '../../broker/ports/ports.ts';
 import type { Block } from '../../domain/block.ts';
 import type { Log } from '../../domain/log.ts';
 import { removalOf } from '../blocks/block-removal.ts';

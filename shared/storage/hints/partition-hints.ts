@@ -1,4 +1,4 @@
-import type { Whereabouts } from '../../broker/whereabouts.ts';
+import type { Whereabouts } from '../../broker/ports/partition-hints.ts';
 import type { AgeClock, Instant } from '../../domain/age.ts';
 import type { Log } from '../../domain/log.ts';
 import { logKey } from '../schema/message-keys.ts';

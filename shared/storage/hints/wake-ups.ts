@@ -1,4 +1,4 @@
-import type { Arrival, Arrivals } from '../../broker/arrivals.ts';
+import type { Arrival, Arrivals } from '../../broker/ports/wake-ups.ts';
 import type { Log } from '../../domain/log.ts';
 import type { Scheduler, Timer } from '../../domain/scheduler.ts';
 import { logName } from '../schema/message-keys.ts';

@@ -1,4 +1,4 @@
-import type { Peeked, PeekRequest } from '../../broker/ports.ts';
+import type { Peeked, PeekRequest } from '../../broker/ports/ports.ts';
 import { type Block, ownExpiryOf, sequenceNumberOf, slotOf } from '../../domain/block.ts';
 import type { BlockStore } from '../../domain/lock-token.ts';
 import { type Log, withoutSession } from '../../domain/log.ts';

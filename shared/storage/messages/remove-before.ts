@@ -1,4 +1,4 @@
-import type { RemoveBeforeRequest } from '../../broker/ports.ts';
+import type { RemoveBeforeRequest } from '../../broker/ports/ports.ts';
 import { surveyBlock } from '../../domain/block.ts';
 import type { Log } from '../../domain/log.ts';
 import type { LogPolicy } from '../../domain/log-policy.ts';

@@ -1,4 +1,4 @@
-import type { ResubmitRequest } from '../../broker/ports.ts';
+import type { ResubmitRequest } from '../../broker/ports/ports.ts';
 import { type Block, surveyBlock } from '../../domain/block.ts';
 import type { Log } from '../../domain/log.ts';
 import type { LogPolicy } from '../../domain/log-policy.ts';

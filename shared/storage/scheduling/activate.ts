@@ -1,4 +1,4 @@
-import type { Forward } from '../../broker/ports.ts';
+import type { Forward } from '../../broker/ports/ports.ts';
 import type { Block } from '../../domain/block.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import { inSession, type Log } from '../../domain/log.ts';

@@ -1,4 +1,4 @@
-import type { AcceptedSession, AcceptNextRequest } from '../../broker/session-ports.ts';
+import type { AcceptedSession, AcceptNextRequest } from '../../broker/ports/sessions.ts';
 import { surveyBlock } from '../../domain/block.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import type { RandomSource } from '../../domain/clock.ts';

@@ -1,4 +1,4 @@
-import type { SessionPage } from '../../broker/session-ports.ts';
+import type { SessionPage } from '../../broker/ports/sessions.ts';
 import { type Block, surveyBlock } from '../../domain/block.ts';
 import { inSession, type Log } from '../../domain/log.ts';
 import type { LogPolicy } from '../../domain/log-policy.ts';

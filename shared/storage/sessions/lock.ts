@@ -1,4 +1,4 @@
-import type { AcceptedSession } from '../../broker/session-ports.ts';
+import type { AcceptedSession } from '../../broker/ports/sessions.ts';
 import type { Log } from '../../domain/log.ts';
 import {
   SESSION_TOKEN_BYTES,

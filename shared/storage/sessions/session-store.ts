@@ -3,7 +3,7 @@ import type {
   AcceptNextRequest,
   SessionPage,
   SessionStore,
-} from '../../broker/session-ports.ts';
+} from '../../broker/ports/sessions.ts';
 import { inSession, type Log } from '../../domain/log.ts';
 import type { LogPolicy } from '../../domain/log-policy.ts';
 import type { SessionRules } from '../../domain/session.ts';

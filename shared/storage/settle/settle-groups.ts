@@ -1,4 +1,4 @@
-import type { TokenSettlement } from '../../broker/ports.ts';
+import type { TokenSettlement } from '../../broker/ports/ports.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import type { LockToken } from '../../domain/lock-token.ts';
 import type { Log } from '../../domain/log.ts';

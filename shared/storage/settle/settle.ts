@@ -1,4 +1,4 @@
-import type { TokenSettlement } from '../../broker/ports.ts';
+import type { TokenSettlement } from '../../broker/ports/ports.ts';
 import { type Block, expiryOf, slotOf } from '../../domain/block.ts';
 import { BrokerError, lockLost } from '../../domain/broker-error.ts';
 import type { Log } from '../../domain/log.ts';

@@ -4,7 +4,7 @@ import type {
   TransactedSends,
   TransactedSettlement,
   TransactedSettlements,
-} from '../../broker/transaction-ports.ts';
+} from '../../broker/ports/transactions.ts';
 import type { Block } from '../../domain/block.ts';
 import { BrokerError, lockLost } from '../../domain/broker-error.ts';
 import { MEGABYTE } from '../../domain/limits.ts';

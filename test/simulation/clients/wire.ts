@@ -1,4 +1,4 @@
-import type { EntitySettings, Management } from '../../../shared/broker/management.ts';
+import type { EntitySettings, Management } from '../../../shared/broker/management/management.ts';
 import type { Message, OutgoingMessage } from '../../../shared/domain/message.ts';
 import { text } from '../../../shared/domain/property-value.ts';
 import type { Rule } from '../../../shared/filters/rule.ts';

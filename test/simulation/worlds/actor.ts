@@ -6,8 +6,8 @@ import type {
   SettlementAction,
   TransactionOperation,
 } from '../../../shared/broker/broker.ts';
-import type { EntitySettings } from '../../../shared/broker/management.ts';
-import type { IfMatch } from '../../../shared/broker/management-match.ts';
+import type { IfMatch } from '../../../shared/broker/management/if-match.ts';
+import type { EntitySettings } from '../../../shared/broker/management/management.ts';
 import type { OutgoingMessage } from '../../../shared/domain/message.ts';
 import { Random } from '../engine/random.ts';
 import { type About, Caller, pathOf } from './caller.ts';

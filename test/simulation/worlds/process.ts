@@ -1,7 +1,7 @@
 import { type ComposedParts, composeParts } from '../../../lambdas/http/compose-parts.ts';
 import { sweepOf } from '../../../lambdas/http/compose-sweep.ts';
 import type { Broker } from '../../../shared/broker/broker.ts';
-import { Management } from '../../../shared/broker/management.ts';
+import { Management } from '../../../shared/broker/management/management.ts';
 import { DynamoRuleStore } from '../../../shared/storage/entities/rule-store.ts';
 import type { TableNames } from '../../../shared/storage/schema/tables.ts';
 import { compressionAtOnce } from '../engine/compression.ts';

@@ -1,4 +1,4 @@
-import { entityTag } from '../../../../shared/broker/management-match.ts';
+import { entityTag } from '../../../../shared/broker/management/if-match.ts';
 import type { Ended } from '../ending.ts';
 import { world } from '../world.ts';
 import { LOCK_MS, queue } from './settings.ts';

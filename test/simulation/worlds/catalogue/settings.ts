@@ -1,4 +1,4 @@
-import type { EntitySettings } from '../../../../shared/broker/management.ts';
+import type { EntitySettings } from '../../../../shared/broker/management/management.ts';
 
 /** How long locks of queues last in worlds, ms. */
 export const LOCK_MS = 30_000;

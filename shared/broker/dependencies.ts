@@ -1,0 +1,36 @@
+import type { Clock, RandomSource } from '../domain/clock.ts';
+import type { TieredNamespace } from '../domain/description-tier.ts';
+import type { MemoryBudget } from '../domain/memory-budget.ts';
+import type { Scheduler } from '../domain/scheduler.ts';
+import type { WorkTurns } from '../domain/work-turns.ts';
+import type { Whereabouts } from './ports/partition-hints.ts';
+import type { Activity, EntityStore, MessageStore, SubscriptionCatalog } from './ports/ports.ts';
+import type { SessionStore } from './ports/sessions.ts';
+import type { Arrivals } from './ports/wake-ups.ts';
+import type { CopyAccount } from './routing/copy-account.ts';
+import type { PartitionTurns } from './routing/partition-selector.ts';
+
+/** What the operations of the broker are built from. */
+export interface BrokerParts {
+  readonly entities: EntityStore;
+  readonly subscriptions: SubscriptionCatalog;
+  readonly messages: MessageStore;
+  readonly sessions: SessionStore;
+  readonly arrivals: Arrivals;
+  readonly whereabouts: Whereabouts;
+  readonly turns: PartitionTurns;
+  readonly activity: Activity;
+  readonly namespace: TieredNamespace;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  /** What this process may hold for its peers. */
+  readonly memory: MemoryBudget;
+  /** Within an operation that a sender waits for: counts the copies it makes. */
+  readonly copies?: CopyAccount;
+  /** Milliseconds that only ever go on, for waits; not the clock that users may move. */
+  readonly monotonicNow: () => number;
+  /** Divides the time of this process among what takes long. */
+  readonly workTurns: Pick<WorkTurns, 'next'>;
+  /** Calls work behind what is under way now. */
+  readonly soon: Scheduler['soon'];
+}

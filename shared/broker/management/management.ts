@@ -1,0 +1,262 @@
+import { BrokerError, entityNotFound } from '../../domain/broker-error.ts';
+import {
+  authorizationRules,
+  type GivenAuthorizationRule,
+} from '../../domain/description-authorization.ts';
+import { badValue } from '../../domain/description-checks.ts';
+import {
+  forwardingDestinations,
+  noForwardingDestination,
+  requireForwardingElsewhere,
+  requireSessionsMayForward,
+} from '../../domain/description-forwarding.ts';
+import {
+  newQueue,
+  newSubscription,
+  newTopic,
+  type Said,
+  updateQueue,
+  updateSubscription,
+  updateTopic,
+} from '../../domain/description-rules.ts';
+import { type Tier, withinTier } from '../../domain/description-tier.ts';
+import type {
+  EntityDescription,
+  QueueDescription,
+  SubscriptionDescription,
+  TopicDescription,
+} from '../../domain/descriptions.ts';
+import type { Entity } from '../../domain/entity.ts';
+import { type EntityPath, parseEntityPath } from '../../domain/entity-path.ts';
+import { LIMITS } from '../../domain/limits.ts';
+import { requireFreeEntityName } from '../../domain/reserved-names.ts';
+import type { GivenRule, ManagementParts, MessageCounts, Page } from '../ports/management.ts';
+import type { ListPage } from '../ports/ports.ts';
+import { entityTag, type IfMatch, requireMatch } from './if-match.ts';
+import { requireRoomInNamespace, requireRoomInTopic } from './quotas.ts';
+import { firstRule, RuleManagement } from './rules.ts';
+
+type WithGivenRules<Description> = Omit<Said<Description>, 'authorizationRules'> & {
+  readonly authorizationRules?: readonly GivenAuthorizationRule[];
+};
+
+/** What a client says of an entity it creates or updates. */
+export type EntitySettings =
+  | ({ readonly kind: 'queue' } & WithGivenRules<QueueDescription>)
+  | ({ readonly kind: 'topic' } & WithGivenRules<TopicDescription>)
+  | ({
+      readonly kind: 'subscription';
+      readonly defaultRule?: GivenRule;
+    } & Said<SubscriptionDescription>);
+
+/** An entity and how much there is in it. */
+export interface EntityReport {
+  readonly entity: Entity;
+  readonly messages: MessageCounts;
+  /** 0 for all but topics. */
+  readonly subscriptions: number;
+}
+
+/** Which entities a list is of. */
+export type ListSubject =
+  | { readonly kind: 'queue' | 'topic' }
+  | { readonly kind: 'subscription'; readonly topic: string };
+
+/**
+ * The operations on entities, as every transport offers them (semantics §1, §13). Rights are for the
+ * transport to check. Paths are as a client spells them; all methods throw ArgumentError for one
+ * that no entity can have.
+ */
+export class Management {
+  /** The same for the rules of subscriptions. */
+  readonly rules: RuleManagement;
+  readonly #parts: ManagementParts;
+
+  constructor(parts: ManagementParts) {
+    this.#parts = parts;
+    this.rules = new RuleManagement(parts);
+  }
+
+  /** The tier of the namespace. */
+  get tier(): Tier {
+    return this.#parts.namespace?.tier ?? 'Standard';
+  }
+
+  /**
+   * Creates an entity. Throws ArgumentError, MessagingEntityAlreadyExists, MessagingEntityNotFound
+   * (of a topic or of a forwarding destination), QuotaExceeded.
+   */
+  async create(path: string, settings: EntitySettings): Promise<Entity> {
+    const at = managedPath(path, settings.kind);
+    const description = this.#describe(settings);
+    await this.#requireForwarding(at, description);
+    if (description.kind === 'subscription') {
+      const rule = settings.kind === 'subscription' ? settings.defaultRule : undefined;
+      return this.#createSubscription(at, description, firstRule(rule));
+    }
+    requireFreeEntityName(at.name);
+    await this.#requireFree(at);
+    const { entities, counts, clock } = this.#parts;
+    // Premium limits their number by its resources alone (semantics §8-22).
+    const isCounted = description.enablePartitioning && this.tier !== 'Premium';
+    await requireRoomInNamespace(counts, isCounted);
+    return entities.create(at.key, at.name, description, clock.now());
+  }
+
+  /**
+   * Replaces what was said of an entity; what is left out takes its default again.
+   * Throws ArgumentError, MessagingEntityNotFound, PreconditionFailed, ConflictInProgress.
+   */
+  async update(path: string, settings: EntitySettings, ifMatch: IfMatch): Promise<Entity> {
+    const at = managedPath(path, settings.kind);
+    const current = await this.get(path, settings.kind);
+    requireMatch(ifMatch, entityTag(current));
+    const description = this.#describe(settings, current.description);
+    await this.#requireForwarding(at, description, current.description);
+    const { entities, clock, beginForwarding } = this.#parts;
+    const updated = await entities.update(current, description, clock.now());
+    await beginForwarding(updated);
+    return updated;
+  }
+
+  /**
+   * The entity as it is now. Of another kind than the one asked for is not found (behaviour 144).
+   * Throws MessagingEntityNotFound.
+   */
+  async get(path: string, kind?: EntityDescription['kind']): Promise<Entity> {
+    const at = parseEntityPath(path);
+    const entity = at.subQueue === 'main' ? await this.#parts.entities.read(at.key) : undefined;
+    if (entity === undefined || (kind ?? entity.description.kind) !== entity.description.kind) {
+      throw entityNotFound(path);
+    }
+    return entity;
+  }
+
+  /** Removes an entity and all in it. Throws MessagingEntityNotFound, PreconditionFailed. */
+  async delete(path: string, ifMatch: IfMatch = '*'): Promise<void> {
+    const at = managedPath(path);
+    if (ifMatch !== '*') requireMatch(ifMatch, entityTag(await this.get(path)));
+    await this.#parts.entities.remove(at.key, this.#parts.clock.now());
+  }
+
+  /** Entities of one kind in order of their names. Throws MessagingEntityNotFound (of the topic). */
+  async list(page: ListPage): Promise<Page<Entity>> {
+    if (page.kind === 'subscription') await this.get(page.topic, 'topic');
+    const top = Math.min(page.top, LIMITS.listPage);
+    // One more than asked for tells whether there are more.
+    const found = await this.#parts.entities.list({ ...page, top: top + 1 });
+    return { items: found.slice(0, top), more: found.length > top };
+  }
+
+  /** How much there is in each of the entities, in the order given. */
+  async report(entities: readonly Entity[]): Promise<readonly EntityReport[]> {
+    const { counts } = this.#parts;
+    const topics = entities.filter(({ description }) => description.kind === 'topic');
+    const [messages, subscriptions] = await Promise.all([
+      counts.messages(entities),
+      counts.subscriptions(topics.map(({ key }) => key)),
+    ]);
+    return entities.map((entity, i) => ({
+      entity,
+      messages: messages[i] ?? NO_MESSAGES,
+      subscriptions: subscriptions[topics.indexOf(entity)] ?? 0,
+    }));
+  }
+
+  async #createSubscription(
+    at: EntityPath,
+    description: SubscriptionDescription,
+    rule: GivenRule,
+  ): Promise<Entity> {
+    if (at.subscription === undefined) throw entityNotFound(at.name);
+    const topic = await this.get(at.subscription.topic, 'topic');
+    await this.#requireFree(at);
+    const { rules, counts, clock } = this.#parts;
+    await requireRoomInTopic(counts, topic.key);
+    const name = `${topic.name}/Subscriptions/${at.subscription.name}`;
+    const now = clock.now();
+    const subscription = { key: at.key, name, description };
+    return rules.createSubscription(subscription, { ...rule, createdAt: now }, now);
+  }
+
+  #describe(given: EntitySettings, current?: EntityDescription): EntityDescription {
+    const { namespace } = this.#parts;
+    const act = current === undefined ? 'creating' : 'updating';
+    const settings = namespace === undefined ? given : withinTier(given, namespace, act, current);
+    switch (settings.kind) {
+      case 'queue': {
+        const said = this.#withKeys(settings, current);
+        return current?.kind === 'queue' ? updateQueue(current, said) : newQueue(said);
+      }
+      case 'topic': {
+        const said = this.#withKeys(settings, current);
+        return current?.kind === 'topic' ? updateTopic(current, said) : newTopic(said);
+      }
+      case 'subscription': {
+        const { defaultRule: _, ...said } = settings;
+        return current?.kind === 'subscription'
+          ? updateSubscription(current, said)
+          : newSubscription(said);
+      }
+    }
+  }
+
+  #withKeys<S extends { readonly authorizationRules?: readonly GivenAuthorizationRule[] }>(
+    settings: S,
+    current?: EntityDescription,
+  ) {
+    const { authorizationRules: given = [], ...said } = settings;
+    const before =
+      current === undefined || current.kind === 'subscription' ? [] : current.authorizationRules;
+    const { clock, random } = this.#parts;
+    return { ...said, authorizationRules: authorizationRules(given, before, clock.now(), random) };
+  }
+
+  async #requireForwarding(
+    at: EntityPath,
+    description: EntityDescription,
+    current?: EntityDescription,
+  ): Promise<void> {
+    requireForwardingElsewhere(at, description);
+    for (const name of forwardingDestinations(description)) {
+      const destination = await this.#parts.entities.read(name.toLowerCase());
+      const kind = destination?.description.kind;
+      if (kind !== 'queue' && kind !== 'topic') throw noForwardingDestination(name);
+      if (description.kind !== 'topic' && name === description.forwardTo) {
+        requireSessionsMayForward(description, kind, current);
+      }
+    }
+  }
+
+  async #requireFree(at: EntityPath): Promise<void> {
+    if ((await this.#parts.entities.read(at.key)) === undefined) return;
+    throw new BrokerError(
+      'MessagingEntityAlreadyExists',
+      `The messaging entity '${at.name}' already exists.`,
+      { subCode: '40900' },
+    );
+  }
+}
+
+const NO_MESSAGES: MessageCounts = {
+  size: 0,
+  active: 0,
+  deadLetter: 0,
+  scheduled: 0,
+  transfer: 0,
+  transferDeadLetter: 0,
+};
+
+/** The path of something that may be created, changed or removed (behaviour 32). */
+function managedPath(path: string, kind?: EntityDescription['kind']): EntityPath {
+  const at = parseEntityPath(path);
+  if (at.subQueue !== 'main') {
+    throw badValue(
+      `'${path}' comes and goes with its entity; it cannot be created, changed or deleted on its own.`,
+    );
+  }
+  if (kind !== undefined && (kind === 'subscription') !== (at.subscription !== undefined)) {
+    throw badValue(`The path '${at.name}' is not that of a ${kind}.`);
+  }
+  return at;
+}

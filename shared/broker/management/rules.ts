@@ -1,0 +1,141 @@
+import { BrokerError, entityNotFound } from '../../domain/broker-error.ts';
+import { DEFAULT_RULE_NAME, requireRuleName } from '../../domain/description-rule-name.ts';
+import type { Entity } from '../../domain/entity.ts';
+import { parseEntityPath } from '../../domain/entity-path.ts';
+import { LIMITS } from '../../domain/limits.ts';
+import { requirePropertiesFit } from '../../domain/property-limits.ts';
+import { requireFreeRuleName } from '../../domain/reserved-names.ts';
+import { validateRule } from '../../filters/rule.ts';
+import type { GivenRule, ManagementParts, Page, StoredRule } from '../ports/management.ts';
+import { type IfMatch, requireMatch, ruleTag } from './if-match.ts';
+import { requireRoomForFilter } from './quotas.ts';
+
+/** A rule and the subscription it belongs to. */
+export interface RuleOf {
+  readonly subscription: Entity;
+  readonly stored: StoredRule;
+}
+
+/**
+ * The operations on rules. `path` is that of the subscription. All methods throw
+ * MessagingEntityNotFound for a subscription that does not exist.
+ */
+export class RuleManagement {
+  readonly #parts: ManagementParts;
+
+  constructor(parts: ManagementParts) {
+    this.#parts = parts;
+  }
+
+  /** Throws ArgumentError, MessagingEntityAlreadyExists, QuotaExceeded. */
+  async create(path: string, rule: GivenRule): Promise<RuleOf> {
+    requireRule(rule);
+    requireFreeRuleName(rule.name);
+    const { rules, counts, clock } = this.#parts;
+    const { entity, topic } = await this.#subscription(path);
+    if ((await rules.read(entity, rule.name)) !== undefined) throw exists(entity, rule.name);
+    await requireRoomForFilter(counts, topic, rule.filter);
+    return {
+      subscription: entity,
+      stored: await rules.create(entity, { ...rule, createdAt: clock.now() }),
+    };
+  }
+
+  /** Throws ArgumentError, MessagingEntityNotFound, PreconditionFailed, ConflictInProgress. */
+  async update(path: string, rule: GivenRule, ifMatch: IfMatch): Promise<RuleOf> {
+    requireRule(rule);
+    const { rules, counts, clock } = this.#parts;
+    const { entity, topic } = await this.#subscription(path);
+    const current = await this.#rule(entity, rule.name);
+    requireMatch(ifMatch, ruleTag(current));
+    if (current.rule.filter.kind !== rule.filter.kind) {
+      await requireRoomForFilter(counts, topic, rule.filter);
+    }
+    // The spelling and the time of creation stay, as they do for entities.
+    const { name, createdAt } = current.rule;
+    const changed = { ...rule, name, createdAt };
+    const stored = await rules.update(entity, current, changed, clock.now());
+    return { subscription: entity, stored };
+  }
+
+  /** Throws MessagingEntityNotFound. */
+  async get(path: string, name: string): Promise<RuleOf> {
+    const { entity } = await this.#subscription(path);
+    return { subscription: entity, stored: await this.#rule(entity, name) };
+  }
+
+  /** Throws MessagingEntityNotFound, PreconditionFailed. */
+  async delete(path: string, name: string, ifMatch: IfMatch = '*'): Promise<void> {
+    const { entity } = await this.#subscription(path);
+    if (ifMatch !== '*') requireMatch(ifMatch, ruleTag(await this.#rule(entity, name)));
+    await this.#parts.rules.remove(entity, name);
+  }
+
+  /**
+   * The rules in the order in which the live service lists them: management in that of their
+   * creation (semantics §10.1), `$management` of AMQP by name.
+   */
+  async list(
+    path: string,
+    page: { skip: number; top: number; order?: 'creation' | 'name' },
+  ): Promise<Page<RuleOf>> {
+    const { entity } = await this.#subscription(path);
+    const top = Math.min(page.top, LIMITS.listPage);
+    const ordered = page.order === 'name' ? byName : byCreation;
+    const all = (await this.#parts.rules.list(entity)).toSorted(ordered);
+    const items = all.slice(page.skip, page.skip + top);
+    return {
+      items: items.map((stored) => ({ subscription: entity, stored })),
+      more: all.length > page.skip + top,
+    };
+  }
+
+  async #subscription(path: string) {
+    const at = parseEntityPath(path);
+    const entity = await this.#parts.entities.read(at.key);
+    if (at.subscription === undefined || entity?.description.kind !== 'subscription') {
+      throw entityNotFound(path);
+    }
+    return { entity, topic: at.subscription.topic.toLowerCase() };
+  }
+
+  async #rule(subscription: Entity, name: string): Promise<StoredRule> {
+    const found = await this.#parts.rules.read(subscription, name);
+    if (found === undefined) throw entityNotFound(`${subscription.name}/Rules/${name}`);
+    return found;
+  }
+}
+
+/** The rule a subscription starts with: the one the client gave, or one that lets everything in. */
+export function firstRule(given: GivenRule | undefined): GivenRule {
+  const rule: GivenRule = given ?? { name: DEFAULT_RULE_NAME, filter: { kind: 'true' } };
+  requireRule(rule);
+  requireFreeRuleName(rule.name);
+  return rule;
+}
+
+function requireRule(rule: GivenRule): void {
+  requireRuleName(rule.name);
+  validateRule(rule);
+  const { filter, action } = rule;
+  if (filter.kind === 'correlation') requirePropertiesFit(filter.properties);
+  if (filter.kind === 'sql') requirePropertiesFit(filter.parameters);
+  if (action !== undefined) requirePropertiesFit(action.parameters);
+}
+
+function byCreation(a: StoredRule, b: StoredRule): number {
+  return a.rule.createdAt - b.rule.createdAt || byName(a, b);
+}
+
+/** No two names differ only by case. */
+function byName({ rule: a }: StoredRule, { rule: b }: StoredRule): number {
+  return a.name.toLowerCase() < b.name.toLowerCase() ? -1 : 1;
+}
+
+function exists(subscription: Entity, rule: string): BrokerError {
+  return new BrokerError(
+    'MessagingEntityAlreadyExists',
+    `The messaging entity '${subscription.name}/Rules/${rule}' already exists.`,
+    { subCode: '40900' },
+  );
+}

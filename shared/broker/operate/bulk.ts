@@ -1,0 +1,91 @@
+import { BrokerError } from '../../domain/broker-error.ts';
+import { partitionNumbers, partitionsOf } from '../../domain/entity.ts';
+import type { EntityPath } from '../../domain/entity-path.ts';
+import { type Log, logOf } from '../../domain/log.ts';
+import { policyOf } from '../../domain/log-policy.ts';
+import type { DeleteOptions } from '../broker.ts';
+import type { BrokerParts } from '../dependencies.ts';
+import { findReceivable, requireSendable } from '../entity-lookup.ts';
+import { sendOn } from '../routing/forward-pending.ts';
+import { requireSessionFits, sessionLog, sessionPolicy } from '../sessions/in-session.ts';
+
+/** What is done to many messages at once. */
+
+/** Removes old messages; see `Broker.deleteMessages`. */
+export async function deleteMessages(
+  parts: BrokerParts,
+  path: EntityPath,
+  { sessionId, ...request }: DeleteOptions,
+): Promise<number> {
+  const entity = await findReceivable(parts, path);
+  requireSessionFits(entity, path, sessionId);
+  if (partitionsOf(entity) > 1) {
+    throw new BrokerError(
+      'InvalidOperation',
+      `Batch delete is not supported for an entity with partitioning enabled; '${path.name}' is one.`,
+    );
+  }
+  if (sessionId !== undefined) {
+    const log = sessionLog(entity, sessionId);
+    const rules = await parts.sessions.rulesOf(log);
+    return await parts.messages.removeBefore(log, request, sessionPolicy(entity, log, rules));
+  }
+  const policy = policyOf(entity, path.subQueue, 0);
+  return await parts.messages.removeBefore(logOf(entity, path.subQueue, 0), request, policy);
+}
+
+/** Sends dead letters to the main queue again; see `Broker.resubmit`. */
+export async function resubmit(
+  parts: BrokerParts,
+  path: EntityPath,
+  maxMessages: number,
+): Promise<number> {
+  if (path.subQueue === 'main') {
+    throw new BrokerError(
+      'InvalidOperation',
+      `Only messages of a dead-letter queue can be resubmitted; '${path.name}' is none.`,
+    );
+  }
+  const entity = await findReceivable(parts, path);
+  requireSendable(entity);
+  const partitions = partitionNumbers(entity);
+  let resubmitted = 0;
+  // Each message comes back in the partition it was in, where its key belongs.
+  for (const partition of partitions) {
+    if (resubmitted >= maxMessages) break;
+    const { rules } = policyOf(entity, 'main', partition);
+    resubmitted += await parts.messages.resubmit(
+      logOf(entity, path.subQueue, partition),
+      resubmittedTo(logOf(entity, 'main', partition)),
+      { maxMessages: maxMessages - resubmitted, timeToLiveMsMax: rules.defaultTimeToLiveMs },
+      policyOf(entity, path.subQueue, partition),
+    );
+  }
+  await sendOn(parts, entity, partitions);
+  return resubmitted;
+}
+
+/** What forwards out of sessions sends on what lies in none of them. */
+function resubmittedTo(log: Log): Log {
+  const { sessions, ...whole } = log;
+  return sessions?.isForwarded ? whole : log;
+}
+
+/** Others may purge or change the entity at the same time; they are soon done. */
+const PURGE_TRIES_MAX = 10;
+
+/** Empties a sub-queue; see `Broker.purge`. */
+export async function purge(parts: BrokerParts, path: EntityPath): Promise<void> {
+  await findReceivable(parts, path);
+  for (let tries = 1; ; tries++) {
+    const current = await parts.entities.read(path.key);
+    if (current === undefined) return;
+    try {
+      await parts.entities.purge(current, path.subQueue, parts.clock.now());
+      return;
+    } catch (error) {
+      const isConflict = error instanceof BrokerError && error.code === 'ConflictInProgress';
+      if (!isConflict || tries >= PURGE_TRIES_MAX) throw error;
+    }
+  }
+}

@@ -1,0 +1,202 @@
+import { splitSequenceNumber } from '../../domain/block.ts';
+import { BrokerError } from '../../domain/broker-error.ts';
+import { type Entity, forwardsAll, isOfKind, partitionsOf } from '../../domain/entity.ts';
+import type { EntityPath } from '../../domain/entity-path.ts';
+import { LIMITS } from '../../domain/limits.ts';
+import { type Log, logOf } from '../../domain/log.ts';
+import { type LogPolicy, policyOf, type Receivable } from '../../domain/log-policy.ts';
+import type { DeferredOptions, OperatorAction, ReceivedMessage } from '../broker.ts';
+import type { BrokerParts } from '../dependencies.ts';
+import {
+  findEntity,
+  findReceivable,
+  requireNotForwarding,
+  requireReceivable,
+} from '../entity-lookup.ts';
+import { forwardDue, sendOn } from '../routing/forward-pending.ts';
+import {
+  heldSession,
+  requireSessionFits,
+  sessionLog,
+  sessionPolicy,
+} from '../sessions/in-session.ts';
+import { requireAction } from '../settle/settlement-rules.ts';
+
+/** What is done to messages named by their sequence numbers. */
+
+/** Hands out deferred messages; see `Broker.receiveDeferred`. */
+export async function receiveDeferred(
+  parts: BrokerParts,
+  path: EntityPath,
+  { mode, sequenceNumbers, session, answer, payloads }: DeferredOptions,
+): Promise<readonly ReceivedMessage[]> {
+  const entity = await findReceivable(parts, path);
+  requireReceivable(entity);
+  requireNotForwarding(entity, path.subQueue);
+  requireSessionFits(entity, path, session?.sessionId);
+  const { log, sequences } = inOnePartition(entity, path, sequenceNumbers);
+  const held = session && (await heldSession(parts, entity, path, session));
+  if (held !== undefined && held.log.partition !== log.partition) throw notInSession();
+  return await parts.messages.receiveDeferred(held?.log ?? log, {
+    ...(held?.policy ?? policyOf(entity, path.subQueue, log.partition)),
+    mode,
+    lockMs: entity.description.lockMs,
+    ...(answer === undefined ? {} : { answer }),
+    ...(payloads === undefined ? {} : { payloads }),
+    sequences,
+  });
+}
+
+/** Cancels scheduled messages; see `Broker.cancelScheduled`. */
+export async function cancelScheduled(
+  parts: BrokerParts,
+  path: EntityPath,
+  sequenceNumbers: readonly bigint[],
+): Promise<void> {
+  // Scheduled messages of a topic wait there, not in its subscriptions.
+  const entity = await findEntity(parts, path);
+  if (isOfKind(entity, 'subscription')) {
+    throw new BrokerError('InvalidOperation', 'Messages are scheduled at the topic, not here.');
+  }
+  parts.activity.used(entity);
+  const { log, sequences } = inOnePartition(entity, path, sequenceNumbers);
+  // What is due already can be cancelled no more.
+  if (isOfKind(entity, 'topic')) await forwardDue(parts, entity, log.partition);
+  else await parts.messages.activateDue(log);
+  if (forwardsAll(entity)) await sendOn(parts, entity, [log.partition]);
+  await parts.messages.cancelScheduled(log, sequences);
+}
+
+/** An operator's hand on single messages; see `Broker.operate`. */
+export async function operate(
+  parts: BrokerParts,
+  path: EntityPath,
+  operation: OperatorAction,
+  sequenceNumbers: readonly bigint[],
+  sessionId?: string,
+): Promise<readonly boolean[]> {
+  requireNumbers(sequenceNumbers);
+  if (operation.kind === 'deadLetter') requireAction(path, operation);
+  const entity = await findReceivable(parts, path);
+  requireSessionFits(entity, path, sessionId);
+  const outcomes: boolean[] = [];
+  const touched = new Set<number>();
+  // One after the other: several messages of one block would only get in each other's way.
+  for (const number of sequenceNumbers) {
+    const { partition, sequence } = splitSequenceNumber(number);
+    const isKnown = partition < partitionsOf(entity);
+    if (isKnown) touched.add(partition);
+    const place = { partition, sequence, sessionId };
+    const work = async () => isKnown && (await operateOne(parts, entity, path, operation, place));
+    outcomes.push(await behindOthers(outcomes, work));
+  }
+  await behindOthers(outcomes, () => sendOn(parts, entity, [...touched]));
+  return outcomes;
+}
+
+/** Once something was done, a refusal would tell that nothing was. Throws ServiceTimeout. */
+async function behindOthers<Value>(
+  outcomes: readonly boolean[],
+  work: () => Promise<Value>,
+): Promise<Value> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof BrokerError) || !outcomes.includes(true)) throw error;
+    throw new BrokerError(
+      'ServiceTimeout',
+      'The operation was carried out for some of the messages; whether for the others is not known.',
+      { cause: error, subCode: '50400' },
+    );
+  }
+}
+
+async function operateOne(
+  parts: BrokerParts,
+  entity: Receivable,
+  path: EntityPath,
+  operation: OperatorAction,
+  { partition, sequence, sessionId }: MessagePlace,
+): Promise<boolean> {
+  const { messages } = parts;
+  const { log, policy } = await logAt(parts, entity, path, partition, sessionId);
+  switch (operation.kind) {
+    case 'breakLock':
+      return await messages.breakLock(log, sequence, policy);
+    case 'reactivate':
+      return await messages.reactivate(log, sequence, policy);
+    case 'delete':
+      return await messages.remove(log, sequence, policy);
+    case 'deadLetter':
+      return await messages.deadLetter(log, sequence, operation, policy);
+  }
+}
+
+interface MessagePlace {
+  readonly partition: number;
+  readonly sequence: bigint;
+  readonly sessionId: string | undefined;
+}
+
+async function logAt(
+  parts: BrokerParts,
+  entity: Receivable,
+  path: EntityPath,
+  partition: number,
+  sessionId: string | undefined,
+): Promise<{ readonly log: Log; readonly policy: LogPolicy }> {
+  if (sessionId === undefined) {
+    const log = logOf(entity, path.subQueue, partition);
+    return { log, policy: policyOf(entity, path.subQueue, partition) };
+  }
+  const log = { ...sessionLog(entity, sessionId), partition };
+  return { log, policy: sessionPolicy(entity, log, await parts.sessions.rulesOf(log)) };
+}
+
+function notInSession(): BrokerError {
+  return new BrokerError('MessageNotFound', 'The session has no such message.');
+}
+
+/** Where numbers lie that are to be handled all or none: in one partition (semantics §4.4). */
+function inOnePartition(
+  entity: Entity,
+  path: EntityPath,
+  sequenceNumbers: readonly bigint[],
+): { readonly log: Log; readonly sequences: readonly bigint[] } {
+  requireNumbers(sequenceNumbers);
+  const split = sequenceNumbers.map(splitSequenceNumber);
+  const unknown = split.findIndex(({ partition }) => partition >= partitionsOf(entity));
+  if (unknown >= 0) {
+    throw new BrokerError(
+      'MessageNotFound',
+      `The message with sequence number ${sequenceNumbers[unknown]} could not be found.`,
+    );
+  }
+  const partition = split[0]?.partition ?? 0;
+  if (split.some((number) => number.partition !== partition)) {
+    throw new BrokerError(
+      'InvalidOperation',
+      'ReceiveBatch of sequence numbers from different partitions is not supported for an entity with partitioning enabled.',
+    );
+  }
+  return {
+    log: logOf(entity, path.subQueue, partition),
+    sequences: split.map(({ sequence }) => sequence),
+  };
+}
+
+function requireNumbers(sequenceNumbers: readonly bigint[]): void {
+  const { length } = sequenceNumbers;
+  if (length === 0 || length > LIMITS.sequenceNumbers) {
+    throw new BrokerError(
+      'ArgumentError',
+      `One to ${LIMITS.sequenceNumbers} sequence numbers can be named at once, not ${length}.`,
+    );
+  }
+  if (new Set(sequenceNumbers).size < length) {
+    throw new BrokerError('ArgumentError', 'Each sequence number can be named once.');
+  }
+  if (sequenceNumbers.some((number) => number < 0n)) {
+    throw new BrokerError('ArgumentError', 'Sequence numbers are not negative.');
+  }
+}

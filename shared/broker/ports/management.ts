@@ -1,0 +1,100 @@
+import type { Clock, RandomSource } from '../../domain/clock.ts';
+import type { TieredNamespace } from '../../domain/description-tier.ts';
+import type { SubscriptionDescription } from '../../domain/descriptions.ts';
+import type { Entity } from '../../domain/entity.ts';
+import type { Rule } from '../../filters/rule.ts';
+import type { EntityStore } from './ports.ts';
+
+/** A rule as a client gives it. */
+export type GivenRule = Omit<Rule, 'createdAt'>;
+
+/** A rule as the broker keeps it. */
+export interface StoredRule {
+  readonly rule: Rule;
+  /** Raised by every change; 0 at first. */
+  readonly version: number;
+  /** Epoch ms. */
+  readonly updatedAt: number;
+}
+
+/**
+ * Keeps the rules of subscriptions. Names compare without regard to case. Rules belong to a
+ * subscription's internal id: they end with it, and one of the same name starts without them.
+ */
+export interface RuleStore {
+  /**
+   * Creates a subscription together with its first rule, both or neither: without a rule it would
+   * silently get no messages. Throws MessagingEntityAlreadyExists.
+   */
+  createSubscription(
+    subscription: NewSubscription,
+    rule: Rule,
+    now: number,
+  ): Promise<Entity<SubscriptionDescription>>;
+  /** The rule as it is now. */
+  read(subscription: Entity, name: string): Promise<StoredRule | undefined>;
+  /** `updatedAt` becomes the rule's `createdAt`. Throws MessagingEntityAlreadyExists. */
+  create(subscription: Entity, rule: Rule): Promise<StoredRule>;
+  /**
+   * Replaces the rule on the condition that nobody did meanwhile (`current.version`).
+   * Throws MessagingEntityNotFound, ConflictInProgress.
+   */
+  update(subscription: Entity, current: StoredRule, rule: Rule, now: number): Promise<StoredRule>;
+  /** Throws MessagingEntityNotFound. */
+  remove(subscription: Entity, name: string): Promise<void>;
+  /** All rules of one subscription, in any order. */
+  list(subscription: Entity): Promise<readonly StoredRule[]>;
+}
+
+export interface NewSubscription {
+  /** Lower-case `topic/subscriptions/name`. */
+  readonly key: string;
+  readonly name: string;
+  readonly description: SubscriptionDescription;
+}
+
+/** Counts for quotas and for runtime properties. All may be a little late (semantics §11.3). */
+export interface EntityCounts {
+  /** Messages in each of the entities, in the order given. */
+  messages(entities: readonly Entity[]): Promise<readonly MessageCounts[]>;
+  /** Queues and topics of the namespace, and how many of them are partitioned. */
+  entities(): Promise<{ readonly total: number; readonly partitioned: number }>;
+  /** Subscriptions of each of the topics, given by key, in the order given. */
+  subscriptions(topics: readonly string[]): Promise<readonly number[]>;
+  /** Filters of all subscriptions of one topic, given by key; true and false filters count nowhere. */
+  filters(topic: string): Promise<{ readonly sql: number; readonly correlation: number }>;
+}
+
+/** How much there is in an entity. */
+export interface MessageCounts {
+  /** Bytes. */
+  readonly size: number;
+  /** Receivable or locked; of a topic always 0. */
+  readonly active: number;
+  readonly deadLetter: number;
+  /** Of a subscription always 0: its messages wait in the topic. */
+  readonly scheduled: number;
+  readonly transfer: number;
+  readonly transferDeadLetter: number;
+  /** Epoch ms of the last send or receive; absent before the first. */
+  readonly accessedAt?: number;
+}
+
+/** What management is built from. */
+export interface ManagementParts {
+  readonly entities: EntityStore;
+  readonly rules: RuleStore;
+  readonly counts: EntityCounts;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  /** Whose tier bounds what may be said of entities; without one that is Standard, which bounds nothing. */
+  readonly namespace?: TieredNamespace;
+  /** Sends on what already waits in an entity that has begun to forward. */
+  readonly beginForwarding: (entity: Entity) => Promise<void>;
+}
+
+/** One page of a list, and whether there is another behind it. */
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly more: boolean;
+}

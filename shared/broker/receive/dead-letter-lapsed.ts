@@ -1,0 +1,26 @@
+import { partitionNumbers, requiresSession } from '../../domain/entity.ts';
+import type { EntityPath } from '../../domain/entity-path.ts';
+import { logOf } from '../../domain/log.ts';
+import { policyOf, type Receivable } from '../../domain/log-policy.ts';
+import type { BrokerParts } from '../dependencies.ts';
+
+/**
+ * Before a dead-letter queue shows itself empty: what ended with a lock in the main queue, unnoticed
+ * since then, belongs into it. True = something came.
+ */
+export async function settleLapsed(
+  parts: BrokerParts,
+  entity: Receivable,
+  path: EntityPath,
+): Promise<boolean> {
+  if (path.subQueue !== 'deadLetter') return false;
+  const store = requiresSession(entity) ? parts.sessions : parts.messages;
+  const settled = await Promise.allSettled(
+    partitionNumbers(entity).map((partition) =>
+      store.settleLapsed(logOf(entity, 'main', partition), policyOf(entity, 'main', partition)),
+    ),
+  );
+  if (settled.some((one) => one.status === 'fulfilled' && one.value)) return true;
+  for (const one of settled) if (one.status === 'rejected') throw one.reason;
+  return false;
+}

@@ -1,0 +1,89 @@
+import { sequenceNumberOf, splitSequenceNumber } from '../../domain/block.ts';
+import { partitionNumbers } from '../../domain/entity.ts';
+import type { EntityPath } from '../../domain/entity-path.ts';
+import { LIMITS } from '../../domain/limits.ts';
+import { logOf } from '../../domain/log.ts';
+import { policyOf, type Receivable } from '../../domain/log-policy.ts';
+import type { StoredMessage } from '../../domain/message.ts';
+import { messageSize } from '../../domain/outgoing-rules.ts';
+import type { PeekOptions } from '../broker.ts';
+import type { BrokerParts } from '../dependencies.ts';
+import { findReceivable } from '../entity-lookup.ts';
+import { forwardTopicDue } from '../routing/forward-pending.ts';
+import { requireSessionFits, sessionLog, sessionPolicy } from '../sessions/in-session.ts';
+import { settleLapsed } from './dead-letter-lapsed.ts';
+
+/** So many partitions are asked side by side. */
+const AT_ONCE = 4;
+
+/** Shows messages without touching them; see `Broker.peek`. */
+export async function peek(
+  parts: BrokerParts,
+  path: EntityPath,
+  options: PeekOptions,
+): Promise<readonly StoredMessage[]> {
+  const {
+    fromSequenceNumber = sequenceNumberOf(0, 0n),
+    maxMessages,
+    sessionId,
+    payloads,
+  } = options;
+  const entity = await findReceivable(parts, path);
+  requireSessionFits(entity, path, sessionId);
+  if (sessionId !== undefined) return await peekSession(parts, entity, path, sessionId, options);
+  const from = splitSequenceNumber(fromSequenceNumber);
+  await settleLapsed(parts, entity, path);
+  const max = Math.min(maxMessages, LIMITS.peekMessages);
+  const shown: StoredMessage[] = [];
+  let bytesLeft: number = LIMITS.peekBytes;
+  // In order of the numbers, of which the partition is the top, so that whoever goes on after the
+  // last one misses nothing. The first one mostly has enough; further ones are mostly empty.
+  let partitions = partitionNumbers(entity).slice(from.partition);
+  for (let atOnce = 1; partitions.length > 0; atOnce = AT_ONCE) {
+    const request = { maxMessages: max - shown.length, maxBytes: bytesLeft };
+    const pages = await Promise.all(
+      partitions.slice(0, atOnce).map(async (partition) => {
+        await forwardTopicDue(parts, path, partition);
+        return await parts.messages.peek(logOf(entity, path.subQueue, partition), {
+          ...request,
+          from: partition === from.partition ? from.sequence : 0n,
+          rules: policyOf(entity, path.subQueue, partition).rules,
+          ...(payloads === undefined ? {} : { payloads }),
+        });
+      }),
+    );
+    for (const { messages, isCut } of pages) {
+      for (const message of messages) {
+        bytesLeft -= messageSize(message.message);
+        if (shown.length === max || (shown.length > 0 && bytesLeft < 0)) return shown;
+        shown.push(message);
+      }
+      if (isCut) return shown;
+    }
+    partitions = partitions.slice(atOnce);
+  }
+  return shown;
+}
+
+async function peekSession(
+  parts: BrokerParts,
+  entity: Receivable,
+  path: EntityPath,
+  sessionId: string,
+  { fromSequenceNumber, maxMessages, payloads }: PeekOptions,
+): Promise<readonly StoredMessage[]> {
+  const log = sessionLog(entity, sessionId);
+  await forwardTopicDue(parts, path, log.partition);
+  const from = splitSequenceNumber(fromSequenceNumber ?? sequenceNumberOf(log.partition, 0n));
+  // The numbers of other partitions are all lower, or all higher.
+  if (from.partition > log.partition) return [];
+  const { rules } = sessionPolicy(entity, log, await parts.sessions.rulesOf(log));
+  const { messages } = await parts.messages.peek(log, {
+    from: from.partition < log.partition ? 0n : from.sequence,
+    maxMessages: Math.min(maxMessages, LIMITS.peekMessages),
+    maxBytes: LIMITS.peekBytes,
+    rules,
+    ...(payloads === undefined ? {} : { payloads }),
+  });
+  return messages;
+}

@@ -1,0 +1,40 @@
+import type { Allowance } from '../ports/ports.ts';
+
+/** What the claims of one receive take together: no more messages, and no more bytes, than it may. */
+export class SharedAllowance implements Allowance {
+  #messages: number;
+  #bytes: number;
+  #answerBytes: number;
+  #isTouched = false;
+
+  constructor(messages: number, bytes: number, answerBytes: number) {
+    this.#messages = messages;
+    this.#bytes = bytes;
+    this.#answerBytes = answerBytes;
+  }
+
+  /** How many messages may still be taken. */
+  get left(): number {
+    const hasRoom = this.#bytes > 0 && this.#answerBytes > 0;
+    return hasRoom || !this.#isTouched ? this.#messages : 0;
+  }
+
+  /** The bytes of a block count as a whole; the very first one is allowed: it fits into the answer alone. */
+  take(messages: number, bytes: number, answerBytes: number): number {
+    const hasRoom = bytes <= this.#bytes && answerBytes <= this.#answerBytes;
+    if (this.#isTouched && !hasRoom) return 0;
+    const allowed = Math.min(messages, this.#messages);
+    if (allowed === 0) return 0;
+    this.#isTouched = true;
+    this.#messages -= allowed;
+    this.#bytes -= bytes;
+    this.#answerBytes -= answerBytes;
+    return allowed;
+  }
+
+  giveBack(messages: number, bytes: number, answerBytes: number): void {
+    this.#messages += messages;
+    this.#bytes += bytes;
+    this.#answerBytes += answerBytes;
+  }
+}

@@ -1,0 +1,82 @@
+import { BrokerError } from '../../domain/broker-error.ts';
+import { BUDGETS } from '../../domain/budgets.ts';
+import type { BrokerParts } from '../dependencies.ts';
+
+/** Counts the copies of messages that one operation makes for subscriptions, until they are stored. */
+export interface CopyAccount {
+  /** Throws ServiceBusy where the process has no room for so many; MessageSizeExceeded where it never has. */
+  hold(copies: number): void;
+  /** Says that so many copies are there no more. Their room is kept for those that the operation makes next. */
+  discard(copies: number): void;
+}
+
+/** Has an operation route messages, and counts the copies that it makes until it is done. */
+export async function countingCopies<Result>(
+  parts: BrokerParts,
+  work: (parts: BrokerParts) => Promise<Result>,
+): Promise<Result> {
+  const { memory } = parts;
+  const most = memory.limit * BUDGETS.request.copiesShareOfMemory;
+  const share = memory.open(most, () => {});
+  // Nobody would know what came of it.
+  share.pin();
+  let made = 0;
+  const hold = (copies: number) => {
+    const bytes = (made + copies) * BUDGETS.weights.copyBytes;
+    const more = bytes - share.held;
+    if (more > 0 && !share.hold(more)) throw bytes > most ? tooManyCopies() : busy();
+    made += copies;
+  };
+  const discard = (copies: number) => {
+    made -= copies;
+  };
+  try {
+    return await work({ ...parts, copies: { hold, discard } });
+  } finally {
+    share.close();
+  }
+}
+
+/**
+ * Has one attempt of an operation route messages. Where it fails, the next attempt makes its copies in
+ * the room that this one had: an operation counts once, however often it is tried.
+ */
+export async function countingAttempt<Result>(
+  parts: BrokerParts,
+  attempt: (parts: BrokerParts) => Promise<Result>,
+): Promise<Result> {
+  const { copies } = parts;
+  if (copies === undefined) return await attempt(parts);
+  let made = 0;
+  const hold = (more: number) => {
+    copies.hold(more);
+    made += more;
+  };
+  const discard = (fewer: number) => {
+    copies.discard(fewer);
+    made -= fewer;
+  };
+  try {
+    return await attempt({ ...parts, copies: { hold, discard } });
+  } catch (error) {
+    discard(made);
+    throw error;
+  }
+}
+
+/** `most` = what one operation may make anywhere; absent where this process has no memory for more. */
+export function tooManyCopies(most?: number): BrokerError {
+  const bound =
+    most === undefined ? 'more copies than the service has memory for' : `more than ${most} copies`;
+  return new BrokerError(
+    'MessageSizeExceeded',
+    `The batch makes ${bound} for all subscriptions together, which is too much at once. Send fewer messages in a batch.`,
+  );
+}
+
+function busy(): BrokerError {
+  return new BrokerError(
+    'ServiceBusy',
+    'The service is busy with as many copies of messages as it has memory for. Wait a moment and try again.',
+  );
+}

@@ -1,0 +1,150 @@
+import { BrokerError } from '../../domain/broker-error.ts';
+import { BUDGETS } from '../../domain/budgets.ts';
+import type { SubscriptionDescription, TopicDescription } from '../../domain/descriptions.ts';
+import type { Entity } from '../../domain/entity.ts';
+import { lowerTimeToLive, type Message } from '../../domain/message.ts';
+import { messageSize } from '../../domain/outgoing-rules.ts';
+import { text } from '../../domain/property-value.ts';
+import { FilterInput } from '../../filters/filter-input.ts';
+import { matchInSteps, type RuleMatch } from '../../filters/match.ts';
+import type { BrokerParts } from '../dependencies.ts';
+import type { Copy } from '../ports/ports.ts';
+import { tooManyCopies } from './copy-account.ts';
+import { Turn } from './turn.ts';
+
+/** What the rules of a topic's subscriptions make of some messages. */
+export interface Matched {
+  /** How many sequence numbers all copies together need. */
+  readonly numbers: number;
+  /** How many copies and failures there are for all subscriptions together. */
+  readonly copies: number;
+  /** Whether nobody wants any of the messages. */
+  readonly isUnmatched: boolean;
+  readonly subscriptions: readonly MatchedSubscription[];
+}
+
+export interface MatchedSubscription {
+  readonly entity: Entity<SubscriptionDescription>;
+  /** Numbers counted from 0. */
+  readonly copies: readonly Copy[];
+  /** Messages on which a rule failed, with the failure as their dead-letter reason. */
+  readonly failures: readonly Copy[];
+}
+
+/** Whether somebody waits for the answer to a send, or messages come from elsewhere. */
+export type Arrival = 'sent' | 'forwarded';
+
+/**
+ * What the rules make of messages that arrive at a topic, as they are there. Throws NoMatchingSubscription;
+ * MessageSizeExceeded for a batch that makes too many copies; and ServiceBusy where `parts.copies` has no
+ * room for them.
+ */
+export async function matchArriving(
+  parts: BrokerParts,
+  topic: Entity<TopicDescription>,
+  arriving: readonly Message[],
+  how: Arrival,
+): Promise<{ readonly messages: readonly Message[]; readonly matched: Matched }> {
+  const { defaultTimeToLiveMs, filteringMessagesBeforePublishing } = topic.description;
+  const messages = arriving.map((message) => lowerTimeToLive(message, defaultTimeToLiveMs));
+  // What is forwarded came in as a batch that was not too large, and could not be refused any more.
+  const copiesMax = how === 'sent' ? BUDGETS.request.copies : Number.POSITIVE_INFINITY;
+  const matched = await matchSubscriptions(parts, topic, messages, copiesMax);
+  // Only a sender can be told; what is forwarded and wanted by nobody is dropped.
+  if (matched.isUnmatched && filteringMessagesBeforePublishing && how === 'sent') {
+    throw new BrokerError(
+      'NoMatchingSubscription',
+      `No subscription of the topic '${topic.name}' matches the message.`,
+    );
+  }
+  return { messages, matched };
+}
+
+/**
+ * Evaluates the rules of all subscriptions before anything is written (semantics §10.1). A message
+ * has the same number wherever it goes unchanged; where a subscription gets several copies of one,
+ * each has a number of its own.
+ */
+async function matchSubscriptions(
+  parts: BrokerParts,
+  topic: Entity<TopicDescription>,
+  messages: readonly Message[],
+  copiesMax: number,
+): Promise<Matched> {
+  const subscribed = await parts.subscriptions.of(topic);
+  const enqueuedAt = parts.clock.now();
+  const turn = new Turn(parts);
+  const found = subscribed.map(() => ({ copies: [] as Copy[], failures: [] as Copy[] }));
+  let next = 0n;
+  let copies = 0;
+  for (const message of messages) {
+    const input = new FilterInput(message, {
+      enqueuedAt,
+      sizeBytes: messageSize(message),
+      ...(message.timeToLiveMs === undefined
+        ? {}
+        : { timeToLiveMs: message.timeToLiveMs, expiresAt: enqueuedAt + message.timeToLiveMs }),
+    });
+    let width = 1;
+    let made = 0;
+    for (const [i, { entity, rules }] of subscribed.entries()) {
+      const matching = matchInSteps(rules, input, parts.random);
+      let step = matching.next();
+      while (step.done !== true) {
+        if (turn.isOver) await turn.next();
+        step = matching.next();
+      }
+      const match = step.value;
+      const { copies, failures } = toCopies(entity.description, match, message, next);
+      found[i]?.copies.push(...copies);
+      found[i]?.failures.push(...failures);
+      width = Math.max(width, copies.length + failures.length);
+      made += copies.length + failures.length;
+    }
+    copies += made;
+    if (copies > copiesMax) throw tooManyCopies(copiesMax);
+    parts.copies?.hold(made);
+    next += BigInt(width);
+  }
+  return {
+    numbers: Number(next),
+    copies,
+    isUnmatched: found.every(({ copies, failures }) => copies.length + failures.length === 0),
+    subscriptions: subscribed.map(({ entity }, i) => ({
+      entity,
+      copies: found[i]?.copies ?? [],
+      failures: found[i]?.failures ?? [],
+    })),
+  };
+}
+
+function toCopies(
+  { deadLetteringOnFilterEvaluationExceptions }: SubscriptionDescription,
+  { copies, failures }: RuleMatch,
+  message: Message,
+  first: bigint,
+): { readonly copies: readonly Copy[]; readonly failures: readonly Copy[] } {
+  // One dead letter tells of a message on which rules failed, however many did.
+  const [failure] = deadLetteringOnFilterEvaluationExceptions ? failures : [];
+  return {
+    copies: copies.map((copy, i) => ({ sequence: first + BigInt(i), message: copy.message })),
+    failures:
+      failure === undefined
+        ? []
+        : [
+            {
+              sequence: first + BigInt(copies.length),
+              message: failed(message, failure.error.typeName, failure.error.message),
+            },
+          ],
+  };
+}
+
+function failed(message: Message, reason: string, description: string): Message {
+  const properties = {
+    ...message.properties,
+    DeadLetterReason: text(reason),
+    DeadLetterErrorDescription: text(description),
+  };
+  return { ...message, properties };
+}

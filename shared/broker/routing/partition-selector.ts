@@ -1,0 +1,56 @@
+import type { AgeClock, Instant } from '../../domain/age.ts';
+import type { RandomSource } from '../../domain/clock.ts';
+import { type Entity, partitionsOf } from '../../domain/entity.ts';
+
+const ENTITIES_MAX = 20_000;
+/** A partition that refused is passed over for so long. */
+const AVOIDED_MS = 2000;
+
+/**
+ * Whose turn it is among the partitions of an entity, for messages without a key: one after the other
+ * (semantics §8-3), from a random one on, so that processes which live for one call spread as well.
+ */
+export class PartitionTurns {
+  readonly #random: RandomSource;
+  readonly #ages: AgeClock;
+  readonly #last = new Map<string, number>();
+  /** When a partition last refused. */
+  readonly #avoided = new Map<string, Instant>();
+
+  constructor(random: RandomSource, ages: AgeClock) {
+    this.#random = random;
+    this.#ages = ages;
+  }
+
+  /** The next partition that did not refuse a moment ago; simply the next one where all did. */
+  next(entity: Entity): number {
+    const partitions = partitionsOf(entity);
+    const last = this.#last.get(entity.id) ?? this.#random.bytes(1)[0] ?? 0;
+    let turn = (last + 1) % partitions;
+    for (let passed = 0; passed < partitions && this.#isAvoided(entity, turn); passed++) {
+      turn = (turn + 1) % partitions;
+    }
+    if (this.#last.size >= ENTITIES_MAX) this.#last.clear();
+    this.#last.set(entity.id, turn);
+    return turn;
+  }
+
+  /** Notes that a partition refused. */
+  avoid(entity: Entity, partition: number): void {
+    if (this.#avoided.size >= ENTITIES_MAX) this.#avoided.clear();
+    this.#avoided.set(nameOf(entity, partition), this.#ages.now());
+  }
+
+  #isAvoided(entity: Entity, partition: number): boolean {
+    const name = nameOf(entity, partition);
+    const refusedAt = this.#avoided.get(name);
+    if (refusedAt === undefined) return false;
+    if (this.#ages.since(refusedAt) < AVOIDED_MS) return true;
+    this.#avoided.delete(name);
+    return false;
+  }
+}
+
+function nameOf({ id }: Entity, partition: number): string {
+  return `${id}.${partition}`;
+}

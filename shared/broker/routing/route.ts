@@ -1,0 +1,299 @@
+import { sequenceNumberOf } from '../../domain/block.ts';
+import { BrokerError } from '../../domain/broker-error.ts';
+import {
+  type DeadLetterReason,
+  HEADER_SIZE_EXCEEDED,
+  SESSION_ID_IS_NULL,
+  TOO_MANY_HOPS,
+} from '../../domain/dead-letter.ts';
+import { totalMegabytes } from '../../domain/description-rules.ts';
+import type {
+  QueueDescription,
+  SubscriptionDescription,
+  TopicDescription,
+} from '../../domain/descriptions.ts';
+import { type Entity, isOfKind, partitionsOf } from '../../domain/entity.ts';
+import { parseEntityPath } from '../../domain/entity-path.ts';
+import { LIMITS, MEGABYTE } from '../../domain/limits.ts';
+import { inSession, type Log, logOf } from '../../domain/log.ts';
+import type { Message } from '../../domain/message.ts';
+import { headerSize, messageSize } from '../../domain/outgoing-rules.ts';
+import { partitionOfKey } from '../../domain/partition.ts';
+import { text } from '../../domain/property-value.ts';
+import type { BrokerParts } from '../dependencies.ts';
+import { isSendable } from '../entity-lookup.ts';
+import type { Copy, Delivery } from '../ports/ports.ts';
+import { countingAttempt } from './copy-account.ts';
+import { type Arrival, type MatchedSubscription, matchArriving } from './match-subscriptions.ts';
+import { placesFor, storeAt } from './placement.ts';
+
+/**
+ * Where messages go. Forwards are followed at the send already, so that nothing is stored on the way;
+ * each entity on the way gives the message a number of its own (semantics §7), in a partition of its
+ * own. What becomes of messages in the entity itself and in its subscriptions lies in `partition`.
+ */
+export async function route(
+  parts: BrokerParts,
+  entity: Entity,
+  messages: readonly Message[],
+  how: Arrival,
+  partition: number,
+): Promise<readonly Delivery[]> {
+  if (isOfKind(entity, 'topic')) return await routeTopic(parts, entity, messages, how, partition);
+  if (isOfKind(entity, 'queue')) return await routeQueue(parts, entity, messages, partition);
+  throw new BrokerError(
+    'InvalidOperation',
+    'Messages reach a subscription through its topic only.',
+  );
+}
+
+async function routeQueue(
+  parts: BrokerParts,
+  queue: Entity<QueueDescription>,
+  messages: readonly Message[],
+  partition: number,
+): Promise<readonly Delivery[]> {
+  const log = logOf(queue, 'main', partition);
+  const first = await parts.messages.takeNumbers(log, messages, messages.length);
+  const copies = messages.map((message, i) => ({ sequence: first + BigInt(i), message }));
+  return await arrive(parts, queue, copies, partition);
+}
+
+async function routeTopic(
+  parts: BrokerParts,
+  topic: Entity<TopicDescription>,
+  arriving: readonly Message[],
+  how: Arrival,
+  partition: number,
+): Promise<readonly Delivery[]> {
+  const { messages, matched } = await matchArriving(parts, topic, arriving, how);
+  const log = logOf(topic, 'main', partition);
+  const first = await parts.messages.takeNumbers(log, messages, matched.numbers);
+  const delivering: Promise<readonly Delivery[]>[] = [];
+  let copies = 0;
+  for (const subscription of matched.subscriptions) {
+    if (copies >= COPIES_PER_TURN) {
+      copies = 0;
+      await parts.workTurns.next(delivering);
+    }
+    copies += subscription.copies.length + subscription.failures.length;
+    const delivered = deliver(parts, subscription, first, partition);
+    // A failure is heard below, when all are under way.
+    delivered.catch(() => {});
+    delivering.push(delivered);
+  }
+  return (await Promise.all(delivering)).flat();
+}
+
+/** So many copies are routed before others may have their turn. */
+const COPIES_PER_TURN = 1000;
+
+async function deliver(
+  parts: BrokerParts,
+  { entity, copies, failures }: MatchedSubscription,
+  first: bigint,
+  partition: number,
+): Promise<readonly Delivery[]> {
+  const ofSubscription = (ones: readonly Copy[]) => ones.map((copy) => numbered(copy, first));
+  return [
+    ...(await arrive(parts, entity, ofSubscription(copies), partition)),
+    ...(await bury(parts, entity, ofSubscription(failures), partition)),
+  ];
+}
+
+function numbered({ sequence, message }: Copy, first: bigint): Copy {
+  return { sequence: first + sequence, message };
+}
+
+/** What becomes of messages at a queue or subscription: they stay there, or are forwarded. */
+async function arrive(
+  parts: BrokerParts,
+  entity: Entity<QueueDescription | SubscriptionDescription>,
+  copies: readonly Copy[],
+  partition: number,
+): Promise<readonly Delivery[]> {
+  if (copies.length === 0) return [];
+  const { forwardTo, requiresSession, defaultTimeToLiveMs } = entity.description;
+  if (forwardTo !== undefined) {
+    return await forward(parts, entity, forwardTo, copies, partition);
+  }
+  const isRefused = ({ message }: Copy) => requiresSession && message.sessionId === undefined;
+  const kept = copies.filter((copy) => !isRefused(copy));
+  const refused = copies.filter(isRefused).map((copy) => dead(copy, SESSION_ID_IS_NULL));
+  return [
+    ...(kept.length === 0
+      ? []
+      : (await bySession(parts, logOf(entity, 'main', partition), kept, entity)).map(
+          (delivery) => ({
+            ...delivery,
+            ...(defaultTimeToLiveMs === undefined ? {} : { timeToLiveMsMax: defaultTimeToLiveMs }),
+          }),
+        )),
+    ...(await bury(parts, entity, refused, partition)),
+  ];
+}
+
+/** Where messages lie by session, each session is a log of its own, in the partition of its id. */
+async function bySession(
+  parts: BrokerParts,
+  log: Log,
+  copies: readonly Copy[],
+  entity: Entity,
+): Promise<readonly Delivery[]> {
+  if (log.sessions === undefined) return [{ to: log, copies }];
+  const sessions = new Map<string, Copy[]>();
+  for (const copy of copies) {
+    const { sessionId = '' } = copy.message;
+    const ofSession = sessions.get(sessionId);
+    if (ofSession === undefined) sessions.set(sessionId, [copy]);
+    else ofSession.push(copy);
+  }
+  const stay: Delivery[] = [];
+  const move: Promise<Delivery>[] = [];
+  for (const [id, ofSession] of sessions) {
+    const to = inSession({ ...log, partition: partitionOfKey(id, partitionsOf(entity)) }, id);
+    if (to.partition === log.partition) stay.push({ to, copies: ofSession });
+    else move.push(numberedAnew(parts, to, ofSession));
+  }
+  return [...stay, ...(await Promise.all(move))];
+}
+
+/** A rule's action gave messages a session of another partition, and numbers are those of a partition. */
+async function numberedAnew(
+  parts: BrokerParts,
+  to: Log,
+  copies: readonly Copy[],
+): Promise<Delivery> {
+  const messages = copies.map(({ message }) => message);
+  const first = await parts.messages.takeNumbers(to, messages, messages.length);
+  return { to, copies: messages.map((message, i) => ({ sequence: first + BigInt(i), message })) };
+}
+
+/** What becomes of dead letters: they stay in the dead-letter queue, or are forwarded. */
+async function bury(
+  parts: BrokerParts,
+  entity: Entity<QueueDescription | SubscriptionDescription>,
+  copies: readonly Copy[],
+  partition: number,
+): Promise<readonly Delivery[]> {
+  const { forwardDeadLetteredMessagesTo: destination } = entity.description;
+  if (destination === undefined || copies.length === 0) {
+    return deadLettered(logOf(entity, 'deadLetter', partition), copies);
+  }
+  const leaving = copies.map((copy) => withSource(copy, entity));
+  return await forward(parts, entity, destination, leaving, partition);
+}
+
+/** A dead letter that leaves its entity says where it comes from. */
+export function withSource({ sequence, message }: Copy, { name }: Entity): Copy {
+  return { sequence, message: { ...message, deadLetterSource: name } };
+}
+
+/**
+ * Sends messages on to another entity. Where that cannot be, they go to the transfer dead-letter
+ * queue of the entity they were to leave (semantics §6.5; the seed decides contradiction X1).
+ * `partition` is where they were to stay in that entity.
+ */
+export async function forward(
+  parts: BrokerParts,
+  source: Entity,
+  destination: string,
+  copies: readonly Copy[],
+  partition: number,
+): Promise<readonly Delivery[]> {
+  const target = await parts.entities.find(parseEntityPath(destination).key);
+  const messages = copies.map(({ message }) => message);
+  const obstacle =
+    target === undefined ? notFound(destination) : await obstacleAt(parts, target, messages);
+  const lost: Copy[] = [];
+  const onward: Message[] = [];
+  for (const copy of copies) {
+    const reason = obstacle ?? obstacleFor(copy.message);
+    if (reason === undefined) onward.push(sentOn(copy, partition));
+    else lost.push(dead(copy, reason));
+  }
+  const arrived = target === undefined ? [] : await enter(parts, target, onward);
+  return [...arrived, ...deadLettered(logOf(source, 'transferDeadLetter', partition), lost)];
+}
+
+/** Messages that come from elsewhere: their own keys say to which partition each goes (semantics §7). */
+async function enter(
+  parts: BrokerParts,
+  target: Entity,
+  messages: readonly Message[],
+): Promise<readonly Delivery[]> {
+  const arrived = await Promise.all(
+    placesFor(parts, target, messages).map(({ place, messages: together }) =>
+      storeAt(parts, target, place, (partition) =>
+        countingAttempt(parts, (counting) =>
+          route(counting, target, together, 'forwarded', partition),
+        ),
+      ),
+    ),
+  );
+  return arrived.flat();
+}
+
+/** The first entity's number stays with the message; the count of hops ends loops. */
+function sentOn({ sequence, message }: Copy, partition: number): Message {
+  return {
+    ...message,
+    enqueuedSequenceNumber: message.enqueuedSequenceNumber ?? sequenceNumberOf(partition, sequence),
+    hops: (message.hops ?? 0) + 1,
+  };
+}
+
+function obstacleFor(message: Message): DeadLetterReason | undefined {
+  if ((message.hops ?? 0) >= LIMITS.forwardHops) return TOO_MANY_HOPS;
+  if (headerSize(message) > LIMITS.propertiesBytes) return HEADER_SIZE_EXCEEDED;
+  return undefined;
+}
+
+/** Why an entity takes none of these messages from another one, if so. */
+export async function obstacleAt(
+  parts: BrokerParts,
+  target: Entity,
+  messages: readonly Message[],
+): Promise<DeadLetterReason | undefined> {
+  if (!isSendable(target)) {
+    return {
+      reason: 'MessagingEntityDisabled',
+      description: `The destination '${target.name}' of the transfer is currently disabled.`,
+    };
+  }
+  const { description } = target;
+  if (description.kind === 'subscription') return notFound(target.name);
+  const bytes = messages.reduce((sum, message) => sum + messageSize(message), 0);
+  const limit = totalMegabytes(description) * MEGABYTE;
+  const { isRoom } = await parts.messages.hasRoom(target, { bytes, limit });
+  if (isRoom) return undefined;
+  return {
+    reason: 'QuotaExceeded',
+    description: `The destination '${target.name}' of the transfer is full.`,
+  };
+}
+
+function notFound(destination: string): DeadLetterReason {
+  return {
+    reason: 'MessagingEntityNotFound',
+    description: `The destination '${destination}' of the transfer could not be found.`,
+  };
+}
+
+/** A message that is dead for this reason. */
+export function withReason(message: Message, { reason, description }: DeadLetterReason): Message {
+  const properties = {
+    ...message.properties,
+    DeadLetterReason: text(reason),
+    DeadLetterErrorDescription: text(description),
+  };
+  return { ...message, properties };
+}
+
+function dead({ sequence, message }: Copy, reason: DeadLetterReason): Copy {
+  return { sequence, message: withReason(message, reason) };
+}
+
+function deadLettered(to: Log, copies: readonly Copy[]): readonly Delivery[] {
+  return copies.length === 0 ? [] : [{ to, copies }];
+}

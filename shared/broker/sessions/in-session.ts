@@ -1,0 +1,173 @@
+import { BrokerError } from '../../domain/broker-error.ts';
+import { type Entity, partitionsOf, requiresSession } from '../../domain/entity.ts';
+import type { EntityPath } from '../../domain/entity-path.ts';
+import { LIMITS } from '../../domain/limits.ts';
+import { parseLockToken } from '../../domain/lock-token.ts';
+import { inSession, type Log, logOf } from '../../domain/log.ts';
+import { type LogPolicy, policyOf, type Receivable } from '../../domain/log-policy.ts';
+import { partitionOfKey } from '../../domain/partition.ts';
+import {
+  isSessionLockLost,
+  isUnder,
+  noSessionsHere,
+  parseSessionToken,
+  type SessionRules,
+  sessionLockLost,
+  sessionRequired,
+} from '../../domain/session.ts';
+import type {
+  ReceivedMessage,
+  ReceiveOptions,
+  SessionHandle,
+  Settlement,
+  SettlementOutcome,
+} from '../broker.ts';
+import type { BrokerParts } from '../dependencies.ts';
+import { findReceivable, requireReceivable } from '../entity-lookup.ts';
+import { isWanted, Vigil } from '../receive/receive-wait.ts';
+import { forwardTopicDue, sendOn } from '../routing/forward-pending.ts';
+import { mayDeadLetter, noDelayInSession, requireAction } from '../settle/settlement-rules.ts';
+
+/** What is done to messages inside a session. */
+
+/** Refuses a session where there are none, and none where there must be one. Throws InvalidOperation. */
+export function requireSessionFits(
+  entity: Entity,
+  path: EntityPath,
+  sessionId: string | undefined,
+): void {
+  const isBySession = path.subQueue === 'main' && requiresSession(entity);
+  if (isBySession && sessionId === undefined) throw sessionRequired();
+  if (!isBySession && sessionId !== undefined) throw noSessionsHere();
+  if (sessionId !== undefined && sessionId.length > LIMITS.idLength) {
+    throw new BrokerError(
+      'ArgumentError',
+      `SessionId is ${sessionId.length} characters long; the limit is ${LIMITS.idLength}.`,
+      { subCode: '40000' },
+    );
+  }
+}
+
+/** The log that holds a session's messages. */
+export function sessionLog(entity: Entity, sessionId: string): Log {
+  const partition = partitionOfKey(sessionId, partitionsOf(entity));
+  return inSession(logOf(entity, 'main', partition), sessionId);
+}
+
+/** What holds for a session's messages. */
+export function sessionPolicy(entity: Receivable, log: Log, session: SessionRules): LogPolicy {
+  const policy = policyOf(entity, 'main', log.partition);
+  return { ...policy, rules: { ...policy.rules, session } };
+}
+
+/** The session that a handle names, for who holds it. Throws InvalidOperation, SessionLockLost. */
+export async function heldSession(
+  parts: BrokerParts,
+  entity: Receivable,
+  path: EntityPath,
+  { sessionId, lockToken }: SessionHandle,
+): Promise<{ readonly log: Log; readonly policy: LogPolicy }> {
+  requireSessionFits(entity, path, sessionId);
+  const log = sessionLog(entity, sessionId);
+  const rules = await parts.sessions.held(log, parseSessionToken(lockToken));
+  return { log, policy: sessionPolicy(entity, log, rules) };
+}
+
+/**
+ * Hands out messages of a session in their strict order, waiting for a first one if asked to. If the
+ * session's lock ends during the wait, nothing was received and nothing is lost: the answer is empty.
+ */
+export async function receiveInSession(
+  parts: BrokerParts,
+  path: EntityPath,
+  options: ReceiveOptions,
+  session: SessionHandle,
+): Promise<readonly ReceivedMessage[]> {
+  const vigil = new Vigil(parts, options.waitMs, options.signal);
+  let looks = 0;
+  try {
+    for (; !vigil.isGivenUp; looks++) {
+      const entity = await findReceivable(parts, path);
+      requireReceivable(entity);
+      requireSessionFits(entity, path, session.sessionId);
+      const waitedOn = sessionLog(entity, session.sessionId);
+      const isLast = !vigil.listen([waitedOn]);
+      await options.admit?.();
+      if (vigil.isGivenUp) break;
+      await forwardTopicDue(parts, path, waitedOn.partition);
+      const { log, policy } = await heldSession(parts, entity, path, session);
+      const messages = await parts.messages.claim(log, {
+        ...policy,
+        mode: options.mode,
+        maxMessages: options.maxMessages,
+        maxBytes: LIMITS.receiveBytes,
+        lockMs: entity.description.lockMs,
+        ...(options.answer === undefined ? {} : { answer: options.answer }),
+        ...(options.payloads === undefined ? {} : { payloads: options.payloads }),
+        ...(options.turn === undefined ? {} : { turn: options.turn }),
+        isWanted: () => isWanted(options),
+      });
+      if (entity.description.forwardDeadLetteredMessagesTo !== undefined)
+        await sendOn(parts, entity, [log.partition]);
+      if (messages.length > 0 || isLast) return messages;
+      options.onWait?.();
+      await vigil.pause(parts.messages.changesAt(log, policy));
+    }
+    return [];
+  } catch (error) {
+    if (looks > 0 && isSessionLockLost(error)) return [];
+    throw error;
+  } finally {
+    vigil.end();
+  }
+}
+
+/**
+ * Settles messages of a session. The tag of a message's lock tells under which lock of the session it
+ * was received: one look at the session says whether that is live (semantics §4.6).
+ */
+export async function settleInSession(
+  parts: BrokerParts,
+  path: EntityPath,
+  settlements: readonly Settlement[],
+  sessionId: string,
+): Promise<readonly SettlementOutcome[]> {
+  const entity = await findReceivable(parts, path);
+  requireSessionFits(entity, path, sessionId);
+  const log = sessionLog(entity, sessionId);
+  const rules = await parts.sessions.rulesOf(log);
+  const outcomes: SettlementOutcome[] = [];
+  const admitted = settlements.flatMap(({ lockToken, action }, place) => {
+    try {
+      requireAction(path, action);
+      if (action.kind === 'abandon' && action.delayMs !== undefined) throw noDelayInSession();
+      const token = parseLockToken(lockToken);
+      const tenure = rules.holder?.tenure;
+      if (tenure === undefined || !isUnder(token.tag, tenure)) throw sessionLockLost();
+      return [{ place, settlement: { token, action } }];
+    } catch (error) {
+      if (!(error instanceof BrokerError)) throw error;
+      outcomes[place] = { lockToken, refusal: inSessionWords(error) };
+      return [];
+    }
+  });
+  const refusals = await parts.messages.settle(
+    log,
+    admitted.map(({ settlement }) => settlement),
+    sessionPolicy(entity, log, rules),
+  );
+  for (const [i, { place }] of admitted.entries()) {
+    const refusal = refusals[i];
+    const lockToken = settlements[place]?.lockToken ?? '';
+    outcomes[place] =
+      refusal === undefined ? { lockToken } : { lockToken, refusal: inSessionWords(refusal) };
+  }
+  const actions = settlements.map(({ action }) => action);
+  if (mayDeadLetter(entity, actions)) await sendOn(parts, entity, [log.partition]);
+  return outcomes;
+}
+
+/** Inside a session a lost lock is the session's (semantics §4.2). */
+function inSessionWords(refusal: BrokerError): BrokerError {
+  return refusal.code === 'MessageLockLost' ? sessionLockLost() : refusal;
+}

@@ -1,0 +1,183 @@
+import { partitionNumbers } from '../../domain/entity.ts';
+import type { EntityPath } from '../../domain/entity-path.ts';
+import { LIMITS } from '../../domain/limits.ts';
+import { type Log, logOf } from '../../domain/log.ts';
+import { policyOf, type Receivable } from '../../domain/log-policy.ts';
+import {
+  formatSessionToken,
+  noSessionsHere,
+  parseSessionToken,
+  sessionCannotBeLocked,
+  stateTooLarge,
+} from '../../domain/session.ts';
+import type { AcceptOptions, ListSessionsOptions, SessionHandle, SessionLock } from '../broker.ts';
+import type { BrokerParts } from '../dependencies.ts';
+import { findReceivable, requireNotForwarding, requireReceivable } from '../entity-lookup.ts';
+import type { AcceptedSession } from '../ports/sessions.ts';
+import { Vigil } from '../receive/receive-wait.ts';
+import { forwardTopicDue } from '../routing/forward-pending.ts';
+import { requireSessionFits, sessionLog } from './in-session.ts';
+
+/** Sessions: their locks, their states, and which there are (semantics §4.6–4.8). */
+
+/** Locks a session; see `Broker.acceptSession`. */
+export async function acceptSession(
+  parts: BrokerParts,
+  path: EntityPath,
+  options: AcceptOptions,
+): Promise<SessionLock | undefined> {
+  const { sessionId } = options;
+  if (sessionId === undefined) return await acceptNext(parts, path, options);
+  const entity = await findReceivable(parts, path);
+  requireReceivable(entity);
+  requireNotForwarding(entity, path.subQueue);
+  requireSessionFits(entity, path, sessionId);
+  await options.admit?.();
+  // Whoever asked may have gone meanwhile: nobody would give the session back.
+  if (options.signal?.aborted) return undefined;
+  const { lockMs } = entity.description;
+  const accepted = await parts.sessions.accept(sessionLog(entity, sessionId), lockMs);
+  if (accepted === undefined) throw sessionCannotBeLocked(sessionId);
+  return shown(accepted);
+}
+
+async function acceptNext(
+  parts: BrokerParts,
+  path: EntityPath,
+  { waitMs, signal, admit, onWait }: AcceptOptions,
+): Promise<SessionLock | undefined> {
+  const vigil = new Vigil(parts, waitMs, signal);
+  try {
+    while (!vigil.isGivenUp) {
+      // Asked again after each wait: the entity may have been changed, disabled or deleted meanwhile.
+      const entity = await findReceivable(parts, path);
+      requireReceivable(entity);
+      requireNotForwarding(entity, path.subQueue);
+      requireSessions(entity, path);
+      const logs = partitionNumbers(entity).map((partition) => logOf(entity, 'main', partition));
+      const isLast = !vigil.listen(logs);
+      await admit?.();
+      if (vigil.isGivenUp) return undefined;
+      const accepted = await acceptInAny(parts, entity, path);
+      if (accepted !== undefined || isLast) return accepted && shown(accepted);
+      onWait?.();
+      await vigil.pause();
+    }
+    return undefined;
+  } finally {
+    vigil.end();
+  }
+}
+
+/** Asks one partition after the other, from anywhere on, so that none is the favourite. */
+async function acceptInAny(
+  parts: BrokerParts,
+  entity: Receivable,
+  path: EntityPath,
+): Promise<AcceptedSession | undefined> {
+  const partitions = partitionNumbers(entity);
+  const [byte = 0] = partitions.length > 1 ? parts.random.bytes(1) : [];
+  const start = byte % partitions.length;
+  for (const partition of [...partitions.slice(start), ...partitions.slice(0, start)]) {
+    const log = logOf(entity, 'main', partition);
+    await comeDue(parts, path, log);
+    const accepted = await parts.sessions.acceptNext(log, {
+      policy: policyOf(entity, 'main', partition),
+      lockMs: entity.description.lockMs,
+      // Without a change there are no locks that one ended.
+      ...(entity.epoch === 1 ? {} : { brokenUntil: entity.updatedAt + LIMITS.lockMsMax }),
+    });
+    if (accepted !== undefined) return accepted;
+  }
+  return undefined;
+}
+
+/** What was scheduled and has come due can be had. */
+async function comeDue(parts: BrokerParts, path: EntityPath, log: Log): Promise<void> {
+  await forwardTopicDue(parts, path, log.partition);
+  await parts.messages.activateDue(log);
+}
+
+function requireSessions(entity: Receivable, path: EntityPath): void {
+  if (path.subQueue !== 'main' || !entity.description.requiresSession) throw noSessionsHere();
+}
+
+function shown({ sessionId, token, lockedUntil }: AcceptedSession): SessionLock {
+  return { sessionId, lockToken: formatSessionToken(token), lockedUntil };
+}
+
+/** Starts the lock of a session anew; see `Broker.renewSession`. */
+export async function renewSession(
+  parts: BrokerParts,
+  path: EntityPath,
+  session: SessionHandle,
+): Promise<SessionLock> {
+  const { entity, log, token } = await named(parts, path, session);
+  const lockedUntil = await parts.sessions.renew(log, token, entity.description.lockMs);
+  return { ...session, lockedUntil };
+}
+
+/** Gives a session back; see `Broker.releaseSession`. */
+export async function releaseSession(
+  parts: BrokerParts,
+  path: EntityPath,
+  session: SessionHandle,
+): Promise<void> {
+  const { log, token } = await named(parts, path, session);
+  await parts.sessions.release(log, token);
+}
+
+/** Reads the state of a session; see `Broker.sessionState`. */
+export async function sessionState(
+  parts: BrokerParts,
+  path: EntityPath,
+  session: SessionHandle,
+): Promise<Uint8Array | undefined> {
+  const { log, token } = await named(parts, path, session);
+  return await parts.sessions.state(log, token);
+}
+
+/** Sets or clears the state of a session; see `Broker.setSessionState`. */
+export async function setSessionState(
+  parts: BrokerParts,
+  path: EntityPath,
+  session: SessionHandle,
+  state: Uint8Array | undefined,
+): Promise<void> {
+  if (state !== undefined && state.byteLength > LIMITS.sessionStateBytes) {
+    throw stateTooLarge(state.byteLength);
+  }
+  const { log, token } = await named(parts, path, session);
+  await parts.sessions.setState(log, token, state);
+}
+
+async function named(parts: BrokerParts, path: EntityPath, session: SessionHandle) {
+  const entity = await findReceivable(parts, path);
+  requireSessionFits(entity, path, session.sessionId);
+  const log = sessionLog(entity, session.sessionId);
+  return { entity, log, token: parseSessionToken(session.lockToken) };
+}
+
+/** Which sessions there are; see `Broker.listSessions`. */
+export async function listSessions(
+  parts: BrokerParts,
+  path: EntityPath,
+  { skip, top, updatedAfter }: ListSessionsOptions,
+): Promise<readonly string[]> {
+  const entity = await findReceivable(parts, path);
+  requireSessions(entity, path);
+  const found: string[] = [];
+  for (const partition of partitionNumbers(entity)) {
+    const log = logOf(entity, 'main', partition);
+    await comeDue(parts, path, log);
+    const page = {
+      skip: 0,
+      top: skip + top - found.length,
+      ...(updatedAfter === undefined ? {} : { updatedAfter }),
+    };
+    const policy = policyOf(entity, 'main', partition);
+    found.push(...(await parts.sessions.list(log, page, policy)));
+    if (found.length >= skip + top) break;
+  }
+  return found.slice(skip, skip + top);
+}

@@ -1,0 +1,133 @@
+import { assert } from '../../domain/assert.ts';
+import { BrokerError, lockLost } from '../../domain/broker-error.ts';
+import { partitionsOf } from '../../domain/entity.ts';
+import type { EntityPath } from '../../domain/entity-path.ts';
+import { isOfEpoch, type LockToken, parseLockToken } from '../../domain/lock-token.ts';
+import { logOf } from '../../domain/log.ts';
+import { policyOf, type Receivable } from '../../domain/log-policy.ts';
+import type { RenewalOutcome, Settlement, SettlementOutcome } from '../broker.ts';
+import type { BrokerParts } from '../dependencies.ts';
+import { findReceivable } from '../entity-lookup.ts';
+import { sendOn } from '../routing/forward-pending.ts';
+import { requireSessionFits, settleInSession } from '../sessions/in-session.ts';
+import { mayDeadLetter, requireAction } from './settlement-rules.ts';
+
+/** Settles messages, each on its own; see `Broker.settle`. */
+export async function settle(
+  parts: BrokerParts,
+  path: EntityPath,
+  settlements: readonly Settlement[],
+  sessionId?: string,
+): Promise<readonly SettlementOutcome[]> {
+  if (sessionId !== undefined) return await settleInSession(parts, path, settlements, sessionId);
+  const entity = await findReceivable(parts, path);
+  requireSessionFits(entity, path, undefined);
+  const touched = new Set<number>();
+  const outcomes = await perPartition(
+    settlements,
+    ({ lockToken, action }) => {
+      requireAction(path, action);
+      return readToken(entity, lockToken);
+    },
+    async (partition, admitted) => {
+      touched.add(partition);
+      const refusals = await parts.messages.settle(
+        logOf(entity, path.subQueue, partition),
+        admitted.map(({ token, item: { action } }) => ({ token, action })),
+        policyOf(entity, path.subQueue, partition),
+      );
+      return refusals.map((refusal) => (refusal === undefined ? {} : { refusal }));
+    },
+  );
+  const actions = settlements.map(({ action }) => action);
+  if (mayDeadLetter(entity, actions)) await sendOn(parts, entity, [...touched]);
+  return outcomes;
+}
+
+/** Starts locks anew; see `Broker.renewLocks`. */
+export async function renewLocks(
+  parts: BrokerParts,
+  path: EntityPath,
+  lockTokens: readonly string[],
+): Promise<readonly RenewalOutcome[]> {
+  const entity = await findReceivable(parts, path);
+  requireSessionFits(entity, path, undefined);
+  return await perPartition(
+    lockTokens.map((lockToken) => ({ lockToken })),
+    ({ lockToken }) => readToken(entity, lockToken),
+    async (partition, admitted) => {
+      const renewals = await parts.messages.renew(
+        logOf(entity, path.subQueue, partition),
+        admitted.map(({ token }) => token),
+        entity.description.lockMs,
+        policyOf(entity, path.subQueue, partition).rules,
+      );
+      return renewals.map((renewal) =>
+        renewal instanceof BrokerError ? { refusal: renewal } : { lockedUntil: renewal },
+      );
+    },
+  );
+}
+
+interface Admitted<Item> {
+  readonly place: number;
+  readonly token: LockToken;
+  readonly item: Item;
+}
+
+/**
+ * Does work for items by the partition that their tokens name, and gives each its outcome in its
+ * place. What an item itself is refused for is its outcome; the others go on.
+ */
+async function perPartition<Item extends { readonly lockToken: string }, Outcome extends object>(
+  items: readonly Item[],
+  admit: (item: Item) => LockToken,
+  work: (partition: number, admitted: readonly Admitted<Item>[]) => Promise<readonly Outcome[]>,
+): Promise<readonly (Outcome & { readonly lockToken: string })[]> {
+  const outcomes: (Outcome | { readonly refusal: BrokerError })[] = [];
+  const groups = new Map<number, Admitted<Item>[]>();
+  for (const [place, item] of items.entries()) {
+    try {
+      const token = admit(item);
+      const group = groups.get(token.partition) ?? [];
+      group.push({ place, token, item });
+      groups.set(token.partition, group);
+    } catch (error) {
+      if (!(error instanceof BrokerError)) throw error;
+      outcomes[place] = { refusal: error };
+    }
+  }
+  const failures: BrokerError[] = [];
+  await Promise.all(
+    Array.from(groups, async ([partition, admitted]) => {
+      try {
+        const done = await work(partition, admitted);
+        for (const [i, { place }] of admitted.entries()) {
+          const outcome = done[i];
+          assert(outcome !== undefined, 'every item has an outcome');
+          outcomes[place] = outcome;
+        }
+      } catch (error) {
+        if (!(error instanceof BrokerError)) throw error;
+        failures.push(error);
+        for (const { place } of admitted) outcomes[place] = { refusal: error };
+      }
+    }),
+  );
+  // What a partition refuses must not hide what the others did; where all refuse, so does the call.
+  const [failure] = failures;
+  if (failure !== undefined && failures.length === groups.size) throw failure;
+  return items.map(({ lockToken }, place) => ({ lockToken, ...(outcomes[place] as Outcome) }));
+}
+
+/**
+ * Reads a token. One of an earlier epoch was taken before a property of the entity changed, which
+ * ended its lock (semantics §4.2).
+ */
+export function readToken(entity: Receivable, lockToken: string): LockToken {
+  const token = parseLockToken(lockToken);
+  if (!isOfEpoch(token.tag, entity.epoch) || token.partition >= partitionsOf(entity)) {
+    throw lockLost();
+  }
+  return token;
+}

@@ -1,0 +1,50 @@
+import { BrokerError } from '../../domain/broker-error.ts';
+import type { EntityPath } from '../../domain/entity-path.ts';
+import { LIMITS } from '../../domain/limits.ts';
+import type { Receivable } from '../../domain/log-policy.ts';
+import { requirePropertiesFit } from '../../domain/property-limits.ts';
+import type { SettlementAction } from '../broker.ts';
+
+/** Whether a settlement may have left dead letters that the entity forwards. */
+export function mayDeadLetter(
+  { description }: Receivable,
+  actions: readonly SettlementAction[],
+): boolean {
+  if (description.forwardDeadLetteredMessagesTo === undefined) return false;
+  return actions.some(({ kind }) => kind === 'deadLetter' || kind === 'abandon');
+}
+
+/** Refuses a settlement that no message of the path may get. Throws ArgumentError, InvalidOperation. */
+export function requireAction(path: EntityPath, action: SettlementAction): void {
+  if (action.kind === 'complete') return;
+  if (action.kind === 'deadLetter') {
+    if (path.subQueue !== 'main') {
+      throw new BrokerError(
+        'InvalidOperation',
+        'A message of a dead-letter queue cannot be dead-lettered again.',
+      );
+    }
+    requireLength('DeadLetterReason', action.reason);
+    requireLength('DeadLetterErrorDescription', action.description);
+  }
+  if (action.kind === 'abandon' && action.delayMs !== undefined && !(action.delayMs >= 0)) {
+    throw new BrokerError('ArgumentError', 'The delay of an abandon must not be negative.');
+  }
+  if (action.properties !== undefined) requirePropertiesFit(action.properties);
+}
+
+function requireLength(name: string, value: string | undefined): void {
+  if (value === undefined || value.length <= LIMITS.deadLetterTextLength) return;
+  throw new BrokerError(
+    'ArgumentError',
+    `${name} is ${value.length} characters long; the limit is ${LIMITS.deadLetterTextLength}.`,
+  );
+}
+
+/** The refusal to set a message of a session aside for a time. */
+export function noDelayInSession(): BrokerError {
+  return new BrokerError(
+    'InvalidOperation',
+    'A message of a session cannot be set aside for a time: its order is strict. Defer it, or give the session back.',
+  );
+}

@@ -1,0 +1,299 @@
+import { sequenceNumberOf } from '../../domain/block.ts';
+import { type Entity, partitionsOf } from '../../domain/entity.ts';
+import { type Log, logOf } from '../../domain/log.ts';
+import type { Message, OutgoingMessage } from '../../domain/message.ts';
+import {
+  requireOnePartition,
+  type TransactedEntity,
+  transactedPartition,
+} from '../../domain/transaction-rules.ts';
+import type { OperationOutcome, TransactionOperation } from '../broker.ts';
+import type { BrokerParts } from '../dependencies.ts';
+import { findEntity } from '../entity-lookup.ts';
+import type { Delivery } from '../ports/ports.ts';
+import type { TransactedSends, TransactionFacts } from '../ports/transactions.ts';
+import { obstacleAt, route, withReason } from '../routing/route.ts';
+import { type Detection, storeOnce } from '../send/deduplication.ts';
+import { admit, asTaken, requireSendPath, staysHere } from '../send/send.ts';
+import { inOperation } from './error-context.ts';
+
+/** The entity through which a transaction sends to others. */
+export interface Via {
+  readonly key: string;
+  readonly entity: TransactedEntity;
+  /** The partition in which messages are settled. */
+  readonly partition: number;
+  /** Where messages stay that their destination does not take (semantics §6.5). */
+  readonly transferDeadLetters: Log;
+}
+
+/** What a transaction sends to one entity, by however many operations. */
+export interface Sending {
+  readonly entity: Entity;
+  /** The first of the operations. */
+  readonly place: number;
+  readonly log: Log;
+  /** What is stored in the entity, in order. */
+  readonly appended: readonly PlacedMessage[];
+  /** What goes on from it at once. */
+  readonly routed: readonly Message[];
+  /** What it does not take: it stays with the entity that it is sent via. */
+  readonly stuck: readonly Message[];
+  /** How the entity knows messages again, if it does. */
+  readonly detection: Detection | undefined;
+}
+
+/** A message, and where it stands in the request. */
+interface PlacedMessage {
+  readonly place: number;
+  readonly index: number;
+  readonly message: Message;
+}
+
+interface Destination {
+  readonly entity: Entity;
+  readonly batches: readonly {
+    readonly place: number;
+    readonly messages: readonly OutgoingMessage[];
+  }[];
+}
+
+/** Messages as their destinations take them; what one of them does not take is refused. */
+export async function prepareSends(
+  parts: BrokerParts,
+  operations: readonly TransactionOperation[],
+  via: Via | undefined,
+  now: number,
+): Promise<readonly Sending[]> {
+  const destinations = await findDestinations(parts, operations);
+  const partitions = choosePartitions(destinations, via);
+  const viaKey = via?.key ?? operations[0]?.path.key;
+  return await Promise.all(
+    destinations.map(async (destination, i) => {
+      const { entity, batches } = destination;
+      const sending = {
+        entity,
+        place: batches[0]?.place ?? 0,
+        log: logOf(entity, 'main', partitions[i] ?? 0),
+      };
+      const isVia = entity.key === viaKey;
+      if (via !== undefined && !isVia) {
+        const stuck = await stuckBefore(parts, destination);
+        if (stuck !== undefined) return { ...sending, ...NOTHING, stuck };
+      }
+      const admitted = await Promise.all(
+        batches.map(({ place, messages }) =>
+          inOperation(place, async () => {
+            const { messages: taken, detection } = await admit(parts, entity, messages);
+            return taken.map((message, index) => ({ place, index, message, detection }));
+          }),
+        ),
+      );
+      const { all, detection } = onceEach(admitted.flat(), isVia ? (message) => message : sentVia);
+      const staysIn = ({ message: { scheduledEnqueueAt = 0 } }: PlacedMessage) =>
+        staysHere(entity) || scheduledEnqueueAt > now;
+      return {
+        ...sending,
+        appended: all.filter(staysIn),
+        routed: all.filter((one) => !staysIn(one)).map(({ message }) => message),
+        stuck: [],
+        detection,
+      };
+    }),
+  );
+}
+
+/** What a destination gets that takes nothing. */
+const NOTHING = { appended: [], routed: [], detection: undefined } as const;
+
+/**
+ * What waits before a destination that is closed or full, with the reason. Nobody would have been told
+ * by a transfer that begins after the transaction; what the destination would never take is refused
+ * all the same.
+ */
+async function stuckBefore(
+  parts: BrokerParts,
+  { entity, batches }: Destination,
+): Promise<readonly Message[] | undefined> {
+  const taken = await Promise.all(
+    batches.map(({ place, messages }) =>
+      inOperation(place, async () => asTaken(parts, entity, messages).messages),
+    ),
+  );
+  const messages = taken.flat();
+  const obstacle = await obstacleAt(parts, entity, messages);
+  return obstacle && messages.map((message) => withReason(sentVia(message), obstacle));
+}
+
+/** Leaves out what the transaction itself repeats, where the entity knows messages again. */
+function onceEach(
+  admitted: readonly (PlacedMessage & { readonly detection: Detection | undefined })[],
+  change: (message: Message) => Message,
+): { readonly all: readonly PlacedMessage[]; readonly detection: Detection | undefined } {
+  const keys = new Map<Message, string>();
+  const seen = new Set<string>();
+  const all: PlacedMessage[] = [];
+  for (const { place, index, message: admittedOne, detection } of admitted) {
+    const key = detection?.keys.get(admittedOne);
+    if (key !== undefined && seen.has(key)) continue;
+    const message = change(admittedOne);
+    all.push({ place, index, message });
+    if (key === undefined) continue;
+    seen.add(key);
+    keys.set(message, key);
+  }
+  const detection = admitted.find((one) => one.detection !== undefined)?.detection;
+  return { all, detection: detection && { ...detection, keys } };
+}
+
+/**
+ * Does work with what is left once duplicates are out, entity by entity, and with what has to go in with
+ * it. Where somebody else is faster, the work is done anew.
+ */
+export async function withoutDuplicates<Result>(
+  parts: BrokerParts,
+  sendings: readonly Sending[],
+  work: (fresh: readonly Sending[], guards: readonly unknown[]) => Promise<Result>,
+): Promise<Result> {
+  const [first, ...rest] = sendings;
+  if (first === undefined) return await work([], []);
+  const goOn = (fresh: Sending, guards: readonly unknown[]) =>
+    withoutDuplicates(parts, rest, (others, more) =>
+      work([fresh, ...others], [...guards, ...more]),
+    );
+  if (first.detection === undefined) return await goOn(first, []);
+  const all = [...first.appended.map(({ message }) => message), ...first.routed];
+  let done: { readonly result: Result } | undefined;
+  await storeOnce(parts, first.detection, all, async (fresh, guard) => {
+    const isFresh = (message: Message) => fresh.includes(message);
+    const left = {
+      ...first,
+      appended: first.appended.filter(({ message }) => isFresh(message)),
+      routed: first.routed.filter(isFresh),
+    };
+    done = { result: await goOn(left, guard === undefined ? [] : [guard]) };
+    return [];
+  });
+  return done?.result ?? (await goOn({ ...first, appended: [], routed: [] }, []));
+}
+
+/** The way through the other entity is one of the hops that a message may make. */
+function sentVia(message: Message): Message {
+  return { ...message, hops: 1 };
+}
+
+async function findDestinations(
+  parts: BrokerParts,
+  operations: readonly TransactionOperation[],
+): Promise<readonly Destination[]> {
+  const batches = new Map<string, Destination['batches'][number][]>();
+  const entities = new Map<string, Entity>();
+  for (const [place, operation] of operations.entries()) {
+    if (operation.kind !== 'send') continue;
+    const { path, messages } = operation;
+    const entity = await inOperation(place, () => {
+      requireSendPath(path);
+      return findEntity(parts, path);
+    });
+    entities.set(path.key, entity);
+    batches.set(path.key, [...(batches.get(path.key) ?? []), { place, messages }]);
+  }
+  return Array.from(entities, ([key, entity]) => ({ entity, batches: batches.get(key) ?? [] }));
+}
+
+/**
+ * For each destination the partition into which its messages go. With those that are settled they
+ * meet in one partition of the entity they are sent via (semantics §8-14, §9.1).
+ */
+function choosePartitions(
+  destinations: readonly Destination[],
+  via: Via | undefined,
+): readonly number[] {
+  const viaKey = via?.key ?? destinations[0]?.entity.key;
+  const outgoing = ({ batches }: Destination) => batches.flatMap(({ messages }) => messages);
+  const others = destinations.filter(({ entity }) => entity.key !== viaKey).flatMap(outgoing);
+  const partitions = destinations.map((destination) => {
+    const isVia = destination.entity.key === viaKey;
+    return transactedPartition(
+      shapeOf(destination.entity),
+      outgoing(destination),
+      isVia ? others : [],
+    );
+  });
+  if (via === undefined) return partitions;
+  const own = destinations.findIndex(({ entity }) => entity.key === viaKey);
+  if (own >= 0) requireOnePartition(via.entity.name, [via.partition, partitions[own] ?? 0]);
+  else if (others.length > 0) {
+    const chosen = transactedPartition(via.entity, [], others);
+    requireOnePartition(via.entity.name, [via.partition, chosen]);
+  }
+  return partitions;
+}
+
+function shapeOf(entity: Entity): TransactedEntity {
+  const { name, description } = entity;
+  const requiresSession = description.kind === 'queue' && description.requiresSession;
+  return { name, partitions: partitionsOf(entity), requiresSession };
+}
+
+/** Takes the numbers of all that is routed: from here on, a refusal leaves a gap. */
+export async function takeSends(
+  parts: BrokerParts,
+  sendings: readonly Sending[],
+  via: Via | undefined,
+): Promise<TransactedSends> {
+  const deliveries = await Promise.all(
+    sendings
+      .filter(({ routed }) => routed.length > 0)
+      .map(({ entity, place, routed, log: { partition } }) =>
+        inOperation(place, () => route(parts, entity, routed, 'sent', partition)),
+      ),
+  );
+  return {
+    appended: storedIn(sendings).map(({ log, appended }) => ({
+      log,
+      messages: appended.map(({ message }) => message),
+    })),
+    deliveries: [...deliveries.flat(), ...(await leaveStuck(parts, sendings, via))],
+  };
+}
+
+/** What could not be transferred stays in the transfer dead-letter queue of the entity it was sent via. */
+async function leaveStuck(
+  parts: BrokerParts,
+  sendings: readonly Sending[],
+  via: Via | undefined,
+): Promise<readonly Delivery[]> {
+  const messages = sendings.flatMap(({ stuck }) => stuck);
+  if (via === undefined || messages.length === 0) return [];
+  const to = via.transferDeadLetters;
+  const first = await parts.messages.takeNumbers(to, messages, messages.length);
+  const copies = messages.map((message, i) => ({ sequence: first + BigInt(i), message }));
+  return [{ to, copies }];
+}
+
+function storedIn(sendings: readonly Sending[]): readonly Sending[] {
+  return sendings.filter(({ appended }) => appended.length > 0);
+}
+
+/** What each operation comes to. */
+export function outcomesOf(
+  operations: readonly TransactionOperation[],
+  sendings: readonly Sending[],
+  { numbers, lockedUntil }: TransactionFacts,
+): readonly OperationOutcome[] {
+  const known = new Map<string, bigint>();
+  for (const [i, { log, appended }] of storedIn(sendings).entries()) {
+    for (const [j, { place, index }] of appended.entries()) {
+      const sequence = numbers[i]?.[j];
+      if (sequence === undefined) continue;
+      known.set(`${place}.${index}`, sequenceNumberOf(log.partition, sequence));
+    }
+  }
+  return operations.map((operation, place): OperationOutcome => {
+    if (operation.kind === 'settle') return { kind: 'settled' };
+    if (operation.kind === 'renew') return { kind: 'renewed', lockedUntil };
+    const sequenceNumbers = operation.messages.map((_, index) => known.get(`${place}.${index}`));
+    return { kind: 'sent', sequenceNumbers };
+  });
+}
