@@ -9,7 +9,7 @@ import { createDynamoClient } from '../local/dynamo-client.ts';
 import { startServer } from '../local/server.ts';
 import { ensureTables } from '../local/tables.ts';
 import { firstRule } from '../shared/broker/management/rules.ts';
-import { newSubscription } from '../shared/domain/description-rules.ts';
+import { newSubscription } from '../shared/domain/entities/entity-settings.ts';
 import { UnitMeter, type Units } from '../shared/storage/dynamodb/capacity-meter.ts';
 import { DynamoRuleStore } from '../shared/storage/entities/rule-store.ts';
 import { BenchClient } from './http-client.ts';

@@ -1,4 +1,4 @@
-import { evaluate } from '../shared/filters/evaluate.ts';
+import { evaluate } from '../shared/filters/evaluation/evaluate.ts';
 import type { FilterInput } from '../shared/filters/filter-input.ts';
 import { matchRules } from '../shared/filters/match.ts';
 import type { Rule } from '../shared/filters/rule.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BUDGETS } from '../shared/domain/budgets.ts';
+import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import { rate, section, text, whole } from './setting-values.ts';
 
 /** The sizes that Fargate offers: for each number of CPU units from how many to how many MB, in steps. */

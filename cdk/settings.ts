@@ -2,7 +2,7 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { z } from 'zod';
 import { ACCESS_KINDS } from '../lambdas/http/access-kinds.ts';
 import { TIERS } from '../lambdas/http/variables.ts';
-import { BUDGETS } from '../shared/domain/budgets.ts';
+import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import { amqpSettings } from './amqp-settings.ts';
 import { correction, faultsOf, nearestOf, SettingsError, shown } from './setting-faults.ts';
 import { flag, listed, oneOf, rate, section, text, whole } from './setting-values.ts';

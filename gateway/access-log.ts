@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { claimedRuleOf, loggedRule, type ProvedRule } from '../lambdas/http/proved-rule.ts';
 import { clientOf } from '../server/client-address.ts';
 import type { WebApp } from '../server/server.ts';
-import { BUDGETS } from '../shared/domain/budgets.ts';
-import { RateLimit } from '../shared/domain/rate-limit.ts';
+import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
+import { RateLimit } from '../shared/domain/budgets/rate-limit.ts';
 
 /** Where lines of the access log go. */
 export type LogAccess = (kind: string, details: Readonly<Record<string, unknown>>) => void;

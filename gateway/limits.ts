@@ -1,7 +1,7 @@
 import type { Environment } from '../lambdas/http/settings.ts';
 import type { ConnectionRates } from '../server/connection-limits.ts';
-import { BUDGETS } from '../shared/domain/budgets.ts';
-import type { Rate } from '../shared/domain/rate-limit.ts';
+import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
+import type { Rate } from '../shared/domain/budgets/rate-limit.ts';
 import { GATEWAY_VARIABLES } from './variables.ts';
 
 /** What clients of one task may do. */

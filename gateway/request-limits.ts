@@ -4,9 +4,9 @@ import { clientOf } from '../server/client-address.ts';
 import { isHealthCheck } from '../server/health-check.ts';
 import type { WebApp } from '../server/server.ts';
 import { BrokerError } from '../shared/domain/broker-error.ts';
-import { BUDGETS } from '../shared/domain/budgets.ts';
-import { hasProvedRight } from '../shared/domain/proved-requests.ts';
-import { addressGroup, RateLimit } from '../shared/domain/rate-limit.ts';
+import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
+import { hasProvedRight } from '../shared/domain/budgets/proved-requests.ts';
+import { addressGroup, RateLimit } from '../shared/domain/budgets/rate-limit.ts';
 import type { TaskLimits } from './limits.ts';
 
 const OF_ADDRESS =

@@ -1,7 +1,7 @@
 import { keyOfRule, type ProvedRule } from '../lambdas/http/proved-rule.ts';
 import { BrokerError } from '../shared/domain/broker-error.ts';
-import { BUDGETS } from '../shared/domain/budgets.ts';
-import { type Rate, RateLimit } from '../shared/domain/rate-limit.ts';
+import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
+import { type Rate, RateLimit } from '../shared/domain/budgets/rate-limit.ts';
 
 /** Bounds what each rule has a task do, whichever way its clients connect. */
 export class RuleLimit {

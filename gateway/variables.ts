@@ -5,7 +5,7 @@ export const GATEWAY_VARIABLES = {
   port: 'PORT',
   /** How long it goes on serving after it was told to stop, so that nobody is sent to it any more. */
   drainNoticeMs: 'DRAIN_NOTICE_MS',
-  /** Limits; what is not set is as shared/domain/budgets.ts says. A rate is written `100/2000`: a second, and at once. */
+  /** Limits; what is not set is as shared/domain/budgets/budgets.ts says. A rate is written `100/2000`: a second, and at once. */
   openConnections: 'OPEN_CONNECTIONS_PER_ADDRESS',
   newConnections: 'NEW_CONNECTIONS_PER_ADDRESS',
   requestsOfAddress: 'REQUESTS_PER_ADDRESS',

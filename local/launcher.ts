@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { BUDGETS } from '../shared/domain/budgets.ts';
+import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 
 /** What is known of a process that runs. */
 export interface ProcessInfo {

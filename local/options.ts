@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { TIERS } from '../lambdas/http/variables.ts';
-import type { Tier } from '../shared/domain/description-tier.ts';
+import type { Tier } from '../shared/domain/entities/tier.ts';
 import { ENGINE_KINDS } from './engine-recipes.ts';
 import { StartupError } from './startup-error.ts';
 

@@ -1,4 +1,4 @@
-import { BUDGETS } from '../shared/domain/budgets.ts';
+import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import { watchLauncher } from './launcher.ts';
 
 /** Exit codes after a second signal, as shells have them: 128 + the signal's number. */

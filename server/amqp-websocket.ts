@@ -4,7 +4,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { Connection } from '../amqp/endpoint/connection.ts';
 import type { Transport } from '../amqp/endpoint/handlers.ts';
 import type { Gateway } from '../amqp/service/gateway.ts';
-import { BUDGETS } from '../shared/domain/budgets.ts';
+import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import type { Admission } from './admission.ts';
 import { clientAddressOf } from './client-address.ts';
 import { PacedReading } from './paced-reading.ts';

@@ -1,5 +1,5 @@
-import { BUDGETS } from '../shared/domain/budgets.ts';
-import { addressGroup, type Rate, RateLimit } from '../shared/domain/rate-limit.ts';
+import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
+import { addressGroup, type Rate, RateLimit } from '../shared/domain/budgets/rate-limit.ts';
 
 /** What connections from one address may be. */
 export interface ConnectionRates {

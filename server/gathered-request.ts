@@ -1,6 +1,6 @@
 import { IncomingMessage } from 'node:http';
 import { compact } from '../amqp/wire/compact.ts';
-import { BUDGETS } from '../shared/domain/budgets.ts';
+import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import { PacedRequests } from './paced-requests.ts';
 
 const { aheadBytes: GATHERED_BYTES } = BUDGETS.request;

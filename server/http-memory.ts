@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { BUDGETS } from '../shared/domain/budgets.ts';
-import type { MemoryBudget, MemoryShare } from '../shared/domain/memory-budget.ts';
+import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
+import type { MemoryBudget, MemoryShare } from '../shared/domain/budgets/memory-budget.ts';
 
 const { headerFieldBytes: FIELD_BYTES } = BUDGETS.weights;
 

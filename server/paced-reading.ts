@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import { BUDGETS } from '../shared/domain/budgets.ts';
+import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 
 const { turnBytes: PIECE_BYTES } = BUDGETS.webSocket;
 

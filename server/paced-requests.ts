@@ -1,6 +1,6 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { BUDGETS } from '../shared/domain/budgets.ts';
+import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import { RequestPieces } from './request-pieces.ts';
 
 const { turnPieceBytes: PIECE_BYTES } = BUDGETS.request;

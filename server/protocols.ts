@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { createSecureContext, type SecureContext } from 'node:tls';
-import { BUDGETS } from '../shared/domain/budgets.ts';
-import { LoopTurns } from '../shared/domain/loop-turns.ts';
+import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
+import { LoopTurns } from '../shared/domain/turns/loop-turns.ts';
 import { clientAddressOf, noteClientAddress } from './client-address.ts';
 import { readProxyHeader } from './proxy-header.ts';
 import { helloState, TLS_HANDSHAKE } from './tls-hello.ts';

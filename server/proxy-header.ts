@@ -1,4 +1,4 @@
-import { BUDGETS } from '../shared/domain/budgets.ts';
+import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 
 /** What the first bytes of a connection are that a load balancer has opened. */
 export type ProxyHeader =

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
-import { BUDGETS } from '../shared/domain/budgets.ts';
-import { LoopTurns } from '../shared/domain/loop-turns.ts';
-import { TurnTime } from '../shared/domain/turn-time.ts';
+import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
+import { LoopTurns } from '../shared/domain/turns/loop-turns.ts';
+import { TurnTime } from '../shared/domain/turns/turn-time.ts';
 
 const CONNECTIONS_MAX = BUDGETS.process.otherConnectionsBeforeRight;
 const { turnPieces, turnPiecesMs, turnPiecesBeforeRight, turnPiecesBeforeRightMs } = BUDGETS;

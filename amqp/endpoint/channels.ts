@@ -1,4 +1,4 @@
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { Begin } from '../wire/performatives.ts';
 import { AmqpError } from '../wire/wire-error.ts';
 import { Session, type SessionHost } from './session.ts';

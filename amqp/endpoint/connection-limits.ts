@@ -1,5 +1,5 @@
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import type { MemoryBudget, MemoryShare } from '../../shared/domain/memory-budget.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import type { MemoryBudget, MemoryShare } from '../../shared/domain/budgets/memory-budget.ts';
 import { AmqpError } from '../wire/wire-error.ts';
 import type { Intake } from './intake.ts';
 

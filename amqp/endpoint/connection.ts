@@ -1,5 +1,5 @@
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import type { MemoryBudget } from '../../shared/domain/memory-budget.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import type { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 import type { Scheduler, Timer } from '../../shared/domain/scheduler.ts';
 import { encodeFrame, type Frame, FrameReader } from '../wire/frames.ts';
 import { type Open, type Performative, readPerformative } from '../wire/performatives.ts';

@@ -1,4 +1,4 @@
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { type Frame, type FrameReader, protocolHeader } from '../wire/frames.ts';
 import { DecodeError } from '../wire/wire-error.ts';
 import type { ConnectionHandler } from './handlers.ts';

@@ -1,4 +1,4 @@
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import type { Transport } from './handlers.ts';

@@ -1,4 +1,4 @@
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type {
   Attach,
   Begin,

@@ -1,4 +1,4 @@
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { Disposition } from '../wire/performatives.ts';
 import { distance } from '../wire/serial.ts';
 import type { ConnectionLimits } from './connection-limits.ts';

@@ -1,4 +1,4 @@
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { ErrorInfo } from '../wire/states.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 

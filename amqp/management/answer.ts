@@ -1,5 +1,5 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import type { AccessRight } from '../../shared/domain/descriptions.ts';
+import type { AccessRight } from '../../shared/domain/entities/descriptions.ts';
 import type { Node } from '../service/address.ts';
 import { tell } from '../service/conditions.ts';
 import type { ClientContext } from '../service/context.ts';

@@ -1,5 +1,5 @@
 import { LIMITS } from '../../shared/domain/limits.ts';
-import type { StoredMessage } from '../../shared/domain/message.ts';
+import type { StoredMessage } from '../../shared/domain/messages/message.ts';
 import { packKept, unpackKept } from '../messages/kept-parts.ts';
 import { writeMessage } from '../messages/write-message.ts';
 import { present } from '../wire/present.ts';

@@ -1,9 +1,9 @@
 import type { SettlementAction } from '../../shared/broker/broker.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import { requiresSession } from '../../shared/domain/entity.ts';
-import type { EntityPath } from '../../shared/domain/entity-path.ts';
-import type { Properties } from '../../shared/domain/property-value.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { requiresSession } from '../../shared/domain/entities/entity.ts';
+import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
+import type { Properties } from '../../shared/domain/messages/property-value.ts';
 import { guidBytes, toProperties } from '../messages/property-values.ts';
 import { writeMessage } from '../messages/write-message.ts';
 import type { ClientContext } from '../service/context.ts';

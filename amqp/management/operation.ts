@@ -1,5 +1,5 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import type { EntityPath } from '../../shared/domain/entity-path.ts';
+import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import type { HoldBytes } from '../messages/bodies.ts';
 import { guidText } from '../messages/property-values.ts';

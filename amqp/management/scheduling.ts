@@ -1,7 +1,7 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
-import { tooLarge } from '../../shared/domain/outgoing-rules.ts';
+import { tooLarge } from '../../shared/domain/messages/outgoing-rules.ts';
 import { readMessages } from '../messages/read-message.ts';
 import { type AmqpValue, array, fieldsOf, long, mapOf } from '../wire/value.ts';
 import { type Asked, Body, messageBytesMax } from './operation.ts';

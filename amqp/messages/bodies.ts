@@ -1,5 +1,5 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { compact } from '../wire/compact.ts';
 import { codeOf } from '../wire/descriptors.ts';
 import { type AmqpValue, binary, described, str } from '../wire/value.ts';

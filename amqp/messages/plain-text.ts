@@ -1,4 +1,4 @@
-import { quotedSize } from '../../shared/domain/printed-size.ts';
+import { quotedSize } from '../../shared/domain/messages/printed-size.ts';
 import { type AmqpValue, textOf } from '../wire/value.ts';
 import { guidText } from './property-values.ts';
 

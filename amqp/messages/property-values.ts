@@ -1,4 +1,4 @@
-import type { Properties, PropertyValue } from '../../shared/domain/property-value.ts';
+import type { Properties, PropertyValue } from '../../shared/domain/messages/property-value.ts';
 import { type AmqpValue, type MapEntry, str, symbol, textOf } from '../wire/value.ts';
 
 /** Types that AMQP lacks, by the names under which the vendor's clients describe them (semantics §2.2). */

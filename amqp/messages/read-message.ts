@@ -1,9 +1,9 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { unlimitedAbove } from '../../shared/domain/duration.ts';
-import type { OutgoingMessage } from '../../shared/domain/message.ts';
-import { requireBatchFits } from '../../shared/domain/outgoing-rules.ts';
-import { requireCountFits } from '../../shared/domain/property-limits.ts';
+import type { OutgoingMessage } from '../../shared/domain/messages/message.ts';
+import { requireBatchFits } from '../../shared/domain/messages/outgoing-rules.ts';
+import { requireCountFits } from '../../shared/domain/messages/property-limits.ts';
 import { codeOf } from '../wire/descriptors.ts';
 import { Fields } from '../wire/fields.ts';
 import { present } from '../wire/present.ts';

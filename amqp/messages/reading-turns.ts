@@ -1,6 +1,6 @@
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import type { LoopTurns } from '../../shared/domain/loop-turns.ts';
-import type { WorkTurns } from '../../shared/domain/work-turns.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import type { LoopTurns } from '../../shared/domain/turns/loop-turns.ts';
+import type { WorkTurns } from '../../shared/domain/turns/work-turns.ts';
 
 const { turnBytes: TURN_BYTES } = BUDGETS.delivery;
 const { turnMessageBytes: MESSAGE_BYTES } = BUDGETS.connection;

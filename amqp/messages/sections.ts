@@ -1,4 +1,4 @@
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { Decoder } from '../wire/decode.ts';
 import { CODE, codeOf } from '../wire/descriptors.ts';
 import { encode } from '../wire/encode.ts';

@@ -1,6 +1,6 @@
 import type { ReceivedMessage } from '../../shared/broker/broker.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
-import { shownPartitionKey } from '../../shared/domain/message.ts';
+import { shownPartitionKey } from '../../shared/domain/messages/message.ts';
 import { trimmed } from '../wire/fields.ts';
 import { present } from '../wire/present.ts';
 import {

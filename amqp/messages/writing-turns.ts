@@ -1,6 +1,6 @@
 import type { ReceivedMessage } from '../../shared/broker/broker.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import type { WorkTurns } from '../../shared/domain/work-turns.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import type { WorkTurns } from '../../shared/domain/turns/work-turns.ts';
 
 const {
   turnBytes: TURN_BYTES,

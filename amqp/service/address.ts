@@ -1,6 +1,10 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import { type EntityPath, parseEntityPath, pathOf } from '../../shared/domain/entity-path.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import {
+  type EntityPath,
+  parseEntityPath,
+  pathOf,
+} from '../../shared/domain/entities/entity-path.ts';
 import { CODE, codeOf } from '../wire/descriptors.ts';
 import { type AmqpValue, textOf } from '../wire/value.ts';
 

@@ -7,9 +7,9 @@ import {
   type TokenProof,
 } from '../../lambdas/http/sas-token.ts';
 import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import type { AccessRight } from '../../shared/domain/descriptions.ts';
-import { type EntityPath, parseEntityPath } from '../../shared/domain/entity-path.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import type { AccessRight } from '../../shared/domain/entities/descriptions.ts';
+import { type EntityPath, parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { addressPath, requireShort, withoutNode } from './address.ts';
 import type { GatewayParts } from './parts.ts';
 import { type TokenAccount, Tokens } from './tokens.ts';

@@ -1,8 +1,8 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import type { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
-import type { MemoryBudget } from '../../shared/domain/memory-budget.ts';
-import type { PayloadAccount } from '../../shared/domain/payload-account.ts';
+import type { PayloadAccount } from '../../shared/domain/messages/payload-account.ts';
 import { pause, type Scheduler } from '../../shared/domain/scheduler.ts';
 
 const { backlogBytes, claimBytes, claimedMessageBytes, largeClaim } = BUDGETS.connection;

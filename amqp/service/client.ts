@@ -1,9 +1,9 @@
 import { loggedRule, type ProvedRule } from '../../lambdas/http/proved-rule.ts';
 import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import { parseEntityPath } from '../../shared/domain/entity-path.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
-import { LoopTurns } from '../../shared/domain/loop-turns.ts';
+import { LoopTurns } from '../../shared/domain/turns/loop-turns.ts';
 import type { Connection } from '../endpoint/connection.ts';
 import type { ConnectionHandler } from '../endpoint/handlers.ts';
 import type { IncomingLink } from '../endpoint/incoming-link.ts';

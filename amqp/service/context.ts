@@ -1,4 +1,4 @@
-import type { LoopTurns } from '../../shared/domain/loop-turns.ts';
+import type { LoopTurns } from '../../shared/domain/turns/loop-turns.ts';
 import type { ConnectionLimits } from '../endpoint/connection-limits.ts';
 import type { ReadingTurns } from '../messages/reading-turns.ts';
 import type { Authorization } from './authorization.ts';

@@ -1,4 +1,4 @@
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { IncomingDelivery, IncomingLink } from '../endpoint/incoming-link.ts';
 import { readSections } from '../messages/sections.ts';
 import { CODE, codeOf } from '../wire/descriptors.ts';

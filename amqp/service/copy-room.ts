@@ -1,5 +1,5 @@
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import type { MemoryBudget, MemoryShare } from '../../shared/domain/memory-budget.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import type { MemoryBudget, MemoryShare } from '../../shared/domain/budgets/memory-budget.ts';
 
 /**
  * What is made of the deliveries of one connection while they are read and stored, in groups: all of it is

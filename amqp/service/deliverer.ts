@@ -1,9 +1,9 @@
 import type { ReceivedMessage, SessionHandle } from '../../shared/broker/broker.ts';
+import { isSessionLockLost } from '../../shared/domain/blocks/session.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import type { AccessRight } from '../../shared/domain/descriptions.ts';
+import type { AccessRight } from '../../shared/domain/entities/descriptions.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import { pause, type Scheduler } from '../../shared/domain/scheduler.ts';
-import { isSessionLockLost } from '../../shared/domain/session.ts';
 import type { OutgoingLink, OutgoingMessage } from '../endpoint/outgoing-link.ts';
 import { guidBytes, swapGuid } from '../messages/property-values.ts';
 import { asHandedOut, writeMessage } from '../messages/write-message.ts';

@@ -1,6 +1,6 @@
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import { LoopTurns } from '../../shared/domain/loop-turns.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { pause } from '../../shared/domain/scheduler.ts';
+import { LoopTurns } from '../../shared/domain/turns/loop-turns.ts';
 import { Connection } from '../endpoint/connection.ts';
 import type { Transport } from '../endpoint/handlers.ts';
 import { InputTurns } from '../endpoint/input-turns.ts';

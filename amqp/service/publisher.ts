@@ -1,9 +1,9 @@
 import type { BrokerErrorCode } from '../../shared/domain/broker-error.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import { partitionsOf } from '../../shared/domain/entity.ts';
-import type { EntityPath } from '../../shared/domain/entity-path.ts';
-import type { OutgoingMessage } from '../../shared/domain/message.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { partitionsOf } from '../../shared/domain/entities/entity.ts';
+import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
+import type { OutgoingMessage } from '../../shared/domain/messages/message.ts';
 import { pause } from '../../shared/domain/scheduler.ts';
 import type { IncomingDelivery, IncomingLink } from '../endpoint/incoming-link.ts';
 import { BATCH_FORMAT, readDelivery } from '../messages/read-message.ts';

@@ -1,6 +1,6 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import type { MemoryBudget } from '../../shared/domain/memory-budget.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import type { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 
 const { bytes: BYTES_MAX, heldPerByte, shareOfProcess } = BUDGETS.connection.reads;
 

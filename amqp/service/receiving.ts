@@ -1,8 +1,12 @@
 import type { SessionLock } from '../../shared/broker/broker.ts';
+import {
+  noSessionsHere,
+  sessionLockLost,
+  sessionRequired,
+} from '../../shared/domain/blocks/session.ts';
 import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
-import { requiresSession } from '../../shared/domain/entity.ts';
+import { requiresSession } from '../../shared/domain/entities/entity.ts';
 import type { Timer } from '../../shared/domain/scheduler.ts';
-import { noSessionsHere, sessionLockLost, sessionRequired } from '../../shared/domain/session.ts';
 import type { Acceptance } from '../endpoint/link.ts';
 import type { OutgoingLink } from '../endpoint/outgoing-link.ts';
 import {

@@ -1,4 +1,4 @@
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { IncomingLink } from '../endpoint/incoming-link.ts';
 import type { OutgoingLink } from '../endpoint/outgoing-link.ts';
 import { addressOf, requireShort } from './address.ts';

@@ -1,4 +1,4 @@
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { IncomingDelivery } from '../endpoint/incoming-link.ts';
 import { PROPERTY } from '../messages/annotations.ts';
 import { readSections, SECTION, writeSections } from '../messages/sections.ts';

@@ -1,6 +1,6 @@
 import type { SessionHandle, SessionLock } from '../../shared/broker/broker.ts';
-import type { EntityPath } from '../../shared/domain/entity-path.ts';
-import { sessionLockLost } from '../../shared/domain/session.ts';
+import { sessionLockLost } from '../../shared/domain/blocks/session.ts';
+import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
 
 /** A session that a link of this connection holds. */
 export interface HeldSession {

@@ -1,5 +1,5 @@
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import type { EntityPath } from '../../shared/domain/entity-path.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
 
 const { settlementsAtOnce: AT_ONCE } = BUDGETS.connection;
 

@@ -1,7 +1,7 @@
 import type { Settlement, SettlementAction } from '../../shared/broker/broker.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import type { EntityPath } from '../../shared/domain/entity-path.ts';
-import type { Properties } from '../../shared/domain/property-value.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
+import type { Properties } from '../../shared/domain/messages/property-value.ts';
 import type { Timer } from '../../shared/domain/scheduler.ts';
 import type { OutgoingDelivery, OutgoingLink } from '../endpoint/outgoing-link.ts';
 import { guidText, swapGuid, toProperties } from '../messages/property-values.ts';

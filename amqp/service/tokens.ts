@@ -1,5 +1,5 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 
 const { tokens: TOKENS_MAX, tokenBytes: BYTES_MAX } = BUDGETS.connection;
 

@@ -1,14 +1,14 @@
 import type { SettlementAction, TransactionOperation } from '../../shared/broker/broker.ts';
 import { requireAction } from '../../shared/broker/settle/settlement-rules.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import type { OutgoingMessage } from '../../shared/domain/message.ts';
-import { messageSize } from '../../shared/domain/outgoing-rules.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import type { OutgoingMessage } from '../../shared/domain/messages/message.ts';
+import { messageSize } from '../../shared/domain/messages/outgoing-rules.ts';
 import {
   propertiesBytes,
   requirePropertiesFit,
   utf8Bytes,
-} from '../../shared/domain/property-limits.ts';
-import type { Properties } from '../../shared/domain/property-value.ts';
+} from '../../shared/domain/messages/property-limits.ts';
+import type { Properties } from '../../shared/domain/messages/property-value.ts';
 
 /** What an operation takes, and each message in one, beside their contents. */
 const OPERATION_BYTES = BUDGETS.weights.deliveryBytes;

@@ -1,10 +1,10 @@
 import type { TransactionOperation } from '../../shared/broker/broker.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import type { AccessRight } from '../../shared/domain/descriptions.ts';
-import type { EntityPath } from '../../shared/domain/entity-path.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import type { AccessRight } from '../../shared/domain/entities/descriptions.ts';
+import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
+import { requireTransactionSize } from '../../shared/domain/messages/transaction-rules.ts';
 import type { Timer } from '../../shared/domain/scheduler.ts';
-import { requireTransactionSize } from '../../shared/domain/transaction-rules.ts';
 import type { ConnectionLimits } from '../endpoint/connection-limits.ts';
 import { AmqpError } from '../wire/wire-error.ts';
 import type { GatewayParts } from './parts.ts';

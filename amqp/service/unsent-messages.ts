@@ -1,5 +1,5 @@
 import type { ReceivedMessage, Settlement, SettlementAction } from '../../shared/broker/broker.ts';
-import type { EntityPath } from '../../shared/domain/entity-path.ts';
+import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
 import type { ClientContext } from './context.ts';
 
 /** Messages that are given back in one call. */

@@ -1,4 +1,4 @@
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { empty, fixed, typeOfCode, unknown, variable } from './type-codes.ts';
 import type { AmqpValue, MapEntry } from './value.ts';
 import { DecodeError, TooManyValuesError } from './wire-error.ts';

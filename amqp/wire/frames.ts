@@ -1,4 +1,4 @@
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { compact } from './compact.ts';
 import { Decoder, decode } from './decode.ts';
 import { encode } from './encode.ts';

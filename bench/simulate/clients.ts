@@ -1,6 +1,6 @@
 import type { Broker } from '../../shared/broker/broker.ts';
-import { parseEntityPath } from '../../shared/domain/entity-path.ts';
-import type { OutgoingMessage } from '../../shared/domain/message.ts';
+import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
+import type { OutgoingMessage } from '../../shared/domain/messages/message.ts';
 import type { Random } from '../../test/simulation/engine/random.ts';
 import type { Timeline } from '../../test/simulation/engine/timeline.ts';
 import type { Deployment, FunctionName } from './deployment.ts';

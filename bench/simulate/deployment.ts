@@ -1,6 +1,6 @@
 import { compose } from '../../lambdas/http/compose.ts';
 import type { Broker } from '../../shared/broker/broker.ts';
-import type { Entity } from '../../shared/domain/entity.ts';
+import type { Entity } from '../../shared/domain/entities/entity.ts';
 import { Machine } from '../../test/simulation/engine/machine.ts';
 import { type Heard, Instance, type Surroundings, settingsOf } from './instance.ts';
 import { drawLatency, HANDLER_MS } from './latencies.ts';

@@ -1,5 +1,5 @@
-import { type Entity, partitionNumbers } from '../../shared/domain/entity.ts';
-import { logOf } from '../../shared/domain/log.ts';
+import { logOf } from '../../shared/domain/blocks/log.ts';
+import { type Entity, partitionNumbers } from '../../shared/domain/entities/entity.ts';
 import { logKey } from '../../shared/storage/schema/message-keys.ts';
 import type { SimulatedDatabase } from '../../test/simulation/tables/database.ts';
 import { TABLES } from './instance.ts';

@@ -16,7 +16,7 @@ import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
 import { DRAIN_NOTICE_MS, GATEWAY_VARIABLES, STOP_MS_MAX } from '../../gateway/variables.ts';
 import { VARIABLES } from '../../lambdas/http/variables.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { AmqpSettings } from '../amqp-settings.ts';
 import { GATEWAY_RIGHTS } from '../functions.ts';
 import type { StageSettings } from '../settings.ts';

@@ -3,7 +3,7 @@ import {
   QUEUE_DEFAULTS,
   SUBSCRIPTION_DEFAULTS,
   TOPIC_DEFAULTS,
-} from '../../shared/domain/descriptions.ts';
+} from '../../shared/domain/entities/descriptions.ts';
 import { type EntryOptions, entryDocument, feedDocument } from '../manage/atom-entry.ts';
 import { NAMESPACE } from '../manage/atom-namespaces.ts';
 import { describe, writeEntity } from '../manage/atom-write-entity.ts';

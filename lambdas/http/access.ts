@@ -1,7 +1,7 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import type { AccessRight } from '../../shared/domain/descriptions.ts';
-import type { EntityPath } from '../../shared/domain/entity-path.ts';
-import { noteProvedRight } from '../../shared/domain/proved-requests.ts';
+import { noteProvedRight } from '../../shared/domain/budgets/proved-requests.ts';
+import type { AccessRight } from '../../shared/domain/entities/descriptions.ts';
+import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
 import type { HttpParts } from './parts.ts';
 import type { ProvedRule } from './proved-rule.ts';
 import { requireLikelyToken, requireSasToken } from './sas-token.ts';

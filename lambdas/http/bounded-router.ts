@@ -2,7 +2,7 @@ import type { Result } from 'hono/router';
 import { TrieRouter } from 'hono/router/trie-router';
 import type { H, RouterRoute } from 'hono/types';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 
 const { pathLength: LENGTH_MAX, pathSegments: SEGMENTS_MAX } = BUDGETS.request;
 

@@ -6,7 +6,7 @@ import {
   hasTwoOrderingKeys,
   type OutgoingMessage,
   shownPartitionKey,
-} from '../../shared/domain/message.ts';
+} from '../../shared/domain/messages/message.ts';
 import { httpDate, parseDate } from './date-text.ts';
 import { isJsonObject, plainNumber } from './exact-json.ts';
 import { requireWholeText } from './whole-text.ts';

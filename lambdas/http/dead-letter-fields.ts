@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import type { DeadLetterAction } from '../../shared/broker/broker.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
-import type { Properties } from '../../shared/domain/property-value.ts';
+import type { Properties } from '../../shared/domain/messages/property-value.ts';
 import { readProperties } from './property-json.ts';
 import { isWholeText } from './whole-text.ts';
 

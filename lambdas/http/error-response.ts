@@ -1,7 +1,7 @@
 import type { Context, ErrorHandler } from 'hono';
 import { accepts } from 'hono/accepts';
 import { BrokerError, type BrokerErrorCode } from '../../shared/domain/broker-error.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { RandomSource } from '../../shared/domain/clock.ts';
 import type { HttpParts } from './parts.ts';
 import { reportFault } from './report-fault.ts';

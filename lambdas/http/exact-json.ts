@@ -1,5 +1,5 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 
 /**
  * JSON in which numbers keep their spelling where it matters: `9007199254740993` loses digits as a

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import type { ReceivedMessage } from '../../shared/broker/broker.ts';
-import { type EntityPath, pathOf } from '../../shared/domain/entity-path.ts';
+import { type EntityPath, pathOf } from '../../shared/domain/entities/entity-path.ts';
 import { printBrokerProperties } from './broker-properties.ts';
 import { escapeNonAscii, fitsHeader } from './header-text.ts';
 import { printPropertyHeaders } from './property-headers.ts';

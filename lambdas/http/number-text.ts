@@ -1,4 +1,4 @@
-import type { PropertyValue } from '../../shared/domain/property-value.ts';
+import type { PropertyValue } from '../../shared/domain/messages/property-value.ts';
 
 /**
  * Numbers as text, where the spelling carries the type: `7` is an int, `7.0` a double, and what no

@@ -1,9 +1,9 @@
 import type { Broker } from '../../shared/broker/broker.ts';
 import type { EntityStore } from '../../shared/broker/ports/ports.ts';
+import type { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 import type { Clock, RandomSource } from '../../shared/domain/clock.ts';
-import type { AuthorizationRule } from '../../shared/domain/descriptions.ts';
-import type { MemoryBudget } from '../../shared/domain/memory-budget.ts';
-import type { WorkTurns } from '../../shared/domain/work-turns.ts';
+import type { AuthorizationRule } from '../../shared/domain/entities/descriptions.ts';
+import type { WorkTurns } from '../../shared/domain/turns/work-turns.ts';
 import type { ProvedRule } from './proved-rule.ts';
 import type { TokenMemory } from './token-memory.ts';
 

@@ -1,4 +1,4 @@
-import type { Properties, PropertyValue } from '../../shared/domain/property-value.ts';
+import type { Properties, PropertyValue } from '../../shared/domain/messages/property-value.ts';
 import { httpDate, parseHttpDate, ticksAsDate, ticksAsTimeSpan } from './date-text.ts';
 import { decodeHeader, escapeNonAscii } from './header-text.ts';
 import { doubleText, numberProperty } from './number-text.ts';

@@ -1,10 +1,10 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { requirePropertiesFit } from '../../shared/domain/property-limits.ts';
+import { requirePropertiesFit } from '../../shared/domain/messages/property-limits.ts';
 import type {
   Properties,
   PropertyType,
   PropertyValue,
-} from '../../shared/domain/property-value.ts';
+} from '../../shared/domain/messages/property-value.ts';
 import { parseIsoDate } from './date-text.ts';
 import { isExactNumber, isJsonObject } from './exact-json.ts';
 import { doubleText, numberProperty } from './number-text.ts';

@@ -1,6 +1,6 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import type { MemoryShare } from '../../shared/domain/memory-budget.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import type { MemoryShare } from '../../shared/domain/budgets/memory-budget.ts';
 import type { HttpParts } from './parts.ts';
 
 /** How long the body of a request may be, and what it costs to hold. */

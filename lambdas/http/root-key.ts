@@ -1,7 +1,7 @@
 import type { AgeClock, Instant } from '../../shared/domain/age.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import { RateLimit } from '../../shared/domain/rate-limit.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { RateLimit } from '../../shared/domain/budgets/rate-limit.ts';
 
 /** The keys of RootManageSharedAccessKey: two, so that clients can change from one to the next. */
 export interface RootKeys {

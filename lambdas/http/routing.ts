@@ -1,7 +1,7 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { assert } from '../../shared/domain/assert.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { type EntityPath, parseEntityPath } from '../../shared/domain/entity-path.ts';
+import { type EntityPath, parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { authorize, confirmRight } from './access.ts';
 import { BoundedRouter } from './bounded-router.ts';
 import { errorHandler, unknownRouteResponse } from './error-response.ts';

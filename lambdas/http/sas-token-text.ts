@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { withoutFinalSlashes } from './url-path.ts';
 
 /**

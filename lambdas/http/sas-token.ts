@@ -1,6 +1,6 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import type { AccessRight, AuthorizationRule } from '../../shared/domain/descriptions.ts';
-import { type EntityPath, parseEntityPath } from '../../shared/domain/entity-path.ts';
+import type { AccessRight, AuthorizationRule } from '../../shared/domain/entities/descriptions.ts';
+import { type EntityPath, parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import type { HttpParts } from './parts.ts';
 import type { ProvedRule } from './proved-rule.ts';
 import { comparablePath, type SasToken, splitAddress, tokenRefusal } from './sas-token-text.ts';

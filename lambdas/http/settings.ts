@@ -1,4 +1,4 @@
-import type { Tier } from '../../shared/domain/description-tier.ts';
+import type { Tier } from '../../shared/domain/entities/tier.ts';
 import type { TableNames } from '../../shared/storage/schema/tables.ts';
 import { ACCESS_KINDS, type AccessKind } from './access-kinds.ts';
 import { TIERS, VARIABLES } from './variables.ts';

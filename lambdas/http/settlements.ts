@@ -5,10 +5,10 @@ import type {
   SettlementAction,
   SettlementOutcome,
 } from '../../shared/broker/broker.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { RandomSource } from '../../shared/domain/clock.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
-import type { WorkTurns } from '../../shared/domain/work-turns.ts';
+import type { WorkTurns } from '../../shared/domain/turns/work-turns.ts';
 import { httpDate } from './date-text.ts';
 import { changedProperties, deadLetterAction, deadLetterFields } from './dead-letter-fields.ts';
 import { createTrackingId, showError } from './error-response.ts';

@@ -1,6 +1,6 @@
 import type { AgeClock, Instant } from '../../shared/domain/age.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import type { Entity } from '../../shared/domain/entity.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import type { Entity } from '../../shared/domain/entities/entity.ts';
 import { isSignedWith, parseSasToken, type SasToken } from './sas-token-text.ts';
 
 /** A token that some rule has signed, and of each key that was tried whether it has. */

@@ -7,9 +7,9 @@ import type {
 } from '../../shared/broker/management/management.ts';
 import { assert } from '../../shared/domain/assert.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { badValue } from '../../shared/domain/description-checks.ts';
-import type { Entity } from '../../shared/domain/entity.ts';
-import { type EntityPath, parseEntityPath } from '../../shared/domain/entity-path.ts';
+import type { Entity } from '../../shared/domain/entities/entity.ts';
+import { type EntityPath, parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
+import { badValue } from '../../shared/domain/entities/setting-checks.ts';
 import { errorHandler } from '../http/error-response.ts';
 import type { HttpParts } from '../http/parts.ts';
 import type { RouteName } from '../http/route-table.ts';

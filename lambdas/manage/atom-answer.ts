@@ -1,7 +1,7 @@
 import { entityTag, ruleTag } from '../../shared/broker/management/if-match.ts';
 import type { EntityReport } from '../../shared/broker/management/management.ts';
 import type { RuleOf } from '../../shared/broker/management/rules.ts';
-import type { Tier } from '../../shared/domain/description-tier.ts';
+import type { Tier } from '../../shared/domain/entities/tier.ts';
 import { type EntryOptions, entryDocument, type FeedOptions, feedDocument } from './atom-entry.ts';
 import { AtomLinks, type PageRange } from './atom-links.ts';
 import { describe, instant, writeEntity } from './atom-write-entity.ts';

@@ -1,4 +1,4 @@
-import { badValue } from '../../shared/domain/description-checks.ts';
+import { badValue } from '../../shared/domain/entities/setting-checks.ts';
 import { NAMESPACE } from './atom-namespaces.ts';
 import { instant } from './atom-write-entity.ts';
 import { element, type Xml } from './atom-write-xml.ts';

@@ -1,5 +1,5 @@
-import { badValue } from '../../shared/domain/description-checks.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
+import { badValue } from '../../shared/domain/entities/setting-checks.ts';
 import { NAMESPACE } from './atom-namespaces.ts';
 import type { XmlElement } from './atom-xml.ts';
 

@@ -1,5 +1,5 @@
-import { badValue } from '../../shared/domain/description-checks.ts';
-import { requireRuleName } from '../../shared/domain/description-rule-name.ts';
+import { requireRuleName } from '../../shared/domain/entities/rule-name.ts';
+import { badValue } from '../../shared/domain/entities/setting-checks.ts';
 
 /** What a path of the management API names (semantics §13.1). */
 export type ManagePath =

@@ -1,7 +1,7 @@
 import type { GivenRule } from '../../shared/broker/ports/management.ts';
-import { badValue } from '../../shared/domain/description-checks.ts';
-import { DEFAULT_RULE_NAME } from '../../shared/domain/description-rule-name.ts';
-import type { Properties, PropertyValue } from '../../shared/domain/property-value.ts';
+import { DEFAULT_RULE_NAME } from '../../shared/domain/entities/rule-name.ts';
+import { badValue } from '../../shared/domain/entities/setting-checks.ts';
+import type { Properties, PropertyValue } from '../../shared/domain/messages/property-value.ts';
 import type { Filter, RuleAction } from '../../shared/filters/rule.ts';
 import { Fields, present, typeOf } from './atom-fields.ts';
 import { readValue } from './atom-values.ts';

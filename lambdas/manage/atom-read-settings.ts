@@ -1,8 +1,8 @@
 import type { EntitySettings } from '../../shared/broker/management/management.ts';
-import type { GivenAuthorizationRule } from '../../shared/domain/description-authorization.ts';
-import { badValue } from '../../shared/domain/description-checks.ts';
-import { toItself } from '../../shared/domain/description-forwarding.ts';
-import type { AccessRight, EntityStatus } from '../../shared/domain/descriptions.ts';
+import type { GivenAuthorizationRule } from '../../shared/domain/entities/authorization-rules.ts';
+import type { AccessRight, EntityStatus } from '../../shared/domain/entities/descriptions.ts';
+import { toItself } from '../../shared/domain/entities/forwarding-settings.ts';
+import { badValue } from '../../shared/domain/entities/setting-checks.ts';
 import { Fields, present } from './atom-fields.ts';
 import { trimSlashes } from './atom-path.ts';
 import { readRule } from './atom-read-rule.ts';

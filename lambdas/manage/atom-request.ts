@@ -1,6 +1,6 @@
 import type { IfMatch } from '../../shared/broker/management/if-match.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import { badValue } from '../../shared/domain/description-checks.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { badValue } from '../../shared/domain/entities/setting-checks.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import type { HttpParts } from '../http/parts.ts';
 import { type BodyLimit, withBody } from '../http/request-body.ts';

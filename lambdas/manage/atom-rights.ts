@@ -1,5 +1,5 @@
 import type { EntitySettings } from '../../shared/broker/management/management.ts';
-import { type EntityPath, parseEntityPath } from '../../shared/domain/entity-path.ts';
+import { type EntityPath, parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { authorize, IamRequest } from '../http/access.ts';
 import type { HttpParts } from '../http/parts.ts';
 import type { RouteName } from '../http/route-table.ts';

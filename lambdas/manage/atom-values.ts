@@ -1,7 +1,7 @@
-import { badValue } from '../../shared/domain/description-checks.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
+import { badValue } from '../../shared/domain/entities/setting-checks.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
-import type { PropertyValue } from '../../shared/domain/property-value.ts';
+import type { PropertyValue } from '../../shared/domain/messages/property-value.ts';
 import { parseIsoDate, ticksAsDate, ticksAsTimeSpan } from '../http/date-text.ts';
 
 /**

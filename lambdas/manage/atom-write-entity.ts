@@ -1,14 +1,14 @@
 import type { EntityReport } from '../../shared/broker/management/management.ts';
 import type { MessageCounts } from '../../shared/broker/ports/management.ts';
-import { totalMegabytes } from '../../shared/domain/description-rules.ts';
+import { formatDuration } from '../../shared/domain/duration.ts';
 import type {
   AuthorizationRule,
   IngressSettings,
   QueueDescription,
   SubscriptionDescription,
   TopicDescription,
-} from '../../shared/domain/descriptions.ts';
-import { formatDuration } from '../../shared/domain/duration.ts';
+} from '../../shared/domain/entities/descriptions.ts';
+import { totalMegabytes } from '../../shared/domain/entities/entity-settings.ts';
 import { NAMESPACE } from './atom-namespaces.ts';
 import { element, optional, type Xml } from './atom-write-xml.ts';
 

@@ -1,4 +1,4 @@
-import type { Properties } from '../../shared/domain/property-value.ts';
+import type { Properties } from '../../shared/domain/messages/property-value.ts';
 import type { Filter, Rule, RuleAction } from '../../shared/filters/rule.ts';
 import { NAMESPACE } from './atom-namespaces.ts';
 import { writeValue } from './atom-values.ts';

@@ -1,6 +1,6 @@
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import { badValue } from '../../shared/domain/description-checks.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { badValue } from '../../shared/domain/entities/setting-checks.ts';
 
 /**
  * Reads XML into elements known by namespace, never by prefix: clients choose prefixes as they like.

@@ -6,7 +6,7 @@ import type {
   TransactionOperation,
 } from '../../shared/broker/broker.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { parseEntityPath } from '../../shared/domain/entity-path.ts';
+import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import { readBatch } from '../http/batch-format.ts';
 import { httpDate } from '../http/date-text.ts';

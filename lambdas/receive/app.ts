@@ -5,14 +5,14 @@ import type {
   SessionHandle,
   SettlementOutcome,
 } from '../../shared/broker/broker.ts';
-import type { AnswerLimit } from '../../shared/domain/answer-limit.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import type { EntityPath } from '../../shared/domain/entity-path.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
-import type { StoredMessage } from '../../shared/domain/message.ts';
-import { messageSize } from '../../shared/domain/outgoing-rules.ts';
-import type { PayloadAccount } from '../../shared/domain/payload-account.ts';
+import type { AnswerLimit } from '../../shared/domain/messages/answer-limit.ts';
+import type { StoredMessage } from '../../shared/domain/messages/message.ts';
+import { messageSize } from '../../shared/domain/messages/outgoing-rules.ts';
+import type { PayloadAccount } from '../../shared/domain/messages/payload-account.ts';
 import { BATCH_CONTENT_TYPE, printBatch } from '../http/batch-format.ts';
 import { createTrackingId, showError } from '../http/error-response.ts';
 import { messageResponse } from '../http/message-response.ts';

@@ -1,6 +1,6 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import type { PayloadAccount } from '../../shared/domain/payload-account.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import type { PayloadAccount } from '../../shared/domain/messages/payload-account.ts';
 import type { HttpParts } from '../http/parts.ts';
 
 /** How messages are read: what one message takes in its answer, and how several are counted. */

@@ -1,7 +1,7 @@
 import type { Hono } from 'hono';
 import type { SessionLock } from '../../shared/broker/broker.ts';
+import { stateTooLarge } from '../../shared/domain/blocks/session.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
-import { stateTooLarge } from '../../shared/domain/session.ts';
 import { httpDate } from '../http/date-text.ts';
 import { jsonAnswer } from '../http/json-answer.ts';
 import type { HttpParts } from '../http/parts.ts';

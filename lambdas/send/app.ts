@@ -1,12 +1,12 @@
 import type { Hono } from 'hono';
 import { requireSendPath } from '../../shared/broker/send/send.ts';
 import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import type { EntityPath } from '../../shared/domain/entity-path.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
-import type { OutgoingMessage } from '../../shared/domain/message.ts';
-import { tooLarge } from '../../shared/domain/outgoing-rules.ts';
-import { requirePropertiesFit } from '../../shared/domain/property-limits.ts';
+import type { OutgoingMessage } from '../../shared/domain/messages/message.ts';
+import { tooLarge } from '../../shared/domain/messages/outgoing-rules.ts';
+import { requirePropertiesFit } from '../../shared/domain/messages/property-limits.ts';
 import { isBatchContentType, parseBatch } from '../http/batch-format.ts';
 import { readBrokerProperties } from '../http/broker-properties.ts';
 import { isJsonObject, parseExactJson } from '../http/exact-json.ts';

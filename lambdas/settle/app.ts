@@ -2,7 +2,7 @@ import type { Context, Hono } from 'hono';
 import type { SettlementAction } from '../../shared/broker/broker.ts';
 import { assert } from '../../shared/domain/assert.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import type { EntityPath } from '../../shared/domain/entity-path.ts';
+import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { printLockedUntil } from '../http/broker-properties.ts';
 import { jsonAnswer } from '../http/json-answer.ts';
 import type { HttpParts } from '../http/parts.ts';

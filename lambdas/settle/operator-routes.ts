@@ -1,6 +1,6 @@
 import type { Context, Hono } from 'hono';
 import type { OperatorAction } from '../../shared/broker/broker.ts';
-import type { EntityPath } from '../../shared/domain/entity-path.ts';
+import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { jsonAnswer } from '../http/json-answer.ts';
 import {
   parseDeadLetters,

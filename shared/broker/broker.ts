@@ -1,9 +1,9 @@
-import type { AnswerLimit } from '../domain/answer-limit.ts';
 import type { BrokerError } from '../domain/broker-error.ts';
-import type { EntityPath } from '../domain/entity-path.ts';
-import type { LockedMessage, OutgoingMessage, StoredMessage } from '../domain/message.ts';
-import type { PayloadAccount } from '../domain/payload-account.ts';
-import type { Properties } from '../domain/property-value.ts';
+import type { EntityPath } from '../domain/entities/entity-path.ts';
+import type { AnswerLimit } from '../domain/messages/answer-limit.ts';
+import type { LockedMessage, OutgoingMessage, StoredMessage } from '../domain/messages/message.ts';
+import type { PayloadAccount } from '../domain/messages/payload-account.ts';
+import type { Properties } from '../domain/messages/property-value.ts';
 
 /**
  * What every transport speaks to: the operations on messages, in Service Bus words. Refusals are

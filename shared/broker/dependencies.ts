@@ -1,8 +1,8 @@
+import type { MemoryBudget } from '../domain/budgets/memory-budget.ts';
 import type { Clock, RandomSource } from '../domain/clock.ts';
-import type { TieredNamespace } from '../domain/description-tier.ts';
-import type { MemoryBudget } from '../domain/memory-budget.ts';
+import type { TieredNamespace } from '../domain/entities/tier.ts';
 import type { Scheduler } from '../domain/scheduler.ts';
-import type { WorkTurns } from '../domain/work-turns.ts';
+import type { WorkTurns } from '../domain/turns/work-turns.ts';
 import type { Whereabouts } from './ports/partition-hints.ts';
 import type { Activity, EntityStore, MessageStore, SubscriptionCatalog } from './ports/ports.ts';
 import type { SessionStore } from './ports/sessions.ts';

@@ -1,8 +1,8 @@
+import type { Receivable } from '../domain/blocks/log-policy.ts';
 import { BrokerError, entityNotFound } from '../domain/broker-error.ts';
-import type { EntityStatus } from '../domain/descriptions.ts';
-import type { Entity } from '../domain/entity.ts';
-import type { EntityPath, SubQueue } from '../domain/entity-path.ts';
-import type { Receivable } from '../domain/log-policy.ts';
+import type { EntityStatus } from '../domain/entities/descriptions.ts';
+import type { Entity } from '../domain/entities/entity.ts';
+import type { EntityPath, SubQueue } from '../domain/entities/entity-path.ts';
 import type { BrokerParts } from './dependencies.ts';
 
 const NO_SENDING: ReadonlySet<EntityStatus> = new Set(['Disabled', 'SendDisabled']);

@@ -1,15 +1,15 @@
 import type { RandomSource } from '../domain/clock.ts';
 import { LIMITS } from '../domain/limits.ts';
-import type { Properties, PropertyValue } from '../domain/property-value.ts';
-import { compileValue, type Scope, type Source } from './compile-value.ts';
-import { convertTo } from './convert.ts';
+import type { Properties, PropertyValue } from '../domain/messages/property-value.ts';
+import { compileValue, type Scope, type Source } from './evaluation/compile-value.ts';
+import { convertTo } from './evaluation/convert.ts';
+import { isUnknown, SPAN_MAX, TICKS_PER_MS, ticksOf } from './evaluation/values.ts';
 import { type Fail, failAt } from './filter-error.ts';
 import { existingName, FilterInput, systemReader, unknownSystemProperty } from './filter-input.ts';
-import { parseAction } from './parse.ts';
+import { parseAction } from './language/parse.ts';
+import type { PropertyNode, Statement } from './language/syntax.ts';
 import type { RuleAction } from './rule.ts';
 import { SourceCache } from './source-cache.ts';
-import type { PropertyNode, Statement } from './syntax.ts';
-import { isUnknown, SPAN_MAX, TICKS_PER_MS, ticksOf } from './values.ts';
 
 /** A compiled statement: the message before it to the message after it. */
 type Step = (scope: Scope) => FilterInput;

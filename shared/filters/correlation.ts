@@ -1,7 +1,7 @@
-import type { Message } from '../domain/message.ts';
+import type { Message } from '../domain/messages/message.ts';
+import { isUnknown, orderOf } from './evaluation/values.ts';
 import type { FilterInput } from './filter-input.ts';
 import type { CorrelationFilter } from './rule.ts';
-import { isUnknown, orderOf } from './values.ts';
 
 const SYSTEM_CONDITIONS = [
   'contentType',

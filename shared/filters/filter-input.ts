@@ -1,7 +1,7 @@
 import { LIMITS } from '../domain/limits.ts';
-import { type Message, shownPartitionKey } from '../domain/message.ts';
-import type { Properties, PropertyValue } from '../domain/property-value.ts';
-import { SPAN_MAX, TICKS_PER_MS } from './values.ts';
+import { type Message, shownPartitionKey } from '../domain/messages/message.ts';
+import type { Properties, PropertyValue } from '../domain/messages/property-value.ts';
+import { SPAN_MAX, TICKS_PER_MS } from './evaluation/values.ts';
 
 /** What the broker knows about a message at its enqueue and the sender does not. */
 export interface EnqueueFacts {

@@ -1,8 +1,8 @@
 import type { RandomSource } from '../domain/clock.ts';
-import type { Message } from '../domain/message.ts';
-import { text } from '../domain/property-value.ts';
+import type { Message } from '../domain/messages/message.ts';
+import { text } from '../domain/messages/property-value.ts';
 import { applyAction } from './action.ts';
-import { evaluate } from './evaluate.ts';
+import { evaluate } from './evaluation/evaluate.ts';
 import { FilterError } from './filter-error.ts';
 import type { FilterInput } from './filter-input.ts';
 import type { Rule } from './rule.ts';

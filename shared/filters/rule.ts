@@ -1,11 +1,11 @@
 import { BrokerError } from '../domain/broker-error.ts';
 import { LIMITS } from '../domain/limits.ts';
-import type { Properties } from '../domain/property-value.ts';
-import { findParameter } from './compile-value.ts';
+import type { Properties } from '../domain/messages/property-value.ts';
 import { conditionCount } from './correlation.ts';
+import { findParameter } from './evaluation/compile-value.ts';
 import { FilterError } from './filter-error.ts';
-import { parseAction, parsePredicate } from './parse.ts';
-import { tokenize } from './tokens.ts';
+import { parseAction, parsePredicate } from './language/parse.ts';
+import { tokenize } from './language/tokens.ts';
 
 /** Equality on given properties, all of which must hold (semantics §10.2). */
 export interface CorrelationFilter {

@@ -13,13 +13,13 @@ import type {
   TokenSettlement,
 } from '../broker/ports/ports.ts';
 import type { StoredTransaction } from '../broker/ports/transactions.ts';
-import type { BlockRules } from '../domain/block.ts';
+import type { BlockRules } from '../domain/blocks/block.ts';
+import type { LockToken } from '../domain/blocks/lock-token.ts';
+import { type Log, withoutSession } from '../domain/blocks/log.ts';
+import type { LogPolicy } from '../domain/blocks/log-policy.ts';
 import type { BrokerError } from '../domain/broker-error.ts';
-import type { Entity } from '../domain/entity.ts';
-import type { LockToken } from '../domain/lock-token.ts';
-import { type Log, withoutSession } from '../domain/log.ts';
-import type { LogPolicy } from '../domain/log-policy.ts';
-import type { Message } from '../domain/message.ts';
+import type { Entity } from '../domain/entities/entity.ts';
+import type { Message } from '../domain/messages/message.ts';
 import { append } from './append/append.ts';
 import { hasRoom } from './append/quota.ts';
 import { sizeOf } from './blocks/pack-blocks.ts';

@@ -1,8 +1,8 @@
+import type { Log } from '../domain/blocks/log.ts';
 import type { Clock, RandomSource } from '../domain/clock.ts';
-import type { Log } from '../domain/log.ts';
-import type { LoopTurns } from '../domain/loop-turns.ts';
 import type { Scheduler } from '../domain/scheduler.ts';
-import type { WorkTurns } from '../domain/work-turns.ts';
+import type { LoopTurns } from '../domain/turns/loop-turns.ts';
+import type { WorkTurns } from '../domain/turns/work-turns.ts';
 import type { Compression } from './blocks/compression.ts';
 import type { LogSlots } from './claim/scan-slots.ts';
 import type { Table } from './dynamodb/table.ts';

@@ -3,8 +3,8 @@ import { Gateway } from '../../amqp/service/gateway.ts';
 import { compose } from '../../lambdas/http/compose.ts';
 import { reportFault } from '../../lambdas/http/report-fault.ts';
 import { type ServerOptions, startServer } from '../../local/server.ts';
+import type { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
-import type { MemoryBudget } from '../../shared/domain/memory-budget.ts';
 import { UnitMeter, type Units } from '../../shared/storage/dynamodb/capacity-meter.ts';
 import { engineClient, ROOT_KEY, TABLES, tablesExist } from '../support/start-broker.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Message } from '../../shared/domain/message.ts';
-import type { Properties, PropertyValue } from '../../shared/domain/property-value.ts';
+import type { Message } from '../../shared/domain/messages/message.ts';
+import type { Properties, PropertyValue } from '../../shared/domain/messages/property-value.ts';
 import { applyAction } from '../../shared/filters/action.ts';
 import { FilterError } from '../../shared/filters/filter-error.ts';
 import type { FilterInput } from '../../shared/filters/filter-input.ts';

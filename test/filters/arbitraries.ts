@@ -1,12 +1,12 @@
 import fc from 'fast-check';
-import type { Properties, PropertyValue } from '../../shared/domain/property-value.ts';
+import type { Properties, PropertyValue } from '../../shared/domain/messages/property-value.ts';
 import type {
   Expression,
   Predicate,
   PropertyNode,
   PropertyReference,
   Statement,
-} from '../../shared/filters/syntax.ts';
+} from '../../shared/filters/language/syntax.ts';
 
 const at = 0;
 

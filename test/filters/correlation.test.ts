@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Message } from '../../shared/domain/message.ts';
-import type { Properties } from '../../shared/domain/property-value.ts';
+import type { Message } from '../../shared/domain/messages/message.ts';
+import type { Properties } from '../../shared/domain/messages/property-value.ts';
 import { matchesCorrelation } from '../../shared/filters/correlation.ts';
 import type { CorrelationFilter } from '../../shared/filters/rule.ts';
 import { decimal } from './rows-values.ts';

@@ -12,7 +12,7 @@ import {
   decodeDecimal,
   encodeDecimal,
   parseDecimal,
-} from '../../shared/filters/decimal.ts';
+} from '../../shared/filters/evaluation/decimal.ts';
 
 const decimal = (text: string): Decimal => parseDecimal(text) ?? assert.fail(text);
 

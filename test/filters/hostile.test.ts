@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { applyAction } from '../../shared/filters/action.ts';
-import { compileFilter } from '../../shared/filters/compile.ts';
-import { decodeDecimal, encodeDecimal } from '../../shared/filters/decimal.ts';
+import { compileFilter } from '../../shared/filters/evaluation/compile.ts';
+import { decodeDecimal, encodeDecimal } from '../../shared/filters/evaluation/decimal.ts';
 import { FilterError } from '../../shared/filters/filter-error.ts';
 import { FILTER_LIMITS } from '../../shared/filters/filter-limits.ts';
-import { parsePredicate } from '../../shared/filters/parse.ts';
-import { print } from '../../shared/filters/print.ts';
+import { parsePredicate } from '../../shared/filters/language/parse.ts';
+import { print } from '../../shared/filters/language/print.ts';
 import { SourceCache } from '../../shared/filters/source-cache.ts';
 import { countingRandom, inputOf, string, verdict } from './support.ts';
 

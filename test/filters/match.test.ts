@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import type { Message } from '../../shared/domain/message.ts';
-import type { Properties } from '../../shared/domain/property-value.ts';
+import type { Message } from '../../shared/domain/messages/message.ts';
+import type { Properties } from '../../shared/domain/messages/property-value.ts';
 import { matchRules, type RuleMatch } from '../../shared/filters/match.ts';
 import { type Filter, type Rule, validateRule } from '../../shared/filters/rule.ts';
 import { countingRandom, inputOf, int, sql, string, verdict } from './support.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FilterError } from '../../shared/filters/filter-error.ts';
-import { parseAction, parsePredicate } from '../../shared/filters/parse.ts';
+import { parseAction, parsePredicate } from '../../shared/filters/language/parse.ts';
 
 type Row = readonly [text: string, position: number, reason: string | RegExp];
 

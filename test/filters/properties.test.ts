@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { Properties } from '../../shared/domain/property-value.ts';
+import type { Properties } from '../../shared/domain/messages/property-value.ts';
 import { applyAction } from '../../shared/filters/action.ts';
+import { likeMatcher } from '../../shared/filters/evaluation/like.ts';
 import { FilterError } from '../../shared/filters/filter-error.ts';
-import { likeMatcher } from '../../shared/filters/like.ts';
-import { parseAction, parsePredicate } from '../../shared/filters/parse.ts';
-import { print, printAction } from '../../shared/filters/print.ts';
-import type { Predicate, Statement } from '../../shared/filters/syntax.ts';
+import { parseAction, parsePredicate } from '../../shared/filters/language/parse.ts';
+import { print, printAction } from '../../shared/filters/language/print.ts';
+import type { Predicate, Statement } from '../../shared/filters/language/syntax.ts';
 import {
   calmConditions,
   calmSets,

@@ -1,5 +1,5 @@
-import type { PropertyValue } from '../../shared/domain/property-value.ts';
-import { encodeDecimal, parseDecimal } from '../../shared/filters/decimal.ts';
+import type { PropertyValue } from '../../shared/domain/messages/property-value.ts';
+import { encodeDecimal, parseDecimal } from '../../shared/filters/evaluation/decimal.ts';
 import {
   boolean,
   dateTime,

@@ -1,7 +1,7 @@
 import type { RandomSource } from '../../shared/domain/clock.ts';
-import type { Message } from '../../shared/domain/message.ts';
-import type { Properties, PropertyValue } from '../../shared/domain/property-value.ts';
-import { evaluate } from '../../shared/filters/evaluate.ts';
+import type { Message } from '../../shared/domain/messages/message.ts';
+import type { Properties, PropertyValue } from '../../shared/domain/messages/property-value.ts';
+import { evaluate } from '../../shared/filters/evaluation/evaluate.ts';
 import { FilterError } from '../../shared/filters/filter-error.ts';
 import { type EnqueueFacts, FilterInput } from '../../shared/filters/filter-input.ts';
 import type { SqlFilter } from '../../shared/filters/rule.ts';

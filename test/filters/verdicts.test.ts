@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parsePredicate } from '../../shared/filters/parse.ts';
+import { parsePredicate } from '../../shared/filters/language/parse.ts';
 import { LOGIC_GROUPS } from './rows-logic.ts';
 import { NAME_GROUPS } from './rows-names.ts';
 import { VALUE_GROUPS } from './rows-values.ts';

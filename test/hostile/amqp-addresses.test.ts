@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { nodeOf } from '../../amqp/service/address.ts';
 import { encodeFrame, protocolHeader } from '../../amqp/wire/frames.ts';
 import { binary, described, list, symbol } from '../../amqp/wire/value.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { AmqpPeer, attachFrame, GatewayFixture, turns } from '../support/amqp-peer.ts';
 import { targetOf } from '../support/raw-session.ts';
 

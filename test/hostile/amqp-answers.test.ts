@@ -13,8 +13,8 @@ import {
   str,
 } from '../../amqp/wire/value.ts';
 import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
-import type { LockedMessage } from '../../shared/domain/message.ts';
-import { WorkTurns } from '../../shared/domain/work-turns.ts';
+import type { LockedMessage } from '../../shared/domain/messages/message.ts';
+import { WorkTurns } from '../../shared/domain/turns/work-turns.ts';
 import { FakePeer, fakeGateway, lockedMessage, turnsUntil } from '../support/fake-peer.ts';
 
 const COUNT = 10;

@@ -5,10 +5,10 @@ import type { ClientContext } from '../../amqp/service/context.ts';
 import { Settler } from '../../amqp/service/settler.ts';
 import type { DeliveryState } from '../../amqp/wire/states.ts';
 import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import { parseEntityPath } from '../../shared/domain/entity-path.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
-import { WorkTurns } from '../../shared/domain/work-turns.ts';
+import { WorkTurns } from '../../shared/domain/turns/work-turns.ts';
 import { FakePeer, fakeGateway, lockedMessage, turn, turnsUntil } from '../support/fake-peer.ts';
 
 /** Row 8: one disposition may be about all deliveries that a connection holds. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { encodeFrame } from '../../amqp/wire/frames.ts';
 import { described, list, NULL, ubyte, uint } from '../../amqp/wire/value.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { GatewayFixture } from '../support/amqp-peer.ts';
 
 /** Row 12: one frame may hold a thousand values, and takes as long as many that hold a few. */

@@ -4,9 +4,9 @@ import { plainSize, plainText } from '../../amqp/messages/plain-text.ts';
 import { readDelivery } from '../../amqp/messages/read-message.ts';
 import { SECTION, writeSections } from '../../amqp/messages/sections.ts';
 import { type AmqpValue, described, list, mapOf, NULL, str } from '../../amqp/wire/value.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 import { MEGABYTE } from '../../shared/domain/limits.ts';
-import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
 import { startFakeGateway } from '../support/fake-gateway.ts';
 import { dataMessage, targetOf } from '../support/raw-session.ts';
 

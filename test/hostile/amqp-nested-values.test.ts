@@ -4,8 +4,8 @@ import { readSections, SECTION, writeSections } from '../../amqp/messages/sectio
 import { encode } from '../../amqp/wire/encode.ts';
 import { type AmqpValue, described, int, list, mapOf, str, symbol } from '../../amqp/wire/value.ts';
 import type { Broker, ReceivedMessage } from '../../shared/broker/broker.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import { QUEUE_DEFAULTS } from '../../shared/domain/descriptions.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { QUEUE_DEFAULTS } from '../../shared/domain/entities/descriptions.ts';
 import { GatewayFixture, turns } from '../support/amqp-peer.ts';
 import { FAKE_NOW } from '../support/fake-broker.ts';
 import { startFakeGateway } from '../support/fake-gateway.ts';

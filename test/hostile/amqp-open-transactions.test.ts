@@ -12,7 +12,7 @@ import {
   str,
   uuid,
 } from '../../amqp/wire/value.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { startFakeGateway } from '../support/fake-gateway.ts';
 import { rule } from '../support/http-fixture.ts';
 import {

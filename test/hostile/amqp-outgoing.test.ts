@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import type { ReceivedMessage } from '../../shared/broker/broker.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 import { LIMITS, MEGABYTE } from '../../shared/domain/limits.ts';
-import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
 import { FakePeer, fakeGateway, lockedMessage, turn, turnsUntil } from '../support/fake-peer.ts';
 
 const { afterRight } = BUDGETS.connection;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { MemoryBudget, type MemoryShare } from '../../shared/domain/budgets/memory-budget.ts';
 import { MEGABYTE } from '../../shared/domain/limits.ts';
-import { MemoryBudget, type MemoryShare } from '../../shared/domain/memory-budget.ts';
 import { FakePeer, fakeGateway, turnsUntil } from '../support/fake-peer.ts';
 import { dataMessage } from '../support/raw-session.ts';
 

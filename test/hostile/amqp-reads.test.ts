@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SECTION, writeSections } from '../../amqp/messages/sections.ts';
 import { described, list, long, mapOf, NULL, str } from '../../amqp/wire/value.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 import { LIMITS, MEGABYTE } from '../../shared/domain/limits.ts';
-import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
 import { startFakeGateway } from '../support/fake-gateway.ts';
 import { sourceOf, targetOf } from '../support/raw-session.ts';
 

@@ -12,9 +12,9 @@ import {
   uuid,
 } from '../../amqp/wire/value.ts';
 import type { Broker } from '../../shared/broker/broker.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 import { MEGABYTE } from '../../shared/domain/limits.ts';
-import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
 import { FAKE_NOW } from '../support/fake-broker.ts';
 import { startFakeGateway } from '../support/fake-gateway.ts';
 import { fakeGateway, turnsUntil } from '../support/fake-peer.ts';

@@ -12,7 +12,7 @@ import {
   symbol,
   timestamp,
 } from '../../amqp/wire/value.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import { FAKE_NOW } from '../support/fake-broker.ts';
 import { startFakeGateway } from '../support/fake-gateway.ts';

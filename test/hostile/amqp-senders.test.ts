@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { SECTION, writeSections } from '../../amqp/messages/sections.ts';
 import type { DeliveryState } from '../../amqp/wire/states.ts';
 import { binary, described } from '../../amqp/wire/value.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { LIMITS, MEGABYTE } from '../../shared/domain/limits.ts';
 import { administrationOf } from '../compat/admin-clients.ts';
 import { newName } from '../compat/bus-entities.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { type AmqpValue, str } from '../../amqp/wire/value.ts';
 import type { SettlementAction } from '../../shared/broker/broker.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { startFakeGateway } from '../support/fake-gateway.ts';
 import { rule } from '../support/http-fixture.ts';
 import { dataOf, sourceOf } from '../support/raw-session.ts';

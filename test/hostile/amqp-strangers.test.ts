@@ -4,7 +4,7 @@ import { SECTION, writeSections } from '../../amqp/messages/sections.ts';
 import { protocolHeader } from '../../amqp/wire/frames.ts';
 import type { DeliveryState } from '../../amqp/wire/states.ts';
 import { type AmqpValue, described, list, NULL, ubyte } from '../../amqp/wire/value.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { startNamespace, type TestNamespace } from '../compat/start-namespace.ts';
 import { watchDecodedValues } from '../support/decoded-values.ts';
 import { RawAmqp } from '../support/raw-amqp.ts';

@@ -4,10 +4,13 @@ import { test } from 'node:test';
 import { brotliCompressSync, constants } from 'node:zlib';
 import type { BrokerParts } from '../../shared/broker/dependencies.ts';
 import { type Arrival, matchArriving } from '../../shared/broker/routing/match-subscriptions.ts';
+import { logOf } from '../../shared/domain/blocks/log.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import { SUBSCRIPTION_DEFAULTS, TOPIC_DEFAULTS } from '../../shared/domain/descriptions.ts';
-import { logOf } from '../../shared/domain/log.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import {
+  SUBSCRIPTION_DEFAULTS,
+  TOPIC_DEFAULTS,
+} from '../../shared/domain/entities/descriptions.ts';
 import { brotli, type Compression } from '../../shared/storage/blocks/compression.ts';
 import { publishInSteps } from '../../shared/storage/fan-out/publish-in-steps.ts';
 import type { StoreContext } from '../../shared/storage/store-context.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { startApp } from '../support/http-fixture.ts';
 
 /** Row 25: answers that anybody can have, and that take long to make. */

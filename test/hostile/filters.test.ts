@@ -3,15 +3,15 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
 import { NAMESPACE } from '../../lambdas/manage/atom-namespaces.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import type { Properties, PropertyValue } from '../../shared/domain/property-value.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import type { Properties, PropertyValue } from '../../shared/domain/messages/property-value.ts';
 import {
   compareDecimals,
   type Decimal,
   decimalArithmetic,
   encodeDecimal,
-} from '../../shared/filters/decimal.ts';
-import { evaluate } from '../../shared/filters/evaluate.ts';
+} from '../../shared/filters/evaluation/decimal.ts';
+import { evaluate } from '../../shared/filters/evaluation/evaluate.ts';
 import { inputOf } from '../filters/support.ts';
 import { allocatedBytes } from '../support/allocated-bytes.ts';
 import { entry } from '../support/atom-client.ts';

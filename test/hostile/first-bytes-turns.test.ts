@@ -7,7 +7,7 @@ import { connect as connectTls } from 'node:tls';
 import { makeCertificate } from '../../server/make-certificate.ts';
 import { Protocols } from '../../server/protocols.ts';
 import { UnprovedConnections } from '../../server/unproved-connections.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { proxyHeader } from '../support/proxy-header.ts';
 import { mostInOneTurn } from '../support/turn-counting-server.ts';
 

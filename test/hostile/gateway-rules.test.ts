@@ -6,7 +6,7 @@ import { readLimits } from '../../gateway/limits.ts';
 import { GATEWAY_VARIABLES } from '../../gateway/variables.ts';
 import { claimedRuleOf, keyOfRule } from '../../lambdas/http/proved-rule.ts';
 import { createSasToken } from '../../lambdas/http/sas-token.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { administrationOf } from '../compat/admin-clients.ts';
 import { addressed, plain } from '../compat/gateway-clients.ts';
 import { type GatewayTasks, prepareTasks, ROOT_KEY } from '../compat/gateway-task.ts';

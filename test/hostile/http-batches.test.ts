@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
-import { WorkTurns } from '../../shared/domain/work-turns.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
+import { WorkTurns } from '../../shared/domain/turns/work-turns.ts';
 import { turnsUntil } from '../support/fake-peer.ts';
 import { fakeEntity, findableEntities, startApp } from '../support/http-fixture.ts';
 

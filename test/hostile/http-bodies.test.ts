@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { type ClientRequest, request } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { startServer } from '../../local/server.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import { QUEUE_DEFAULTS } from '../../shared/domain/descriptions.ts';
-import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
+import { QUEUE_DEFAULTS } from '../../shared/domain/entities/descriptions.ts';
 import { countedBody } from '../support/counted-body.ts';
 import { fakeEntity, findableEntities, ROOT_TOKEN, startApp } from '../support/http-fixture.ts';
 

@@ -4,8 +4,8 @@ import { connect, Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { startServer } from '../../local/server.ts';
 import { GatheredRequest } from '../../server/gathered-request.ts';
-import { QUEUE_DEFAULTS } from '../../shared/domain/descriptions.ts';
-import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
+import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
+import { QUEUE_DEFAULTS } from '../../shared/domain/entities/descriptions.ts';
 import { fakeEntity, findableEntities, startApp } from '../support/http-fixture.ts';
 
 /** Row 7: what a body costs does not depend on the chunks that its sender makes of it. */

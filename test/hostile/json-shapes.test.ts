@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseExactJson } from '../../lambdas/http/exact-json.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { startApp } from '../support/http-fixture.ts';
 
 /** Rows 2 and 7: JSON of which little text becomes many values. */

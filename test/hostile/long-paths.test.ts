@@ -6,7 +6,7 @@ import { runtimeApp } from '../../lambdas/http/app.ts';
 import { httpHandler } from '../../lambdas/http/lambda.ts';
 import { receiveRoutes } from '../../lambdas/receive/app.ts';
 import { startServer } from '../../local/server.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { rawHttp, requestText } from '../support/http-conversation.ts';
 import { httpParts, startApp } from '../support/http-fixture.ts';
 

@@ -15,7 +15,7 @@ import {
   symbol,
   timestamp,
 } from '../../amqp/wire/value.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import { RawSession, targetOf } from '../support/raw-session.ts';
 import { startBroker } from '../support/start-broker.ts';

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { startServer } from '../../local/server.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
-import { noteProvedRight } from '../../shared/domain/proved-requests.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
+import { noteProvedRight } from '../../shared/domain/budgets/proved-requests.ts';
 
 const { headerFieldBytes } = BUDGETS.weights;
 /** What a request of one field counts as beside its bytes. */

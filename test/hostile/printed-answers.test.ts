@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import { WorkTurns } from '../../shared/domain/work-turns.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { WorkTurns } from '../../shared/domain/turns/work-turns.ts';
 import { drain, fill, KB, MODES, takeFrom, times } from '../spec/answers.ts';
 import { createPartitioned } from '../spec/partitioned.ts';
 import { startApp } from '../support/http-fixture.ts';

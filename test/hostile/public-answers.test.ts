@@ -9,7 +9,7 @@ import { startServer } from '../../local/server.ts';
 import { noteClientAddress } from '../../server/client-address.ts';
 import type { WebApp } from '../../server/server.ts';
 import { UnprovedConnections } from '../../server/unproved-connections.ts';
-import { noteProvedRight } from '../../shared/domain/proved-requests.ts';
+import { noteProvedRight } from '../../shared/domain/budgets/proved-requests.ts';
 import { rawHttp, requestText } from '../support/http-conversation.ts';
 import { httpParts, ROOT_TOKEN, startApp } from '../support/http-fixture.ts';
 

@@ -5,8 +5,8 @@ import { readSections, SECTION, writeSections } from '../../amqp/messages/sectio
 import { described, fieldsOf, list, mapOf, numberOf, str } from '../../amqp/wire/value.ts';
 import { createSasToken } from '../../lambdas/http/sas-token.ts';
 import { startServer } from '../../local/server.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 import { ROOT_TOKEN, startApp } from '../support/http-fixture.ts';
 import { RawAmqp } from '../support/raw-amqp.ts';
 import { sourceOf, targetOf } from '../support/raw-session.ts';

@@ -4,8 +4,8 @@ import { ConnectionLimits } from '../../amqp/endpoint/connection-limits.ts';
 import { IncomingLink } from '../../amqp/endpoint/incoming-link.ts';
 import { OutgoingLink, type SendingHost } from '../../amqp/endpoint/outgoing-link.ts';
 import { Replies } from '../../amqp/service/replies.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 
 const ignore = () => {};
 const LINKS = 2000;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rememberRootKeys } from '../../lambdas/http/root-key.ts';
 import { AgeClock } from '../../shared/domain/age.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
 const { readAgainMs, keptMs, retryMs, changes } = BUDGETS.rootKey;

@@ -3,7 +3,10 @@ import { after, before, describe, test } from 'node:test';
 import { GATEWAY_VARIABLES } from '../../gateway/variables.ts';
 import { keyOfRule } from '../../lambdas/http/proved-rule.ts';
 import { createSasToken } from '../../lambdas/http/sas-token.ts';
-import { SUBSCRIPTION_DEFAULTS, TOPIC_DEFAULTS } from '../../shared/domain/descriptions.ts';
+import {
+  SUBSCRIPTION_DEFAULTS,
+  TOPIC_DEFAULTS,
+} from '../../shared/domain/entities/descriptions.ts';
 import { administrationOf } from '../compat/admin-clients.ts';
 import { plain } from '../compat/gateway-clients.ts';
 import {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { requestText } from '../support/http-conversation.ts';
 import { proxyHeader } from '../support/proxy-header.ts';
 import {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { connectAuthorized, token, withRules } from '../support/authorized-connection.ts';
 import { FAKE_NOW } from '../support/fake-broker.ts';
 import { rule } from '../support/http-fixture.ts';

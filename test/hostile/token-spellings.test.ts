@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import { parseEntityPath } from '../../shared/domain/entity-path.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { connectAuthorized, HOUR, token } from '../support/authorized-connection.ts';
 import { FAKE_NOW } from '../support/fake-broker.ts';
 import { fakeEntity } from '../support/http-fixture.ts';

@@ -5,10 +5,13 @@ import type { Delivery } from '../../shared/broker/ports/ports.ts';
 import { countingCopies } from '../../shared/broker/routing/copy-account.ts';
 import { matchArriving } from '../../shared/broker/routing/match-subscriptions.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import { SUBSCRIPTION_DEFAULTS, TOPIC_DEFAULTS } from '../../shared/domain/descriptions.ts';
-import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
-import { WorkTurns } from '../../shared/domain/work-turns.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
+import {
+  SUBSCRIPTION_DEFAULTS,
+  TOPIC_DEFAULTS,
+} from '../../shared/domain/entities/descriptions.ts';
+import { WorkTurns } from '../../shared/domain/turns/work-turns.ts';
 import { cutChunks } from '../../shared/storage/fan-out/layout-chunks.ts';
 import type { StoreContext } from '../../shared/storage/store-context.ts';
 import { fakeEntity } from '../support/http-fixture.ts';

@@ -3,8 +3,11 @@ import { type TestContext, test } from 'node:test';
 import type { BrokerParts } from '../../shared/broker/dependencies.ts';
 import type { Delivery } from '../../shared/broker/ports/ports.ts';
 import { route } from '../../shared/broker/routing/route.ts';
-import { SUBSCRIPTION_DEFAULTS, TOPIC_DEFAULTS } from '../../shared/domain/descriptions.ts';
-import { logOf } from '../../shared/domain/log.ts';
+import { logOf } from '../../shared/domain/blocks/log.ts';
+import {
+  SUBSCRIPTION_DEFAULTS,
+  TOPIC_DEFAULTS,
+} from '../../shared/domain/entities/descriptions.ts';
 import { brotli } from '../../shared/storage/blocks/compression.ts';
 import type { Item } from '../../shared/storage/dynamodb/table.ts';
 import { publish } from '../../shared/storage/fan-out/publish.ts';

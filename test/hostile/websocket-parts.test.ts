@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { protocolHeader } from '../../amqp/wire/frames.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { startNamespace, type TestNamespace } from '../compat/start-namespace.ts';
 import { UPGRADE, webSocketFrame } from './search/amqp-bytes.ts';
 

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import type { Transport } from '../../amqp/endpoint/handlers.ts';
 import type { Gateway } from '../../amqp/service/gateway.ts';
 import { serveWebSockets } from '../../server/amqp-websocket.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { KB } from '../../shared/domain/units.ts';
 import { GatewayFixture, turns } from '../support/amqp-peer.ts';
 

@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { findLauncher, hasEnded, type ProcessInfo } from '../../local/launcher.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { RawSession, sourceOf } from '../support/raw-session.ts';
 import {
   curlLines,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { test } from 'node:test';
 import { startServer } from '../../local/server.ts';
-import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
+import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 
 const memory = new MemoryBudget(1e9);
 

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { type RootKeys, rememberRootKeys } from '../../lambdas/http/root-key.ts';
 import { createSasToken } from '../../lambdas/http/sas-token.ts';
 import { AgeClock } from '../../shared/domain/age.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { RawAmqp } from '../support/raw-amqp.ts';
 import { RawSession, targetOf } from '../support/raw-session.ts';

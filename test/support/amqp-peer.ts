@@ -20,8 +20,8 @@ import { writePerformative } from '../../amqp/wire/write-performative.ts';
 import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
 import type { Broker } from '../../shared/broker/broker.ts';
 import type { RuleManagement } from '../../shared/broker/management/rules.ts';
-import { QUEUE_DEFAULTS } from '../../shared/domain/descriptions.ts';
-import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
+import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
+import { QUEUE_DEFAULTS } from '../../shared/domain/entities/descriptions.ts';
 import { fakeEntity, findableEntities, httpParts, rule } from './http-fixture.ts';
 import { sourceOf, targetOf } from './raw-session.ts';
 

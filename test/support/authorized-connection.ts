@@ -6,9 +6,12 @@ import { isSignedWith } from '../../lambdas/http/sas-token-text.ts';
 import { TokenMemory } from '../../lambdas/http/token-memory.ts';
 import { AgeClock } from '../../shared/domain/age.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { type AuthorizationRule, QUEUE_DEFAULTS } from '../../shared/domain/descriptions.ts';
-import type { Entity } from '../../shared/domain/entity.ts';
-import { parseEntityPath } from '../../shared/domain/entity-path.ts';
+import {
+  type AuthorizationRule,
+  QUEUE_DEFAULTS,
+} from '../../shared/domain/entities/descriptions.ts';
+import type { Entity } from '../../shared/domain/entities/entity.ts';
+import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { FAKE_NOW } from './fake-broker.ts';
 import { fakeManageParts } from './fake-entity-store.ts';
 import { fakeEntity, findableEntities, httpParts, rule } from './http-fixture.ts';

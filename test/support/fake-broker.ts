@@ -16,10 +16,14 @@ import type {
   SettlementOutcome,
   Transaction,
 } from '../../shared/broker/broker.ts';
+import { sessionCannotBeLocked, sessionLockLost } from '../../shared/domain/blocks/session.ts';
 import { BrokerError, entityNotFound, lockLost } from '../../shared/domain/broker-error.ts';
-import { type EntityPath, pathOf } from '../../shared/domain/entity-path.ts';
-import type { LockedMessage, OutgoingMessage, StoredMessage } from '../../shared/domain/message.ts';
-import { sessionCannotBeLocked, sessionLockLost } from '../../shared/domain/session.ts';
+import { type EntityPath, pathOf } from '../../shared/domain/entities/entity-path.ts';
+import type {
+  LockedMessage,
+  OutgoingMessage,
+  StoredMessage,
+} from '../../shared/domain/messages/message.ts';
 
 /** When everything in the fake happens. */
 export const FAKE_NOW = Date.UTC(2026, 0, 15, 12);

@@ -13,10 +13,13 @@ import type {
 import type { EntityStore, ListPage } from '../../shared/broker/ports/ports.ts';
 import { AgeClock } from '../../shared/domain/age.ts';
 import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
-import type { AuthorizationRule, EntityDescription } from '../../shared/domain/descriptions.ts';
-import type { Entity } from '../../shared/domain/entity.ts';
-import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
-import { WorkTurns } from '../../shared/domain/work-turns.ts';
+import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
+import type {
+  AuthorizationRule,
+  EntityDescription,
+} from '../../shared/domain/entities/descriptions.ts';
+import type { Entity } from '../../shared/domain/entities/entity.ts';
+import { WorkTurns } from '../../shared/domain/turns/work-turns.ts';
 
 /** Keeps entities in memory; the whole port, so that management can be tested without a database. */
 export class FakeEntityStore implements EntityStore {

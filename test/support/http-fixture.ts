@@ -10,14 +10,14 @@ import { sendRoutes } from '../../lambdas/send/app.ts';
 import { settleRoutes } from '../../lambdas/settle/app.ts';
 import type { EntityStore } from '../../shared/broker/ports/ports.ts';
 import { AgeClock } from '../../shared/domain/age.ts';
+import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 import {
   type AccessRight,
   type AuthorizationRule,
   QUEUE_DEFAULTS,
-} from '../../shared/domain/descriptions.ts';
-import type { Entity } from '../../shared/domain/entity.ts';
-import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
-import { WorkTurns } from '../../shared/domain/work-turns.ts';
+} from '../../shared/domain/entities/descriptions.ts';
+import type { Entity } from '../../shared/domain/entities/entity.ts';
+import { WorkTurns } from '../../shared/domain/turns/work-turns.ts';
 import { FAKE_NOW, FakeBroker } from './fake-broker.ts';
 
 /** A rule with keys that tests can guess: `<name>-primary` and `<name>-secondary`. */

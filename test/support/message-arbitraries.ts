@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Properties, PropertyValue } from '../../shared/domain/property-value.ts';
+import type { Properties, PropertyValue } from '../../shared/domain/messages/property-value.ts';
 
 /** Any text that UTF-8 can hold, controls and rare planes included. */
 export const wholeText = fc.string({ unit: 'binary', maxLength: 40 });

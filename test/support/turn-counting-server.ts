@@ -7,8 +7,8 @@ import { Gateway } from '../../amqp/service/gateway.ts';
 import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
 import { makeCertificate } from '../../server/make-certificate.ts';
 import { createProtocolServer, type LoadBalancer } from '../../server/server.ts';
-import type { MemoryBudget } from '../../shared/domain/memory-budget.ts';
-import { noteProvedRight } from '../../shared/domain/proved-requests.ts';
+import type { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
+import { noteProvedRight } from '../../shared/domain/budgets/proved-requests.ts';
 import { requestText } from './http-conversation.ts';
 import { httpParts } from './http-fixture.ts';
 

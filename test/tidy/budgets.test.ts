@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 
 /** The lines of the table in docs/security.md, without the spaces that only align it. */
 function rowsOf(budgets: object, path = ''): readonly string[] {

@@ -21,8 +21,8 @@ const ROOMS: readonly Room[] = [
       /^shared\/storage\/schema\/tables\.ts$|^shared\/domain\/health-path\.ts$|^gateway\/variables\.ts$|^lambdas\/http\/(route-table|management-routes|session-routes|variables|access-kinds)\.ts$/,
   },
   {
-    files: /^shared\/domain\/(budgets|connection-budgets|units)\.ts$/,
-    may: /^shared\/domain\/(connection-budgets|units)\.ts$/,
+    files: /^shared\/domain\/(budgets\/(budgets|connection-budgets)|units)\.ts$/,
+    may: /^shared\/domain\/(budgets\/connection-budgets|units)\.ts$/,
   },
   { files: /^shared\/domain\//, mayType: /^shared\/filters\// },
   { files: /^shared\/filters\//, may: /^shared\/domain\// },
@@ -52,11 +52,11 @@ const ROOMS: readonly Room[] = [
     packages: new RegExp(`^(node:|${SDK}|hono|zod|fast-xml-parser$|aws-lambda$)`),
   })),
   // The wire knows values and frames; the endpoint what to do with them; the rest knows the broker.
-  { files: /^amqp\/wire\//, may: /^shared\/domain\/budgets\.ts$/ },
+  { files: /^amqp\/wire\//, may: /^shared\/domain\/budgets\/budgets\.ts$/ },
   {
     files: /^amqp\/endpoint\//,
-    may: /^amqp\/wire\/|^shared\/domain\/budgets\.ts$/,
-    mayType: /^shared\/domain\/(scheduler|memory-budget)\.ts$/,
+    may: /^amqp\/wire\/|^shared\/domain\/budgets\/budgets\.ts$/,
+    mayType: /^shared\/domain\/(scheduler|budgets\/memory-budget)\.ts$/,
   },
   {
     files: /^amqp\//,
@@ -82,7 +82,7 @@ const ROOMS: readonly Room[] = [
   },
   {
     files: /^cdk\//,
-    may: /^shared\/storage\/schema\/tables\.ts$|^shared\/domain\/(budgets|health-path)\.ts$|^gateway\/variables\.ts$|^lambdas\/http\/(route-table|management-routes|session-routes|variables|access-kinds)\.ts$/,
+    may: /^shared\/storage\/schema\/tables\.ts$|^shared\/domain\/(budgets\/budgets|health-path)\.ts$|^gateway\/variables\.ts$|^lambdas\/http\/(route-table|management-routes|session-routes|variables|access-kinds)\.ts$/,
     packages: /^(aws-cdk-lib|constructs|esbuild|zod|node:)/,
   },
   { files: /^test\/(spec|model)\//, may: /^test\/support\//, packages: /^(node:|fast-check$)/ },

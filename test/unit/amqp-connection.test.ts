@@ -5,8 +5,8 @@ import type { IncomingLink } from '../../amqp/endpoint/incoming-link.ts';
 import { encodeFrame, protocolHeader } from '../../amqp/wire/frames.ts';
 import type { Performative } from '../../amqp/wire/performatives.ts';
 import { writePerformative } from '../../amqp/wire/write-performative.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 import { connectionOptions } from '../support/amqp-peer.ts';
 
 const ignore = () => {};

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Connection } from '../../amqp/endpoint/connection.ts';
 import { encodeFrame, protocolHeader } from '../../amqp/wire/frames.ts';
 import { writePerformative } from '../../amqp/wire/write-performative.ts';
-import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
+import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 import { connectionOptions } from '../support/amqp-peer.ts';
 
 /** What a load balancer with TLS waits until it forgets a connection without a word, and no setting. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { InputTurns } from '../../amqp/endpoint/input-turns.ts';
 import { Intake } from '../../amqp/endpoint/intake.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 
 const FRAME_MS = 1;
 const { beforeRight, afterRight } = BUDGETS.connection;

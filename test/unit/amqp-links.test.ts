@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectionLimits } from '../../amqp/endpoint/connection-limits.ts';
 import { OutgoingLink } from '../../amqp/endpoint/outgoing-link.ts';
-import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
+import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 
 const WINDOWS = { nextOutgoingId: 0, incomingWindow: 9, outgoingWindow: 9 };
 const UINT_MAX = 0xffff_ffff;

@@ -24,7 +24,7 @@ import {
 } from '../../amqp/wire/value.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
-import type { OutgoingMessage } from '../../shared/domain/message.ts';
+import type { OutgoingMessage } from '../../shared/domain/messages/message.ts';
 
 const GUID = Uint8Array.from({ length: 16 }, (_, i) => i);
 

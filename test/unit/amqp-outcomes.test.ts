@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Outbox } from '../../amqp/endpoint/outbox.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { FakePeer, fakeGateway, lockedMessage } from '../support/fake-peer.ts';
 import { dataMessage } from '../support/raw-session.ts';
 

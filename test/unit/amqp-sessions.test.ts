@@ -4,8 +4,8 @@ import { ConnectionLimits } from '../../amqp/endpoint/connection-limits.ts';
 import type { OutgoingLink } from '../../amqp/endpoint/outgoing-link.ts';
 import { Session } from '../../amqp/endpoint/session.ts';
 import type { Attach, Performative } from '../../amqp/wire/performatives.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import { MemoryBudget } from '../../shared/domain/memory-budget.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 
 const ignore = () => {};
 

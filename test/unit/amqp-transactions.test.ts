@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { GatewayParts } from '../../amqp/service/parts.ts';
 import { Transactions } from '../../amqp/service/transactions.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import { parseEntityPath } from '../../shared/domain/entity-path.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 
 const PATH = parseEntityPath('q');
 const NEED = { pathname: 'q', path: PATH, right: 'Send' } as const;

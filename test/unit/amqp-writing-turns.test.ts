@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WritingTurns } from '../../amqp/messages/writing-turns.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import { type Properties, text } from '../../shared/domain/property-value.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { type Properties, text } from '../../shared/domain/messages/property-value.ts';
 import { lockedMessage } from '../support/fake-peer.ts';
 
 const { turnBytes, turnMessageBytes, turnPropertyBytes } = BUDGETS.connection;

@@ -4,7 +4,7 @@ import { BrokerError } from '../../shared/domain/broker-error.ts';
 import {
   authorizationRules,
   type GivenAuthorizationRule,
-} from '../../shared/domain/description-authorization.ts';
+} from '../../shared/domain/entities/authorization-rules.ts';
 
 const KEY_1 = 'A'.repeat(43).concat('=');
 const KEY_2 = 'B'.repeat(43).concat('=');

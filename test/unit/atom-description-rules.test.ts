@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import {
-  requireForwardingElsewhere,
-  requireSessionsMayForward,
-} from '../../shared/domain/description-forwarding.ts';
-import { requireRuleName } from '../../shared/domain/description-rule-name.ts';
+  QUEUE_DEFAULTS,
+  SUBSCRIPTION_DEFAULTS,
+  TOPIC_DEFAULTS,
+} from '../../shared/domain/entities/descriptions.ts';
+import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import {
   newQueue,
   newSubscription,
@@ -14,13 +15,12 @@ import {
   updateQueue,
   updateSubscription,
   updateTopic,
-} from '../../shared/domain/description-rules.ts';
+} from '../../shared/domain/entities/entity-settings.ts';
 import {
-  QUEUE_DEFAULTS,
-  SUBSCRIPTION_DEFAULTS,
-  TOPIC_DEFAULTS,
-} from '../../shared/domain/descriptions.ts';
-import { parseEntityPath } from '../../shared/domain/entity-path.ts';
+  requireForwardingElsewhere,
+  requireSessionsMayForward,
+} from '../../shared/domain/entities/forwarding-settings.ts';
+import { requireRuleName } from '../../shared/domain/entities/rule-name.ts';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

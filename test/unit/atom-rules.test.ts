@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readValue, writeValue } from '../../lambdas/manage/atom-values.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import type { PropertyValue } from '../../shared/domain/property-value.ts';
+import type { PropertyValue } from '../../shared/domain/messages/property-value.ts';
 import { entry, listed, startAtom } from '../support/atom-client.ts';
 
 /** Type and text as sent, the value they mean, and type and text as shown again. */

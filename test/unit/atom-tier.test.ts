@@ -2,8 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Management } from '../../shared/broker/management/management.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { type Act, type Tier, withinTier } from '../../shared/domain/description-tier.ts';
-import { QUEUE_DEFAULTS, SUBSCRIPTION_DEFAULTS } from '../../shared/domain/descriptions.ts';
+import {
+  QUEUE_DEFAULTS,
+  SUBSCRIPTION_DEFAULTS,
+} from '../../shared/domain/entities/descriptions.ts';
+import { type Act, type Tier, withinTier } from '../../shared/domain/entities/tier.ts';
 import { fakeManageParts } from '../support/fake-entity-store.ts';
 
 const DAY = 24 * 60 * 60 * 1000;

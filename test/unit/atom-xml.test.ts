@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { element } from '../../lambdas/manage/atom-write-xml.ts';
 import { isXmlCharacter, parseXml } from '../../lambdas/manage/atom-xml.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 
 const parse = (xml: string) => parseXml(new TextEncoder().encode(xml));
 

@@ -4,8 +4,8 @@ import type { BrokerParts } from '../../shared/broker/dependencies.ts';
 import type { Arrivals } from '../../shared/broker/ports/wake-ups.ts';
 import { receive } from '../../shared/broker/receive/receive.ts';
 import { acceptSession } from '../../shared/broker/sessions/sessions.ts';
-import { QUEUE_DEFAULTS } from '../../shared/domain/descriptions.ts';
-import { parseEntityPath } from '../../shared/domain/entity-path.ts';
+import { QUEUE_DEFAULTS } from '../../shared/domain/entities/descriptions.ts';
+import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { fakeEntity, findableEntities } from '../support/http-fixture.ts';
 
 const arrivals: Arrivals = {

@@ -10,9 +10,9 @@ import {
   slotOf,
   splitSequenceNumber,
   surveyBlock,
-} from '../../shared/domain/block.ts';
-import { lockTag } from '../../shared/domain/lock-token.ts';
-import { availability, type Slot } from '../../shared/domain/slot.ts';
+} from '../../shared/domain/blocks/block.ts';
+import { lockTag } from '../../shared/domain/blocks/lock-token.ts';
+import { availability, type Slot } from '../../shared/domain/blocks/slot.ts';
 
 const NOW = 1_000_000;
 const TAG = lockTag(1, new Uint8Array(6));

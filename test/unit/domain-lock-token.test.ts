@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { BrokerError } from '../../shared/domain/broker-error.ts';
 import {
   formatLockToken,
   isOfEpoch,
@@ -9,7 +8,8 @@ import {
   lockTag,
   parseLockToken,
   TAG_BYTES,
-} from '../../shared/domain/lock-token.ts';
+} from '../../shared/domain/blocks/lock-token.ts';
+import { BrokerError } from '../../shared/domain/broker-error.ts';
 
 const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 

@@ -3,13 +3,13 @@ import { test } from 'node:test';
 import { SharedAllowance } from '../../shared/broker/receive/shared-allowance.ts';
 import { PartitionTurns } from '../../shared/broker/routing/partition-selector.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { QUEUE_DEFAULTS } from '../../shared/domain/descriptions.ts';
-import type { Entity } from '../../shared/domain/entity.ts';
+import { QUEUE_DEFAULTS } from '../../shared/domain/entities/descriptions.ts';
+import type { Entity } from '../../shared/domain/entities/entity.ts';
 import {
   partitionKeyOf,
   partitionOfKey,
   sharedPartitionKey,
-} from '../../shared/domain/partition.ts';
+} from '../../shared/domain/messages/partition.ts';
 import { agesBy } from '../support/ages.ts';
 
 const PLAIN = { requiresDuplicateDetection: false };

@@ -4,14 +4,14 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { parseBatch, printBatch } from '../../lambdas/http/batch-format.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
-import type { LockedMessage, Message } from '../../shared/domain/message.ts';
-import { messageSize } from '../../shared/domain/outgoing-rules.ts';
+import type { LockedMessage, Message } from '../../shared/domain/messages/message.ts';
+import { messageSize } from '../../shared/domain/messages/outgoing-rules.ts';
 import {
   printedPropertiesSize,
   printedSize,
   printedSizeOf,
-} from '../../shared/domain/printed-size.ts';
-import type { Properties } from '../../shared/domain/property-value.ts';
+} from '../../shared/domain/messages/printed-size.ts';
+import type { Properties } from '../../shared/domain/messages/property-value.ts';
 import { properties, wholeText } from '../support/message-arbitraries.ts';
 
 const KB = 1024;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addressGroup, RateLimit } from '../../shared/domain/rate-limit.ts';
+import { addressGroup, RateLimit } from '../../shared/domain/budgets/rate-limit.ts';
 
 const RATE = { perSecond: 10, burst: 3 };
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { lockTag, TAG_BYTES } from '../../shared/domain/lock-token.ts';
+import { lockTag, TAG_BYTES } from '../../shared/domain/blocks/lock-token.ts';
 import {
   type Availability,
   availability,
@@ -11,7 +11,7 @@ import {
   isHeld,
   type Slot,
   type SlotRules,
-} from '../../shared/domain/slot.ts';
+} from '../../shared/domain/blocks/slot.ts';
 
 const NOW = 1_000_000;
 const RULES: SlotRules = { epoch: 3, isDeadLetter: false, maxDeliveryCount: 3 };

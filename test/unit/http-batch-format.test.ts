@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isBatchContentType, parseBatch, printBatch } from '../../lambdas/http/batch-format.ts';
-import type { LockedMessage, OutgoingMessage } from '../../shared/domain/message.ts';
-import type { Properties, PropertyValue } from '../../shared/domain/property-value.ts';
+import type { LockedMessage, OutgoingMessage } from '../../shared/domain/messages/message.ts';
+import type { Properties, PropertyValue } from '../../shared/domain/messages/property-value.ts';
 import { properties, wholeText } from '../support/message-arbitraries.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);

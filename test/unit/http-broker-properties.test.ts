@@ -6,7 +6,7 @@ import {
   type SystemProperties,
 } from '../../lambdas/http/broker-properties.ts';
 import { parseExactJson } from '../../lambdas/http/exact-json.ts';
-import type { LockedMessage } from '../../shared/domain/message.ts';
+import type { LockedMessage } from '../../shared/domain/messages/message.ts';
 
 const read = (json: string): SystemProperties =>
   readBrokerProperties(parseExactJson(json, 'The BrokerProperties header'));

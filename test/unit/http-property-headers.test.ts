@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { printPropertyHeaders, readPropertyHeaders } from '../../lambdas/http/property-headers.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import { requirePropertiesFit } from '../../shared/domain/property-limits.ts';
-import type { Properties, PropertyValue } from '../../shared/domain/property-value.ts';
+import { requirePropertiesFit } from '../../shared/domain/messages/property-limits.ts';
+import type { Properties, PropertyValue } from '../../shared/domain/messages/property-value.ts';
 import {
   headerName,
   properties,

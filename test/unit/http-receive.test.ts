@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
-import type { Message } from '../../shared/domain/message.ts';
+import type { Message } from '../../shared/domain/messages/message.ts';
 import { startApp } from '../support/http-fixture.ts';
 
 const TOKEN = '00000000-0000-4000-8000-000000000001';

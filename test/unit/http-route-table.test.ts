@@ -9,7 +9,7 @@ import { manageRoutes } from '../../lambdas/manage/app.ts';
 import { receiveRoutes } from '../../lambdas/receive/app.ts';
 import { sendRoutes } from '../../lambdas/send/app.ts';
 import { settleRoutes } from '../../lambdas/settle/app.ts';
-import type { AccessRight } from '../../shared/domain/descriptions.ts';
+import type { AccessRight } from '../../shared/domain/entities/descriptions.ts';
 import { FakeBroker } from '../support/fake-broker.ts';
 import { fakeManageParts } from '../support/fake-entity-store.ts';
 import { rule } from '../support/http-fixture.ts';

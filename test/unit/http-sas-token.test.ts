@@ -10,8 +10,8 @@ import {
   QUEUE_DEFAULTS,
   SUBSCRIPTION_DEFAULTS,
   TOPIC_DEFAULTS,
-} from '../../shared/domain/descriptions.ts';
-import { parseEntityPath } from '../../shared/domain/entity-path.ts';
+} from '../../shared/domain/entities/descriptions.ts';
+import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { FAKE_NOW } from '../support/fake-broker.ts';
 import { fakeEntity, findableEntities, httpParts, rule } from '../support/http-fixture.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeferredOptions } from '../../shared/broker/broker.ts';
-import type { Message } from '../../shared/domain/message.ts';
+import type { Message } from '../../shared/domain/messages/message.ts';
 import { startApp } from '../support/http-fixture.ts';
 
 const message = (text: string): { readonly message: Message } => ({

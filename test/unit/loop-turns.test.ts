@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import { allInTurns, LoopTurns } from '../../shared/domain/loop-turns.ts';
-import { TurnTime } from '../../shared/domain/turn-time.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { allInTurns, LoopTurns } from '../../shared/domain/turns/loop-turns.ts';
+import { TurnTime } from '../../shared/domain/turns/turn-time.ts';
 
 /** Turns of an event loop that goes on when it is told to. */
 function loop(perTurn: number, time?: TurnTime) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { propertiesBytes } from '../../shared/domain/property-limits.ts';
-import { type Properties, text } from '../../shared/domain/property-value.ts';
+import { propertiesBytes } from '../../shared/domain/messages/property-limits.ts';
+import { type Properties, text } from '../../shared/domain/messages/property-value.ts';
 
 test('the bytes of very many properties are counted once, however often they are asked for', () => {
   const plain = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`p${i}`, text('x')]));

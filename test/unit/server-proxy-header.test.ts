@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { readProxyHeader } from '../../server/proxy-header.ts';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { localHeader, proxyHeader, proxyHeaderOf } from '../support/proxy-header.ts';
 
 const MAX = BUDGETS.address.proxyHeaderBytes;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { BlockRules } from '../../shared/domain/block.ts';
-import type { Log } from '../../shared/domain/log.ts';
-import type { LogPolicy } from '../../shared/domain/log-policy.ts';
+import type { BlockRules } from '../../shared/domain/blocks/block.ts';
+import type { Log } from '../../shared/domain/blocks/log.ts';
+import type { LogPolicy } from '../../shared/domain/blocks/log-policy.ts';
 import { Fronts, holdsOf } from '../../shared/storage/hints/scan-hints.ts';
 import { DynamoMessageStore } from '../../shared/storage/message-store.ts';
 import { DueTimes } from '../../shared/storage/scheduling/due-times.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Block } from '../../shared/domain/block.ts';
+import type { Block } from '../../shared/domain/blocks/block.ts';
 import type { Target } from '../../shared/storage/claim/choice.ts';
 import { eachOf, lockEnd, type Receive } from '../../shared/storage/claim/claim-blocks.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { duplicateKeyOf, firstPlaces } from '../../shared/domain/duplicates.ts';
+import { duplicateKeyOf, firstPlaces } from '../../shared/domain/messages/duplicates.ts';
 import {
   fromRecordItem,
   fromVerdictItem,

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
-import type { Block } from '../../shared/domain/block.ts';
-import { QUEUE_DEFAULTS } from '../../shared/domain/descriptions.ts';
-import type { Entity } from '../../shared/domain/entity.ts';
-import { type Log, logOf } from '../../shared/domain/log.ts';
-import { isHeld, type Slot } from '../../shared/domain/slot.ts';
+import type { Block } from '../../shared/domain/blocks/block.ts';
+import { type Log, logOf } from '../../shared/domain/blocks/log.ts';
+import { isHeld, type Slot } from '../../shared/domain/blocks/slot.ts';
+import { QUEUE_DEFAULTS } from '../../shared/domain/entities/descriptions.ts';
+import type { Entity } from '../../shared/domain/entities/entity.ts';
 import {
   fromBlockItem,
   SLOTS_MAX,

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
-import type { Block } from '../../shared/domain/block.ts';
-import { QUEUE_DEFAULTS } from '../../shared/domain/descriptions.ts';
-import type { Entity } from '../../shared/domain/entity.ts';
-import { type Log, logOf } from '../../shared/domain/log.ts';
-import type { Message } from '../../shared/domain/message.ts';
-import type { Slot } from '../../shared/domain/slot.ts';
+import type { Block } from '../../shared/domain/blocks/block.ts';
+import { type Log, logOf } from '../../shared/domain/blocks/log.ts';
+import type { Slot } from '../../shared/domain/blocks/slot.ts';
+import { QUEUE_DEFAULTS } from '../../shared/domain/entities/descriptions.ts';
+import type { Entity } from '../../shared/domain/entities/entity.ts';
+import type { Message } from '../../shared/domain/messages/message.ts';
 import { SLOTS_MAX, toBlockItem } from '../../shared/storage/blocks/block-item.ts';
 import { brotli } from '../../shared/storage/blocks/compression.ts';
 import { decodeMessages } from '../../shared/storage/blocks/message-codec.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import type { Block, PayloadPlace } from '../../shared/domain/block.ts';
-import type { Log } from '../../shared/domain/log.ts';
-import type { Message } from '../../shared/domain/message.ts';
-import { printedSize } from '../../shared/domain/printed-size.ts';
-import { FRESH_SLOT, type Slot } from '../../shared/domain/slot.ts';
+import type { Block, PayloadPlace } from '../../shared/domain/blocks/block.ts';
+import type { Log } from '../../shared/domain/blocks/log.ts';
+import { FRESH_SLOT, type Slot } from '../../shared/domain/blocks/slot.ts';
+import type { Message } from '../../shared/domain/messages/message.ts';
+import { printedSize } from '../../shared/domain/messages/printed-size.ts';
 import { fromBlockItem, toBlockItem } from '../../shared/storage/blocks/block-item.ts';
 import { brotli } from '../../shared/storage/blocks/compression.ts';
 import {

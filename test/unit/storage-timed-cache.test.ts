@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { QUEUE_DEFAULTS } from '../../shared/domain/descriptions.ts';
-import type { Entity } from '../../shared/domain/entity.ts';
+import { QUEUE_DEFAULTS } from '../../shared/domain/entities/descriptions.ts';
+import type { Entity } from '../../shared/domain/entities/entity.ts';
 import { TimedCache } from '../../shared/storage/hints/lease-cache.ts';
 import { agesBy } from '../support/ages.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BUDGETS } from '../../shared/domain/budgets.ts';
-import { WorkTurns } from '../../shared/domain/work-turns.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { WorkTurns } from '../../shared/domain/turns/work-turns.ts';
 
 /** An event loop whose turns end when they are told to; work takes the time of the test. */
 function loop() {

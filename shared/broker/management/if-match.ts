@@ -1,5 +1,5 @@
 import { BrokerError } from '../../domain/broker-error.ts';
-import type { Entity } from '../../domain/entity.ts';
+import type { Entity } from '../../domain/entities/entity.ts';
 import type { StoredRule } from '../ports/management.ts';
 
 /** What must be there for an update to be made: anything, or one of these versions. */

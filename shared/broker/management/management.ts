@@ -2,14 +2,15 @@ import { BrokerError, entityNotFound } from '../../domain/broker-error.ts';
 import {
   authorizationRules,
   type GivenAuthorizationRule,
-} from '../../domain/description-authorization.ts';
-import { badValue } from '../../domain/description-checks.ts';
-import {
-  forwardingDestinations,
-  noForwardingDestination,
-  requireForwardingElsewhere,
-  requireSessionsMayForward,
-} from '../../domain/description-forwarding.ts';
+} from '../../domain/entities/authorization-rules.ts';
+import type {
+  EntityDescription,
+  QueueDescription,
+  SubscriptionDescription,
+  TopicDescription,
+} from '../../domain/entities/descriptions.ts';
+import type { Entity } from '../../domain/entities/entity.ts';
+import { type EntityPath, parseEntityPath } from '../../domain/entities/entity-path.ts';
 import {
   newQueue,
   newSubscription,
@@ -18,18 +19,17 @@ import {
   updateQueue,
   updateSubscription,
   updateTopic,
-} from '../../domain/description-rules.ts';
-import { type Tier, withinTier } from '../../domain/description-tier.ts';
-import type {
-  EntityDescription,
-  QueueDescription,
-  SubscriptionDescription,
-  TopicDescription,
-} from '../../domain/descriptions.ts';
-import type { Entity } from '../../domain/entity.ts';
-import { type EntityPath, parseEntityPath } from '../../domain/entity-path.ts';
+} from '../../domain/entities/entity-settings.ts';
+import {
+  forwardingDestinations,
+  noForwardingDestination,
+  requireForwardingElsewhere,
+  requireSessionsMayForward,
+} from '../../domain/entities/forwarding-settings.ts';
+import { requireFreeEntityName } from '../../domain/entities/reserved-names.ts';
+import { badValue } from '../../domain/entities/setting-checks.ts';
+import { type Tier, withinTier } from '../../domain/entities/tier.ts';
 import { LIMITS } from '../../domain/limits.ts';
-import { requireFreeEntityName } from '../../domain/reserved-names.ts';
 import type { GivenRule, ManagementParts, MessageCounts, Page } from '../ports/management.ts';
 import type { ListPage } from '../ports/ports.ts';
 import { entityTag, type IfMatch, requireMatch } from './if-match.ts';

@@ -1,10 +1,10 @@
 import { BrokerError, entityNotFound } from '../../domain/broker-error.ts';
-import { DEFAULT_RULE_NAME, requireRuleName } from '../../domain/description-rule-name.ts';
-import type { Entity } from '../../domain/entity.ts';
-import { parseEntityPath } from '../../domain/entity-path.ts';
+import type { Entity } from '../../domain/entities/entity.ts';
+import { parseEntityPath } from '../../domain/entities/entity-path.ts';
+import { requireFreeRuleName } from '../../domain/entities/reserved-names.ts';
+import { DEFAULT_RULE_NAME, requireRuleName } from '../../domain/entities/rule-name.ts';
 import { LIMITS } from '../../domain/limits.ts';
-import { requirePropertiesFit } from '../../domain/property-limits.ts';
-import { requireFreeRuleName } from '../../domain/reserved-names.ts';
+import { requirePropertiesFit } from '../../domain/messages/property-limits.ts';
 import { validateRule } from '../../filters/rule.ts';
 import type { GivenRule, ManagementParts, Page, StoredRule } from '../ports/management.ts';
 import { type IfMatch, requireMatch, ruleTag } from './if-match.ts';

@@ -1,8 +1,8 @@
+import { type Log, logOf } from '../../domain/blocks/log.ts';
+import { policyOf } from '../../domain/blocks/log-policy.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
-import { partitionNumbers, partitionsOf } from '../../domain/entity.ts';
-import type { EntityPath } from '../../domain/entity-path.ts';
-import { type Log, logOf } from '../../domain/log.ts';
-import { policyOf } from '../../domain/log-policy.ts';
+import { partitionNumbers, partitionsOf } from '../../domain/entities/entity.ts';
+import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import type { DeleteOptions } from '../broker.ts';
 import type { BrokerParts } from '../dependencies.ts';
 import { findReceivable, requireSendable } from '../entity-lookup.ts';

@@ -1,10 +1,10 @@
-import { splitSequenceNumber } from '../../domain/block.ts';
+import { splitSequenceNumber } from '../../domain/blocks/block.ts';
+import { type Log, logOf } from '../../domain/blocks/log.ts';
+import { type LogPolicy, policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
-import { type Entity, forwardsAll, isOfKind, partitionsOf } from '../../domain/entity.ts';
-import type { EntityPath } from '../../domain/entity-path.ts';
+import { type Entity, forwardsAll, isOfKind, partitionsOf } from '../../domain/entities/entity.ts';
+import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import { LIMITS } from '../../domain/limits.ts';
-import { type Log, logOf } from '../../domain/log.ts';
-import { type LogPolicy, policyOf, type Receivable } from '../../domain/log-policy.ts';
 import type { DeferredOptions, OperatorAction, ReceivedMessage } from '../broker.ts';
 import type { BrokerParts } from '../dependencies.ts';
 import {

@@ -1,4 +1,4 @@
-import type { Log } from '../../domain/log.ts';
+import type { Log } from '../../domain/blocks/log.ts';
 
 /** Messages that an entity perhaps knows already. */
 export interface OnceRequest {

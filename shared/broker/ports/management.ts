@@ -1,7 +1,7 @@
 import type { Clock, RandomSource } from '../../domain/clock.ts';
-import type { TieredNamespace } from '../../domain/description-tier.ts';
-import type { SubscriptionDescription } from '../../domain/descriptions.ts';
-import type { Entity } from '../../domain/entity.ts';
+import type { SubscriptionDescription } from '../../domain/entities/descriptions.ts';
+import type { Entity } from '../../domain/entities/entity.ts';
+import type { TieredNamespace } from '../../domain/entities/tier.ts';
 import type { Rule } from '../../filters/rule.ts';
 import type { EntityStore } from './ports.ts';
 

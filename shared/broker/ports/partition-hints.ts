@@ -1,4 +1,4 @@
-import type { Log } from '../../domain/log.ts';
+import type { Log } from '../../domain/blocks/log.ts';
 
 /** What this process saw of where messages are; hints only, for those who have a choice of logs. */
 export interface Whereabouts {

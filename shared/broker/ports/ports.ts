@@ -1,14 +1,17 @@
-import type { AnswerLimit } from '../../domain/answer-limit.ts';
-import type { BlockRules } from '../../domain/block.ts';
+import type { BlockRules } from '../../domain/blocks/block.ts';
+import type { LockToken } from '../../domain/blocks/lock-token.ts';
+import type { Log } from '../../domain/blocks/log.ts';
+import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import type { BrokerError } from '../../domain/broker-error.ts';
-import type { EntityDescription, SubscriptionDescription } from '../../domain/descriptions.ts';
-import type { Entity } from '../../domain/entity.ts';
-import type { SubQueue } from '../../domain/entity-path.ts';
-import type { LockToken } from '../../domain/lock-token.ts';
-import type { Log } from '../../domain/log.ts';
-import type { LogPolicy } from '../../domain/log-policy.ts';
-import type { LockedMessage, Message, StoredMessage } from '../../domain/message.ts';
-import type { PayloadAccount } from '../../domain/payload-account.ts';
+import type {
+  EntityDescription,
+  SubscriptionDescription,
+} from '../../domain/entities/descriptions.ts';
+import type { Entity } from '../../domain/entities/entity.ts';
+import type { SubQueue } from '../../domain/entities/entity-path.ts';
+import type { AnswerLimit } from '../../domain/messages/answer-limit.ts';
+import type { LockedMessage, Message, StoredMessage } from '../../domain/messages/message.ts';
+import type { PayloadAccount } from '../../domain/messages/payload-account.ts';
 import type { Rule } from '../../filters/rule.ts';
 import type { DeadLetterAction, SettlementAction } from '../broker.ts';
 import type { OnceRequest, StoreChosen } from './duplicates.ts';

@@ -1,6 +1,6 @@
-import type { Log } from '../../domain/log.ts';
-import type { LogPolicy } from '../../domain/log-policy.ts';
-import type { SessionRules } from '../../domain/session.ts';
+import type { Log } from '../../domain/blocks/log.ts';
+import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
+import type { SessionRules } from '../../domain/blocks/session.ts';
 
 /** A session that somebody holds from now on. */
 export interface AcceptedSession {

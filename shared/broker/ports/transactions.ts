@@ -1,8 +1,8 @@
+import type { LockToken } from '../../domain/blocks/lock-token.ts';
+import type { Log } from '../../domain/blocks/log.ts';
+import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import type { BrokerError } from '../../domain/broker-error.ts';
-import type { LockToken } from '../../domain/lock-token.ts';
-import type { Log } from '../../domain/log.ts';
-import type { LogPolicy } from '../../domain/log-policy.ts';
-import type { Message } from '../../domain/message.ts';
+import type { Message } from '../../domain/messages/message.ts';
 import type { OperationOutcome, SettlementAction, TransactionIdentity } from '../broker.ts';
 import type { Delivery } from './ports.ts';
 

@@ -1,4 +1,4 @@
-import type { Log } from '../../domain/log.ts';
+import type { Log } from '../../domain/blocks/log.ts';
 
 /** Lets a receive wait for messages without asking the database all the time. */
 export interface Arrivals {

@@ -1,7 +1,7 @@
-import { partitionNumbers, requiresSession } from '../../domain/entity.ts';
-import type { EntityPath } from '../../domain/entity-path.ts';
-import { logOf } from '../../domain/log.ts';
-import { policyOf, type Receivable } from '../../domain/log-policy.ts';
+import { logOf } from '../../domain/blocks/log.ts';
+import { policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
+import { partitionNumbers, requiresSession } from '../../domain/entities/entity.ts';
+import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import type { BrokerParts } from '../dependencies.ts';
 
 /**

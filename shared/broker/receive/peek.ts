@@ -1,11 +1,11 @@
-import { sequenceNumberOf, splitSequenceNumber } from '../../domain/block.ts';
-import { partitionNumbers } from '../../domain/entity.ts';
-import type { EntityPath } from '../../domain/entity-path.ts';
+import { sequenceNumberOf, splitSequenceNumber } from '../../domain/blocks/block.ts';
+import { logOf } from '../../domain/blocks/log.ts';
+import { policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
+import { partitionNumbers } from '../../domain/entities/entity.ts';
+import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import { LIMITS } from '../../domain/limits.ts';
-import { logOf } from '../../domain/log.ts';
-import { policyOf, type Receivable } from '../../domain/log-policy.ts';
-import type { StoredMessage } from '../../domain/message.ts';
-import { messageSize } from '../../domain/outgoing-rules.ts';
+import type { StoredMessage } from '../../domain/messages/message.ts';
+import { messageSize } from '../../domain/messages/outgoing-rules.ts';
 import type { PeekOptions } from '../broker.ts';
 import type { BrokerParts } from '../dependencies.ts';
 import { findReceivable } from '../entity-lookup.ts';

@@ -1,4 +1,4 @@
-import type { Log } from '../../domain/log.ts';
+import type { Log } from '../../domain/blocks/log.ts';
 import type { ReceiveOptions } from '../broker.ts';
 import type { BrokerParts } from '../dependencies.ts';
 import type { Arrival } from '../ports/wake-ups.ts';

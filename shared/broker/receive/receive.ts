@@ -1,8 +1,8 @@
+import { logOf } from '../../domain/blocks/log.ts';
+import { policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
-import { partitionNumbers } from '../../domain/entity.ts';
-import type { EntityPath } from '../../domain/entity-path.ts';
-import { logOf } from '../../domain/log.ts';
-import { policyOf, type Receivable } from '../../domain/log-policy.ts';
+import { partitionNumbers } from '../../domain/entities/entity.ts';
+import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import type { ReceivedMessage, ReceiveOptions } from '../broker.ts';
 import type { BrokerParts } from '../dependencies.ts';
 import { findReceivable, requireNotForwarding, requireReceivable } from '../entity-lookup.ts';

@@ -1,5 +1,5 @@
 import { BrokerError } from '../../domain/broker-error.ts';
-import { BUDGETS } from '../../domain/budgets.ts';
+import { BUDGETS } from '../../domain/budgets/budgets.ts';
 import type { BrokerParts } from '../dependencies.ts';
 
 /** Counts the copies of messages that one operation makes for subscriptions, until they are stored. */

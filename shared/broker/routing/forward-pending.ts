@@ -1,8 +1,8 @@
+import { type Log, logOf } from '../../domain/blocks/log.ts';
+import { policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
-import { type Entity, forwards, partitionNumbers } from '../../domain/entity.ts';
-import type { EntityPath } from '../../domain/entity-path.ts';
-import { type Log, logOf } from '../../domain/log.ts';
-import { policyOf, type Receivable } from '../../domain/log-policy.ts';
+import { type Entity, forwards, partitionNumbers } from '../../domain/entities/entity.ts';
+import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import type { BrokerParts } from '../dependencies.ts';
 import type { Copy, StoredBatch } from '../ports/ports.ts';
 import { forward, route, withSource } from './route.ts';

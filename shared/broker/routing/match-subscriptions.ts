@@ -1,10 +1,13 @@
 import { BrokerError } from '../../domain/broker-error.ts';
-import { BUDGETS } from '../../domain/budgets.ts';
-import type { SubscriptionDescription, TopicDescription } from '../../domain/descriptions.ts';
-import type { Entity } from '../../domain/entity.ts';
-import { lowerTimeToLive, type Message } from '../../domain/message.ts';
-import { messageSize } from '../../domain/outgoing-rules.ts';
-import { text } from '../../domain/property-value.ts';
+import { BUDGETS } from '../../domain/budgets/budgets.ts';
+import type {
+  SubscriptionDescription,
+  TopicDescription,
+} from '../../domain/entities/descriptions.ts';
+import type { Entity } from '../../domain/entities/entity.ts';
+import { lowerTimeToLive, type Message } from '../../domain/messages/message.ts';
+import { messageSize } from '../../domain/messages/outgoing-rules.ts';
+import { text } from '../../domain/messages/property-value.ts';
 import { FilterInput } from '../../filters/filter-input.ts';
 import { matchInSteps, type RuleMatch } from '../../filters/match.ts';
 import type { BrokerParts } from '../dependencies.ts';

@@ -1,6 +1,6 @@
 import type { AgeClock, Instant } from '../../domain/age.ts';
 import type { RandomSource } from '../../domain/clock.ts';
-import { type Entity, partitionsOf } from '../../domain/entity.ts';
+import { type Entity, partitionsOf } from '../../domain/entities/entity.ts';
 
 const ENTITIES_MAX = 20_000;
 /** A partition that refused is passed over for so long. */

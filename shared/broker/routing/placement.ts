@@ -1,7 +1,7 @@
 import { NothingStored } from '../../domain/broker-error.ts';
-import { type Entity, partitionsOf } from '../../domain/entity.ts';
-import type { Message } from '../../domain/message.ts';
-import { partitionKeyOf, partitionOfKey } from '../../domain/partition.ts';
+import { type Entity, partitionsOf } from '../../domain/entities/entity.ts';
+import type { Message } from '../../domain/messages/message.ts';
+import { partitionKeyOf, partitionOfKey } from '../../domain/messages/partition.ts';
 import type { BrokerParts } from '../dependencies.ts';
 
 /** Where messages are to go in an entity. */

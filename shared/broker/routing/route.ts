@@ -1,25 +1,25 @@
-import { sequenceNumberOf } from '../../domain/block.ts';
+import { sequenceNumberOf } from '../../domain/blocks/block.ts';
+import { inSession, type Log, logOf } from '../../domain/blocks/log.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
+import type {
+  QueueDescription,
+  SubscriptionDescription,
+  TopicDescription,
+} from '../../domain/entities/descriptions.ts';
+import { type Entity, isOfKind, partitionsOf } from '../../domain/entities/entity.ts';
+import { parseEntityPath } from '../../domain/entities/entity-path.ts';
+import { totalMegabytes } from '../../domain/entities/entity-settings.ts';
+import { LIMITS, MEGABYTE } from '../../domain/limits.ts';
 import {
   type DeadLetterReason,
   HEADER_SIZE_EXCEEDED,
   SESSION_ID_IS_NULL,
   TOO_MANY_HOPS,
-} from '../../domain/dead-letter.ts';
-import { totalMegabytes } from '../../domain/description-rules.ts';
-import type {
-  QueueDescription,
-  SubscriptionDescription,
-  TopicDescription,
-} from '../../domain/descriptions.ts';
-import { type Entity, isOfKind, partitionsOf } from '../../domain/entity.ts';
-import { parseEntityPath } from '../../domain/entity-path.ts';
-import { LIMITS, MEGABYTE } from '../../domain/limits.ts';
-import { inSession, type Log, logOf } from '../../domain/log.ts';
-import type { Message } from '../../domain/message.ts';
-import { headerSize, messageSize } from '../../domain/outgoing-rules.ts';
-import { partitionOfKey } from '../../domain/partition.ts';
-import { text } from '../../domain/property-value.ts';
+} from '../../domain/messages/dead-letter-reasons.ts';
+import type { Message } from '../../domain/messages/message.ts';
+import { headerSize, messageSize } from '../../domain/messages/outgoing-rules.ts';
+import { partitionOfKey } from '../../domain/messages/partition.ts';
+import { text } from '../../domain/messages/property-value.ts';
 import type { BrokerParts } from '../dependencies.ts';
 import { isSendable } from '../entity-lookup.ts';
 import type { Copy, Delivery } from '../ports/ports.ts';

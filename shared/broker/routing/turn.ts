@@ -1,4 +1,4 @@
-import { BUDGETS } from '../../domain/budgets.ts';
+import { BUDGETS } from '../../domain/budgets/budgets.ts';
 import type { BrokerParts } from '../dependencies.ts';
 
 /** Divides long work of one request into turns, so that a process still serves others meanwhile. */

@@ -1,8 +1,8 @@
-import type { IngressSettings } from '../../domain/descriptions.ts';
-import { duplicateKeyOf, firstPlaces } from '../../domain/duplicates.ts';
-import type { Entity } from '../../domain/entity.ts';
-import { type Log, logOf } from '../../domain/log.ts';
-import type { Message, OutgoingMessage } from '../../domain/message.ts';
+import { type Log, logOf } from '../../domain/blocks/log.ts';
+import type { IngressSettings } from '../../domain/entities/descriptions.ts';
+import type { Entity } from '../../domain/entities/entity.ts';
+import { duplicateKeyOf, firstPlaces } from '../../domain/messages/duplicates.ts';
+import type { Message, OutgoingMessage } from '../../domain/messages/message.ts';
 import type { SentMessage } from '../broker.ts';
 import type { BrokerParts } from '../dependencies.ts';
 

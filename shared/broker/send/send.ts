@@ -1,19 +1,23 @@
-import { sequenceNumberOf } from '../../domain/block.ts';
+import { sequenceNumberOf } from '../../domain/blocks/block.ts';
+import { logOf } from '../../domain/blocks/log.ts';
 import { BrokerError, entityNotFound } from '../../domain/broker-error.ts';
 import type { RandomSource } from '../../domain/clock.ts';
-import { totalMegabytes } from '../../domain/description-rules.ts';
-import type { IngressSettings, TopicDescription } from '../../domain/descriptions.ts';
-import { type Entity, isOfKind, partitionsOf } from '../../domain/entity.ts';
-import type { EntityPath } from '../../domain/entity-path.ts';
+import type { IngressSettings, TopicDescription } from '../../domain/entities/descriptions.ts';
+import { type Entity, isOfKind, partitionsOf } from '../../domain/entities/entity.ts';
+import type { EntityPath } from '../../domain/entities/entity-path.ts';
+import { totalMegabytes } from '../../domain/entities/entity-settings.ts';
 import { MEGABYTE } from '../../domain/limits.ts';
-import { logOf } from '../../domain/log.ts';
-import { lowerTimeToLive, type Message, type OutgoingMessage } from '../../domain/message.ts';
+import {
+  lowerTimeToLive,
+  type Message,
+  type OutgoingMessage,
+} from '../../domain/messages/message.ts';
 import {
   messageSize,
   requireSendableMessages,
   requireSessionIds,
-} from '../../domain/outgoing-rules.ts';
-import { sharedPartitionKey } from '../../domain/partition.ts';
+} from '../../domain/messages/outgoing-rules.ts';
+import { sharedPartitionKey } from '../../domain/messages/partition.ts';
 import type { SentMessage } from '../broker.ts';
 import type { BrokerParts } from '../dependencies.ts';
 import { findEntity, requireSendable } from '../entity-lookup.ts';

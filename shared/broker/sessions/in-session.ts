@@ -1,11 +1,6 @@
-import { BrokerError } from '../../domain/broker-error.ts';
-import { type Entity, partitionsOf, requiresSession } from '../../domain/entity.ts';
-import type { EntityPath } from '../../domain/entity-path.ts';
-import { LIMITS } from '../../domain/limits.ts';
-import { parseLockToken } from '../../domain/lock-token.ts';
-import { inSession, type Log, logOf } from '../../domain/log.ts';
-import { type LogPolicy, policyOf, type Receivable } from '../../domain/log-policy.ts';
-import { partitionOfKey } from '../../domain/partition.ts';
+import { parseLockToken } from '../../domain/blocks/lock-token.ts';
+import { inSession, type Log, logOf } from '../../domain/blocks/log.ts';
+import { type LogPolicy, policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
 import {
   isSessionLockLost,
   isUnder,
@@ -14,7 +9,12 @@ import {
   type SessionRules,
   sessionLockLost,
   sessionRequired,
-} from '../../domain/session.ts';
+} from '../../domain/blocks/session.ts';
+import { BrokerError } from '../../domain/broker-error.ts';
+import { type Entity, partitionsOf, requiresSession } from '../../domain/entities/entity.ts';
+import type { EntityPath } from '../../domain/entities/entity-path.ts';
+import { LIMITS } from '../../domain/limits.ts';
+import { partitionOfKey } from '../../domain/messages/partition.ts';
 import type {
   ReceivedMessage,
   ReceiveOptions,

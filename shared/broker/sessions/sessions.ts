@@ -1,15 +1,15 @@
-import { partitionNumbers } from '../../domain/entity.ts';
-import type { EntityPath } from '../../domain/entity-path.ts';
-import { LIMITS } from '../../domain/limits.ts';
-import { type Log, logOf } from '../../domain/log.ts';
-import { policyOf, type Receivable } from '../../domain/log-policy.ts';
+import { type Log, logOf } from '../../domain/blocks/log.ts';
+import { policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
 import {
   formatSessionToken,
   noSessionsHere,
   parseSessionToken,
   sessionCannotBeLocked,
   stateTooLarge,
-} from '../../domain/session.ts';
+} from '../../domain/blocks/session.ts';
+import { partitionNumbers } from '../../domain/entities/entity.ts';
+import type { EntityPath } from '../../domain/entities/entity-path.ts';
+import { LIMITS } from '../../domain/limits.ts';
 import type { AcceptOptions, ListSessionsOptions, SessionHandle, SessionLock } from '../broker.ts';
 import type { BrokerParts } from '../dependencies.ts';
 import { findReceivable, requireNotForwarding, requireReceivable } from '../entity-lookup.ts';

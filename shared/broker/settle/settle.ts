@@ -1,10 +1,10 @@
 import { assert } from '../../domain/assert.ts';
+import { isOfEpoch, type LockToken, parseLockToken } from '../../domain/blocks/lock-token.ts';
+import { logOf } from '../../domain/blocks/log.ts';
+import { policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
 import { BrokerError, lockLost } from '../../domain/broker-error.ts';
-import { partitionsOf } from '../../domain/entity.ts';
-import type { EntityPath } from '../../domain/entity-path.ts';
-import { isOfEpoch, type LockToken, parseLockToken } from '../../domain/lock-token.ts';
-import { logOf } from '../../domain/log.ts';
-import { policyOf, type Receivable } from '../../domain/log-policy.ts';
+import { partitionsOf } from '../../domain/entities/entity.ts';
+import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import type { RenewalOutcome, Settlement, SettlementOutcome } from '../broker.ts';
 import type { BrokerParts } from '../dependencies.ts';
 import { findReceivable } from '../entity-lookup.ts';

@@ -1,8 +1,8 @@
+import type { Receivable } from '../../domain/blocks/log-policy.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
-import type { EntityPath } from '../../domain/entity-path.ts';
+import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import { LIMITS } from '../../domain/limits.ts';
-import type { Receivable } from '../../domain/log-policy.ts';
-import { requirePropertiesFit } from '../../domain/property-limits.ts';
+import { requirePropertiesFit } from '../../domain/messages/property-limits.ts';
 import type { SettlementAction } from '../broker.ts';
 
 /** Whether a settlement may have left dead letters that the entity forwards. */

@@ -1,12 +1,12 @@
-import { sequenceNumberOf } from '../../domain/block.ts';
-import { type Entity, partitionsOf } from '../../domain/entity.ts';
-import { type Log, logOf } from '../../domain/log.ts';
-import type { Message, OutgoingMessage } from '../../domain/message.ts';
+import { sequenceNumberOf } from '../../domain/blocks/block.ts';
+import { type Log, logOf } from '../../domain/blocks/log.ts';
+import { type Entity, partitionsOf } from '../../domain/entities/entity.ts';
+import type { Message, OutgoingMessage } from '../../domain/messages/message.ts';
 import {
   requireOnePartition,
   type TransactedEntity,
   transactedPartition,
-} from '../../domain/transaction-rules.ts';
+} from '../../domain/messages/transaction-rules.ts';
 import type { OperationOutcome, TransactionOperation } from '../broker.ts';
 import type { BrokerParts } from '../dependencies.ts';
 import { findEntity } from '../entity-lookup.ts';

@@ -1,11 +1,14 @@
+import { logOf } from '../../domain/blocks/log.ts';
+import { policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
+import { isUnder, sessionLockLost } from '../../domain/blocks/session.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
-import { requireTransactions } from '../../domain/description-tier.ts';
-import { partitionsOf } from '../../domain/entity.ts';
-import type { EntityPath } from '../../domain/entity-path.ts';
-import { logOf } from '../../domain/log.ts';
-import { policyOf, type Receivable } from '../../domain/log-policy.ts';
-import { isUnder, sessionLockLost } from '../../domain/session.ts';
-import { requireOnePartition, requireTransactionSize } from '../../domain/transaction-rules.ts';
+import { partitionsOf } from '../../domain/entities/entity.ts';
+import type { EntityPath } from '../../domain/entities/entity-path.ts';
+import { requireTransactions } from '../../domain/entities/tier.ts';
+import {
+  requireOnePartition,
+  requireTransactionSize,
+} from '../../domain/messages/transaction-rules.ts';
 import type { OperationOutcome, Transaction, TransactionOperation } from '../broker.ts';
 import type { BrokerParts } from '../dependencies.ts';
 import { findReceivable } from '../entity-lookup.ts';

@@ -1,4 +1,4 @@
-import type { WorkTurns } from '../work-turns.ts';
+import type { WorkTurns } from './work-turns.ts';
 
 /** So many entries are worked through before others may have their turn. */
 const ENTRIES_PER_TURN = 20;

@@ -1,9 +1,9 @@
-import { type Block, sequenceNumberOf } from '../../domain/block.ts';
+import { type Block, sequenceNumberOf } from '../../domain/blocks/block.ts';
+import type { Log } from '../../domain/blocks/log.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
-import { BUDGETS } from '../../domain/budgets.ts';
+import { BUDGETS } from '../../domain/budgets/budgets.ts';
 import type { RandomSource } from '../../domain/clock.ts';
-import type { Log } from '../../domain/log.ts';
-import type { Message } from '../../domain/message.ts';
+import type { Message } from '../../domain/messages/message.ts';
 import { toBlockItem } from '../blocks/block-item.ts';
 import { deletePayload, putPayload } from '../blocks/payloads.ts';
 import { announce } from '../blocks/read-blocks.ts';

@@ -1,5 +1,5 @@
-import { type Entity, partitionsOf } from '../../domain/entity.ts';
-import { logOf } from '../../domain/log.ts';
+import { logOf } from '../../domain/blocks/log.ts';
+import { type Entity, partitionsOf } from '../../domain/entities/entity.ts';
 import { readHead } from '../scheduling/partition-header.ts';
 import type { StoreContext } from '../store-context.ts';
 

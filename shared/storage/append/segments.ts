@@ -1,5 +1,5 @@
-import { inSession, type Log } from '../../domain/log.ts';
-import type { Message } from '../../domain/message.ts';
+import { inSession, type Log } from '../../domain/blocks/log.ts';
+import type { Message } from '../../domain/messages/message.ts';
 import {
   cutBlocks,
   type Numbered,

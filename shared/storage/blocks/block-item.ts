@@ -1,8 +1,8 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { assert } from '../../domain/assert.ts';
-import type { Block } from '../../domain/block.ts';
-import type { Log } from '../../domain/log.ts';
-import type { Slot } from '../../domain/slot.ts';
+import type { Block } from '../../domain/blocks/block.ts';
+import type { Log } from '../../domain/blocks/log.ts';
+import type { Slot } from '../../domain/blocks/slot.ts';
 import type { Item } from '../dynamodb/table.ts';
 import { blockSortKey, logKey, parseBlockSortKey, sessionPrefix } from '../schema/message-keys.ts';
 

@@ -1,6 +1,6 @@
 import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
-import type { Block } from '../../domain/block.ts';
-import type { Log } from '../../domain/log.ts';
+import type { Block } from '../../domain/blocks/block.ts';
+import type { Log } from '../../domain/blocks/log.ts';
 import { keyItem } from '../dynamodb/table.ts';
 import type { StoreContext } from '../store-context.ts';
 import { asSeen, blockDelete, blockUpdate } from './block-writes.ts';

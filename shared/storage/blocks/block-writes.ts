@@ -1,6 +1,6 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
-import { type Block, slotOf } from '../../domain/block.ts';
-import type { LockRules, Slot } from '../../domain/slot.ts';
+import { type Block, slotOf } from '../../domain/blocks/block.ts';
+import type { LockRules, Slot } from '../../domain/blocks/slot.ts';
 import { slotName, slotValue } from './block-item.ts';
 
 /**

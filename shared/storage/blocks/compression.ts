@@ -7,7 +7,7 @@ import {
   brotliDecompressSync,
   constants,
 } from 'node:zlib';
-import { BUDGETS } from '../../domain/budgets.ts';
+import { BUDGETS } from '../../domain/budgets/budgets.ts';
 
 /** Makes what is stored smaller, and reads it again. */
 export interface Compression {

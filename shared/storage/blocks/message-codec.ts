@@ -1,7 +1,11 @@
 import { Packr } from 'msgpackr';
 import { assert } from '../../domain/assert.ts';
-import type { Message } from '../../domain/message.ts';
-import type { Properties, PropertyType, PropertyValue } from '../../domain/property-value.ts';
+import type { Message } from '../../domain/messages/message.ts';
+import type {
+  Properties,
+  PropertyType,
+  PropertyValue,
+} from '../../domain/messages/property-value.ts';
 import type { Compression } from './compression.ts';
 
 /**

@@ -1,8 +1,8 @@
-import type { Block, PayloadPlace } from '../../domain/block.ts';
-import type { Log } from '../../domain/log.ts';
-import type { Message } from '../../domain/message.ts';
-import { messageSize } from '../../domain/outgoing-rules.ts';
-import { FRESH_SLOT, type Slot } from '../../domain/slot.ts';
+import type { Block, PayloadPlace } from '../../domain/blocks/block.ts';
+import type { Log } from '../../domain/blocks/log.ts';
+import { FRESH_SLOT, type Slot } from '../../domain/blocks/slot.ts';
+import type { Message } from '../../domain/messages/message.ts';
+import { messageSize } from '../../domain/messages/outgoing-rules.ts';
 import { ITEM_BYTES_MAX, itemSize, UNIT_BYTES } from '../dynamodb/item-size.ts';
 import { keyItem } from '../dynamodb/table.ts';
 import { logKey, payloadKey } from '../schema/message-keys.ts';

@@ -1,9 +1,9 @@
 import type { WriteRequest } from '@aws-sdk/client-dynamodb';
 import { unpack } from 'msgpackr';
 import { assert } from '../../domain/assert.ts';
-import type { Block, PayloadPlace } from '../../domain/block.ts';
-import type { Log } from '../../domain/log.ts';
-import type { Message } from '../../domain/message.ts';
+import type { Block, PayloadPlace } from '../../domain/blocks/block.ts';
+import type { Log } from '../../domain/blocks/log.ts';
+import type { Message } from '../../domain/messages/message.ts';
 import { type Item, type ItemKey, keyItem, type Table } from '../dynamodb/table.ts';
 import { payloadKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';

@@ -1,7 +1,7 @@
-import type { Block } from '../../domain/block.ts';
+import type { Block } from '../../domain/blocks/block.ts';
 import { LIMITS } from '../../domain/limits.ts';
-import type { Message } from '../../domain/message.ts';
-import { printedSize, printedSizeOf } from '../../domain/printed-size.ts';
+import type { Message } from '../../domain/messages/message.ts';
+import { printedSize, printedSizeOf } from '../../domain/messages/printed-size.ts';
 
 /**
  * What the messages of a block print in an answer, which a receive must know before it claims them.

@@ -1,5 +1,5 @@
-import type { Block } from '../../domain/block.ts';
-import type { Log } from '../../domain/log.ts';
+import type { Block } from '../../domain/blocks/block.ts';
+import type { Log } from '../../domain/blocks/log.ts';
 import type { ItemKey, Table } from '../dynamodb/table.ts';
 import {
   blockSortKey,

@@ -1,5 +1,5 @@
 import type { Allowance } from '../../broker/ports/ports.ts';
-import type { Log } from '../../domain/log.ts';
+import type { Log } from '../../domain/blocks/log.ts';
 import { logName } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 import type { SizedTarget } from './answer-size.ts';

@@ -1,11 +1,11 @@
 import type { ClaimRequest } from '../../broker/ports/ports.ts';
-import type { AnswerLimit } from '../../domain/answer-limit.ts';
-import { type Block, sequenceNumberOf } from '../../domain/block.ts';
+import { type Block, sequenceNumberOf } from '../../domain/blocks/block.ts';
+import type { Log } from '../../domain/blocks/log.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import { LIMITS } from '../../domain/limits.ts';
-import type { Log } from '../../domain/log.ts';
-import type { Message } from '../../domain/message.ts';
-import { headerSize } from '../../domain/outgoing-rules.ts';
+import type { AnswerLimit } from '../../domain/messages/answer-limit.ts';
+import type { Message } from '../../domain/messages/message.ts';
+import { headerSize } from '../../domain/messages/outgoing-rules.ts';
 import {
   base64Size,
   headerFormSize,
@@ -13,7 +13,7 @@ import {
   printedSize,
   printedSizeOf,
   quotedSize,
-} from '../../domain/printed-size.ts';
+} from '../../domain/messages/printed-size.ts';
 import { decodeOverlay, loadMessages } from '../blocks/payloads.ts';
 import { printedBytesOf } from '../blocks/printed-bytes.ts';
 import type { StoreContext } from '../store-context.ts';

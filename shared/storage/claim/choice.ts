@@ -1,5 +1,10 @@
-import { type Block, type BlockRules, type BlockSurvey, surveyBlock } from '../../domain/block.ts';
-import type { Log } from '../../domain/log.ts';
+import {
+  type Block,
+  type BlockRules,
+  type BlockSurvey,
+  surveyBlock,
+} from '../../domain/blocks/block.ts';
+import type { Log } from '../../domain/blocks/log.ts';
 import { JUST_AFTER } from '../blocks/read-blocks.ts';
 import {
   type Closed,

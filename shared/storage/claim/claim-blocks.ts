@@ -1,10 +1,10 @@
 import type { ClaimRequest } from '../../broker/ports/ports.ts';
-import { type Block, slotOf, surveyBlock } from '../../domain/block.ts';
-import { lockTag, TAG_BYTES } from '../../domain/lock-token.ts';
-import type { Log } from '../../domain/log.ts';
-import { allInTurns } from '../../domain/loop-turns.ts';
-import { sessionLockLost, tagUnder } from '../../domain/session.ts';
-import type { LockRules, Slot } from '../../domain/slot.ts';
+import { type Block, slotOf, surveyBlock } from '../../domain/blocks/block.ts';
+import { lockTag, TAG_BYTES } from '../../domain/blocks/lock-token.ts';
+import type { Log } from '../../domain/blocks/log.ts';
+import { sessionLockLost, tagUnder } from '../../domain/blocks/session.ts';
+import type { LockRules, Slot } from '../../domain/blocks/slot.ts';
+import { allInTurns } from '../../domain/turns/loop-turns.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { blockDelete, blockUpdate, type SlotChange } from '../blocks/block-writes.ts';
 import { deletePayload } from '../blocks/payloads.ts';

@@ -1,9 +1,9 @@
 import type { ClaimRequest, ReceivedMessage } from '../../broker/ports/ports.ts';
-import { slotOf } from '../../domain/block.ts';
+import { slotOf } from '../../domain/blocks/block.ts';
+import { type Log, withoutSession } from '../../domain/blocks/log.ts';
+import { claimed, deliveriesOf, failedDeliveries, type Slot } from '../../domain/blocks/slot.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
-import { type Log, withoutSession } from '../../domain/log.ts';
-import { holdPayloads } from '../../domain/payload-account.ts';
-import { claimed, deliveriesOf, failedDeliveries, type Slot } from '../../domain/slot.ts';
+import { holdPayloads } from '../../domain/messages/payload-account.ts';
 import { type LoadedMessages, loadMessages } from '../blocks/payloads.ts';
 import { sortKeyOf } from '../blocks/read-blocks.ts';
 import { isUnknownOutcome, unknownOutcome } from '../dynamodb/errors.ts';

@@ -1,11 +1,11 @@
 import type { DeferredRequest, ReceivedMessage } from '../../broker/ports/ports.ts';
-import { type Block, slotOf, surveyBlock } from '../../domain/block.ts';
+import { type Block, slotOf, surveyBlock } from '../../domain/blocks/block.ts';
+import type { Log } from '../../domain/blocks/log.ts';
+import { sessionLockLost } from '../../domain/blocks/session.ts';
+import { claimed, failedDeliveries } from '../../domain/blocks/slot.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
-import { BUDGETS } from '../../domain/budgets.ts';
-import type { Log } from '../../domain/log.ts';
-import { holdPayloads } from '../../domain/payload-account.ts';
-import { sessionLockLost } from '../../domain/session.ts';
-import { claimed, failedDeliveries } from '../../domain/slot.ts';
+import { BUDGETS } from '../../domain/budgets/budgets.ts';
+import { holdPayloads } from '../../domain/messages/payload-account.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { asSeen, blockDelete, blockUpdate } from '../blocks/block-writes.ts';
 import { deletePayload, loadMessages } from '../blocks/payloads.ts';

@@ -5,10 +5,10 @@ import {
   expiryOf,
   sequenceNumberOf,
   slotOf,
-} from '../../domain/block.ts';
-import { formatLockToken } from '../../domain/lock-token.ts';
-import type { Log } from '../../domain/log.ts';
-import type { Message } from '../../domain/message.ts';
+} from '../../domain/blocks/block.ts';
+import { formatLockToken } from '../../domain/blocks/lock-token.ts';
+import type { Log } from '../../domain/blocks/log.ts';
+import type { Message } from '../../domain/messages/message.ts';
 
 /** What a receiver sees of a message, apart from its deliveries and its lock. */
 export function messageSeen(

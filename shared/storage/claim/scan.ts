@@ -1,5 +1,5 @@
-import { type BlockRules, surveyBlock } from '../../domain/block.ts';
-import type { Log } from '../../domain/log.ts';
+import { type BlockRules, surveyBlock } from '../../domain/blocks/block.ts';
+import type { Log } from '../../domain/blocks/log.ts';
 import { readBlocks, sortKeyOf } from '../blocks/read-blocks.ts';
 import { outcomeOf } from '../dynamodb/outcome-of.ts';
 import { type FrontMemory, holdsOf } from '../hints/scan-hints.ts';

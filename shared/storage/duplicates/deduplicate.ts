@@ -1,7 +1,7 @@
 import type { OnceRequest, StoreChosen } from '../../broker/ports/duplicates.ts';
 import { assert } from '../../domain/assert.ts';
-import { splitSequenceNumber } from '../../domain/block.ts';
-import { inSession, type Log } from '../../domain/log.ts';
+import { splitSequenceNumber } from '../../domain/blocks/block.ts';
+import { inSession, type Log } from '../../domain/blocks/log.ts';
 import { payloadName } from '../append/append.ts';
 import { afterStoring } from '../dynamodb/errors.ts';
 import { inParallel } from '../dynamodb/in-parallel.ts';

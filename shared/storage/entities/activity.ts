@@ -1,7 +1,7 @@
 import type { Activity } from '../../broker/ports/ports.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import type { Clock } from '../../domain/clock.ts';
-import type { Entity } from '../../domain/entity.ts';
+import type { Entity } from '../../domain/entities/entity.ts';
 
 export interface ActivitySettings {
   readonly clock: Clock;

@@ -1,11 +1,11 @@
 import type { EntityCounts, MessageCounts } from '../../broker/ports/management.ts';
-import { type BlockRules, surveyBlock } from '../../domain/block.ts';
+import { type BlockRules, surveyBlock } from '../../domain/blocks/block.ts';
+import { logOf } from '../../domain/blocks/log.ts';
+import { policyOf } from '../../domain/blocks/log-policy.ts';
+import { type SessionRules, UNHELD } from '../../domain/blocks/session.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { type Entity, partitionsOf } from '../../domain/entity.ts';
-import type { SubQueue } from '../../domain/entity-path.ts';
-import { logOf } from '../../domain/log.ts';
-import { policyOf } from '../../domain/log-policy.ts';
-import { type SessionRules, UNHELD } from '../../domain/session.ts';
+import { type Entity, partitionsOf } from '../../domain/entities/entity.ts';
+import type { SubQueue } from '../../domain/entities/entity-path.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import type { DocumentTable } from '../dynamodb/document-table.ts';
 import type { Item, Table } from '../dynamodb/table.ts';

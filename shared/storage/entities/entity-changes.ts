@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { BrokerError } from '../../domain/broker-error.ts';
-import type { Entity } from '../../domain/entity.ts';
+import type { Entity } from '../../domain/entities/entity.ts';
 import type { DocumentTable, DocumentWrite } from '../dynamodb/document-table.ts';
 import { isUnknownOutcome } from '../dynamodb/errors.ts';
 import { outcomeOf } from '../dynamodb/outcome-of.ts';

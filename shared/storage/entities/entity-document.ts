@@ -1,5 +1,5 @@
-import type { EntityDescription } from '../../domain/descriptions.ts';
-import { type Entity, partitionNumbers } from '../../domain/entity.ts';
+import type { EntityDescription } from '../../domain/entities/descriptions.ts';
+import { type Entity, partitionNumbers } from '../../domain/entities/entity.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import type { Document, DocumentWrite } from '../dynamodb/document-table.ts';
 import type { ItemKey } from '../dynamodb/table.ts';

@@ -1,5 +1,5 @@
-import type { Entity } from '../../domain/entity.ts';
-import type { SubQueue } from '../../domain/entity-path.ts';
+import type { Entity } from '../../domain/entities/entity.ts';
+import type { SubQueue } from '../../domain/entities/entity-path.ts';
 import type { DocumentWrite } from '../dynamodb/document-table.ts';
 import type { ItemKey } from '../dynamodb/table.ts';
 import { gravesOf } from '../schema/entity-keys.ts';

@@ -1,9 +1,9 @@
 import type { EntityStore, ListPage } from '../../broker/ports/ports.ts';
 import { BrokerError, entityNotFound } from '../../domain/broker-error.ts';
 import type { RandomSource } from '../../domain/clock.ts';
-import type { EntityDescription } from '../../domain/descriptions.ts';
-import { type Entity, partitionsOf } from '../../domain/entity.ts';
-import type { SubQueue } from '../../domain/entity-path.ts';
+import type { EntityDescription } from '../../domain/entities/descriptions.ts';
+import { type Entity, partitionsOf } from '../../domain/entities/entity.ts';
+import type { SubQueue } from '../../domain/entities/entity-path.ts';
 import type { Document, DocumentTable, DocumentWrite } from '../dynamodb/document-table.ts';
 import type { ItemKey } from '../dynamodb/table.ts';
 import type { Leased, TimedCache } from '../hints/lease-cache.ts';

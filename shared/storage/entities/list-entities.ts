@@ -1,4 +1,4 @@
-import type { Entity } from '../../domain/entity.ts';
+import type { Entity } from '../../domain/entities/entity.ts';
 import type { DocumentTable } from '../dynamodb/document-table.ts';
 import {
   splitSubscriptionKey,

@@ -1,5 +1,5 @@
 import type { Subscribed, SubscriptionCatalog } from '../../broker/ports/ports.ts';
-import { type Entity, isOfKind } from '../../domain/entity.ts';
+import { type Entity, isOfKind } from '../../domain/entities/entity.ts';
 import type { Rule } from '../../filters/rule.ts';
 import type { DocumentTable } from '../dynamodb/document-table.ts';
 import type { TimedCache } from '../hints/lease-cache.ts';

@@ -1,8 +1,8 @@
 import type { Forward } from '../../broker/ports/ports.ts';
-import { surveyBlock } from '../../domain/block.ts';
+import { surveyBlock } from '../../domain/blocks/block.ts';
+import type { Log } from '../../domain/blocks/log.ts';
+import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
-import type { Log } from '../../domain/log.ts';
-import type { LogPolicy } from '../../domain/log-policy.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';
 import { FIRST_BLOCK } from '../schema/message-keys.ts';
 import { tidy } from '../settle/clean-up.ts';

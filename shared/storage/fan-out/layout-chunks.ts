@@ -1,5 +1,5 @@
 import type { Copy, Delivery } from '../../broker/ports/ports.ts';
-import type { Message } from '../../domain/message.ts';
+import type { Message } from '../../domain/messages/message.ts';
 import { SLOTS_PER_BLOCK, sizeOf } from '../blocks/pack-blocks.ts';
 import type { StoreContext } from '../store-context.ts';
 

@@ -1,9 +1,9 @@
 import type { Delivery } from '../../broker/ports/ports.ts';
 import { assert } from '../../domain/assert.ts';
-import type { Block, PayloadPlace } from '../../domain/block.ts';
-import type { Log } from '../../domain/log.ts';
-import type { Message } from '../../domain/message.ts';
-import { FRESH_SLOT, type Slot } from '../../domain/slot.ts';
+import type { Block, PayloadPlace } from '../../domain/blocks/block.ts';
+import type { Log } from '../../domain/blocks/log.ts';
+import { FRESH_SLOT, type Slot } from '../../domain/blocks/slot.ts';
+import type { Message } from '../../domain/messages/message.ts';
 import { inTurns } from '../../domain/turns/in-turns.ts';
 import { payloadName } from '../append/append.ts';
 import { encodeMessages } from '../blocks/message-codec.ts';

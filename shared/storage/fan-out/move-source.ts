@@ -1,7 +1,7 @@
 import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
 import type { StoredBatch } from '../../broker/ports/ports.ts';
-import type { Block } from '../../domain/block.ts';
-import type { Log } from '../../domain/log.ts';
+import type { Block } from '../../domain/blocks/block.ts';
+import type { Log } from '../../domain/blocks/log.ts';
 import { removalOf } from '../blocks/block-removal.ts';
 import { deletePayload, loadMessages } from '../blocks/payloads.ts';
 import type { StoreContext } from '../store-context.ts';

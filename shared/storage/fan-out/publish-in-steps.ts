@@ -1,9 +1,9 @@
 import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
 import { pack, unpack } from 'msgpackr';
+import type { Log } from '../../domain/blocks/log.ts';
 import { BrokerError, NothingStored } from '../../domain/broker-error.ts';
-import { BUDGETS } from '../../domain/budgets.ts';
-import type { Log } from '../../domain/log.ts';
-import type { WorkTurns } from '../../domain/work-turns.ts';
+import { BUDGETS } from '../../domain/budgets/budgets.ts';
+import type { WorkTurns } from '../../domain/turns/work-turns.ts';
 import { type Guard, transactUnder } from '../duplicates/condition.ts';
 import { chunks } from '../dynamodb/chunks.ts';
 import { afterStoring, unknownOutcome } from '../dynamodb/errors.ts';

@@ -1,6 +1,6 @@
 import type { Delivery, Publication } from '../../broker/ports/ports.ts';
+import type { Log } from '../../domain/blocks/log.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
-import type { Log } from '../../domain/log.ts';
 import { inTurns } from '../../domain/turns/in-turns.ts';
 import { toBlockItem } from '../blocks/block-item.ts';
 import { deletePayload } from '../blocks/payloads.ts';

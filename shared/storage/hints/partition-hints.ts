@@ -1,6 +1,6 @@
 import type { Whereabouts } from '../../broker/ports/partition-hints.ts';
 import type { AgeClock, Instant } from '../../domain/age.ts';
-import type { Log } from '../../domain/log.ts';
+import type { Log } from '../../domain/blocks/log.ts';
 import { logKey } from '../schema/message-keys.ts';
 
 const LOGS_MAX = 20_000;

@@ -1,5 +1,5 @@
 import type { AgeClock, Instant } from '../../domain/age.ts';
-import type { LockRules } from '../../domain/slot.ts';
+import type { LockRules } from '../../domain/blocks/slot.ts';
 
 /**
  * What this process remembers of the front of a log: "nothing can be had before here until then",

@@ -1,5 +1,5 @@
 import type { AgeClock, Instant } from '../../domain/age.ts';
-import type { Log } from '../../domain/log.ts';
+import type { Log } from '../../domain/blocks/log.ts';
 
 interface Reading {
   /** What came in until the measurement, bytes. */

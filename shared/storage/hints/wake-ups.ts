@@ -1,5 +1,5 @@
 import type { Arrival, Arrivals } from '../../broker/ports/wake-ups.ts';
-import type { Log } from '../../domain/log.ts';
+import type { Log } from '../../domain/blocks/log.ts';
 import type { Scheduler, Timer } from '../../domain/scheduler.ts';
 import { logName } from '../schema/message-keys.ts';
 

@@ -1,5 +1,5 @@
+import type { Log } from '../../domain/blocks/log.ts';
 import type { Clock, RandomSource } from '../../domain/clock.ts';
-import type { Log } from '../../domain/log.ts';
 import type { DocumentTable } from '../dynamodb/document-table.ts';
 import { agendaOf } from '../schema/entity-keys.ts';
 import { sessionPrefix } from '../schema/message-keys.ts';

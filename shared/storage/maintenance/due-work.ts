@@ -1,6 +1,6 @@
-import type { Entity } from '../../domain/entity.ts';
-import { inSession, type Log, logOf } from '../../domain/log.ts';
-import { policyOf } from '../../domain/log-policy.ts';
+import { inSession, type Log, logOf } from '../../domain/blocks/log.ts';
+import { policyOf } from '../../domain/blocks/log-policy.ts';
+import type { Entity } from '../../domain/entities/entity.ts';
 import { inParallel } from '../dynamodb/in-parallel.ts';
 import { resumePublications } from '../fan-out/publish-in-steps.ts';
 import { activateDue } from '../scheduling/activate.ts';

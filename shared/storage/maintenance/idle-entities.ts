@@ -1,6 +1,6 @@
+import { logOf } from '../../domain/blocks/log.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
-import { type Entity, forwardsAll, partitionsOf } from '../../domain/entity.ts';
-import { logOf } from '../../domain/log.ts';
+import { type Entity, forwardsAll, partitionsOf } from '../../domain/entities/entity.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';
 import { TOUCH_EVERY_MS } from '../entities/activity.ts';
 import { readHead } from '../scheduling/partition-header.ts';

@@ -1,6 +1,6 @@
-import { type Entity, partitionNumbers } from '../../domain/entity.ts';
-import type { SubQueue } from '../../domain/entity-path.ts';
-import { logOf } from '../../domain/log.ts';
+import { logOf } from '../../domain/blocks/log.ts';
+import { type Entity, partitionNumbers } from '../../domain/entities/entity.ts';
+import type { SubQueue } from '../../domain/entities/entity-path.ts';
 import type { Document } from '../dynamodb/document-table.ts';
 import type { Item, ItemKey } from '../dynamodb/table.ts';
 import { orphansOf } from '../schema/entity-keys.ts';

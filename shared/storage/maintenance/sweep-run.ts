@@ -1,7 +1,7 @@
 import type { AgeClock } from '../../domain/age.ts';
 import { BrokerError, isPassing } from '../../domain/broker-error.ts';
 import type { Clock } from '../../domain/clock.ts';
-import type { Entity } from '../../domain/entity.ts';
+import type { Entity } from '../../domain/entities/entity.ts';
 import type { DocumentTable } from '../dynamodb/document-table.ts';
 import type { DynamoActivity } from '../entities/activity.ts';
 import type { DynamoEntityStore } from '../entities/entity-store.ts';

@@ -1,7 +1,7 @@
 import type { WriteRequest } from '@aws-sdk/client-dynamodb';
-import type { Block } from '../../domain/block.ts';
-import type { SubQueue } from '../../domain/entity-path.ts';
-import type { Log } from '../../domain/log.ts';
+import type { Block } from '../../domain/blocks/block.ts';
+import type { Log } from '../../domain/blocks/log.ts';
+import type { SubQueue } from '../../domain/entities/entity-path.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { deletePayload, payloadKeys } from '../blocks/payloads.ts';
 import { type Item, type ItemKey, keyItem } from '../dynamodb/table.ts';

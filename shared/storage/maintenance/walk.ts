@@ -1,6 +1,6 @@
-import { type Entity, forwards, partitionNumbers } from '../../domain/entity.ts';
-import { logOf } from '../../domain/log.ts';
-import { policyOf } from '../../domain/log-policy.ts';
+import { logOf } from '../../domain/blocks/log.ts';
+import { policyOf } from '../../domain/blocks/log-policy.ts';
+import { type Entity, forwards, partitionNumbers } from '../../domain/entities/entity.ts';
 import { resumePublications } from '../fan-out/publish-in-steps.ts';
 import { noteEarliestDue } from '../scheduling/next-due.ts';
 import { removeIdle } from './idle-entities.ts';

@@ -1,8 +1,8 @@
 import type { DeadLetterAction } from '../../broker/broker.ts';
-import { type Block, type BlockRules, expiryOf, slotOf } from '../../domain/block.ts';
-import { type Log, withoutSession } from '../../domain/log.ts';
-import type { LogPolicy } from '../../domain/log-policy.ts';
-import { isHeld, unlocked } from '../../domain/slot.ts';
+import { type Block, type BlockRules, expiryOf, slotOf } from '../../domain/blocks/block.ts';
+import { type Log, withoutSession } from '../../domain/blocks/log.ts';
+import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
+import { isHeld, unlocked } from '../../domain/blocks/slot.ts';
 import { asSeen, blockDelete, blockUpdate } from '../blocks/block-writes.ts';
 import { deletePayload } from '../blocks/payloads.ts';
 import { announceReturn, keyOf } from '../blocks/read-blocks.ts';

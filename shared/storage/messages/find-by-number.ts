@@ -1,6 +1,6 @@
-import type { Block } from '../../domain/block.ts';
-import type { BlockStore } from '../../domain/lock-token.ts';
-import type { Log } from '../../domain/log.ts';
+import type { Block } from '../../domain/blocks/block.ts';
+import type { BlockStore } from '../../domain/blocks/lock-token.ts';
+import type { Log } from '../../domain/blocks/log.ts';
 import { SLOTS_MAX } from '../blocks/block-item.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';
 import { blockSortKey } from '../schema/message-keys.ts';

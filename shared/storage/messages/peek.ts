@@ -1,10 +1,10 @@
 import type { Peeked, PeekRequest } from '../../broker/ports/ports.ts';
-import { type Block, ownExpiryOf, sequenceNumberOf, slotOf } from '../../domain/block.ts';
-import type { BlockStore } from '../../domain/lock-token.ts';
-import { type Log, withoutSession } from '../../domain/log.ts';
-import type { MessageState, StoredMessage } from '../../domain/message.ts';
-import { holdPayloads } from '../../domain/payload-account.ts';
-import { failedDeliveries } from '../../domain/slot.ts';
+import { type Block, ownExpiryOf, sequenceNumberOf, slotOf } from '../../domain/blocks/block.ts';
+import type { BlockStore } from '../../domain/blocks/lock-token.ts';
+import { type Log, withoutSession } from '../../domain/blocks/log.ts';
+import { failedDeliveries } from '../../domain/blocks/slot.ts';
+import type { MessageState, StoredMessage } from '../../domain/messages/message.ts';
+import { holdPayloads } from '../../domain/messages/payload-account.ts';
 import { SLOTS_MAX } from '../blocks/block-item.ts';
 import { sizeOf } from '../blocks/pack-blocks.ts';
 import { type LoadedMessages, loadMessages } from '../blocks/payloads.ts';

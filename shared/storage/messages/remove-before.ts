@@ -1,7 +1,7 @@
 import type { RemoveBeforeRequest } from '../../broker/ports/ports.ts';
-import { surveyBlock } from '../../domain/block.ts';
-import type { Log } from '../../domain/log.ts';
-import type { LogPolicy } from '../../domain/log-policy.ts';
+import { surveyBlock } from '../../domain/blocks/block.ts';
+import type { Log } from '../../domain/blocks/log.ts';
+import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import { removalOf } from '../blocks/block-removal.ts';
 import { deletePayload } from '../blocks/payloads.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';

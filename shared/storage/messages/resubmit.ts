@@ -1,8 +1,8 @@
 import type { ResubmitRequest } from '../../broker/ports/ports.ts';
-import { type Block, surveyBlock } from '../../domain/block.ts';
-import type { Log } from '../../domain/log.ts';
-import type { LogPolicy } from '../../domain/log-policy.ts';
-import { lowerTimeToLive, type Message } from '../../domain/message.ts';
+import { type Block, surveyBlock } from '../../domain/blocks/block.ts';
+import type { Log } from '../../domain/blocks/log.ts';
+import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
+import { lowerTimeToLive, type Message } from '../../domain/messages/message.ts';
 import { payloadName } from '../append/append.ts';
 import { cutRuns, packRuns, toRuns } from '../append/segments.ts';
 import { toBlockItem } from '../blocks/block-item.ts';

@@ -1,8 +1,8 @@
 import type { Forward } from '../../broker/ports/ports.ts';
-import type { Block } from '../../domain/block.ts';
+import type { Block } from '../../domain/blocks/block.ts';
+import { inSession, type Log } from '../../domain/blocks/log.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
-import { inSession, type Log } from '../../domain/log.ts';
-import type { Message } from '../../domain/message.ts';
+import type { Message } from '../../domain/messages/message.ts';
 import { payloadName } from '../append/append.ts';
 import { fromBlockItem, toBlockItem } from '../blocks/block-item.ts';
 import { removalOf } from '../blocks/block-removal.ts';

@@ -1,7 +1,7 @@
-import type { Block } from '../../domain/block.ts';
+import type { Block } from '../../domain/blocks/block.ts';
+import type { Log } from '../../domain/blocks/log.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
-import type { Log } from '../../domain/log.ts';
-import { allInTurns } from '../../domain/loop-turns.ts';
+import { allInTurns } from '../../domain/turns/loop-turns.ts';
 import { removalOf } from '../blocks/block-removal.ts';
 import { deletePayload } from '../blocks/payloads.ts';
 import { decided } from '../dynamodb/errors.ts';

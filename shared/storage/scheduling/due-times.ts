@@ -1,5 +1,5 @@
 import type { AgeClock, Instant } from '../../domain/age.ts';
-import type { Log } from '../../domain/log.ts';
+import type { Log } from '../../domain/blocks/log.ts';
 import type { Item } from '../dynamodb/table.ts';
 import { dueSortKey, logKey, parseDueSortKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';

@@ -1,4 +1,4 @@
-import type { Log } from '../../domain/log.ts';
+import type { Log } from '../../domain/blocks/log.ts';
 import { dueSortKey, logKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 import { type Due, fromDueItem, noteDue } from './due-times.ts';

@@ -1,6 +1,6 @@
 import { assert } from '../../domain/assert.ts';
+import type { Log } from '../../domain/blocks/log.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
-import type { Log } from '../../domain/log.ts';
 import type { Table } from '../dynamodb/table.ts';
 import { headKey } from '../schema/message-keys.ts';
 

@@ -1,6 +1,6 @@
-import type { SubQueue } from '../../domain/entity-path.ts';
-import type { BlockStore } from '../../domain/lock-token.ts';
-import type { Log } from '../../domain/log.ts';
+import type { BlockStore } from '../../domain/blocks/lock-token.ts';
+import type { Log } from '../../domain/blocks/log.ts';
+import type { SubQueue } from '../../domain/entities/entity-path.ts';
 import type { ItemKey } from '../dynamodb/table.ts';
 
 /**

@@ -1,9 +1,9 @@
 import type { AcceptedSession, AcceptNextRequest } from '../../broker/ports/sessions.ts';
-import { surveyBlock } from '../../domain/block.ts';
+import { surveyBlock } from '../../domain/blocks/block.ts';
+import { inSession, type Log } from '../../domain/blocks/log.ts';
+import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import type { RandomSource } from '../../domain/clock.ts';
-import { inSession, type Log } from '../../domain/log.ts';
-import type { LogPolicy } from '../../domain/log-policy.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';
 import { outcomeOf } from '../dynamodb/outcome-of.ts';
 import { FIRST_BLOCK, FIRST_LISTING, logName, sessionKey } from '../schema/message-keys.ts';

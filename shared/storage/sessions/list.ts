@@ -1,8 +1,8 @@
 import type { SessionPage } from '../../broker/ports/sessions.ts';
-import { type Block, surveyBlock } from '../../domain/block.ts';
-import { inSession, type Log } from '../../domain/log.ts';
-import type { LogPolicy } from '../../domain/log-policy.ts';
-import type { SessionRules } from '../../domain/session.ts';
+import { type Block, surveyBlock } from '../../domain/blocks/block.ts';
+import { inSession, type Log } from '../../domain/blocks/log.ts';
+import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
+import type { SessionRules } from '../../domain/blocks/session.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { JUST_AFTER } from '../blocks/read-blocks.ts';
 import type { Item, Table } from '../dynamodb/table.ts';

@@ -1,12 +1,12 @@
 import type { AcceptedSession } from '../../broker/ports/sessions.ts';
-import type { Log } from '../../domain/log.ts';
+import type { Log } from '../../domain/blocks/log.ts';
 import {
   SESSION_TOKEN_BYTES,
   type SessionRules,
   sessionLockLost,
   sessionToken,
   tenureOf,
-} from '../../domain/session.ts';
+} from '../../domain/blocks/session.ts';
 import { isUnknownOutcome } from '../dynamodb/errors.ts';
 import { outcomeOf } from '../dynamodb/outcome-of.ts';
 import { sessionKey } from '../schema/message-keys.ts';

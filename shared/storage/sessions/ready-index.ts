@@ -1,4 +1,4 @@
-import { type Log, withoutSession } from '../../domain/log.ts';
+import { type Log, withoutSession } from '../../domain/blocks/log.ts';
 import { inTurns } from '../../domain/turns/in-turns.ts';
 import { unknownOutcome } from '../dynamodb/errors.ts';
 import { type Item, type ItemKey, keyItem, type Table } from '../dynamodb/table.ts';

@@ -1,6 +1,6 @@
+import type { Log } from '../../domain/blocks/log.ts';
+import { isUnder, RELEASED_MAX, sessionLockLost, tenureOf } from '../../domain/blocks/session.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
-import type { Log } from '../../domain/log.ts';
-import { isUnder, RELEASED_MAX, sessionLockLost, tenureOf } from '../../domain/session.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';
 import { afterStoring, unknownOutcome } from '../dynamodb/errors.ts';
 import { orLookedUp } from '../dynamodb/look-up.ts';

@@ -1,6 +1,6 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
-import type { Log } from '../../domain/log.ts';
-import { type SessionRules, TENURE_BYTES, tenureOf } from '../../domain/session.ts';
+import type { Log } from '../../domain/blocks/log.ts';
+import { type SessionRules, TENURE_BYTES, tenureOf } from '../../domain/blocks/session.ts';
 import type { Item, Table } from '../dynamodb/table.ts';
 import { sessionKey } from '../schema/message-keys.ts';
 

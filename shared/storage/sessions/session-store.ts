@@ -4,9 +4,9 @@ import type {
   SessionPage,
   SessionStore,
 } from '../../broker/ports/sessions.ts';
-import { inSession, type Log } from '../../domain/log.ts';
-import type { LogPolicy } from '../../domain/log-policy.ts';
-import type { SessionRules } from '../../domain/session.ts';
+import { inSession, type Log } from '../../domain/blocks/log.ts';
+import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
+import type { SessionRules } from '../../domain/blocks/session.ts';
 import { FIRST_LISTING } from '../schema/message-keys.ts';
 import { settleLapsed } from '../settle/dead-letter-lapsed.ts';
 import type { StoreContext } from '../store-context.ts';

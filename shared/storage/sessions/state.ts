@@ -1,5 +1,5 @@
-import type { Log } from '../../domain/log.ts';
-import { sessionLockLost } from '../../domain/session.ts';
+import type { Log } from '../../domain/blocks/log.ts';
+import { sessionLockLost } from '../../domain/blocks/session.ts';
 import { payloadName } from '../append/append.ts';
 import { putPayload } from '../blocks/payloads.ts';
 import { decided, nextTry } from '../dynamodb/errors.ts';

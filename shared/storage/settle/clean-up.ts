@@ -1,14 +1,14 @@
-import { type Block, slotOf, surveyBlock } from '../../domain/block.ts';
+import { type Block, slotOf, surveyBlock } from '../../domain/blocks/block.ts';
+import type { Log } from '../../domain/blocks/log.ts';
+import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
+import { unlocked } from '../../domain/blocks/slot.ts';
 import {
   type DeadLetterReason,
   maxDeliveryExceeded,
   TIME_TO_LIVE_EXPIRED,
-} from '../../domain/dead-letter.ts';
-import type { Log } from '../../domain/log.ts';
-import type { LogPolicy } from '../../domain/log-policy.ts';
-import { allInTurns } from '../../domain/loop-turns.ts';
-import { text } from '../../domain/property-value.ts';
-import { unlocked } from '../../domain/slot.ts';
+} from '../../domain/messages/dead-letter-reasons.ts';
+import { text } from '../../domain/messages/property-value.ts';
+import { allInTurns } from '../../domain/turns/loop-turns.ts';
 import { asSeen, blockDelete, blockUpdate, type SlotCondition } from '../blocks/block-writes.ts';
 import { deletePayload } from '../blocks/payloads.ts';
 import { deleteEmptyBlock, keyOf } from '../blocks/read-blocks.ts';

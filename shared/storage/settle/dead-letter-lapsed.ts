@@ -1,7 +1,13 @@
-import { type Block, type BlockRules, expiryOf, slotOf, surveyBlock } from '../../domain/block.ts';
-import { isOfEpoch } from '../../domain/lock-token.ts';
-import type { Log } from '../../domain/log.ts';
-import type { LogPolicy } from '../../domain/log-policy.ts';
+import {
+  type Block,
+  type BlockRules,
+  expiryOf,
+  slotOf,
+  surveyBlock,
+} from '../../domain/blocks/block.ts';
+import { isOfEpoch } from '../../domain/blocks/lock-token.ts';
+import type { Log } from '../../domain/blocks/log.ts';
+import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';
 import type { Leftover } from '../claim/choice.ts';
 import { FIRST_BLOCK } from '../schema/message-keys.ts';

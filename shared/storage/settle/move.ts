@@ -1,10 +1,10 @@
 import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
 import { pack } from 'msgpackr';
-import type { Block, PayloadPlace } from '../../domain/block.ts';
-import type { BlockStore } from '../../domain/lock-token.ts';
-import type { Log } from '../../domain/log.ts';
-import type { Message } from '../../domain/message.ts';
-import type { Slot } from '../../domain/slot.ts';
+import type { Block, PayloadPlace } from '../../domain/blocks/block.ts';
+import type { BlockStore } from '../../domain/blocks/lock-token.ts';
+import type { Log } from '../../domain/blocks/log.ts';
+import type { Slot } from '../../domain/blocks/slot.ts';
+import type { Message } from '../../domain/messages/message.ts';
 import { payloadName } from '../append/append.ts';
 import { toBlockItem } from '../blocks/block-item.ts';
 import {

@@ -1,9 +1,9 @@
-import type { Block } from '../../domain/block.ts';
+import type { Block } from '../../domain/blocks/block.ts';
+import type { LockToken } from '../../domain/blocks/lock-token.ts';
+import type { Log } from '../../domain/blocks/log.ts';
+import { holdsLock, type LockRules } from '../../domain/blocks/slot.ts';
 import { BrokerError, lockLost } from '../../domain/broker-error.ts';
-import type { LockToken } from '../../domain/lock-token.ts';
-import type { Log } from '../../domain/log.ts';
-import { allInTurns } from '../../domain/loop-turns.ts';
-import { holdsLock, type LockRules } from '../../domain/slot.ts';
+import { allInTurns } from '../../domain/turns/loop-turns.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { blockUpdate, type SlotChange, underLock } from '../blocks/block-writes.ts';
 import type { Written } from '../dynamodb/table.ts';

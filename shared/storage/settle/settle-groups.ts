@@ -1,7 +1,7 @@
 import type { TokenSettlement } from '../../broker/ports/ports.ts';
+import type { LockToken } from '../../domain/blocks/lock-token.ts';
+import type { Log } from '../../domain/blocks/log.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
-import type { LockToken } from '../../domain/lock-token.ts';
-import type { Log } from '../../domain/log.ts';
 import { keyOf } from '../blocks/read-blocks.ts';
 import type { ItemKey } from '../dynamodb/table.ts';
 

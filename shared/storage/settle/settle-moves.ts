@@ -1,8 +1,8 @@
 import type { SettlementAction } from '../../broker/broker.ts';
+import type { Log } from '../../domain/blocks/log.ts';
+import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
+import { holdsLock } from '../../domain/blocks/slot.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
-import type { Log } from '../../domain/log.ts';
-import type { LogPolicy } from '../../domain/log-policy.ts';
-import { holdsLock } from '../../domain/slot.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { keyOf } from '../blocks/read-blocks.ts';
 import { decided } from '../dynamodb/errors.ts';

@@ -1,11 +1,14 @@
 import type { SettlementAction } from '../../broker/broker.ts';
-import { type Block, expiryOf, slotOf } from '../../domain/block.ts';
-import { maxDeliveryExceeded, TIME_TO_LIVE_EXPIRED } from '../../domain/dead-letter.ts';
-import type { LockToken } from '../../domain/lock-token.ts';
-import type { Log } from '../../domain/log.ts';
-import type { LogPolicy } from '../../domain/log-policy.ts';
-import { type Properties, text } from '../../domain/property-value.ts';
-import { deliveriesOf, type Slot, type SlotRules } from '../../domain/slot.ts';
+import { type Block, expiryOf, slotOf } from '../../domain/blocks/block.ts';
+import type { LockToken } from '../../domain/blocks/lock-token.ts';
+import type { Log } from '../../domain/blocks/log.ts';
+import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
+import { deliveriesOf, type Slot, type SlotRules } from '../../domain/blocks/slot.ts';
+import {
+  maxDeliveryExceeded,
+  TIME_TO_LIVE_EXPIRED,
+} from '../../domain/messages/dead-letter-reasons.ts';
+import { type Properties, text } from '../../domain/messages/property-value.ts';
 import {
   blockUpdate,
   type SlotChange,

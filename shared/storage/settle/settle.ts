@@ -1,10 +1,10 @@
 import type { TokenSettlement } from '../../broker/ports/ports.ts';
-import { type Block, expiryOf, slotOf } from '../../domain/block.ts';
+import { type Block, expiryOf, slotOf } from '../../domain/blocks/block.ts';
+import type { Log } from '../../domain/blocks/log.ts';
+import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
+import { deliveriesOf, holdsLock, type SlotRules } from '../../domain/blocks/slot.ts';
 import { BrokerError, lockLost } from '../../domain/broker-error.ts';
-import type { Log } from '../../domain/log.ts';
-import type { LogPolicy } from '../../domain/log-policy.ts';
-import { allInTurns } from '../../domain/loop-turns.ts';
-import { deliveriesOf, holdsLock, type SlotRules } from '../../domain/slot.ts';
+import { allInTurns } from '../../domain/turns/loop-turns.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { blockDelete, blockUpdate, type SlotChange, underLock } from '../blocks/block-writes.ts';
 import { deletePayload } from '../blocks/payloads.ts';

@@ -5,12 +5,12 @@ import type {
   TransactedSettlement,
   TransactedSettlements,
 } from '../../broker/ports/transactions.ts';
-import type { Block } from '../../domain/block.ts';
+import type { Block } from '../../domain/blocks/block.ts';
+import type { LockToken } from '../../domain/blocks/lock-token.ts';
+import { sessionLockLost } from '../../domain/blocks/session.ts';
+import { holdsLock } from '../../domain/blocks/slot.ts';
 import { BrokerError, lockLost } from '../../domain/broker-error.ts';
 import { MEGABYTE } from '../../domain/limits.ts';
-import type { LockToken } from '../../domain/lock-token.ts';
-import { sessionLockLost } from '../../domain/session.ts';
-import { holdsLock } from '../../domain/slot.ts';
 import { planAppend } from '../append/append.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { keyOf } from '../blocks/read-blocks.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHmac, randomBytes } from 'node:crypto';
 import type { AuthorizationRule } from '@azure/service-bus';
-import { BUDGETS } from '../../../shared/domain/budgets.ts';
+import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { administrationOf } from '../../compat/admin-clients.ts';
 import { plain } from '../../compat/gateway-clients.ts';
 

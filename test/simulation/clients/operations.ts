@@ -1,6 +1,6 @@
 import type { Composition } from '../../../lambdas/http/compose.ts';
 import type { Broker } from '../../../shared/broker/broker.ts';
-import { type EntityPath, parseEntityPath } from '../../../shared/domain/entity-path.ts';
+import { type EntityPath, parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
 import type { Heard } from '../engine/process.ts';
 import type { Action } from '../scenario/scenario.ts';
 import type { Actor } from './actor.ts';

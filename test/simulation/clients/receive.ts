@@ -1,5 +1,5 @@
 import type { ReceivedMessage } from '../../../shared/broker/broker.ts';
-import type { StoredMessage } from '../../../shared/domain/message.ts';
+import type { StoredMessage } from '../../../shared/domain/messages/message.ts';
 import { isDeadLetterPath, waitOf } from '../scenario/scenario.ts';
 import type { Actor } from './actor.ts';
 import {

@@ -1,5 +1,5 @@
 import type { Settlement, SettlementAction } from '../../../shared/broker/broker.ts';
-import { text } from '../../../shared/domain/property-value.ts';
+import { text } from '../../../shared/domain/messages/property-value.ts';
 import type { Heard } from '../engine/process.ts';
 import {
   entityOf,

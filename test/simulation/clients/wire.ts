@@ -1,6 +1,6 @@
 import type { EntitySettings, Management } from '../../../shared/broker/management/management.ts';
-import type { Message, OutgoingMessage } from '../../../shared/domain/message.ts';
-import { text } from '../../../shared/domain/property-value.ts';
+import type { Message, OutgoingMessage } from '../../../shared/domain/messages/message.ts';
+import { text } from '../../../shared/domain/messages/property-value.ts';
 import type { Rule } from '../../../shared/filters/rule.ts';
 import { Random } from '../engine/random.ts';
 import type {

@@ -1,6 +1,6 @@
 import { type Composition, compose } from '../../../lambdas/http/compose.ts';
 import { BrokerError } from '../../../shared/domain/broker-error.ts';
-import type { Tier } from '../../../shared/domain/description-tier.ts';
+import type { Tier } from '../../../shared/domain/entities/tier.ts';
 import { pause } from '../../../shared/domain/scheduler.ts';
 import type { TableNames } from '../../../shared/storage/schema/tables.ts';
 import { simulatedClients } from '../tables/client.ts';

@@ -8,7 +8,7 @@ import type {
 } from '../../../shared/broker/broker.ts';
 import type { IfMatch } from '../../../shared/broker/management/if-match.ts';
 import type { EntitySettings } from '../../../shared/broker/management/management.ts';
-import type { OutgoingMessage } from '../../../shared/domain/message.ts';
+import type { OutgoingMessage } from '../../../shared/domain/messages/message.ts';
 import { Random } from '../engine/random.ts';
 import { type About, Caller, pathOf } from './caller.ts';
 import { type Delivery, deliveryOf } from './delivery.ts';

@@ -1,5 +1,5 @@
 import { BrokerError } from '../../../shared/domain/broker-error.ts';
-import { type EntityPath, parseEntityPath } from '../../../shared/domain/entity-path.ts';
+import { type EntityPath, parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
 import { outcomeOf } from '../../../shared/storage/dynamodb/outcome-of.ts';
 import type { Delivery } from './delivery.ts';
 import type { Call, CallKind, History } from './history.ts';

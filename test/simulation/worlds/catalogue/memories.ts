@@ -1,4 +1,4 @@
-import { text } from '../../../../shared/domain/property-value.ts';
+import { text } from '../../../../shared/domain/messages/property-value.ts';
 import type { Ended } from '../ending.ts';
 import { world } from '../world.ts';
 import { LARGE_BYTES, LOCK_MS, queue, sessionQueue } from './settings.ts';

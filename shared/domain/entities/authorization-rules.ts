@@ -1,0 +1,95 @@
+import type { RandomSource } from '../clock.ts';
+import { LIMITS } from '../limits.ts';
+import type { AccessRight, AuthorizationRule } from './descriptions.ts';
+import { badValue } from './setting-checks.ts';
+
+/** A shared access policy as a client describes it. Keys that are left out are made up. */
+export interface GivenAuthorizationRule {
+  readonly keyName: string;
+  readonly primaryKey?: string;
+  readonly secondaryKey?: string;
+  readonly rights: readonly AccessRight[];
+}
+
+const KEY_NAME_LENGTH = 256;
+const KEY_BYTES = 32;
+/** Base64 of 32 bytes (semantics §1.2). */
+const KEY_LENGTH = 44;
+const KEY = /^[\x21-\x7e]*$/;
+const ALL_RIGHTS = ['Manage', 'Send', 'Listen'] as const satisfies readonly AccessRight[];
+
+/**
+ * The policies of a scope after a client named the ones it wants. One that was there before keeps
+ * its time of creation and every key the client did not name: leaving a key out must not end the
+ * tokens made with it. Throws ArgumentError.
+ */
+export function authorizationRules(
+  given: readonly GivenAuthorizationRule[],
+  current: readonly AuthorizationRule[],
+  now: number,
+  random: RandomSource,
+): readonly AuthorizationRule[] {
+  if (given.length > LIMITS.authorizationRules) {
+    throw badValue(
+      `${given.length} authorization rules were given; the limit is ${LIMITS.authorizationRules}.`,
+    );
+  }
+  const names = given.map((rule) => rule.keyName);
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice !== undefined) throw badValue(`The authorization rule '${twice}' was given twice.`);
+  return given.map((rule) => {
+    const before = current.find((one) => one.keyName === rule.keyName);
+    return authorizationRule(rule, before, now, random);
+  });
+}
+
+function authorizationRule(
+  given: GivenAuthorizationRule,
+  before: AuthorizationRule | undefined,
+  now: number,
+  random: RandomSource,
+): AuthorizationRule {
+  requireKeyName(given.keyName);
+  const rights = impliedRights(given);
+  const primaryKey = given.primaryKey ?? before?.primaryKey ?? newKey(random);
+  const secondaryKey = given.secondaryKey ?? before?.secondaryKey ?? newKey(random);
+  requireKey(given.keyName, primaryKey);
+  requireKey(given.keyName, secondaryKey);
+  const unchanged =
+    before?.primaryKey === primaryKey &&
+    before.secondaryKey === secondaryKey &&
+    before.rights.join() === rights.join();
+  return {
+    keyName: given.keyName,
+    primaryKey,
+    secondaryKey,
+    rights,
+    createdAt: before?.createdAt ?? now,
+    modifiedAt: unchanged ? before.modifiedAt : now,
+  };
+}
+
+/** Whoever may manage could grant itself the rest, so it has the rest (semantics §14.1). */
+function impliedRights({ keyName, rights }: GivenAuthorizationRule): readonly AccessRight[] {
+  if (rights.length === 0) throw badValue(`The authorization rule '${keyName}' gives no right.`);
+  return rights.includes('Manage') ? ALL_RIGHTS : ALL_RIGHTS.filter((one) => rights.includes(one));
+}
+
+function requireKeyName(name: string): void {
+  if (name.length >= 1 && name.length <= KEY_NAME_LENGTH) return;
+  throw badValue(
+    `The name of an authorization rule is ${name.length} characters long; it may have 1 to ${KEY_NAME_LENGTH}.`,
+  );
+}
+
+/** The refusal leaves the key itself out: refusals end up in logs. */
+function requireKey(keyName: string, key: string): void {
+  if (key.length === KEY_LENGTH && KEY.test(key)) return;
+  throw badValue(
+    `A key of the authorization rule '${keyName}' is ${key.length} characters long; it must be ${KEY_LENGTH} ASCII characters, the Base64 of ${KEY_BYTES} bytes.`,
+  );
+}
+
+function newKey(random: RandomSource): string {
+  return btoa(String.fromCharCode(...random.bytes(KEY_BYTES)));
+}

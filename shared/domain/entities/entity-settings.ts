@@ -1,0 +1,209 @@
+import { LIMITS } from '../limits.ts';
+import {
+  type DeliverySettings,
+  type EntityStatus,
+  type IngressSettings,
+  QUEUE_DEFAULTS,
+  type QueueDescription,
+  SUBSCRIPTION_DEFAULTS,
+  type SubscriptionDescription,
+  TOPIC_DEFAULTS,
+  type TopicDescription,
+} from './descriptions.ts';
+import {
+  badValue,
+  type KindWord,
+  requireDuration,
+  requireLength,
+  requireOneOf,
+  requireWhole,
+  shown,
+} from './setting-checks.ts';
+
+/**
+ * What may be said of an entity (semantics §1.3–1.5, §1.8). A client says some of the settings; the
+ * rest take their defaults, on an update as well as on a creation: an update replaces, it does not
+ * merge (behaviour 137).
+ */
+
+/** The settings that a client gave. A lock or a window it called unlimited is infinite here. */
+export type Said<Description> = Partial<Omit<Description, 'kind'>>;
+
+/** Sizes that one entity, or one fragment of a partitioned one, may be given (semantics §1.3). */
+const FRAGMENT_MEGABYTES = [1024, 2048, 3072, 4096, 5120];
+const ENTITY_MEGABYTES = [...FRAGMENT_MEGABYTES, 10_240, 20_480, 40_960, 81_920];
+
+const QUEUE_STATUSES: readonly EntityStatus[] = [
+  'Active',
+  'Disabled',
+  'SendDisabled',
+  'ReceiveDisabled',
+];
+const TOPIC_STATUSES: readonly EntityStatus[] = ['Active', 'Disabled', 'SendDisabled'];
+const SUBSCRIPTION_STATUSES: readonly EntityStatus[] = ['Active', 'Disabled', 'ReceiveDisabled'];
+
+/** The queue that a client asks for. Throws ArgumentError. */
+export function newQueue(said: Said<QueueDescription>): QueueDescription {
+  const queue = { ...QUEUE_DEFAULTS, ...said, ...fragmentSize('Queue', said) };
+  requireIngressSettings(queue);
+  requireDeliverySettings(queue);
+  requireOneOf('status', queue.status, QUEUE_STATUSES);
+  return neverIdleWhereForwarding(queue);
+}
+
+/** The queue as a client wants it from now on. Throws ArgumentError. */
+export function updateQueue(
+  current: QueueDescription,
+  said: Said<QueueDescription>,
+): QueueDescription {
+  requireUnchanged('Queue', current, { ...QUEUE_DEFAULTS, ...said });
+  return newQueue({ ...said, ...partitionsAsCreated(current) });
+}
+
+/** The topic that a client asks for. Throws ArgumentError. */
+export function newTopic(said: Said<TopicDescription>): TopicDescription {
+  const topic = { ...TOPIC_DEFAULTS, ...said, ...fragmentSize('Topic', said) };
+  requireIngressSettings(topic);
+  requireCommonSettings(topic);
+  requireOneOf('status', topic.status, TOPIC_STATUSES);
+  return topic;
+}
+
+/** The topic as a client wants it from now on. Throws ArgumentError. */
+export function updateTopic(
+  current: TopicDescription,
+  said: Said<TopicDescription>,
+): TopicDescription {
+  requireUnchanged('Topic', current, { ...TOPIC_DEFAULTS, ...said });
+  return newTopic({ ...said, ...partitionsAsCreated(current) });
+}
+
+/** The subscription that a client asks for. Throws ArgumentError. */
+export function newSubscription(said: Said<SubscriptionDescription>): SubscriptionDescription {
+  const subscription = { ...SUBSCRIPTION_DEFAULTS, ...said };
+  requireDeliverySettings(subscription);
+  requireOneOf('status', subscription.status, SUBSCRIPTION_STATUSES);
+  return neverIdleWhereForwarding(subscription);
+}
+
+/** The subscription as a client wants it from now on. Throws ArgumentError. */
+export function updateSubscription(
+  current: SubscriptionDescription,
+  said: Said<SubscriptionDescription>,
+): SubscriptionDescription {
+  requireUnchanged('Subscription', current, { ...SUBSCRIPTION_DEFAULTS, ...said });
+  return newSubscription(said);
+}
+
+function partitionsAsCreated({ partitions }: IngressSettings): Pick<IngressSettings, 'partitions'> {
+  return partitions === undefined ? {} : { partitions };
+}
+
+/**
+ * The size a client is shown. A partitioned entity has sixteen fragments of the size it was given,
+ * and shows the sum (behaviour 138); in the Premium tier the size given is that of the whole.
+ */
+export function totalMegabytes(settings: IngressSettings): number {
+  return settings.maxSizeInMegabytes * (hasSizedFragments(settings) ? LIMITS.partitions : 1);
+}
+
+function hasSizedFragments(settings: Partial<IngressSettings>): boolean {
+  return settings.enablePartitioning === true && settings.partitions === undefined;
+}
+
+/**
+ * The size of one fragment. Clients send back on an update what they were shown, which of a
+ * partitioned entity is the sum: both spellings are understood, and no value is one of each.
+ */
+function fragmentSize(
+  kind: KindWord,
+  said: Partial<IngressSettings>,
+): { readonly maxSizeInMegabytes?: number } {
+  const size = said.maxSizeInMegabytes;
+  if (size === undefined) return {};
+  if (!hasSizedFragments(said)) {
+    requireOneOf('maxSizeInMegabytes', size, ENTITY_MEGABYTES);
+    return { maxSizeInMegabytes: size };
+  }
+  const fragment = size > Math.max(...FRAGMENT_MEGABYTES) ? size / LIMITS.partitions : size;
+  if (!FRAGMENT_MEGABYTES.includes(fragment)) {
+    throw badValue(
+      `The value '${size}' of the 'maxSizeInMegabytes' property is not one of ${FRAGMENT_MEGABYTES.join(', ')}, or ${LIMITS.partitions} times that, as a partitioned ${kind} needs.`,
+    );
+  }
+  return { maxSizeInMegabytes: fragment };
+}
+
+function requireIngressSettings(settings: IngressSettings): void {
+  const { duplicateDetectionMsMin, duplicateDetectionMsMax, messageKilobytesMax } = LIMITS;
+  requireDuration(
+    'duplicateDetectionHistoryTimeWindow',
+    settings.duplicateDetectionMs,
+    duplicateDetectionMsMin,
+    duplicateDetectionMsMax,
+  );
+  const { maxMessageSizeInKilobytes: kilobytes } = settings;
+  requireWhole('maxMessageSizeInKilobytes', kilobytes, 1, messageKilobytesMax);
+  if (settings.enableExpress && settings.requiresDuplicateDetection) {
+    throw badValue(
+      "Both DelayedPersistence and RequiresDuplicateDetection property can't be enabled together.",
+    );
+  }
+}
+
+function requireDeliverySettings(settings: DeliverySettings): void {
+  requireCommonSettings(settings);
+  if (settings.lockMs > LIMITS.lockMsMax) {
+    throw badValue(
+      `The supplied lock time exceeds the allowed maximum of '${LIMITS.lockMsMax / 60_000}' minutes. It was '${shown(settings.lockMs)}'.`,
+    );
+  }
+  requireDuration('lockDuration', settings.lockMs, LIMITS.lockMsMin);
+  requireWhole('maxDeliveryCount', settings.maxDeliveryCount, 1, LIMITS.maxDeliveryCountMax);
+}
+
+function requireCommonSettings(settings: {
+  readonly defaultTimeToLiveMs?: number;
+  readonly autoDeleteOnIdleMs?: number;
+  readonly userMetadata?: string;
+}): void {
+  const { defaultTimeToLiveMs = Infinity, autoDeleteOnIdleMs = Infinity } = settings;
+  requireDuration('defaultMessageTimeToLive', defaultTimeToLiveMs, LIMITS.defaultTimeToLiveMsMin);
+  requireDuration('autoDeleteOnIdle', autoDeleteOnIdleMs, LIMITS.autoDeleteOnIdleMsMin);
+  requireLength('userMetadata', settings.userMetadata, LIMITS.userMetadataLength);
+}
+
+/** The settings that hold from creation on (C in the tables of semantics §1.3–1.5). */
+interface CreationSettings {
+  readonly requiresSession?: boolean;
+  readonly requiresDuplicateDetection?: boolean;
+  readonly enablePartitioning?: boolean;
+  readonly enableSubscriptionPartitioning?: boolean;
+}
+
+const CREATION_ONLY = [
+  'requiresDuplicateDetection',
+  'requiresSession',
+  'enableSubscriptionPartitioning',
+] as const satisfies readonly (keyof CreationSettings)[];
+
+function requireUnchanged(kind: KindWord, current: CreationSettings, wanted: CreationSettings) {
+  if (current.enablePartitioning !== wanted.enablePartitioning) {
+    throw badValue(
+      `Partitioning can't be changed for Queue/Topic. It is '${current.enablePartitioning}'; the update says '${wanted.enablePartitioning}'.`,
+    );
+  }
+  for (const name of CREATION_ONLY) {
+    if (current[name] === wanted[name]) continue;
+    throw badValue(
+      `The value for the '${name}' property of an existing ${kind} can't be changed. It is '${current[name]}'; the update says '${wanted[name]}'.`,
+    );
+  }
+}
+
+/** An entity that forwards is never idle, so the service forgets the setting (semantics §7). */
+function neverIdleWhereForwarding<T extends DeliverySettings>(description: T): T {
+  if (description.forwardTo === undefined) return description;
+  const { autoDeleteOnIdleMs: _, ...rest } = description;
+  return rest as T;
+}

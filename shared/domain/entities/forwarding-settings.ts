@@ -1,0 +1,61 @@
+import { BrokerError } from '../broker-error.ts';
+import type { EntityDescription } from './descriptions.ts';
+import { type EntityPath, requireEntityName } from './entity-path.ts';
+import { badValue } from './setting-checks.ts';
+
+/** The names of the entities that a description forwards to: at most two, none for a topic. */
+export function forwardingDestinations(description: EntityDescription): readonly string[] {
+  if (description.kind === 'topic') return [];
+  const { forwardTo, forwardDeadLetteredMessagesTo } = description;
+  return [forwardTo, forwardDeadLetteredMessagesTo].filter((name) => name !== undefined);
+}
+
+/**
+ * Refuses forwarding of a subscription to its own topic, the shortest loop. Other loops are left to the
+ * limit on hops (semantics §7): a queue may forward to itself, recorded by the vendor's client for Python
+ * in 2020. Throws ArgumentError.
+ */
+export function requireForwardingElsewhere(path: EntityPath, description: EntityDescription): void {
+  for (const name of forwardingDestinations(description)) {
+    requireEntityName(name);
+    if (name.toLowerCase() === path.subscription?.topic.toLowerCase()) throw toItself(path, name);
+  }
+}
+
+/** The refusal to forward from an entity to itself. */
+export function toItself({ name }: Pick<EntityPath, 'name'>, destination: string): BrokerError {
+  return badValue(
+    `Entity cannot have auto-forwarding policy to itself. '${name}' names '${destination}'.`,
+  );
+}
+
+/**
+ * Refuses forwarding out of sessions, but for a queue that forwards to a topic from its creation on, recorded
+ * by the vendor's client for Python in 2024. That the service refuses the others is reported. Throws
+ * ArgumentError.
+ */
+export function requireSessionsMayForward(
+  description: EntityDescription,
+  to: EntityDescription['kind'],
+  current?: EntityDescription,
+): void {
+  if (description.kind === 'topic' || !description.requiresSession) return;
+  const { kind, forwardTo } = description;
+  if (forwardTo === undefined) return;
+  const before = current === undefined || current.kind === 'topic' ? undefined : current.forwardTo;
+  if (before?.toLowerCase() === forwardTo.toLowerCase()) return;
+  if (kind === 'queue' && to === 'topic' && current === undefined) return;
+  const word = kind === 'queue' ? 'Queue' : 'Subscription';
+  throw badValue(
+    `The 'forwardTo' property can't be set to '${forwardTo}' because the ${word} requires sessions. Only a Queue forwards out of its sessions, to a Topic that is named when it is created.`,
+  );
+}
+
+/** The refusal for a destination that is no queue or topic of this namespace. */
+export function noForwardingDestination(name: string): BrokerError {
+  return new BrokerError(
+    'MessagingEntityNotFound',
+    `The auto forwarding destination entity doesn't exist. Its name is '${name}'.`,
+    { subCode: '40400' },
+  );
+}

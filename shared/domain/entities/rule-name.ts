@@ -1,0 +1,21 @@
+import { LIMITS } from '../limits.ts';
+import { badValue } from './setting-checks.ts';
+
+/** The rule that a subscription has from the start; the one name that may begin with `$`. */
+export const DEFAULT_RULE_NAME = '$Default';
+
+const RULE_NAME = /^[a-z0-9._-]+$/i;
+
+/** Refuses a name that no rule may have (semantics §1.2). Throws ArgumentError. */
+export function requireRuleName(name: string): void {
+  const { childNameLength } = LIMITS;
+  if (name.length > childNameLength) {
+    throw badValue(
+      `The name '${name.slice(0, 60)}' is ${name.length} characters long; the limit is ${childNameLength}.`,
+    );
+  }
+  if (RULE_NAME.test(name) || name.toLowerCase() === DEFAULT_RULE_NAME.toLowerCase()) return;
+  throw badValue(
+    `The name '${name}' is not valid: it can contain only letters, numbers, periods (.), hyphens (-), and underscores (_).`,
+  );
+}

@@ -1,0 +1,149 @@
+import { LIMITS } from '../limits.ts';
+import { type EntityDescription, QUEUE_DEFAULTS } from './descriptions.ts';
+import { badValue, type KindWord, shown } from './setting-checks.ts';
+
+/** The tiers of namespaces; here they differ in what may be said of entities (semantics §1.7). */
+export type Tier = 'Standard' | 'Basic' | 'Premium';
+
+/** A namespace, named because the refusals of its tier name it. */
+export interface TieredNamespace {
+  readonly name: string;
+  readonly tier: Tier;
+}
+
+/** Whether an entity comes into being or is there already. */
+export type Act = 'creating' | 'updating';
+
+/** What tiers look at in that which a client says of an entity. */
+interface Said {
+  readonly kind: EntityDescription['kind'];
+  readonly requiresSession?: boolean;
+  readonly requiresDuplicateDetection?: boolean;
+  readonly enablePartitioning?: boolean;
+  readonly partitions?: number;
+  readonly defaultTimeToLiveMs?: number;
+  readonly autoDeleteOnIdleMs?: number;
+  readonly forwardTo?: string;
+  readonly forwardDeadLetteredMessagesTo?: string;
+  readonly maxMessageSizeInKilobytes?: number;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** In Basic both the default and the most (semantics §5.1-11). */
+const BASIC_TIME_TO_LIVE_MS = 14 * DAY_MS;
+const PREMIUM_MESSAGE_KILOBYTES = 1024;
+const { maxMessageSizeInKilobytes: USUAL_MESSAGE_KILOBYTES } = QUEUE_DEFAULTS;
+
+const KIND_WORDS = {
+  queue: 'Queue',
+  topic: 'Topic',
+  subscription: 'Subscription',
+} as const satisfies Record<EntityDescription['kind'], KindWord>;
+
+/**
+ * What a client says of an entity, with the defaults of the tier where they are not the usual ones
+ * (semantics §1.3, §1.7, §5.1-11). What only a creation may say is looked at only there: an update
+ * cannot change it, and an entity made before the namespace had its tier must stay within reach.
+ * Throws ArgumentError.
+ */
+export function withinTier<S extends Said>(
+  said: S,
+  namespace: TieredNamespace,
+  act: Act,
+  current?: EntityDescription,
+): S {
+  if (namespace.tier === 'Premium') return withinPremium(said, namespace, act, current);
+  requireUsualMessages(said, namespace, act, current);
+  return namespace.tier === 'Basic' ? withinBasic(said, namespace, act) : said;
+}
+
+/**
+ * Only Premium has messages of another size (asserted and recorded). Clients send back what they were shown,
+ * so the usual size and that of the entity are no reason to refuse.
+ */
+function requireUsualMessages(
+  { kind, maxMessageSizeInKilobytes: kilobytes = USUAL_MESSAGE_KILOBYTES }: Said,
+  namespace: TieredNamespace,
+  act: Act,
+  current: Said | undefined,
+): void {
+  if ([USUAL_MESSAGE_KILOBYTES, current?.maxMessageSizeInKilobytes].includes(kilobytes)) return;
+  const what = cannotBeSet('maxMessageSizeInKilobytes', KIND_WORDS[kind], act);
+  throw refusal(what, namespace, ['Premium']);
+}
+
+function withinBasic<S extends Said>(said: S, namespace: TieredNamespace, act: Act): S {
+  const refuse = (what: string) => refusal(what, namespace, ['Standard', 'Premium']);
+  const word = KIND_WORDS[said.kind];
+  if (act === 'creating' && said.kind !== 'queue') throw refuse(`A ${word} can't be created`);
+  const property = beyondBasic(said, act);
+  if (property !== undefined) throw refuse(cannotBeSet(property, word, act));
+  return { ...said, defaultTimeToLiveMs: basicTimeToLive(said, namespace) };
+}
+
+/** The first property that Basic does not have. */
+function beyondBasic(said: Said, act: Act): string | undefined {
+  const { autoDeleteOnIdleMs = Infinity, forwardTo, forwardDeadLetteredMessagesTo } = said;
+  const created = act === 'creating';
+  const wanted = {
+    requiresSession: created && said.requiresSession,
+    requiresDuplicateDetection: created && said.requiresDuplicateDetection,
+    forwardTo: forwardTo !== undefined,
+    forwardDeadLetteredMessagesTo: forwardDeadLetteredMessagesTo !== undefined,
+    // The maximum turns it off, and clients send it unasked.
+    autoDeleteOnIdle: autoDeleteOnIdleMs !== Infinity,
+  };
+  return Object.entries(wanted).find(([, isWanted]) => isWanted)?.[0];
+}
+
+/** Clients send "unlimited" unasked, so that means the most there is and is no reason to refuse. */
+function basicTimeToLive({ defaultTimeToLiveMs: ms = Infinity }: Said, { name }: TieredNamespace) {
+  if (ms === Infinity) return BASIC_TIME_TO_LIVE_MS;
+  if (ms <= BASIC_TIME_TO_LIVE_MS) return ms;
+  throw badValue(
+    `The value '${shown(ms)}' of the 'defaultMessageTimeToLive' property is above '${shown(BASIC_TIME_TO_LIVE_MS)}', the maximum in the 'Basic' Tier, which the namespace '${name}' is using.`,
+  );
+}
+
+/** Throws ArgumentError where the tier has no transactions (semantics §9). */
+export function requireTransactions(namespace: TieredNamespace): void {
+  if (namespace.tier !== 'Basic') return;
+  throw refusal("Transactions can't be used", namespace, ['Standard', 'Premium']);
+}
+
+/** Partitioned entities have two partitions here, and the size they are given is that of both. */
+function withinPremium<S extends Said>(
+  said: S,
+  { name }: TieredNamespace,
+  act: Act,
+  current: Said | undefined,
+): S {
+  if (said.kind === 'subscription') return said;
+  const { maxMessageSizeInKilobytes: kilobytes = PREMIUM_MESSAGE_KILOBYTES } = said;
+  if (kilobytes !== current?.maxMessageSizeInKilobytes) requireMessageKilobytes(kilobytes, name);
+  const isPartitioned = act === 'creating' && said.enablePartitioning === true;
+  return {
+    maxMessageSizeInKilobytes: PREMIUM_MESSAGE_KILOBYTES,
+    ...said,
+    ...(isPartitioned ? { partitions: LIMITS.partitionsPremium } : {}),
+  };
+}
+
+/** The service's own sentence. */
+function requireMessageKilobytes(kilobytes: number, namespace: string): void {
+  if (kilobytes >= PREMIUM_MESSAGE_KILOBYTES && kilobytes <= LIMITS.messageKilobytesMax) return;
+  throw badValue(
+    `The property value for 'MaxMessageSizeInKilobytes' must be between ${PREMIUM_MESSAGE_KILOBYTES} and ${LIMITS.messageKilobytesMax} when the namespace '${namespace}' is using 'Premium' tier. Actual value was ${kilobytes}.`,
+  );
+}
+
+function cannotBeSet(property: string, word: KindWord, act: Act): string {
+  return `The property '${property}' can't be set when ${act} a ${word}`;
+}
+
+/** The service's own sentence (semantics §1.7). */
+function refusal(what: string, { name, tier }: TieredNamespace, others: readonly Tier[]) {
+  return badValue(
+    `${what} because the namespace '${name}' is using the '${tier}' Tier. This operation is only supported in '${others.join("' or '")}' tier.`,
+  );
+}

@@ -1,0 +1,35 @@
+import { LIMITS } from '../limits.ts';
+
+/** Why the broker itself dead-letters, in the service's exact words (semantics §6.3). */
+export interface DeadLetterReason {
+  readonly reason: string;
+  readonly description: string;
+}
+
+export const TIME_TO_LIVE_EXPIRED: DeadLetterReason = {
+  reason: 'TTLExpiredException',
+  description: 'The message expired and was dead lettered.',
+};
+
+export const HEADER_SIZE_EXCEEDED: DeadLetterReason = {
+  reason: 'HeaderSizeExceeded',
+  description: 'The size quota for this stream has been exceeded.',
+};
+
+export const SESSION_ID_IS_NULL: DeadLetterReason = {
+  reason: 'Session id is null.',
+  description: "Session enabled entity doesn't allow a message whose session identifier is null.",
+};
+
+export const TOO_MANY_HOPS: DeadLetterReason = {
+  reason: 'MaxTransferHopCountExceeded',
+  description: `The maximum number of allowed hops when forwarding between queues. Value is set to ${LIMITS.forwardHops}.`,
+};
+
+/** All deliveries an entity allows have ended without success. */
+export function maxDeliveryExceeded(maxDeliveryCount: number): DeadLetterReason {
+  return {
+    reason: 'MaxDeliveryCountExceeded',
+    description: `Message could not be consumed after ${maxDeliveryCount} delivery attempts.`,
+  };
+}

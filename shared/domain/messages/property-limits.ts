@@ -1,0 +1,83 @@
+import { BrokerError } from '../broker-error.ts';
+import { LIMITS } from '../limits.ts';
+import type { Properties, PropertyValue } from './property-value.ts';
+
+/**
+ * Refuses properties that are too long, one by one or all together (semantics §2.2). What the system
+ * properties of the same message take counts as well. Throws ArgumentError.
+ */
+export function requirePropertiesFit(properties: Properties, systemBytes = 0): void {
+  let total = systemBytes;
+  for (const [name, value] of Object.entries(properties)) {
+    const bytes = valueBytes(value);
+    if (bytes > LIMITS.propertyValueBytes) {
+      throw tooLong(`The property '${name.slice(0, 64)}' is`, bytes, LIMITS.propertyValueBytes);
+    }
+    total += utf8Bytes(name) + bytes;
+  }
+  if (total > LIMITS.propertiesBytes) {
+    throw tooLong('The properties of the message are', total, LIMITS.propertiesBytes);
+  }
+}
+
+/** Refuses so many properties that they are surely too long, before they are looked at. Throws ArgumentError. */
+export function requireCountFits(count: number): void {
+  if (count <= LIMITS.properties) return;
+  throw new BrokerError(
+    'ArgumentError',
+    `The message has ${count} properties, which are longer than ${LIMITS.propertiesBytes} bytes, the limit.`,
+    { subCode: '40000' },
+  );
+}
+
+/** Of long properties, which are asked for again and again on their way into a queue. */
+const KNOWN_BYTES = new WeakMap<Properties, number>();
+const KNOWN_BYTES_MIN = 1024;
+
+/** Names and values of application properties, in bytes. */
+export function propertiesBytes(properties: Properties): number {
+  const known = KNOWN_BYTES.get(properties);
+  if (known !== undefined) return known;
+  const bytes = Object.entries(properties).reduce(
+    (sum, [name, value]) => sum + utf8Bytes(name) + valueBytes(value),
+    0,
+  );
+  if (bytes >= KNOWN_BYTES_MIN) KNOWN_BYTES.set(properties, bytes);
+  return bytes;
+}
+
+function tooLong(what: string, bytes: number, limit: number): BrokerError {
+  return new BrokerError('ArgumentError', `${what} ${bytes} bytes long; the limit is ${limit}.`, {
+    subCode: '40000',
+  });
+}
+
+/** About what the value takes on the wire; only long texts and bytes come near a limit. */
+function valueBytes(value: PropertyValue): number {
+  switch (value.type) {
+    case 'null':
+    case 'boolean':
+      return 1;
+    case 'string':
+    case 'char':
+    case 'uri':
+      return utf8Bytes(value.value);
+    case 'guid':
+      return 16;
+    case 'decimal':
+    case 'bytes':
+      return value.value.byteLength;
+    default:
+      return 8;
+  }
+}
+
+/** The length in UTF-8, without encoding; half of a surrogate pair counts 2 of the pair's 4 bytes. */
+export function utf8Bytes(text: string): number {
+  let bytes = text.length;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit > 0x7f) bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1;
+  }
+  return bytes;
+}

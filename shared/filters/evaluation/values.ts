@@ -1,0 +1,172 @@
+import type { PropertyType, PropertyValue } from '../../domain/messages/property-value.ts';
+import type { Fail } from '../filter-error.ts';
+import type { ComparisonOperator } from '../language/syntax.ts';
+import { compareDecimals, type Decimal, decimalToNumber, decodeDecimal } from './decimal.ts';
+
+/**
+ * How the types of properties fall together for operators (semantics §10.5): all integers widen to
+ * Int64 as in C#, float widens to double. Chosen here, where the sources are silent: a char and a
+ * uri are texts; a dateTime and a dateTimeOffset are instants and compare with each other.
+ */
+export type ValueKind =
+  | 'null'
+  | 'boolean'
+  | 'text'
+  | 'guid'
+  | 'integer'
+  | 'double'
+  | 'decimal'
+  | 'instant'
+  | 'span'
+  | 'bytes';
+
+/** The kind of each type. */
+export const KIND = {
+  null: 'null',
+  boolean: 'boolean',
+  string: 'text',
+  char: 'text',
+  uri: 'text',
+  guid: 'guid',
+  byte: 'integer',
+  sbyte: 'integer',
+  short: 'integer',
+  ushort: 'integer',
+  int: 'integer',
+  uint: 'integer',
+  long: 'integer',
+  ulong: 'integer',
+  float: 'double',
+  double: 'double',
+  decimal: 'decimal',
+  dateTime: 'instant',
+  dateTimeOffset: 'instant',
+  timeSpan: 'span',
+  bytes: 'bytes',
+} as const satisfies Record<PropertyType, ValueKind>;
+
+/** What an operand yields: `undefined` is a property the message lacks. */
+export type Operand = PropertyValue | undefined;
+
+/** A tick is 100 ns. */
+export const TICKS_PER_MS = 10_000n;
+/** Ticks from 0001-01-01 to 1970-01-01 (semantics, appendix B). */
+export const EPOCH_TICKS = 621_355_968_000_000_000n;
+/** Ticks of the last instant .NET knows. */
+export const INSTANT_MAX = 3_155_378_975_999_999_999n;
+/** Ticks of the longest time span; it stands for "unlimited". */
+export const SPAN_MAX = 2n ** 63n - 1n;
+
+/** A missing property and a null both make operators unknown (semantics §10.4). */
+export function isUnknown(value: Operand): value is undefined | { readonly type: 'null' } {
+  return value === undefined || value.type === 'null';
+}
+
+/**
+ * The order of two values: negative, 0 or positive, NaN where one is not a number. Throws where
+ * C# has no such operator, for instance between a string and a number: a numeric string is not
+ * converted (semantics §10.5). Beyond C#, since the language has no other way to write it:
+ * - decimal with double is compared as double, as the literal 1.5 is one;
+ * - a guid equals its text, in any case of letters and with or without braces; another text is not equal;
+ * - strings have an order, by UTF-16 unit.
+ */
+export function compareValues(
+  left: PropertyValue,
+  right: PropertyValue,
+  operator: ComparisonOperator,
+  fail: Fail,
+): number {
+  const order = orderOf(left, right);
+  const onlyEqual = left.type === 'boolean' || left.type === 'guid' || right.type === 'guid';
+  if (order === undefined || (onlyEqual && operator !== '=' && operator !== '<>')) {
+    throw fail(`the operator ${operator} is not defined between ${left.type} and ${right.type}.`);
+  }
+  return order;
+}
+
+/** Like `compareValues` for any operator, but `undefined` where the two cannot be compared. */
+export function orderOf(left: PropertyValue, right: PropertyValue): number | undefined {
+  const kind = KIND[left.type];
+  const other = KIND[right.type];
+  if (isNumeric(kind) && isNumeric(other)) return compareNumbers(left, right);
+  if (kind === 'guid' || other === 'guid') return compareGuids(left, right);
+  if (kind !== other || kind === 'bytes' || kind === 'null') return undefined;
+  if (kind === 'instant') return sign(ticksOf(left) ?? Number.NaN, ticksOf(right) ?? Number.NaN);
+  return sign(payload(left), payload(right));
+}
+
+function isNumeric(kind: ValueKind): boolean {
+  return kind === 'integer' || kind === 'double' || kind === 'decimal';
+}
+
+function compareNumbers(left: PropertyValue, right: PropertyValue): number | undefined {
+  const kind = KIND[left.type];
+  const other = KIND[right.type];
+  // A number and a bigint compare exactly, without conversion; this is the common case.
+  if (kind === 'integer' && other === 'integer') return sign(payload(left), payload(right));
+  if (kind === 'double' || other === 'double') return sign(toNumber(left), toNumber(right));
+  const [a, b] = [toDecimal(left), toDecimal(right)];
+  return a === undefined || b === undefined ? Number.NaN : compareDecimals(a, b);
+}
+
+function compareGuids(left: PropertyValue, right: PropertyValue): number | undefined {
+  const [a, b] = [guidText(left), guidText(right)];
+  if (a === undefined || b === undefined) return undefined;
+  return a === b ? 0 : 1;
+}
+
+/** The digits of a guid or of a text that may be one. */
+function guidText(value: PropertyValue): string | undefined {
+  if (KIND[value.type] !== 'guid' && KIND[value.type] !== 'text') return undefined;
+  return String(payload(value))
+    .toLowerCase()
+    .replace(/^\{(.*)\}$/, '$1');
+}
+
+type Plain = string | number | bigint | boolean;
+
+function payload(value: PropertyValue): Plain {
+  const inner = value.type === 'null' ? 0 : value.value;
+  return typeof inner === 'object' ? 0 : inner;
+}
+
+/** Mixed numbers and bigints are fine here; the types only keep texts and numbers apart. */
+function sign(left: Plain, right: Plain): number {
+  if (left < right) return -1;
+  if (left > right) return 1;
+  // biome-ignore lint/suspicious/noDoubleEquals: 1 and 1n are the same value here, NaN is none.
+  return left == right ? 0 : Number.NaN;
+}
+
+/** The number a numeric value is, as a double. */
+export function toNumber(value: PropertyValue): number {
+  if (value.type !== 'decimal') return Number(payload(value));
+  const decimal = decodeDecimal(value.value);
+  return decimal === undefined ? Number.NaN : decimalToNumber(decimal);
+}
+
+/** The number an integer or decimal is; `undefined` for a decimal that is no number. */
+export function toDecimal(value: PropertyValue): Decimal | undefined {
+  if (value.type === 'decimal') return decodeDecimal(value.value);
+  const coefficient = toInteger(value);
+  return coefficient === undefined ? undefined : { coefficient, exponent: 0 };
+}
+
+/** The whole number of an integer; `undefined` where a sender smuggled in a fraction. */
+export function toInteger(value: PropertyValue): bigint | undefined {
+  const inner = payload(value);
+  if (typeof inner === 'bigint') return inner;
+  return Number.isSafeInteger(inner) ? BigInt(inner) : undefined;
+}
+
+/** Ticks since 0001-01-01 of an instant; `undefined` where it is no whole number of ms. */
+export function ticksOf(value: PropertyValue): bigint | undefined {
+  const inner = payload(value);
+  if (typeof inner === 'bigint') return inner;
+  return Number.isSafeInteger(inner) ? BigInt(inner) * TICKS_PER_MS + EPOCH_TICKS : undefined;
+}
+
+/** Epoch milliseconds of ticks, rounded down. */
+export function msOfTicks(ticks: bigint): number {
+  return Number((ticks - EPOCH_TICKS) / TICKS_PER_MS);
+}
