@@ -1,4 +1,4 @@
-import type { HttpParts } from '../lambdas/http/parts.ts';
+import type { HttpDependencies } from '../lambdas/http/http-dependencies.ts';
 import { createApp } from '../lambdas/http/routing.ts';
 import { clientOf } from '../server/client-address.ts';
 import { isHealthCheck } from '../server/health-check.ts';
@@ -30,7 +30,7 @@ export class LimitedApp implements WebApp {
   /** `now` = monotonic ms. */
   constructor(
     app: WebApp,
-    parts: HttpParts,
+    parts: HttpDependencies,
     limits: Pick<TaskLimits, 'requests' | 'requestsOfAddress'>,
     now: () => number,
   ) {
@@ -69,7 +69,7 @@ export class LimitedApp implements WebApp {
 }
 
 /** Answers every request as the routes do which find the service busy. */
-function refusing(parts: HttpParts, sentence: string): WebApp {
+function refusing(parts: HttpDependencies, sentence: string): WebApp {
   const app = createApp(parts);
   app.all('*', () => {
     throw new BrokerError('ServiceBusy', sentence);

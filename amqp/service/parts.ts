@@ -1,23 +1,9 @@
-import type { HttpParts } from '../../lambdas/http/parts.ts';
+import type { SurfaceDependencies } from '../../lambdas/http/surface-dependencies.ts';
 import type { RuleManagement } from '../../shared/broker/management/rules.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
 
 /** What the gateway is built from: the same broker as every other transport, and who may do what. */
-export interface GatewayParts
-  extends Pick<
-    HttpParts,
-    | 'broker'
-    | 'entities'
-    | 'namespaceKeys'
-    | 'clock'
-    | 'tokenClock'
-    | 'random'
-    | 'namespace'
-    | 'memory'
-    | 'workTurns'
-    | 'admitRule'
-    | 'tokens'
-  > {
+export interface GatewayParts extends SurfaceDependencies {
   readonly rules: RuleManagement;
   readonly scheduler: Scheduler;
   /** Told of faults of our own, of which clients learn nothing but the tracking id. */

@@ -2,12 +2,12 @@ import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { noteProvedRight } from '../../shared/domain/budgets/proved-requests.ts';
 import type { AccessRight } from '../../shared/domain/entities/descriptions.ts';
 import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
-import type { HttpParts } from './parts.ts';
+import type { HttpDependencies } from './http-dependencies.ts';
 import type { ProvedRule } from './proved-rule.ts';
 import { requireLikelyToken, requireSasToken } from './sas-token.ts';
 
 type AccessParts = Pick<
-  HttpParts,
+  HttpDependencies,
   'entities' | 'namespaceKeys' | 'tokenClock' | 'tokens' | 'admitRule' | 'ruleProved'
 >;
 

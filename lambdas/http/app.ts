@@ -1,5 +1,5 @@
 import type { Hono } from 'hono';
-import type { HttpParts } from './parts.ts';
+import type { HttpDependencies } from './http-dependencies.ts';
 import { createApp, refuseWrongMethods, routeNamed } from './routing.ts';
 
 /** What the vendor's emulator says of itself; clients of it wait for these words. */
@@ -9,7 +9,7 @@ const HEALTHY = { status: 'healthy', message: 'Service is healthy.' } as const;
  * One app of the given routes, in order of precedence, and the health of the service. Routes keep
  * the error handler they bring; the ones of management come last, since their paths fit everything.
  */
-export function runtimeApp(parts: HttpParts, ...routes: readonly Hono[]): Hono {
+export function runtimeApp(parts: HttpDependencies, ...routes: readonly Hono[]): Hono {
   const app = createApp(parts);
   app.use(refuseWrongMethods(parts));
   for (const name of ['health', 'emulatorHealth'] as const) {

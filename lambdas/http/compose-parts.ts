@@ -41,14 +41,15 @@ import type { TableNames } from '../../shared/storage/schema/tables.ts';
 import { DynamoSessionStore } from '../../shared/storage/sessions/session-store.ts';
 import type { StoreContext } from '../../shared/storage/store-context.ts';
 import { BackgroundWork } from './background-work.ts';
-import type { HttpParts, NamespaceKeys } from './parts.ts';
+import type { NamespaceKeys } from './namespace-keys.ts';
 import { realScheduler } from './real-scheduler.ts';
 import { reportLeftWork } from './report-fault.ts';
 import type { RootKeySource, RootKeys } from './root-key.ts';
+import type { SurfaceDependencies } from './surface-dependencies.ts';
 import { TokenMemory } from './token-memory.ts';
 
-/** What a namespace is made of; a handler, the local server or a test decides. */
-export interface ComposeSettings {
+/** What a namespace is composed of; a handler, the local server or a test decides. */
+export interface NamespaceSettings {
   readonly client: DynamoDBClient;
   /** The same tables over plain values; made from `client` if none is given. */
   readonly documentClient?: DynamoDBDocumentClient;
@@ -64,13 +65,8 @@ export interface ComposeSettings {
   readonly rootKey: string | RootKeySource;
   /** Whether no other process serves this namespace, so that caches are known to be right. */
   readonly soleProcess: boolean;
-  readonly receiveWaitMsMax: number;
-  /** What messages may take in one answer, bytes; absent = any number, as long as nothing bounds an answer. */
-  readonly answerBytesMax?: number;
   /** Counts operations of rules; nothing if none is given. */
-  readonly admitRule?: HttpParts['admitRule'];
-  /** Is told which rules gave requests their rights; nobody if none is given. */
-  readonly ruleProved?: HttpParts['ruleProved'];
+  readonly admitRule?: SurfaceDependencies['admitRule'];
   /** Makes what is stored smaller; on other threads if none is given. */
   readonly compression?: Compression;
   /** Runs work later; the process's own timers if none is given. */
@@ -83,8 +79,8 @@ export interface ComposeSettings {
   readonly meter?: UnitMeter;
 }
 
-/** The parts of the routes, and what the composition root itself needs of them. */
-export interface ComposedParts extends HttpParts {
+/** What surfaces are built from, and what the composition root itself needs. */
+export interface ComposedParts extends SurfaceDependencies {
   readonly context: StoreContext;
   readonly store: DynamoEntityStore;
   readonly sessions: DynamoSessionStore;
@@ -117,7 +113,7 @@ const DUE_KNOWN_MS = 1000;
 const ROOT_KEY_NAME = 'RootManageSharedAccessKey';
 
 /** Builds broker and storage, without management: what a function for messages loads. */
-export function composeParts(settings: ComposeSettings): ComposedParts {
+export function composeParts(settings: NamespaceSettings): ComposedParts {
   const { clock, random, namespace, scheduler = realScheduler } = settings;
   const monotonicNow = () => scheduler.now();
   const ages = new AgeClock(clock, monotonicNow);
@@ -152,14 +148,11 @@ export function composeParts(settings: ComposeSettings): ComposedParts {
     memory,
     workTurns: context.workTurns,
     namespace,
-    receiveWaitMsMax: settings.receiveWaitMsMax,
-    answerBytesMax: settings.answerBytesMax,
     admitRule: settings.admitRule,
-    ruleProved: settings.ruleProved,
   };
 }
 
-function composeStores(settings: ComposeSettings, ages: AgeClock, scheduler: Scheduler) {
+function composeStores(settings: NamespaceSettings, ages: AgeClock, scheduler: Scheduler) {
   const { client, tables, namespace, clock, random, soleProcess, meter } = settings;
   const documentClient =
     settings.documentClient ??
@@ -218,7 +211,7 @@ function composeStores(settings: ComposeSettings, ages: AgeClock, scheduler: Sch
 
 /** Entities, and what is known of them for a while. */
 function composeEntities(
-  { tables, namespace, random, soleProcess }: ComposeSettings,
+  { tables, namespace, random, soleProcess }: NamespaceSettings,
   ages: AgeClock,
   scheduler: Scheduler,
   documents: DocumentTable,
@@ -257,7 +250,7 @@ async function isCurrent(
   return entity?.id === entityId && entity.generations[subQueue] === generation;
 }
 
-function rootKeys(rootKey: ComposeSettings['rootKey']): NamespaceKeys {
+function rootKeys(rootKey: NamespaceSettings['rootKey']): NamespaceKeys {
   if (typeof rootKey === 'string') {
     const rules = rootRules({ primary: rootKey, secondary: rootKey });
     return { rules: async () => rules };

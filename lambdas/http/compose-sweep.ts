@@ -1,11 +1,9 @@
 import { sweep } from '../../shared/storage/maintenance/sweep.ts';
-import { type ComposedParts, type ComposeSettings, composeParts } from './compose-parts.ts';
+import { type ComposedParts, composeParts, type NamespaceSettings } from './compose-parts.ts';
 
 /** Builds the sweep alone: what its function loads. */
-export function composeSweep(
-  settings: Omit<ComposeSettings, 'rootKey' | 'receiveWaitMsMax'>,
-): () => Promise<boolean> {
-  return sweepOf(composeParts({ ...settings, rootKey: '', receiveWaitMsMax: 0 }), settings);
+export function composeSweep(settings: Omit<NamespaceSettings, 'rootKey'>): () => Promise<boolean> {
+  return sweepOf(composeParts({ ...settings, rootKey: '' }), settings);
 }
 
 /**
@@ -14,7 +12,7 @@ export function composeSweep(
  */
 export function sweepOf(
   parts: ComposedParts,
-  { soleProcess }: Pick<ComposeSettings, 'soleProcess'>,
+  { soleProcess }: Pick<NamespaceSettings, 'soleProcess'>,
 ): () => Promise<boolean> {
   return async () => {
     try {

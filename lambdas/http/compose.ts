@@ -9,17 +9,21 @@ import { receiveRoutes } from '../receive/app.ts';
 import { sendRoutes } from '../send/app.ts';
 import { settleRoutes } from '../settle/app.ts';
 import { runtimeApp } from './app.ts';
-import { type ComposeSettings, composeParts } from './compose-parts.ts';
+import { composeParts, type NamespaceSettings } from './compose-parts.ts';
 import { sweepOf } from './compose-sweep.ts';
-import type { HttpParts } from './parts.ts';
+import { type HttpDependencies, type HttpOptions, httpDependencies } from './http-dependencies.ts';
 
-export type { ComposeSettings } from './compose-parts.ts';
+/** What a whole namespace is composed of. */
+export type ComposeSettings = NamespaceSettings & HttpOptions;
 
 /** A whole namespace: every route, and the sweep. */
 export interface Composition {
   readonly app: Hono;
   /** What a transport beside HTTP is built from. */
-  readonly parts: HttpParts & { readonly rules: RuleManagement; readonly scheduler: Scheduler };
+  readonly parts: HttpDependencies & {
+    readonly rules: RuleManagement;
+    readonly scheduler: Scheduler;
+  };
   readonly management: Management;
   /** One run of the sweep; nothing where another process is at it. */
   sweep(): Promise<void>;
@@ -33,7 +37,7 @@ export interface Composition {
 
 /** Builds everything that answers under one namespace. */
 export function compose(settings: ComposeSettings): Composition {
-  const parts = composeParts(settings);
+  const parts = httpDependencies(composeParts(settings), settings);
   const { clock, random, documents, namespace, store } = parts;
   const management = new Management({
     entities: store,

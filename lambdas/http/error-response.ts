@@ -3,14 +3,14 @@ import { accepts } from 'hono/accepts';
 import { BrokerError, type BrokerErrorCode } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { RandomSource } from '../../shared/domain/clock.ts';
-import type { HttpParts } from './parts.ts';
+import type { HttpDependencies } from './http-dependencies.ts';
 import { reportFault } from './report-fault.ts';
 import { subQueueHint } from './url-path.ts';
 
 /** Which of the two status tables a route answers by. */
 export type Surface = 'runtime' | 'management';
 
-type ErrorParts = Pick<HttpParts, 'clock' | 'random' | 'namespace'>;
+type ErrorParts = Pick<HttpDependencies, 'clock' | 'random' | 'namespace'>;
 
 /**
  * The REST pages for messages (semantics §12.2) want 410 for a missing entity, since there 404

@@ -1,7 +1,7 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { MemoryShare } from '../../shared/domain/budgets/memory-budget.ts';
-import type { HttpParts } from './parts.ts';
+import type { SurfaceDependencies } from './surface-dependencies.ts';
 
 /** How long the body of a request may be, and what it costs to hold. */
 export interface BodyLimit {
@@ -19,7 +19,7 @@ export interface BodyLimit {
   readonly tooLong: (bytes: number) => BrokerError;
 }
 
-type BodyParts = Pick<HttpParts, 'memory' | 'workTurns'>;
+type BodyParts = Pick<SurfaceDependencies, 'memory' | 'workTurns'>;
 
 /** A limit for a body of JSON. */
 export function jsonLimit(bytes: number): BodyLimit {

@@ -5,7 +5,7 @@ import { type EntityPath, parseEntityPath } from '../../shared/domain/entities/e
 import { authorize, confirmRight } from './access.ts';
 import { BoundedRouter } from './bounded-router.ts';
 import { errorHandler, unknownRouteResponse } from './error-response.ts';
-import type { HttpParts } from './parts.ts';
+import type { HttpDependencies } from './http-dependencies.ts';
 import { ROUTES, type Route, type RouteName } from './route-table.ts';
 import { pathFault, withoutFinalSlashes } from './url-path.ts';
 
@@ -24,7 +24,7 @@ const TAIL = /(?<=.)\/(?:messages(?:\/[^/]*){0,2}|sessions\/\$[^/]+)$/i;
  * An app with all that the routes of messages share: paths that match without regard to case
  * (semantics §1.2) and have a bound, refusals as answers, and an answer for unknown routes.
  */
-export function createApp(parts: HttpParts): Hono {
+export function createApp(parts: HttpDependencies): Hono {
   const app = new Hono({ getPath: routedPath, router: new BoundedRouter() });
   app.onError(errorHandler(parts, 'runtime'));
   app.use(refuseBrokenPaths);
@@ -51,7 +51,12 @@ const refuseBrokenPaths: MiddlewareHandler = async (c, next) => {
 };
 
 /** Serves an operation of the table: with the path read and the token checked for its right. */
-export function serve(app: Hono, parts: HttpParts, name: RouteName, handle: EntityHandler): void {
+export function serve(
+  app: Hono,
+  parts: HttpDependencies,
+  name: RouteName,
+  handle: EntityHandler,
+): void {
   const { method, path: template, rights } = routeNamed(name);
   app.on(method, honoPath(template), async (c) => {
     requirePercentEncoding(c.req.path);
@@ -97,7 +102,7 @@ function methodsAt(path: string): readonly string[] {
  * Answers a wrong method on a path that ends in a word of ours: management, to which all paths are
  * entities, would find fault with the name.
  */
-export function refuseWrongMethods(parts: HttpParts): MiddlewareHandler {
+export function refuseWrongMethods(parts: HttpDependencies): MiddlewareHandler {
   return async (c, next) => {
     const end = reservedEnd(c.req.path);
     if (end === undefined) return next();

@@ -1,15 +1,15 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { AccessRight, AuthorizationRule } from '../../shared/domain/entities/descriptions.ts';
 import { type EntityPath, parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
-import type { HttpParts } from './parts.ts';
 import type { ProvedRule } from './proved-rule.ts';
 import { comparablePath, type SasToken, splitAddress, tokenRefusal } from './sas-token-text.ts';
+import type { SurfaceDependencies } from './surface-dependencies.ts';
 
 export { createSasToken } from './sas-token-text.ts';
 
 /** Who may do what by a shared access signature (semantics §14). */
 
-type AuthParts = Pick<HttpParts, 'entities' | 'namespaceKeys' | 'tokenClock' | 'tokens'>;
+type AuthParts = Pick<SurfaceDependencies, 'entities' | 'namespaceKeys' | 'tokenClock' | 'tokens'>;
 
 /** Names under which a laptop calls itself; a token made for one of them is good for the others. */
 const LOCAL_HOST = /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|\[::1\]|0\.0\.0\.0)$/;

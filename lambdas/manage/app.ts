@@ -11,7 +11,7 @@ import type { Entity } from '../../shared/domain/entities/entity.ts';
 import { type EntityPath, parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { badValue } from '../../shared/domain/entities/setting-checks.ts';
 import { errorHandler } from '../http/error-response.ts';
-import type { HttpParts } from '../http/parts.ts';
+import type { HttpDependencies } from '../http/http-dependencies.ts';
 import type { RouteName } from '../http/route-table.ts';
 import { AtomAnswer, type ListOptions } from './atom-answer.ts';
 import { readEntry, type SentDescription } from './atom-entry.ts';
@@ -24,7 +24,7 @@ import { authorizeForwarding, authorizeTo } from './atom-rights.ts';
 import { transactionRoutes } from './transactions.ts';
 
 /** What the management routes are built from. */
-export type ManageParts = HttpParts & { readonly management: Management };
+export type ManageParts = HttpDependencies & { readonly management: Management };
 
 /**
  * The ATOM management API (semantics §13), as the official administration client speaks it. Its paths

@@ -2,7 +2,7 @@ import type { IfMatch } from '../../shared/broker/management/if-match.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { badValue } from '../../shared/domain/entities/setting-checks.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
-import type { HttpParts } from '../http/parts.ts';
+import type { HttpDependencies } from '../http/http-dependencies.ts';
 import { type BodyLimit, withBody } from '../http/request-body.ts';
 import type { PageRange } from './atom-links.ts';
 
@@ -44,7 +44,7 @@ const DOCUMENT_LIMIT: BodyLimit = {
 
 /** Reads a description out of a body, which is read no further than one can be long. Throws ArgumentError. */
 export function withDocument<Read>(
-  parts: Pick<HttpParts, 'memory' | 'workTurns'>,
+  parts: Pick<HttpDependencies, 'memory' | 'workTurns'>,
   request: Request,
   read: (body: Uint8Array) => Read,
 ): Promise<Read> {

@@ -1,14 +1,14 @@
 import type { EntitySettings } from '../../shared/broker/management/management.ts';
 import { type EntityPath, parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { authorize, IamRequest } from '../http/access.ts';
-import type { HttpParts } from '../http/parts.ts';
+import type { HttpDependencies } from '../http/http-dependencies.ts';
 import type { RouteName } from '../http/route-table.ts';
 import { routeNamed } from '../http/routing.ts';
 
 /** Lets a request through to an operation of the table, or says why not. Throws Unauthenticated. */
 export function authorizeTo(
   operation: RouteName,
-  parts: HttpParts,
+  parts: HttpDependencies,
   request: Request,
   path?: EntityPath,
 ): Promise<void> {
@@ -27,7 +27,7 @@ const SUPPLEMENTARY = {
  * the address of the request, and no second question can be put to it. Throws Unauthenticated.
  */
 export async function authorizeForwarding(
-  parts: HttpParts,
+  parts: HttpDependencies,
   request: Request,
   settings: EntitySettings,
 ): Promise<void> {

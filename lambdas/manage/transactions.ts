@@ -3,8 +3,8 @@ import type { TransactionOperation } from '../../shared/broker/broker.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { authorizeAt, authorizeLikely } from '../http/access.ts';
+import type { HttpDependencies } from '../http/http-dependencies.ts';
 import { jsonAnswer } from '../http/json-answer.ts';
-import type { HttpParts } from '../http/parts.ts';
 import { type BodyLimit, jsonLimit, withBody } from '../http/request-body.ts';
 import { createApp, honoPath, routeNamed } from '../http/routing.ts';
 import { parseTransaction, printTransaction } from './transaction-json.ts';
@@ -23,7 +23,7 @@ const UNPROVED_LIMIT: BodyLimit = {
 };
 
 /** Several operations, all or nothing (semantics §9). */
-export function transactionRoutes(parts: HttpParts): Hono {
+export function transactionRoutes(parts: HttpDependencies): Hono {
   const app = createApp(parts);
   const { method, path, rights } = routeNamed('transact');
   app.on(method, honoPath(path), async (c) => {
@@ -42,7 +42,7 @@ export function transactionRoutes(parts: HttpParts): Hono {
 
 /** Send on each entity that is sent to, Listen on the one whose messages are settled. */
 async function authorizeAll(
-  parts: HttpParts,
+  parts: HttpDependencies,
   request: Request,
   operations: readonly TransactionOperation[],
 ): Promise<void> {

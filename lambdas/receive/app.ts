@@ -15,8 +15,8 @@ import { messageSize } from '../../shared/domain/messages/outgoing-rules.ts';
 import type { PayloadAccount } from '../../shared/domain/messages/payload-account.ts';
 import { BATCH_CONTENT_TYPE, printBatch } from '../http/batch-format.ts';
 import { createTrackingId, showError } from '../http/error-response.ts';
+import type { HttpDependencies } from '../http/http-dependencies.ts';
 import { messageResponse } from '../http/message-response.ts';
-import type { HttpParts } from '../http/parts.ts';
 import {
   parseMaxMessages,
   parsePeek,
@@ -58,7 +58,7 @@ interface ReceiveRequest {
  * Peek-lock and receive-and-delete, of one or many, perhaps after settling earlier ones (design §4);
  * deferred messages by number; and looking on without receiving.
  */
-export function receiveRoutes(parts: HttpParts): Hono {
+export function receiveRoutes(parts: HttpDependencies): Hono {
   const app = createApp(parts);
   serve(app, parts, 'peekLock', (c, path, admit) => receive(c, parts, path, 'peekLock', admit));
   serve(app, parts, 'receiveAndDelete', (c, path, admit) =>
@@ -92,7 +92,7 @@ export function receiveRoutes(parts: HttpParts): Hono {
 
 async function receive(
   c: Context,
-  parts: HttpParts,
+  parts: HttpDependencies,
   path: EntityPath,
   mode: ReceiveRequest['mode'],
   admit: () => Promise<void>,
@@ -124,7 +124,7 @@ async function receive(
 
 async function receiveOnly(
   c: Context,
-  parts: HttpParts,
+  parts: HttpDependencies,
   request: ReceiveRequest,
 ): Promise<Response> {
   const form = request.maxMessages === undefined ? 'single' : 'batch';
@@ -143,7 +143,7 @@ async function receiveOnly(
 const GATEWAY_HEADER_BYTES = 512;
 
 /** Whether the headers of an answer reach the client; a message with more of them comes in a body. */
-function fitsHeaders({ answerBytesMax }: HttpParts, { headers }: Response): boolean {
+function fitsHeaders({ answerBytesMax }: HttpDependencies, { headers }: Response): boolean {
   if (answerBytesMax === undefined) return true;
   let bytes = GATEWAY_HEADER_BYTES;
   for (const [name, value] of headers) bytes += `${name}: ${value}\r\n`.length;
@@ -157,7 +157,7 @@ function statusOf(mode: ReceiveRequest['mode']): 200 | 201 {
 
 /** Prints what may be long in a turn: many such answers together would stall the process. */
 async function printInTurn(
-  { workTurns }: HttpParts,
+  { workTurns }: HttpDependencies,
   ...[messages, view]: Parameters<typeof printBatch>
 ): Promise<string> {
   const bytes = messages.reduce(
@@ -175,7 +175,7 @@ function batchAnswer(c: Context, batch: string, status: 200 | 201): Response {
 /** Answers 200 whatever came of the receive: what was settled must not get lost with it. */
 async function receiveAfter(
   c: Context,
-  parts: HttpParts,
+  parts: HttpDependencies,
   request: ReceiveRequest,
   outcomes: readonly SettlementOutcome[],
 ): Promise<Response> {
@@ -195,7 +195,7 @@ async function receiveAfter(
 
 /** What messages may take in an answer that carries some text besides. */
 function answerOf(
-  { answerBytesMax }: HttpParts,
+  { answerBytesMax }: HttpDependencies,
   form: AnswerLimit['form'],
   besides = '',
 ): { readonly answer?: AnswerLimit } {
@@ -207,7 +207,7 @@ function answerOf(
 
 /** A peek shows a first message whatever its size. Throws MessageSizeExceeded. */
 function requireFits(
-  { answerBytesMax = Number.POSITIVE_INFINITY }: HttpParts,
+  { answerBytesMax = Number.POSITIVE_INFINITY }: HttpDependencies,
   [first]: readonly StoredMessage[],
   batch: string,
 ): void {
@@ -220,7 +220,7 @@ function requireFits(
 }
 
 function messagesFor(
-  { broker }: HttpParts,
+  { broker }: HttpDependencies,
   { path, mode, maxMessages = 1, wait, session, unless, payloads }: ReceiveRequest,
   answer: { readonly answer?: AnswerLimit },
 ): Promise<readonly ReceivedMessage[]> {

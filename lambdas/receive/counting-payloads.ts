@@ -1,7 +1,7 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { PayloadAccount } from '../../shared/domain/messages/payload-account.ts';
-import type { HttpParts } from '../http/parts.ts';
+import type { HttpDependencies } from '../http/http-dependencies.ts';
 
 /** How messages are read: what one message takes in its answer, and how several are counted. */
 export type Reading = 'single' | 'batch' | 'deferred' | 'peek';
@@ -11,7 +11,7 @@ export type Reading = 'single' | 'batch' | 'deferred' | 'peek';
  * server counts what its client does not take.
  */
 export async function countingPayloads<Result>(
-  { memory }: HttpParts,
+  { memory }: HttpDependencies,
   reading: Reading,
   answer: (payloads: PayloadAccount) => Promise<Result>,
 ): Promise<Result> {

@@ -1,11 +1,13 @@
 import { composeParts } from '../http/compose-parts.ts';
 import { functionParts } from '../http/deployed-parts.ts';
+import { httpDependencies } from '../http/http-dependencies.ts';
 import { httpHandler } from '../http/lambda.ts';
 import { startFunction } from '../http/start-function.ts';
 import { receiveRoutes } from './app.ts';
 
 /** Receives from entities of one path segment. */
 export const handler = startFunction(() => {
-  const parts = composeParts(functionParts(process.env));
+  const settings = functionParts(process.env);
+  const parts = httpDependencies(composeParts(settings), settings);
   return httpHandler(receiveRoutes(parts), () => parts.background.settled());
 });

@@ -3,8 +3,8 @@ import type { SessionLock } from '../../shared/broker/broker.ts';
 import { stateTooLarge } from '../../shared/domain/blocks/session.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import { httpDate } from '../http/date-text.ts';
+import type { HttpDependencies } from '../http/http-dependencies.ts';
 import { jsonAnswer } from '../http/json-answer.ts';
-import type { HttpParts } from '../http/parts.ts';
 import { parseWait, retryHeaders } from '../http/receive-query.ts';
 import { plainLimit, withBody } from '../http/request-body.ts';
 import { serve } from '../http/routing.ts';
@@ -13,7 +13,7 @@ import { heldSessionOf, parseListSessions, sessionIdOf } from '../http/session-q
 const STATE_LIMIT = plainLimit(LIMITS.sessionStateBytes, stateTooLarge);
 
 /** Adds sessions: their locks, their states, and which there are (semantics §4.6–4.8). */
-export function serveSessions(app: Hono, parts: HttpParts): void {
+export function serveSessions(app: Hono, parts: HttpDependencies): void {
   const { broker } = parts;
 
   serve(app, parts, 'acceptSession', async (c, path, admit) => {

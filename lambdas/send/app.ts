@@ -11,8 +11,8 @@ import { isBatchContentType, parseBatch } from '../http/batch-format.ts';
 import { readBrokerProperties } from '../http/broker-properties.ts';
 import { isJsonObject, parseExactJson } from '../http/exact-json.ts';
 import { decodeHeader } from '../http/header-text.ts';
+import type { HttpDependencies } from '../http/http-dependencies.ts';
 import { jsonAnswer } from '../http/json-answer.ts';
-import type { HttpParts } from '../http/parts.ts';
 import { readPropertyHeaders } from '../http/property-headers.ts';
 import { readProperties } from '../http/property-json.ts';
 import {
@@ -27,7 +27,7 @@ import { createApp, serve } from '../http/routing.ts';
 import { parseSequenceNumbers, printSentNumbers } from '../http/sequence-numbers.ts';
 
 /** Sending one message or a batch (semantics §12.3, §12.4), now or later (§3.4). */
-export function sendRoutes(parts: HttpParts): Hono {
+export function sendRoutes(parts: HttpDependencies): Hono {
   const app = createApp(parts);
 
   serve(app, parts, 'send', async (c, path) => {
@@ -66,7 +66,7 @@ export function sendRoutes(parts: HttpParts): Hono {
  * The most bytes that an entity takes in one message, so that no body is read which it cannot take.
  * Throws InvalidOperation for a path to which nothing is sent, and MessagingEntityNotFound.
  */
-async function maxMessageBytes({ entities }: HttpParts, path: EntityPath): Promise<number> {
+async function maxMessageBytes({ entities }: HttpDependencies, path: EntityPath): Promise<number> {
   requireSendPath(path);
   const description = (await entities.find(path.key))?.description;
   if (description === undefined || description.kind === 'subscription') {
@@ -95,7 +95,7 @@ function batchLimit(messageBytes: number): BodyLimit {
  * memory until it is stored. Throws as `parseBatch`; ServiceBusy where the process has no room.
  */
 async function readBatch(
-  { workTurns }: HttpParts,
+  { workTurns }: HttpDependencies,
   body: Uint8Array,
   account: BodyAccount,
   request: Request,

@@ -4,8 +4,8 @@ import { assert } from '../../shared/domain/assert.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { printLockedUntil } from '../http/broker-properties.ts';
+import type { HttpDependencies } from '../http/http-dependencies.ts';
 import { jsonAnswer } from '../http/json-answer.ts';
-import type { HttpParts } from '../http/parts.ts';
 import { SETTLEMENTS_LIMIT, withBody } from '../http/request-body.ts';
 import { createApp, serve } from '../http/routing.ts';
 import { sessionIdOf } from '../http/session-query.ts';
@@ -23,7 +23,7 @@ const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  * Settling and renewing: one message by the address of its lock, or many in one call. And what an
  * operator does to messages that nobody need hold.
  */
-export function settleRoutes(parts: HttpParts): Hono {
+export function settleRoutes(parts: HttpDependencies): Hono {
   const { broker, random } = parts;
   const app = createApp(parts);
 
@@ -57,7 +57,7 @@ export function settleRoutes(parts: HttpParts): Hono {
 
 async function settleOne(
   c: Context,
-  { broker }: HttpParts,
+  { broker }: HttpDependencies,
   path: EntityPath,
   action: SettlementAction,
 ): Promise<Response> {

@@ -1,6 +1,7 @@
 import type { Context, Hono } from 'hono';
 import type { OperatorAction } from '../../shared/broker/broker.ts';
 import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
+import type { HttpDependencies } from '../http/http-dependencies.ts';
 import { jsonAnswer } from '../http/json-answer.ts';
 import {
   parseDeadLetters,
@@ -9,14 +10,13 @@ import {
   printOutcomes,
   requirePurge,
 } from '../http/operator-json.ts';
-import type { HttpParts } from '../http/parts.ts';
 import { NAMES_LIMIT, withBody } from '../http/request-body.ts';
 import { serve } from '../http/routing.ts';
 import { parseSequenceNumbers } from '../http/sequence-numbers.ts';
 import { sessionIdOf } from '../http/session-query.ts';
 
 /** Adds what an operator does to messages without receiving them: to single ones, and to many. */
-export function serveOperator(app: Hono, parts: HttpParts): void {
+export function serveOperator(app: Hono, parts: HttpDependencies): void {
   const { broker } = parts;
   const operate = async (
     c: Context,

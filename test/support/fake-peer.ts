@@ -3,7 +3,7 @@ import { encodeFrame, protocolHeader } from '../../amqp/wire/frames.ts';
 import type { Performative } from '../../amqp/wire/performatives.ts';
 import { binary, described, list, symbol } from '../../amqp/wire/value.ts';
 import { writePerformative } from '../../amqp/wire/write-performative.ts';
-import type { HttpParts } from '../../lambdas/http/parts.ts';
+import type { HttpDependencies } from '../../lambdas/http/http-dependencies.ts';
 import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
 import { RuleManagement } from '../../shared/broker/management/rules.ts';
 import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
@@ -21,7 +21,7 @@ const WINDOW = 0x7fff_ffff;
 export function fakeGateway({
   scheduler = realScheduler,
   ...changes
-}: Partial<HttpParts> & { readonly scheduler?: Scheduler } = {}) {
+}: Partial<HttpDependencies> & { readonly scheduler?: Scheduler } = {}) {
   const faults: unknown[] = [];
   const memory = changes.memory ?? new MemoryBudget(Number.POSITIVE_INFINITY);
   const rules: RuleManagement = Object.create(RuleManagement.prototype);

@@ -1,7 +1,7 @@
 import type { Hono } from 'hono';
 import { contractRoutes } from '../../lambdas/contract/app.ts';
 import { runtimeApp } from '../../lambdas/http/app.ts';
-import type { HttpParts } from '../../lambdas/http/parts.ts';
+import type { HttpDependencies } from '../../lambdas/http/http-dependencies.ts';
 import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
 import { createSasToken } from '../../lambdas/http/sas-token.ts';
 import { TokenMemory } from '../../lambdas/http/token-memory.ts';
@@ -65,7 +65,7 @@ export function findableEntities(entities: Readonly<Record<string, Entity>>): En
 }
 
 /** The parts of the routes, with a fake broker, fixed time and fixed chance. */
-export function httpParts(changes: Partial<HttpParts> = {}): HttpParts & { broker: FakeBroker } {
+export function httpParts(changes: Partial<HttpDependencies> = {}): HttpDependencies & { broker: FakeBroker } {
   return {
     entities: findableEntities({ q: fakeEntity('q'), 'a/b': fakeEntity('a/b') }),
     namespaceKeys: { rules: async () => [rule('root', 'Manage', 'Send', 'Listen')] },
@@ -91,7 +91,7 @@ export const ROOT_TOKEN = createSasToken({
 });
 
 /** The whole app of messages and one way to call it with the root's token. */
-export function startApp(changes: Partial<HttpParts> = {}) {
+export function startApp(changes: Partial<HttpDependencies> = {}) {
   const parts = httpParts(changes);
   const app: Hono = runtimeApp(
     parts,
