@@ -1,5 +1,5 @@
 import { loadavg } from 'node:os';
-import { startEngine } from '../local/engine.ts';
+import { startEngine } from '../local/engine/engine.ts';
 import { type AmqpIdle, measureIdle } from './amqp-idle.ts';
 import { type AmqpLatency, measureLatency, type Passage } from './amqp-latency.ts';
 import { type AmqpMemory, measureMemory } from './amqp-memory.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { compose } from '../lambdas/http/compose.ts';
-import { createDynamoClient } from '../local/dynamo-client.ts';
+import { createDynamoClient } from '../local/engine/dynamo-client.ts';
 import { startServer } from '../local/server.ts';
 import { UnitMeter } from '../shared/storage/dynamodb/capacity-meter.ts';
 import { BENCH_KEY, BENCH_TABLES } from './competing-process.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { createDynamoClient } from '../local/dynamo-client.ts';
-import { startEngine } from '../local/engine.ts';
-import { ENGINE_KINDS, findRecipe } from '../local/engine-recipes.ts';
+import { createDynamoClient } from '../local/engine/dynamo-client.ts';
+import { startEngine } from '../local/engine/engine.ts';
+import { ENGINE_KINDS, findRecipe } from '../local/engine/engine-recipes.ts';
 import { ensureTables } from '../local/tables.ts';
 import { BENCH_TABLES, type CompetingProcess, startCompetingProcess } from './competing-process.ts';
 import { CompetingReceivers } from './competing-receivers.ts';

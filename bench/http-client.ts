@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { Agent, request } from 'node:http';
-import { createSasToken } from '../lambdas/http/sas-token.ts';
+import { createSasToken } from '../shared/auth/sas-token.ts';
 
 const CONNECT = 'http://schemas.microsoft.com/netservices/2010/10/servicebus/connect';
 const BATCH_TYPE = 'application/vnd.microsoft.servicebus.json';

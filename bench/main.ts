@@ -1,6 +1,6 @@
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { startEngine } from '../local/engine.ts';
+import { startEngine } from '../local/engine/engine.ts';
 import { StartupError } from '../local/startup-error.ts';
 import { AMQP_TITLE, printAmqp } from './amqp-report.ts';
 import { measureAmqp } from './amqp-section.ts';

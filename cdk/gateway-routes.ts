@@ -1,4 +1,4 @@
-import type { Route } from '../lambdas/http/route-table.ts';
+import type { Route } from '../lambdas/http/routing/route-table.ts';
 
 /** A route of API Gateway: these requests go straight to this function. */
 export interface GatewayRoute {

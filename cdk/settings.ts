@@ -1,7 +1,7 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { z } from 'zod';
-import { ACCESS_KINDS } from '../lambdas/http/access-kinds.ts';
-import { TIERS } from '../lambdas/http/variables.ts';
+import { TIERS } from '../shared/app/variables.ts';
+import { ACCESS_KINDS } from '../shared/auth/access-kinds.ts';
 import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import { amqpSettings } from './amqp-settings.ts';
 import { correction, faultsOf, nearestOf, SettingsError, shown } from './setting-faults.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { claimedRuleOf, loggedRule, type ProvedRule } from '../lambdas/http/proved-rule.ts';
 import { clientOf } from '../server/client-address.ts';
 import type { WebApp } from '../server/server.ts';
+import { claimedRuleOf, loggedRule, type ProvedRule } from '../shared/auth/proved-rule.ts';
 import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import { RateLimit } from '../shared/domain/budgets/rate-limit.ts';
 

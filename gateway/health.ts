@@ -1,4 +1,4 @@
-import { isHealthCheck } from '../server/health-check.ts';
+import { isHealthCheck } from '../server/http/health-check.ts';
 import type { WebApp } from '../server/server.ts';
 
 /**

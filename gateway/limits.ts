@@ -1,5 +1,5 @@
-import type { Environment } from '../lambdas/http/settings.ts';
 import type { ConnectionRates } from '../server/connection-limits.ts';
+import type { Environment } from '../shared/app/settings.ts';
 import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import type { Rate } from '../shared/domain/budgets/rate-limit.ts';
 import { GATEWAY_VARIABLES } from './variables.ts';

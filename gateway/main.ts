@@ -1,5 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
-import { reportFault } from '../lambdas/http/report-fault.ts';
+import { reportFault } from '../shared/app/report-fault.ts';
 import { logEvent } from './log.ts';
 import { startTask } from './task.ts';
 

@@ -1,7 +1,7 @@
 import type { HttpDependencies } from '../lambdas/http/http-dependencies.ts';
-import { createApp } from '../lambdas/http/routing.ts';
+import { createApp } from '../lambdas/http/routing/routing.ts';
 import { clientOf } from '../server/client-address.ts';
-import { isHealthCheck } from '../server/health-check.ts';
+import { isHealthCheck } from '../server/http/health-check.ts';
 import type { WebApp } from '../server/server.ts';
 import { BrokerError } from '../shared/domain/broker-error.ts';
 import { BUDGETS } from '../shared/domain/budgets/budgets.ts';

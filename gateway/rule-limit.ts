@@ -1,4 +1,4 @@
-import { keyOfRule, type ProvedRule } from '../lambdas/http/proved-rule.ts';
+import { keyOfRule, type ProvedRule } from '../shared/auth/proved-rule.ts';
 import { BrokerError } from '../shared/domain/broker-error.ts';
 import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import { type Rate, RateLimit } from '../shared/domain/budgets/rate-limit.ts';

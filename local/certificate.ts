@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { makeCertificate } from '../server/make-certificate.ts';
 import type { Certificate } from '../server/protocols.ts';
+import { makeCertificate } from '../server/tls/make-certificate.ts';
 import { StartupError } from './startup-error.ts';
 
 /**

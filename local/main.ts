@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createDynamoClient } from './dynamo-client.ts';
-import { type Engine, startEngine } from './engine.ts';
-import { engineAddress } from './engine-address.ts';
-import { probeEngine, untilEngineAnswers } from './engine-wait.ts';
+import { createDynamoClient } from './engine/dynamo-client.ts';
+import { type Engine, startEngine } from './engine/engine.ts';
+import { engineAddress } from './engine/engine-address.ts';
+import { probeEngine, untilEngineAnswers } from './engine/engine-wait.ts';
 import { localAdmission } from './local-admission.ts';
 import { type Options, parseOptions, USAGE, UsageError } from './options.ts';
 import { chooseRootKey } from './root-key.ts';

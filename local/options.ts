@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
-import { TIERS } from '../lambdas/http/variables.ts';
+import { TIERS } from '../shared/app/variables.ts';
 import type { Tier } from '../shared/domain/entities/tier.ts';
-import { ENGINE_KINDS } from './engine-recipes.ts';
+import { ENGINE_KINDS } from './engine/engine-recipes.ts';
 import { StartupError } from './startup-error.ts';
 
 /** What `npm start` was asked for. */

@@ -1,5 +1,5 @@
-import { hasOwnCredentials } from './dynamo-client.ts';
-import { engineAddress } from './engine-address.ts';
+import { hasOwnCredentials } from './engine/dynamo-client.ts';
+import { engineAddress } from './engine/engine-address.ts';
 import { isLoopback } from './local-admission.ts';
 import { StartupError } from './startup-error.ts';
 

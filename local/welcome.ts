@@ -1,4 +1,4 @@
-import { createSasToken } from '../lambdas/http/sas-token.ts';
+import { createSasToken } from '../shared/auth/sas-token.ts';
 
 const KEY_NAME = 'RootManageSharedAccessKey';
 /** Lines in notes and scripts should go on working: ten years. */

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { Transport } from '../amqp/endpoint/handlers.ts';
+import type { Transport } from '../amqp/endpoint/transport.ts';
 import type { Gateway } from '../amqp/service/gateway.ts';
 import { clientAddressOf } from './client-address.ts';
 

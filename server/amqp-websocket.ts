@@ -2,13 +2,13 @@ import type { IncomingHttpHeaders, IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Connection } from '../amqp/endpoint/connection.ts';
-import type { Transport } from '../amqp/endpoint/handlers.ts';
+import type { Transport } from '../amqp/endpoint/transport.ts';
 import type { Gateway } from '../amqp/service/gateway.ts';
 import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import type { Admission } from './admission.ts';
 import { clientAddressOf } from './client-address.ts';
+import { closeWith, putBackWithoutUpgrade } from './http/plain-upgrades.ts';
 import { PacedReading } from './paced-reading.ts';
-import { closeWith, putBackWithoutUpgrade } from './plain-upgrades.ts';
 
 /** Where the vendor's clients look for it: the address stands in their code, in C and .NET with a slash more. */
 const PATH = /^\/\$servicebus\/websocket\/?$/i;

@@ -4,8 +4,8 @@ import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import { LoopTurns } from '../shared/domain/turns/loop-turns.ts';
 import { clientAddressOf, noteClientAddress } from './client-address.ts';
 import { readProxyHeader } from './proxy-header.ts';
-import { helloState, TLS_HANDSHAKE } from './tls-hello.ts';
-import { PiecewiseTlsSocket } from './tls-pieces.ts';
+import { helloState, TLS_HANDSHAKE } from './tls/tls-hello.ts';
+import { PiecewiseTlsSocket } from './tls/tls-pieces.ts';
 import type { UnprovedConnections } from './unproved-connections.ts';
 
 /** A certificate and its key, as PEM. */

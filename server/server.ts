@@ -11,11 +11,11 @@ import { serveAmqp } from './amqp-socket.ts';
 import { isForWebSocket, serveWebSockets, type WebSocketParts } from './amqp-websocket.ts';
 import { clientAddressOf } from './client-address.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
-import { GatheredRequest } from './gathered-request.ts';
-import { HttpMemory } from './http-memory.ts';
-import { PacedAnswer, PacedRequests } from './paced-requests.ts';
+import { GatheredRequest } from './http/gathered-request.ts';
+import { HttpMemory } from './http/http-memory.ts';
+import { PacedAnswer, PacedRequests } from './http/paced-requests.ts';
+import { Refusals } from './http/refusals.ts';
 import { type Admit, type Certificate, type ProtocolServers, Protocols } from './protocols.ts';
-import { Refusals } from './refusals.ts';
 import { UnprovedConnections } from './unproved-connections.ts';
 
 const UNAUTHENTICATED = 401;

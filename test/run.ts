@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startEngine } from '../local/engine.ts';
+import { startEngine } from '../local/engine/engine.ts';
 import { StartupError } from '../local/startup-error.ts';
 import { bundleTests } from './bundle.ts';
 

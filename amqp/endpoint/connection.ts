@@ -8,7 +8,7 @@ import { writePerformative } from '../wire/write-performative.ts';
 import { CHANNEL_MAX, Channels } from './channels.ts';
 import { CROWDED_OUT, endBy, NOT_PROVED, notAllowed, SILENT } from './connection-ends.ts';
 import { ConnectionLimits } from './connection-limits.ts';
-import type { ConnectionHandler, Transport } from './handlers.ts';
+import type { ConnectionHandler } from './handlers.ts';
 import { Handshake } from './handshake.ts';
 import { Heartbeat, IDLE_MS } from './heartbeat.ts';
 import { IncomingLink } from './incoming-link.ts';
@@ -17,6 +17,7 @@ import { Intake } from './intake.ts';
 import { Outbox } from './outbox.ts';
 import type { OutgoingLink } from './outgoing-link.ts';
 import type { SessionHost } from './session.ts';
+import type { Transport } from './transport.ts';
 
 const { frameBytes: FRAME_BYTES_MAX, handshakeMs: HANDSHAKE_MS_MAX } = BUDGETS.connection;
 /** The least that the standard lets a peer ask for. */

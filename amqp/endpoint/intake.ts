@@ -1,4 +1,4 @@
-import type { Transport } from './handlers.ts';
+import type { Transport } from './transport.ts';
 
 /**
  * Why nothing is read: too much waits to be written, or to be done; others have their turn; or a right is

@@ -1,8 +1,8 @@
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
-import type { Transport } from './handlers.ts';
 import type { Intake } from './intake.ts';
+import type { Transport } from './transport.ts';
 
 const { untakenBytes, turnParts, turnPartBytes, backlogBytes } = BUDGETS.connection;
 

@@ -1,10 +1,10 @@
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { AccessRight } from '../../shared/domain/entities/descriptions.ts';
+import { type Request, writeReply } from '../requests/request.ts';
+import type { RequestMemory } from '../requests/request-memory.ts';
 import type { Node } from '../service/address.ts';
 import { tell } from '../service/conditions.ts';
 import type { ClientContext } from '../service/context.ts';
-import { type Request, writeReply } from '../service/request.ts';
-import type { RequestMemory } from '../service/request-memory.ts';
 import { int, str, symbol, textOf } from '../wire/value.ts';
 import { deleteMessages, peek, peekedBytes } from './browsing.ts';
 import { deferredBytes, receiveDeferred, renewLocks, settle } from './locks.ts';

@@ -4,7 +4,7 @@ import { LIMITS } from '../../shared/domain/limits.ts';
 import type { HoldBytes } from '../messages/bodies.ts';
 import { guidText } from '../messages/property-values.ts';
 import type { ClientContext } from '../service/context.ts';
-import type { Enlistment } from '../service/transactions.ts';
+import type { Enlistment } from '../transactions/transactions.ts';
 import { type AmqpValue, bigintOf, elementsOf, fieldsOf, numberOf, textOf } from '../wire/value.ts';
 
 /** What a request asks for, and of whom. */

@@ -2,7 +2,7 @@ import { BrokerError, type BrokerErrorCode } from '../../shared/domain/broker-er
 import { guidText } from '../messages/property-values.ts';
 import type { ErrorInfo } from '../wire/states.ts';
 import { AmqpError, DecodeError } from '../wire/wire-error.ts';
-import type { GatewayParts } from './parts.ts';
+import type { GatewayParts } from './dependencies.ts';
 
 interface Code {
   readonly condition: string;

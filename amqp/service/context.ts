@@ -1,16 +1,16 @@
 import type { LoopTurns } from '../../shared/domain/turns/loop-turns.ts';
+import type { Authorization } from '../authorization/authorization.ts';
 import type { ConnectionLimits } from '../endpoint/connection-limits.ts';
 import type { ReadingTurns } from '../messages/reading-turns.ts';
-import type { Authorization } from './authorization.ts';
-import type { ClaimRoom } from './claim-room.ts';
-import type { CopyRoom } from './copy-room.ts';
-import type { GatewayParts } from './parts.ts';
-import type { Reads } from './reads.ts';
-import type { SessionHolders } from './session-holders.ts';
-import type { Settlements } from './settlements.ts';
+import type { ClaimRoom } from '../receiving/claim-room.ts';
+import type { SessionHolders } from '../receiving/session-holders.ts';
+import type { Settlements } from '../receiving/settlements.ts';
+import type { Reads } from '../requests/reads.ts';
+import type { WorkSlots } from '../requests/work-slots.ts';
+import type { CopyRoom } from '../sending/copy-room.ts';
+import type { Transactions } from '../transactions/transactions.ts';
+import type { GatewayParts } from './dependencies.ts';
 import type { Shutdown } from './shutdown.ts';
-import type { Transactions } from './transactions.ts';
-import type { WorkSlots } from './work-slots.ts';
 
 /** What the links of one connection share. */
 export interface ClientContext extends TurnsOfAll {

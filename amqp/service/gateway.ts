@@ -2,12 +2,12 @@ import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { pause } from '../../shared/domain/scheduler.ts';
 import { LoopTurns } from '../../shared/domain/turns/loop-turns.ts';
 import { Connection } from '../endpoint/connection.ts';
-import type { Transport } from '../endpoint/handlers.ts';
 import { InputTurns } from '../endpoint/input-turns.ts';
+import type { Transport } from '../endpoint/transport.ts';
 import { ReadingTurns } from '../messages/reading-turns.ts';
 import { Client } from './client.ts';
 import type { TurnsOfAll } from './context.ts';
-import type { GatewayParts } from './parts.ts';
+import type { GatewayParts } from './dependencies.ts';
 import { Shutdown } from './shutdown.ts';
 
 const { connectionsBeforeRight: UNPROVED_MAX, connectionsCrowdedOut: CROWDED_OUT_MAX } =

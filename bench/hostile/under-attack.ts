@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { ServiceBusClient } from '@azure/service-bus';
-import { startEngine } from '../../local/engine.ts';
+import { startEngine } from '../../local/engine/engine.ts';
 import { administrationOf } from '../../test/compat/admin-clients.ts';
 import { plain } from '../../test/compat/gateway-clients.ts';
 import { prepareTasks } from '../../test/compat/gateway-task.ts';

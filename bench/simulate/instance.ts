@@ -1,5 +1,5 @@
-import { type ComposedParts, composeParts } from '../../lambdas/http/compose-parts.ts';
 import { FINISH_MS_MAX } from '../../lambdas/http/lambda.ts';
+import { type ComposedParts, composeParts } from '../../shared/app/compose-parts.ts';
 import type { Broker } from '../../shared/broker/broker.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';

@@ -12,7 +12,7 @@ import {
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
-import { VARIABLES } from '../../lambdas/http/variables.ts';
+import { VARIABLES } from '../../shared/app/variables.ts';
 import { type FunctionName, TABLE_RIGHTS } from '../functions.ts';
 import type { StageSettings } from '../settings.ts';
 import type { BrokerTables } from './broker-tables.ts';

@@ -15,7 +15,7 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
 import { DRAIN_NOTICE_MS, GATEWAY_VARIABLES, STOP_MS_MAX } from '../../gateway/variables.ts';
-import { VARIABLES } from '../../lambdas/http/variables.ts';
+import { VARIABLES } from '../../shared/app/variables.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { AmqpSettings } from '../amqp-settings.ts';
 import { GATEWAY_RIGHTS } from '../functions.ts';

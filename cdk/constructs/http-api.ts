@@ -11,7 +11,7 @@ import { HttpIamAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { ROUTES } from '../../lambdas/http/route-table.ts';
+import { ROUTES } from '../../lambdas/http/routing/route-table.ts';
 import { gatewayRoutes } from '../gateway-routes.ts';
 import type { StageSettings } from '../settings.ts';
 import type { BrokerFunction } from './broker-function.ts';

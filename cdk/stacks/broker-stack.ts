@@ -2,7 +2,7 @@ import { CfnOutput, Duration, type Environment, RemovalPolicy, Stack } from 'aws
 import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
-import { VARIABLES } from '../../lambdas/http/variables.ts';
+import { VARIABLES } from '../../shared/app/variables.ts';
 import { Alarms } from '../constructs/alarms.ts';
 import { AmqpGateway } from '../constructs/amqp-gateway.ts';
 import { BrokerFunction } from '../constructs/broker-function.ts';

@@ -1,17 +1,17 @@
 import type { Hono } from 'hono';
+import { composeParts, type NamespaceSettings } from '../../shared/app/compose-parts.ts';
+import { sweepOf } from '../../shared/app/compose-sweep.ts';
 import { Management } from '../../shared/broker/management/management.ts';
 import type { RuleManagement } from '../../shared/broker/management/rules.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import { DynamoRuleStore } from '../../shared/storage/entities/rule-store.ts';
-import { contractRoutes } from '../contract/app.ts';
-import { manageRoutes } from '../manage/app.ts';
-import { receiveRoutes } from '../receive/app.ts';
-import { sendRoutes } from '../send/app.ts';
-import { settleRoutes } from '../settle/app.ts';
-import { runtimeApp } from './app.ts';
-import { composeParts, type NamespaceSettings } from './compose-parts.ts';
-import { sweepOf } from './compose-sweep.ts';
+import { manageRoutes } from './atom/routes.ts';
 import { type HttpDependencies, type HttpOptions, httpDependencies } from './http-dependencies.ts';
+import { contractRoutes } from './openapi/routes.ts';
+import { receiveRoutes } from './routes/receive.ts';
+import { sendRoutes } from './routes/send.ts';
+import { settleRoutes } from './routes/settle.ts';
+import { runtimeApp } from './routing/runtime-app.ts';
 
 /** What a whole namespace is composed of. */
 export type ComposeSettings = NamespaceSettings & HttpOptions;

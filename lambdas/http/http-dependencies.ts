@@ -1,5 +1,5 @@
-import type { ProvedRule } from './proved-rule.ts';
-import type { SurfaceDependencies } from './surface-dependencies.ts';
+import type { SurfaceDependencies } from '../../shared/app/surface-dependencies.ts';
+import type { ProvedRule } from '../../shared/auth/proved-rule.ts';
 
 /** What applies to HTTP alone. */
 export interface HttpOptions {

@@ -3,10 +3,10 @@ import type {
   APIGatewayProxyEventV2WithIAMAuthorizer,
   APIGatewayProxyStructuredResultV2,
 } from 'aws-lambda';
+import { realScheduler } from '../../shared/app/real-scheduler.ts';
+import { type Environment, readAccess } from '../../shared/app/settings.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
-import { IamRequest } from './access.ts';
-import { realScheduler } from './real-scheduler.ts';
-import { type Environment, readAccess } from './settings.ts';
+import { IamRequest } from './routing/access.ts';
 
 /** What an event may tell of who called. */
 interface GivenAuthorizer {

@@ -1,4 +1,4 @@
-import { reportFault } from './report-fault.ts';
+import { reportFault } from '../../shared/app/report-fault.ts';
 
 /**
  * Starts a deployed function: returns the handler that `start` makes. What keeps it from starting, and what

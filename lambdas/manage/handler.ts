@@ -1,5 +1,5 @@
+import { functionParts } from '../../shared/app/deployed-parts.ts';
 import { compose } from '../http/compose.ts';
-import { functionParts } from '../http/deployed-parts.ts';
 import { httpHandler } from '../http/lambda.ts';
 import { startFunction } from '../http/start-function.ts';
 

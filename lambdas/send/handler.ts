@@ -1,9 +1,9 @@
-import { composeParts } from '../http/compose-parts.ts';
-import { functionParts } from '../http/deployed-parts.ts';
+import { composeParts } from '../../shared/app/compose-parts.ts';
+import { functionParts } from '../../shared/app/deployed-parts.ts';
 import { httpDependencies } from '../http/http-dependencies.ts';
 import { httpHandler } from '../http/lambda.ts';
+import { sendRoutes } from '../http/routes/send.ts';
 import { startFunction } from '../http/start-function.ts';
-import { sendRoutes } from './app.ts';
 
 /** Sends to entities of one path segment. */
 export const handler = startFunction(() => {

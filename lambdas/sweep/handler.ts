@@ -1,6 +1,6 @@
-import { composeSweep } from '../http/compose-sweep.ts';
-import { deployedParts } from '../http/deployed-parts.ts';
-import { readNamespace } from '../http/settings.ts';
+import { composeSweep } from '../../shared/app/compose-sweep.ts';
+import { deployedParts } from '../../shared/app/deployed-parts.ts';
+import { readNamespace } from '../../shared/app/settings.ts';
 import { startFunction } from '../http/start-function.ts';
 
 /** Does what has come due; called by the schedule. */

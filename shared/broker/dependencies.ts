@@ -3,12 +3,20 @@ import type { Clock, RandomSource } from '../domain/clock.ts';
 import type { TieredNamespace } from '../domain/entities/tier.ts';
 import type { Scheduler } from '../domain/scheduler.ts';
 import type { WorkTurns } from '../domain/turns/work-turns.ts';
+import type { Activity, EntityStore, SubscriptionCatalog } from './ports/entities.ts';
+import type { MessageStore } from './ports/messages.ts';
 import type { Whereabouts } from './ports/partition-hints.ts';
-import type { Activity, EntityStore, MessageStore, SubscriptionCatalog } from './ports/ports.ts';
 import type { SessionStore } from './ports/sessions.ts';
 import type { Arrivals } from './ports/wake-ups.ts';
-import type { CopyAccount } from './routing/copy-account.ts';
 import type { PartitionTurns } from './routing/partition-selector.ts';
+
+/** Counts the copies of messages that one operation makes for subscriptions, until they are stored. */
+export interface CopyAccount {
+  /** Throws ServiceBusy where the process has no room for so many; MessageSizeExceeded where it never has. */
+  hold(copies: number): void;
+  /** Says that so many copies are there no more. Their room is kept for those that the operation makes next. */
+  discard(copies: number): void;
+}
 
 /** What the operations of the broker are built from. */
 export interface BrokerParts {

@@ -1,7 +1,23 @@
 import type { Message } from '../domain/messages/message.ts';
+import type { Properties } from '../domain/messages/property-value.ts';
 import { isUnknown, orderOf } from './evaluation/values.ts';
 import type { FilterInput } from './filter-input.ts';
-import type { CorrelationFilter } from './rule.ts';
+
+/** Equality on given properties, all of which must hold (semantics §10.2). */
+export interface CorrelationFilter {
+  readonly kind: 'correlation';
+  readonly contentType?: string;
+  readonly correlationId?: string;
+  /** Subject in newer clients. */
+  readonly label?: string;
+  readonly messageId?: string;
+  readonly replyTo?: string;
+  readonly replyToSessionId?: string;
+  readonly sessionId?: string;
+  readonly to?: string;
+  /** User properties. */
+  readonly properties: Properties;
+}
 
 const SYSTEM_CONDITIONS = [
   'contentType',

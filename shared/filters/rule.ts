@@ -1,27 +1,13 @@
 import { BrokerError } from '../domain/broker-error.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { Properties } from '../domain/messages/property-value.ts';
-import { conditionCount } from './correlation.ts';
+import { type CorrelationFilter, conditionCount } from './correlation.ts';
 import { findParameter } from './evaluation/compile-value.ts';
 import { FilterError } from './filter-error.ts';
 import { parseAction, parsePredicate } from './language/parse.ts';
 import { tokenize } from './language/tokens.ts';
 
-/** Equality on given properties, all of which must hold (semantics §10.2). */
-export interface CorrelationFilter {
-  readonly kind: 'correlation';
-  readonly contentType?: string;
-  readonly correlationId?: string;
-  /** Subject in newer clients. */
-  readonly label?: string;
-  readonly messageId?: string;
-  readonly replyTo?: string;
-  readonly replyToSessionId?: string;
-  readonly sessionId?: string;
-  readonly to?: string;
-  /** User properties. */
-  readonly properties: Properties;
-}
+export type { CorrelationFilter } from './correlation.ts';
 
 /** A condition in the filter language (semantics §10.3). */
 export interface SqlFilter {

@@ -1,17 +1,16 @@
 import type { DeadLetterAction, TransactionIdentity } from '../broker/broker.ts';
+import type { Forward, Publication } from '../broker/ports/deliveries.ts';
 import type { OnceRequest, StoreChosen } from '../broker/ports/duplicates.ts';
 import type {
   ClaimRequest,
   DeferredRequest,
-  Forward,
   MessageStore,
   PeekRequest,
-  Publication,
   RemoveBeforeRequest,
   ResubmitRequest,
   RoomRequest,
   TokenSettlement,
-} from '../broker/ports/ports.ts';
+} from '../broker/ports/messages.ts';
 import type { StoredTransaction } from '../broker/ports/transactions.ts';
 import type { BlockRules } from '../domain/blocks/block.ts';
 import type { LockToken } from '../domain/blocks/lock-token.ts';

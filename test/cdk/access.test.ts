@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { manageRoutes } from '../../lambdas/http/atom/routes.ts';
 import { type HttpApp, httpHandler } from '../../lambdas/http/lambda.ts';
-import { readHttpSettings } from '../../lambdas/http/settings.ts';
-import { VARIABLES } from '../../lambdas/http/variables.ts';
-import { manageRoutes } from '../../lambdas/manage/app.ts';
+import { readHttpSettings } from '../../shared/app/settings.ts';
+import { VARIABLES } from '../../shared/app/variables.ts';
 import { entry, ROOT, token } from '../support/atom-client.ts';
 import { fakeManageParts } from '../support/fake-entity-store.ts';
 import { propertiesById, synthesize } from './synthesize.ts';

@@ -7,7 +7,7 @@ import {
   GATEWAY_VARIABLES,
   STOP_MS_MAX,
 } from '../../gateway/variables.ts';
-import { VARIABLES } from '../../lambdas/http/variables.ts';
+import { VARIABLES } from '../../shared/app/variables.ts';
 import { HEALTH_PATH } from '../../shared/domain/health-path.ts';
 import { AMQP, propertiesById, synthesize } from './synthesize.ts';
 

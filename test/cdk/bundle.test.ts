@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { bundle, bundleGateway, GATEWAY_FOLDER } from '../../cdk/constructs/bundle.ts';
 import { FUNCTION_NAMES, type FunctionName } from '../../cdk/functions.ts';
-import { VARIABLES } from '../../lambdas/http/variables.ts';
+import { VARIABLES } from '../../shared/app/variables.ts';
 
 /** What handles messages must start at once; management may take a moment longer. */
 const BUNDLE_BYTES_MAX = {

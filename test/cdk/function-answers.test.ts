@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { VARIABLES } from '../../lambdas/http/variables.ts';
+import { VARIABLES } from '../../shared/app/variables.ts';
 import { LAMBDA_RESULT_BYTES_MAX } from '../support/lambda-broker.ts';
 import { engineOfTests, TABLES, tablesExist } from '../support/start-broker.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { VARIABLES } from '../../lambdas/http/variables.ts';
+import { VARIABLES } from '../../shared/app/variables.ts';
 import { LEASE_MS } from '../../shared/storage/maintenance/sweep-lease.ts';
 import { RUN_UNTIL_MS } from '../../shared/storage/maintenance/sweep-run.ts';
 import { propertiesById, synthesize } from './synthesize.ts';

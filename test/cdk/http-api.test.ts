@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gatewayRoutes } from '../../cdk/gateway-routes.ts';
-import { ROUTES, type Route } from '../../lambdas/http/route-table.ts';
+import { ROUTES, type Route } from '../../lambdas/http/routing/route-table.ts';
 import { propertiesById, synthesize } from './synthesize.ts';
 
 const template = synthesize({ throttle: { rate: 300, burst: 100 } });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { deployedHttpParts, functionParts } from '../../lambdas/http/deployed-parts.ts';
 import { FINISH_MS_MAX, type HttpApp, httpHandler } from '../../lambdas/http/lambda.ts';
-import { readHttpSettings, readTableNames } from '../../lambdas/http/settings.ts';
+import { deployedHttpParts, functionParts } from '../../shared/app/deployed-parts.ts';
+import { readHttpSettings, readTableNames } from '../../shared/app/settings.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import { LAMBDA_RESULT_BYTES_MAX } from '../support/lambda-broker.ts';
 

@@ -3,9 +3,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
-import { deployedHttpParts } from '../../lambdas/http/deployed-parts.ts';
-import type { RootKeySource } from '../../lambdas/http/root-key.ts';
-import { VARIABLES } from '../../lambdas/http/variables.ts';
+import { deployedHttpParts } from '../../shared/app/deployed-parts.ts';
+import { VARIABLES } from '../../shared/app/variables.ts';
+import type { RootKeySource } from '../../shared/auth/root-key.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -11,7 +11,7 @@ import {
   str,
   textOf,
 } from '../../amqp/wire/value.ts';
-import { createSasToken } from '../../lambdas/http/sas-token.ts';
+import { createSasToken } from '../../shared/auth/sas-token.ts';
 import { RawAmqp } from '../support/raw-amqp.ts';
 import { ROOT_KEY } from '../support/start-broker.ts';
 import { startNamespace, type TestNamespace } from './start-namespace.ts';

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { ServiceBusClient } from '@azure/service-bus';
-import { createSasToken } from '../../lambdas/http/sas-token.ts';
+import { createSasToken } from '../../shared/auth/sas-token.ts';
 import { LoadRandom, seedOfRun } from '../support/load-random.ts';
 import { ROOT_KEY } from '../support/start-broker.ts';
 import { administrationOf } from './admin-clients.ts';

@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { ServiceBusAdministrationClient, ServiceBusClient } from '@azure/service-bus';
 import { WebSocket } from 'ws';
-import { VARIABLES } from '../../lambdas/http/variables.ts';
+import { VARIABLES } from '../../shared/app/variables.ts';
 import { administrationOf } from './admin-clients.ts';
 import { receiveOne } from './bus-entities.ts';
 import { addressed, clientOf, connectionString, plain } from './gateway-clients.ts';

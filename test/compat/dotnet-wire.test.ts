@@ -18,7 +18,7 @@ import {
   timestamp,
   uuid,
 } from '../../amqp/wire/value.ts';
-import { createSasToken } from '../../lambdas/http/sas-token.ts';
+import { createSasToken } from '../../shared/auth/sas-token.ts';
 import { RawAmqp } from '../support/raw-amqp.ts';
 import {
   accepting,

@@ -1,5 +1,5 @@
 import { ServiceBusClient } from '@azure/service-bus';
-import { createSasToken } from '../../lambdas/http/sas-token.ts';
+import { createSasToken } from '../../shared/auth/sas-token.ts';
 import { ROOT_KEY } from './gateway-task.ts';
 
 const KEY_NAME = 'RootManageSharedAccessKey';

@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundleGateway } from '../../cdk/constructs/bundle.ts';
 import { GATEWAY_VARIABLES } from '../../gateway/variables.ts';
-import { VARIABLES } from '../../lambdas/http/variables.ts';
 import { ensureTables } from '../../local/tables.ts';
+import { VARIABLES } from '../../shared/app/variables.ts';
 import { engineClient, engineOfTests, TABLES } from '../support/start-broker.ts';
 import { type ForwardedPort, forwardPort } from './forwarded-port.ts';
 

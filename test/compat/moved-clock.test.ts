@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import type { ServiceBusReceiver, ServiceBusSender } from '@azure/service-bus';
 import { ServiceBusClient } from 'service-bus-beta';
 import { WebSocket } from 'ws';
-import { createSasToken } from '../../lambdas/http/sas-token.ts';
+import { createSasToken } from '../../shared/auth/sas-token.ts';
 import { startNamespaceCli } from '../local/cli.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { RawAmqp } from '../support/raw-amqp.ts';

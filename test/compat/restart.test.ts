@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ENGINE_KINDS, type EngineKind, findRecipe } from '../../local/engine-recipes.ts';
+import { ENGINE_KINDS, type EngineKind, findRecipe } from '../../local/engine/engine-recipes.ts';
 import { LoadRandom, seedOfRun } from '../support/load-random.ts';
 import { administrationOf } from './admin-clients.ts';
 import { LOCK_MS, RestartBook } from './restart-book.ts';

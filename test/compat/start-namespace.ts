@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { Gateway } from '../../amqp/service/gateway.ts';
 import { compose } from '../../lambdas/http/compose.ts';
-import { reportFault } from '../../lambdas/http/report-fault.ts';
 import { type ServerOptions, startServer } from '../../local/server.ts';
+import { reportFault } from '../../shared/app/report-fault.ts';
 import type { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import { UnitMeter, type Units } from '../../shared/storage/dynamodb/capacity-meter.ts';

@@ -12,7 +12,7 @@ import {
   NULL,
   str,
 } from '../../amqp/wire/value.ts';
-import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
+import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import type { LockedMessage } from '../../shared/domain/messages/message.ts';
 import { WorkTurns } from '../../shared/domain/turns/work-turns.ts';
 import { FakePeer, fakeGateway, lockedMessage, turnsUntil } from '../support/fake-peer.ts';

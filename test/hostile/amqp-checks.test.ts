@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSasToken } from '../../lambdas/http/sas-token.ts';
+import { createSasToken } from '../../shared/auth/sas-token.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { type AmqpPeer, GatewayFixture, turns } from '../support/amqp-peer.ts';
 import { FAKE_NOW } from '../support/fake-broker.ts';

@@ -4,7 +4,7 @@ import { BATCH_FORMAT, readDelivery } from '../../amqp/messages/read-message.ts'
 import { SECTION, writeSections } from '../../amqp/messages/sections.ts';
 import { encode } from '../../amqp/wire/encode.ts';
 import { type AmqpValue, binary, described, list, str, ulong } from '../../amqp/wire/value.ts';
-import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
+import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 import { MEGABYTE } from '../../shared/domain/limits.ts';

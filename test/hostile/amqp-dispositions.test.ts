@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { OutgoingLink } from '../../amqp/endpoint/outgoing-link.ts';
+import { Settler } from '../../amqp/receiving/settler.ts';
 import type { ClientContext } from '../../amqp/service/context.ts';
-import { Settler } from '../../amqp/service/settler.ts';
 import type { DeliveryState } from '../../amqp/wire/states.ts';
-import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
+import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';

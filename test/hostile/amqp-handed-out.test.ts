@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
-import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
+import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import type { Broker, ReceivedMessage } from '../../shared/broker/broker.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { createSasToken } from '../../lambdas/http/sas-token.ts';
+import { createSasToken } from '../../shared/auth/sas-token.ts';
 import { administrationOf } from '../compat/admin-clients.ts';
 import { newName } from '../compat/bus-entities.ts';
 import { startNamespace, type TestNamespace } from '../compat/start-namespace.ts';

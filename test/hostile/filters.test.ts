@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
-import { NAMESPACE } from '../../lambdas/manage/atom-namespaces.ts';
+import { NAMESPACE } from '../../lambdas/http/atom/namespaces.ts';
+import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { Properties, PropertyValue } from '../../shared/domain/messages/property-value.ts';
 import {

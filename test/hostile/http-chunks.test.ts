@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { startServer } from '../../local/server.ts';
-import { GatheredRequest } from '../../server/gathered-request.ts';
+import { GatheredRequest } from '../../server/http/gathered-request.ts';
 import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 import { QUEUE_DEFAULTS } from '../../shared/domain/entities/descriptions.ts';
 import { fakeEntity, findableEntities, startApp } from '../support/http-fixture.ts';

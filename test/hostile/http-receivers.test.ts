@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { createSasToken } from '../../lambdas/http/sas-token.ts';
+import { createSasToken } from '../../shared/auth/sas-token.ts';
 import { engineClient, ROOT_KEY, startBroker } from '../support/start-broker.ts';
 
 /** Resolves once a client has next looked for messages. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseExactJson } from '../../lambdas/http/exact-json.ts';
+import { parseExactJson } from '../../lambdas/http/format/exact-json.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { startApp } from '../support/http-fixture.ts';
 

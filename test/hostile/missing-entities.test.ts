@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
-import { createSasToken } from '../../lambdas/http/sas-token.ts';
+import { createSasToken } from '../../shared/auth/sas-token.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { entry } from '../support/atom-client.ts';
 import { startBroker } from '../support/start-broker.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ROUTES } from '../../lambdas/http/route-table.ts';
-import { NAMESPACE } from '../../lambdas/manage/atom-namespaces.ts';
+import { NAMESPACE } from '../../lambdas/http/atom/namespaces.ts';
+import { ROUTES } from '../../lambdas/http/routing/route-table.ts';
 import { entry, startAtom } from '../support/atom-client.ts';
 import { startBroker } from '../support/start-broker.ts';
 import type { TestBroker } from '../support/test-broker.ts';

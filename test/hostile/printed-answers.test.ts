@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
+import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { WorkTurns } from '../../shared/domain/turns/work-turns.ts';
 import { drain, fill, KB, MODES, takeFrom, times } from '../spec/answers.ts';

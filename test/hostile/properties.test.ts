@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { printPropertyHeaders, readPropertyHeaders } from '../../lambdas/http/property-headers.ts';
-import { createSasToken } from '../../lambdas/http/sas-token.ts';
+import {
+  printPropertyHeaders,
+  readPropertyHeaders,
+} from '../../lambdas/http/format/property-headers.ts';
+import { createSasToken } from '../../shared/auth/sas-token.ts';
 import type { PropertyValue } from '../../shared/domain/messages/property-value.ts';
 import { rawHttp, requestText } from '../support/http-conversation.ts';
 import { ROOT_KEY, startBroker } from '../support/start-broker.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ConnectionLimits } from '../../amqp/endpoint/connection-limits.ts';
 import { IncomingLink } from '../../amqp/endpoint/incoming-link.ts';
 import { OutgoingLink, type SendingHost } from '../../amqp/endpoint/outgoing-link.ts';
-import { Replies } from '../../amqp/service/replies.ts';
+import { Replies } from '../../amqp/requests/replies.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
-import { RequestPieces } from '../../server/request-pieces.ts';
+import { RequestPieces } from '../../server/http/request-pieces.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 import { KB } from '../../shared/domain/units.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { rememberRootKeys } from '../../lambdas/http/root-key.ts';
+import { rememberRootKeys } from '../../shared/auth/root-key.ts';
 import { AgeClock } from '../../shared/domain/age.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { ManualClock } from '../support/manual-clock.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { GATEWAY_VARIABLES } from '../../gateway/variables.ts';
-import { keyOfRule } from '../../lambdas/http/proved-rule.ts';
-import { createSasToken } from '../../lambdas/http/sas-token.ts';
+import { keyOfRule } from '../../shared/auth/proved-rule.ts';
+import { createSasToken } from '../../shared/auth/sas-token.ts';
 import {
   SUBSCRIPTION_DEFAULTS,
   TOPIC_DEFAULTS,

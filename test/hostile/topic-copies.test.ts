@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BrokerParts } from '../../shared/broker/dependencies.ts';
-import type { Delivery } from '../../shared/broker/ports/ports.ts';
+import type { Delivery } from '../../shared/broker/ports/deliveries.ts';
 import { countingCopies } from '../../shared/broker/routing/copy-account.ts';
 import { matchArriving } from '../../shared/broker/routing/match-subscriptions.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';

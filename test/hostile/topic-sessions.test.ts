@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { BrokerParts } from '../../shared/broker/dependencies.ts';
-import type { Delivery } from '../../shared/broker/ports/ports.ts';
+import type { Delivery } from '../../shared/broker/ports/deliveries.ts';
 import { route } from '../../shared/broker/routing/route.ts';
 import { logOf } from '../../shared/domain/blocks/log.ts';
 import {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSasToken } from '../../lambdas/http/sas-token.ts';
-import { transactionRoutes } from '../../lambdas/manage/transactions.ts';
+import { transactionRoutes } from '../../lambdas/http/routes/transactions.ts';
+import { createSasToken } from '../../shared/auth/sas-token.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { QUEUE_DEFAULTS } from '../../shared/domain/entities/descriptions.ts';
 import { countedBody } from '../support/counted-body.ts';

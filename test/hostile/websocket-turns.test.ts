@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { Duplex } from 'node:stream';
 import { type TestContext, test } from 'node:test';
-import type { Transport } from '../../amqp/endpoint/handlers.ts';
+import type { Transport } from '../../amqp/endpoint/transport.ts';
 import type { Gateway } from '../../amqp/service/gateway.ts';
 import { serveWebSockets } from '../../server/amqp-websocket.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseXml } from '../../lambdas/manage/atom-xml.ts';
+import { parseXml } from '../../lambdas/http/atom/xml.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { allocatedBytes } from '../support/allocated-bytes.ts';

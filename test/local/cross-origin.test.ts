@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { createSasToken } from '../../lambdas/http/sas-token.ts';
+import { createSasToken } from '../../shared/auth/sas-token.ts';
 import { rawHttp, requestText } from '../support/http-conversation.ts';
 import { startNamespaceCli } from './cli.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
-import { createDynamoClient } from '../../local/dynamo-client.ts';
-import { type Engine, startEngine } from '../../local/engine.ts';
-import { ENGINE_KINDS } from '../../local/engine-recipes.ts';
+import { createDynamoClient } from '../../local/engine/dynamo-client.ts';
+import { type Engine, startEngine } from '../../local/engine/engine.ts';
+import { ENGINE_KINDS } from '../../local/engine/engine-recipes.ts';
 import { ensureTables, LOCAL_TABLES } from '../../local/tables.ts';
 import {
   curlLines,

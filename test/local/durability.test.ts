@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { ENGINE_KINDS, findRecipe } from '../../local/engine-recipes.ts';
+import { ENGINE_KINDS, findRecipe } from '../../local/engine/engine-recipes.ts';
 import { LoadRandom, seedOfRun } from '../support/load-random.ts';
 import { temporaryDirectory } from './cli.ts';
 import { type CorpusDocument, generateCorpus, readCorpus } from './corpus.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { connect, createServer, type Server } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { untilEngineAnswers } from '../../local/engine-wait.ts';
+import { untilEngineAnswers } from '../../local/engine/engine-wait.ts';
 import { startCli } from './cli.ts';
 
 /** The server is started while the engine at DYNAMODB_ENDPOINT is away, or is none. */

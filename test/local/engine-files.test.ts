@@ -11,12 +11,12 @@ import {
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { ListTablesCommand } from '@aws-sdk/client-dynamodb';
-import { createDynamoClient } from '../../local/dynamo-client.ts';
-import { type Engine, startEngine } from '../../local/engine.ts';
-import { engineAddress } from '../../local/engine-address.ts';
-import { engineKey } from '../../local/engine-files.ts';
-import { ENGINE_KINDS } from '../../local/engine-recipes.ts';
-import { startGuarded } from '../../local/guarded-process.ts';
+import { createDynamoClient } from '../../local/engine/dynamo-client.ts';
+import { type Engine, startEngine } from '../../local/engine/engine.ts';
+import { engineAddress } from '../../local/engine/engine-address.ts';
+import { engineKey } from '../../local/engine/engine-files.ts';
+import { ENGINE_KINDS } from '../../local/engine/engine-recipes.ts';
+import { startGuarded } from '../../local/engine/supervised-process.ts';
 import { ensureTables, LOCAL_TABLES } from '../../local/tables.ts';
 import { temporaryDirectory } from './cli.ts';
 

@@ -11,11 +11,11 @@ import {
   type DynamoDBClient,
   ListTablesCommand,
 } from '@aws-sdk/client-dynamodb';
-import { createDynamoClient } from '../../local/dynamo-client.ts';
-import { type Engine, startEngine } from '../../local/engine.ts';
-import { endpointOf, engineAddress } from '../../local/engine-address.ts';
-import { ENGINE_KINDS, type EngineKind, findRecipe } from '../../local/engine-recipes.ts';
-import { startGuarded } from '../../local/guarded-process.ts';
+import { createDynamoClient } from '../../local/engine/dynamo-client.ts';
+import { type Engine, startEngine } from '../../local/engine/engine.ts';
+import { endpointOf, engineAddress } from '../../local/engine/engine-address.ts';
+import { ENGINE_KINDS, type EngineKind, findRecipe } from '../../local/engine/engine-recipes.ts';
+import { startGuarded } from '../../local/engine/supervised-process.ts';
 import { ensureTables, LOCAL_TABLES } from '../../local/tables.ts';
 import { freePort, startNamespaceCli, temporaryDirectory } from './cli.ts';
 

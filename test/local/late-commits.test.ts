@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { GetItemCommand, TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb';
-import { createDynamoClient } from '../../local/dynamo-client.ts';
+import { createDynamoClient } from '../../local/engine/dynamo-client.ts';
 
 const KEY = { pk: { S: 'a' } };
 const TRANSACTION = new TransactWriteItemsCommand({

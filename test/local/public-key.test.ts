@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSasToken } from '../../lambdas/http/sas-token.ts';
+import { createSasToken } from '../../shared/auth/sas-token.ts';
 import { startCli, startNamespaceCli } from './cli.ts';
 
 /** The key SAS_KEY_VALUE stands in the vendor's samples: it protects nothing that others can reach. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startEngine } from '../../local/engine.ts';
-import { engineAddress } from '../../local/engine-address.ts';
+import { startEngine } from '../../local/engine/engine.ts';
+import { engineAddress } from '../../local/engine/engine-address.ts';
 import { rawHttp, requestText } from '../support/http-conversation.ts';
 
 /** A web page whose own name resolves to 127.0.0.1 may send anything to the port of the engine. */

@@ -4,8 +4,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { createSasToken } from '../../lambdas/http/sas-token.ts';
-import { engineAddress } from '../../local/engine-address.ts';
+import { engineAddress } from '../../local/engine/engine-address.ts';
+import { createSasToken } from '../../shared/auth/sas-token.ts';
 import { curlLines, paste, startCli, startNamespaceCli, temporaryDirectory } from './cli.ts';
 
 test('starting tells each step and ends with lines that work when pasted', async (t) => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { obtainCertificate } from '../../local/certificate.ts';
-import { startEngine } from '../../local/engine.ts';
+import { startEngine } from '../../local/engine/engine.ts';
 import { StartupError } from '../../local/startup-error.ts';
 import { startNamespace, type TestNamespace } from '../compat/start-namespace.ts';
 

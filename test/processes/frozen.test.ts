@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { OUTLAST_MS } from '../../lambdas/http/compose-parts.ts';
-import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
+import { OUTLAST_MS } from '../../shared/app/compose-parts.ts';
+import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import type { Answer } from '../support/api-client.ts';
 import { ManualClock } from '../support/manual-clock.ts';

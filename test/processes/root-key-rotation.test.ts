@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type RootKeys, rememberRootKeys } from '../../lambdas/http/root-key.ts';
-import { createSasToken } from '../../lambdas/http/sas-token.ts';
+import { type RootKeys, rememberRootKeys } from '../../shared/auth/root-key.ts';
+import { createSasToken } from '../../shared/auth/sas-token.ts';
 import { AgeClock } from '../../shared/domain/age.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { ManualClock } from '../support/manual-clock.ts';

@@ -17,7 +17,7 @@ import {
   symbol,
 } from '../../amqp/wire/value.ts';
 import { writePerformative } from '../../amqp/wire/write-performative.ts';
-import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
+import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import type { Broker } from '../../shared/broker/broker.ts';
 import type { RuleManagement } from '../../shared/broker/management/rules.ts';
 import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';

@@ -1,4 +1,4 @@
-import { createSasToken } from '../../lambdas/http/sas-token.ts';
+import { createSasToken } from '../../shared/auth/sas-token.ts';
 
 /** An answer as it came over the wire. */
 export interface Answer {

@@ -1,7 +1,7 @@
-import { createSasToken } from '../../lambdas/http/sas-token.ts';
-import { manageRoutes } from '../../lambdas/manage/app.ts';
-import { NAMESPACE } from '../../lambdas/manage/atom-namespaces.ts';
-import { parseXml, type XmlElement } from '../../lambdas/manage/atom-xml.ts';
+import { NAMESPACE } from '../../lambdas/http/atom/namespaces.ts';
+import { manageRoutes } from '../../lambdas/http/atom/routes.ts';
+import { parseXml, type XmlElement } from '../../lambdas/http/atom/xml.ts';
+import { createSasToken } from '../../shared/auth/sas-token.ts';
 import { fakeManageParts } from './fake-entity-store.ts';
 
 /** What a call says beside its path. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { Authorization } from '../../amqp/service/authorization.ts';
-import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
-import { createSasToken } from '../../lambdas/http/sas-token.ts';
-import { isSignedWith } from '../../lambdas/http/sas-token-text.ts';
-import { TokenMemory } from '../../lambdas/http/token-memory.ts';
+import { Authorization } from '../../amqp/authorization/authorization.ts';
+import { realScheduler } from '../../shared/app/real-scheduler.ts';
+import { createSasToken } from '../../shared/auth/sas-token.ts';
+import { isSignedWith } from '../../shared/auth/sas-token-text.ts';
+import { TokenMemory } from '../../shared/auth/token-memory.ts';
 import { AgeClock } from '../../shared/domain/age.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import {

@@ -203,21 +203,14 @@ export class FakeBroker implements Broker {
       .map(withoutLock);
   }
 
-  async receiveDeferred(
-    path: EntityPath,
-    options: DeferredOptions,
-  ): Promise<readonly ReceivedMessage[]> {
+  async receiveDeferred(path: EntityPath, options: DeferredOptions) {
     this.#note('receiveDeferred', options);
     const messages = this.#named(path, 'Deferred', options.sequenceNumbers);
     return this.#handOut(path, options.mode, messages);
   }
 
   /** Done wherever there is a message of that number; what was asked for stands in `calls`. */
-  async operate(
-    path: EntityPath,
-    operation: OperatorAction,
-    sequenceNumbers: readonly bigint[],
-  ): Promise<readonly boolean[]> {
+  async operate(path: EntityPath, operation: OperatorAction, sequenceNumbers: readonly bigint[]) {
     this.#note('operate', operation, sequenceNumbers);
     const known = new Set(this.#of(path).map(({ sequenceNumber }) => sequenceNumber));
     return sequenceNumbers.map((number) => known.has(number));

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
-import { TokenMemory } from '../../lambdas/http/token-memory.ts';
+import { realScheduler } from '../../shared/app/real-scheduler.ts';
+import { TokenMemory } from '../../shared/auth/token-memory.ts';
 import type { Broker } from '../../shared/broker/broker.ts';
 import { Management } from '../../shared/broker/management/management.ts';
+import type { EntityStore, ListPage } from '../../shared/broker/ports/entities.ts';
 import type {
   EntityCounts,
   MessageCounts,
   RuleStore,
   StoredRule,
 } from '../../shared/broker/ports/management.ts';
-import type { EntityStore, ListPage } from '../../shared/broker/ports/ports.ts';
 import { AgeClock } from '../../shared/domain/age.ts';
 import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
 import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';

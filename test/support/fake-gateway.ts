@@ -1,8 +1,8 @@
 import type { TestContext } from 'node:test';
+import type { GatewayParts } from '../../amqp/service/dependencies.ts';
 import { Gateway } from '../../amqp/service/gateway.ts';
-import type { GatewayParts } from '../../amqp/service/parts.ts';
-import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
 import { startServer } from '../../local/server.ts';
+import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import type { Broker } from '../../shared/broker/broker.ts';
 import type { FakeBroker } from './fake-broker.ts';
 import { httpParts, startApp } from './http-fixture.ts';

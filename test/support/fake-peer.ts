@@ -4,7 +4,7 @@ import type { Performative } from '../../amqp/wire/performatives.ts';
 import { binary, described, list, symbol } from '../../amqp/wire/value.ts';
 import { writePerformative } from '../../amqp/wire/write-performative.ts';
 import type { HttpDependencies } from '../../lambdas/http/http-dependencies.ts';
-import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
+import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import { RuleManagement } from '../../shared/broker/management/rules.ts';
 import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 import type { LockedMessage } from '../../shared/domain/messages/message.ts';

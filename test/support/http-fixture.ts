@@ -1,14 +1,14 @@
 import type { Hono } from 'hono';
-import { contractRoutes } from '../../lambdas/contract/app.ts';
-import { runtimeApp } from '../../lambdas/http/app.ts';
 import type { HttpDependencies } from '../../lambdas/http/http-dependencies.ts';
-import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
-import { createSasToken } from '../../lambdas/http/sas-token.ts';
-import { TokenMemory } from '../../lambdas/http/token-memory.ts';
-import { receiveRoutes } from '../../lambdas/receive/app.ts';
-import { sendRoutes } from '../../lambdas/send/app.ts';
-import { settleRoutes } from '../../lambdas/settle/app.ts';
-import type { EntityStore } from '../../shared/broker/ports/ports.ts';
+import { contractRoutes } from '../../lambdas/http/openapi/routes.ts';
+import { receiveRoutes } from '../../lambdas/http/routes/receive.ts';
+import { sendRoutes } from '../../lambdas/http/routes/send.ts';
+import { settleRoutes } from '../../lambdas/http/routes/settle.ts';
+import { runtimeApp } from '../../lambdas/http/routing/runtime-app.ts';
+import { realScheduler } from '../../shared/app/real-scheduler.ts';
+import { createSasToken } from '../../shared/auth/sas-token.ts';
+import { TokenMemory } from '../../shared/auth/token-memory.ts';
+import type { EntityStore } from '../../shared/broker/ports/entities.ts';
 import { AgeClock } from '../../shared/domain/age.ts';
 import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 import {
@@ -65,7 +65,9 @@ export function findableEntities(entities: Readonly<Record<string, Entity>>): En
 }
 
 /** The parts of the routes, with a fake broker, fixed time and fixed chance. */
-export function httpParts(changes: Partial<HttpDependencies> = {}): HttpDependencies & { broker: FakeBroker } {
+export function httpParts(
+  changes: Partial<HttpDependencies> = {},
+): HttpDependencies & { broker: FakeBroker } {
   return {
     entities: findableEntities({ q: fakeEntity('q'), 'a/b': fakeEntity('a/b') }),
     namespaceKeys: { rules: async () => [rule('root', 'Manage', 'Send', 'Listen')] },

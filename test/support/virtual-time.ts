@@ -1,5 +1,5 @@
-import { OUTLAST_MS } from '../../lambdas/http/compose-parts.ts';
-import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
+import { OUTLAST_MS } from '../../shared/app/compose-parts.ts';
+import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import type { Scheduler, Timer } from '../../shared/domain/scheduler.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { reportLeftWork } from '../../lambdas/http/report-fault.ts';
+import { reportLeftWork } from '../../shared/app/report-fault.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 
 /** Run as a process: reports work behind an answer that failed because a table is busy, slow, or otherwise. */

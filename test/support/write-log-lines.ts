@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { logAccess, logEvent, logMetric } from '../../gateway/log.ts';
 import { CONNECTIONS_METRIC } from '../../gateway/variables.ts';
-import { errorHandler } from '../../lambdas/http/error-response.ts';
+import { errorHandler } from '../../lambdas/http/routing/error-response.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 
 /**

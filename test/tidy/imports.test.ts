@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { type Import, importsOf, sourceFiles } from './repository.ts';
 
@@ -13,16 +14,19 @@ interface Room {
 
 const SDK = '@aws-sdk/|@smithy/';
 
-/** Who may import whom (docs/architecture.md). A file belongs to the first room that fits. */
+/** Data that deployment, functions and tests share: it imports nothing, so it costs nothing to import. */
+const SHARED_DATA =
+  /^shared\/(?:storage\/schema\/tables|domain\/(?:health-path|units)|auth\/access-kinds|app\/variables)\.ts$|^gateway\/variables\.ts$|^lambdas\/http\/routing\/(?:route-table|management-routes|session-routes)\.ts$/;
+
+/**
+ * Who may import whom, from below (docs/architecture.md): domain and filters, the broker with its ports,
+ * storage, auth, app, surfaces, servers and entry points. A file belongs to the first room that fits.
+ */
 const ROOMS: readonly Room[] = [
-  // Data that deployment, functions and tests share: must cost nothing to import.
+  { files: SHARED_DATA },
   {
-    files:
-      /^shared\/storage\/schema\/tables\.ts$|^shared\/domain\/health-path\.ts$|^gateway\/variables\.ts$|^lambdas\/http\/(route-table|management-routes|session-routes|variables|access-kinds)\.ts$/,
-  },
-  {
-    files: /^shared\/domain\/(budgets\/(budgets|connection-budgets)|units)\.ts$/,
-    may: /^shared\/domain\/(budgets\/connection-budgets|units)\.ts$/,
+    files: /^shared\/domain\/budgets\/(?:budgets|connection-budgets)\.ts$/,
+    may: /^shared\/domain\/units\.ts$/,
   },
   { files: /^shared\/domain\//, mayType: /^shared\/filters\// },
   { files: /^shared\/filters\//, may: /^shared\/domain\// },
@@ -33,24 +37,20 @@ const ROOMS: readonly Room[] = [
     mayType: /^shared\/broker\//,
     packages: new RegExp(`^(node:|${SDK}|msgpackr$)`),
   },
-  { files: /^shared\/telemetry\//, may: /^shared\/domain\//, packages: /^node:/ },
-  // Composition roots choose the parts, so they know them all.
   {
-    files: /^lambdas\/http\/compose[\w-]*\.ts$/,
-    may: /^(shared|lambdas\/http)\/|^lambdas\/\w+\/app\.ts$/,
-    packages: new RegExp(`^(node:|${SDK}|hono)`),
+    files: /^shared\/auth\//,
+    may: /^shared\/domain\//,
+    mayType: /^shared\/broker\//,
+    packages: /^node:crypto$/,
   },
-  // The contract shows what the other rooms say on the wire.
+  // Chooses the implementations, so it knows them all.
+  { files: /^shared\/app\//, may: /^shared\//, packages: new RegExp(`^(node:|${SDK})`) },
+  { files: /^lambdas\/http\/compose\.ts$/, may: /^(shared|lambdas\/http)\//, packages: /^hono/ },
   {
-    files: /^lambdas\/contract\//,
-    may: /^(shared|lambdas\/(http|manage))\/(?!storage\/)/,
-    packages: /^hono/,
-  },
-  ...['http', 'send', 'receive', 'settle', 'manage', 'sweep'].map((folder) => ({
-    files: new RegExp(`^lambdas/${folder}/`),
-    may: /^(shared|lambdas\/http)\/(?!storage\/(?!schema\/tables))/,
+    files: /^lambdas\//,
+    may: /^(shared|lambdas\/http)\/(?!storage\/)/,
     packages: new RegExp(`^(node:|${SDK}|hono|zod|fast-xml-parser$|aws-lambda$)`),
-  })),
+  },
   // The wire knows values and frames; the endpoint what to do with them; the rest knows the broker.
   { files: /^amqp\/wire\//, may: /^shared\/domain\/budgets\/budgets\.ts$/ },
   {
@@ -60,8 +60,8 @@ const ROOMS: readonly Room[] = [
   },
   {
     files: /^amqp\//,
-    may: /^shared\/(domain|filters|broker)\/|^lambdas\/http\/(sas-token|proved-rule)\.ts$/,
-    mayType: /^lambdas\/http\//,
+    may: /^shared\/(domain|filters|broker|auth)\//,
+    mayType: /^shared\/app\/surface-dependencies\.ts$/,
   },
   // One port for all protocols; what is served there it is given.
   {
@@ -72,17 +72,13 @@ const ROOMS: readonly Room[] = [
   // What runs in the containers; the laptop's engine and clock stay on the laptop.
   {
     files: /^gateway\//,
-    may: /^(amqp|server|shared\/domain)\/|^lambdas\/http\/(compose|deployed-parts|parts|report-fault|routing|proved-rule|settings)\.ts$/,
+    may: /^(amqp|server|shared\/(domain|auth|app))\/|^lambdas\/http\/(compose|http-dependencies|routing\/routing)\.ts$/,
     packages: /^node:/,
   },
-  {
-    files: /^local\//,
-    may: /^(shared|amqp|server)\/|^lambdas\/(http\/|\w+\/app\.ts$)/,
-    packages: /./,
-  },
+  { files: /^local\//, may: /^(shared|amqp|server|lambdas\/http)\//, packages: /./ },
   {
     files: /^cdk\//,
-    may: /^shared\/storage\/schema\/tables\.ts$|^shared\/domain\/(budgets\/budgets|health-path)\.ts$|^gateway\/variables\.ts$|^lambdas\/http\/(route-table|management-routes|session-routes|variables|access-kinds)\.ts$/,
+    may: new RegExp(`${SHARED_DATA.source}|^shared/domain/budgets/budgets\\.ts$`),
     packages: /^(aws-cdk-lib|constructs|esbuild|zod|node:)/,
   },
   { files: /^test\/(spec|model)\//, may: /^test\/support\//, packages: /^(node:|fast-check$)/ },
@@ -92,7 +88,7 @@ const ROOMS: readonly Room[] = [
 test('every room imports only what it may know', () => {
   const offences = sourceFiles().flatMap((path) => {
     const room = ROOMS.find(({ files }) => files.test(path));
-    assert.ok(room, `${path} stands in no room`);
+    assert.ok(room, `${path} belongs to no room`);
     return importsOf(path)
       .filter((one) => !isAllowed(room, one))
       .map(({ target }) => `${path} imports ${target}`);
@@ -114,3 +110,44 @@ function isAllowed(room: Room, { target, isOurs, isTypeOnly }: Import): boolean 
   if (room.files.test(target) || room.may?.test(target)) return true;
   return isTypeOnly && (room.mayType?.test(target) ?? false);
 }
+
+/** A folder holds what changes together; with more files than this it holds several things. */
+const FOLDER_FILES_MAX = 20;
+/** The folders of tests and measurements, which hold a file for each thing they look at. */
+const NO_SOURCE = /^(test|bench)\//;
+
+test('no folder of the source holds too many files', () => {
+  const counts = new Map<string, number>();
+  for (const path of sourceFiles().filter((one) => !NO_SOURCE.test(one))) {
+    const folder = dirname(path);
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  assert.deepEqual(
+    [...counts].filter(([, count]) => count > FOLDER_FILES_MAX),
+    [],
+  );
+});
+
+test('no files of the source import each other in a circle, not even for types', () => {
+  const files = sourceFiles().filter((path) => !NO_SOURCE.test(path));
+  const imports = new Map(
+    files.map((path) => [
+      path,
+      importsOf(path).flatMap(({ isOurs, target }) => (isOurs ? [target] : [])),
+    ]),
+  );
+  // What remains once files that import none of the rest are taken out, again and again.
+  for (let taken = -1; taken !== 0; ) {
+    const free = [...imports].filter(([, targets]) => !targets.some((one) => imports.has(one)));
+    for (const [path] of free) imports.delete(path);
+    taken = free.length;
+  }
+  // And those that nothing of the rest imports.
+  for (let taken = -1; taken !== 0; ) {
+    const imported = new Set([...imports.values()].flat());
+    const free = [...imports.keys()].filter((path) => !imported.has(path));
+    for (const path of free) imports.delete(path);
+    taken = free.length;
+  }
+  assert.deepEqual([...imports.keys()], []);
+});

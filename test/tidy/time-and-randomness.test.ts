@@ -11,7 +11,7 @@ const TAKEN =
 
 /** Files that hand in the real ones, with what each may take. */
 const GIVERS: Readonly<Record<string, readonly string[]>> = {
-  'lambdas/http/real-scheduler.ts': [
+  'shared/app/real-scheduler.ts': [
     'performance.now',
     'setTimeout',
     'clearTimeout',
@@ -19,8 +19,8 @@ const GIVERS: Readonly<Record<string, readonly string[]>> = {
     'clearInterval',
     'setImmediate',
   ],
-  'lambdas/http/deployed-parts.ts': ['Date.now', 'randomBytes'],
-  'lambdas/http/report-fault.ts': ['Date.now'],
+  'shared/app/deployed-parts.ts': ['Date.now', 'randomBytes'],
+  'shared/app/report-fault.ts': ['Date.now'],
 };
 
 test('time and randomness are handed in', () => {

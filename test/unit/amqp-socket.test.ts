@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
-import type { Transport } from '../../amqp/endpoint/handlers.ts';
+import type { Transport } from '../../amqp/endpoint/transport.ts';
 import type { Gateway } from '../../amqp/service/gateway.ts';
 import { serveAmqp } from '../../server/amqp-socket.ts';
 import { fakeGateway, turn } from '../support/fake-peer.ts';

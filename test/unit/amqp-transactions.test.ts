@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { GatewayParts } from '../../amqp/service/parts.ts';
-import { Transactions } from '../../amqp/service/transactions.ts';
+import type { GatewayParts } from '../../amqp/service/dependencies.ts';
+import { Transactions } from '../../amqp/transactions/transactions.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 

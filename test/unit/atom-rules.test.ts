@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readValue, writeValue } from '../../lambdas/manage/atom-values.ts';
+import { readValue, writeValue } from '../../lambdas/http/atom/values.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { PropertyValue } from '../../shared/domain/messages/property-value.ts';
 import { entry, listed, startAtom } from '../support/atom-client.ts';

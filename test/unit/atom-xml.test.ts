@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { element } from '../../lambdas/manage/atom-write-xml.ts';
-import { isXmlCharacter, parseXml } from '../../lambdas/manage/atom-xml.ts';
+import { element } from '../../lambdas/http/atom/write-xml.ts';
+import { isXmlCharacter, parseXml } from '../../lambdas/http/atom/xml.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { parseBatch, printBatch } from '../../lambdas/http/batch-format.ts';
+import { parseBatch, printBatch } from '../../lambdas/http/format/batch-format.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import type { LockedMessage, Message } from '../../shared/domain/messages/message.ts';
 import { messageSize } from '../../shared/domain/messages/outgoing-rules.ts';

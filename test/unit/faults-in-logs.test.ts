@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FUNCTION_NAMES } from '../../cdk/functions.ts';
-import { faultEntry } from '../../lambdas/http/report-fault.ts';
 import { startFunction } from '../../lambdas/http/start-function.ts';
+import { faultEntry } from '../../shared/app/report-fault.ts';
 import { linesOf, requireTimeAndLevel } from '../support/log-lines.ts';
 
 test('a fault in the log has the time at which it was reported, a level, the tracking id and all causes', () => {

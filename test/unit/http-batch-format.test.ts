@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { isBatchContentType, parseBatch, printBatch } from '../../lambdas/http/batch-format.ts';
+import {
+  isBatchContentType,
+  parseBatch,
+  printBatch,
+} from '../../lambdas/http/format/batch-format.ts';
 import type { LockedMessage, OutgoingMessage } from '../../shared/domain/messages/message.ts';
 import type { Properties, PropertyValue } from '../../shared/domain/messages/property-value.ts';
 import { properties, wholeText } from '../support/message-arbitraries.ts';

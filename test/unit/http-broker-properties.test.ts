@@ -4,8 +4,8 @@ import {
   printBrokerProperties,
   readBrokerProperties,
   type SystemProperties,
-} from '../../lambdas/http/broker-properties.ts';
-import { parseExactJson } from '../../lambdas/http/exact-json.ts';
+} from '../../lambdas/http/format/broker-properties.ts';
+import { parseExactJson } from '../../lambdas/http/format/exact-json.ts';
 import type { LockedMessage } from '../../shared/domain/messages/message.ts';
 
 const read = (json: string): SystemProperties =>

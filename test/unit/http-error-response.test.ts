@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Hono } from 'hono';
-import { errorHandler, type Surface } from '../../lambdas/http/error-response.ts';
+import { errorHandler, type Surface } from '../../lambdas/http/routing/error-response.ts';
 import { BrokerError, entityNotFound, lockLost } from '../../shared/domain/broker-error.ts';
 import { httpParts } from '../support/http-fixture.ts';
 

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { printPropertyHeaders, readPropertyHeaders } from '../../lambdas/http/property-headers.ts';
+import {
+  printPropertyHeaders,
+  readPropertyHeaders,
+} from '../../lambdas/http/format/property-headers.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { requirePropertiesFit } from '../../shared/domain/messages/property-limits.ts';
 import type { Properties, PropertyValue } from '../../shared/domain/messages/property-value.ts';

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
-import { authorize, authorizeAt, authorizeLikely, IamRequest } from '../../lambdas/http/access.ts';
-import { createSasToken } from '../../lambdas/http/sas-token.ts';
-import { parseSasToken } from '../../lambdas/http/sas-token-text.ts';
+import {
+  authorize,
+  authorizeAt,
+  authorizeLikely,
+  IamRequest,
+} from '../../lambdas/http/routing/access.ts';
+import { createSasToken } from '../../shared/auth/sas-token.ts';
+import { parseSasToken } from '../../shared/auth/sas-token-text.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import {
   type AccessRight,

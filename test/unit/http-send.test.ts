@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSasToken } from '../../lambdas/http/sas-token.ts';
+import { createSasToken } from '../../shared/auth/sas-token.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { FAKE_NOW } from '../support/fake-broker.ts';
 import { ROOT_TOKEN, rule, startApp } from '../support/http-fixture.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mock, type TestContext, test } from 'node:test';
-import { realScheduler } from '../../lambdas/http/real-scheduler.ts';
+import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import type { Log } from '../../shared/domain/blocks/log.ts';
 import { Signals } from '../../shared/storage/hints/wake-ups.ts';
 import { logName } from '../../shared/storage/schema/message-keys.ts';

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, Socket } from 'node:net';
 import { test } from 'node:test';
 import { connect, createSecureContext } from 'node:tls';
-import { makeCertificate } from '../../server/make-certificate.ts';
-import { PiecewiseTlsSocket } from '../../server/tls-pieces.ts';
+import { makeCertificate } from '../../server/tls/make-certificate.ts';
+import { PiecewiseTlsSocket } from '../../server/tls/tls-pieces.ts';
 
 type Written = Parameters<Socket['_write']>;
 

@@ -3,7 +3,7 @@ import type { SubscriptionDescription } from '../../domain/entities/descriptions
 import type { Entity } from '../../domain/entities/entity.ts';
 import type { TieredNamespace } from '../../domain/entities/tier.ts';
 import type { Rule } from '../../filters/rule.ts';
-import type { EntityStore } from './ports.ts';
+import type { EntityStore } from './entities.ts';
 
 /** A rule as a client gives it. */
 export type GivenRule = Omit<Rule, 'createdAt'>;

@@ -4,7 +4,7 @@ import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import type { BrokerError } from '../../domain/broker-error.ts';
 import type { Message } from '../../domain/messages/message.ts';
 import type { OperationOutcome, SettlementAction, TransactionIdentity } from '../broker.ts';
-import type { Delivery } from './ports.ts';
+import type { Delivery } from './deliveries.ts';
 
 /** The part of the message store that carries out transactions. */
 export interface TransactionStore {

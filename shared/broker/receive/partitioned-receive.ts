@@ -5,7 +5,7 @@ import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import type { ReceivedMessage, ReceiveOptions } from '../broker.ts';
 import type { BrokerParts } from '../dependencies.ts';
-import type { Allowance } from '../ports/ports.ts';
+import type { Allowance } from '../ports/messages.ts';
 import { forwardTopicDue } from '../routing/forward-pending.ts';
 import { isWanted } from './receive-wait.ts';
 import { SharedAllowance } from './shared-allowance.ts';

@@ -1,4 +1,4 @@
-import type { Allowance } from '../ports/ports.ts';
+import type { Allowance } from '../ports/messages.ts';
 
 /** What the claims of one receive take together: no more messages, and no more bytes, than it may. */
 export class SharedAllowance implements Allowance {

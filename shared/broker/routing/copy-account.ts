@@ -2,14 +2,6 @@ import { BrokerError } from '../../domain/broker-error.ts';
 import { BUDGETS } from '../../domain/budgets/budgets.ts';
 import type { BrokerParts } from '../dependencies.ts';
 
-/** Counts the copies of messages that one operation makes for subscriptions, until they are stored. */
-export interface CopyAccount {
-  /** Throws ServiceBusy where the process has no room for so many; MessageSizeExceeded where it never has. */
-  hold(copies: number): void;
-  /** Says that so many copies are there no more. Their room is kept for those that the operation makes next. */
-  discard(copies: number): void;
-}
-
 /** Has an operation route messages, and counts the copies that it makes until it is done. */
 export async function countingCopies<Result>(
   parts: BrokerParts,

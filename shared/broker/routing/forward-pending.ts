@@ -4,7 +4,7 @@ import { BrokerError } from '../../domain/broker-error.ts';
 import { type Entity, forwards, partitionNumbers } from '../../domain/entities/entity.ts';
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import type { BrokerParts } from '../dependencies.ts';
-import type { Copy, StoredBatch } from '../ports/ports.ts';
+import type { Copy, StoredBatch } from '../ports/deliveries.ts';
 import { forward, route, withSource } from './route.ts';
 
 /**

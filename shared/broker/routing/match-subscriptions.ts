@@ -11,7 +11,7 @@ import { text } from '../../domain/messages/property-value.ts';
 import { FilterInput } from '../../filters/filter-input.ts';
 import { matchInSteps, type RuleMatch } from '../../filters/match.ts';
 import type { BrokerParts } from '../dependencies.ts';
-import type { Copy } from '../ports/ports.ts';
+import type { Copy } from '../ports/deliveries.ts';
 import { tooManyCopies } from './copy-account.ts';
 import { Turn } from './turn.ts';
 

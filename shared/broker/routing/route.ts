@@ -22,7 +22,7 @@ import { partitionOfKey } from '../../domain/messages/partition.ts';
 import { text } from '../../domain/messages/property-value.ts';
 import type { BrokerParts } from '../dependencies.ts';
 import { isSendable } from '../entity-lookup.ts';
-import type { Copy, Delivery } from '../ports/ports.ts';
+import type { Copy, Delivery } from '../ports/deliveries.ts';
 import { countingAttempt } from './copy-account.ts';
 import { type Arrival, type MatchedSubscription, matchArriving } from './match-subscriptions.ts';
 import { placesFor, storeAt } from './placement.ts';

@@ -10,7 +10,7 @@ import {
 import type { OperationOutcome, TransactionOperation } from '../broker.ts';
 import type { BrokerParts } from '../dependencies.ts';
 import { findEntity } from '../entity-lookup.ts';
-import type { Delivery } from '../ports/ports.ts';
+import type { Delivery } from '../ports/deliveries.ts';
 import type { TransactedSends, TransactionFacts } from '../ports/transactions.ts';
 import { obstacleAt, route, withReason } from '../routing/route.ts';
 import { type Detection, storeOnce } from '../send/deduplication.ts';

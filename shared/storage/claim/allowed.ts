@@ -1,4 +1,4 @@
-import type { Allowance } from '../../broker/ports/ports.ts';
+import type { Allowance } from '../../broker/ports/messages.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { logName } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';

@@ -1,4 +1,4 @@
-import type { ClaimRequest } from '../../broker/ports/ports.ts';
+import type { ClaimRequest } from '../../broker/ports/messages.ts';
 import { type Block, sequenceNumberOf } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { BrokerError } from '../../domain/broker-error.ts';

@@ -1,4 +1,4 @@
-import type { ClaimRequest } from '../../broker/ports/ports.ts';
+import type { ClaimRequest } from '../../broker/ports/messages.ts';
 import { type Block, slotOf, surveyBlock } from '../../domain/blocks/block.ts';
 import { lockTag, TAG_BYTES } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';

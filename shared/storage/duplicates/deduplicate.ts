@@ -7,7 +7,7 @@ import { afterStoring } from '../dynamodb/errors.ts';
 import { inParallel } from '../dynamodb/in-parallel.ts';
 import { CONFLICT_TRIES_MAX, pauseBeforeRetry } from '../dynamodb/retries.ts';
 import type { Item } from '../dynamodb/table.ts';
-import { noteDue } from '../scheduling/due-times.ts';
+import { noteDue } from '../scheduling/next-due.ts';
 import { duplicateKey, verdictKey } from '../schema/message-keys.ts';
 import { enlist } from '../sessions/ready-index.ts';
 import type { StoreContext } from '../store-context.ts';

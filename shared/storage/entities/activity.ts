@@ -1,4 +1,4 @@
-import type { Activity } from '../../broker/ports/ports.ts';
+import type { Activity } from '../../broker/ports/entities.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Entity } from '../../domain/entities/entity.ts';

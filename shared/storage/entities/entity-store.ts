@@ -1,4 +1,4 @@
-import type { EntityStore, ListPage } from '../../broker/ports/ports.ts';
+import type { EntityStore, ListPage } from '../../broker/ports/entities.ts';
 import { BrokerError, entityNotFound } from '../../domain/broker-error.ts';
 import type { RandomSource } from '../../domain/clock.ts';
 import type { EntityDescription } from '../../domain/entities/descriptions.ts';

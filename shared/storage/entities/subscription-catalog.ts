@@ -1,4 +1,4 @@
-import type { Subscribed, SubscriptionCatalog } from '../../broker/ports/ports.ts';
+import type { Subscribed, SubscriptionCatalog } from '../../broker/ports/entities.ts';
 import { type Entity, isOfKind } from '../../domain/entities/entity.ts';
 import type { Rule } from '../../filters/rule.ts';
 import type { DocumentTable } from '../dynamodb/document-table.ts';

@@ -1,4 +1,4 @@
-import type { Copy, Delivery } from '../../broker/ports/ports.ts';
+import type { Copy, Delivery } from '../../broker/ports/deliveries.ts';
 import type { Message } from '../../domain/messages/message.ts';
 import { SLOTS_PER_BLOCK, sizeOf } from '../blocks/pack-blocks.ts';
 import type { StoreContext } from '../store-context.ts';

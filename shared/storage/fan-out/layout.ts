@@ -1,4 +1,4 @@
-import type { Delivery } from '../../broker/ports/ports.ts';
+import type { Delivery } from '../../broker/ports/deliveries.ts';
 import { assert } from '../../domain/assert.ts';
 import type { Block, PayloadPlace } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';

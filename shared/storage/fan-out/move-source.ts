@@ -1,5 +1,5 @@
 import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
-import type { StoredBatch } from '../../broker/ports/ports.ts';
+import type { StoredBatch } from '../../broker/ports/deliveries.ts';
 import type { Block } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { removalOf } from '../blocks/block-removal.ts';

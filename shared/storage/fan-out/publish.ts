@@ -1,4 +1,4 @@
-import type { Delivery, Publication } from '../../broker/ports/ports.ts';
+import type { Delivery, Publication } from '../../broker/ports/deliveries.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import { inTurns } from '../../domain/turns/in-turns.ts';

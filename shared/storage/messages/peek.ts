@@ -1,4 +1,4 @@
-import type { Peeked, PeekRequest } from '../../broker/ports/ports.ts';
+import type { Peeked, PeekRequest } from '../../broker/ports/messages.ts';
 import { type Block, ownExpiryOf, sequenceNumberOf, slotOf } from '../../domain/blocks/block.ts';
 import type { BlockStore } from '../../domain/blocks/lock-token.ts';
 import { type Log, withoutSession } from '../../domain/blocks/log.ts';

@@ -1,4 +1,4 @@
-import type { RemoveBeforeRequest } from '../../broker/ports/ports.ts';
+import type { RemoveBeforeRequest } from '../../broker/ports/messages.ts';
 import { surveyBlock } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';

@@ -2,8 +2,6 @@ import type { AgeClock, Instant } from '../../domain/age.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { Item } from '../dynamodb/table.ts';
 import { dueSortKey, logKey, parseDueSortKey } from '../schema/message-keys.ts';
-import type { StoreContext } from '../store-context.ts';
-import { lowerNextDue } from './partition-header.ts';
 
 /** Scheduled blocks that come due together. */
 export interface Due {
@@ -108,17 +106,4 @@ export class DueTimes {
 function earlier(a: number | undefined, b: number | undefined): number | undefined {
   if (a === undefined || b === undefined) return a ?? b;
   return Math.min(a, b);
-}
-
-/**
- * Makes it known, here, to other processes and to the sweep, that a message comes due. The sweep comes for the
- * earliest due time ahead, and goes on from there; whoever put that one down may have ended before telling it. One
- * that is over may be a late write of which it knows nothing.
- */
-export async function noteDue(context: StoreContext, log: Log, dueAt: number): Promise<void> {
-  const readAt = context.dueTimes.now();
-  const nextDueAt = await lowerNextDue(context.table, log, dueAt);
-  context.dueTimes.note(logKey(log), nextDueAt, readAt);
-  const isAhead = nextDueAt < dueAt && nextDueAt > context.clock.now();
-  await context.noteWork(log, isAhead ? nextDueAt : dueAt);
 }

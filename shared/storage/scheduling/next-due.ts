@@ -1,8 +1,8 @@
 import type { Log } from '../../domain/blocks/log.ts';
 import { dueSortKey, logKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
-import { type Due, fromDueItem, noteDue } from './due-times.ts';
-import { type Head, raiseNextDue, readHead } from './partition-header.ts';
+import { type Due, fromDueItem } from './due-times.ts';
+import { type Head, lowerNextDue, raiseNextDue, readHead } from './partition-header.ts';
 
 /** When the next scheduled message of a log comes due, as its head and the sweep are told. */
 
@@ -69,4 +69,17 @@ export async function readDues(
     Limit: limit,
   });
   return items.map(fromDueItem);
+}
+
+/**
+ * Makes it known, here, to other processes and to the sweep, that a message comes due. The sweep comes for the
+ * earliest due time ahead, and goes on from there; whoever put that one down may have ended before telling it. One
+ * that is over may be a late write of which it knows nothing.
+ */
+export async function noteDue(context: StoreContext, log: Log, dueAt: number): Promise<void> {
+  const readAt = context.dueTimes.now();
+  const nextDueAt = await lowerNextDue(context.table, log, dueAt);
+  context.dueTimes.note(logKey(log), nextDueAt, readAt);
+  const isAhead = nextDueAt < dueAt && nextDueAt > context.clock.now();
+  await context.noteWork(log, isAhead ? nextDueAt : dueAt);
 }

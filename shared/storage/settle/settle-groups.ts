@@ -1,4 +1,4 @@
-import type { TokenSettlement } from '../../broker/ports/ports.ts';
+import type { TokenSettlement } from '../../broker/ports/messages.ts';
 import type { LockToken } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { BrokerError } from '../../domain/broker-error.ts';

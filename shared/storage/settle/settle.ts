@@ -1,4 +1,4 @@
-import type { TokenSettlement } from '../../broker/ports/ports.ts';
+import type { TokenSettlement } from '../../broker/ports/messages.ts';
 import { type Block, expiryOf, slotOf } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';

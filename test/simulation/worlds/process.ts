@@ -1,5 +1,5 @@
-import { type ComposedParts, composeParts } from '../../../lambdas/http/compose-parts.ts';
-import { sweepOf } from '../../../lambdas/http/compose-sweep.ts';
+import { type ComposedParts, composeParts } from '../../../shared/app/compose-parts.ts';
+import { sweepOf } from '../../../shared/app/compose-sweep.ts';
 import type { Broker } from '../../../shared/broker/broker.ts';
 import { Management } from '../../../shared/broker/management/management.ts';
 import { DynamoRuleStore } from '../../../shared/storage/entities/rule-store.ts';

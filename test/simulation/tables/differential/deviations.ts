@@ -1,4 +1,4 @@
-import type { EngineKind } from '../../../../local/engine-recipes.ts';
+import type { EngineKind } from '../../../../local/engine/engine-recipes.ts';
 import type { Item } from '../database.ts';
 import type { Compared } from './pair.ts';
 

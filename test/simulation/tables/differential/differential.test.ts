@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ENGINE_KINDS } from '../../../../local/engine-recipes.ts';
+import { ENGINE_KINDS } from '../../../../local/engine/engine-recipes.ts';
 import { seedOfRun } from '../../../support/load-random.ts';
 import { knownShapes } from '../corpus/known-shapes.ts';
 import { areAlike, deviation } from './deviations.ts';

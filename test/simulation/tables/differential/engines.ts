@@ -1,7 +1,11 @@
 import type { TestContext } from 'node:test';
-import { createDynamoClient } from '../../../../local/dynamo-client.ts';
-import { type Engine, startEngine } from '../../../../local/engine.ts';
-import { ENGINE_KINDS, type EngineKind, findRecipe } from '../../../../local/engine-recipes.ts';
+import { createDynamoClient } from '../../../../local/engine/dynamo-client.ts';
+import { type Engine, startEngine } from '../../../../local/engine/engine.ts';
+import {
+  ENGINE_KINDS,
+  type EngineKind,
+  findRecipe,
+} from '../../../../local/engine/engine-recipes.ts';
 
 /** The engine that `npm test` runs over: it answers at this address already. */
 const RUNNING = process.env['DYNAMODB_ENDPOINT'] ?? '';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DeleteTableCommand } from '@aws-sdk/client-dynamodb';
-import { ENGINE_KINDS } from '../../../../../local/engine-recipes.ts';
+import { ENGINE_KINDS } from '../../../../../local/engine/engine-recipes.ts';
 import { ensureTables } from '../../../../../local/tables.ts';
 import { directNetwork, simulatedClients } from '../../client.ts';
 import { SimulatedDatabase } from '../../database.ts';

@@ -1,0 +1,52 @@
+import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { pause } from '../../shared/domain/scheduler.ts';
+import { type Request, writeReply } from '../requests/request.ts';
+import type { RequestMemory } from '../requests/request-memory.ts';
+import { addressPath } from '../service/address.ts';
+import { tell } from '../service/conditions.ts';
+import type { ClientContext } from '../service/context.ts';
+import { int, str, symbol, textOf } from '../wire/value.ts';
+import type { Authorization } from './authorization.ts';
+
+/** The kind of tokens that is taken (semantics §15.2). */
+const SIGNATURE = 'servicebus.windows.net:sastoken';
+/** What the official Python client calls every token, signatures too. */
+const WEB_TOKEN = 'jwt';
+
+/** Answers a request to `$cbs`: the client puts a token for an address. Texts of tokens are never told. */
+export async function answerClaim(
+  { parts, authorization, limits }: Pick<ClientContext, 'parts' | 'authorization' | 'limits'>,
+  request: Request,
+  memory: RequestMemory,
+): Promise<Buffer> {
+  const address = textOf(request.fields.get('name')) ?? '';
+  try {
+    memory.hold(request.heldBytes);
+    await limits.check(() => take(authorization, request, address));
+    return writeReply(request, {
+      'status-code': int(202),
+      'status-description': str('Accepted'),
+    });
+  } catch (error) {
+    await pause(parts.scheduler, authorization.refusalPauseMs);
+    const { condition, description, status } = tell(parts, error, addressPath(address));
+    return writeReply(request, {
+      'status-code': int(status),
+      'status-description': str(description),
+      'error-condition': symbol(condition),
+    });
+  }
+}
+
+async function take(authorization: Authorization, request: Request, address: string) {
+  if (request.operation !== 'put-token') {
+    throw new BrokerError('NotSupported', `There is no operation '${request.operation}' here.`);
+  }
+  const type = textOf(request.fields.get('type'));
+  const token = textOf(request.body) ?? '';
+  const isSignature = type === WEB_TOKEN && /^SharedAccessSignature\s/i.test(token);
+  if (type !== SIGNATURE && !isSignature) {
+    throw new BrokerError('NotSupported', `Tokens of the type '${type}' are not supported.`);
+  }
+  await authorization.putToken(address, token);
+}

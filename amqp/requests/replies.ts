@@ -1,0 +1,106 @@
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import type { IncomingLink } from '../endpoint/incoming-link.ts';
+import type { OutgoingLink } from '../endpoint/outgoing-link.ts';
+import { addressOf, requireShort } from '../service/address.ts';
+
+/**
+ * The links on which answers to requests go back. A request names one by the address that the client
+ * gave it, or by its name; or by none, then it is one in the same session that leads to the same node.
+ */
+export class Replies {
+  /** By name and address, since nobody says which it is. */
+  readonly #byName = new Map<string, Set<ReplyLink>>();
+  readonly #bySession = new Map<object, Map<string, Set<ReplyLink>>>();
+
+  /**
+   * Takes a link that the peer opened to receive answers of a node. Throws ArgumentError where its own
+   * address is too long, and AmqpError where the connection may hold no more.
+   */
+  add(link: OutgoingLink, node: string): void {
+    const { session } = link;
+    const address = addressOf(link.asked.target) ?? link.name;
+    requireShort(address);
+    link.keep(address);
+    const ofSession = this.#bySession.get(session) ?? new Map<string, Set<ReplyLink>>();
+    this.#bySession.set(session, ofSession);
+    const reply = new ReplyLink(link);
+    const names = new Set([link.name, address]);
+    for (const name of names) addTo(this.#byName, name, reply);
+    addTo(ofSession, node, reply);
+    link.onEnd(() => {
+      for (const name of names) removeFrom(this.#byName, name, reply);
+      removeFrom(ofSession, node, reply);
+      if (ofSession.size === 0) this.#bySession.delete(session);
+      reply.end();
+    });
+    link.accept();
+  }
+
+  /**
+   * Sends an answer to a request that came on a link to a node; one that nobody waits for any more is
+   * dropped.
+   */
+  send(
+    { link, node }: { readonly link: IncomingLink; readonly node: string },
+    to: string | undefined,
+    payload: Uint8Array,
+  ): void {
+    const links =
+      to === undefined ? this.#bySession.get(link.session)?.get(node) : this.#byName.get(to);
+    const [reply] = links ?? [];
+    reply?.send(payload);
+  }
+}
+
+function addTo(links: Map<string, Set<ReplyLink>>, key: string, reply: ReplyLink): void {
+  links.set(key, (links.get(key) ?? new Set()).add(reply));
+}
+
+function removeFrom(links: Map<string, Set<ReplyLink>>, key: string, reply: ReplyLink): void {
+  const ofKey = links.get(key);
+  ofKey?.delete(reply);
+  if (ofKey?.size === 0) links.delete(key);
+}
+
+class ReplyLink {
+  readonly #link: OutgoingLink;
+  readonly #waiting: Uint8Array[] = [];
+  #sent = 0;
+
+  constructor(link: OutgoingLink) {
+    this.#link = link;
+    link.onFlow(() => this.#sendWaiting());
+  }
+
+  /** Sends an answer once there is credit; the oldest one that waits makes room. */
+  send(payload: Uint8Array): void {
+    if (this.#waiting.length >= BUDGETS.connection.waitingAnswers) this.#next();
+    while (!this.#link.limits.tryHold(payload.byteLength)) {
+      if (this.#next() === undefined) return;
+    }
+    this.#waiting.push(payload);
+    this.#sendWaiting();
+  }
+
+  /** The link has ended: nothing waits for it any more. */
+  end(): void {
+    while (this.#next() !== undefined);
+  }
+
+  #next(): Uint8Array | undefined {
+    const payload = this.#waiting.shift();
+    if (payload !== undefined) this.#link.limits.release(payload.byteLength);
+    return payload;
+  }
+
+  #sendWaiting(): void {
+    while (this.#link.credit > 0) {
+      const payload = this.#next();
+      if (payload === undefined) break;
+      const tag = Buffer.alloc(4);
+      tag.writeUInt32BE(this.#sent++ >>> 0);
+      this.#link.deliver({ tag, payload, settled: true });
+    }
+    this.#link.drained();
+  }
+}

@@ -1,0 +1,65 @@
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import type { IncomingDelivery } from '../endpoint/incoming-link.ts';
+import { PROPERTY } from '../messages/annotations.ts';
+import { readSections, SECTION, writeSections } from '../messages/sections.ts';
+import type { Enlistment } from '../transactions/transactions.ts';
+import { codeOf } from '../wire/descriptors.ts';
+import { Fields, trimmed } from '../wire/fields.ts';
+import { type AmqpValue, described, fieldsOf, mapOf, textOf } from '../wire/value.ts';
+import { DecodeError } from '../wire/wire-error.ts';
+
+/** A request to `$cbs` or `$management`. */
+export interface Request {
+  readonly messageId: AmqpValue | undefined;
+  /** The link on which to answer; some clients leave it out. */
+  readonly replyTo: string | undefined;
+  readonly operation: string;
+  readonly fields: ReadonlyMap<string, AmqpValue>;
+  readonly body: AmqpValue;
+  /** There where the request is part of a transaction. */
+  readonly enlistment: Enlistment | undefined;
+  /** What it takes in memory, beside the bytes in which it came. */
+  readonly heldBytes: number;
+}
+
+/** Reads a request of so many values at most. Throws DecodeError for what is none. */
+export function readRequest(
+  { payload }: IncomingDelivery,
+  valuesMax: number,
+  enlistment?: Enlistment,
+): Request {
+  const sections = readSections(payload, { valuesMax });
+  if (sections.properties === undefined) throw new DecodeError('a request has no properties');
+  const properties = new Fields(sections.properties);
+  const fields = fieldsOf(sections.applicationProperties);
+  const [section] = sections.body;
+  return {
+    messageId: properties.at(PROPERTY.messageId),
+    replyTo: properties.text(PROPERTY.replyTo),
+    operation: textOf(fields.get('operation')) ?? '',
+    fields,
+    body:
+      section?.type === 'described' && codeOf(section) === SECTION.value
+        ? section.value
+        : { type: 'null' },
+    enlistment,
+    heldBytes:
+      sections.values * BUDGETS.weights.requestValueBytes +
+      payload.byteLength * BUDGETS.delivery.heldPerByte,
+  };
+}
+
+/** An answer to a request. */
+export function writeReply(
+  { messageId }: Request,
+  fields: Readonly<Record<string, AmqpValue | undefined>>,
+  body: AmqpValue = { type: 'null' },
+): Buffer {
+  const properties: (AmqpValue | undefined)[] = [];
+  properties[PROPERTY.correlationId] = messageId;
+  return writeSections({
+    properties: trimmed(Array.from(properties)),
+    applicationProperties: mapOf(fields),
+    body: [described(SECTION.value, body)],
+  });
+}

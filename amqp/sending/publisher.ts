@@ -1,0 +1,300 @@
+import type { BrokerErrorCode } from '../../shared/domain/broker-error.ts';
+import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { partitionsOf } from '../../shared/domain/entities/entity.ts';
+import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
+import type { OutgoingMessage } from '../../shared/domain/messages/message.ts';
+import { pause } from '../../shared/domain/scheduler.ts';
+import type { IncomingDelivery, IncomingLink } from '../endpoint/incoming-link.ts';
+import { BATCH_FORMAT, readDelivery } from '../messages/read-message.ts';
+import { tell } from '../service/conditions.ts';
+import type { ClientContext } from '../service/context.ts';
+import type { Enlistment } from '../transactions/transactions.ts';
+import { ACCEPTED } from '../wire/states.ts';
+import type { Copies } from './copy-room.ts';
+
+/** Deliveries that are stored by one write where they come together. */
+const GROUP_MAX = 100;
+const GROUP_BYTES_MAX = 512 * 1024;
+/** Between two tries to store what nobody hears of, where the process has no room for it. */
+const BUSY_PAUSE_MS = { first: 100, most: 5000 };
+const {
+  heldPerByte: HELD_PER_BYTE,
+  turnBytes: TURN_BYTES,
+  batchBytesPerByte: BATCH_BYTES_PER_BYTE,
+} = BUDGETS.delivery;
+
+/** Refusals that come before anything is stored, and may be due to one message among many. */
+const OF_ONE: ReadonlySet<BrokerErrorCode> = new Set([
+  'ArgumentError',
+  'InvalidOperation',
+  'MessageSizeExceeded',
+  'QuotaExceeded',
+]);
+
+/** Where messages of a link go. */
+export interface PublisherOptions {
+  readonly path: EntityPath;
+  readonly pathname: string;
+  /** The largest delivery that the link takes. */
+  readonly bytesMax: number;
+}
+
+interface Read {
+  readonly delivery: IncomingDelivery;
+  readonly messages: readonly OutgoingMessage[];
+}
+
+/** How the next group is to be read: as any, alone, or alone after a pause. */
+type Next = 'group' | 'alone' | 'later';
+
+interface Group {
+  readonly read: readonly Read[];
+  readonly bytes: number;
+  readonly next: Next;
+}
+
+/** There is no memory now for what is made of a delivery. */
+class NoRoom extends Error {}
+
+/**
+ * Stores what comes in on a link, in order. What arrives while an earlier write is under way goes into
+ * the next one together; each delivery has its own outcome, told once it is durable.
+ */
+export class Publisher {
+  readonly #context: ClientContext;
+  readonly #link: IncomingLink;
+  readonly #path: EntityPath;
+  readonly #pathname: string;
+  readonly #bytesMax: number;
+  #pending: IncomingDelivery[] = [];
+  /** Of the deliveries that belong to a transaction and have no outcome yet. */
+  readonly #enlistments = new Map<IncomingDelivery, Enlistment>();
+  #isRunning = false;
+
+  constructor(
+    context: ClientContext,
+    link: IncomingLink,
+    { path, pathname, bytesMax }: PublisherOptions,
+  ) {
+    this.#context = context;
+    this.#link = link;
+    this.#path = path;
+    this.#pathname = pathname;
+    this.#bytesMax = bytesMax;
+  }
+
+  take(delivery: IncomingDelivery): void {
+    const { state } = delivery;
+    if (state?.kind === 'transactional') {
+      this.#enlistments.set(delivery, this.#context.transactions.enlist(state.transaction));
+    }
+    this.#pending.push(delivery);
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    // Deliveries of the same turn are there before it runs.
+    const { background, limits, parts } = this.#context;
+    const stopListening = limits.onGone((isAll) => this.#giveUp(isAll));
+    parts.scheduler.soon(() => background(() => this.#run().finally(stopListening)));
+  }
+
+  async #run(): Promise<void> {
+    const { copyRoom, parts } = this.#context;
+    let isAlone = false;
+    let busyMs = BUSY_PAUSE_MS.first;
+    while (this.#pending.length > 0) {
+      const copies = await copyRoom.open(isAlone);
+      const next = await this.#storeNext(copies).finally(() => copies.close());
+      isAlone = next !== 'group';
+      if (next === 'later') await pause(parts.scheduler, busyMs);
+      busyMs = next === 'later' ? Math.min(2 * busyMs, BUSY_PAUSE_MS.most) : BUSY_PAUSE_MS.first;
+    }
+    this.#isRunning = false;
+  }
+
+  /** Drops what waits and whose outcome is unknown to the peer, or all. */
+  #giveUp(isAll: boolean): void {
+    const isKept = ({ settled }: IncomingDelivery) => settled && !isAll;
+    const givenUp = this.#pending.filter((delivery) => !isKept(delivery));
+    this.#pending = this.#pending.filter(isKept);
+    this.#link.giveUp(givenUp);
+    this.#refuseEnlisted(givenUp);
+  }
+
+  /** Stores what comes next, which waits until then; `copies` counts what is made of it meanwhile. */
+  async #storeNext(copies: Copies): Promise<Next> {
+    const { read, bytes, next } = await this.#readGroup(copies);
+    if (bytes > TURN_BYTES) await this.#turnToStore(bytes, read);
+    const others: Read[] = [];
+    for (const one of read) {
+      const enlistment = this.#enlistments.get(one.delivery);
+      if (enlistment === undefined) others.push(one);
+      else await this.#enlist(one, enlistment);
+    }
+    for (const one of await this.#mayShare(others)) await this.#send(one);
+    return next;
+  }
+
+  /** To store what takes long to read takes as long again. */
+  async #turnToStore(bytes: number, read: readonly Read[]): Promise<void> {
+    const longest = Math.max(...read.map(({ delivery }) => delivery.payload.byteLength));
+    await this.#context.readingTurns.before(bytes, this.#context, longest);
+  }
+
+  /** Reads as many as are stored by one write, and as there is room for. */
+  async #readGroup(copies: Copies): Promise<Group> {
+    const read: Read[] = [];
+    let bytes = 0;
+    for (let count = 0; count < (copies.isAlone ? 1 : GROUP_MAX); count++) {
+      const bytesMax = count === 0 ? Number.POSITIVE_INFINITY : GROUP_BYTES_MAX - bytes;
+      const delivery = await this.#nextDelivery(bytesMax);
+      if (delivery === undefined) break;
+      bytes += delivery.payload.byteLength;
+      try {
+        read.push({ delivery, messages: this.#read(delivery, copies) });
+      } catch (error) {
+        const isFirst = read.length === 0;
+        const next =
+          error instanceof NoRoom ? nextTry(delivery, copies.isAlone, isFirst) : undefined;
+        if (next === undefined) {
+          this.#refuse([delivery], error instanceof NoRoom ? busy() : error);
+        } else {
+          this.#pending.unshift(delivery);
+          return { read, bytes, next };
+        }
+      }
+    }
+    return { read, bytes, next: 'group' };
+  }
+
+  /** Takes the next delivery once it may be read; undefined = there is none of so many bytes at most. */
+  async #nextDelivery(bytesMax: number): Promise<IncomingDelivery | undefined> {
+    const { readingTurns } = this.#context;
+    for (;;) {
+      const [next] = this.#pending;
+      if (next === undefined || next.payload.byteLength > bytesMax) return undefined;
+      await readingTurns.before(turnBytesOf(next), this.#context);
+      // It may have been given up meanwhile.
+      if (this.#pending[0] === next) return this.#pending.shift();
+    }
+  }
+
+  /** The messages of a delivery. Throws NoRoom, with nothing held, where that is for want of memory. */
+  #read(delivery: IncomingDelivery, copies: Copies): readonly OutgoingMessage[] {
+    const { payload, format } = delivery;
+    const { limit } = this.#context.parts.memory;
+    let held = 0;
+    const hold = (bytes: number) => {
+      if (bytes < 0) copies.release(-bytes);
+      else if (payload.byteLength + held + bytes > limit) throw neverFits();
+      else if (!copies.hold(bytes)) throw new NoRoom();
+      held += bytes;
+    };
+    try {
+      this.#requireWhole(delivery);
+      hold(payload.byteLength * HELD_PER_BYTE);
+      return readDelivery(payload, format, hold);
+    } catch (error) {
+      copies.release(held);
+      throw error;
+    }
+  }
+
+  /**
+   * In an entity with partitions a batch goes to one of them, by its key: no two keys share one. Where
+   * it cannot be read, each is sent, and refused, on its own.
+   */
+  async #mayShare(read: readonly Read[]): Promise<readonly (readonly Read[])[]> {
+    if (read.length < 2) return read.length === 0 ? [] : [read];
+    const entity = await this.#context.parts.entities.find(this.#path.key).catch(() => undefined);
+    return entity === undefined || partitionsOf(entity) > 1 ? read.map((one) => [one]) : [read];
+  }
+
+  async #send(group: readonly Read[]): Promise<void> {
+    const deliveries = group.map(({ delivery }) => delivery);
+    const { authorization, parts } = this.#context;
+    try {
+      await authorization.require(this.#pathname, this.#path, ['Send']);
+      const messages = group.flatMap((one) => one.messages);
+      await parts.broker.send(this.#path, messages);
+      this.#settle(deliveries, ACCEPTED);
+      this.#context.sendNow();
+    } catch (error) {
+      const isOfOne = error instanceof BrokerError && OF_ONE.has(error.code);
+      if (group.length === 1 || !isOfOne) this.#refuse(deliveries, error);
+      else for (const one of group) await this.#send([one]);
+    }
+  }
+
+  /** Messages of a transaction are stored when it is discharged; until then they are only noted. */
+  async #enlist({ delivery, messages }: Read, enlistment: Enlistment): Promise<void> {
+    const { authorization } = this.#context;
+    const { transaction } = enlistment;
+    try {
+      await authorization.require(this.#pathname, this.#path, ['Send']);
+      const need = { pathname: this.#pathname, path: this.#path, right: 'Send' } as const;
+      enlistment.add({ kind: 'send', path: this.#path, messages }, need);
+      enlistment.end();
+      this.#enlistments.delete(delivery);
+      this.#settle([delivery], { kind: 'transactional', transaction, outcome: ACCEPTED });
+    } catch (error) {
+      this.#refuse([delivery], error);
+    }
+  }
+
+  #requireWhole({ isTooLarge }: IncomingDelivery): void {
+    if (!isTooLarge) return;
+    throw new BrokerError(
+      'MessageSizeExceeded',
+      `The received message is larger than the link allows: more than ${this.#bytesMax} bytes.`,
+    );
+  }
+
+  #refuseEnlisted(deliveries: readonly IncomingDelivery[]): void {
+    for (const delivery of deliveries) {
+      this.#enlistments.get(delivery)?.refuse();
+      this.#enlistments.delete(delivery);
+    }
+  }
+
+  #refuse(deliveries: readonly IncomingDelivery[], error: unknown): void {
+    this.#refuseEnlisted(deliveries);
+    const { condition, description } = tell(this.#context.parts, error, this.#path.name);
+    this.#settle(deliveries, { kind: 'rejected', error: { condition, description } });
+  }
+
+  #settle(deliveries: readonly IncomingDelivery[], state: Parameters<IncomingLink['settle']>[1]) {
+    this.#link.settle(deliveries, state);
+  }
+}
+
+/** As how much a delivery counts that is to be read. */
+function turnBytesOf({ payload, format }: IncomingDelivery): number {
+  return payload.byteLength * (format === BATCH_FORMAT ? BATCH_BYTES_PER_BYTE : 1);
+}
+
+/** What to do about a delivery for which there was no room; undefined = it is refused. */
+function nextTry(
+  { settled, state }: IncomingDelivery,
+  isAlone: boolean,
+  isFirst: boolean,
+): Next | undefined {
+  if (!isFirst) return 'group';
+  if (!isAlone) return 'alone';
+  // The client hears of the refusal of a transaction's at the discharge.
+  return settled && state === undefined ? 'later' : undefined;
+}
+
+function busy(): BrokerError {
+  return new BrokerError(
+    'ServiceBusy',
+    'The service is busy with as many messages as it has memory for. Wait a moment and try again.',
+  );
+}
+
+function neverFits(): BrokerError {
+  return new BrokerError(
+    'MessageSizeExceeded',
+    'The message is longer than the service has memory for. Send less in one message, or give the service more memory.',
+  );
+}

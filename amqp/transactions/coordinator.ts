@@ -1,0 +1,67 @@
+import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import type { IncomingDelivery, IncomingLink } from '../endpoint/incoming-link.ts';
+import { readSections } from '../messages/sections.ts';
+import { tell } from '../service/conditions.ts';
+import type { ClientContext } from '../service/context.ts';
+import { CODE, codeOf } from '../wire/descriptors.ts';
+import { Fields } from '../wire/fields.ts';
+import { ACCEPTED, type DeliveryState } from '../wire/states.ts';
+import type { AmqpValue } from '../wire/value.ts';
+import { DecodeError } from '../wire/wire-error.ts';
+
+/**
+ * Serves a link to the coordinator, over which transactions are declared and discharged (part 4 of
+ * the standard). What was declared on it and is open when it ends is rolled back.
+ */
+export function openCoordinator(context: ClientContext, link: IncomingLink): void {
+  const { transactions } = context;
+  const declared = new Set<Uint8Array>();
+  link.onDelivery(
+    (delivery) => {
+      context.background(async () => {
+        link.settle([delivery], await outcomeOf(context, delivery, declared));
+      });
+    },
+    () => BUDGETS.connection.transactionRequestBytes,
+  );
+  link.onEnd(() => {
+    for (const id of declared) transactions.drop(id);
+  });
+  link.accept();
+  link.start();
+}
+
+async function outcomeOf(
+  context: ClientContext,
+  delivery: IncomingDelivery,
+  declared: Set<Uint8Array>,
+): Promise<DeliveryState> {
+  try {
+    const command = commandIn(delivery);
+    if (codeOf(command) === CODE.declare) {
+      for (const one of declared) if (!context.transactions.isOpen(one)) declared.delete(one);
+      const transaction = context.transactions.declare();
+      declared.add(transaction);
+      return { kind: 'declared', transaction };
+    }
+    if (codeOf(command) !== CODE.discharge) {
+      throw new DecodeError('a coordinator is told to declare or to discharge');
+    }
+    const fields = new Fields(command);
+    const id = fields.octets(0) ?? new Uint8Array();
+    for (const one of declared) if (Buffer.compare(one, id) === 0) declared.delete(one);
+    await context.transactions.discharge(id, fields.flag(1), ({ pathname, path, right }) =>
+      context.authorization.confirm(pathname, path, [right]),
+    );
+    return ACCEPTED;
+  } catch (error) {
+    const { condition, description } = tell(context.parts, error, 'coordinator');
+    return { kind: 'rejected', error: { condition, description } };
+  }
+}
+
+function commandIn({ payload }: IncomingDelivery): AmqpValue {
+  const [section] = readSections(payload).body;
+  if (section?.type !== 'described') throw new DecodeError('a command is a value');
+  return section.value;
+}

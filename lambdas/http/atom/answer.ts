@@ -1,0 +1,123 @@
+import { entityTag, ruleTag } from '../../../shared/broker/management/if-match.ts';
+import type { EntityReport } from '../../../shared/broker/management/management.ts';
+import type { RuleOf } from '../../../shared/broker/management/rules.ts';
+import type { Tier } from '../../../shared/domain/entities/tier.ts';
+import { type EntryOptions, entryDocument, type FeedOptions, feedDocument } from './entry.ts';
+import { AtomLinks, type PageRange } from './links.ts';
+import { describe, instant, writeEntity } from './write-entity.ts';
+import { writeRule } from './write-rule.ts';
+import { element } from './write-xml.ts';
+
+/** What answers to one request have in common. */
+export class AtomAnswer {
+  readonly #links: AtomLinks;
+  readonly #namespace: string;
+
+  constructor(requestUrl: string, namespace: string) {
+    this.#links = new AtomLinks(requestUrl);
+    this.#namespace = namespace;
+  }
+
+  /** One entity, with its settings and its counts. */
+  entity(report: EntityReport, status: 200 | 201 = 200): Response {
+    return entryResponse(this.#entityEntry(report), status, entityTag(report.entity));
+  }
+
+  /** One rule. */
+  rule(rule: RuleOf, status: 200 | 201 = 200): Response {
+    return entryResponse(this.#ruleEntry(rule), status, ruleTag(rule.stored));
+  }
+
+  /** A page of entities. */
+  entities(reports: readonly EntityReport[], list: ListOptions): Response {
+    return this.#feed(
+      list,
+      reports.map((report) => this.#entityEntry(report)),
+    );
+  }
+
+  /** A page of rules. */
+  rules(rules: readonly RuleOf[], list: ListOptions): Response {
+    return this.#feed(
+      list,
+      rules.map((rule) => this.#ruleEntry(rule)),
+    );
+  }
+
+  /** The namespace (semantics §13.9). Nobody records when it was made: it has the epoch's date. */
+  namespace(tier: Tier): Response {
+    const content = describe('NamespaceInfo', [
+      element('CreatedTime', instant(0)),
+      element('MessagingSKU', tier),
+      element('ModifiedTime', instant(0)),
+      element('Name', this.#namespace),
+      element('NamespaceType', 'Messaging'),
+    ]);
+    return entryResponse(this.#entry('$namespaceinfo', this.#namespace, 0, 0, content), 200);
+  }
+
+  /** What anyone may know who knocks: nothing is listed publicly (semantics §13.1). */
+  discovery(now: number): Response {
+    const { request: self } = this.#links;
+    return feedResponse({ title: 'Publicly Listed Services', self, updatedAt: now, entries: [] });
+  }
+
+  #entityEntry(report: EntityReport): EntryOptions {
+    const { name, createdAt, updatedAt } = report.entity;
+    const title = name.replace(/^.*\/Subscriptions\//, '');
+    const content = writeEntity(report, (destination) => this.#links.destination(destination));
+    return this.#entry(name, title, createdAt, updatedAt, content);
+  }
+
+  #ruleEntry({ subscription, stored: { rule, updatedAt } }: RuleOf): EntryOptions {
+    const path = `${subscription.name}/Rules/${rule.name}`;
+    return this.#entry(path, rule.name, rule.createdAt, updatedAt, writeRule(rule));
+  }
+
+  #entry(
+    path: string,
+    title: string,
+    publishedAt: number,
+    updatedAt: number,
+    content: EntryOptions['content'],
+  ): EntryOptions {
+    const id = this.#links.resource(path);
+    return { id, title, author: this.#namespace, publishedAt, updatedAt, content };
+  }
+
+  #feed({ title, range, more, now }: ListOptions, entries: readonly EntryOptions[]): Response {
+    return feedResponse({
+      title,
+      self: this.#links.request,
+      ...(more && { next: this.#links.page(range.skip + range.top) }),
+      updatedAt: now,
+      entries,
+    });
+  }
+}
+
+/** What a list is and which part of it this is. */
+export interface ListOptions {
+  readonly title: 'Queues' | 'Topics' | 'Subscriptions' | 'Rules';
+  readonly range: PageRange;
+  /** Whether entries follow after this page. */
+  readonly more: boolean;
+  /** Epoch ms. */
+  readonly now: number;
+}
+
+function entryResponse(options: EntryOptions, status: number, tag?: string): Response {
+  return new Response(entryDocument(options), {
+    status,
+    headers: {
+      'Content-Type': 'application/atom+xml;type=entry;charset=utf-8',
+      ...(tag !== undefined && { ETag: `"${tag}"` }),
+    },
+  });
+}
+
+function feedResponse(options: FeedOptions): Response {
+  return new Response(feedDocument(options), {
+    headers: { 'Content-Type': 'application/atom+xml;type=feed;charset=utf-8' },
+  });
+}

@@ -1,0 +1,99 @@
+import type { GivenRule } from '../../../shared/broker/ports/management.ts';
+import { DEFAULT_RULE_NAME } from '../../../shared/domain/entities/rule-name.ts';
+import { badValue } from '../../../shared/domain/entities/setting-checks.ts';
+import type { Properties, PropertyValue } from '../../../shared/domain/messages/property-value.ts';
+import type { Filter, RuleAction } from '../../../shared/filters/rule.ts';
+import { Fields, present, typeOf } from './fields.ts';
+import { readValue } from './values.ts';
+import type { XmlElement } from './xml.ts';
+
+/**
+ * What a `RuleDescription` says; the name in it counts only where no path gives one, in the first
+ * rule of a subscription. Throws ArgumentError.
+ */
+export function readRule(element: XmlElement, name?: string): GivenRule {
+  const fields = new Fields(element);
+  const filter = fields.child('Filter');
+  const action = fields.child('Action');
+  return {
+    name: name ?? fields.text('Name') ?? DEFAULT_RULE_NAME,
+    // Recorded by the vendor's REST client for Node in 2014.
+    filter: filter === undefined ? { kind: 'true' } : readFilter(filter),
+    ...present({ action: action === undefined ? undefined : readAction(action) }),
+  };
+}
+
+function readFilter(element: XmlElement): Filter {
+  const fields = new Fields(element);
+  const type = typeOf(element);
+  switch (type) {
+    case 'TrueFilter':
+      return { kind: 'true' };
+    case 'FalseFilter':
+      return { kind: 'false' };
+    case 'SqlFilter':
+      return {
+        kind: 'sql',
+        expression: fields.text('SqlExpression') ?? '',
+        parameters: readProperties(fields, 'Parameters'),
+      };
+    case 'CorrelationFilter':
+      return {
+        kind: 'correlation',
+        ...present({
+          correlationId: fields.text('CorrelationId'),
+          messageId: fields.text('MessageId'),
+          to: fields.text('To'),
+          replyTo: fields.text('ReplyTo'),
+          label: fields.text('Label'),
+          sessionId: fields.text('SessionId'),
+          replyToSessionId: fields.text('ReplyToSessionId'),
+          contentType: fields.text('ContentType'),
+        }),
+        properties: readProperties(fields, 'Properties'),
+      };
+    default:
+      throw unknownType('Filter', type, 'TrueFilter, FalseFilter, SqlFilter, CorrelationFilter');
+  }
+}
+
+function readAction(element: XmlElement): RuleAction | undefined {
+  const fields = new Fields(element);
+  const type = typeOf(element);
+  switch (type) {
+    case 'EmptyRuleAction':
+      return undefined;
+    case 'SqlRuleAction':
+      return {
+        expression: fields.text('SqlExpression') ?? '',
+        parameters: readProperties(fields, 'Parameters'),
+      };
+    default:
+      throw unknownType('Action', type, 'EmptyRuleAction, SqlRuleAction');
+  }
+}
+
+function readProperties(fields: Fields, name: string): Properties {
+  const list = fields.child(name);
+  if (list === undefined) return {};
+  const properties = new Map<string, PropertyValue>();
+  for (const pair of new Fields(list).children('KeyValueOfstringanyType')) {
+    const [key, value] = readProperty(new Fields(pair), name);
+    if (properties.has(key)) throw badValue(`The key '${key.slice(0, 64)}' is in ${name} twice.`);
+    properties.set(key, value);
+  }
+  return Object.fromEntries(properties);
+}
+
+function readProperty(pair: Fields, list: string): [string, PropertyValue] {
+  const key = pair.text('Key');
+  const value = pair.child('Value');
+  if (key === undefined || value === undefined) {
+    throw badValue(`A 'KeyValueOfstringanyType' in ${list} lacks its Key or its Value.`);
+  }
+  return [key, readValue(typeOf(value), value.text)];
+}
+
+function unknownType(element: string, type: string | undefined, known: string) {
+  return badValue(`The type '${type?.slice(0, 64) ?? ''}' of ${element} is not one of ${known}.`);
+}

@@ -1,0 +1,52 @@
+import type { IfMatch } from '../../../shared/broker/management/if-match.ts';
+import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
+import { badValue } from '../../../shared/domain/entities/setting-checks.ts';
+import { LIMITS } from '../../../shared/domain/limits.ts';
+import type { HttpDependencies } from '../http-dependencies.ts';
+import { type BodyLimit, withBody } from '../routing/request-body.ts';
+import type { PageRange } from './links.ts';
+
+/** Which part of a list a request asks for; a page has 100 at most. Throws ArgumentError. */
+export function readPageRange(query: URLSearchParams): PageRange {
+  return {
+    skip: wholeParameter(query, '$skip', 0) ?? 0,
+    top: Math.min(wholeParameter(query, '$top', 1) ?? LIMITS.listPage, LIMITS.listPage),
+  };
+}
+
+function wholeParameter(query: URLSearchParams, name: string, min: number): number | undefined {
+  const text = query.get(name);
+  if (text === null) return undefined;
+  const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= min) return value;
+  throw badValue(
+    `The value '${text.slice(0, 64)}' of ${name} is not a whole number from ${min} on.`,
+  );
+}
+
+/** What `If-Match` demands; absent where it says nothing, which makes a PUT a creation. */
+export function readIfMatch(headers: Headers): IfMatch | undefined {
+  const text = headers.get('if-match')?.trim();
+  if (text === undefined || text === '') return undefined;
+  if (text === '*') return '*';
+  return text.split(',').map((tag) => tag.trim().replace(/^W\//, '').replace(/^"|"$/g, ''));
+}
+
+const { bytes: BYTES_MAX } = BUDGETS.xml;
+const DOCUMENT_LIMIT: BodyLimit = {
+  bytes: BYTES_MAX,
+  weight: BUDGETS.request.heldPerXmlByte,
+  largeWeight: BUDGETS.request.heldPerXmlByte,
+  turnBytes: BUDGETS.request.turnTextBytes,
+  isProved: true,
+  tooLong: () => badValue(`The body is longer than ${BYTES_MAX} bytes, which is the limit.`),
+};
+
+/** Reads a description out of a body, which is read no further than one can be long. Throws ArgumentError. */
+export function withDocument<Read>(
+  parts: Pick<HttpDependencies, 'memory' | 'workTurns'>,
+  request: Request,
+  read: (body: Uint8Array) => Read,
+): Promise<Read> {
+  return withBody(parts, request, DOCUMENT_LIMIT, read);
+}

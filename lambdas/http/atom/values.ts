@@ -1,0 +1,188 @@
+import { parseDuration } from '../../../shared/domain/duration.ts';
+import { badValue } from '../../../shared/domain/entities/setting-checks.ts';
+import { LIMITS } from '../../../shared/domain/limits.ts';
+import type { PropertyValue } from '../../../shared/domain/messages/property-value.ts';
+import { parseIsoDate, ticksAsDate, ticksAsTimeSpan } from '../format/date-text.ts';
+
+/**
+ * The typed values in filters and actions, `<Value i:type="l28:int">5</Value>` (semantics §13.7). All
+ * types of XML Schema that .NET writes are read. Written are only the five which the official clients
+ * read back (captures §4): a value they do not know would make a whole list of rules unreadable. The
+ * others take the nearest of the five, whole digits included, so a client that sends back what it was
+ * shown changes the type but never the number.
+ */
+
+const SMALL_INTEGERS = {
+  byte: 'sbyte',
+  unsignedByte: 'byte',
+  short: 'short',
+  unsignedShort: 'ushort',
+  int: 'int',
+  unsignedInt: 'uint',
+} as const;
+const INTEGER_BITS = {
+  sbyte: 8,
+  byte: 8,
+  short: 16,
+  ushort: 16,
+  int: 32,
+  uint: 32,
+  long: 64,
+  ulong: 64,
+};
+const INTEGER = /^[+-]?\d{1,20}$/;
+const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
+const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const TICKS_PER_MS = 10_000;
+const TICKS_MAX = 2n ** 63n - 1n;
+
+/** Reads a value of a type by its local name; text where none is given. Throws ArgumentError. */
+export function readValue(type: string | undefined, text: string): PropertyValue {
+  const value = parseValue(type ?? 'string', text);
+  if (value !== undefined) return value;
+  throw badValue(`The value '${text.slice(0, 64)}' is not of a type known as '${type}'.`);
+}
+
+function parseValue(type: string, text: string): PropertyValue | undefined {
+  const trimmed = text.trim();
+  switch (type) {
+    case 'string':
+      return { type: 'string', value: text };
+    case 'anyURI':
+      return { type: 'uri', value: text };
+    case 'char':
+      return { type: 'char', value: text };
+    case 'guid':
+      return GUID.test(trimmed.toLowerCase())
+        ? { type: 'guid', value: trimmed.toLowerCase() }
+        : undefined;
+    case 'boolean':
+      return parseBoolean(trimmed);
+    case 'long':
+    case 'integer':
+      return parseLong('long', trimmed);
+    case 'unsignedLong':
+      return parseLong('ulong', trimmed);
+    case 'float':
+      return parseFloating('float', trimmed);
+    case 'double':
+    case 'decimal':
+      return parseFloating('double', trimmed);
+    case 'dateTime':
+      return parseDateTime(trimmed);
+    case 'duration':
+      return parseTicks(trimmed);
+    default:
+      return parseSmallInteger(type, trimmed);
+  }
+}
+
+function parseBoolean(text: string): PropertyValue | undefined {
+  if (text === 'true' || text === '1') return { type: 'boolean', value: true };
+  if (text === 'false' || text === '0') return { type: 'boolean', value: false };
+  return undefined;
+}
+
+function parseSmallInteger(xmlType: string, text: string): PropertyValue | undefined {
+  if (!Object.hasOwn(SMALL_INTEGERS, xmlType)) return undefined;
+  const type = SMALL_INTEGERS[xmlType as keyof typeof SMALL_INTEGERS];
+  const value = parseInteger(type, text);
+  return value === undefined ? undefined : { type, value: Number(value) };
+}
+
+function parseLong(type: 'long' | 'ulong', text: string): PropertyValue | undefined {
+  const value = parseInteger(type, text);
+  return value === undefined ? undefined : { type, value };
+}
+
+function parseInteger(type: keyof typeof INTEGER_BITS, text: string): bigint | undefined {
+  if (!INTEGER.test(text)) return undefined;
+  const value = BigInt(text.replace('+', ''));
+  const unsigned = type === 'byte' || type.startsWith('u');
+  const fitting = unsigned
+    ? BigInt.asUintN(INTEGER_BITS[type], value)
+    : BigInt.asIntN(INTEGER_BITS[type], value);
+  return fitting === value ? value : undefined;
+}
+
+function parseFloating(type: 'float' | 'double', text: string): PropertyValue | undefined {
+  if (DECIMAL.test(text)) return { type, value: Number(text) };
+  if (text === 'NaN') return { type, value: Number.NaN };
+  if (text === 'INF') return { type, value: Infinity };
+  return text === '-INF' ? { type, value: -Infinity } : undefined;
+}
+
+/** An instant without an offset is meant in UTC, as everything in the API is. */
+function parseDateTime(text: string): PropertyValue | undefined {
+  const value = parseIsoDate(text) ?? parseIsoDate(`${text}Z`);
+  if (value === undefined) return undefined;
+  // It comes back as it was sent, as recordings of the service have it.
+  return isShown(value) && text === isoText(value)
+    ? { type: 'dateTime', value }
+    : { type: 'dateTime', value, text };
+}
+
+function parseTicks(text: string): PropertyValue | undefined {
+  const negative = text.startsWith('-');
+  const ms = parseDuration(negative ? text.slice(1) : text, 'Value');
+  const ticks = ms === undefined ? TICKS_MAX : BigInt(ms * TICKS_PER_MS);
+  return { type: 'timeSpan', value: negative ? -ticks : ticks };
+}
+
+/** A value as it is written: the local name of its type, and its text. */
+export interface WrittenValue {
+  readonly type: 'int' | 'double' | 'string' | 'boolean' | 'dateTime';
+  readonly text: string;
+}
+
+/** How a value is written; see above for what becomes of types that clients cannot read. */
+export function writeValue(value: PropertyValue): WrittenValue {
+  switch (value.type) {
+    case 'boolean':
+      return { type: 'boolean', text: String(value.value) };
+    case 'byte':
+    case 'sbyte':
+    case 'short':
+    case 'ushort':
+    case 'int':
+    case 'uint':
+    case 'long':
+    case 'ulong': {
+      const fits = BigInt.asIntN(32, BigInt(value.value)) === BigInt(value.value);
+      return { type: fits ? 'int' : 'double', text: String(value.value) };
+    }
+    case 'float':
+    case 'double':
+      return { type: 'double', text: floatingText(value.value) };
+    case 'dateTime':
+      if (value.text !== undefined) return { type: 'dateTime', text: value.text };
+      return isShown(value.value)
+        ? { type: 'dateTime', text: isoText(value.value) }
+        : { type: 'string', text: String(value.value) };
+    case 'dateTimeOffset':
+      return { type: 'dateTime', text: ticksAsDate(value.value) };
+    case 'timeSpan':
+      return { type: 'string', text: ticksAsTimeSpan(value.value) };
+    case 'null':
+      return { type: 'string', text: '' };
+    case 'decimal':
+    case 'bytes':
+      return { type: 'string', text: Buffer.from(value.value).toString('base64') };
+    default:
+      return { type: 'string', text: value.value };
+  }
+}
+
+/** Whether an instant has a text form that clients read. */
+function isShown(ms: number): boolean {
+  return ms >= LIMITS.instantMin && ms <= LIMITS.instantMax;
+}
+
+function isoText(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** XML Schema spells the infinities INF. */
+function floatingText(value: number): string {
+  return String(value).replace('Infinity', 'INF');
+}

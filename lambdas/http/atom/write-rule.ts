@@ -1,0 +1,76 @@
+import type { Properties } from '../../../shared/domain/messages/property-value.ts';
+import type { Filter, Rule, RuleAction } from '../../../shared/filters/rule.ts';
+import { NAMESPACE } from './namespaces.ts';
+import { writeValue } from './values.ts';
+import { describe, instant } from './write-entity.ts';
+import { element, optional, type Xml } from './write-xml.ts';
+
+/**
+ * The description of a rule, as the content of an entry. The official clients find types by the very
+ * prefixes `i` and `d6p1`, not by namespace, and need an Action even where there is none (captures §4).
+ */
+export function writeRule(rule: Rule): Xml {
+  return describe('RuleDescription', [
+    writeFilter(rule.filter),
+    writeAction(rule.action),
+    element('CreatedAt', instant(rule.createdAt)),
+    element('Name', rule.name),
+  ]);
+}
+
+function writeFilter(filter: Filter): Xml {
+  switch (filter.kind) {
+    case 'true':
+      return element('Filter', expressionElements('1=1'), { 'i:type': 'TrueFilter' });
+    case 'false':
+      return element('Filter', expressionElements('1=0'), { 'i:type': 'FalseFilter' });
+    case 'sql':
+      return element('Filter', sqlElements(filter.expression, filter.parameters), {
+        'i:type': 'SqlFilter',
+      });
+    case 'correlation':
+      return element(
+        'Filter',
+        [
+          optional('CorrelationId', filter.correlationId),
+          optional('MessageId', filter.messageId),
+          optional('To', filter.to),
+          optional('ReplyTo', filter.replyTo),
+          optional('Label', filter.label),
+          optional('SessionId', filter.sessionId),
+          optional('ReplyToSessionId', filter.replyToSessionId),
+          optional('ContentType', filter.contentType),
+          writeProperties('Properties', filter.properties),
+        ],
+        { 'i:type': 'CorrelationFilter' },
+      );
+  }
+}
+
+function writeAction(action: RuleAction | undefined): Xml {
+  if (action === undefined) return element('Action', [], { 'i:type': 'EmptyRuleAction' });
+  return element('Action', sqlElements(action.expression, action.parameters), {
+    'i:type': 'SqlRuleAction',
+  });
+}
+
+function sqlElements(expression: string, parameters: Properties): readonly Xml[] {
+  return [...expressionElements(expression), writeProperties('Parameters', parameters)];
+}
+
+/** 20 is the only level there ever was. */
+function expressionElements(expression: string): readonly Xml[] {
+  return [element('SqlExpression', expression), element('CompatibilityLevel', '20')];
+}
+
+function writeProperties(name: string, properties: Properties): Xml {
+  const pairs = Object.entries(properties).map(([key, value]) => {
+    const { type, text } = writeValue(value);
+    const attributes = { 'i:type': `d6p1:${type}`, 'xmlns:d6p1': NAMESPACE.schema };
+    return element('KeyValueOfstringanyType', [
+      element('Key', key),
+      element('Value', text, attributes),
+    ]);
+  });
+  return element(name, pairs);
+}

@@ -1,0 +1,225 @@
+import { XMLParser, XMLValidator } from 'fast-xml-parser';
+import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
+import { badValue } from '../../../shared/domain/entities/setting-checks.ts';
+
+/**
+ * Reads XML into elements known by namespace, never by prefix: clients choose prefixes as they like.
+ * Whatever is not well-formed, too large, too deep or declares entities is refused before anything
+ * is made of it.
+ */
+
+export interface XmlElement {
+  /** Empty where none is in force. */
+  readonly namespace: string;
+  readonly name: string;
+  readonly attributes: readonly XmlAttribute[];
+  readonly children: readonly XmlElement[];
+  /** Its own text, without that of its children; white space is kept. */
+  readonly text: string;
+}
+
+export interface XmlAttribute {
+  readonly namespace: string;
+  readonly name: string;
+  readonly value: string;
+}
+
+const LIMITS = BUDGETS.xml;
+/** The parser quotes what it stumbled over, however long. */
+const REASON_LENGTH = 200;
+
+/** Values as they stand: no guessing, no trimming, references left to `decode`. */
+const PARSER = new XMLParser({
+  preserveOrder: true,
+  ignoreAttributes: false,
+  attributeNamePrefix: '',
+  parseTagValue: false,
+  parseAttributeValue: false,
+  trimValues: false,
+  processEntities: false,
+  cdataPropName: '#cdata',
+  ignoreDeclaration: true,
+  ignorePiTags: true,
+  maxNestedTags: LIMITS.depth,
+  jPath: false,
+});
+
+/** The root element of a document. Throws ArgumentError. */
+export function parseXml(bytes: Uint8Array): XmlElement {
+  if (bytes.length > LIMITS.bytes) {
+    throw badValue(`The body is ${bytes.length} bytes long; the limit is ${LIMITS.bytes}.`);
+  }
+  const xml = decodeUtf8(bytes);
+  if (/<!DOCTYPE/i.test(xml)) throw badXml('it holds a document type declaration');
+  if (![...xml].every(isXmlCharacter)) throw badXml('it holds a character that XML forbids');
+  const validity = XMLValidator.validate(xml);
+  if (validity !== true) throw badXml(invalidityOf(validity.err));
+  const [root, ...others] = new ElementReader().read(parseOrdered(xml), OUTERMOST);
+  if (root === undefined || others.length > 0) throw badXml('it must hold one root element');
+  return root;
+}
+
+const XML_NAMESPACE = 'http://www.w3.org/XML/1998/namespace';
+
+/** One node as the parser gives it: an element under its name, attributes under `:@`, or text. */
+type OrderedNode = Readonly<Record<string, unknown>>;
+
+/**
+ * The namespaces in force at an element, by prefix; '' is the default one. A scope holds only what its
+ * own element declares and looks further out for the rest: copied from element to element, they cost
+ * declarations times elements.
+ */
+interface Scope {
+  readonly declared: ReadonlyMap<string, string>;
+  readonly outer?: Scope;
+  /** How many declarations it holds, together with those further out. */
+  readonly declarations: number;
+}
+
+const OUTERMOST: Scope = { declared: new Map([['xml', XML_NAMESPACE]]), declarations: 0 };
+
+function parseOrdered(xml: string): readonly OrderedNode[] {
+  try {
+    return PARSER.parse(xml) as readonly OrderedNode[];
+  } catch (error) {
+    if (error instanceof Error && error.message.startsWith(TOO_DEEP)) {
+      throw badXml(`its elements are nested more than ${LIMITS.depth} deep`);
+    }
+    throw badXml(error instanceof Error ? error.message : 'it cannot be read');
+  }
+}
+
+/** What the parser says of elements that are too deep, and of those that are not closed, with all their names. */
+const TOO_DEEP = 'Maximum nested tags';
+const NOT_CLOSED = "Invalid '[";
+
+function invalidityOf({ msg, line }: { readonly msg: string; readonly line: number }): string {
+  if (msg.startsWith(NOT_CLOSED)) return 'it ends before all of its elements are closed';
+  return `${msg} (line ${line})`;
+}
+
+/** Makes elements of the nodes of one document, and counts them. */
+class ElementReader {
+  #elements = 0;
+  #attributes = 0;
+
+  /** The elements among some nodes. Throws ArgumentError. */
+  read(nodes: readonly OrderedNode[], scope: Scope): readonly XmlElement[] {
+    const elements: XmlElement[] = [];
+    for (const node of nodes) {
+      const name = Object.keys(node).find((key) => key !== ':@');
+      if (name === undefined || name.startsWith('#')) continue;
+      elements.push(this.#element(name, node, scope));
+    }
+    return elements;
+  }
+
+  #element(qualifiedName: string, node: OrderedNode, outer: Scope): XmlElement {
+    const attributes = Object.entries((node[':@'] ?? {}) as Record<string, string>);
+    this.#elements += 1;
+    this.#attributes += attributes.length;
+    requireAtMost('elements', this.#elements);
+    requireAtMost('attributes', this.#attributes);
+    const given = attributes.map(([name, value]) => [name, decode(value)] as const);
+    const scope = scopeOf(given, outer);
+    const nodes = node[qualifiedName] as readonly OrderedNode[];
+    return {
+      ...resolve(qualifiedName, scope, namespaceAt(scope, '') ?? ''),
+      attributes: given
+        .filter(([name]) => !isDeclaration(name))
+        .map(([name, value]) => ({ ...resolve(name, scope, ''), value })),
+      children: this.read(nodes, scope),
+      text: nodes.map(textOf).join(''),
+    };
+  }
+}
+
+function requireAtMost(what: 'elements' | 'attributes' | 'declarations', count: number): void {
+  if (count <= LIMITS[what]) return;
+  const named = what === 'declarations' ? 'declarations of namespaces in force at once' : what;
+  throw badXml(`it holds more than ${LIMITS[what]} ${named}`);
+}
+
+function textOf(node: OrderedNode): string {
+  if (typeof node['#text'] === 'string') return decode(node['#text']);
+  const [cdata] = (node['#cdata'] ?? []) as readonly OrderedNode[];
+  return typeof cdata?.['#text'] === 'string' ? cdata['#text'] : '';
+}
+
+function isDeclaration(name: string): boolean {
+  return name === 'xmlns' || name.startsWith('xmlns:');
+}
+
+/** The scope inside of an element with these attributes; the outer one where they declare nothing. */
+function scopeOf(attributes: readonly (readonly [string, string])[], outer: Scope): Scope {
+  const declared = new Map(
+    attributes
+      .filter(([name]) => isDeclaration(name))
+      .map(([name, value]) => [name.slice('xmlns:'.length), value]),
+  );
+  if (declared.size === 0) return outer;
+  const declarations = outer.declarations + declared.size;
+  requireAtMost('declarations', declarations);
+  return { declared, outer, declarations };
+}
+
+/** What a prefix stands for. */
+function namespaceAt(scope: Scope, prefix: string): string | undefined {
+  for (let at: Scope | undefined = scope; at !== undefined; at = at.outer) {
+    const namespace = at.declared.get(prefix);
+    if (namespace !== undefined) return namespace;
+  }
+  return undefined;
+}
+
+function resolve(qualifiedName: string, scope: Scope, unprefixed: string) {
+  const colon = qualifiedName.indexOf(':');
+  if (colon < 0) return { namespace: unprefixed, name: qualifiedName };
+  const prefix = qualifiedName.slice(0, colon);
+  const namespace = namespaceAt(scope, prefix);
+  if (namespace === undefined) throw badXml(`the prefix '${prefix.slice(0, 40)}' is not declared`);
+  return { namespace, name: qualifiedName.slice(colon + 1) };
+}
+
+const PREDEFINED: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+};
+const REFERENCE = /&(?:#(\d{1,7});|#x([0-9a-f]{1,6});|(amp|lt|gt|quot|apos);)?/gi;
+
+/** Resolves the five predefined entities and references to characters; there are no others. */
+function decode(raw: string): string {
+  return raw.replace(REFERENCE, (_, decimal?: string, hex?: string, name?: string) => {
+    if (name !== undefined) return PREDEFINED[name] ?? badReference();
+    const codePoint = Number.parseInt(decimal ?? hex ?? '', hex === undefined ? 10 : 16);
+    if (!(codePoint <= 0x10ffff)) return badReference();
+    const character = String.fromCodePoint(codePoint);
+    return isXmlCharacter(character) ? character : badReference();
+  });
+}
+
+function badReference(): never {
+  throw badXml('it refers to an entity or a character that XML does not know');
+}
+
+/** The characters of XML 1.0, production 2. */
+export function isXmlCharacter(character: string): boolean {
+  const code = character.codePointAt(0) ?? 0;
+  if (code < 0x20) return code === 0x09 || code === 0x0a || code === 0x0d;
+  return code < 0xd800 || (code > 0xdfff && code !== 0xfffe && code !== 0xffff);
+}
+
+function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw badXml(`it is not UTF-8 (${error instanceof Error ? error.message : ''})`);
+  }
+}
+
+function badXml(why: string) {
+  return badValue(`The body is not XML that can be read: ${why.slice(0, REASON_LENGTH)}.`);
+}

@@ -1,0 +1,106 @@
+import { isUtf8 } from 'node:buffer';
+import type { ReceivedMessage } from '../../../shared/broker/broker.ts';
+import { BrokerError } from '../../../shared/domain/broker-error.ts';
+import { LIMITS } from '../../../shared/domain/limits.ts';
+import type { Message, OutgoingMessage } from '../../../shared/domain/messages/message.ts';
+import { printsAsBase64 } from '../../../shared/domain/messages/printed-size.ts';
+import { printBrokerProperties, readBrokerProperties, type ShownAs } from './broker-properties.ts';
+import { isJsonObject, parseExactJson } from './exact-json.ts';
+import { base64, parseBase64, printProperties, readProperties } from './property-json.ts';
+import { requireWholeText } from './whole-text.ts';
+
+/**
+ * Messages as JSON (semantics §12.4): a list of `{Body, BrokerProperties, UserProperties}`. Ours
+ * besides: `"BodyEncoding": "base64"` for bodies that are no text, and types in UserProperties.
+ */
+
+export const BATCH_CONTENT_TYPE = 'application/vnd.microsoft.servicebus.json';
+
+const utf8 = new TextEncoder();
+
+/** Whether a Content-Type names the batch format; parameters and case do not count. */
+export function isBatchContentType(contentType: string | null): boolean {
+  return contentType?.split(';', 1)[0]?.trim().toLowerCase() === BATCH_CONTENT_TYPE;
+}
+
+/** Reads a batch. One message that is not valid refuses them all. Throws ArgumentError, InvalidOperation. */
+export function parseBatch(bytes: Uint8Array): readonly OutgoingMessage[] {
+  return readBatch(parseExactJson(bytes, 'The batch'));
+}
+
+/** Reads a batch from JSON, as parsed by `parseExactJson`. Throws ArgumentError, InvalidOperation. */
+export function readBatch(json: unknown): readonly OutgoingMessage[] {
+  if (!Array.isArray(json)) throw invalid('The batch must be a JSON array of messages.');
+  if (json.length === 0) throw invalid('The batch holds no message.');
+  if (json.length > LIMITS.batchMessages) {
+    throw invalid(`The batch holds ${json.length} messages; the limit is ${LIMITS.batchMessages}.`);
+  }
+  return json.map(readNumbered);
+}
+
+function readNumbered(json: unknown, index: number): OutgoingMessage {
+  try {
+    return readMessage(json);
+  } catch (error) {
+    if (!(error instanceof BrokerError)) throw error;
+    throw new BrokerError(error.code, `Message ${index} of the batch: ${error.message}`, {
+      cause: error,
+      ...(error.subCode === undefined ? {} : { subCode: error.subCode }),
+    });
+  }
+}
+
+function readMessage(json: unknown): OutgoingMessage {
+  if (!isJsonObject(json)) throw invalid('It must be a JSON object.');
+  return {
+    ...readBrokerProperties(json['BrokerProperties']),
+    body: readBody(json['Body'], json['BodyEncoding'] ?? undefined),
+    properties: readProperties(json['UserProperties']),
+  };
+}
+
+function readBody(body: unknown, encoding: unknown): Uint8Array {
+  if (typeof body !== 'string') throw invalid('Body is required and must be a text.');
+  if (encoding === undefined) return utf8.encode(requireWholeText(body, 'Body'));
+  if (encoding !== 'base64') throw invalid("BodyEncoding may only be 'base64'.");
+  const bytes = parseBase64(body);
+  if (bytes === undefined) throw invalid('Body is not valid base64.');
+  return bytes;
+}
+
+function invalid(sentence: string): BrokerError {
+  return new BrokerError('ArgumentError', sentence, { subCode: '40000' });
+}
+
+/**
+ * The JSON text of messages; a body comes back byte for byte. It is printed as text where it is UTF-8,
+ * unless the message would then not fit into an answer and base64 is shorter.
+ */
+export function printBatch(
+  messages: readonly ReceivedMessage[],
+  view: ShownAs['view'] = 'received',
+): string {
+  const shownAs: ShownAs = { view, contentType: true, expiresAt: true };
+  return `[${messages.map((message) => printMessage(message, shownAs)).join(',')}]`;
+}
+
+function printMessage(stored: ReceivedMessage, shownAs: ShownAs): string {
+  const { properties } = stored.message;
+  const members = [
+    ...printBody(stored.message),
+    `"BrokerProperties":${printBrokerProperties(stored, shownAs)}`,
+    `"UserProperties":${printProperties(properties)}`,
+  ];
+  return `{${members.join(',')}}`;
+}
+
+/** Base64 where the body is no text, or where its text would be too long for an answer. */
+function printBody(message: Message): readonly string[] {
+  const { body } = message;
+  if (isUtf8(body) && !printsAsBase64(message)) {
+    // `toString` keeps a byte order mark, which a TextDecoder drops unless told otherwise.
+    const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
+    return [`"Body":${JSON.stringify(text)}`];
+  }
+  return [`"Body":"${base64(body)}"`, '"BodyEncoding":"base64"'];
+}

@@ -1,0 +1,176 @@
+import type { ReceivedMessage } from '../../../shared/broker/broker.ts';
+import { BrokerError } from '../../../shared/domain/broker-error.ts';
+import { parseTimeSpan, unlimitedAbove } from '../../../shared/domain/duration.ts';
+import { LIMITS } from '../../../shared/domain/limits.ts';
+import {
+  hasTwoOrderingKeys,
+  type OutgoingMessage,
+  shownPartitionKey,
+} from '../../../shared/domain/messages/message.ts';
+import { httpDate, parseDate } from './date-text.ts';
+import { isJsonObject, plainNumber } from './exact-json.ts';
+import { requireWholeText } from './whole-text.ts';
+
+/** The `BrokerProperties` JSON of a message, as a header and in batches (semantics §2.1, §12.3–12.5). */
+
+/** What of a message travels in its `BrokerProperties`. */
+export type SystemProperties = Omit<OutgoingMessage, 'body' | 'properties' | 'amqp'>;
+
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
+type Json = Readonly<Record<string, unknown>>;
+
+/** The texts: wire name, our name, and whether it is an id and hence limited in length. */
+const TEXTS = [
+  ['ContentType', 'contentType', 'text'],
+  ['CorrelationId', 'correlationId', 'text'],
+  ['Label', 'label', 'text'],
+  ['MessageId', 'messageId', 'id'],
+  ['PartitionKey', 'partitionKey', 'id'],
+  ['ReplyTo', 'replyTo', 'text'],
+  ['ReplyToSessionId', 'replyToSessionId', 'id'],
+  ['SessionId', 'sessionId', 'id'],
+  ['To', 'to', 'text'],
+  ['ViaPartitionKey', 'viaPartitionKey', 'id'],
+] as const;
+
+/** What is printed for a time to live without end: the largest .NET TimeSpan, in seconds. */
+const UNLIMITED_SECONDS = '922337203685.47754';
+
+/**
+ * Reads the keys a sender may set; `null` counts as not set, and unknown or read-only keys are
+ * ignored. Throws ArgumentError, and InvalidOperation where the two keys for ordering disagree.
+ */
+export function readBrokerProperties(json: unknown): SystemProperties {
+  if (json === undefined || json === null) return {};
+  if (!isJsonObject(json)) throw invalid('BrokerProperties must be a JSON object.');
+  const read: Writable<SystemProperties> = {};
+  for (const [key, field, kind] of TEXTS) {
+    const text = readText(json, key, kind);
+    if (text !== undefined) read[field] = text;
+  }
+  // An empty id would identify nothing; the broker gives one instead.
+  if (read.messageId === '') delete read.messageId;
+  requireOneOrdering(read);
+  const timeToLiveMs = readTimeToLive(json);
+  if (timeToLiveMs !== undefined) read.timeToLiveMs = timeToLiveMs;
+  const scheduledEnqueueAt = readDate(json, 'ScheduledEnqueueTimeUtc');
+  if (scheduledEnqueueAt !== undefined) read.scheduledEnqueueAt = scheduledEnqueueAt;
+  const forcePersistence = json['ForcePersistence'] ?? undefined;
+  if (forcePersistence !== undefined) {
+    if (typeof forcePersistence !== 'boolean') throw invalid('ForcePersistence must be a boolean.');
+    read.forcePersistence = forcePersistence;
+  }
+  return read;
+}
+
+function readText(json: Json, key: string, kind: 'id' | 'text'): string | undefined {
+  const value = json[key] ?? undefined;
+  if (value === undefined) return undefined;
+  if (typeof value !== 'string') throw invalid(`${key} must be a text.`);
+  if (kind === 'id' && value.length > LIMITS.idLength) {
+    throw invalid(`${key} is ${value.length} characters long; the limit is ${LIMITS.idLength}.`);
+  }
+  return requireWholeText(value, key);
+}
+
+function requireOneOrdering(keys: SystemProperties): void {
+  if (!hasTwoOrderingKeys(keys)) return;
+  const { sessionId, partitionKey } = keys;
+  throw new BrokerError(
+    'InvalidOperation',
+    `The PartitionKey '${partitionKey}' differs from the SessionId '${sessionId}'; where both are set they must be equal.`,
+  );
+}
+
+/** In ms; unlimited comes out as `undefined`, which leaves the decision to the entity. */
+function readTimeToLive(json: Json): number | undefined {
+  const span = json['TimeToLiveTimeSpan'] ?? undefined;
+  const ms = span === undefined ? readSeconds(json) : readTimeSpan(span);
+  if (ms !== undefined && ms <= 0) throw invalid('The time to live must be greater than zero.');
+  // Less than a millisecond is still more than nothing.
+  return ms === undefined ? undefined : unlimitedAbove(Math.max(1, Math.round(ms)));
+}
+
+function readSeconds(json: Json): number | undefined {
+  const seconds = plainNumber(json['TimeToLive']) ?? undefined;
+  if (seconds === undefined) return undefined;
+  if (typeof seconds !== 'number') throw invalid('TimeToLive must be a number of seconds.');
+  return seconds * 1000;
+}
+
+function readTimeSpan(value: unknown): number {
+  const span = typeof value === 'string' ? parseTimeSpan(value) : undefined;
+  if (span === undefined) throw invalid('TimeToLiveTimeSpan must be a text like 0.00:00:40.');
+  return span.ms ?? Number.POSITIVE_INFINITY;
+}
+
+function readDate(json: Json, key: string): number | undefined {
+  const value = json[key] ?? undefined;
+  if (value === undefined) return undefined;
+  const ms = typeof value === 'string' ? parseDate(value) : undefined;
+  if (ms !== undefined) return ms;
+  throw invalid(
+    `${key} must be a date like Sun, 06 Nov 2033 08:49:37 GMT or 2033-11-06T08:49:37.5Z.`,
+  );
+}
+
+function invalid(sentence: string): BrokerError {
+  return new BrokerError('ArgumentError', sentence, { subCode: '40000' });
+}
+
+/** How a message is shown. */
+export interface ShownAs {
+  /** A receiver sees which delivery this is; a browser how many failed so far (semantics §2.3). */
+  readonly view: 'received' | 'peeked';
+  /** Which of the parts that are no `BrokerProperties` in the vendor's API to add. */
+  readonly contentType?: boolean;
+  readonly expiresAt?: boolean;
+  /** Printed JSON of properties that found no other place. */
+  readonly userProperties?: string | undefined;
+}
+
+/** The JSON text, keys in alphabetical order as the service has them, 64-bit numbers in full. */
+export function printBrokerProperties(stored: ReceivedMessage, shownAs: ShownAs): string {
+  const { message } = stored;
+  const shownDeliveries = stored.failedDeliveries + (shownAs.view === 'received' ? 1 : 0);
+  const members = [
+    text('ContentType', shownAs.contentType ? message.contentType : undefined),
+    text('CorrelationId', message.correlationId),
+    text('DeadLetterSource', message.deadLetterSource),
+    `"DeliveryCount":${shownDeliveries}`,
+    `"EnqueuedSequenceNumber":${message.enqueuedSequenceNumber ?? 0}`,
+    date('EnqueuedTimeUtc', stored.enqueuedAt),
+    date('ExpiresAtUtc', shownAs.expiresAt ? stored.expiresAt : undefined),
+    message.forcePersistence === undefined ? '' : `"ForcePersistence":${message.forcePersistence}`,
+    text('Label', message.label),
+    'lockToken' in stored ? text('LockToken', stored.lockToken) : '',
+    'lockedUntil' in stored ? date('LockedUntilUtc', stored.lockedUntil) : '',
+    text('MessageId', message.messageId),
+    text('PartitionKey', shownPartitionKey(message)),
+    text('ReplyTo', message.replyTo),
+    text('ReplyToSessionId', message.replyToSessionId),
+    date('ScheduledEnqueueTimeUtc', message.scheduledEnqueueAt),
+    `"SequenceNumber":${stored.sequenceNumber}`,
+    text('SessionId', message.sessionId),
+    `"State":"${stored.state}"`,
+    `"TimeToLive":${seconds(stored.timeToLiveMs)}`,
+    text('To', message.to),
+    shownAs.userProperties === undefined ? '' : `"UserProperties":${shownAs.userProperties}`,
+    text('ViaPartitionKey', message.viaPartitionKey),
+  ];
+  return `{${members.filter((member) => member !== '').join(',')}}`;
+}
+
+/** What a renewed lock answers with. */
+export function printLockedUntil(lockedUntil: number): string {
+  return `{${date('LockedUntilUtc', lockedUntil)}}`;
+}
+
+const text = (key: string, value: string | undefined): string =>
+  value === undefined ? '' : `"${key}":${JSON.stringify(value)}`;
+
+const date = (key: string, ms: number | undefined): string =>
+  ms === undefined ? '' : `"${key}":"${httpDate(ms)}"`;
+
+const seconds = (ms: number | undefined): string =>
+  ms === undefined ? UNLIMITED_SECONDS : String(ms / 1000);

@@ -1,0 +1,55 @@
+import type { Context } from 'hono';
+import type { ReceivedMessage } from '../../../shared/broker/broker.ts';
+import { type EntityPath, pathOf } from '../../../shared/domain/entities/entity-path.ts';
+import { printBrokerProperties } from './broker-properties.ts';
+import { escapeNonAscii, fitsHeader } from './header-text.ts';
+import { printPropertyHeaders } from './property-headers.ts';
+import { printProperties } from './property-json.ts';
+import { sessionIdOf } from './session-query.ts';
+
+/** What the service says of a message whose sender named no content type (semantics §12.3). */
+const DEFAULT_CONTENT_TYPE = 'application/atom+xml;type=entry;charset=utf-8';
+
+/**
+ * One message in headers and body (semantics §12.5). What no header can or may carry, an odd content type
+ * or property name, stands in `BrokerProperties`, where other clients do not mind it.
+ */
+export function messageResponse(
+  c: Context,
+  path: EntityPath,
+  stored: ReceivedMessage,
+  status: 200 | 201,
+): Response {
+  const { contentType, properties, body } = stored.message;
+  const isPlainType = contentType === undefined || fitsHeader(contentType);
+  const { headers: propertyHeaders, others } = printPropertyHeaders(properties);
+  const brokerProperties = printBrokerProperties(stored, {
+    view: 'received',
+    contentType: !isPlainType,
+    userProperties: Object.keys(others).length === 0 ? undefined : printProperties(others),
+  });
+  const headers = new Headers(
+    propertyHeaders.map(([name, value]): [string, string] => [name, value]),
+  );
+  headers.set('Content-Type', (isPlainType && contentType) || DEFAULT_CONTENT_TYPE);
+  headers.set('BrokerProperties', escapeNonAscii(brokerProperties));
+  if ('lockToken' in stored) headers.set('Location', lockAddress(c, path, stored));
+  return new Response(Uint8Array.from(body), { status, headers });
+}
+
+/** Where the lock is completed, given up and renewed. */
+function lockAddress(
+  c: Context,
+  { key, subQueue }: EntityPath,
+  { sequenceNumber, lockToken }: { readonly sequenceNumber: bigint; readonly lockToken: string },
+): string {
+  const { protocol, host } = new URL(c.req.url);
+  // Behind a gateway that ends TLS the request comes as plain HTTP.
+  const forwarded = c.req.header('x-forwarded-proto');
+  const scheme = forwarded === 'https' || forwarded === 'http' ? `${forwarded}:` : protocol;
+  const address = `${scheme}//${host}/${pathOf(key, subQueue)}/messages/${sequenceNumber}/${lockToken}`;
+  const sessionId = sessionIdOf(c);
+  return sessionId === undefined
+    ? address
+    : `${address}?sessionId=${encodeURIComponent(sessionId)}`;
+}

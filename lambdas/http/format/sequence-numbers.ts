@@ -1,0 +1,65 @@
+import * as z from 'zod/mini';
+import type { DeferredOptions, SentMessage } from '../../../shared/broker/broker.ts';
+import { LIMITS } from '../../../shared/domain/limits.ts';
+import { isExactNumber } from './exact-json.ts';
+import { parseRequest } from './json-request.ts';
+
+/** The JSON of calls that name messages by their sequence numbers; every digit of them counts. */
+
+const DIGITS = /^\d{1,19}$/;
+const INT64_MAX = 2n ** 63n - 1n;
+
+/** What a sequence number must be, as the end of a sentence. */
+export const SEQUENCE_NUMBER_KIND = `must be a whole number from 0 to ${INT64_MAX}`;
+
+/** The sequence number that digits stand for; `undefined` where they are none. */
+export function parseSequenceNumber(digits: string): bigint | undefined {
+  if (!DIGITS.test(digits)) return undefined;
+  const number = BigInt(digits);
+  return number <= INT64_MAX ? number : undefined;
+}
+
+const sequenceNumber = z.pipe(
+  z.unknown(),
+  z.transform((json: unknown, context) => {
+    const number = readSequenceNumber(json);
+    if (number !== undefined) return number;
+    context.issues.push({ code: 'custom', input: json, message: SEQUENCE_NUMBER_KIND });
+    return z.NEVER;
+  }),
+);
+
+function readSequenceNumber(json: unknown): bigint | undefined {
+  if (typeof json === 'number') return parseSequenceNumber(String(json));
+  return isExactNumber(json) ? parseSequenceNumber(json.$number) : undefined;
+}
+
+/** The field that names messages, each once. */
+export const sequenceNumbers = z.array(sequenceNumber).check(
+  z.minLength(1),
+  z.maxLength(LIMITS.sequenceNumbers),
+  z.refine((numbers) => new Set(numbers).size === numbers.length, 'names a message twice'),
+);
+
+const numbersRequest = z.strictObject({ sequenceNumbers });
+const deferredRequest = z.strictObject({
+  sequenceNumbers,
+  mode: z.optional(z.enum(['peekLock', 'receiveAndDelete'])),
+});
+
+/** Reads `{"sequenceNumbers":[…]}`. Throws ArgumentError. */
+export function parseSequenceNumbers(body: Uint8Array): readonly bigint[] {
+  return parseRequest(numbersRequest, body).sequenceNumbers;
+}
+
+/** Reads `{"sequenceNumbers":[…],"mode":"peekLock"}`. Throws ArgumentError. */
+export function parseDeferred(body: Uint8Array): DeferredOptions {
+  const request = parseRequest(deferredRequest, body);
+  return { sequenceNumbers: request.sequenceNumbers, mode: request.mode ?? 'peekLock' };
+}
+
+/** Which numbers messages got, in order; `null` for one that was not stored. */
+export function printSentNumbers(sent: readonly SentMessage[]): string {
+  const numbers = sent.map(({ sequenceNumber: number }) => String(number ?? null));
+  return `{"sequenceNumbers":[${numbers.join(',')}]}`;
+}

@@ -1,0 +1,63 @@
+import type { Context } from 'hono';
+import type { ListSessionsOptions, SessionHandle } from '../../../shared/broker/broker.ts';
+import { BrokerError } from '../../../shared/domain/broker-error.ts';
+import { parseDate } from './date-text.ts';
+
+/**
+ * Sessions are named in the query, `sessionId`, since any text is a session id, the empty one too, and
+ * gateways change what stands in paths. The lock on one goes beside it, `sessionLock`.
+ */
+
+const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const WHOLE_NUMBER = /^\d{1,9}$/;
+const TOP_MAX = 1000;
+const TOP_DEFAULT = 100;
+
+/** The session that a request names; undefined where it names none. */
+export function sessionIdOf(c: Context): string | undefined {
+  return c.req.query('sessionId');
+}
+
+/** The session and the lock on it, as options of a receive; empty where none is named. Throws ArgumentError. */
+export function sessionOf(c: Context): { readonly session?: SessionHandle } {
+  return sessionIdOf(c) === undefined ? {} : { session: heldSessionOf(c) };
+}
+
+/** The session and the lock on it. Throws ArgumentError where one of them is not given. */
+export function heldSessionOf(c: Context): SessionHandle {
+  const sessionId = sessionIdOf(c);
+  if (sessionId === undefined) throw invalid('The query names no session: sessionId is required.');
+  const lockToken = c.req.query('sessionLock');
+  if (lockToken === undefined) {
+    throw invalid('The query holds no lock of the session: sessionLock is required.');
+  }
+  if (GUID.test(lockToken)) return { sessionId, lockToken: lockToken.toLowerCase() };
+  throw invalid(`The sessionLock '${lockToken.slice(0, 64)}' is not a GUID.`);
+}
+
+/** Reads `skip`, `top` and `updatedAfter`. Throws ArgumentError. */
+export function parseListSessions(c: Context): ListSessionsOptions {
+  const skip = count(c, 'skip', 0, Number.MAX_SAFE_INTEGER) ?? 0;
+  const top = count(c, 'top', 1, TOP_MAX) ?? TOP_DEFAULT;
+  const after = c.req.query('updatedAfter');
+  if (after === undefined) return { skip, top };
+  const updatedAfter = parseDate(after);
+  if (updatedAfter !== undefined) return { skip, top, updatedAfter };
+  throw invalid(
+    `The updatedAfter '${after.slice(0, 64)}' is not a date like 2033-11-06T08:49:37Z.`,
+  );
+}
+
+function count(c: Context, name: string, least: number, most: number): number | undefined {
+  const text = c.req.query(name);
+  if (text === undefined) return undefined;
+  const value = WHOLE_NUMBER.test(text) ? Number(text) : -1;
+  if (value >= least && value <= most) return value;
+  throw invalid(
+    `The ${name} '${text.slice(0, 32)}' is not a whole number from ${least} to ${most}.`,
+  );
+}
+
+function invalid(sentence: string): BrokerError {
+  return new BrokerError('ArgumentError', sentence, { subCode: '40000' });
+}

@@ -1,0 +1,137 @@
+import * as z from 'zod/mini';
+import type {
+  RenewalOutcome,
+  Settlement,
+  SettlementAction,
+  SettlementOutcome,
+} from '../../../shared/broker/broker.ts';
+import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
+import type { RandomSource } from '../../../shared/domain/clock.ts';
+import { LIMITS } from '../../../shared/domain/limits.ts';
+import type { WorkTurns } from '../../../shared/domain/turns/work-turns.ts';
+import { createTrackingId, showError } from '../routing/error-response.ts';
+import type { BodyAccount } from '../routing/request-body.ts';
+import { httpDate } from './date-text.ts';
+import { changedProperties, deadLetterAction, deadLetterFields } from './dead-letter-fields.ts';
+import { plainNumber } from './exact-json.ts';
+import { checkRequest, parseRequest } from './json-request.ts';
+
+/** The JSON of calls that settle or renew many messages, each with its own outcome (design §4). */
+
+/** A message may be set aside this long; a bound only so that no instant leaves the calendar. */
+const DELAY_SECONDS_MAX = 365 * 24 * 60 * 60;
+
+/** Outcomes repeat the token, so its length bounds the answer. */
+const lockToken = z.string().check(z.maxLength(LIMITS.idLength));
+const delaySeconds = z.pipe(
+  z.transform(plainNumber),
+  z.number().check(z.minimum(0), z.maximum(DELAY_SECONDS_MAX)),
+);
+
+/** Strict: a misspelt `delay` that is quietly ignored would be found out only in production. */
+const settlement = z.discriminatedUnion(
+  'outcome',
+  [
+    z.strictObject({ outcome: z.literal('complete'), lockToken }),
+    z.strictObject({
+      outcome: z.literal('abandon'),
+      lockToken,
+      delaySeconds: z.optional(delaySeconds),
+      properties: changedProperties,
+    }),
+    z.strictObject({ outcome: z.literal('defer'), lockToken, properties: changedProperties }),
+    z.strictObject({ outcome: z.literal('deadLetter'), lockToken, ...deadLetterFields }),
+  ],
+  'must be complete, abandon, defer or deadLetter',
+);
+
+/** The settlements are checked one by one: they may hold very many properties. */
+const settlementsRequest = z.strictObject({
+  settlements: z.array(z.unknown()).check(z.minLength(1), z.maxLength(LIMITS.settlements)),
+});
+const renewalsRequest = z.strictObject({
+  lockTokens: z.array(lockToken).check(z.minLength(1), z.maxLength(LIMITS.settlements)),
+});
+
+/**
+ * Reads `{"settlements":[…]}`, in several turns of the request where that takes long, and holds what they take.
+ * Throws ArgumentError; ServiceBusy where the process has no room.
+ */
+export async function parseSettlements(
+  body: Uint8Array,
+  account: BodyAccount,
+  workTurns: Pick<WorkTurns, 'next'>,
+  request: Request,
+): Promise<readonly Settlement[]> {
+  const said = parseRequest(settlementsRequest, body).settlements;
+  account.hold(said.length * BUDGETS.weights.settlementBytes);
+  const settlements: Settlement[] = [];
+  for (const [i, json] of said.entries()) {
+    await workTurns.next(request);
+    settlements.push(readSettlement(json, `settlements[${i}]`));
+  }
+  return settlements;
+}
+
+/** Reads one settlement out of other JSON, in which it stands at that place. Throws ArgumentError. */
+export function readSettlement(json: unknown, at: string): Settlement {
+  return toSettlement(checkRequest(settlement, json, at));
+}
+
+function toSettlement(item: z.infer<typeof settlement>): Settlement {
+  return { lockToken: item.lockToken, action: actionOf(item) };
+}
+
+function actionOf(item: z.infer<typeof settlement>): SettlementAction {
+  const changes = 'properties' in item && item.properties ? { properties: item.properties } : {};
+  switch (item.outcome) {
+    case 'complete':
+      return { kind: 'complete' };
+    case 'abandon':
+      return {
+        kind: 'abandon',
+        ...changes,
+        ...(item.delaySeconds === undefined
+          ? {}
+          : { delayMs: Math.round(item.delaySeconds * 1000) }),
+      };
+    case 'defer':
+      return { kind: 'defer', ...changes };
+    case 'deadLetter':
+      return deadLetterAction(item);
+  }
+}
+
+/** Reads `{"lockTokens":[…]}`, and holds what they take. Throws ArgumentError; ServiceBusy where there is no room. */
+export function parseRenewals(body: Uint8Array, account: BodyAccount): readonly string[] {
+  const { lockTokens } = parseRequest(renewalsRequest, body);
+  account.hold(lockTokens.length * BUDGETS.weights.settlementBytes);
+  return lockTokens;
+}
+
+/** The JSON list of what became of each settlement. */
+export function printSettlements(
+  outcomes: readonly SettlementOutcome[],
+  random: RandomSource,
+): string {
+  const trackingId = createTrackingId(random);
+  return JSON.stringify(
+    outcomes.map(({ lockToken: token, refusal }) =>
+      refusal === undefined
+        ? { lockToken: token, settled: true }
+        : { lockToken: token, settled: false, error: showError(refusal, trackingId) },
+    ),
+  );
+}
+
+/** The JSON list of what became of each renewal. */
+export function printRenewals(outcomes: readonly RenewalOutcome[], random: RandomSource): string {
+  const trackingId = createTrackingId(random);
+  return JSON.stringify(
+    outcomes.map(({ lockToken: token, lockedUntil, refusal }) => ({
+      lockToken: token,
+      ...(lockedUntil === undefined ? {} : { lockedUntilUtc: httpDate(lockedUntil) }),
+      ...(refusal === undefined ? {} : { error: showError(refusal, trackingId) }),
+    })),
+  );
+}

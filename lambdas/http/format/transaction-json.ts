@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto';
+import * as z from 'zod/mini';
+import type {
+  OperationOutcome,
+  Transaction,
+  TransactionOperation,
+} from '../../../shared/broker/broker.ts';
+import { BrokerError } from '../../../shared/domain/broker-error.ts';
+import { parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
+import { LIMITS } from '../../../shared/domain/limits.ts';
+import { readBatch } from './batch-format.ts';
+import { httpDate } from './date-text.ts';
+import { isJsonObject, parseExactJson } from './exact-json.ts';
+import { checkRequest } from './json-request.ts';
+import { readSettlement } from './settlements.ts';
+import { isWholeText, requireWholeText } from './whole-text.ts';
+
+/**
+ * The JSON of transactions. An operation has the verb as the name of the field that says where:
+ * `{"send":"orders","messages":[…]}`, `{"complete":"orders","lockToken":"…"}`.
+ */
+
+const VERBS = ['send', 'complete', 'abandon', 'defer', 'deadLetter', 'renew'] as const;
+type Verb = (typeof VERBS)[number];
+
+const transactionRequest = z.strictObject({
+  id: z.optional(z.string().check(z.minLength(1), z.maxLength(LIMITS.idLength))),
+  operations: z.array(z.unknown()).check(z.minLength(1), z.maxLength(LIMITS.settlements)),
+});
+const sendOperation = z.strictObject({ messages: z.unknown() });
+const renewOperation = z.strictObject({
+  lockToken: z.string().check(z.maxLength(LIMITS.idLength)),
+});
+const sessionOf = z.optional(
+  z
+    .string()
+    .check(z.refine(isWholeText, 'holds half of a surrogate pair, which no UTF-8 text can')),
+);
+const entityPath = z.string();
+
+/** Reads `{"id":"…","operations":[…]}`. Throws ArgumentError, InvalidOperation, MessageLockLost. */
+export function parseTransaction(body: Uint8Array): Transaction {
+  const json = parseExactJson(body, 'The body');
+  const { id, operations } = checkRequest(transactionRequest, json);
+  return {
+    operations: operations.map(readOperation),
+    ...(id === undefined
+      ? {}
+      : {
+          identity: {
+            id: requireWholeText(id, 'id'),
+            fingerprint: createHash('sha256').update(body).digest('base64url'),
+          },
+        }),
+  };
+}
+
+function readOperation(json: unknown, place: number): TransactionOperation {
+  try {
+    return readVerb(json, `operations[${place}]`);
+  } catch (error) {
+    throw error instanceof BrokerError ? error.ofOperation(place) : error;
+  }
+}
+
+function readVerb(json: unknown, at: string): TransactionOperation {
+  const verbs = isJsonObject(json) ? VERBS.filter((one) => Object.hasOwn(json, one)) : [];
+  const [verb] = verbs;
+  if (!isJsonObject(json) || verb === undefined || verbs.length > 1) {
+    throw new BrokerError('ArgumentError', `${at} must have one of ${VERBS.join(', ')}.`, {
+      subCode: '40000',
+    });
+  }
+  const { [verb]: entity, ...fields } = json;
+  const path = parseEntityPath(checkRequest(entityPath, entity, `${at}.${verb}`));
+  if (verb === 'send') return { path, ...readSend(fields, at) };
+  const { sessionId: session, ...rest } = fields as Record<string, unknown>;
+  const sessionId = checkRequest(sessionOf, session, `${at}.sessionId`);
+  const inSession = sessionId === undefined ? {} : { sessionId };
+  return { path, ...inSession, ...readSettling(verb, rest, at) };
+}
+
+function readSend(fields: object, at: string) {
+  const { messages } = checkRequest(sendOperation, fields, at);
+  return { kind: 'send' as const, messages: readBatch(messages) };
+}
+
+function readSettling(verb: Exclude<Verb, 'send'>, fields: object, at: string) {
+  if (verb === 'renew') {
+    return { kind: 'renew' as const, ...checkRequest(renewOperation, fields, at) };
+  }
+  return { kind: 'settle' as const, settlement: readSettlement({ ...fields, outcome: verb }, at) };
+}
+
+/** What the operations came to, in order. */
+export function printTransaction(outcomes: readonly OperationOutcome[]): string {
+  return `{"operations":[${outcomes.map(printOutcome).join(',')}]}`;
+}
+
+function printOutcome(outcome: OperationOutcome): string {
+  switch (outcome.kind) {
+    case 'sent': {
+      // Not by JSON.stringify, which cannot write 64-bit integers.
+      const numbers = outcome.sequenceNumbers.map((number) => String(number ?? null));
+      return `{"sequenceNumbers":[${numbers.join(',')}]}`;
+    }
+    case 'settled':
+      return '{"settled":true}';
+    case 'renewed':
+      return JSON.stringify({ lockedUntilUtc: httpDate(outcome.lockedUntil) });
+  }
+}

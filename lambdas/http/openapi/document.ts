@@ -1,0 +1,87 @@
+import { ROUTES, type Route, type RouteName } from '../routing/route-table.ts';
+import { MANAGEMENT_OPERATIONS } from './management.ts';
+import { MESSAGE_OPERATIONS, SERVICE_OPERATIONS } from './messages.ts';
+import { type OperationDetails, PARAMETERS, type Part, REFUSALS, refusal } from './parts.ts';
+import { SCHEMAS } from './schemas.ts';
+import { SESSION_OPERATIONS } from './sessions.ts';
+import { TRANSACTION_OPERATIONS } from './transactions.ts';
+
+/**
+ * The contract of all operations, OpenAPI 3.1: the route table, and what `openapi-*.ts` say of each
+ * of its rows.
+ */
+export function openApiDocument(): Part {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'dynabus',
+      version: '1',
+      summary: 'A service bus: the REST and ATOM interfaces of Azure Service Bus, and more.',
+      description: 'Paths do not count case. All that JSON cannot say stands in docs/http-api.md.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/', description: 'Where this document came from.' }],
+    tags: TAGS,
+    paths: paths(),
+    components: {
+      securitySchemes: { sas: SAS },
+      parameters: PARAMETERS,
+      responses: REFUSALS,
+      schemas: SCHEMAS,
+    },
+  };
+}
+
+const DETAILS: Readonly<Record<RouteName, OperationDetails>> = {
+  ...MESSAGE_OPERATIONS,
+  ...SESSION_OPERATIONS,
+  ...TRANSACTION_OPERATIONS,
+  ...SERVICE_OPERATIONS,
+  ...MANAGEMENT_OPERATIONS,
+};
+
+const TAGS = [
+  { name: 'runtime', description: 'Messages, by the addresses of the REST API of Service Bus.' },
+  { name: 'extension', description: 'What that API has no address for. It speaks JSON.' },
+  { name: 'management', description: 'The ATOM management API of Service Bus.' },
+] as const satisfies readonly { readonly name: Route['kind']; readonly description: string }[];
+
+const SAS = {
+  type: 'apiKey',
+  in: 'header',
+  name: 'Authorization',
+  description:
+    'SharedAccessSignature sr=…&sig=…&se=…&skn=…, signed with a key of a rule that has one of the rights named. Where the service was deployed with access=iam, requests are signed with SigV4 for execute-api instead.',
+} as const;
+
+/** Every path with its operations by method. */
+function paths(): Part {
+  const all = new Map<string, Record<string, Part>>();
+  for (const route of ROUTES) {
+    const operations = all.get(route.path) ?? {};
+    operations[route.method.toLowerCase()] = operation(route, DETAILS[route.name]);
+    all.set(route.path, operations);
+  }
+  return Object.fromEntries(all);
+}
+
+function operation(route: Route, details: OperationDetails): Part {
+  const { description, parameters = [], body, answers, refusals } = details;
+  const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+  return {
+    operationId: route.name,
+    tags: [route.kind],
+    summary: route.summary,
+    ...(description !== undefined && { description }),
+    // One of the rights is enough, hence one alternative for each.
+    security: route.rights.map((right) => ({ sas: [right] })),
+    parameters: [...inPath, ...parameters].map((name) => ({
+      $ref: `#/components/parameters/${name}`,
+    })),
+    ...(body !== undefined && { requestBody: body }),
+    responses: {
+      ...answers,
+      ...Object.fromEntries(refusals.map((status) => [status, refusal(status)])),
+    },
+  };
+}

@@ -1,0 +1,203 @@
+import {
+  type EntityDescription,
+  QUEUE_DEFAULTS,
+  SUBSCRIPTION_DEFAULTS,
+  TOPIC_DEFAULTS,
+} from '../../../shared/domain/entities/descriptions.ts';
+import { type EntryOptions, entryDocument, feedDocument } from '../atom/entry.ts';
+import { NAMESPACE } from '../atom/namespaces.ts';
+import { describe, writeEntity } from '../atom/write-entity.ts';
+import { writeRule } from '../atom/write-rule.ts';
+import { element } from '../atom/write-xml.ts';
+import {
+  answer,
+  content,
+  header,
+  type OperationDetails,
+  type Part,
+  type RefusalStatus,
+  requestBody,
+} from './parts.ts';
+
+/** What the contract says of management. Its answers are written by what writes the real ones. */
+
+const ENTRY = 'application/atom+xml;type=entry;charset=utf-8';
+const FEED = 'application/atom+xml;type=feed;charset=utf-8';
+const XML = { type: 'string' } as const;
+const AT = Date.UTC(2026, 0, 15, 12);
+
+const REQUESTS = {
+  queue: entry(
+    'QueueDescription',
+    '<LockDuration>PT1M</LockDuration><MaxDeliveryCount>10</MaxDeliveryCount>',
+  ),
+  topic: entry('TopicDescription', '<DefaultMessageTimeToLive>P14D</DefaultMessageTimeToLive>'),
+  subscription: entry(
+    'SubscriptionDescription',
+    '<DeadLetteringOnMessageExpiration>true</DeadLetteringOnMessageExpiration>',
+  ),
+  rule: entry(
+    'RuleDescription',
+    '<Filter i:type="SqlFilter"><SqlExpression>Quantity &gt; 100</SqlExpression></Filter>',
+  ),
+} as const;
+
+function entry(description: string, inner: string): string {
+  return `<entry xmlns="${NAMESPACE.atom}"><content type="application/xml"><${description} xmlns="${NAMESPACE.description}" xmlns:i="${NAMESPACE.instance}">${inner}</${description}></content></entry>`;
+}
+
+function shown(path: string, contentOf: EntryOptions['content']): EntryOptions {
+  return {
+    id: `http://localhost:5300/${path}?api-version=2021-05`,
+    title: path.replace(/^.*\/(?:Subscriptions|Rules)\//, ''),
+    author: 'dynabus',
+    publishedAt: AT,
+    updatedAt: AT,
+    content: contentOf,
+  };
+}
+
+function shownEntity(name: string, description: EntityDescription): EntryOptions {
+  const messages = {
+    size: 0,
+    active: 0,
+    deadLetter: 0,
+    scheduled: 0,
+    transfer: 0,
+    transferDeadLetter: 0,
+  };
+  const entity = {
+    id: '',
+    key: name.toLowerCase(),
+    name,
+    epoch: 0,
+    generations: { main: 0, deadLetter: 0, transferDeadLetter: 0 },
+    createdAt: AT,
+    updatedAt: AT,
+    description,
+  };
+  const report = { entity, messages, subscriptions: 0 };
+  return shown(
+    name,
+    writeEntity(report, (to) => to),
+  );
+}
+
+const SHOWN = {
+  queue: shownEntity('orders', QUEUE_DEFAULTS),
+  topic: shownEntity('events', TOPIC_DEFAULTS),
+  subscription: shownEntity('events/Subscriptions/billing', SUBSCRIPTION_DEFAULTS),
+  rule: shown(
+    'events/Subscriptions/billing/Rules/large',
+    writeRule({
+      name: 'large',
+      filter: { kind: 'sql', expression: 'Quantity > 100', parameters: {} },
+      createdAt: AT,
+    }),
+  ),
+  namespace: shown('$namespaceinfo', describe('NamespaceInfo', [element('Name', 'dynabus')])),
+} as const;
+
+const etag = { ETag: header('The version, for If-Match.', '"5f0dcd6a.0"') };
+const oneEntity = atom(ENTRY, {
+  queue: entryDocument(SHOWN.queue),
+  topic: entryDocument(SHOWN.topic),
+  subscription: entryDocument(SHOWN.subscription),
+});
+const oneRule = content(ENTRY, XML, [entryDocument(SHOWN.rule)]);
+
+function atom(type: string, examples: Readonly<Record<string, string>>): Part {
+  const named = Object.entries(examples).map(([name, value]) => [name, { value }]);
+  return { [type]: { schema: XML, examples: Object.fromEntries(named) } };
+}
+
+const ANY: readonly RefusalStatus[] = [400, 401, 500, 503, 504];
+const ADDRESSING: readonly RefusalStatus[] = [...ANY, 404];
+const CHANGING: readonly RefusalStatus[] = [...ADDRESSING, 403, 409, 412];
+
+function list(
+  title: string,
+  path: string,
+  listed: EntryOptions,
+  refusals: readonly RefusalStatus[],
+): OperationDetails {
+  const self = `http://localhost:5300/${path}?%24skip=0&%24top=100&api-version=2021-05`;
+  const feed = feedDocument({ title, self, updatedAt: AT, entries: [listed] });
+  return {
+    description: 'Where more follow, the feed has a link `next`.',
+    parameters: ['skip', 'top'],
+    answers: { 200: answer('A feed of entries.', content(FEED, XML, [feed])) },
+    refusals,
+  };
+}
+
+function put(description: string, requests: Part, shownAs: Part): OperationDetails {
+  return {
+    description,
+    parameters: ['ifMatch'],
+    body: requestBody(requests),
+    answers: {
+      200: answer('Replaced; a setting that was left out has its default again.', shownAs, etag),
+      201: answer('Created.', shownAs, etag),
+    },
+    refusals: CHANGING,
+  };
+}
+
+function get(shownAs: Part): OperationDetails {
+  return { answers: { 200: answer('It, as an entry.', shownAs, etag) }, refusals: ADDRESSING };
+}
+
+const remove: OperationDetails = {
+  parameters: ['ifMatch'],
+  answers: { 200: answer('Deleted.') },
+  refusals: CHANGING,
+};
+
+/** By the names of the route table. */
+export const MANAGEMENT_OPERATIONS = {
+  discover: {
+    answers: {
+      200: answer(
+        'An empty feed.',
+        content(FEED, XML, [
+          feedDocument({
+            title: 'Publicly Listed Services',
+            self: 'http://localhost:5300/?api-version=2021-05',
+            updatedAt: AT,
+            entries: [],
+          }),
+        ]),
+      ),
+    },
+    refusals: [500],
+  },
+  namespaceInfo: {
+    answers: {
+      200: answer('It, as an entry.', content(ENTRY, XML, [entryDocument(SHOWN.namespace)])),
+    },
+    refusals: ANY,
+  },
+  listQueues: list('Queues', '$Resources/Queues', SHOWN.queue, ANY),
+  listTopics: list('Topics', '$Resources/Topics', SHOWN.topic, ANY),
+  listSubscriptions: list('Subscriptions', 'events/Subscriptions', SHOWN.subscription, ADDRESSING),
+  listRules: list('Rules', 'events/Subscriptions/billing/Rules', SHOWN.rule, ADDRESSING),
+  getEntity: get(oneEntity),
+  putEntity: put(
+    'An update ends all locks of the entity.',
+    atom(ENTRY, {
+      queue: REQUESTS.queue,
+      topic: REQUESTS.topic,
+      subscription: REQUESTS.subscription,
+    }),
+    oneEntity,
+  ),
+  deleteEntity: remove,
+  getRule: get(oneRule),
+  putRule: put(
+    'Filters: TrueFilter, FalseFilter, SqlFilter, CorrelationFilter.',
+    content(ENTRY, XML, [REQUESTS.rule]),
+    oneRule,
+  ),
+  deleteRule: remove,
+} as const satisfies Readonly<Record<string, OperationDetails>>;

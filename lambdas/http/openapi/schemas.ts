@@ -1,0 +1,296 @@
+import { LIMITS } from '../../../shared/domain/limits.ts';
+import { TRANSACTION_SCHEMAS } from './transaction-schemas.ts';
+
+/**
+ * The JSON of requests and answers as JSON Schema. Written by hand, not derived from what reads the
+ * requests: half of that is transformations, of which no generator can tell what they accept. A test
+ * holds both against each other.
+ */
+
+/** JSON Schema 2020-12. */
+export type Schema = Readonly<Record<string, unknown>>;
+
+/** A schema that stands in the contract under this name. */
+export function schemaNamed(name: keyof typeof SCHEMAS): Schema {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
+const text = { type: 'string' } as const;
+const id = { type: 'string', maxLength: LIMITS.idLength } as const;
+const boolean = { type: 'boolean' } as const;
+
+/** An object that may hold nothing but these fields: a misspelt one is refused. */
+function strict(properties: Readonly<Record<string, Schema>>, required: readonly string[]): Schema {
+  return { type: 'object', properties, required, additionalProperties: false };
+}
+
+function listOf(items: Schema, maxItems: number): Schema {
+  return { type: 'array', items, minItems: 1, maxItems };
+}
+
+function settlement(outcome: string, options: Readonly<Record<string, Schema>> = {}): Schema {
+  return strict({ lockToken: id, outcome: { const: outcome }, ...options }, [
+    'lockToken',
+    'outcome',
+  ]);
+}
+
+const deadLetterText = { type: 'string', maxLength: LIMITS.deadLetterTextLength };
+const deadLetterFields = {
+  properties: ref('Properties'),
+  deadLetterReason: deadLetterText,
+  deadLetterErrorDescription: deadLetterText,
+};
+const sequenceNumbers = {
+  ...listOf(ref('SequenceNumber'), LIMITS.sequenceNumbers),
+  uniqueItems: true,
+};
+
+/** What a sender may say of a message; read-only and unknown keys are ignored, null is as good as missing. */
+const sentBrokerProperties = {
+  MessageId: id,
+  SessionId: id,
+  PartitionKey: id,
+  ViaPartitionKey: id,
+  ReplyToSessionId: id,
+  CorrelationId: text,
+  Label: text,
+  ReplyTo: text,
+  To: text,
+  ContentType: { ...text, description: 'Only in the batch format.' },
+  TimeToLive: { type: 'number', exclusiveMinimum: 0, description: 'Seconds.' },
+  TimeToLiveTimeSpan: { ...text, description: 'The same as d.hh:mm:ss.' },
+  ScheduledEnqueueTimeUtc: { ...text, description: 'RFC 1123, or ISO 8601 with an offset.' },
+  ForcePersistence: boolean,
+} as const;
+
+/** Every schema of the contract, by name. */
+export const SCHEMAS = {
+  SequenceNumber: {
+    type: 'integer',
+    format: 'int64',
+    minimum: 0,
+    description: 'Every digit counts: read it with a parser that keeps 64-bit integers.',
+  },
+  Properties: {
+    type: 'object',
+    description:
+      'Custom properties. A type that JSON lacks is an object with one key: {"$guid":"…"}, {"$long":"7"}.',
+    additionalProperties: {
+      anyOf: [
+        { type: ['string', 'number', 'boolean', 'null'] },
+        { type: 'object', minProperties: 1, maxProperties: 1, propertyNames: { pattern: '^\\$' } },
+      ],
+    },
+  },
+  BrokerProperties: { type: 'object', properties: sentBrokerProperties },
+  Message: {
+    type: 'object',
+    properties: {
+      Body: text,
+      BodyEncoding: { const: 'base64', description: 'For a body that is no text.' },
+      BrokerProperties: ref('BrokerProperties'),
+      UserProperties: ref('Properties'),
+    },
+    required: ['Body'],
+  },
+  Batch: listOf(ref('Message'), LIMITS.batchMessages),
+  ScheduledBatch: listOf(
+    {
+      allOf: [
+        ref('Message'),
+        {
+          properties: { BrokerProperties: { required: ['ScheduledEnqueueTimeUtc'] } },
+          required: ['BrokerProperties'],
+        },
+      ],
+    },
+    LIMITS.batchMessages,
+  ),
+  ReceivedMessage: {
+    type: 'object',
+    properties: {
+      Body: text,
+      BodyEncoding: {
+        const: 'base64',
+        description:
+          'For a body that is no text, or that is shorter so and too long for an answer.',
+      },
+      BrokerProperties: {
+        type: 'object',
+        properties: {
+          ...sentBrokerProperties,
+          SequenceNumber: ref('SequenceNumber'),
+          EnqueuedSequenceNumber: ref('SequenceNumber'),
+          EnqueuedTimeUtc: text,
+          ExpiresAtUtc: text,
+          DeliveryCount: { type: 'integer', minimum: 0 },
+          State: { enum: ['Active', 'Deferred', 'Scheduled'] },
+          LockToken: { ...text, format: 'uuid' },
+          LockedUntilUtc: text,
+          DeadLetterSource: text,
+        },
+        required: ['MessageId', 'SequenceNumber', 'EnqueuedTimeUtc', 'DeliveryCount', 'State'],
+      },
+      UserProperties: ref('Properties'),
+    },
+    required: ['Body', 'BrokerProperties', 'UserProperties'],
+  },
+  ReceivedBatch: { type: 'array', items: ref('ReceivedMessage') },
+  Settlement: {
+    oneOf: [
+      settlement('complete'),
+      settlement('abandon', {
+        properties: ref('Properties'),
+        delaySeconds: { type: 'number', minimum: 0, maximum: 31_536_000 },
+      }),
+      settlement('defer', { properties: ref('Properties') }),
+      settlement('deadLetter', deadLetterFields),
+    ],
+  },
+  Settlements: strict({ settlements: listOf(ref('Settlement'), LIMITS.settlements) }, [
+    'settlements',
+  ]),
+  SettlementOutcomes: {
+    type: 'object',
+    properties: {
+      settlements: {
+        type: 'array',
+        items: {
+          type: 'object',
+          properties: { lockToken: text, settled: boolean, error: ref('ShownError') },
+          required: ['lockToken', 'settled'],
+        },
+      },
+    },
+    required: ['settlements'],
+  },
+  SettledAndReceived: {
+    allOf: [
+      ref('SettlementOutcomes'),
+      {
+        type: 'object',
+        properties: { messages: ref('ReceivedBatch'), error: ref('ShownError') },
+        required: ['messages'],
+      },
+    ],
+  },
+  Renewals: strict({ lockTokens: listOf(id, LIMITS.settlements) }, ['lockTokens']),
+  RenewalOutcomes: {
+    type: 'object',
+    properties: {
+      renewals: {
+        type: 'array',
+        items: {
+          type: 'object',
+          properties: { lockToken: text, lockedUntilUtc: text, error: ref('ShownError') },
+          required: ['lockToken'],
+        },
+      },
+    },
+    required: ['renewals'],
+  },
+  SequenceNumbers: strict({ sequenceNumbers }, ['sequenceNumbers']),
+  Scheduled: {
+    type: 'object',
+    properties: {
+      sequenceNumbers: {
+        type: 'array',
+        items: { oneOf: [ref('SequenceNumber'), { type: 'null' }] },
+      },
+    },
+    required: ['sequenceNumbers'],
+  },
+  Deferred: strict(
+    {
+      sequenceNumbers,
+      mode: { enum: ['peekLock', 'receiveAndDelete'], default: 'peekLock' },
+    },
+    ['sequenceNumbers'],
+  ),
+  DeadLetters: strict({ sequenceNumbers, ...deadLetterFields }, ['sequenceNumbers']),
+  Delete: {
+    oneOf: [
+      ref('SequenceNumbers'),
+      strict(
+        {
+          maxMessages: { type: 'integer', minimum: 1, maximum: 4000 },
+          enqueuedBefore: { ...text, description: 'RFC 1123, or ISO 8601 with an offset.' },
+        },
+        ['maxMessages', 'enqueuedBefore'],
+      ),
+    ],
+  },
+  Resubmit: strict({ maxMessages: { type: 'integer', minimum: 1, maximum: 1000 } }, []),
+  Purge: strict({}, []),
+  SessionLock: {
+    type: 'object',
+    properties: { sessionId: text, sessionLock: text, lockedUntilUtc: text },
+    required: ['sessionId', 'sessionLock', 'lockedUntilUtc'],
+  },
+  Sessions: {
+    type: 'object',
+    properties: { sessionIds: { type: 'array', items: text } },
+    required: ['sessionIds'],
+  },
+  Outcomes: {
+    type: 'object',
+    properties: {
+      outcomes: {
+        type: 'array',
+        items: {
+          type: 'object',
+          properties: { sequenceNumber: ref('SequenceNumber'), done: boolean },
+          required: ['sequenceNumber', 'done'],
+        },
+      },
+    },
+    required: ['outcomes'],
+  },
+  Deleted: {
+    type: 'object',
+    properties: { deleted: { type: 'integer', minimum: 0 } },
+    required: ['deleted'],
+  },
+  Resubmitted: {
+    type: 'object',
+    properties: { resubmitted: { type: 'integer', minimum: 0 } },
+    required: ['resubmitted'],
+  },
+  ...TRANSACTION_SCHEMAS,
+  Health: {
+    type: 'object',
+    properties: { status: { const: 'healthy' }, message: text },
+    required: ['status', 'message'],
+  },
+  ShownError: {
+    type: 'object',
+    properties: {
+      code: { ...text, description: 'One of a closed list: docs/http-api.md, Errors.' },
+      message: text,
+      trackingId: { ...text, format: 'uuid' },
+      retryable: boolean,
+    },
+    required: ['code', 'message', 'trackingId', 'retryable'],
+  },
+  Error: {
+    type: 'object',
+    properties: {
+      error: {
+        allOf: [
+          ref('ShownError'),
+          {
+            type: 'object',
+            properties: {
+              timestamp: text,
+              operation: { type: 'integer', minimum: 0, description: 'Of a transaction: which.' },
+            },
+            required: ['timestamp'],
+          },
+        ],
+      },
+    },
+    required: ['error'],
+  },
+} as const satisfies Readonly<Record<string, Schema>>;

@@ -1,0 +1,84 @@
+import { LIMITS } from '../../../shared/domain/limits.ts';
+
+/** The JSON of transactions as JSON Schema; part of `SCHEMAS`. */
+
+const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+const text = { type: 'string' } as const;
+const lockToken = { lockToken: { ...text, maxLength: LIMITS.idLength } };
+const session = {
+  sessionId: { ...text, description: 'The session, where the entity requires sessions.' },
+};
+const properties = { properties: ref('Properties') };
+const deadLetterText = { type: 'string', maxLength: LIMITS.deadLetterTextLength };
+const entity = { type: 'string', minLength: 1, description: 'The path of an entity.' } as const;
+
+/** The verb is the name of the field that says where. */
+function operation(
+  verb: string,
+  required: Readonly<Record<string, object>>,
+  optional: object = {},
+) {
+  return {
+    type: 'object',
+    properties: { [verb]: entity, ...required, ...optional },
+    required: [verb, ...Object.keys(required)],
+    additionalProperties: false,
+  };
+}
+
+export const TRANSACTION_SCHEMAS = {
+  Operation: {
+    oneOf: [
+      operation('send', { messages: ref('Batch') }),
+      operation('complete', lockToken, session),
+      operation('abandon', lockToken, {
+        ...session,
+        ...properties,
+        delaySeconds: { type: 'number', minimum: 0, maximum: 31_536_000 },
+      }),
+      operation('defer', lockToken, { ...session, ...properties }),
+      operation('deadLetter', lockToken, {
+        ...session,
+        ...properties,
+        deadLetterReason: deadLetterText,
+        deadLetterErrorDescription: deadLetterText,
+      }),
+      operation('renew', lockToken, session),
+    ],
+  },
+  Transaction: {
+    type: 'object',
+    properties: {
+      id: {
+        type: 'string',
+        minLength: 1,
+        maxLength: LIMITS.idLength,
+        description: 'Under one id a transaction is carried out once, however often it is sent.',
+      },
+      operations: {
+        type: 'array',
+        items: ref('Operation'),
+        minItems: 1,
+        maxItems: LIMITS.settlements,
+      },
+    },
+    required: ['operations'],
+    additionalProperties: false,
+  },
+  TransactionOutcomes: {
+    type: 'object',
+    properties: {
+      operations: {
+        type: 'array',
+        items: {
+          oneOf: [
+            ref('Scheduled'),
+            { type: 'object', properties: { settled: { const: true } }, required: ['settled'] },
+            { type: 'object', properties: { lockedUntilUtc: text }, required: ['lockedUntilUtc'] },
+          ],
+        },
+      },
+    },
+    required: ['operations'],
+  },
+} as const;

@@ -1,0 +1,66 @@
+import type { Context, Hono } from 'hono';
+import type { OperatorAction } from '../../../shared/broker/broker.ts';
+import type { EntityPath } from '../../../shared/domain/entities/entity-path.ts';
+import { jsonAnswer } from '../format/json-answer.ts';
+import {
+  parseDeadLetters,
+  parseDelete,
+  parseResubmit,
+  printOutcomes,
+  requirePurge,
+} from '../format/operator-json.ts';
+import { parseSequenceNumbers } from '../format/sequence-numbers.ts';
+import { sessionIdOf } from '../format/session-query.ts';
+import type { HttpDependencies } from '../http-dependencies.ts';
+import { NAMES_LIMIT, withBody } from '../routing/request-body.ts';
+import { serve } from '../routing/routing.ts';
+
+/** Adds what an operator does to messages without receiving them: to single ones, and to many. */
+export function serveOperator(app: Hono, parts: HttpDependencies): void {
+  const { broker } = parts;
+  const operate = async (
+    c: Context,
+    path: EntityPath,
+    action: OperatorAction,
+    numbers: readonly bigint[],
+  ): Promise<Response> => {
+    const done = await broker.operate(path, action, numbers, sessionIdOf(c));
+    return jsonAnswer(c, printOutcomes(numbers, done));
+  };
+
+  const read = <Read>(c: Context, parse: (body: Uint8Array) => Read): Promise<Read> =>
+    withBody(parts, c.req.raw, NAMES_LIMIT, parse);
+
+  for (const kind of ['breakLock', 'reactivate'] as const) {
+    serve(app, parts, kind, async (c, path) =>
+      operate(c, path, { kind }, await read(c, parseSequenceNumbers)),
+    );
+  }
+  serve(app, parts, 'deadLetter', async (c, path) => {
+    const { sequenceNumbers, action } = await read(c, parseDeadLetters);
+    return operate(c, path, action, sequenceNumbers);
+  });
+  serve(app, parts, 'delete', async (c, path) => {
+    const request = await read(c, parseDelete);
+    if ('sequenceNumbers' in request) {
+      return operate(c, path, { kind: 'delete' }, request.sequenceNumbers);
+    }
+    const { maxMessages, enqueuedBefore: before } = request;
+    const sessionId = sessionIdOf(c);
+    const deleted = await broker.deleteMessages(path, {
+      maxMessages,
+      before,
+      ...(sessionId === undefined ? {} : { sessionId }),
+    });
+    return jsonAnswer(c, JSON.stringify({ deleted }));
+  });
+  serve(app, parts, 'resubmit', async (c, path) => {
+    const resubmitted = await broker.resubmit(path, await read(c, parseResubmit));
+    return jsonAnswer(c, JSON.stringify({ resubmitted }));
+  });
+  serve(app, parts, 'purge', async (c, path) => {
+    await read(c, requirePurge);
+    await broker.purge(path);
+    return jsonAnswer(c, '{}');
+  });
+}

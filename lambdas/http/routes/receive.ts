@@ -1,0 +1,236 @@
+import type { Context, Hono } from 'hono';
+import type {
+  ReceivedMessage,
+  ReceiveOptions,
+  SessionHandle,
+  SettlementOutcome,
+} from '../../../shared/broker/broker.ts';
+import { BrokerError } from '../../../shared/domain/broker-error.ts';
+import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
+import type { EntityPath } from '../../../shared/domain/entities/entity-path.ts';
+import { LIMITS } from '../../../shared/domain/limits.ts';
+import type { AnswerLimit } from '../../../shared/domain/messages/answer-limit.ts';
+import type { StoredMessage } from '../../../shared/domain/messages/message.ts';
+import { messageSize } from '../../../shared/domain/messages/outgoing-rules.ts';
+import type { PayloadAccount } from '../../../shared/domain/messages/payload-account.ts';
+import { BATCH_CONTENT_TYPE, printBatch } from '../format/batch-format.ts';
+import { messageResponse } from '../format/message-response.ts';
+import {
+  parseMaxMessages,
+  parsePeek,
+  parseWait,
+  retryHeaders,
+  type Wait,
+} from '../format/receive-query.ts';
+import { parseDeferred } from '../format/sequence-numbers.ts';
+import { sessionIdOf, sessionOf } from '../format/session-query.ts';
+import { parseSettlements, printSettlements } from '../format/settlements.ts';
+import type { HttpDependencies } from '../http-dependencies.ts';
+import { createTrackingId, showError } from '../routing/error-response.ts';
+import { NAMES_LIMIT, SETTLEMENTS_LIMIT, withBody } from '../routing/request-body.ts';
+import { createApp, serve } from '../routing/routing.ts';
+import { countingPayloads } from './counting-payloads.ts';
+import { serveSessions } from './sessions.ts';
+
+/** What a message counts as besides, however small it is. */
+const { turnMessageBytes: MESSAGE_BYTES } = BUDGETS.connection;
+
+/** What several messages may take together where an answer of any length is carried. */
+const BATCH_OF_A_SERVER: AnswerLimit = {
+  form: 'batch',
+  bytes: BUDGETS.request.printedBytes,
+  oneMayExceed: true,
+};
+
+interface ReceiveRequest {
+  readonly mode: 'peekLock' | 'receiveAndDelete';
+  readonly path: EntityPath;
+  readonly wait: Wait;
+  /** Absent where one message is wanted in the form of headers. */
+  readonly maxMessages: number | undefined;
+  readonly session?: SessionHandle;
+  /** What ends a wait: a caller that has the right no more, or is gone. */
+  readonly unless: Pick<ReceiveOptions, 'admit' | 'signal'>;
+  readonly payloads: PayloadAccount;
+}
+
+/**
+ * Peek-lock and receive-and-delete, of one or many, perhaps after settling earlier ones (design §4);
+ * deferred messages by number; and looking on without receiving.
+ */
+export function receiveRoutes(parts: HttpDependencies): Hono {
+  const app = createApp(parts);
+  serve(app, parts, 'peekLock', (c, path, admit) => receive(c, parts, path, 'peekLock', admit));
+  serve(app, parts, 'receiveAndDelete', (c, path, admit) =>
+    receive(c, parts, path, 'receiveAndDelete', admit),
+  );
+  serve(app, parts, 'receiveDeferred', async (c, path) => {
+    const deferred = await withBody(parts, c.req.raw, NAMES_LIMIT, parseDeferred);
+    const request = { ...deferred, ...sessionOf(c) };
+    const options = { ...request, ...answerOf(parts, 'batch') };
+    return await countingPayloads(parts, 'deferred', async (payloads) => {
+      const messages = await parts.broker.receiveDeferred(path, { ...options, payloads });
+      return batchAnswer(c, await printInTurn(parts, messages), statusOf(options.mode));
+    });
+  });
+  serve(app, parts, 'peek', async (c, path) => {
+    const sessionId = sessionIdOf(c);
+    const options = {
+      ...parsePeek(c.req.query('fromSequenceNumber'), c.req.query('maxMessages')),
+      ...(sessionId === undefined ? {} : { sessionId }),
+    };
+    return await countingPayloads(parts, 'peek', async (payloads) => {
+      const messages = await parts.broker.peek(path, { ...options, payloads });
+      const batch = await printInTurn(parts, messages, 'peeked');
+      requireFits(parts, messages, batch);
+      return batchAnswer(c, batch, 200);
+    });
+  });
+  serveSessions(app, parts);
+  return app;
+}
+
+async function receive(
+  c: Context,
+  parts: HttpDependencies,
+  path: EntityPath,
+  mode: ReceiveRequest['mode'],
+  admit: () => Promise<void>,
+): Promise<Response> {
+  const wait = parseWait(c.req.query('timeout'), parts.receiveWaitMsMax);
+  const maxMessages = parseMaxMessages(c.req.query('maxMessages'));
+  // A right that was proved just now need not be proved again, unless there is a wait.
+  const unless = wait.ms === 0 ? {} : { admit, signal: c.req.raw.signal };
+  const request = { mode, path, wait, maxMessages, unless, ...sessionOf(c) };
+  const sessionId = request.session?.sessionId;
+  // What settled earlier messages is let go before others are waited for.
+  const { raw } = c.req;
+  const outcomes = await withBody(parts, raw, SETTLEMENTS_LIMIT, async (body, account) =>
+    body.length === 0
+      ? undefined
+      : parts.broker.settle(
+          path,
+          await parseSettlements(body, account, parts.workTurns, raw),
+          sessionId,
+        ),
+  );
+  const form = outcomes === undefined && maxMessages === undefined ? 'single' : 'batch';
+  return await countingPayloads(parts, form, (payloads) =>
+    outcomes === undefined
+      ? receiveOnly(c, parts, { ...request, payloads })
+      : receiveAfter(c, parts, { ...request, payloads }, outcomes),
+  );
+}
+
+async function receiveOnly(
+  c: Context,
+  parts: HttpDependencies,
+  request: ReceiveRequest,
+): Promise<Response> {
+  const form = request.maxMessages === undefined ? 'single' : 'batch';
+  const messages = await messagesFor(parts, request, answerOf(parts, form));
+  const status = statusOf(request.mode);
+  const [first] = messages;
+  if (first === undefined) return c.body(null, 204, retryHeaders(request.wait));
+  if (request.maxMessages === undefined) {
+    const single = messageResponse(c, request.path, first, status);
+    if (fitsHeaders(parts, single)) return single;
+  }
+  return batchAnswer(c, await printInTurn(parts, messages), status);
+}
+
+/** The status line, and the headers that API Gateway adds, bytes. */
+const GATEWAY_HEADER_BYTES = 512;
+
+/** Whether the headers of an answer reach the client; a message with more of them comes in a body. */
+function fitsHeaders({ answerBytesMax }: HttpDependencies, { headers }: Response): boolean {
+  if (answerBytesMax === undefined) return true;
+  let bytes = GATEWAY_HEADER_BYTES;
+  for (const [name, value] of headers) bytes += `${name}: ${value}\r\n`.length;
+  return bytes <= LIMITS.answerHeaderBytes;
+}
+
+/** A peek-lock makes something, a lock (semantics §12.2). */
+function statusOf(mode: ReceiveRequest['mode']): 200 | 201 {
+  return mode === 'peekLock' ? 201 : 200;
+}
+
+/** Prints what may be long in a turn: many such answers together would stall the process. */
+async function printInTurn(
+  { workTurns }: HttpDependencies,
+  ...[messages, view]: Parameters<typeof printBatch>
+): Promise<string> {
+  const bytes = messages.reduce(
+    (sum, { message }) => sum + MESSAGE_BYTES + messageSize(message),
+    0,
+  );
+  if (bytes > BUDGETS.delivery.turnBytes) await workTurns.next();
+  return printBatch(messages, view);
+}
+
+function batchAnswer(c: Context, batch: string, status: 200 | 201): Response {
+  return c.body(batch, status, { 'Content-Type': BATCH_CONTENT_TYPE });
+}
+
+/** Answers 200 whatever came of the receive: what was settled must not get lost with it. */
+async function receiveAfter(
+  c: Context,
+  parts: HttpDependencies,
+  request: ReceiveRequest,
+  outcomes: readonly SettlementOutcome[],
+): Promise<Response> {
+  const settled = `"settlements":${printSettlements(outcomes, parts.random)}`;
+  const headers = { 'Content-Type': 'application/json' };
+  try {
+    const messages = await messagesFor(parts, request, answerOf(parts, 'batch', settled));
+    const retry = messages.length === 0 ? retryHeaders(request.wait) : {};
+    const batch = await printInTurn(parts, messages);
+    return c.body(`{${settled},"messages":${batch}}`, 200, { ...headers, ...retry });
+  } catch (error) {
+    if (!(error instanceof BrokerError)) throw error;
+    const shown = JSON.stringify(showError(error, createTrackingId(parts.random)));
+    return c.body(`{${settled},"messages":[],"error":${shown}}`, 200, headers);
+  }
+}
+
+/** What messages may take in an answer that carries some text besides. */
+function answerOf(
+  { answerBytesMax }: HttpDependencies,
+  form: AnswerLimit['form'],
+  besides = '',
+): { readonly answer?: AnswerLimit } {
+  if (answerBytesMax === undefined) return form === 'single' ? {} : { answer: BATCH_OF_A_SERVER };
+  const extra = Math.max(0, Buffer.byteLength(besides) - LIMITS.answerExtraBytes);
+  const { answerHeaderBytes: headerBytes } = LIMITS;
+  return { answer: { form, bytes: Math.max(0, answerBytesMax - extra), headerBytes } };
+}
+
+/** A peek shows a first message whatever its size. Throws MessageSizeExceeded. */
+function requireFits(
+  { answerBytesMax = Number.POSITIVE_INFINITY }: HttpDependencies,
+  [first]: readonly StoredMessage[],
+  batch: string,
+): void {
+  const bytes = Buffer.byteLength(batch);
+  if (first === undefined || bytes <= answerBytesMax) return;
+  throw new BrokerError(
+    'MessageSizeExceeded',
+    `The message with sequence number ${first.sequenceNumber} takes ${bytes} bytes in an answer, which is more than the ${answerBytesMax} bytes that one can carry. Peek at it by AMQP, or go on with fromSequenceNumber=${first.sequenceNumber + 1n}.`,
+  );
+}
+
+function messagesFor(
+  { broker }: HttpDependencies,
+  { path, mode, maxMessages = 1, wait, session, unless, payloads }: ReceiveRequest,
+  answer: { readonly answer?: AnswerLimit },
+): Promise<readonly ReceivedMessage[]> {
+  return broker.receive(path, {
+    mode,
+    maxMessages,
+    waitMs: wait.ms,
+    ...unless,
+    payloads,
+    ...answer,
+    ...(session === undefined ? {} : { session }),
+  });
+}

@@ -1,0 +1,140 @@
+import type { Hono } from 'hono';
+import { requireSendPath } from '../../../shared/broker/send/send.ts';
+import { BrokerError, entityNotFound } from '../../../shared/domain/broker-error.ts';
+import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
+import type { EntityPath } from '../../../shared/domain/entities/entity-path.ts';
+import { LIMITS } from '../../../shared/domain/limits.ts';
+import type { OutgoingMessage } from '../../../shared/domain/messages/message.ts';
+import { tooLarge } from '../../../shared/domain/messages/outgoing-rules.ts';
+import { requirePropertiesFit } from '../../../shared/domain/messages/property-limits.ts';
+import { isBatchContentType, parseBatch } from '../format/batch-format.ts';
+import { readBrokerProperties } from '../format/broker-properties.ts';
+import { isJsonObject, parseExactJson } from '../format/exact-json.ts';
+import { decodeHeader } from '../format/header-text.ts';
+import { jsonAnswer } from '../format/json-answer.ts';
+import { readPropertyHeaders } from '../format/property-headers.ts';
+import { readProperties } from '../format/property-json.ts';
+import { parseSequenceNumbers, printSentNumbers } from '../format/sequence-numbers.ts';
+import type { HttpDependencies } from '../http-dependencies.ts';
+import {
+  type BodyAccount,
+  type BodyLimit,
+  jsonLimit,
+  NAMES_LIMIT,
+  plainLimit,
+  withBody,
+} from '../routing/request-body.ts';
+import { createApp, serve } from '../routing/routing.ts';
+
+/** Sending one message or a batch (semantics §12.3, §12.4), now or later (§3.4). */
+export function sendRoutes(parts: HttpDependencies): Hono {
+  const app = createApp(parts);
+
+  serve(app, parts, 'send', async (c, path) => {
+    const { headers } = c.req.raw;
+    // Headers about a message mean nothing beside a batch, whose messages have their own.
+    const isBatch = isBatchContentType(headers.get('content-type'));
+    const limit = isBatch ? batchLimit : messageLimit;
+    const bytesMax = await maxMessageBytes(parts, path);
+    await withBody(parts, c.req.raw, limit(bytesMax), async (body, account) => {
+      const messages = isBatch
+        ? await readBatch(parts, body, account, c.req.raw)
+        : [readMessage(headers, body)];
+      await parts.broker.send(path, messages);
+    });
+    return c.body(null, 201);
+  });
+  serve(app, parts, 'schedule', async (c, path) => {
+    const limit = batchLimit(await maxMessageBytes(parts, path));
+    const sent = await withBody(parts, c.req.raw, limit, async (body, account) => {
+      const messages = await readBatch(parts, body, account, c.req.raw);
+      requireScheduled(messages);
+      return await parts.broker.send(path, messages);
+    });
+    return jsonAnswer(c, printSentNumbers(sent), 201);
+  });
+  serve(app, parts, 'cancelScheduled', async (c, path) => {
+    const numbers = await withBody(parts, c.req.raw, NAMES_LIMIT, parseSequenceNumbers);
+    await parts.broker.cancelScheduled(path, numbers);
+    return c.body(null, 200);
+  });
+
+  return app;
+}
+
+/**
+ * The most bytes that an entity takes in one message, so that no body is read which it cannot take.
+ * Throws InvalidOperation for a path to which nothing is sent, and MessagingEntityNotFound.
+ */
+async function maxMessageBytes({ entities }: HttpDependencies, path: EntityPath): Promise<number> {
+  requireSendPath(path);
+  const description = (await entities.find(path.key))?.description;
+  if (description === undefined || description.kind === 'subscription') {
+    throw entityNotFound(path.name);
+  }
+  return description.maxMessageSizeInKilobytes * 1024;
+}
+
+/** A body is a message, all but its properties. */
+function messageLimit(bytes: number): BodyLimit {
+  const tooLong = (length: number) => tooLarge('message', length, bytes);
+  return plainLimit(bytes, tooLong);
+}
+
+/** A batch of such messages in JSON. */
+function batchLimit(messageBytes: number): BodyLimit {
+  const { batchBytes, batchBytesPerByte, batchExtraBytes } = BUDGETS.request;
+  const batchBytesMax = Math.max(messageBytes, LIMITS.batchBytes);
+  const bytes = Math.min(batchBytes, batchBytesPerByte * batchBytesMax + batchExtraBytes);
+  const tooLong = (length: number) => tooLarge('batch', length, bytes);
+  return { ...jsonLimit(bytes), tooLong };
+}
+
+/**
+ * The messages of a batch, which hold more than its bytes: a message may take ten of them and a thousand of
+ * memory until it is stored. Throws as `parseBatch`; ServiceBusy where the process has no room.
+ */
+async function readBatch(
+  { workTurns }: HttpDependencies,
+  body: Uint8Array,
+  account: BodyAccount,
+  request: Request,
+): Promise<readonly OutgoingMessage[]> {
+  const messages = parseBatch(body);
+  account.hold(messages.length * BUDGETS.weights.sentMessageBytes);
+  // Sending many takes about as long as reading them.
+  if (messages.length > BUDGETS.request.turnMessages) await workTurns.next(request);
+  return messages;
+}
+
+/** Throws ArgumentError where a message says nothing of when. */
+function requireScheduled(messages: readonly OutgoingMessage[]): void {
+  const place = messages.findIndex(({ scheduledEnqueueAt }) => scheduledEnqueueAt === undefined);
+  if (place < 0) return;
+  throw new BrokerError(
+    'ArgumentError',
+    `Message ${place} of the batch: ScheduledEnqueueTimeUtc is required.`,
+    { subCode: '40000' },
+  );
+}
+
+function readMessage(headers: Headers, body: Uint8Array): OutgoingMessage {
+  const header = headers.get('brokerproperties');
+  const json =
+    header === null
+      ? undefined
+      : parseExactJson(decodeHeader(header), 'The BrokerProperties header');
+  const contentType = headers.get('content-type');
+  const properties = {
+    ...readPropertyHeaders(headers),
+    // What a receiver got there because no header could carry it can be sent on the same way.
+    ...(isJsonObject(json) ? readProperties(json['UserProperties']) : {}),
+  };
+  requirePropertiesFit(properties);
+  return {
+    ...(contentType === null ? {} : { contentType: decodeHeader(contentType) }),
+    ...readBrokerProperties(json),
+    body,
+    properties,
+  };
+}

@@ -1,0 +1,39 @@
+import type { Result } from 'hono/router';
+import { TrieRouter } from 'hono/router/trie-router';
+import type { H, RouterRoute } from 'hono/types';
+import { BrokerError } from '../../../shared/domain/broker-error.ts';
+import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
+
+const { pathLength: LENGTH_MAX, pathSegments: SEGMENTS_MAX } = BUDGETS.request;
+
+type Handler = [H, RouterRoute];
+
+/**
+ * Finds the handlers of a path. Hono's search takes time that grows with the square of the segments, and
+ * anybody may send a path: one that is longer than any of ours, or has more segments, is refused unsearched.
+ */
+export class BoundedRouter extends TrieRouter<Handler> {
+  override match(method: string, path: string): Result<Handler> {
+    return isOverlong(path) ? OVERLONG : super.match(method, path);
+  }
+}
+
+function isOverlong(path: string): boolean {
+  if (path.length > LENGTH_MAX) return true;
+  let segments = 0;
+  for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1)) segments++;
+  return segments > SEGMENTS_MAX;
+}
+
+const refuse: H = () => {
+  throw new BrokerError(
+    'ArgumentError',
+    `The path is too long: no path of the service has more than ${LENGTH_MAX} characters or ${SEGMENTS_MAX} segments.`,
+    { subCode: '40000' },
+  );
+};
+
+/** What is found for every path that is too long. */
+const OVERLONG: Result<Handler> = [
+  [[[refuse, { basePath: '/', path: '*', method: 'ALL', handler: refuse }], {}]],
+];

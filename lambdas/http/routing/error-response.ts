@@ -1,0 +1,241 @@
+import type { Context, ErrorHandler } from 'hono';
+import { accepts } from 'hono/accepts';
+import { reportFault } from '../../../shared/app/report-fault.ts';
+import { subQueueHint } from '../../../shared/auth/url-path.ts';
+import { BrokerError, type BrokerErrorCode } from '../../../shared/domain/broker-error.ts';
+import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
+import type { RandomSource } from '../../../shared/domain/clock.ts';
+import type { HttpDependencies } from '../http-dependencies.ts';
+
+/** Which of the two status tables a route answers by. */
+export type Surface = 'runtime' | 'management';
+
+type ErrorParts = Pick<HttpDependencies, 'clock' | 'random' | 'namespace'>;
+
+/**
+ * The REST pages for messages (semantics §12.2) want 410 for a missing entity, since there 404
+ * means that a message or lock is gone (X4), and 403 for what is too large (X5). A disabled entity
+ * is 403 too: 400 would blame a request that will pass unchanged once the entity is enabled.
+ */
+const RUNTIME_STATUS = {
+  ArgumentError: 400,
+  InvalidOperation: 400,
+  MessageSizeExceeded: 403,
+  QuotaExceeded: 403,
+  MessageLockLost: 404,
+  MessageNotFound: 404,
+  MessagingEntityNotFound: 410,
+  MessagingEntityAlreadyExists: 409,
+  MessagingEntityDisabled: 403,
+  NoMatchingSubscription: 404,
+  PreconditionFailed: 412,
+  ConflictInProgress: 409,
+  SessionCannotBeLocked: 409,
+  SessionLockLost: 410,
+  Unauthenticated: 401,
+  Forbidden: 403,
+  ServiceBusy: 503,
+  ServiceTimeout: 504,
+  TransactionAborted: 409,
+  NotSupported: 501,
+} as const satisfies Record<BrokerErrorCode, number>;
+
+/** Management clients know a missing entity by its 404, and take 410 for another fault (captures §5). */
+const MANAGEMENT_STATUS = {
+  ...RUNTIME_STATUS,
+  MessagingEntityNotFound: 404,
+} as const satisfies Record<BrokerErrorCode, number>;
+
+const STATUS = { runtime: RUNTIME_STATUS, management: MANAGEMENT_STATUS } as const;
+
+/** The wait that a busy service asks for; clients back off further by themselves. */
+const BUSY_RETRY_SECONDS = 1;
+
+/** A refusal on its way out. `code` goes into a header for those who would rather not parse. */
+interface Failure {
+  readonly status: number;
+  readonly code: string;
+  readonly sentence: string;
+  readonly subCode?: string | undefined;
+  readonly retryable: boolean;
+  /** Of a transaction: which operation was the reason. */
+  readonly operation?: number | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What an app does with anything thrown: refusals become their status, faults a plain 500. */
+export function errorHandler(
+  parts: ErrorParts,
+  surface: Surface,
+  report: typeof reportFault = reportFault,
+): ErrorHandler {
+  return (error, c) => {
+    const trackingId = createTrackingId(parts.random);
+    if (!(error instanceof BrokerError)) report(error, trackingId);
+    return respond(withHint(failureOf(error, surface), c), c, parts, trackingId);
+  };
+}
+
+/** The answer where no operation has this path, or none has this method (`allowed` says which do). */
+export function unknownRouteResponse(
+  c: Context,
+  parts: ErrorParts,
+  allowed: readonly string[],
+): Response {
+  const elsewhere = allowed.length > 0 && !allowed.includes(c.req.method);
+  const failure: Failure = elsewhere
+    ? {
+        status: 405,
+        code: 'MethodNotAllowed',
+        sentence: `The method ${c.req.method} is not supported here; supported: ${allowed.join(', ')}.`,
+        retryable: false,
+        headers: { Allow: allowed.join(', ') },
+      }
+    : {
+        status: 404,
+        code: 'RouteNotFound',
+        sentence: 'No operation of the service has this address.',
+        retryable: false,
+      };
+  return respond(failure, c, parts, createTrackingId(parts.random));
+}
+
+/** A refusal inside an answer that holds several outcomes. */
+export interface ShownError {
+  readonly code: string;
+  readonly message: string;
+  readonly trackingId: string;
+  readonly retryable: boolean;
+}
+
+/** Shows a refusal of one outcome among several. */
+export function showError(error: BrokerError, trackingId: string): ShownError {
+  return { code: error.code, message: error.message, trackingId, retryable: error.retryable };
+}
+
+/** A fresh id, a GUID, by which a client's report and our log are brought together. */
+export function createTrackingId(random: RandomSource): string {
+  const bytes = random.bytes(16);
+  // Version 4, variant 1: readers of GUIDs complain about anything else.
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+function failureOf(error: unknown, surface: Surface): Failure {
+  if (!(error instanceof BrokerError)) {
+    return {
+      status: 500,
+      code: 'InternalError',
+      sentence: 'The service was unable to process the request; please retry the operation.',
+      subCode: '50000',
+      retryable: false,
+    };
+  }
+  const { code, message, subCode, retryable, operation } = error;
+  return {
+    status: STATUS[surface][code],
+    code,
+    sentence: message,
+    subCode,
+    retryable,
+    operation,
+    headers: headersOf(code),
+  };
+}
+
+/** A missing entity that must be a sub-queue is found by no client: the sentence says how it is spelt. */
+function withHint(failure: Failure, c: Context): Failure {
+  const hint =
+    failure.code === 'MessagingEntityNotFound'
+      ? subQueueHint(new URL(c.req.url).pathname)
+      : undefined;
+  if (hint === undefined) return failure;
+  return { ...failure, status: 404, sentence: `${failure.sentence} ${hint}` };
+}
+
+function headersOf(code: BrokerErrorCode): Readonly<Record<string, string>> {
+  if (code === 'ServiceBusy') return { 'Retry-After': String(BUSY_RETRY_SECONDS) };
+  return code === 'Unauthenticated' ? { 'WWW-Authenticate': 'SharedAccessSignature' } : {};
+}
+
+function respond(failure: Failure, c: Context, parts: ErrorParts, trackingId: string): Response {
+  const timestamp = new Date(parts.clock.now()).toISOString().slice(0, 19);
+  const json = wantsJson(c);
+  const body = json
+    ? jsonBody(failure, trackingId, timestamp)
+    : xmlBody(
+        failure.status,
+        `${detailOf(failure)} TrackingId:${trackingId}_G0, SystemTracker:${parts.namespace}:${addressed(c)}, Timestamp:${timestamp}`,
+      );
+  return new Response(body, {
+    status: failure.status,
+    headers: {
+      'Content-Type': json ? 'application/json' : 'application/xml; charset=utf-8',
+      'x-dynabus-error': failure.code,
+      'x-dynabus-retryable': String(failure.retryable),
+      ...failure.headers,
+    },
+  });
+}
+
+/** The sentence behind its subcode, in the two forms of the service (semantics §13.8, §14.3). */
+function detailOf({ status, subCode, sentence }: Failure): string {
+  if (subCode === undefined || !isSubCodeOf(status, subCode)) return sentence;
+  return status === 401 ? `${subCode}: ${sentence}` : `SubCode=${subCode}. ${sentence}`;
+}
+
+/**
+ * A subcode begins with its status; under another one (410 for 404) it would mislead. But limits of
+ * topics have 405xx, which clients look for under the 403 of a quota (semantics §13.8).
+ */
+function isSubCodeOf(status: number, subCode: string): boolean {
+  return subCode.startsWith(String(status)) || (status === 403 && subCode.startsWith('405'));
+}
+
+function jsonBody(failure: Failure, trackingId: string, timestamp: string): string {
+  const { code, retryable, operation } = failure;
+  const message = detailOf(failure);
+  // What is undefined is left out.
+  return JSON.stringify({ error: { code, message, operation, trackingId, retryable, timestamp } });
+}
+
+function xmlBody(status: number, detail: string): string {
+  return `<Error><Code>${status}</Code><Detail>${escapeXml(detail)}</Detail></Error>`;
+}
+
+/** XML 1.0 has no way at all to write most control characters. */
+function escapeXml(text: string): string {
+  return text
+    .replace(/[^\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')
+    .replace(/[&<>]/g, (char) => (char === '&' ? '&amp;' : char === '<' ? '&lt;' : '&gt;'));
+}
+
+/** JSON to those who ask for it, and on calls that are ours and speak JSON anyway. */
+function wantsJson(c: Context): boolean {
+  const { path } = c.req;
+  if (/\/\$[^/]+$/.test(path) && /\/(?:messages|sessions)\//.test(path)) return true;
+  if (/^\/\$transactions\/?$/i.test(path)) return true;
+  if (c.req.method === 'GET' && /.\/messages$/.test(path)) return true;
+  if (path.endsWith('/messages/head')) {
+    const type = c.req.header('content-type');
+    if (c.req.query('maxMessages') !== undefined || type?.startsWith('application/json')) {
+      return true;
+    }
+  }
+  // Anybody is refused, and to read a long one takes milliseconds.
+  if ((c.req.header('accept') ?? '').length > BUDGETS.request.acceptLength) return false;
+  const preferred = accepts(c, {
+    header: 'Accept',
+    supports: ['application/json', 'application/xml', 'application/atom+xml', 'text/xml'],
+    default: 'application/xml',
+  });
+  return preferred === 'application/json';
+}
+
+/** The address for the tracking text: what stands before `/messages` or `/sessions`, as it was sent. */
+function addressed(c: Context): string {
+  const [entity = ''] = c.req.path.slice(1).split(/\/messages(?:\/|$)|\/sessions\/\$/i);
+  return entity.slice(0, 300);
+}

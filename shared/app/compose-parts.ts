@@ -1,0 +1,280 @@
+import { getHeapStatistics } from 'node:v8';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { NamespaceKeys } from '../auth/namespace-keys.ts';
+import type { RootKeySource, RootKeys } from '../auth/root-key.ts';
+import { TokenMemory } from '../auth/token-memory.ts';
+import { createBroker } from '../broker/create-broker.ts';
+import type { BrokerParts } from '../broker/dependencies.ts';
+import { beginForwarding, forwardPending } from '../broker/routing/forward-pending.ts';
+import { PartitionTurns } from '../broker/routing/partition-selector.ts';
+import { AgeClock } from '../domain/age.ts';
+import type { Log } from '../domain/blocks/log.ts';
+import { BUDGETS } from '../domain/budgets/budgets.ts';
+import { MemoryBudget } from '../domain/budgets/memory-budget.ts';
+import type { Clock, RandomSource } from '../domain/clock.ts';
+import type { AuthorizationRule } from '../domain/entities/descriptions.ts';
+import type { Entity } from '../domain/entities/entity.ts';
+import type { Tier } from '../domain/entities/tier.ts';
+import { pause, type Scheduler } from '../domain/scheduler.ts';
+import { LoopTurns } from '../domain/turns/loop-turns.ts';
+import { WorkTurns } from '../domain/turns/work-turns.ts';
+import { brotli, type Compression } from '../storage/blocks/compression.ts';
+import { LogSlots } from '../storage/claim/scan-slots.ts';
+import type { UnitMeter } from '../storage/dynamodb/capacity-meter.ts';
+import { DocumentTable } from '../storage/dynamodb/document-table.ts';
+import { Table } from '../storage/dynamodb/table.ts';
+import { DynamoActivity } from '../storage/entities/activity.ts';
+import { DynamoCounts } from '../storage/entities/counts.ts';
+import { DynamoEntityStore } from '../storage/entities/entity-store.ts';
+import {
+  DynamoSubscriptionCatalog,
+  type SubscribedTo,
+} from '../storage/entities/subscription-catalog.ts';
+import { TimedCache } from '../storage/hints/lease-cache.ts';
+import { KnownWhereabouts } from '../storage/hints/partition-hints.ts';
+import { Fronts } from '../storage/hints/scan-hints.ts';
+import { SizeGauge } from '../storage/hints/size-estimate.ts';
+import { Spread } from '../storage/hints/spread.ts';
+import { Signals } from '../storage/hints/wake-ups.ts';
+import { Agenda } from '../storage/maintenance/due-work-index.ts';
+import { DynamoMessageStore } from '../storage/message-store.ts';
+import { DueTimes } from '../storage/scheduling/due-times.ts';
+import type { TableNames } from '../storage/schema/tables.ts';
+import { DynamoSessionStore } from '../storage/sessions/session-store.ts';
+import type { StoreContext } from '../storage/store-context.ts';
+import { BackgroundWork } from './background-work.ts';
+import { realScheduler } from './real-scheduler.ts';
+import { reportLeftWork } from './report-fault.ts';
+import type { SurfaceDependencies } from './surface-dependencies.ts';
+
+/** What a namespace is composed of; a handler, the local server or a test decides. */
+export interface NamespaceSettings {
+  readonly client: DynamoDBClient;
+  /** The same tables over plain values; made from `client` if none is given. */
+  readonly documentClient?: DynamoDBDocumentClient;
+  readonly tables: TableNames;
+  readonly namespace: string;
+  /** Bounds what may be said of entities; Standard if it is not named. */
+  readonly tier?: Tier;
+  readonly clock: Clock;
+  /** By which tokens expire; `clock` if none is given. For where users move that one. */
+  readonly tokenClock?: Clock;
+  readonly random: RandomSource;
+  /** The key of RootManageSharedAccessKey, or where to get its two. */
+  readonly rootKey: string | RootKeySource;
+  /** Whether no other process serves this namespace, so that caches are known to be right. */
+  readonly soleProcess: boolean;
+  /** Counts operations of rules; nothing if none is given. */
+  readonly admitRule?: SurfaceDependencies['admitRule'];
+  /** Makes what is stored smaller; on other threads if none is given. */
+  readonly compression?: Compression;
+  /** Runs work later; the process's own timers if none is given. */
+  readonly scheduler?: Scheduler;
+  /** Is told what fails behind answers; if none is given, it goes to the log. */
+  readonly reportFault?: (error: unknown) => void;
+  /** What peers may have the process hold, bytes; a part of the heap's limit if it is not named. */
+  readonly memoryBytes?: number;
+  /** Counts capacity units, for benchmarks and tests. */
+  readonly meter?: UnitMeter;
+}
+
+/** What surfaces are built from, and what the composition root itself needs. */
+export interface ComposedParts extends SurfaceDependencies {
+  readonly context: StoreContext;
+  readonly store: DynamoEntityStore;
+  readonly sessions: DynamoSessionStore;
+  readonly documents: DocumentTable;
+  readonly background: BackgroundWork;
+  readonly signals: Signals;
+  readonly agenda: Agenda;
+  readonly activity: DynamoActivity;
+  readonly ages: AgeClock;
+  readonly scheduler: Scheduler;
+  readonly counts: DynamoCounts;
+  /** Sends on what waits in some partitions of an entity that forwards, or of a topic. */
+  readonly forwardPending: (entity: Entity, partitions: readonly number[]) => Promise<void>;
+  /** The same for one that may have begun to forward just now. */
+  readonly beginForwarding: (entity: Entity) => Promise<void>;
+}
+
+const { scansOfLog: SCANS } = BUDGETS;
+/** How long an entity may be used after it was read, ms. */
+const ENTITY_KEPT_MS = 2000;
+/**
+ * Where this is the only process, it sees every change itself, and this bounds memory only. Once it heard nothing
+ * of a change, that may be made any time later: from then on it keeps what it reads no longer than others.
+ */
+const ENTITY_KEPT_MS_ALONE = 60_000;
+/** By then no process uses an entity as it was, ms; clocks of machines run at slightly different speeds. */
+export const OUTLAST_MS = ENTITY_KEPT_MS + 200;
+/** What another process schedules is seen this much late at most. */
+const DUE_KNOWN_MS = 1000;
+const ROOT_KEY_NAME = 'RootManageSharedAccessKey';
+
+/** Builds broker and storage, without management: what a function for messages loads. */
+export function composeParts(settings: NamespaceSettings): ComposedParts {
+  const { clock, random, namespace, scheduler = realScheduler } = settings;
+  const monotonicNow = () => scheduler.now();
+  const ages = new AgeClock(clock, monotonicNow);
+  const stores = composeStores(settings, ages, scheduler);
+  const { context, entities, counts } = stores;
+  const memory = new MemoryBudget(settings.memoryBytes ?? memoryOfProcess());
+  const brokerParts: BrokerParts = {
+    ...stores,
+    messages: new DynamoMessageStore(context, (entity) => counts.sizeOf(entity)),
+    arrivals: stores.signals,
+    turns: new PartitionTurns(random, ages),
+    namespace: { name: namespace, tier: settings.tier ?? 'Standard' },
+    clock,
+    random,
+    memory,
+    monotonicNow,
+    workTurns: context.workTurns,
+    soon: (work) => scheduler.soon(work),
+  };
+  return {
+    ...stores,
+    ages,
+    scheduler,
+    broker: createBroker(brokerParts),
+    store: entities,
+    forwardPending: (entity, partitions) => forwardPending(brokerParts, entity, partitions),
+    beginForwarding: (entity) => beginForwarding(brokerParts, entity),
+    namespaceKeys: rootKeys(settings.rootKey),
+    clock,
+    tokenClock: settings.tokenClock ?? clock,
+    random,
+    memory,
+    workTurns: context.workTurns,
+    namespace,
+    admitRule: settings.admitRule,
+  };
+}
+
+function composeStores(settings: NamespaceSettings, ages: AgeClock, scheduler: Scheduler) {
+  const { client, tables, namespace, clock, random, soleProcess, meter } = settings;
+  const documentClient =
+    settings.documentClient ??
+    DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
+  const tableOptions = { scheduler, random, meter };
+  const documents = new DocumentTable(documentClient, tables.entities, tableOptions);
+  const { entities, subscribed, tokens } = composeEntities(settings, ages, scheduler, documents);
+  const agenda = new Agenda(documents, namespace, { clock, random });
+  const signals = new Signals(scheduler);
+  const whereabouts = new KnownWhereabouts(ages);
+  const background = new BackgroundWork(settings.reportFault ?? reportLeftWork);
+  const later = (work: () => Promise<void>) => background.add(work);
+  const context: StoreContext = {
+    namespace,
+    table: new Table(client, tables.messages, tableOptions),
+    clock,
+    scheduler,
+    workTurns: new WorkTurns(scheduler),
+    requestTurns: new LoopTurns(scheduler, BUDGETS.turnRequests),
+    random,
+    compression: settings.compression ?? brotli,
+    fronts: new Fronts(ages),
+    scans: { small: new LogSlots(SCANS.small), large: new LogSlots(SCANS.large) },
+    spread: new Spread(),
+    gauge: new SizeGauge(ages),
+    dueTimes: new DueTimes(soleProcess ? Number.POSITIVE_INFINITY : DUE_KNOWN_MS, ages),
+    background: later,
+    isCurrent: (log) => isCurrent(entities, log),
+    signal: (log) => {
+      whereabouts.arrived(log);
+      signals.signal(log);
+    },
+    noteWork: (log, dueAt) => agenda.note(log, dueAt),
+  };
+  const touch = (entity: Entity, now: number) => entities.touch(entity, now);
+  const activity = new DynamoActivity({ clock, touch, background: later });
+  const counts = new DynamoCounts(documents, context.table, namespace, entities, clock, (entity) =>
+    activity.usedAt(entity),
+  );
+  const subscriptions = new DynamoSubscriptionCatalog(documents, namespace, subscribed);
+  return {
+    entities,
+    subscriptions,
+    activity,
+    agenda,
+    background,
+    context,
+    counts,
+    documents,
+    sessions: new DynamoSessionStore(context),
+    signals,
+    tokens,
+    whereabouts,
+  };
+}
+
+/** Entities, and what is known of them for a while. */
+function composeEntities(
+  { tables, namespace, random, soleProcess }: NamespaceSettings,
+  ages: AgeClock,
+  scheduler: Scheduler,
+  documents: DocumentTable,
+) {
+  const keptMs = soleProcess ? ENTITY_KEPT_MS_ALONE : ENTITY_KEPT_MS;
+  const subscribed = new TimedCache<SubscribedTo>(keptMs, ages);
+  const cache = new TimedCache<Entity>(keptMs, ages);
+  const tokens = new TokenMemory(ages);
+  const entities = new DynamoEntityStore({
+    table: documents,
+    messagesTable: tables.messages,
+    namespace,
+    random,
+    cache,
+    forgetOthers: (key) => {
+      subscribed.forget(key);
+      tokens.changed(key);
+    },
+    unheard: () => {
+      for (const each of [cache, subscribed]) each.keepAtMost(ENTITY_KEPT_MS);
+    },
+    outlastCaches: () => (soleProcess ? Promise.resolve() : pause(scheduler, OUTLAST_MS)),
+  });
+  return { entities, subscribed, tokens };
+}
+
+function memoryOfProcess(): number {
+  return getHeapStatistics().heap_size_limit * BUDGETS.process.heldShareOfHeap;
+}
+
+async function isCurrent(
+  entities: DynamoEntityStore,
+  { entityKey, entityId, subQueue, generation }: Log,
+): Promise<boolean> {
+  const entity = await entities.read(entityKey);
+  return entity?.id === entityId && entity.generations[subQueue] === generation;
+}
+
+function rootKeys(rootKey: NamespaceSettings['rootKey']): NamespaceKeys {
+  if (typeof rootKey === 'string') {
+    const rules = rootRules({ primary: rootKey, secondary: rootKey });
+    return { rules: async () => rules };
+  }
+  return {
+    rules: async () => rootRules(await rootKey.current()),
+    changedFrom: async ([tried]) => {
+      if (tried === undefined) return undefined;
+      const { primaryKey: primary, secondaryKey: secondary } = tried;
+      const changed = await rootKey.changedFrom({ primary, secondary });
+      return changed && rootRules(changed);
+    },
+  };
+}
+
+function rootRules({ primary, secondary }: RootKeys): readonly AuthorizationRule[] {
+  return [
+    {
+      keyName: ROOT_KEY_NAME,
+      primaryKey: primary,
+      secondaryKey: secondary,
+      rights: ['Manage', 'Send', 'Listen'],
+      createdAt: 0,
+      modifiedAt: 0,
+    },
+  ];
+}
