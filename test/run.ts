@@ -21,7 +21,13 @@ const TEST_MINUTES_MAX = { usual: 5, search: 240 };
 /** How far a search goes, unless the environment says otherwise. */
 const SEARCH = {
   files: [
-    ...['test/model', 'test/simulation/', 'spec/atom-fuzz', 'compat/amqp-fuzz', 'compat/restart'],
+    ...[
+      'test/model',
+      'test/simulation/',
+      'spec/management/atom-fuzz',
+      'interop/amqp/amqp-fuzz',
+      'interop/restart',
+    ],
     'hostile/search',
   ],
   env: {

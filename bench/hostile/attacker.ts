@@ -1,9 +1,9 @@
 import { setPriority } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
-import { forwardPort } from '../../test/compat/forwarded-port.ts';
 import { drawKind, KINDS } from '../../test/hostile/search/kinds.ts';
 import type { Scene } from '../../test/hostile/search/scene.ts';
 import { Attack } from '../../test/hostile/search/wire.ts';
+import { forwardPort } from '../../test/interop/gateway/forwarded-port.ts';
 import { LoadRandom } from '../../test/support/load-random.ts';
 
 /** A process that attacks until it is ended: every kind of attack it is given, all at once. */

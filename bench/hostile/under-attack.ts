@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { ServiceBusClient } from '@azure/service-bus';
 import { startEngine } from '../../local/engine/engine.ts';
-import { administrationOf } from '../../test/compat/admin-clients.ts';
-import { plain } from '../../test/compat/gateway-clients.ts';
-import { prepareTasks } from '../../test/compat/gateway-task.ts';
 import { KINDS } from '../../test/hostile/search/kinds.ts';
 import { createScene } from '../../test/hostile/search/scene.ts';
 import { startTarget, type Target } from '../../test/hostile/search/target.ts';
+import { administrationOf } from '../../test/interop/administration/admin-clients.ts';
+import { plain } from '../../test/interop/gateway/gateway-clients.ts';
+import { prepareTasks } from '../../test/interop/gateway/gateway-task.ts';
 import type { Attacked, AttackerOptions } from './attacker.ts';
 import { runSteadily, type Steady } from './steady-client.ts';
 

@@ -9,7 +9,7 @@ import {
   prepareTasks,
   ROOT_KEY,
   type TaskOptions,
-} from '../compat/gateway-task.ts';
+} from '../interop/gateway/gateway-task.ts';
 import { rawHttp, requestText } from '../support/http-conversation.ts';
 import { localHeader, proxyHeader, proxyHeaderOf } from '../support/proxy-header.ts';
 import { startBroker } from '../support/start-broker.ts';

@@ -7,9 +7,9 @@ import { GATEWAY_VARIABLES } from '../../gateway/variables.ts';
 import { claimedRuleOf, keyOfRule } from '../../shared/auth/proved-rule.ts';
 import { createSasToken } from '../../shared/auth/sas-token.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
-import { administrationOf } from '../compat/admin-clients.ts';
-import { addressed, plain } from '../compat/gateway-clients.ts';
-import { type GatewayTasks, prepareTasks, ROOT_KEY } from '../compat/gateway-task.ts';
+import { administrationOf } from '../interop/administration/admin-clients.ts';
+import { addressed, plain } from '../interop/gateway/gateway-clients.ts';
+import { type GatewayTasks, prepareTasks, ROOT_KEY } from '../interop/gateway/gateway-task.ts';
 import { RawAmqp } from '../support/raw-amqp.ts';
 
 const ROOT_RULE = 'RootManageSharedAccessKey';

@@ -7,14 +7,14 @@ import {
   SUBSCRIPTION_DEFAULTS,
   TOPIC_DEFAULTS,
 } from '../../shared/domain/entities/descriptions.ts';
-import { administrationOf } from '../compat/admin-clients.ts';
-import { plain } from '../compat/gateway-clients.ts';
+import { administrationOf } from '../interop/administration/admin-clients.ts';
+import { plain } from '../interop/gateway/gateway-clients.ts';
 import {
   type GatewayTask,
   type GatewayTasks,
   prepareTasks,
   ROOT_KEY,
-} from '../compat/gateway-task.ts';
+} from '../interop/gateway/gateway-task.ts';
 import { FAKE_NOW } from '../support/fake-broker.ts';
 import { fakeEntity, findableEntities, rule, startApp } from '../support/http-fixture.ts';
 import { RawAmqp } from '../support/raw-amqp.ts';

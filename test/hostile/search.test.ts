@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { compose } from '../../lambdas/http/compose.ts';
-import { type GatewayTasks, prepareTasks, ROOT_KEY } from '../compat/gateway-task.ts';
+import { type GatewayTasks, prepareTasks, ROOT_KEY } from '../interop/gateway/gateway-task.ts';
 import { LoadRandom } from '../support/load-random.ts';
 import { engineClient, TABLES } from '../support/start-broker.ts';
 import { moveClockOddly } from './search/clock-values.ts';

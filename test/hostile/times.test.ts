@@ -15,7 +15,7 @@ import {
   symbol,
 } from '../../amqp/wire/value.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
-import { sending, transact } from '../spec/transaction.ts';
+import { sending, transact } from '../spec/transactions/transaction.ts';
 import { COORDINATOR, inTransaction, RawSession, targetOf } from '../support/raw-session.ts';
 import { startBroker } from '../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../support/test-broker.ts';

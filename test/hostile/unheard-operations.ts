@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { sending, settling, transact } from '../spec/transaction.ts';
+import { sending, settling, transact } from '../spec/transactions/transaction.ts';
 import type { Answer } from '../support/api-client.ts';
 import { expectStatus, type Received, type TestBroker } from '../support/test-broker.ts';
 import { acceptRaw, acceptSession } from '../support/test-session.ts';

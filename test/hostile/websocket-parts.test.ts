@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { protocolHeader } from '../../amqp/wire/frames.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
-import { startNamespace, type TestNamespace } from '../compat/start-namespace.ts';
+import { startNamespace, type TestNamespace } from '../interop/start-namespace.ts';
 import { UPGRADE, webSocketFrame } from './search/amqp-bytes.ts';
 
 /** Row 1: what a WebSocket holds of a message that does not end. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join, relative, resolve, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'esbuild';
-import { ROOT } from '../tidy/repository.ts';
+import { ROOT } from '../architecture/repository.ts';
 import type { Planted } from './plant.ts';
 
 /** Below `node_modules`, so that packages are found from there, and git is not concerned; one for each run. */

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { ROOT } from '../tidy/repository.ts';
+import { ROOT } from '../architecture/repository.ts';
 
 /** What a run of the simulation came to. */
 export type Outcome =

@@ -1,4 +1,4 @@
-import { readText, sourceFiles } from '../tidy/repository.ts';
+import { readText, sourceFiles } from '../architecture/repository.ts';
 import type { Edit, Mutant } from './mutant.ts';
 
 /** Where bugs may be planted. */

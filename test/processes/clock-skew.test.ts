@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { createPlace, drain, LOCK_SECONDS, QUEUE, SessionScene } from '../spec/session-scene.ts';
+import {
+  createPlace,
+  drain,
+  LOCK_SECONDS,
+  QUEUE,
+  SessionScene,
+} from '../spec/sessions/session-scene.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { startBroker } from '../support/start-broker.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { isoInstant } from '../spec/queue.ts';
+import { isoInstant } from '../spec/queues/queue.ts';
 import { type Outgoing, type PauseClient, startPauses } from '../support/pause-client.ts';
 import { startBroker } from '../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../support/test-broker.ts';

@@ -1,6 +1,6 @@
 import { encodeFrame, protocolHeader } from '../../../amqp/wire/frames.ts';
 import { binary, described, list, symbol } from '../../../amqp/wire/value.ts';
-import { conversation } from '../../compat/fuzz-conversation.ts';
+import { conversation } from '../../interop/amqp/fuzz-conversation.ts';
 import type { LoadRandom } from '../../support/load-random.ts';
 import {
   asNobody,

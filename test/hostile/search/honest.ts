@@ -4,8 +4,8 @@ import {
   type ServiceBusReceiver,
   type ServiceBusSender,
 } from '@azure/service-bus';
-import { administrationOf } from '../../compat/admin-clients.ts';
-import { addressed, plain } from '../../compat/gateway-clients.ts';
+import { administrationOf } from '../../interop/administration/admin-clients.ts';
+import { addressed, plain } from '../../interop/gateway/gateway-clients.ts';
 
 const PAUSE_MS = 100;
 /** Whoever waits longer calls the service broken. */

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createHmac, randomBytes } from 'node:crypto';
 import type { AuthorizationRule } from '@azure/service-bus';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
-import { administrationOf } from '../../compat/admin-clients.ts';
-import { plain } from '../../compat/gateway-clients.ts';
+import { administrationOf } from '../../interop/administration/admin-clients.ts';
+import { plain } from '../../interop/gateway/gateway-clients.ts';
 
 /** What attackers know: names of entities, and keys with the least of rights on them. */
 export interface Scene {

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { TaskProgram } from '../../compat/gateway-task.ts';
+import type { TaskProgram } from '../../interop/gateway/gateway-task.ts';
 import { LoadRandom } from '../../support/load-random.ts';
 import type { Kind } from './draw.ts';
 import { type Finding, type FindingKind, megabytes, memoryDetail, stallDetail } from './finding.ts';

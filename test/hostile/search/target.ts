@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { GATEWAY_VARIABLES } from '../../../gateway/variables.ts';
-import { type ForwardedPort, forwardPort } from '../../compat/forwarded-port.ts';
-import type { TaskProgram } from '../../compat/gateway-task.ts';
+import { type ForwardedPort, forwardPort } from '../../interop/gateway/forwarded-port.ts';
+import type { TaskProgram } from '../../interop/gateway/gateway-task.ts';
 
 /** What node gives a task of 512 MB for its heap: 60 % of it. */
 export const HEAP_MEGABYTES = 307;

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { plainSize, plainText } from '../../../amqp/messages/plain-text.ts';
+import { readDelivery } from '../../../amqp/messages/read-message.ts';
+import { SECTION, writeSections } from '../../../amqp/messages/sections.ts';
+import { type AmqpValue, described, list, mapOf, NULL, str } from '../../../amqp/wire/value.ts';
+import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
+import { MemoryBudget } from '../../../shared/domain/budgets/memory-budget.ts';
+import { MEGABYTE } from '../../../shared/domain/limits.ts';
+import { startFakeGateway } from '../../support/fake-gateway.ts';
+import { dataMessage, targetOf } from '../../support/raw-session.ts';
+
+const { heldPerByte, heldPerShownByte, shownBytes } = BUDGETS.delivery;
+const { sentMessageBytes } = BUDGETS.weights;
+const valueMessage = (value: AmqpValue) =>
+  writeSections({ body: [described(SECTION.value, value)] });
+
+test('row 5: what is made of a message is counted until it is stored', async (t) => {
+  let held = 0;
+  const memory = new MemoryBudget(100 * MEGABYTE);
+  const { connect, broker } = await startFakeGateway(t, { memory });
+  const { send } = broker;
+  broker.send = async (path, messages) => {
+    held = memory.held;
+    return await send.call(broker, path, messages);
+  };
+  const session = connect();
+  const sender = await session.sender(targetOf('q'));
+  const empty = memory.held;
+  const payload = dataMessage('x'.repeat(200_000));
+  assert.equal((await session.send(sender, payload))?.kind, 'accepted');
+  assert.ok(held - empty >= (1 + heldPerByte) * payload.length, `${held - empty} are counted`);
+  assert.ok(memory.held - empty < payload.length);
+});
+
+test('row 5: a message that would never fit into the memory is refused by its size', async (t) => {
+  const memory = new MemoryBudget(1.25 * MEGABYTE);
+  const { connect, broker } = await startFakeGateway(t, { memory });
+  const session = connect();
+  const sender = await session.sender(targetOf('q'));
+  const outcome = await session.send(sender, dataMessage('x'.repeat(MEGABYTE / 2)));
+  assert.ok(outcome?.kind === 'rejected');
+  assert.equal(outcome.error?.condition, 'amqp:link:message-size-exceeded');
+  assert.match(outcome.error?.description ?? '', /more memory/);
+  assert.deepEqual(broker.waiting('q'), []);
+  // The connection goes on.
+  assert.equal((await session.send(sender, dataMessage('small')))?.kind, 'accepted');
+});
+
+test('row 5: a body that is many times as long as JSON is refused before that is written', () => {
+  const length = Math.ceil(shownBytes / 3);
+  const stringify = JSON.stringify;
+  let written = 0;
+  JSON.stringify = ((...args: Parameters<typeof stringify>) => {
+    written++;
+    return stringify(...args);
+  }) as typeof stringify;
+  try {
+    const payload = valueMessage(list([str('\0'.repeat(length))]));
+    assert.throws(() => readDelivery(payload, 0), /as JSON/);
+  } finally {
+    JSON.stringify = stringify;
+  }
+  assert.equal(written, 0);
+});
+
+test('row 5: a value is never longer as JSON than it is counted', () => {
+  const values: readonly AmqpValue[] = [
+    ...[NULL, { type: 'boolean', value: false } as const],
+    ...(['float', 'double'] as const).flatMap((type) =>
+      [-Number.MIN_VALUE, -2.2250738585072014e-308, Number.NEGATIVE_INFINITY, Number.NaN].map(
+        (value) => ({ type, value }),
+      ),
+    ),
+    ...([-(2n ** 63n), 8_640_000_000_000_000n, -62_135_596_800_001n] as const).map(
+      (value) => ({ type: 'timestamp', value }) as const,
+    ),
+    { type: 'long', value: -(2n ** 63n) },
+    { type: 'ulong', value: 2n ** 64n - 1n },
+    { type: 'int', value: -(2 ** 31) },
+    ...[0, 0xd800, 0x10ffff, 0xffff_ffff].map((value) => ({ type: 'char', value }) as const),
+    { type: 'decimal32', value: Buffer.alloc(4) },
+    { type: 'decimal64', value: Buffer.alloc(8) },
+    { type: 'decimal128', value: Buffer.alloc(16) },
+    { type: 'uuid', value: Buffer.alloc(16) },
+    { type: 'binary', value: Buffer.alloc(17) },
+    ...['\0"\\é😀', '\ud800'].map(str),
+  ];
+  for (const value of values) {
+    for (const one of [value, list([value, value]), mapOf({ a: value })]) {
+      const { length } = Buffer.from(plainText(one));
+      assert.ok(plainSize(one) >= length, `${value.type}: ${plainText(one)}`);
+    }
+    const keyed: AmqpValue = { type: 'map', value: [[list([value]), value]] };
+    assert.ok(plainSize(keyed) >= Buffer.from(plainText(keyed)).length);
+  }
+});
+
+test('row 5: the JSON of a body is counted before it is written', () => {
+  let held = 0;
+  const text = '"'.repeat(10_000);
+  readDelivery(valueMessage(list([str(text)])), 0, (bytes) => {
+    held += bytes;
+  });
+  const shown = heldPerShownByte * JSON.stringify([text]).length;
+  assert.ok(held >= sentMessageBytes + shown);
+  assert.ok(held < sentMessageBytes + shown + 100);
+});

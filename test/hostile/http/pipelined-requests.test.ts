@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { startServer } from '../../../local/server.ts';
+import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
+import { MemoryBudget } from '../../../shared/domain/budgets/memory-budget.ts';
+import { noteProvedRight } from '../../../shared/domain/budgets/proved-requests.ts';
+
+const { headerFieldBytes } = BUDGETS.weights;
+/** What a request of one field counts as beside its bytes. */
+const UNDER_WAY = headerFieldBytes;
+
+const textOf = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+const REQUEST_BYTES = textOf('/0').length;
+/** The path of requests that prove no right. */
+const STRANGERS = '/stranger';
+
+/** An app whose answers are given one by one; tells what was asked and is not answered. */
+function answering() {
+  const asked: { readonly path: string; answer(body: string): void }[] = [];
+  let wake = () => {};
+  const app = {
+    fetch: (request: Request) =>
+      new Promise<Response>((resolve) => {
+        const path = new URL(request.url).pathname;
+        if (path !== STRANGERS) noteProvedRight(request);
+        asked.push({ path, answer: (body) => resolve(new Response(body)) });
+        wake();
+      }),
+  };
+  const next = async () => {
+    while (asked.length === 0) {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+    const [first] = asked.splice(0, 1);
+    assert.ok(first);
+    return first;
+  };
+  return { app, asked, next };
+}
+
+async function serve(t: TestContext, memory = new MemoryBudget(1e9)) {
+  const { app, asked, next } = answering();
+  const server = await startServer({ app, memory, host: '127.0.0.1', port: 0 });
+  t.after(() => server.close());
+  const socket = connect(server.port, '127.0.0.1').setEncoding('latin1');
+  t.after(() => socket.destroy());
+  socket.on('error', () => {});
+  let heard = '';
+  socket.on('data', (text) => {
+    heard += text;
+  });
+  const ask = (count: number, path?: string) => {
+    socket.write(Array.from({ length: count }, (_, index) => textOf(path ?? `/${index}`)).join(''));
+  };
+  const until = async (isIt: () => boolean) => {
+    while (!isIt()) await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { asked, next, memory, socket, ask, until, heard: () => heard };
+}
+
+test('requests on one connection are handled one after the other', async (t) => {
+  const { next, asked, ask, until, heard, memory } = await serve(t);
+  ask(5);
+  for (let index = 0; index < 5; index++) {
+    const one = await next();
+    assert.equal(one.path, `/${index}`);
+    // All have come, and none but this one is parsed.
+    await until(() => memory.held === (4 - index) * REQUEST_BYTES + UNDER_WAY);
+    assert.equal(asked.length, 0);
+    one.answer(`answer ${index}.`);
+  }
+  await until(() => heard().includes('answer 4.'));
+  assert.deepEqual(
+    heard()
+      .match(/answer \d/g)
+      ?.map((text) => text.at(-1))
+      .join(''),
+    '01234',
+  );
+  await until(() => memory.held === 0);
+});
+
+test('any number of requests may be sent at once', async (t) => {
+  const { next, ask, until, heard } = await serve(t);
+  const count = 2000;
+  ask(count);
+  for (let index = 0; index < count; index++) (await next()).answer(`answer ${index}.`);
+  await until(() => heard().includes(`answer ${count - 1}.`));
+});
+
+test('requests that wait are not begun once their connection is gone', async (t) => {
+  const { socket, next, asked, ask, memory, until } = await serve(t);
+  ask(3);
+  const first = await next();
+  await until(() => memory.held === 2 * REQUEST_BYTES + UNDER_WAY);
+  socket.destroy();
+  await until(() => memory.held === 0);
+  first.answer('too late');
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(asked.length, 0);
+});
+
+test('what a client does not take of an answer counts until it does', async (t) => {
+  const { socket, next, ask, memory, until } = await serve(t);
+  socket.pause();
+  ask(1);
+  const bytes = 32 * 1024 * 1024;
+  (await next()).answer('x'.repeat(bytes));
+  await until(() => memory.held > bytes / 2);
+  socket.resume();
+  await until(() => memory.held === 0);
+});
+
+test('an answer that nobody takes makes room for others', async (t) => {
+  const { socket, next, ask, memory, until } = await serve(t, new MemoryBudget(40e6));
+  socket.pause();
+  ask(1);
+  (await next()).answer('x'.repeat(32e6));
+  await until(() => memory.held > 20e6);
+  const other = memory.open(30e6, () => {});
+  assert.ok(other.hold(20e6));
+  socket.resume();
+  await once(socket, 'close');
+});
+
+test('an answer goes out where there is no room for it', async (t) => {
+  const memory = new MemoryBudget(1e5);
+  const { next, ask, until, heard } = await serve(t, memory);
+  memory.open(1e5, () => assert.fail('it holds less')).hold(1e5);
+  ask(1);
+  (await next()).answer(`${'x'.repeat(1e6)}end`);
+  await until(() => heard().endsWith('end'));
+});
+
+test('what a stranger does not take of an answer takes no room from clients with a right', async (t) => {
+  const { socket, next, ask, memory, until, heard } = await serve(t);
+  socket.pause();
+  ask(1, STRANGERS);
+  const bytes = 32 * 1024 * 1024;
+  (await next()).answer('x'.repeat(bytes));
+  await until(() => memory.held > bytes / 2);
+  assert.equal(memory.free, memory.limit);
+  socket.resume();
+  await until(() => memory.held === 0);
+  // Once it has proved a right, its answers count as those of others.
+  await until(() => heard().endsWith('x'));
+  socket.pause();
+  ask(1);
+  (await next()).answer('x'.repeat(bytes));
+  await until(() => memory.free < memory.limit - bytes / 2);
+  socket.resume();
+  await until(() => memory.held === 0);
+});
+
+test("an answer that a stranger does not take ends the connection where strangers' room is full", async (t) => {
+  const memory = new MemoryBudget(40e6);
+  const { socket, next, ask, until, heard } = await serve(t, memory);
+  let isClosed = false;
+  socket.on('close', () => {
+    isClosed = true;
+  });
+  socket.pause();
+  ask(1, STRANGERS);
+  (await next()).answer(`${'x'.repeat(32e6)}end`);
+  socket.resume();
+  await until(() => isClosed || heard().endsWith('end'));
+  assert.ok(isClosed);
+  await until(() => memory.held === 0);
+});

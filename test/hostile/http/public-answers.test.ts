@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
+import { PassThrough } from 'node:stream';
+import { type TestContext, test } from 'node:test';
+import { Gateway } from '../../../amqp/service/gateway.ts';
+import { LimitedApp } from '../../../gateway/request-limits.ts';
+import { startServer } from '../../../local/server.ts';
+import { noteClientAddress } from '../../../server/client-address.ts';
+import type { WebApp } from '../../../server/server.ts';
+import { UnprovedConnections } from '../../../server/unproved-connections.ts';
+import { realScheduler } from '../../../shared/app/real-scheduler.ts';
+import { noteProvedRight } from '../../../shared/domain/budgets/proved-requests.ts';
+import { rawHttp, requestText } from '../../support/http-conversation.ts';
+import { httpParts, ROOT_TOKEN, startApp } from '../../support/http-fixture.ts';
+
+/** Row 26: what anybody is answered proves no right, and uses up nothing of those who have one. */
+
+const PUBLIC = ['/health', '/$health', '/$openapi.json'];
+const HONEST = { authorization: ROOT_TOKEN };
+
+/** A server, and how many times a connection to it has proved a right. */
+async function serve(t: TestContext, app: WebApp) {
+  const parts = httpParts();
+  const gateway = new Gateway({
+    ...parts,
+    rules: undefined as never,
+    scheduler: realScheduler,
+    reportFault: assert.fail,
+  });
+  const { memory } = parts;
+  const server = await startServer({ app, memory, gateway, host: '127.0.0.1', port: 0 });
+  t.after(() => server.close());
+  const deleted = t.mock.method(UnprovedConnections.prototype, 'delete').mock;
+  // Each connection is taken off the list and put on it again once it has shown what it speaks.
+  const proved = () =>
+    deleted.callCount() - new Set(deleted.calls.map(({ arguments: [socket] }) => socket)).size;
+  return { port: server.port, proved };
+}
+
+test('row 26: a connection has proved a right once a rule has signed a token of its, and not before', async (t) => {
+  const { port, proved } = await serve(t, startApp().app);
+  const strangers = [
+    ...PUBLIC.map((path) => requestText(`GET ${path}`)),
+    requestText('GET /health', HONEST),
+    requestText('POST /q/messages', {}, 'x'),
+    requestText('POST /nothing', HONEST, 'x'),
+  ];
+  const { statuses } = await rawHttp(port, strangers);
+  assert.deepEqual(statuses, [200, 200, 200, 200, 401, 404]);
+  assert.equal(proved(), 0);
+  // An answer that is no success proves the right as well.
+  for (const path of ['q', 'missing']) {
+    await rawHttp(port, [requestText(`POST /${path}/messages`, HONEST, 'x')]);
+  }
+  assert.equal(proved(), 2);
+});
+
+test('row 26: a connection has proved a right as soon as a request has, however long that is answered', async (t) => {
+  const requests = new EventEmitter();
+  const fetch = async (request: Request): Promise<Response> => {
+    requests.emit('asked', request);
+    const [answer] = await once(requests, 'answer');
+    return answer;
+  };
+  const { port, proved } = await serve(t, { fetch });
+  const asked = once(requests, 'asked');
+  const heard = rawHttp(port, [requestText('DELETE /q/messages/head?timeout=60', HONEST)]);
+  const [request] = await asked;
+  assert.equal(proved(), 0);
+  noteProvedRight(request);
+  assert.equal(proved(), 1);
+  requests.emit('answer', new Response(null, { status: 204 }));
+  assert.deepEqual((await heard).statuses, [204]);
+});
+
+test('row 26: public answers use up nothing of the rate of requests with a right', async () => {
+  const { app } = startApp();
+  const rate = { perSecond: 0, burst: 3 };
+  const limits = { requests: rate, requestsOfAddress: { perSecond: 0, burst: 100 } };
+  const limited = new LimitedApp(app, httpParts(), limits, () => 0);
+  const ask = async (address: string, path: string, init: RequestInit = {}) => {
+    const socket = new PassThrough();
+    noteClientAddress(socket, address);
+    const request = new Request(`http://localhost${path}`, init);
+    return (await limited.fetch(request, { incoming: { socket } })).status;
+  };
+  for (const path of PUBLIC) {
+    for (let i = 0; i <= rate.burst; i++) assert.equal(await ask('203.0.113.1', path), 200);
+  }
+  const send = () =>
+    ask('198.51.100.7', '/q/messages', { method: 'POST', headers: HONEST, body: 'x' });
+  for (let i = 0; i < rate.burst; i++) assert.equal(await send(), 201);
+  assert.equal(await send(), 503);
+});

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
+import { requestText } from '../../support/http-conversation.ts';
+import { proxyHeader } from '../../support/proxy-header.ts';
+import {
+  askAll,
+  mostInOneTurn,
+  PROVING,
+  serveCountingTurns,
+} from '../../support/turn-counting-server.ts';
+
+/** Row 27: requests of many connections at once, none of which has proved a right. */
+
+const PER_TURN = BUDGETS.turnPiecesBeforeRight;
+const CLIENTS = 100;
+
+test('row 27: of connections without a right a few requests begin in each turn of the event loop', async (t) => {
+  const { begun, clients } = await serveCountingTurns(t);
+  const sockets = await clients(CLIENTS);
+  await askAll(sockets);
+  assert.equal(begun.length, CLIENTS);
+  // Some begin when they are read, others behind that in the same turn.
+  const most = mostInOneTurn(begun);
+  assert.ok(most <= 2 * PER_TURN, `${most} in one turn`);
+});
+
+test('row 27: connections with a right do not wait for those without', async (t) => {
+  const { begun, clients } = await serveCountingTurns(t);
+  const strangers = await clients(CLIENTS);
+  const proved = await clients(1);
+  await askAll(proved, PROVING);
+  begun.length = 0;
+  await Promise.all([askAll(strangers), askAll(proved, '/honest')]);
+  const place = begun.findIndex(({ path }) => path === '/honest');
+  assert.ok(place <= 2 * PER_TURN, `${place} strangers were before it`);
+});
+
+test('row 27: requests on one connection without a right keep their order', async (t) => {
+  const { begun, clients } = await serveCountingTurns(t);
+  const [socket] = await clients(1);
+  const paths = Array.from({ length: 3 * PER_TURN }, (_, index) => `/${index}`);
+  let text = '';
+  const all = new Promise<void>((resolve) => {
+    socket?.setEncoding('latin1').on('data', (piece) => {
+      text += piece;
+      if (text.split('HTTP/1.1 200').length > paths.length) resolve();
+    });
+  });
+  socket?.write(paths.map((path) => requestText(`GET ${path}`)).join(''));
+  await all;
+  assert.deepEqual(
+    begun.map(({ path }) => path),
+    paths,
+  );
+});
+
+test('row 27: a connection that was closed while it waited has nothing begun', async (t) => {
+  const { begun, clients } = await serveCountingTurns(t);
+  const sockets = await clients(CLIENTS);
+  const [last] = sockets.slice(-1);
+  const others = askAll(sockets.slice(0, -1));
+  last?.write(requestText('GET /gone'));
+  last?.resetAndDestroy();
+  await others;
+  assert.equal(begun.length, CLIENTS - 1);
+});
+
+test('row 27: health checks of the load balancer do not wait for strangers', async (t) => {
+  const { begun, clients } = await serveCountingTurns(t, { isBehindLoadBalancer: true });
+  const strangers = await clients(CLIENTS, proxyHeader('203.0.113.1'));
+  const own = await clients(1);
+  await Promise.all([askAll(strangers), askAll(own, '/$health')]);
+  const place = begun.findIndex(({ path }) => path === '/$health');
+  assert.ok(place <= 2 * PER_TURN, `${place} strangers were before it`);
+});

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
+import { connectAuthorized, token, withRules } from '../../support/authorized-connection.ts';
+import { FAKE_NOW } from '../../support/fake-broker.ts';
+import { rule } from '../../support/http-fixture.ts';
+
+/** Row 11: tokens and keys that prove no right; row 12: those that have ended. */
+
+test('row 12: a right ends with its token, with its key, and with its rule', async () => {
+  const { authorization, may, entities, advance, setNamespaceRules } = connectAuthorized();
+  await authorization.putToken('q', token('/q', 'own'));
+  await authorization.putToken('r', token('/r', 'root', { expiresAt: FAKE_NOW + 1000 }));
+  assert.deepEqual([await may('q', 'Send'), await may('r', 'Send')], [true, true]);
+  advance(999);
+  assert.equal(await may('r', 'Send'), true);
+  advance(1);
+  assert.equal(await may('r', 'Send'), false);
+  entities['q'] = withRules('q', { ...rule('own', 'Send'), primaryKey: 'a new one' });
+  assert.equal(await may('q', 'Send'), false);
+  entities['q'] = withRules('q', rule('own', 'Send'));
+  assert.equal(await may('q', 'Send'), true);
+  entities['q'] = withRules('q', rule('own', 'Listen'));
+  assert.equal(await may('q', 'Send'), false);
+  await authorization.putToken('q', token('/q', 'root'));
+  assert.equal(await may('q', 'Send'), true);
+  setNamespaceRules(rule('listener', 'Listen'));
+  assert.equal(await may('q', 'Send'), false);
+});
+
+test('row 11: a right is proved by a known rule only, and refusals are counted', async () => {
+  const { authorization, counts } = connectAuthorized();
+  for (let i = 1; i < BUDGETS.connection.refusals; i++) {
+    await assert.rejects(authorization.putToken('q', token('/q', 'root', { key: `guess ${i}` })));
+    assert.equal(authorization.refusalPauseMs > 0, i > BUDGETS.connection.refusalsAtOnce);
+  }
+  assert.deepEqual([counts.proved, counts.closed], [0, 0]);
+  await authorization.putToken('q', token('/q', 'own'));
+  assert.deepEqual([counts.proved > 0, counts.closed], [true, 0]);
+  await assert.rejects(authorization.putToken('q', 'nonsense'));
+  assert.equal(counts.closed, 1);
+});
+
+test('row 11: a name and key that nobody knows are counted when they are used', async () => {
+  const { authorization, counts, may } = connectAuthorized();
+  assert.equal(await authorization.offerKey('own', 'guess'), true);
+  authorization.opened('localhost');
+  for (let i = 0; i < BUDGETS.connection.refusals; i++) assert.equal(await may('q', 'Send'), false);
+  assert.deepEqual([counts.proved, counts.closed], [0, 1]);
+});
+
+test('row 11: nor does it help to give a key a name that no token can hold', async () => {
+  for (const name of ['', 'x'.repeat(BUDGETS.tokens.bytes)]) {
+    const { authorization, counts, may } = connectAuthorized();
+    assert.equal(await authorization.offerKey(name, 'guess'), true);
+    authorization.opened('localhost');
+    for (let i = 0; i < BUDGETS.connection.refusals; i++) await may('q', 'Send');
+    assert.deepEqual([counts.proved, counts.closed], [0, 1]);
+  }
+});
+
+test('row 11: a key that proves a rule is no refusal where the rule lacks a right', async () => {
+  const { authorization, counts, may } = connectAuthorized();
+  assert.equal(await authorization.offerKey('own', 'own-primary'), true);
+  authorization.opened('localhost');
+  for (let i = 0; i < BUDGETS.connection.refusals; i++)
+    assert.equal(await may('q', 'Listen'), false);
+  assert.equal(counts.closed, 0);
+});
+
+test('row 11: a key that is not good for an entity is no refusal where a token gives the right', async () => {
+  const { authorization, counts, may } = connectAuthorized();
+  assert.equal(await authorization.offerKey('own', 'guess'), true);
+  authorization.opened('localhost');
+  await authorization.putToken('q', token('/q', 'own'));
+  for (let i = 0; i < BUDGETS.connection.refusals; i++) assert.equal(await may('q', 'Send'), true);
+  assert.equal(counts.closed, 0);
+});

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { ServiceBusClient } from '@azure/service-bus';
+import { createSasToken } from '../../../shared/auth/sas-token.ts';
+import { LoadRandom, seedOfRun } from '../../support/load-random.ts';
+import { ROOT_KEY } from '../../support/start-broker.ts';
+import { administrationOf } from '../administration/admin-clients.ts';
+import { receiveOne } from '../messaging/bus-entities.ts';
+import { startNamespace, type TestNamespace } from '../start-namespace.ts';
+import { hostileConnection } from './fuzz-connection.ts';
+import type { Keys } from './fuzz-conversation.ts';
+
+/**
+ * Connections that say nearly the right thing, or anything: none may end the process, cost another
+ * client anything, leave something behind, or come upon a fault of ours.
+ */
+
+const SEED = seedOfRun();
+const CONNECTIONS = Number(process.env['DYNABUS_FUZZ_CONNECTIONS'] ?? 600);
+const AT_ONCE = 40;
+const BATCH = 300;
+/** What is left by what is under way when one looks, and caches that fill up. */
+const GROWTH_MB_MAX = 25;
+const FREE_MS_MAX = 20_000;
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+test(`${CONNECTIONS} hostile connections leave nothing behind (seed ${SEED})`, async (t) => {
+  const namespace = await startNamespace();
+  const client = new ServiceBusClient(namespace.connectionString);
+  t.after(async () => {
+    await client.close();
+    await namespace.stop();
+  });
+  await createEntities(namespace);
+  const random = new LoadRandom(SEED);
+  const keys = keysOf();
+  const wellBehaved = client.createSender('good');
+  const receiver = client.createReceiver('good');
+  const heaps: number[] = [];
+  let idle = 0;
+  const startedAt = performance.now();
+  for (let done = 0; done < CONNECTIONS; done += BATCH) {
+    await hostileBatch(random, namespace.port, keys, Math.min(BATCH, CONNECTIONS - done));
+    await wellBehaved.sendMessages({ body: `after ${done}` });
+    const message = await receiveOne(receiver);
+    assert.equal(message.body, `after ${done}`);
+    await receiver.completeMessage(message);
+    // The first batch makes what is made once: pools, caches, compiled code.
+    if (done === 0) idle = await untilFree(Number.POSITIVE_INFINITY);
+    else if (done % (20 * BATCH) === 0) await untilFree(idle);
+    heaps.push(heapMegabytes());
+    assert.deepEqual(namespace.faults.map(String), [], 'faults of ours');
+  }
+  await untilFree(idle);
+  heaps.push(heapMegabytes());
+  report(t, heaps, performance.now() - startedAt);
+  const [first = 0] = heaps;
+  assert.ok((heaps.at(-1) ?? 0) - first < GROWTH_MB_MAX, `heap, MB: ${heaps.join(' ')}`);
+});
+
+async function hostileBatch(
+  random: LoadRandom,
+  port: number,
+  keys: Keys,
+  count: number,
+): Promise<void> {
+  let left = count;
+  // A seed of its own for each, whatever order they end in.
+  const work = async () => {
+    while (left-- > 0) {
+      await hostileConnection(new LoadRandom(String(random.next())), port, keys);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+}
+
+/** Waits until no more sockets and timers are there than before; returns how many there are. */
+async function untilFree(max: number): Promise<number> {
+  const deadline = performance.now() + FREE_MS_MAX;
+  let count = resources();
+  let before = Number.POSITIVE_INFINITY;
+  while (count > max || count < before) {
+    assert.ok(performance.now() < deadline, `${count} resources stay, not ${max}`);
+    before = count;
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    count = resources();
+  }
+  return count;
+}
+
+function resources(): number {
+  const kinds = ['Timeout', 'TCPSocketWrap', 'TLSWrap'];
+  return process.getActiveResourcesInfo().filter((kind) => kinds.includes(kind)).length;
+}
+
+function heapMegabytes(): number {
+  collectGarbage();
+  const { heapUsed, external } = process.memoryUsage();
+  return Math.round((heapUsed + external) / 1e5) / 10;
+}
+
+function report(t: TestContext, heaps: readonly number[], ms: number): void {
+  const shown = heaps.filter((_, i) => i % Math.ceil(heaps.length / 20) === 0);
+  t.diagnostic(`${CONNECTIONS} connections in ${(ms / 1000).toFixed(1)} s`);
+  t.diagnostic(`heap after garbage collection, MB: ${[...shown, heaps.at(-1)].join(' ')}`);
+  t.diagnostic(`resident: ${Math.round(process.memoryUsage().rss / 1e6)} MB`);
+}
+
+async function createEntities({ connectionString }: TestNamespace): Promise<void> {
+  const admin = administrationOf(connectionString);
+  await admin.createQueue('good');
+  await admin.createQueue('q', { lockDuration: 'PT5S' });
+  await admin.createQueue('s', { requiresSession: true, lockDuration: 'PT5S' });
+  await admin.createTopic('t');
+  await admin.createSubscription('t', 'x');
+}
+
+function keysOf(): Keys {
+  const user = 'RootManageSharedAccessKey';
+  const expiresAt = Date.now() + 24 * 3_600_000;
+  const token = createSasToken({ audience: 'localhost', keyName: user, key: ROOT_KEY, expiresAt });
+  return { user, password: ROOT_KEY, token };
+}

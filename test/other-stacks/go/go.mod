@@ -1,5 +1,0 @@
-module dynabus/test/other-stacks/go
-
-go 1.23.0
-
-require github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus v1.10.0

@@ -1,0 +1,283 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RequestOptions } from '../../support/api-client.ts';
+import { token } from '../../support/atom-client.ts';
+import { START } from '../../support/manual-clock.ts';
+import { ROOT_KEY, startBroker } from '../../support/start-broker.ts';
+import type { TestBroker } from '../../support/test-broker.ts';
+import {
+  BILLING,
+  DEAD,
+  key,
+  LARGE,
+  prepare,
+  QUEUE,
+  RIGHTS,
+  type Right,
+  RULE,
+  refill,
+  SUBSCRIPTION,
+} from './rights-scene.ts';
+
+/**
+ * Who may do what (semantics §14.2): every operation of the contract with every kind of token. The
+ * rights stand here a second time on purpose; that no operation is missing is checked.
+ */
+
+async function lock(broker: TestBroker): Promise<{ token: string; path: string }> {
+  const message = await broker.peekLock('orders');
+  assert.ok(message?.location);
+  return { token: message.broker.LockToken, path: new URL(message.location).pathname.slice(1) };
+}
+
+async function defer(broker: TestBroker): Promise<number> {
+  const message = await broker.peekLock('orders');
+  assert.ok(message);
+  const { LockToken: lockToken, SequenceNumber } = message.broker;
+  await broker.settle('orders', [{ lockToken, outcome: 'defer' }]);
+  return SequenceNumber;
+}
+
+/** A session that is held, as the query that names it. */
+async function hold(broker: TestBroker): Promise<string> {
+  const id = `s${sessions++}`;
+  const { json } = await broker.request('POST', `sessions/sessions/$accept?sessionId=${id}`);
+  return `sessionId=${id}&sessionLock=${json<{ sessionLock: string }>().sessionLock}`;
+}
+
+let sessions = 0;
+
+async function schedule(broker: TestBroker): Promise<readonly number[]> {
+  const later = { ScheduledEnqueueTimeUtc: '2033-11-06T08:49:37Z' };
+  return await broker.schedule('orders', [{ Body: 'x', BrokerProperties: later }]);
+}
+
+/** A request that succeeds for those who may; what it needs is made first. */
+type Ask = (broker: TestBroker) => Promise<readonly [path: string, options?: RequestOptions]>;
+
+interface Row {
+  readonly operation: string;
+  readonly ask: Ask;
+  /** The entity whose rules count; none where only those of the namespace do. */
+  readonly scope: 'orders' | 'events' | 'sessions' | undefined;
+  /** Empty = for everybody, even without a token. */
+  readonly rights: readonly Right[];
+}
+
+const rowsOf =
+  (scope: Row['scope'], ...rights: readonly Right[]) =>
+  (operation: string, ask: Ask | string, body?: string | object, more?: RequestOptions): Row => ({
+    operation,
+    scope,
+    rights,
+    ask: async (broker) =>
+      typeof ask !== 'string'
+        ? ask(broker)
+        : [ask, { ...more, ...(body !== undefined && { body: textOf(body) }) }],
+  });
+
+const textOf = (body: string | object): string =>
+  typeof body === 'string' ? body : JSON.stringify(body);
+const json = (body: object): RequestOptions => ({ body: JSON.stringify(body) });
+
+const sending = rowsOf('orders', 'Send');
+const listening = rowsOf('orders', 'Listen');
+const listeningInSessions = rowsOf('sessions', 'Listen');
+const listeningToTopic = rowsOf('events', 'Listen');
+const managing = rowsOf('orders', 'Manage');
+const managingTopic = rowsOf('events', 'Manage');
+const readingRules = rowsOf('events', 'Manage', 'Listen');
+const managingNamespace = rowsOf(undefined, 'Manage');
+const open = rowsOf(undefined);
+const ONE = { sequenceNumbers: [1] };
+const LATER = [
+  { Body: 'x', BrokerProperties: { ScheduledEnqueueTimeUtc: '2033-11-06T08:49:37Z' } },
+];
+const IF_MATCH = { headers: { 'If-Match': '*' } };
+
+const ROWS: readonly Row[] = [
+  sending('send', 'orders/messages', 'x'),
+  rowsOf('events', 'Send')('send', 'events/messages', 'x'),
+  sending('schedule', 'orders/messages/$schedule', LATER),
+  sending('cancelScheduled', async (broker) => [
+    'orders/messages/$cancelScheduled',
+    json({ sequenceNumbers: await schedule(broker) }),
+  ]),
+
+  listening('peekLock', 'orders/messages/head?timeout=0'),
+  listening('peekLock', `${DEAD}/messages/head?timeout=0`),
+  listeningToTopic('peekLock', `${BILLING}/messages/head?timeout=0`),
+  listening('receiveAndDelete', 'orders/messages/head?timeout=0'),
+  listeningToTopic('receiveAndDelete', `${BILLING}/$deadletterqueue/messages/head?timeout=0`),
+  listening('settle', async (broker) => {
+    const { token: lockToken } = await lock(broker);
+    return ['orders/messages/$settle', json({ settlements: [{ lockToken, outcome: 'complete' }] })];
+  }),
+  listening('renewLocks', async (broker) => [
+    'orders/messages/$renew',
+    json({ lockTokens: [(await lock(broker)).token] }),
+  ]),
+  ...['complete', 'abandon', 'renewLock'].map((operation) =>
+    listening(operation, async (broker) => [(await lock(broker)).path]),
+  ),
+  listening('peek', 'orders/messages'),
+  listening('receiveDeferred', async (broker) => [
+    'orders/messages/$deferred',
+    json({ sequenceNumbers: [await defer(broker)] }),
+  ]),
+  listening('reactivate', 'orders/messages/$reactivate', ONE),
+  listening('deadLetter', 'orders/messages/$deadLetter', ONE),
+  listening('delete', 'orders/messages/$delete', ONE),
+  managing('breakLock', 'orders/messages/$breakLock', ONE),
+  managing('resubmit', `${DEAD}/messages/$resubmit`),
+  managing('purge', 'orders/messages/$purge'),
+
+  sending('transact', '$transactions', {
+    operations: [{ send: 'orders', messages: [{ Body: 'x' }] }],
+  }),
+  rowsOf('events', 'Send')('transact', '$transactions', {
+    operations: [{ send: 'events', messages: [{ Body: 'x' }] }],
+  }),
+  listening('transact', async (broker) => {
+    const { token: lockToken } = await lock(broker);
+    return ['$transactions', json({ operations: [{ abandon: 'orders', lockToken }] })];
+  }),
+  listeningInSessions('acceptSession', async () => [
+    `sessions/sessions/$accept?sessionId=s${sessions++}`,
+  ]),
+  ...['renew', 'release', 'getState', 'setState', 'clearState'].map((what) =>
+    listeningInSessions(what.replace(/State|$/, 'Session$&'), async (broker) => [
+      `sessions/sessions/$${what.replace(/^.*State/, 'state')}?${await hold(broker)}`,
+    ]),
+  ),
+  listeningInSessions('listSessions', 'sessions/sessions/$list'),
+
+  open('health', '$health'),
+  open('emulatorHealth', 'health'),
+  open('openApi', '$openapi.json'),
+  open('discover', ''),
+
+  managing('getEntity', 'orders'),
+  managing('putEntity', 'orders', QUEUE, IF_MATCH),
+  managing('deleteEntity', 'orders'),
+  managingTopic('getEntity', BILLING),
+  managingTopic('putEntity', BILLING, SUBSCRIPTION, IF_MATCH),
+  managingTopic('deleteEntity', BILLING),
+  managingTopic('listSubscriptions', 'events/Subscriptions'),
+  readingRules('listRules', `${BILLING}/Rules`),
+  readingRules('getRule', LARGE),
+  managingTopic('putRule', LARGE, RULE, IF_MATCH),
+  managingTopic('deleteRule', LARGE),
+  managingNamespace('namespaceInfo', '$namespaceinfo'),
+  managingNamespace('listQueues', '$Resources/Queues'),
+  managingNamespace('listTopics', '$Resources/Topics'),
+  managingNamespace('putEntity', async (broker) => {
+    await broker.request('DELETE', 'new');
+    return ['new', { body: QUEUE }];
+  }),
+];
+
+/** A kind of token for a row: its header, and whether it is good. */
+interface Credential {
+  readonly what: string;
+  readonly authorization: string | null;
+  readonly isGood: boolean;
+}
+
+/** Whoever may manage an entity may do everything with it (semantics §14.1). */
+const covers = (right: Right, needed: readonly Right[]): boolean =>
+  right === 'Manage' || needed.includes(right);
+
+function credentials({ scope, rights }: Row): readonly Credential[] {
+  const root = { keyName: 'RootManageSharedAccessKey', key: ROOT_KEY };
+  const entity = scope ?? 'orders';
+  const [right = 'Manage'] = rights;
+  const own = { keyName: right, key: key(entity + right, '1') };
+  const good = (what: string, authorization: string) => ({ what, authorization, isGood: true });
+  const bad = (what: string, authorization: string | null) => ({
+    what,
+    authorization,
+    isGood: rights.length === 0,
+  });
+  return [
+    ...RIGHTS.flatMap((one) =>
+      (['1', '2'] as const).map((which) => ({
+        what: `${one} of ${entity}, ${which === '1' ? 'primary' : 'secondary'} key`,
+        authorization: token('', { keyName: one, key: key(entity + one, which) }),
+        isGood: rights.length === 0 || (scope !== undefined && covers(one, rights)),
+      })),
+    ),
+    bad('no token', null),
+    bad('another scheme', 'Bearer abc'),
+    bad('an expired token', token('', root, START)),
+    bad('a wrong key', token('', { ...root, key: 'wrong' })),
+    bad('a rule that is not there', token('', { ...root, keyName: 'Nobody' })),
+    bad('the scope of another entity', token('/other', root)),
+    bad('a rule of the entity, for another', token('/other', own)),
+    bad('the same right on another entity', token('', { ...own, key: key(`other${right}`, '1') })),
+    bad('an expired rule of the entity', token('', own, START)),
+    good('the root rule of the namespace', token('', root)),
+    ...(scope === undefined
+      ? []
+      : [good('the root rule, for this entity', token(`/${scope}`, root))]),
+  ];
+}
+
+/** What everybody could see if it had been changed. */
+async function picture(broker: TestBroker): Promise<readonly string[]> {
+  const paths = ['orders', 'orders/messages', `${DEAD}/messages`, 'events', `${BILLING}/Rules`];
+  const lists = ['$Resources/Queues', 'events/Subscriptions'];
+  return Promise.all(
+    [...paths, ...lists].map(async (path) => (await broker.request('GET', path)).text),
+  );
+}
+
+test('the matrix has every operation of the contract', async (t) => {
+  const broker = await startBroker(t);
+  const { paths } = (await broker.request('GET', '$openapi.json')).json<Contract>();
+  const inContract = Object.values(paths).flatMap((methods) =>
+    Object.values(methods).map(({ operationId }) => operationId),
+  );
+  assert.deepEqual([...new Set(ROWS.map(({ operation }) => operation))].sort(), inContract.sort());
+});
+
+interface Contract {
+  readonly paths: Readonly<
+    Record<string, Readonly<Record<string, { readonly operationId: string }>>>
+  >;
+}
+
+async function methodOf(broker: TestBroker, operation: string): Promise<string> {
+  const { paths } = (await broker.request('GET', '$openapi.json')).json<Contract>();
+  const found = Object.values(paths)
+    .flatMap((methods) => Object.entries(methods))
+    .find(([, { operationId }]) => operationId === operation);
+  assert.ok(found, operation);
+  return found[0].toUpperCase();
+}
+
+for (const [i, row] of ROWS.entries()) {
+  const may = RIGHTS.filter((one) => covers(one, row.rights));
+  const who = row.rights.length === 0 ? 'everybody' : `those with ${may.join(' or ')}`;
+  const where = row.scope === undefined ? 'the namespace' : row.scope;
+  test(`#150 #151 #152 row ${i}: ${row.operation} is for ${who} on ${where}, and no other`, async (t) => {
+    const broker = await startBroker(t);
+    const method = await methodOf(broker, row.operation);
+    await prepare(broker);
+    const [path, options] = await row.ask(broker);
+    const before = await picture(broker);
+    for (const { what, authorization } of credentials(row).filter(({ isGood }) => !isGood)) {
+      const answer = await broker.request(method, path, { ...options, authorization });
+      assert.equal(answer.status, 401, `${what}: ${answer.text}`);
+      assert.equal(answer.headers.get('x-dynabus-error'), 'Unauthenticated');
+    }
+    assert.deepEqual(await picture(broker), before, 'nothing has changed');
+    for (const { what, authorization } of credentials(row).filter(({ isGood }) => isGood)) {
+      // Only a deletion leaves an entity missing.
+      await (method === 'DELETE' ? prepare(broker) : refill(broker));
+      const [goodPath, goodOptions] = await row.ask(broker);
+      const answer = await broker.request(method, goodPath, { ...goodOptions, authorization });
+      assert.ok(answer.status < 300, `${what}: ${answer.status} ${answer.text}`);
+    }
+  });
+}

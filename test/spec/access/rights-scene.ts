@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { entry } from '../../support/atom-client.ts';
+import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
+
+/** What the operations of the rights matrix meet. */
+
+export const RIGHTS = ['Send', 'Listen', 'Manage'] as const;
+export type Right = (typeof RIGHTS)[number];
+
+export const key = (rule: string, which: string): string => `${rule}${which}`.padEnd(44, 'A');
+
+/** One rule for each right, named after it; entities of another name have other keys. */
+export const rules = (entity: string): string =>
+  `<AuthorizationRules>${RIGHTS.map(
+    (right) =>
+      `<AuthorizationRule i:type="SharedAccessAuthorizationRule"><Rights><AccessRights>${right}</AccessRights></Rights><KeyName>${right}</KeyName><PrimaryKey>${key(entity + right, '1')}</PrimaryKey><SecondaryKey>${key(entity + right, '2')}</SecondaryKey></AuthorizationRule>`,
+  ).join('')}</AuthorizationRules>`;
+
+export const QUEUE = entry('QueueDescription', rules('orders'));
+const TOPIC = entry('TopicDescription', rules('events'));
+export const SUBSCRIPTION = entry('SubscriptionDescription');
+export const RULE = entry('RuleDescription', '<Filter i:type="TrueFilter"/>');
+export const BILLING = 'events/Subscriptions/billing';
+export const LARGE = `${BILLING}/Rules/large`;
+export const DEAD = 'orders/$deadletterqueue';
+
+/** Everything that the operations meet: made once more where it is missing. */
+export async function prepare(broker: TestBroker): Promise<void> {
+  for (const [path, body] of [
+    ['orders', QUEUE],
+    [
+      'sessions',
+      entry('QueueDescription', `<RequiresSession>true</RequiresSession>${rules('sessions')}`),
+    ],
+    ['other', entry('QueueDescription', rules('other'))],
+    ['events', TOPIC],
+    [BILLING, SUBSCRIPTION],
+    [LARGE, RULE],
+  ] as const) {
+    const { status, text } = await broker.request('PUT', path, { body });
+    assert.ok(status === 201 || status === 409, text);
+  }
+  await refill(broker);
+}
+
+/** Messages for the next operation. */
+export async function refill(broker: TestBroker): Promise<void> {
+  expectStatus(await broker.sendBatch('orders', [{ Body: '1' }, { Body: '2' }]), 201);
+}

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { TestBroker } from '../../support/test-broker.ts';
+import {
+  deadLetters,
+  having,
+  instant,
+  lock,
+  sendTogether,
+  settleOne,
+  startQueue,
+  withBroker,
+} from '../queues/queue.ts';
+
+/** One block holds this many messages. */
+const BLOCK = 24;
+const BODY = 'x'.repeat(100);
+
+/** A queue as it is after a while: used, and known to the process. */
+async function startWarm(t: TestContext, settings: Record<string, string> = {}) {
+  const broker = await startQueue(t, settings, 'warm');
+  assert.equal(await broker.complete(await lock(broker)), 200);
+  return broker;
+}
+
+async function requireWrites(
+  t: TestContext,
+  broker: TestBroker,
+  max: number,
+  work: () => Promise<unknown>,
+): Promise<void> {
+  const { write, requests } = await broker.units(work);
+  t.diagnostic(`${write} write units, ${requests} requests`);
+  assert.ok(write <= max, `${write} write units; the budget is ${max}`);
+}
+
+for (const outcome of ['deadLetter', 'defer'] as const) {
+  for (const [what, count] of [
+    ['that is alone in its block', 1],
+    ['of a full block', BLOCK],
+  ] as const) {
+    test(`${outcome} of a message ${what} costs at most 5 write units`, async (t) => {
+      const broker = await startWarm(t);
+      await sendTogether(
+        broker,
+        Array.from({ length: count }, () => BODY),
+      );
+      const message = await lock(broker);
+      const options = outcome === 'defer' ? {} : { deadLetterReason: 'bad' };
+      await requireWrites(t, broker, 5, () => settleOne(broker, message, outcome, options));
+    });
+  }
+}
+
+test('a deferred message that is received by its number and completed costs at most 4 write units', async (t) => {
+  const broker = await startWarm(t);
+  await sendTogether(broker, [BODY]);
+  await settleOne(broker, await lock(broker), 'defer');
+  await requireWrites(t, broker, 4, async () => {
+    const [message] = await broker.receiveDeferred('q', [2]);
+    assert.ok(message);
+    await settleOne(broker, message, 'complete');
+  });
+});
+
+test(`a whole block of ${BLOCK} that has expired is dropped for at most 2 write units`, async (t) => {
+  const broker = await startWarm(t, { DefaultMessageTimeToLive: 'PT1M' });
+  await sendTogether(
+    broker,
+    Array.from({ length: BLOCK }, () => BODY),
+  );
+  broker.clock.advance({ minutes: 1 });
+  await requireWrites(t, broker, 2, async () => {
+    assert.equal(await broker.peekLock('q'), undefined);
+  });
+  assert.deepEqual(await broker.peek('q'), []);
+});
+
+test(`a whole block of ${BLOCK} that has expired is dead-lettered for at most 6 write units`, async (t) => {
+  const settings = { DefaultMessageTimeToLive: 'PT1M', DeadLetteringOnMessageExpiration: 'true' };
+  const broker = await startWarm(t, settings);
+  await sendTogether(
+    broker,
+    Array.from({ length: BLOCK }, () => BODY),
+  );
+  broker.clock.advance({ minutes: 1 });
+  await requireWrites(t, broker, 6, async () => {
+    assert.equal(await broker.peekLock('q'), undefined);
+  });
+  assert.equal((await deadLetters(broker)).length, BLOCK);
+});
+
+test(`${BLOCK} messages that are dead-lettered for one reason in one call cost no more than one`, async (t) => {
+  const broker = await startWarm(t);
+  await sendTogether(
+    broker,
+    Array.from({ length: BLOCK }, () => BODY),
+  );
+  const held = await broker.peekLockMany('q', BLOCK);
+  await requireWrites(t, broker, 5, () =>
+    broker.settle(
+      'q',
+      held.map((message) => having(message, 'deadLetter', { deadLetterReason: 'bad' })),
+    ),
+  );
+});
+
+test('to schedule a message and to cancel it costs at most 12 write units', async (t) => {
+  const broker = await startWarm(t);
+  const at = { ScheduledEnqueueTimeUtc: instant({ seconds: 60 }) };
+  await requireWrites(t, broker, 12, async () => {
+    const scheduled = await broker.schedule('q', [withBroker(BODY, at)]);
+    assert.equal((await broker.cancelScheduled('q', scheduled)).status, 200);
+  });
+});
+
+test('to peek costs nothing written', async (t) => {
+  const broker = await startWarm(t);
+  await sendTogether(broker, [BODY, BODY]);
+  await requireWrites(t, broker, 0, () => broker.peek('q'));
+});

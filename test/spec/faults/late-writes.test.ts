@@ -1,0 +1,287 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { RawSession } from '../../support/raw-session.ts';
+import { startBroker } from '../../support/start-broker.ts';
+import { expectStatus, type Received, type TestBroker } from '../../support/test-broker.ts';
+import { acceptNext, acceptRaw, acceptSession } from '../../support/test-session.ts';
+import { createSubscription, createTopic } from '../../support/topic-entities.ts';
+import { startTries, type TriesClient, type Try } from '../../support/tries-client.ts';
+import { bodies } from '../queues/queue.ts';
+import { sending, transact } from '../transactions/transaction.ts';
+
+/**
+ * Writes of which nothing is heard: the SDK repeats them, and a copy may arrive late. Whatever was answered
+ * since must hold.
+ */
+
+/** The SDK gives up after so many. */
+const TRIES_MAX = 4;
+
+async function start(
+  t: TestContext,
+): Promise<{ readonly broker: TestBroker; readonly tries: TriesClient }> {
+  const tries = startTries();
+  t.after(() => tries.client.destroy());
+  const broker = await startBroker(t, { client: tries.client });
+  expectStatus(await broker.createQueue('q', { LockDuration: 'PT30S' }), 201);
+  expectStatus(
+    await broker.createQueue('s', { RequiresSession: 'true', LockDuration: 'PT30S' }),
+    201,
+  );
+  return { broker, tries };
+}
+
+async function lockOne(broker: TestBroker): Promise<Received> {
+  expectStatus(await broker.send('q', 'm'), 201);
+  const message = await broker.peekLock('q');
+  assert.ok(message);
+  return message;
+}
+
+test('a renewal that arrives late does not shorten a lock that was renewed since', async (t) => {
+  const { broker, tries } = await start(t);
+  const message = await lockOne(broker);
+  broker.clock.advance({ seconds: 1 });
+  tries.next('UpdateItemCommand', ['late']);
+  expectStatus(await broker.renew(message), 200);
+  broker.clock.advance({ seconds: 20 });
+  expectStatus(await broker.renew(message), 200);
+  await tries.arrive();
+  broker.clock.advance({ seconds: 29 });
+  assert.equal(await broker.peekLock('q'), undefined);
+  assert.equal(await broker.complete(message), 200);
+});
+
+test('a renewal whose first try was carried out unheard is answered with the end of the lock', async (t) => {
+  const { broker, tries } = await start(t);
+  const message = await lockOne(broker);
+  broker.clock.advance({ seconds: 1 });
+  tries.next('UpdateItemCommand', ['unheard']);
+  const answer = await broker.renew(message);
+  expectStatus(answer, 200);
+  const { LockedUntilUtc } = JSON.parse(answer.headers.get('brokerproperties') ?? answer.text);
+  assert.equal(Date.parse(LockedUntilUtc), broker.clock.now() + 30_000);
+});
+
+test('a renewal that others stand in the way of says that the service is busy', async (t) => {
+  const { broker, tries } = await start(t);
+  const message = await lockOne(broker);
+  tries.next('UpdateItemCommand', Array(8).fill('conflict'));
+  expectStatus(await broker.renew(message), 503);
+  assert.equal(await broker.complete(message), 200);
+});
+
+test('a claim that arrives late does not lock a message again that was released since', async (t) => {
+  const { broker, tries } = await start(t);
+  expectStatus(await broker.send('q', 'm'), 201);
+  const session = RawSession.root(Number(new URL(broker.api.url).port));
+  t.after(() => session.raw.destroy());
+  tries.next('UpdateItemCommand', ['late']);
+  const locked = await session.lockOne('q');
+  // AMQP's outcome by which a delivery does not count: the slot must not be as it was before the claim.
+  await session.settle(locked, { kind: 'released' });
+  await tries.arrive();
+  const message = await broker.peekLock('q');
+  assert.deepEqual([message?.body, message?.broker['DeliveryCount']], ['m', 1]);
+});
+
+test('a renewal of a session that arrives late does not shorten its lock', async (t) => {
+  const { broker, tries } = await start(t);
+  const session = await acceptSession(broker, 's', 'a');
+  broker.clock.advance({ seconds: 1 });
+  tries.next('UpdateItemCommand', ['late']);
+  await session.renew();
+  broker.clock.advance({ seconds: 20 });
+  await session.renew();
+  await tries.arrive();
+  broker.clock.advance({ seconds: 29 });
+  expectStatus(await acceptRaw(broker, 's', 'a'), 409);
+});
+
+test('a session that was given back is not locked by an accept that arrives late', async (t) => {
+  const { broker, tries } = await start(t);
+  tries.next('UpdateItemCommand', ['late']);
+  // Nothing is repeated, so nothing but the first copy can still arrive.
+  expectStatus(await acceptRaw(broker, 's', 'a'), 504);
+  const session = await acceptSession(broker, 's', 'a');
+  await tries.arrive();
+  await session.release();
+  expectStatus(await acceptRaw(broker, 's', 'a'), 201);
+});
+
+test('a session that was accepted unheard is accepted', async (t) => {
+  const { broker, tries } = await start(t);
+  tries.next('UpdateItemCommand', ['unheard']);
+  const session = await acceptSession(broker, 's', 'a');
+  await session.setState('held');
+  assert.equal(await session.state(), 'held');
+});
+
+test('a state that arrives late does not replace a later one', async (t) => {
+  const { broker, tries } = await start(t);
+  const session = await acceptSession(broker, 's', 'a');
+  tries.next('UpdateItemCommand', ['late']);
+  await session.setState('first');
+  await session.setState('second');
+  await tries.arrive();
+  assert.equal(await session.state(), 'second');
+  tries.next('UpdateItemCommand', ['late']);
+  await session.setState('third');
+  await session.clearState();
+  await tries.arrive();
+  assert.equal(await session.state(), undefined);
+});
+
+for (const delaySeconds of [undefined, 10]) {
+  const how = delaySeconds === undefined ? 'given back' : 'given back with a delay';
+  test(`a message that was ${how} unheard is told as given back`, async (t) => {
+    const { broker, tries } = await start(t);
+    const message = await lockOne(broker);
+    tries.next('UpdateItemCommand', ['unheard']);
+    const [outcome] = await broker.settle('q', [
+      {
+        lockToken: message.broker.LockToken,
+        outcome: 'abandon',
+        ...(delaySeconds === undefined ? {} : { delaySeconds }),
+      },
+    ]);
+    assert.equal(outcome?.settled, true, outcome?.error?.message);
+    broker.clock.advance({ seconds: 10 });
+    assert.equal((await broker.peekLock('q'))?.broker.DeliveryCount, 2);
+  });
+}
+
+test('a message that was given back unheard, and is in other hands, is not told as lost', async (t) => {
+  const { broker, tries } = await start(t);
+  const there = await startBroker(t, { beside: broker });
+  const message = await lockOne(broker);
+  tries.next('UpdateItemCommand', [
+    'unheard',
+    async () => {
+      assert.ok(await there.peekLock('q'));
+    },
+  ]);
+  assert.equal(await broker.abandon(message), 504);
+});
+
+test('a message that was removed unheard by receive-and-delete is not told as an empty queue', async (t) => {
+  const { broker, tries } = await start(t);
+  expectStatus(await broker.send('q', 'm'), 201);
+  tries.next('DeleteItemCommand', ['unheard']);
+  expectStatus(await broker.request('DELETE', 'q/messages/head?timeout=0'), 504);
+});
+
+test('a state that was never stored is not told as stored, whatever another process stored before', async (t) => {
+  const { broker, tries } = await start(t);
+  const there = await startBroker(t, { beside: broker });
+  const session = await acceptSession(broker, 's', 'a');
+  const state = `s/sessions/$state?${session.query}`;
+  expectStatus(await there.request('PUT', state, { body: 'earlier' }), 200);
+  tries.next('UpdateItemCommand', ['late']);
+  await session.setState('later');
+  assert.equal(await session.state(), 'later');
+});
+
+test('states that are set at the same time are all set', async (t) => {
+  const { broker } = await start(t);
+  const session = await acceptSession(broker, 's', 'a');
+  const states = Array.from({ length: 8 }, (_, i) => `${i}`);
+  await Promise.all(states.map((state) => session.setState(state)));
+  assert.ok(states.includes((await session.state()) ?? ''));
+});
+
+test('a session that was given back unheard is there for the next holder', async (t) => {
+  const { broker, tries } = await start(t);
+  const session = await acceptSession(broker, 's', 'a');
+  expectStatus(await broker.send('s', 'm', { SessionId: 'a' }), 201);
+  tries.next('UpdateItemCommand', ['unheard']);
+  await session.release();
+  assert.equal((await acceptNext(broker, 's'))?.id, 'a');
+});
+
+test('a completion that arrives late, after it was looked up and before it is sent again, is not told as lost', async (t) => {
+  const { broker, tries } = await start(t);
+  const message = await lockOne(broker);
+  // The SDK gives up after four.
+  tries.next('DeleteItemCommand', ['late', 'late', 'late', 'late', 'overtaken']);
+  assert.equal(await broker.complete(message), 504);
+  assert.equal(await broker.peekLock('q'), undefined);
+});
+
+test('a transaction that is still on its way is not told as refused where its record cannot be read', async (t) => {
+  const { broker, tries } = await start(t);
+  tries.next('TransactWriteItemsCommand', [
+    ...Array<Try>(TRIES_MAX).fill('late'),
+    async () => tries.next('GetItemCommand', Array(TRIES_MAX).fill('throttled')),
+  ]);
+  const toSession = { Body: 'b', BrokerProperties: { SessionId: 'a' } };
+  const operations = [sending('q', 'a'), sending('s', toSession)];
+  const answer = await transact(broker, operations, 'id');
+  assert.equal(answer.status, 504, answer.text);
+  await tries.arrive();
+  expectStatus(await transact(broker, operations, 'id'), 200);
+  assert.deepEqual(bodies(await broker.receiveAndDeleteMany('q', 9)), ['a']);
+});
+
+test('a large publication that has begun is not told as refused where the database is busy', async (t) => {
+  const { broker, tries } = await start(t);
+  await createTopic(broker, 't');
+  await createSubscription(broker, 't/subscriptions/s', { RequiresSession: 'true' });
+  // What begins it goes through, and its steps do not.
+  const busy = Array<Try>(8).fill('throttled');
+  tries.next('TransactWriteItemsCommand', busy);
+  const batch = Array.from({ length: 51 }, (_, i) => ({
+    Body: `${i}`,
+    BrokerProperties: { SessionId: `${i}` },
+  }));
+  expectStatus(await broker.sendBatch('t', batch), 504);
+  broker.clock.advance({ minutes: 2 });
+  await broker.sweep();
+  const session = await acceptSession(broker, 't/subscriptions/s', '50');
+  assert.equal((await session.peekLock())?.body, '50');
+});
+
+test('a purge that arrives late takes nothing with it that was sent long after', async (t) => {
+  const { broker, tries } = await start(t);
+  tries.next('TransactWriteItemsCommand', Array<Try>(TRIES_MAX).fill('late'));
+  await broker.post('q', '$purge', {}, 504);
+  expectStatus(await broker.send('q', 'before'), 201);
+  await tries.arrive();
+  broker.clock.advance({ seconds: 3 });
+  expectStatus(await broker.send('q', 'after'), 201);
+  broker.clock.advance({ minutes: 5 });
+  assert.deepEqual(bodies(await broker.receiveAndDeleteMany('q', 9)), ['after']);
+});
+
+test('a completion that is still on its way is not told as refused where the next try meets a busy service', async (t) => {
+  const { broker, tries } = await start(t);
+  const message = await lockOne(broker);
+  tries.next('DeleteItemCommand', [
+    ...Array<Try>(TRIES_MAX).fill('late'),
+    ...Array<Try>(TRIES_MAX).fill('throttled'),
+  ]);
+  assert.equal(await broker.complete(message), 504);
+  await tries.arrive();
+  broker.clock.advance({ minutes: 5 });
+  assert.equal(await broker.peekLock('q'), undefined);
+});
+
+test('a removal that is still on its way is not told as refused where the next try meets a busy service', async (t) => {
+  const { broker, tries } = await start(t);
+  expectStatus(await broker.send('q', 'm'), 201);
+  tries.next('DeleteItemCommand', [
+    ...Array<Try>(TRIES_MAX).fill('late'),
+    ...Array<Try>(TRIES_MAX).fill('throttled'),
+  ]);
+  expectStatus(await broker.request('DELETE', 'q/messages/head?timeout=0'), 504);
+});
+
+test('a completion of which ten tries were not heard is not told as refused', async (t) => {
+  const { broker, tries } = await start(t);
+  const message = await lockOne(broker);
+  tries.next('DeleteItemCommand', Array<Try>(10 * TRIES_MAX).fill('late'));
+  assert.equal(await broker.complete(message), 504);
+  await tries.arrive();
+  broker.clock.advance({ minutes: 5 });
+  assert.equal(await broker.peekLock('q'), undefined);
+});

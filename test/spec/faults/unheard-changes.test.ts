@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { type Outgoing, type PauseClient, startPauses } from '../../support/pause-client.ts';
+import { startBroker } from '../../support/start-broker.ts';
+import { expectStatus } from '../../support/test-broker.ts';
+import {
+  createRuledSubscription,
+  createSubscription,
+  createTopic,
+  drainBodies,
+  EVERYTHING,
+  NOTHING,
+  putRule,
+  putSubscription,
+  subscription,
+} from '../../support/topic-entities.ts';
+
+/**
+ * A change of which nothing was heard may have been made. Who asks for it again hears so, and may count
+ * on it from then on: what is sent to the topic comes to where it says.
+ */
+
+const isTransaction = ({ command }: Outgoing) => command === 'TransactWriteItemsCommand';
+/** After a change of which nothing was heard, the entity or the rule is read. */
+const isLookup = ({ command }: Outgoing) => command === 'GetItemCommand';
+
+/** Loses the answer to the next transaction, and to the look that follows it. */
+function loseChange(pauses: PauseClient): void {
+  let isLost = false;
+  pauses.loseNextAnswer((request) => {
+    isLost ||= isTransaction(request);
+    return isTransaction(request);
+  });
+  pauses.loseNextAnswer((request) => isLost && isLookup(request));
+}
+
+async function start(t: TestContext) {
+  const pauses = startPauses();
+  t.after(() => pauses.client.destroy());
+  const broker = await startBroker(t, { client: pauses.client });
+  await createTopic(broker);
+  return { broker, pauses };
+}
+
+test('a subscription that was created unheard gets what is sent once it is known to be there', async (t) => {
+  const { broker, pauses } = await start(t);
+  const path = subscription('new');
+  await createSubscription(broker, subscription('old'));
+  expectStatus(await broker.send('t', 'before'), 201);
+  loseChange(pauses);
+  expectStatus(await putSubscription(broker, path), 504);
+  expectStatus(await putSubscription(broker, path), 409);
+  expectStatus(await broker.send('t', 'after'), 201);
+  assert.deepEqual(await drainBodies(broker, path), ['after']);
+});
+
+test('a rule that was created unheard decides once it is known to be there', async (t) => {
+  const { broker, pauses } = await start(t);
+  const path = subscription('s');
+  await createRuledSubscription(broker, path, { none: { filter: NOTHING } });
+  expectStatus(await broker.send('t', 'before'), 201);
+  loseChange(pauses);
+  expectStatus(await putRule(broker, path, 'all', { filter: EVERYTHING }), 504);
+  expectStatus(await putRule(broker, path, 'all', { filter: EVERYTHING }), 409);
+  expectStatus(await broker.send('t', 'after'), 201);
+  assert.deepEqual(await drainBodies(broker, path), ['after']);
+});
+
+test('a subscription that was deleted unheard hands out nothing once it is known to be gone', async (t) => {
+  const { broker: alone, pauses } = await start(t);
+  const [here, there] = [
+    await startBroker(t, { client: pauses.client, beside: alone }),
+    await startBroker(t, { beside: alone }),
+  ];
+  const path = subscription('s');
+  await createSubscription(here, path);
+  expectStatus(await here.send('t', 'm'), 201);
+  const [message] = await there.peekLockMany(path, 1);
+  assert.ok(message);
+  const abandon = { lockToken: message.broker.LockToken, outcome: 'abandon' } as const;
+  await there.settle(path, [abandon]);
+
+  loseChange(pauses);
+  expectStatus(await here.request('DELETE', path), 504);
+  expectStatus(await there.request('POST', `${path}/messages/head?timeout=0`), 410);
+});
+
+test('changes that were made unheard, and are found to be made, are answered so', async (t) => {
+  const { broker, pauses } = await start(t);
+  const path = subscription('s');
+  pauses.loseNextAnswer(isTransaction);
+  expectStatus(await putSubscription(broker, path), 201);
+  pauses.loseNextAnswer(isTransaction);
+  expectStatus(await putRule(broker, path, 'all', { filter: EVERYTHING }), 201);
+  pauses.loseNextAnswer(isTransaction);
+  expectStatus(await broker.createQueue('q'), 201);
+  pauses.loseNextAnswer(isTransaction);
+  expectStatus(await broker.updateQueue('q', { LockDuration: 'PT10S' }), 200);
+  pauses.loseNextAnswer(isTransaction);
+  expectStatus(await broker.request('DELETE', 'q'), 200);
+  expectStatus(await broker.request('GET', 'q'), 404);
+});

@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startBroker } from '../../support/start-broker.ts';
+import { expectStatus, type Received, type TestBroker } from '../../support/test-broker.ts';
+import {
+  DEAD,
+  instant,
+  isoInstant,
+  lock,
+  lockAndSettle,
+  settleOne,
+  startQueue,
+  withBroker,
+} from '../queues/queue.ts';
+
+const IDLE = { AutoDeleteOnIdle: 'PT5M' };
+const MINUTES = 5;
+
+async function exists(broker: TestBroker): Promise<boolean> {
+  const { status } = await broker.request('GET', 'q');
+  assert.ok(status === 200 || status === 404, `${status}`);
+  return status === 200;
+}
+
+/** Whether the queue is still there after these minutes, in each of which the sweep ran. */
+async function isThereAfter(broker: TestBroker, minutes: number): Promise<boolean> {
+  for (let minute = 0; minute < minutes; minute++) {
+    broker.clock.advance({ minutes: 1 });
+    await broker.sweep();
+  }
+  return await exists(broker);
+}
+
+/** Lets five minutes pass but for one millisecond: whatever was used just now must still be there. */
+async function requireKept(broker: TestBroker): Promise<void> {
+  broker.clock.advance({ minutes: MINUTES, ms: -1 });
+  await broker.sweep();
+  assert.ok(await exists(broker), 'deleted too early');
+  broker.clock.advance({ ms: 1 });
+}
+
+test('#142 #A18 #E1 a queue that nobody uses for its AutoDeleteOnIdle is deleted, and not before', async (t) => {
+  const broker = await startQueue(t, IDLE);
+  await requireKept(broker);
+  await broker.sweep();
+  assert.equal(await exists(broker), false);
+  expectStatus(await broker.send('q', 'a'), 410);
+  expectStatus(await broker.request('POST', 'q/messages/head?timeout=0'), 410);
+});
+
+/** What counts as use of a queue (semantics §5.2), each with what has to be there before. */
+const USES: Record<string, (broker: TestBroker) => Promise<unknown>> = {
+  'a send': (broker) => broker.send('q', 'x'),
+  'a batch': (broker) => broker.sendBatch('q', [{ Body: 'x' }]),
+  'a peek-lock': (broker) => broker.peekLock('q'),
+  'a receive-and-delete': (broker) => broker.receiveAndDelete('q'),
+  'a peek': (broker) => broker.peek('q'),
+  'an update': (broker) => broker.updateQueue('q', { ...IDLE, UserMetadata: 'x' }),
+  'a peek of its dead letters': (broker) => broker.peek(DEAD),
+  'a receive of its dead letters': (broker) => broker.peekLock(DEAD),
+};
+
+for (const [what, use] of Object.entries(USES)) {
+  test(`#A20 ${what} counts as use: the time begins anew`, async (t) => {
+    const broker = await startQueue(t, IDLE);
+    for (let i = 0; i < 3; i++) {
+      broker.clock.advance({ minutes: 4 });
+      await broker.sweep();
+      await use(broker);
+    }
+    await requireKept(broker);
+    assert.equal(await isThereAfter(broker, MINUTES + 1), false);
+  });
+}
+
+for (const [what, use] of [
+  ['a renewal', (broker: TestBroker, held: Received) => broker.renew(held)],
+  ['an abandon', (broker: TestBroker, held: Received) => broker.abandon(held)],
+  ['a complete', (broker: TestBroker, held: Received) => broker.complete(held)],
+  ['a defer', (broker: TestBroker, held: Received) => settleOne(broker, held, 'defer')],
+] as const) {
+  test(`#A20 ${what} counts as use, as any operation on messages does`, async (t) => {
+    const broker = await startQueue(t, { LockDuration: 'PT5M', ...IDLE }, 'a');
+    const held = await lock(broker);
+    broker.clock.advance({ minutes: 4 });
+    await use(broker, held);
+    await requireKept(broker);
+  });
+}
+
+test('#A20 a receive that finds nothing counts as use', async (t) => {
+  const broker = await startQueue(t, IDLE);
+  broker.clock.advance({ minutes: 4 });
+  assert.equal(await broker.peekLock('q'), undefined);
+  await requireKept(broker);
+});
+
+test('#A20 to look at its description is no use of a queue', async (t) => {
+  const broker = await startQueue(t, IDLE);
+  for (let i = 0; i < MINUTES; i++) {
+    broker.clock.advance({ minutes: 1 });
+    expectStatus(await broker.request('GET', 'q'), 200);
+    expectStatus(await broker.request('GET', '$Resources/Queues'), 200);
+  }
+  await broker.sweep();
+  assert.equal(await exists(broker), false);
+});
+
+test('#A20 a use of one queue is none of another', async (t) => {
+  const broker = await startQueue(t, IDLE);
+  expectStatus(await broker.createQueue('other', IDLE), 201);
+  for (let i = 0; i < MINUTES; i++) {
+    broker.clock.advance({ minutes: 1 });
+    expectStatus(await broker.send('other', 'x'), 201);
+  }
+  await broker.sweep();
+  assert.equal(await exists(broker), false);
+  expectStatus(await broker.request('GET', 'other'), 200);
+});
+
+test('#A20 messages alone keep no queue alive, nor do dead letters or deferred ones', async (t) => {
+  const broker = await startQueue(t, IDLE, 'dead', 'deferred', 'active');
+  await lockAndSettle(broker, 'deadLetter');
+  await lockAndSettle(broker, 'defer');
+  await requireKept(broker);
+  assert.equal(await isThereAfter(broker, MINUTES + 1), false);
+});
+
+test('#142 #A20 a scheduled message keeps its queue, and once it is due no longer', async (t) => {
+  const broker = await startQueue(t, IDLE);
+  await broker.schedule('q', [
+    withBroker('a', { ScheduledEnqueueTimeUtc: instant({ seconds: 3600 }) }),
+  ]);
+  assert.equal(await isThereAfter(broker, 59), true);
+  broker.clock.advance({ seconds: 59 });
+  await broker.sweep();
+  assert.ok(await exists(broker));
+  assert.equal(await isThereAfter(broker, 3 * MINUTES), false);
+});
+
+test('#A20 a scheduled message that is cancelled keeps nothing', async (t) => {
+  const broker = await startQueue(t, IDLE);
+  const scheduled = await broker.schedule('q', [
+    withBroker('a', { ScheduledEnqueueTimeUtc: instant({ seconds: 36_000 }) }),
+  ]);
+  assert.equal(await isThereAfter(broker, 2 * MINUTES), true);
+  expectStatus(await broker.cancelScheduled('q', scheduled), 200);
+  await requireKept(broker);
+  assert.equal(await isThereAfter(broker, MINUTES + 1), false);
+});
+
+test('#143 #A21 a queue that forwards is never idle, and is shown as one that never will be', async (t) => {
+  const broker = await startBroker(t);
+  expectStatus(await broker.createQueue('target'), 201);
+  // In the order of the service's elements.
+  expectStatus(await broker.createQueue('q', { ForwardTo: 'target', ...IDLE }), 201);
+  const { text } = await broker.request('GET', 'q');
+  assert.match(text, /<AutoDeleteOnIdle>P10675199DT2H48M5\.4775807S</);
+  broker.clock.advance({ days: 365 });
+  await broker.sweep();
+  assert.ok(await exists(broker));
+});
+
+test('#A19 without a word, and at the largest value, a queue is never deleted', async (t) => {
+  const broker = await startQueue(t);
+  const AutoDeleteOnIdle = 'P10675199DT2H48M5.4775807S';
+  expectStatus(await broker.createQueue('largest', { AutoDeleteOnIdle }), 201);
+  for (const name of ['q', 'largest']) {
+    const { text } = await broker.request('GET', name);
+    assert.match(text, /<AutoDeleteOnIdle>P10675199DT2H48M5\.4775807S</, name);
+  }
+  broker.clock.advance({ days: 20_000 });
+  await broker.sweep();
+  for (const name of ['q', 'largest']) expectStatus(await broker.request('GET', name), 200);
+});
+
+for (const [value, status] of [
+  ['PT4M', 400],
+  ['PT4M59.999S', 400],
+  ['PT5M', 201],
+] as const) {
+  test(`#141 #A18 an AutoDeleteOnIdle of ${value}: ${status}`, async (t) => {
+    const broker = await startBroker(t);
+    expectStatus(await broker.createQueue('q', { AutoDeleteOnIdle: value }), status);
+  });
+}
+
+test('#A18 #E1 it is set, raised and taken back by updates, which count as use', async (t) => {
+  const broker = await startQueue(t);
+  broker.clock.advance({ days: 1 });
+  expectStatus(await broker.updateQueue('q', IDLE), 200);
+  broker.clock.advance({ minutes: 4 });
+  expectStatus(await broker.updateQueue('q', { AutoDeleteOnIdle: 'PT1H' }), 200);
+  assert.equal(await isThereAfter(broker, 59), true);
+  expectStatus(await broker.updateQueue('q'), 200);
+  broker.clock.advance({ days: 365 });
+  await broker.sweep();
+  assert.ok(await exists(broker));
+});
+
+test('used in another process, a queue is not deleted early by the sweep of this one', async (t) => {
+  const broker = await startQueue(t, IDLE);
+  const other = await startBroker(t, { beside: broker });
+  for (const use of [
+    () => other.peek('q'),
+    () => other.send('q', 'x'),
+    () => other.peekLock('q'),
+  ]) {
+    broker.clock.advance({ minutes: 2 });
+    await use();
+    broker.clock.advance({ minutes: 2, seconds: 30 });
+    await use();
+    await other.units(async () => {});
+    broker.clock.advance({ minutes: MINUTES, ms: -1 });
+    await broker.sweep();
+    assert.ok(await exists(broker), 'deleted too early');
+  }
+});
+
+test('a queue that is deleted for idleness is empty when it is made anew', async (t) => {
+  const broker = await startQueue(t, IDLE, 'a', 'dead');
+  await lockAndSettle(broker, 'deadLetter');
+  assert.equal(await isThereAfter(broker, 2 * MINUTES), false);
+  expectStatus(await broker.createQueue('q'), 201);
+  assert.deepEqual([await broker.peek('q'), await broker.peek(DEAD)], [[], []]);
+});
+
+test('that a queue may become idle costs its messages next to nothing', async (t) => {
+  const broker = await startQueue(t, IDLE);
+  expectStatus(await broker.createQueue('plain'), 201);
+  const pass = async (queue: string) => {
+    for (let i = 0; i < 20; i++) {
+      expectStatus(await broker.send(queue, `${i}`), 201);
+      assert.equal(await broker.complete(await lock(broker, queue)), 200);
+    }
+  };
+  for (const queue of ['q', 'plain']) await pass(queue);
+  broker.clock.advance({ minutes: 2 });
+  const { write: plain } = await broker.units(() => pass('plain'));
+  const { write } = await broker.units(() => pass('q'));
+  t.diagnostic(`${write} write units beside ${plain}`);
+  assert.ok(write - plain <= 2, `${write} write units, and ${plain} without`);
+});
+
+test('old messages that are deleted by an operator are a use as well', async (t) => {
+  const broker = await startQueue(t, IDLE, 'a');
+  broker.clock.advance({ minutes: 4 });
+  const range = { maxMessages: 1, enqueuedBefore: isoInstant({ seconds: 1 }) };
+  assert.equal(await broker.deleteMessages('q', range), 1);
+  await requireKept(broker);
+});

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Answer, RequestOptions } from '../../support/api-client.ts';
+import { startBroker } from '../../support/start-broker.ts';
+import { expectStatus, type Received, type TestBroker } from '../../support/test-broker.ts';
+
+/** What a bad request meets: a free message and a held one in `q`, and a held one in `other`. */
+export interface Scene {
+  readonly broker: TestBroker;
+  readonly held: Received;
+  readonly stranger: Received;
+}
+
+/** A bad request and the refusal it must meet. */
+export interface Row {
+  readonly what: string;
+  readonly method: string;
+  readonly path: string | ((scene: Scene) => string);
+  readonly options?: RequestOptions | ((scene: Scene) => RequestOptions);
+  readonly status: number;
+  readonly code: string;
+  readonly sentence: RegExp;
+}
+
+const GUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
+
+/** One test a row: the request is refused in the form of all refusals, and nothing is lost by it. */
+export function testRefusals(rows: readonly Row[]): void {
+  for (const row of rows) {
+    const { what, status, code } = row;
+    test(`#157 #B2 ${what} is refused with ${status} ${code}, and nothing is lost`, async (t) => {
+      const broker = await startBroker(t);
+      for (const name of ['q', 'other']) expectStatus(await broker.createQueue(name), 201);
+      expectStatus(await broker.sendBatch('q', [{ Body: 'held' }, { Body: 'free' }]), 201);
+      expectStatus(await broker.sendBatch('other', [{ Body: 'held' }]), 201);
+      const scene = {
+        broker,
+        held: await lock(broker, 'q'),
+        stranger: await lock(broker, 'other'),
+      };
+      const path = typeof row.path === 'string' ? row.path : row.path(scene);
+      const options = typeof row.options === 'function' ? row.options(scene) : row.options;
+      requireRow(await broker.request(row.method, path, options), row);
+      await requireNothingLost(scene);
+    });
+  }
+}
+
+function requireRow(answer: Answer, { status, code, sentence }: Row): void {
+  assert.equal(answer.status, status, answer.text);
+  assert.equal(answer.headers.get('x-dynabus-error'), code);
+  assert.equal(answer.headers.get('x-dynabus-retryable'), 'false');
+  assert.match(sentenceOf(answer), sentence);
+}
+
+/** The sentence of a refusal, after a look at all that stands around it. */
+function sentenceOf(answer: Answer): string {
+  if (answer.headers.get('content-type') === 'application/json') {
+    const { error } = answer.json<{ error: Record<string, unknown> }>();
+    const { message, ...rest } = error;
+    assert.match(String(rest['trackingId']), new RegExp(`^${GUID}$`));
+    assert.deepEqual(rest, {
+      code: answer.headers.get('x-dynabus-error'),
+      trackingId: rest['trackingId'],
+      retryable: false,
+      timestamp: '2026-01-01T00:00:00',
+    });
+    return withoutSubCode(String(message), answer.status);
+  }
+  assert.equal(answer.headers.get('content-type'), 'application/xml; charset=utf-8');
+  const match = new RegExp(
+    `^<Error><Code>${answer.status}</Code><Detail>(.*) TrackingId:${GUID}_G0, SystemTracker:[^ ]*, Timestamp:2026-01-01T00:00:00</Detail></Error>$`,
+  ).exec(answer.text);
+  assert.ok(match, answer.text);
+  return withoutSubCode(match[1] ?? '', answer.status);
+}
+
+/** A subcode begins with the status, in one of the two forms of the service. */
+function withoutSubCode(detail: string, status: number): string {
+  return detail.replace(new RegExp(`^(?:SubCode=${status}\\d\\d\\.|${status}\\d\\d:) `), '');
+}
+
+async function lock(broker: TestBroker, path: string): Promise<Received> {
+  const message = await broker.peekLock(path);
+  assert.ok(message);
+  return message;
+}
+
+async function requireNothingLost({ broker, held, stranger }: Scene): Promise<void> {
+  assert.equal(await broker.complete(held), 200);
+  assert.equal(await broker.complete(stranger), 200);
+  const rest = await broker.receiveAndDeleteMany('q', 100);
+  assert.deepEqual(
+    rest.map(({ body, broker: { DeliveryCount } }) => [body, DeliveryCount]),
+    [['free', 1]],
+  );
+  for (const path of ['q/$deadletterqueue', 'other']) {
+    assert.deepEqual(await broker.receiveAndDeleteMany(path, 100), []);
+  }
+}
+
+/** A request was refused with a status and with a sentence by which it can be tracked. */
+export function requireRefusal(answer: Answer, status: number, sentence: RegExp): void {
+  assert.equal(answer.status, status, answer.text);
+  assert.match(answer.text, sentence);
+  assert.match(answer.text, /trackingId/i);
+}

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { type StartOptions, startBroker } from '../../support/start-broker.ts';
+import { expectStatus, type Received, type TestBroker } from '../../support/test-broker.ts';
+
+/** What tests of partitioned entities share: one queue `p`, and where its messages lie. */
+
+export const PARTITIONS = 16;
+export const PARTITIONED = { EnablePartitioning: 'true' } as const;
+
+/** A namespace with the partitioned queue `p`. */
+export async function startPartitioned(
+  t: TestContext,
+  settings: Readonly<Record<string, string>> = {},
+  options: StartOptions = {},
+): Promise<TestBroker> {
+  const broker = await startBroker(t, options);
+  expectStatus(await createPartitioned(broker, 'p', settings), 201);
+  return broker;
+}
+
+/** Asks for a partitioned queue; the service wants its elements in order. */
+export async function createPartitioned(
+  broker: TestBroker,
+  name: string,
+  settings: Readonly<Record<string, string>> = {},
+) {
+  return await broker.createQueue(name, { ...settings, ...PARTITIONED });
+}
+
+/** The partition in which a message lies: the top 16 of the 64 bits of its number. */
+export function partitionOf({ broker }: Received): number {
+  return Math.floor(broker.SequenceNumber / 2 ** 48);
+}
+
+/** The number of a message within its partition. */
+export function placeOf({ broker }: Received): number {
+  return broker.SequenceNumber % 2 ** 48;
+}
+
+export function byPartition(messages: readonly Received[]): ReadonlyMap<number, Received[]> {
+  const groups = new Map<number, Received[]>();
+  for (const message of messages) {
+    const partition = partitionOf(message);
+    groups.set(partition, [...(groups.get(partition) ?? []), message]);
+  }
+  return groups;
+}
+
+/** All messages of a path in the order of their numbers, by as many peeks as that takes. */
+export async function peekAll(broker: TestBroker, path = 'p'): Promise<readonly Received[]> {
+  const shown: Received[] = [];
+  for (let from = 0n; ; ) {
+    const some = await broker.peek(path, { from });
+    if (some.length === 0) return shown;
+    shown.push(...some);
+    from = BigInt(some.at(-1)?.broker.SequenceNumber ?? 0) + 1n;
+  }
+}
+
+/** Takes everything out of a path. */
+export async function drain(broker: TestBroker, path = 'p', max = 100): Promise<Received[]> {
+  const taken: Received[] = [];
+  for (;;) {
+    const some = await broker.receiveAndDeleteMany(path, max);
+    assert.ok(some.length <= max);
+    if (some.length === 0) return taken;
+    taken.push(...some);
+  }
+}
+
+/** A message with one key or none. */
+export async function sendKeyed(
+  broker: TestBroker,
+  body: string,
+  keys: Readonly<Record<string, unknown>> = {},
+  path = 'p',
+): Promise<void> {
+  expectStatus(await broker.send(path, body, keys), 201);
+}
+
+/** One message in each partition, sent without keys; its body is its turn. */
+export async function fillEach(broker: TestBroker, path = 'p', count = PARTITIONS): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await sendKeyed(broker, `${turn}`, {}, path);
+}
+
+/** A partition key of each partition, found by sending to a queue of its own. */
+export async function keysByPartition(broker: TestBroker): Promise<readonly string[]> {
+  expectStatus(await createPartitioned(broker, 'probe'), 201);
+  const keys: string[] = [];
+  for (let n = 0; new Set(Object.keys(keys)).size < PARTITIONS; n++) {
+    const PartitionKey = `key-${n}`;
+    await sendKeyed(broker, PartitionKey, { PartitionKey }, 'probe');
+    const [message] = await broker.receiveAndDeleteMany('probe', 1);
+    assert.ok(message);
+    keys[partitionOf(message)] ??= PartitionKey;
+  }
+  expectStatus(await broker.request('DELETE', 'probe'), 200);
+  return keys;
+}

@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { startBroker } from '../../support/start-broker.ts';
+import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
+import {
+  createSubscription,
+  createTopic,
+  subscription,
+  transfersOf,
+} from '../../support/topic-entities.ts';
+import { having, isoInstant } from '../queues/queue.ts';
+import {
+  byPartition,
+  createPartitioned,
+  drain,
+  fillEach,
+  PARTITIONED,
+  PARTITIONS,
+  partitionOf,
+  peekAll,
+  placeOf,
+  sendKeyed,
+} from './partitioned.ts';
+
+const ROUTES = [
+  ['a plain queue', 'a partitioned queue', false, true],
+  ['a partitioned queue', 'a plain queue', true, false],
+  ['a partitioned queue', 'a partitioned queue', true, true],
+] as const;
+
+/** The queue `to`, and `from`, which forwards to it. */
+async function startForward(
+  t: TestContext,
+  isFromPartitioned: boolean,
+  isToPartitioned: boolean,
+): Promise<TestBroker> {
+  const broker = await startBroker(t);
+  expectStatus(await broker.createQueue('to', isToPartitioned ? PARTITIONED : {}), 201);
+  const settings = isFromPartitioned ? PARTITIONED : {};
+  expectStatus(await broker.createQueue('from', { ...settings, ForwardTo: 'to' }), 201);
+  return broker;
+}
+
+for (const [from, to, isFromPartitioned, isToPartitioned] of ROUTES) {
+  test(`#P11 from ${from} to ${to}: the key of a message decides where it comes to lie`, async (t) => {
+    const broker = await startForward(t, isFromPartitioned, isToPartitioned);
+    // What was sent to it directly shows where each key belongs.
+    for (let k = 0; k < 8; k++) {
+      await sendKeyed(broker, `direct ${k}`, { PartitionKey: `key ${k}` }, 'to');
+    }
+    for (let i = 0; i < 24; i++) {
+      await sendKeyed(broker, `${i}`, { PartitionKey: `key ${i % 8}` }, 'from');
+    }
+    const messages = await peekAll(broker, 'to');
+    assert.equal(messages.length, 32);
+    assert.equal(byPartition(messages).size > 1, isToPartitioned);
+    for (let k = 0; k < 8; k++) {
+      const own = messages.filter(({ broker: { PartitionKey } }) => PartitionKey === `key ${k}`);
+      assert.equal(new Set(own.map(partitionOf)).size, 1);
+      const bodies = own.map(({ body }) => body);
+      assert.deepEqual(bodies, [`direct ${k}`, ...[k, k + 8, k + 16].map(String)]);
+    }
+    assert.deepEqual(await peekAll(broker, 'from'), []);
+  });
+
+  test(`#P11 from ${from} to ${to}: messages without a key`, async (t) => {
+    const broker = await startForward(t, isFromPartitioned, isToPartitioned);
+    await fillEach(broker, 'from');
+    const messages = await drain(broker, 'to');
+    assert.equal(messages.length, PARTITIONS);
+    assert.equal(byPartition(messages).size, isToPartitioned ? PARTITIONS : 1);
+    const first = messages.map((one) => Number(one.broker['EnqueuedSequenceNumber']));
+    const inFrom = new Set(first.map((number) => Math.floor(number / 2 ** 48)));
+    assert.equal(inFrom.size, isFromPartitioned ? PARTITIONS : 1);
+    assert.equal(new Set(first).size, PARTITIONS);
+  });
+
+  test(`#P11 from ${from} to ${to}: what was there before it forwarded`, async (t) => {
+    const broker = await startBroker(t);
+    expectStatus(await broker.createQueue('to', isToPartitioned ? PARTITIONED : {}), 201);
+    const settings: Record<string, string> = isFromPartitioned ? PARTITIONED : {};
+    expectStatus(await broker.createQueue('from', settings), 201);
+    // Several keys in one block of the source, where that can be.
+    for (let i = 0; i < 3 * PARTITIONS; i++) {
+      await sendKeyed(broker, `${i}`, { SessionId: `s${i % 5}` }, 'from');
+    }
+    if (!isFromPartitioned) {
+      const batch = Array.from({ length: 60 }, (_, i) => ({
+        Body: `b${i}`,
+        BrokerProperties: { SessionId: `s${i % 5}` },
+      }));
+      expectStatus(await broker.sendBatch('from', batch), 201);
+    }
+    const count = isFromPartitioned ? 3 * PARTITIONS : 3 * PARTITIONS + 60;
+    expectStatus(await broker.updateQueue('from', { ForwardTo: 'to', ...settings }), 200);
+    const messages = await peekAll(broker, 'to');
+    assert.equal(new Set(messages.map(({ body }) => body)).size, count);
+    assert.equal(messages.length, count);
+    for (let s = 0; s < 5; s++) {
+      const own = messages.filter(({ broker: { SessionId } }) => SessionId === `s${s}`);
+      assert.equal(new Set(own.map(partitionOf)).size, 1);
+    }
+    assert.deepEqual(await peekAll(broker, 'from'), []);
+  });
+}
+
+test('#P11 scheduled messages of a partitioned queue that forwards go on when they come due', async (t) => {
+  const broker = await startForward(t, true, true);
+  const ScheduledEnqueueTimeUtc = isoInstant({ seconds: 60 });
+  for (let i = 0; i < PARTITIONS; i++) {
+    await sendKeyed(broker, `${i}`, { ScheduledEnqueueTimeUtc }, 'from');
+  }
+  assert.equal(byPartition(await peekAll(broker, 'from')).size, PARTITIONS);
+  broker.clock.advance({ seconds: 70 });
+  await broker.sweep();
+  assert.equal((await drain(broker, 'to')).length, PARTITIONS);
+});
+
+test('#P11 dead letters of all partitions are forwarded, each with where it comes from', async (t) => {
+  const broker = await startBroker(t);
+  expectStatus(await createPartitioned(broker, 'to'), 201);
+  // In the order of the service's elements.
+  const settings = { ForwardDeadLetteredMessagesTo: 'to' };
+  expectStatus(await broker.createQueue('from', { ...PARTITIONED, ...settings }), 201);
+  await fillEach(broker, 'from');
+  const locked = await broker.peekLockMany('from', PARTITIONS);
+  assert.equal(locked.length, PARTITIONS);
+  await broker.settle(
+    'from',
+    locked.map((message) => having(message, 'deadLetter')),
+  );
+  const messages = await drain(broker, 'to');
+  assert.equal(messages.length, PARTITIONS);
+  assert.ok(messages.every((one) => one.broker['DeadLetterSource'] === 'from'));
+});
+
+test('#P11 what cannot be forwarded is in the transfer dead letters of its partition', async (t) => {
+  const broker = await startForward(t, true, false);
+  expectStatus(await broker.updateQueue('to', { Status: 'Disabled' }), 200);
+  await fillEach(broker, 'from');
+  const lost = await peekAll(broker, transfersOf('from'));
+  assert.equal(byPartition(lost).size, PARTITIONS);
+  assert.equal((await broker.runtimeProperties('from')).transferDeadLetter, PARTITIONS);
+  assert.equal((await drain(broker, transfersOf('from'))).length, PARTITIONS);
+});
+
+test('#P1 copies of a message lie in one partition of all subscriptions, under one number', async (t) => {
+  const broker = await startBroker(t);
+  await createTopic(broker, 't', PARTITIONED);
+  const names = ['a', 'b', 'c'];
+  for (const name of names) await createSubscription(broker, subscription(name));
+  for (let i = 0; i < PARTITIONS; i++) {
+    expectStatus(await broker.send('t', `${i}`), 201);
+    expectStatus(await broker.send('t', `k${i}`, { SessionId: `s${i % 4}` }), 201);
+  }
+  // Bodies that do not fit beside the locks lie once with the topic, in that partition.
+  const large = Array.from({ length: 5 }, (_, i) => ({
+    Body: `${i}`.repeat(3000) + Math.random(),
+  }));
+  expectStatus(await broker.sendBatch('t', large), 201);
+  const seen = new Map<string, Set<number>>();
+  for (const name of names) {
+    const messages = await peekAll(broker, subscription(name));
+    assert.equal(messages.length, 2 * PARTITIONS + 5);
+    for (const { body, broker: properties } of messages) {
+      seen.set(body, (seen.get(body) ?? new Set()).add(properties.SequenceNumber));
+    }
+    for (let s = 0; s < 4; s++) {
+      const own = messages.filter(({ broker: { SessionId } }) => SessionId === `s${s}`);
+      assert.equal(new Set(own.map(partitionOf)).size, 1);
+    }
+    assert.equal((await drain(broker, subscription(name))).length, 2 * PARTITIONS + 5);
+  }
+  for (const numbers of seen.values()) assert.equal(numbers.size, 1);
+});
+
+test('#P1 scheduled messages of a partitioned topic come due in their partition', async (t) => {
+  const broker = await startBroker(t);
+  await createTopic(broker, 't', PARTITIONED);
+  for (const name of ['a', 'b']) await createSubscription(broker, subscription(name));
+  const ScheduledEnqueueTimeUtc = isoInstant({ seconds: 60 });
+  for (let i = 0; i < PARTITIONS; i++) {
+    await sendKeyed(broker, `${i}`, { ScheduledEnqueueTimeUtc }, 't');
+  }
+  broker.clock.advance({ seconds: 60 });
+  const ofA = await drain(broker, subscription('a'));
+  assert.equal(ofA.length, PARTITIONS);
+  assert.equal(byPartition(ofA).size, PARTITIONS);
+  assert.ok(ofA.every((one) => placeOf(one) === 2));
+  broker.clock.advance({ seconds: 10 });
+  await broker.sweep();
+  assert.equal(byPartition(await peekAll(broker, subscription('b'))).size, PARTITIONS);
+});
+
+test('#P11 to a partitioned topic: copies of different keys do not get in each other’s way', async (t) => {
+  const broker = await startBroker(t);
+  await createTopic(broker, 't', PARTITIONED);
+  for (const name of ['a', 'b']) await createSubscription(broker, subscription(name));
+  expectStatus(await broker.createQueue('from', { ForwardTo: 't' }), 201);
+  // One batch, one block in a plain queue: its messages go to several partitions of the topic, where
+  // their numbers are the same.
+  const batch = Array.from({ length: 60 }, (_, i) => ({
+    Body: `${i}`.padEnd(500, `${Math.random()}`),
+    BrokerProperties: { PartitionKey: `key ${i % 20}` },
+  }));
+  expectStatus(await broker.sendBatch('from', batch), 201);
+  for (const name of ['a', 'b']) {
+    const messages = await drain(broker, subscription(name));
+    const bodies = messages.map(({ body }) => body).sort();
+    assert.deepEqual(bodies, batch.map(({ Body }) => Body).sort());
+    assert.ok(byPartition(messages).size > 3);
+  }
+});

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BODY, FILL } from '../../support/full-entity.ts';
+import { startBroker } from '../../support/start-broker.ts';
+import { expectStatus, type Received } from '../../support/test-broker.ts';
+import { createPartitioned, partitionOf, sendKeyed } from './partitioned.ts';
+
+test('#P5 #P12 the size is that of all partitions: a full queue refuses in each, whoever filled it', async (t) => {
+  const alone = await startBroker(t, { tier: 'Premium' });
+  const here = await startBroker(t, { tier: 'Premium', beside: alone });
+  const there = await startBroker(t, { tier: 'Premium', beside: alone });
+  const settings = { MaxSizeInMegabytes: '1024' };
+  expectStatus(await createPartitioned(here, 'p', settings), 201);
+  // In the service's order of elements.
+  const large = { EnablePartitioning: 'true', MaxMessageSizeInKilobytes: '102400' };
+  expectStatus(await here.updateQueue('p', { ...settings, ...large }), 200);
+  for (let i = 0; i < FILL; i++) expectStatus(await here.send('p', BODY), 201);
+  const refused = await here.send('p', BODY);
+  expectStatus(refused, 403);
+  assert.equal(refused.headers.get('x-dynabus-error'), 'QuotaExceeded');
+
+  // The other process learns of one partition only, by what it sends there.
+  await sendKeyed(there, 'small', { PartitionKey: 'a' });
+  expectStatus(await there.send('p', BODY, { PartitionKey: 'a' }), 403);
+
+  // What leaves makes room, in whatever partition it was.
+  for (const partition of [1, 0]) {
+    // Whatever comes first: the search may lock all of the other partition.
+    const others: Received[] = [];
+    for (;;) {
+      const message = await there.peekLock('p');
+      assert.ok(message, 'there are several of each partition');
+      if (message.body.length < BODY.length || partitionOf(message) !== partition) {
+        others.push(message);
+        continue;
+      }
+      assert.equal(await there.complete(message), 200);
+      break;
+    }
+    for (const other of others) assert.equal(await there.abandon(other), 200);
+    expectStatus(await there.send('p', BODY, { PartitionKey: 'a' }), 201);
+    expectStatus(await there.send('p', BODY, { PartitionKey: 'a' }), 403);
+  }
+});

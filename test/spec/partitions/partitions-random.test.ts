@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { LoadRandom, seedOfRun } from '../../support/load-random.ts';
+import { startBroker } from '../../support/start-broker.ts';
+import { expectStatus, type Received, type TestBroker } from '../../support/test-broker.ts';
+import { having } from '../queues/queue.ts';
+import { createPartitioned, drain, PARTITIONED, partitionOf, peekAll } from './partitioned.ts';
+
+const STEPS = 150;
+const KEYS = 12;
+
+/** What a queue must come to: which bodies were sent, and those of each key in their order. */
+interface Book {
+  readonly sent: Set<string>;
+  readonly byKey: Map<string, string[]>;
+}
+
+interface Player {
+  readonly brokers: readonly [TestBroker, TestBroker];
+  readonly random: LoadRandom;
+  readonly book: Book;
+}
+
+async function start(t: TestContext, seed: string): Promise<Player> {
+  const alone = await startBroker(t);
+  const here = await startBroker(t, { beside: alone });
+  const there = await startBroker(t, { beside: alone });
+  expectStatus(await createPartitioned(here, 'p', { MaxDeliveryCount: '100' }), 201);
+  return {
+    brokers: [here, there],
+    random: new LoadRandom(seed),
+    book: { sent: new Set(), byKey: new Map() },
+  };
+}
+
+async function sendSome({ brokers, random, book }: Player, step: number): Promise<void> {
+  const count = random.chance(0.5) ? 1 : random.between(2, 60);
+  const key = random.chance(0.6) ? `key ${random.below(KEYS)}` : undefined;
+  const name = random.chance(0.5) ? 'PartitionKey' : 'SessionId';
+  const messages = Array.from({ length: count }, (_, i) => ({
+    Body: `${step}.${i}`,
+    ...(key === undefined ? {} : { BrokerProperties: { [name]: key } }),
+  }));
+  expectStatus(await random.pick(brokers).sendBatch('p', messages), 201);
+  for (const { Body } of messages) {
+    book.sent.add(Body);
+    if (key !== undefined) book.byKey.set(key, [...(book.byKey.get(key) ?? []), Body]);
+  }
+}
+
+function keyOf({ broker }: Received): string | undefined {
+  return (broker['SessionId'] ?? broker['PartitionKey']) as string | undefined;
+}
+
+/**
+ * Takes some for good; each was sent, and those of a key come in their order. One process receives:
+ * what is put back through another one a process may see a second late.
+ */
+async function takeSome({ brokers: [broker], random, book }: Player): Promise<number> {
+  const max = random.pick([1, 2, 5, 30, 100]);
+  const taken = await broker.receiveAndDeleteMany('p', max);
+  assert.ok(taken.length <= max);
+  for (const message of taken) strikeOff(book, message);
+  return taken.length;
+}
+
+function strikeOff(book: Book, message: Received): void {
+  assert.ok(book.sent.delete(message.body), `${message.body} came twice, or was never sent`);
+  const key = keyOf(message);
+  if (key !== undefined) assert.equal(book.byKey.get(key)?.shift(), message.body);
+}
+
+/** Locks some and puts them back; whatever becomes of them, nothing is lost. */
+async function giveBack({ brokers: [broker], random }: Player): Promise<void> {
+  const max = random.pick([1, 7, 40]);
+  const locked = await broker.peekLockMany('p', max);
+  assert.ok(locked.length <= max);
+  if (locked.length === 0) return;
+  const outcomes = await broker.settle(
+    'p',
+    locked.map((message) => having(message, 'abandon')),
+  );
+  assert.ok(outcomes.every(({ settled }) => settled));
+}
+
+async function peekThrough({ brokers, random, book }: Player): Promise<void> {
+  const shown = await peekAll(random.pick(brokers));
+  assert.deepEqual(new Set(shown.map(({ body }) => body)), book.sent);
+  const partitionsOfKeys = new Map<string, number>();
+  for (const message of shown) {
+    const key = keyOf(message);
+    if (key === undefined) continue;
+    const partition = partitionsOfKeys.get(key) ?? partitionOf(message);
+    assert.equal(partitionOf(message), partition);
+    partitionsOfKeys.set(key, partition);
+  }
+}
+
+const seed = seedOfRun();
+test(`#P3 #P7 random sends and receives: each message once, those of a key in order (seed ${seed})`, async (t) => {
+  const player = await start(t, seed);
+  for (let step = 0; step < STEPS; step++) {
+    const what = player.random.next();
+    if (what < 0.45) await sendSome(player, step);
+    else if (what < 0.8) await takeSome(player);
+    else if (what < 0.95) await giveBack(player);
+    else await peekThrough(player);
+  }
+  while ((await takeSome(player)) > 0) {
+    // Until one receive comes back with nothing, which it does only where nothing is left.
+  }
+  assert.deepEqual([...player.book.sent], []);
+});
+
+test(`#P1 #P11 random sends through a chain of plain and partitioned entities: each once (seed ${seed})`, async (t) => {
+  const broker = await startBroker(t);
+  const random = new LoadRandom(`${seed} chain`);
+  expectStatus(await broker.createQueue('end', PARTITIONED), 201);
+  expectStatus(await broker.createQueue('middle', { ForwardTo: 'end' }), 201);
+  expectStatus(await broker.createQueue('begin', { ...PARTITIONED, ForwardTo: 'middle' }), 201);
+  const sent: string[] = [];
+  for (let step = 0; step < 40; step++) {
+    const path = random.pick(['begin', 'middle', 'end']);
+    const key = random.chance(0.5) ? { SessionId: `s${random.below(KEYS)}` } : undefined;
+    const messages = Array.from({ length: random.between(1, 40) }, (_, i) => ({
+      Body: `${step}.${i}`,
+      ...(key === undefined ? {} : { BrokerProperties: key }),
+    }));
+    expectStatus(await broker.sendBatch(path, messages), 201);
+    sent.push(...messages.map(({ Body }) => Body));
+  }
+  const received = (await drain(broker, 'end')).map(({ body }) => body);
+  assert.deepEqual(received.sort(), sent.sort());
+});

@@ -1,0 +1,274 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startBroker } from '../../support/start-broker.ts';
+import { expectStatus } from '../../support/test-broker.ts';
+import { eachOf } from '../../support/topic-entities.ts';
+import { requireRefusal } from '../management/refusal.ts';
+import { having, withBroker } from '../queues/queue.ts';
+import { sending, transact } from '../transactions/transaction.ts';
+import {
+  byPartition,
+  createPartitioned,
+  drain,
+  fillEach,
+  PARTITIONED,
+  PARTITIONS,
+  partitionOf,
+  peekAll,
+  placeOf,
+  sendKeyed,
+  startPartitioned,
+} from './partitioned.ts';
+
+test('#P7 messages without a key go from partition to partition in turn', async (t) => {
+  const broker = await startPartitioned(t);
+  await fillEach(broker, 'p', 2 * PARTITIONS);
+  const groups = byPartition(await peekAll(broker));
+  assert.equal(groups.size, PARTITIONS);
+  for (const messages of groups.values()) assert.equal(messages.length, 2);
+});
+
+test('#P7 each partition has numbers of its own, without gaps, and itself in their top bits', async (t) => {
+  const broker = await startPartitioned(t);
+  await fillEach(broker, 'p', 3 * PARTITIONS);
+  const groups = byPartition(await peekAll(broker));
+  assert.deepEqual(
+    [...groups.keys()],
+    Array.from({ length: PARTITIONS }, (_, partition) => partition),
+  );
+  for (const messages of groups.values()) assert.deepEqual(messages.map(placeOf), [1, 2, 3]);
+});
+
+test('#P7 two processes do not begin at the same partition but by chance', async (t) => {
+  const alone = await startPartitioned(t);
+  const firsts = new Set<number>();
+  for (let process = 0; process < 8; process++) {
+    const broker = await startBroker(t, { beside: alone, seed: `process ${process}` });
+    await sendKeyed(broker, 'x');
+    const [message] = await drain(broker);
+    assert.ok(message);
+    firsts.add(partitionOf(message));
+  }
+  assert.ok(firsts.size > 2, `they began at ${[...firsts]}`);
+});
+
+for (const key of ['SessionId', 'PartitionKey']) {
+  test(`#P6 #P7 messages of one ${key} lie in one partition, in order`, async (t) => {
+    const broker = await startPartitioned(t);
+    for (let i = 0; i < 40; i++) await sendKeyed(broker, `${i}`, { [key]: `key ${i % 10}` });
+    const messages = await peekAll(broker);
+    assert.equal(messages.length, 40);
+    const partitions = new Set<number>();
+    for (let k = 0; k < 10; k++) {
+      const own = messages.filter(({ broker: { [key]: value } }) => value === `key ${k}`);
+      assert.equal(new Set(own.map(partitionOf)).size, 1);
+      assert.deepEqual(
+        own.map(({ body }) => body),
+        [k, k + 10, k + 20, k + 30].map(String),
+      );
+      partitions.add(own.map(partitionOf)[0] ?? -1);
+    }
+    assert.ok(partitions.size > 3, `ten keys lie in ${partitions.size} partitions`);
+  });
+}
+
+test('#P6 SessionId and PartitionKey that are equal are one key', async (t) => {
+  const broker = await startPartitioned(t);
+  for (const keys of [
+    { SessionId: 'a' },
+    { PartitionKey: 'a' },
+    { SessionId: 'a', PartitionKey: 'a' },
+  ]) {
+    await sendKeyed(broker, 'x', keys);
+  }
+  assert.equal(byPartition(await peekAll(broker)).size, 1);
+});
+
+test('an empty SessionId beside a PartitionKey decides nothing', async (t) => {
+  const broker = await startPartitioned(t, { RequiresDuplicateDetection: 'true' });
+  const [x, y] = [{ PartitionKey: 'x' }, { PartitionKey: 'y', SessionId: '' }];
+  await sendKeyed(broker, 'one', { ...x, MessageId: 'm' });
+  await sendKeyed(broker, 'again', { ...x, SessionId: '', MessageId: 'm' });
+  await sendKeyed(broker, 'two', { ...x, SessionId: '', MessageId: 'n' });
+  const found = await peekAll(broker);
+  assert.deepEqual(found.map(({ body }) => body).sort(), ['one', 'two']);
+  assert.equal(byPartition(found).size, 1);
+  const sent = (keys: object, MessageId: string) => withBroker('t', { ...keys, MessageId });
+  const same = [sent(x, '1'), sent({ ...x, SessionId: '' }, '2')];
+  expectStatus(await transact(broker, [sending('p', ...same)]), 200);
+  requireRefusal(await transact(broker, [sending('p', sent(x, '3'), sent(y, '4'))]), 400, /differ/);
+});
+
+test('#P6 #134 SessionId and PartitionKey that differ are refused, and nothing is stored', async (t) => {
+  const broker = await startPartitioned(t);
+  const keys = { SessionId: 'a', PartitionKey: 'b' };
+  const said = /PartitionKey 'b' .*SessionId 'a'/;
+  requireRefusal(await broker.send('p', 'x', keys), 400, said);
+  requireRefusal(await broker.sendBatch('p', [withBroker('x', keys)]), 400, said);
+  assert.deepEqual(await peekAll(broker), []);
+});
+
+test('#P6 without duplicate detection a MessageId is no key', async (t) => {
+  const broker = await startPartitioned(t);
+  for (let i = 0; i < PARTITIONS; i++) await sendKeyed(broker, 'x', { MessageId: 'same' });
+  assert.equal(byPartition(await peekAll(broker)).size, PARTITIONS);
+});
+
+test('#P6 with duplicate detection a MessageId is the key of a message that has no other', async (t) => {
+  const broker = await startPartitioned(t, { RequiresDuplicateDetection: 'true' });
+  for (let i = 0; i < 20; i++) {
+    await sendKeyed(broker, 'by its key', { MessageId: `${i}`, PartitionKey: 'a' });
+    await sendKeyed(broker, 'by its session', { MessageId: `s${i}`, SessionId: 'a' });
+  }
+  assert.equal(byPartition(await peekAll(broker)).size, 1);
+  await drain(broker);
+
+  for (let i = 0; i < 20; i++) await sendKeyed(broker, `${i}`, { MessageId: `id ${i}` });
+  const messages = await peekAll(broker);
+  const partitionsOfIds = new Map(messages.map((one) => [one.broker.MessageId, partitionOf(one)]));
+  assert.ok(new Set(partitionsOfIds.values()).size > 3);
+  await drain(broker);
+  broker.clock.advance({ days: 1 });
+  for (let i = 19; i >= 0; i--) await sendKeyed(broker, `${i}`, { MessageId: `id ${i}` });
+  for (const one of await peekAll(broker)) {
+    assert.equal(partitionOf(one), partitionsOfIds.get(one.broker.MessageId));
+  }
+});
+
+test('#P6 with duplicate detection a MessageId that the broker gave is no key', async (t) => {
+  const broker = await startPartitioned(t, { RequiresDuplicateDetection: 'true' });
+  await fillEach(broker);
+  assert.equal(byPartition(await peekAll(broker)).size, PARTITIONS);
+});
+
+test('#P7 a batch goes into one partition, and the next one into another', async (t) => {
+  const broker = await startPartitioned(t);
+  for (let batch = 0; batch < 4; batch++) {
+    const messages = Array.from({ length: 50 }, (_, i) => ({ Body: `${batch}.${i}` }));
+    expectStatus(await broker.sendBatch('p', messages), 201);
+  }
+  const groups = byPartition(await peekAll(broker));
+  assert.equal(groups.size, 4);
+  for (const messages of groups.values()) {
+    assert.equal(new Set(messages.map(({ body }) => body.split('.')[0])).size, 1);
+  }
+});
+
+test('#P6 a batch whose messages have different keys is refused as a whole', async (t) => {
+  const broker = await startPartitioned(t);
+  const said = /need the same SessionId or PartitionKey, or none: one has 'a', another has/;
+  const a = withBroker('a', { PartitionKey: 'a' });
+  for (const other of [withBroker('b', { PartitionKey: 'b' }), { Body: 'without' }]) {
+    const refused = await broker.sendBatch('p', [a, other]);
+    requireRefusal(refused, 400, said);
+    assert.equal(refused.headers.get('x-dynabus-error'), 'InvalidOperation');
+  }
+  assert.deepEqual(await peekAll(broker), []);
+  const together = [a, withBroker('session', { SessionId: 'a' })];
+  expectStatus(await broker.sendBatch('p', together), 201);
+  assert.equal(byPartition(await peekAll(broker)).size, 1);
+});
+
+test('#P2 whether an entity is partitioned is said at its creation, and is not the default', async (t) => {
+  const broker = await startPartitioned(t);
+  expectStatus(await broker.createQueue('plain'), 201);
+  assert.match((await broker.request('GET', 'plain')).text, /<EnablePartitioning>false</);
+  requireRefusal(
+    await broker.updateQueue('plain', PARTITIONED),
+    400,
+    /Partitioning can't be changed/,
+  );
+  requireRefusal(await broker.updateQueue('p', {}), 400, /Partitioning can't be changed/);
+  await fillEach(broker, 'plain');
+  assert.equal(byPartition(await peekAll(broker, 'plain')).size, 1);
+  expectStatus(await broker.updateQueue('p', { MaxDeliveryCount: '3', ...PARTITIONED }), 200);
+  await fillEach(broker);
+  assert.equal(byPartition(await peekAll(broker)).size, PARTITIONS);
+});
+
+test('#P5 sixteen fragments of 1 to 5 GB each; the sum is shown, and taken back', async (t) => {
+  const broker = await startBroker(t);
+  for (const size of [1, 2, 3, 4, 5]) {
+    const settings = { MaxSizeInMegabytes: String(size * 1024) };
+    expectStatus(await createPartitioned(broker, `q${size}`, settings), 201);
+    const shown = (await broker.request('GET', `q${size}`)).text;
+    const sum = String(size * 1024 * 16);
+    assert.ok(shown.includes(`<MaxSizeInMegabytes>${sum}<`), shown);
+    const echo = { MaxSizeInMegabytes: sum, ...PARTITIONED };
+    expectStatus(await broker.updateQueue(`q${size}`, echo), 200);
+    assert.ok((await broker.request('GET', `q${size}`)).text.includes(`>${sum}<`));
+  }
+  const tooLarge = { MaxSizeInMegabytes: '10240' };
+  requireRefusal(await createPartitioned(broker, 'more', tooLarge), 400, /not one of 1024/);
+});
+
+test('#P2 #P5 Premium: two partitions, and the size that was asked for', async (t) => {
+  const broker = await startBroker(t, { tier: 'Premium' });
+  for (const size of [1, 2, 3, 4, 5, 10, 20, 40, 80]) {
+    const MaxSizeInMegabytes = String(size * 1024);
+    expectStatus(await createPartitioned(broker, `q${size}`, { MaxSizeInMegabytes }), 201);
+    expectStatus(await broker.updateQueue(`q${size}`, { MaxSizeInMegabytes, ...PARTITIONED }), 200);
+    const shown = (await broker.request('GET', `q${size}`)).text;
+    assert.ok(shown.includes(`<MaxSizeInMegabytes>${MaxSizeInMegabytes}<`), shown);
+  }
+  await fillEach(broker, 'q1');
+  const groups = byPartition(await drain(broker, 'q1'));
+  assert.deepEqual([...groups.keys()].sort(), [0, 1]);
+  for (const messages of groups.values()) assert.equal(messages.length, PARTITIONS / 2);
+});
+
+test('#P15 a namespace has a hundred partitioned queues and topics and no more; others go on', async (t) => {
+  const broker = await startBroker(t);
+  const names = Array.from({ length: 100 }, (_, i) => `e${i}`);
+  await eachOf(names, async (name) => {
+    const kind = Number(name.slice(1)) % 2 === 0 ? 'QueueDescription' : 'TopicDescription';
+    expectStatus(await broker.putEntity(name, kind, PARTITIONED), 201);
+  });
+  requireRefusal(
+    await createPartitioned(broker, 'one-more'),
+    403,
+    /SubCode=40300.*The maximum number of resources of type `EnablePartioning == true` has been reached or exceeded/,
+  );
+  expectStatus(await broker.createQueue('plain'), 201);
+  expectStatus(await broker.request('DELETE', 'e0'), 200);
+  expectStatus(await createPartitioned(broker, 'one-more'), 201);
+});
+
+test('#P12 counts are those of all partitions together', async (t) => {
+  const broker = await startPartitioned(t, { MaxDeliveryCount: '1' });
+  await fillEach(broker, 'p', 2 * PARTITIONS);
+  const ScheduledEnqueueTimeUtc = new Date(broker.clock.now() + 60_000).toUTCString();
+  for (let i = 0; i < 5; i++) await sendKeyed(broker, 'later', { ScheduledEnqueueTimeUtc });
+  const locked = await broker.peekLockMany('p', PARTITIONS);
+  assert.equal(locked.length, PARTITIONS);
+  const outcomes = await broker.settle(
+    'p',
+    locked.map((message) => having(message, 'deadLetter')),
+  );
+  assert.ok(outcomes.every(({ settled }) => settled));
+  const { total, active, deadLetter, scheduled } = await broker.runtimeProperties('p');
+  assert.deepEqual([total, active, deadLetter, scheduled], [37, 16, 16, 5]);
+});
+
+test('#P12 deleting and purging concern all partitions', async (t) => {
+  const broker = await startPartitioned(t);
+  await fillEach(broker);
+  await broker.purge('p');
+  assert.deepEqual(await drain(broker), []);
+  await fillEach(broker);
+  expectStatus(await broker.request('DELETE', 'p'), 200);
+  expectStatus(await createPartitioned(broker, 'p'), 201);
+  assert.deepEqual(await drain(broker), []);
+  assert.deepEqual(await peekAll(broker), []);
+});
+
+test('#P4 any client may use it: the api-version of then, of now, or none', async (t) => {
+  const broker = await startPartitioned(t);
+  for (const query of ['?api-version=2013-10', '?api-version=2021-05', '?timeout=60', '']) {
+    expectStatus(await broker.request('POST', `p/messages${query}`, { body: 'x' }), 201);
+  }
+  for (const query of ['?api-version=2013-10&timeout=0', '?timeout=0', '?timeout=15']) {
+    const received = await broker.request('DELETE', `p/messages/head${query}`);
+    assert.deepEqual([received.status, received.text], [200, 'x']);
+  }
+});

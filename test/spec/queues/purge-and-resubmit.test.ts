@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startBroker } from '../../support/start-broker.ts';
+import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
+import {
+  bodies,
+  DEAD,
+  having,
+  instant,
+  lock,
+  lockAndSettle,
+  sendTogether,
+  startQueue,
+  withBroker,
+} from './queue.ts';
+
+const named = (count: number) => Array.from({ length: count }, (_, i) => `m${i}`);
+
+async function deadLetterAll(broker: TestBroker, sent: readonly string[]): Promise<void> {
+  await sendTogether(broker, sent);
+  const held = await broker.peekLockMany('q', sent.length);
+  const options = { deadLetterReason: 'bad', deadLetterErrorDescription: 'why' };
+  await broker.settle(
+    'q',
+    held.map((message) => having(message, 'deadLetter', options)),
+  );
+}
+
+test('#C2 resubmitted, dead letters are new messages of the main queue, in order', async (t) => {
+  const broker = await startQueue(t);
+  const message = { Body: 'a', BrokerProperties: { MessageId: 'm' }, UserProperties: { mine: 1 } };
+  await sendTogether(broker, [message, 'b']);
+  for (const deadLetterReason of ['one', 'two']) {
+    await lockAndSettle(broker, 'deadLetter', { deadLetterReason });
+  }
+  broker.clock.advance({ minutes: 1 });
+  assert.equal(await broker.resubmit(DEAD), 2);
+  assert.deepEqual(await broker.peek(DEAD), []);
+  const received = await broker.peekLockMany('q', 10);
+  assert.deepEqual(bodies(received), ['a', 'b']);
+  const [a] = received;
+  assert.deepEqual(a?.properties, { mine: 1 });
+  const { MessageId, SequenceNumber, DeliveryCount, EnqueuedTimeUtc } = a.broker;
+  assert.deepEqual([MessageId, SequenceNumber, DeliveryCount], ['m', 3, 1]);
+  assert.equal(EnqueuedTimeUtc, instant({ seconds: 60 }));
+});
+
+test('as many are resubmitted as asked for, oldest first, and locked ones stay', async (t) => {
+  const broker = await startQueue(t);
+  await deadLetterAll(broker, named(5));
+  const held = await lock(broker, DEAD);
+  assert.equal(await broker.resubmit(DEAD, 2), 2);
+  assert.deepEqual(bodies(await broker.peek('q')), ['m1', 'm2']);
+  assert.equal(await broker.resubmit(DEAD), 2);
+  assert.equal(await broker.complete(held), 200);
+  assert.deepEqual(await broker.peek(DEAD), []);
+});
+
+test('a time to live begins anew when a dead letter is resubmitted', async (t) => {
+  const broker = await startQueue(t, { DeadLetteringOnMessageExpiration: 'true' });
+  expectStatus(await broker.send('q', 'a', { TimeToLive: 60 }), 201);
+  broker.clock.advance({ minutes: 1 });
+  assert.equal(await broker.peekLock('q'), undefined);
+  broker.clock.advance({ days: 1 });
+  assert.equal(await broker.resubmit(DEAD), 1);
+  broker.clock.advance({ minutes: 1, ms: -1 });
+  const [message] = await broker.peekLockMany('q', 1);
+  assert.equal(message?.body, 'a');
+});
+
+test('a time to live above the default of the queue is lowered when a dead letter is resubmitted', async (t) => {
+  const broker = await startQueue(t);
+  await sendTogether(broker, [{ Body: 'a', BrokerProperties: { TimeToLive: 600 } }]);
+  await lockAndSettle(broker, 'deadLetter');
+  await broker.updateQueue('q', { DefaultMessageTimeToLive: 'PT30S' });
+
+  assert.equal(await broker.resubmit(DEAD), 1);
+
+  const [message] = await broker.peek('q');
+  assert.equal(message?.broker.TimeToLive, 30);
+});
+
+test('only dead letters can be resubmitted', async (t) => {
+  const broker = await startQueue(t, {}, 'a');
+  expectStatus(await broker.post('q', '$resubmit', {}), 400);
+  assert.deepEqual(bodies(await broker.peek('q')), ['a']);
+});
+
+test('while dead letters are resubmitted, each is in one of the two queues: never in both, never in neither', async (t) => {
+  const broker = await startQueue(t);
+  const sent = named(200);
+  await deadLetterAll(broker, sent);
+  const other = await startBroker(t, { beside: broker });
+  const resubmitAll = async (one: TestBroker) => {
+    let moved = 0;
+    for (let last = -1; last !== 0; moved += last) last = await one.resubmit(DEAD, 20);
+    return moved;
+  };
+  let isOver = false;
+  const look = async () => {
+    while (!isOver) {
+      // Messages only go from there to here, so which place is looked at first decides what is sure.
+      const there = bodies(await broker.peek(DEAD));
+      const here = bodies(await broker.peek('q'));
+      assert.deepEqual([...new Set([...there, ...here])].sort(), [...sent].sort(), 'in neither');
+      const left = new Set(bodies(await broker.peek(DEAD)));
+      assert.ok(!here.some((body) => left.has(body)), 'in both');
+    }
+  };
+  const resubmit = async () => {
+    const moved = await Promise.all([broker, other].map(resubmitAll));
+    isOver = true;
+    assert.equal(
+      moved.reduce((sum, count) => sum + count),
+      200,
+    );
+  };
+  const [one, two] = await Promise.allSettled([
+    resubmit().finally(() => {
+      isOver = true;
+    }),
+    look(),
+  ]);
+  for (const result of [one, two]) if (result.status === 'rejected') throw result.reason;
+  const received = bodies(await broker.receiveAndDeleteMany('q', 1000));
+  assert.deepEqual([...received].sort(), [...sent].sort());
+});
+
+test('who resubmits at once shares the messages: each goes once', async (t) => {
+  const broker = await startQueue(t);
+  const other = await startBroker(t, { beside: broker });
+  for (let round = 0; round < 3; round++) {
+    const sent = named(300);
+    await deadLetterAll(broker, sent);
+    const brokers = [broker, other, broker, other];
+    const moved = await Promise.all(brokers.map((one) => one.resubmit(DEAD)));
+    moved.push(await broker.resubmit(DEAD));
+    assert.equal(
+      moved.reduce((sum, count) => sum + count),
+      300,
+    );
+    const received = bodies(await broker.receiveAndDeleteMany('q', 1000));
+    assert.deepEqual([...received].sort(), [...sent].sort());
+  }
+});
+
+test('a resubmit that races receivers of dead letters: each message goes one way', async (t) => {
+  const broker = await startQueue(t);
+  const other = await startBroker(t, { beside: broker });
+  const sent = named(300);
+  await deadLetterAll(broker, sent);
+  const [resubmitted, ...received] = await Promise.all([
+    other.resubmit(DEAD),
+    ...Array.from({ length: 6 }, () => broker.receiveAndDeleteMany(DEAD, 30)),
+  ]);
+  const rest = await broker.receiveAndDeleteMany(DEAD, 1000);
+  const back = await broker.receiveAndDeleteMany('q', 1000);
+  assert.equal(back.length, resubmitted);
+  assert.deepEqual(bodies([...received.flat(), ...rest, ...back]).sort(), [...sent].sort());
+});
+
+test('a purged queue is empty: of active, locked, deferred and scheduled messages; dead letters stay', async (t) => {
+  const broker = await startQueue(t);
+  const at = { ScheduledEnqueueTimeUtc: instant({ seconds: 60 }) };
+  await sendTogether(broker, ['dead', 'deferred', 'locked', 'active', withBroker('later', at)]);
+  await lockAndSettle(broker, 'deadLetter');
+  await lockAndSettle(broker, 'defer');
+  const held = await lock(broker);
+  await broker.purge('q');
+  assert.deepEqual(await broker.peek('q'), []);
+  assert.equal(await broker.complete(held), 404);
+  assert.equal((await broker.receiveDeferredRaw('q', [2])).status, 404);
+  expectStatus(await broker.cancelScheduled('q', [5]), 404);
+  broker.clock.advance({ minutes: 5 });
+  assert.equal(await broker.peekLock('q'), undefined);
+  assert.deepEqual(bodies(await broker.peek(DEAD)), ['dead']);
+  const { total, deadLetter } = await broker.runtimeProperties('q');
+  assert.deepEqual([total, deadLetter], [1, 1]);
+});
+
+test('a purged queue goes on: it takes and gives messages, and its numbers continue', async (t) => {
+  const broker = await startQueue(t, {}, 'a', 'b');
+  await broker.purge('q');
+  expectStatus(await broker.send('q', 'c'), 201);
+  const message = await lock(broker);
+  assert.deepEqual([message.body, message.broker.SequenceNumber], ['c', 3]);
+  assert.equal(await broker.complete(message), 200);
+  await broker.purge('q');
+  await broker.purge('q');
+  assert.equal(await broker.peekLock('q'), undefined);
+});
+
+test('a dead-letter queue is purged on its own', async (t) => {
+  const broker = await startQueue(t);
+  await deadLetterAll(broker, ['a', 'b']);
+  expectStatus(await broker.send('q', 'c'), 201);
+  await broker.purge(DEAD);
+  assert.deepEqual(await broker.peek(DEAD), []);
+  assert.deepEqual(bodies(await broker.peek('q')), ['c']);
+  await lockAndSettle(broker, 'deadLetter');
+  assert.deepEqual(bodies(await broker.peek(DEAD)), ['c']);
+});
+
+test('the purge of a queue leaves the locks on its dead letters alone, and the reverse', async (t) => {
+  const broker = await startQueue(t);
+  await deadLetterAll(broker, ['dead']);
+  const dead = await lock(broker, DEAD);
+  await broker.purge('q');
+  assert.equal(await broker.complete(dead), 200);
+  expectStatus(await broker.send('q', 'live'), 201);
+  const live = await lock(broker);
+  await broker.purge(DEAD);
+  assert.equal(await broker.complete(live), 200);
+});
+
+test('a purge costs the same for one message and for five thousand', async (t) => {
+  const broker = await startQueue(t, {}, 'a');
+  const small = await broker.units(() => broker.purge('q'));
+  for (let i = 0; i < 5; i++) await sendTogether(broker, named(1000));
+  const large = await broker.units(() => broker.purge('q'));
+  assert.equal((await broker.runtimeProperties('q')).total, 0);
+  t.diagnostic(`${small.write} write units, ${small.read} read units, ${small.requests} requests`);
+  const { roundTrips: _, ...counted } = small;
+  const { roundTrips: __, ...countedLarge } = large;
+  assert.deepEqual(countedLarge, counted);
+  assert.ok(small.write <= 8, `${small.write} write units`);
+});
+
+test('a purge in one process is seen by the other', async (t) => {
+  const broker = await startQueue(t, {}, 'a');
+  const other = await startBroker(t, { beside: broker });
+  assert.deepEqual(bodies(await other.peek('q')), ['a']);
+  await other.purge('q');
+  expectStatus(await other.send('q', 'b'), 201);
+  assert.deepEqual(bodies(await other.peek('q')), ['b']);
+});

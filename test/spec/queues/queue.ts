@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { START } from '../../support/manual-clock.ts';
+import { startBroker } from '../../support/start-broker.ts';
+import {
+  type BatchMessage,
+  expectStatus,
+  type Received,
+  type SettlementRequest,
+  type TestBroker,
+} from '../../support/test-broker.ts';
+
+/** What tests of the life of a message share: one queue `q`, and few words for what they do. */
+
+export const DEAD = 'q/$deadletterqueue';
+
+/** A namespace with the queue `q`, and messages of these bodies in it, each sent on its own. */
+export async function startQueue(
+  t: TestContext,
+  settings: Record<string, string> = {},
+  ...sent: readonly string[]
+): Promise<TestBroker> {
+  // Only Premium has messages of another size.
+  const tier = 'MaxMessageSizeInKilobytes' in settings ? 'Premium' : 'Standard';
+  const broker = await startBroker(t, { tier });
+  expectStatus(await broker.createQueue('q', settings), 201);
+  for (const body of sent) expectStatus(await broker.send('q', body), 201);
+  return broker;
+}
+
+/** Sends in one batch, which lies in as few blocks as it can. */
+export async function sendTogether(
+  broker: TestBroker,
+  messages: readonly (string | BatchMessage)[],
+): Promise<void> {
+  const batch = messages.map((message) =>
+    typeof message === 'string' ? { Body: message } : message,
+  );
+  expectStatus(await broker.sendBatch('q', batch), 201);
+}
+
+/** A message with BrokerProperties. */
+export function withBroker(Body: string, BrokerProperties: Record<string, unknown>): BatchMessage {
+  return { Body, BrokerProperties };
+}
+
+/** Peek-locks the message that must be there. */
+export async function lock(broker: TestBroker, path = 'q'): Promise<Received> {
+  const message = await broker.peekLock(path);
+  assert.ok(message, `a message can be had from ${path}`);
+  return message;
+}
+
+/** A settlement of a locked message. */
+export function having(
+  { broker: { LockToken } }: Received,
+  outcome: SettlementRequest['outcome'],
+  options: object = {},
+): SettlementRequest {
+  return { lockToken: LockToken, outcome, ...options };
+}
+
+/** Locks the next message and settles it, which must succeed; returns it as it was delivered. */
+export async function lockAndSettle(
+  broker: TestBroker,
+  outcome: SettlementRequest['outcome'],
+  options: object = {},
+  path = 'q',
+): Promise<Received> {
+  const message = await lock(broker, path);
+  await settleOne(broker, message, outcome, options, path);
+  return message;
+}
+
+/** Settles a message, which must succeed. */
+export async function settleOne(
+  broker: TestBroker,
+  message: Received,
+  outcome: SettlementRequest['outcome'],
+  options: object = {},
+  path = 'q',
+): Promise<void> {
+  const [answer] = await broker.settle(path, [having(message, outcome, options)]);
+  assert.deepEqual(answer?.error, undefined);
+  assert.equal(answer?.settled, true);
+}
+
+export function bodies(messages: readonly Received[]): string[] {
+  return messages.map(({ body }) => body);
+}
+
+export function numbers(messages: readonly Received[]): number[] {
+  return messages.map(({ broker: { SequenceNumber } }) => SequenceNumber);
+}
+
+/** Why and how messages were dead-lettered, from the front, without taking them. */
+export async function deadLetters(broker: TestBroker): Promise<readonly unknown[]> {
+  return (await broker.peek(DEAD)).map(({ body, properties }) => [
+    body,
+    properties['DeadLetterReason'],
+    properties['DeadLetterErrorDescription'],
+  ]);
+}
+
+/** An instant as it stands in answers, counted from the start of every test. */
+export function instant({ seconds }: { readonly seconds: number }): string {
+  return new Date(START + seconds * 1000).toUTCString();
+}
+
+/** The same for requests that want ISO 8601. */
+export function isoInstant({ seconds }: { readonly seconds: number }): string {
+  return new Date(START + seconds * 1000).toISOString();
+}
+
+/** The words for a message that stayed too long. */
+export const EXPIRED = ['TTLExpiredException', 'The message expired and was dead lettered.'];

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startBroker } from '../../support/start-broker.ts';
+import type { BatchMessage, TestBroker } from '../../support/test-broker.ts';
+import { bodies, instant, startQueue } from './queue.ts';
+
+const COUNT = 4000;
+const PER_CALL = 1000;
+
+const named = (count: number) => Array.from({ length: count }, (_, i) => `${i}`);
+
+const due = (seconds: number, Body: string): BatchMessage => ({
+  Body,
+  BrokerProperties: { ScheduledEnqueueTimeUtc: instant({ seconds }) },
+});
+
+async function scheduleAll(broker: TestBroker, messages: readonly BatchMessage[]): Promise<void> {
+  for (let i = 0; i < messages.length; i += PER_CALL) {
+    await broker.schedule('q', messages.slice(i, i + PER_CALL));
+  }
+}
+
+async function receiveAll(broker: TestBroker): Promise<string[]> {
+  const all: string[] = [];
+  for (;;) {
+    const received = await broker.receiveAndDeleteMany('q', 1000);
+    if (received.length === 0) return all;
+    all.push(...bodies(received));
+  }
+}
+
+test(`${COUNT} messages due in the same second are activated in bulk, in a few units each hundred`, async (t) => {
+  const broker = await startQueue(t);
+  await scheduleAll(
+    broker,
+    named(COUNT).map((body) => due(60, body)),
+  );
+  assert.equal((await broker.runtimeProperties('q')).scheduled, COUNT);
+  broker.clock.advance({ minutes: 1 });
+  const first = await broker.units(() => broker.peek('q', { max: 1 }));
+  t.diagnostic(`${first.write} write units, ${first.requests} requests`);
+  // Two transactional writes a block of 24: out here, in there.
+  assert.ok(first.write <= COUNT / 4, `${first.write} write units`);
+  assert.ok(first.requests <= COUNT / 40, `${first.requests} requests`);
+  const { active, scheduled } = await broker.runtimeProperties('q');
+  assert.deepEqual([active, scheduled], [COUNT, 0]);
+  const again = await broker.units(() => broker.peek('q', { max: 1 }));
+  assert.equal(again.write, 0);
+});
+
+test('300 messages that were scheduled one by one for the same second come in common blocks', async (t) => {
+  const broker = await startQueue(t);
+  const messages = named(300).map((body) => due(60, body));
+  for (let i = 0; i < messages.length; i += 50) {
+    const sends = messages.slice(i, i + 50).map((message) => broker.schedule('q', [message]));
+    await Promise.all(sends);
+  }
+  broker.clock.advance({ minutes: 1 });
+  const { requests } = await broker.units(() => broker.peek('q', { max: 1 }));
+  assert.ok(requests <= 60, `${requests} requests`);
+  const { write } = await broker.units(async () => {
+    const received = await broker.receiveAndDeleteMany('q', 1000);
+    assert.deepEqual(
+      bodies(received)
+        .map(Number)
+        .sort((a, b) => a - b),
+      named(300).map(Number),
+    );
+  });
+  assert.ok(write <= 30, `${write} write units to receive them`);
+});
+
+for (const count of [20, 100, 500, 1000]) {
+  test(`a batch of ${count} that is scheduled for one instant arrives in the order in which it was sent`, async (t) => {
+    const broker = await startQueue(t);
+    await scheduleAll(
+      broker,
+      named(count).map((body) => due(60, body)),
+    );
+    broker.clock.advance({ minutes: 1 });
+    assert.deepEqual(await receiveAll(broker), named(count));
+  });
+}
+
+test('thousands due at different seconds all arrive, in order of time', async (t) => {
+  const broker = await startQueue(t);
+  const order = named(2000);
+  const messages = order.map((body, i) => due(60 + Math.floor(i / 100), body));
+  // A batch may hold a few different times only.
+  for (let i = 0; i < messages.length; i += 500) {
+    await broker.schedule('q', messages.slice(i, i + 500));
+  }
+  broker.clock.advance({ minutes: 5 });
+  assert.deepEqual(await receiveAll(broker), order);
+});
+
+test('receivers of two processes that come at once activate each message once', async (t) => {
+  const broker = await startQueue(t);
+  const other = await startBroker(t, { beside: broker });
+  await scheduleAll(
+    broker,
+    named(2000).map((body) => due(60, body)),
+  );
+  broker.clock.advance({ minutes: 1 });
+  const all = (await Promise.all([broker, other, broker, other].map(receiveAll))).flat();
+  all.push(...(await receiveAll(broker)));
+  assert.deepEqual(
+    all.map(Number).sort((a, b) => a - b),
+    named(2000).map(Number),
+  );
+});
+
+test('a cancel that races the activation: each message is either cancelled or delivered', async (t) => {
+  const broker = await startQueue(t);
+  const scheduled = await broker.schedule(
+    'q',
+    named(100).map((body) => due(60, body)),
+  );
+  broker.clock.advance({ seconds: 60, ms: -1 });
+  const cancels = scheduled.map(
+    async (number) => (await broker.cancelScheduled('q', [number])).status,
+  );
+  broker.clock.advance({ ms: 1 });
+  const received = await receiveAll(broker);
+  const cancelled = (await Promise.all(cancels)).filter((status) => status === 200).length;
+  received.push(...(await receiveAll(broker)));
+  assert.equal(cancelled + received.length, 100);
+  assert.equal(new Set(received).size, received.length);
+});

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { startBroker } from '../../support/start-broker.ts';
+import {
+  expectStatus,
+  type Received,
+  type SettlementRequest,
+  type TestBroker,
+} from '../../support/test-broker.ts';
+
+const DEAD = 'q/$deadletterqueue';
+
+async function startQueue(t: TestContext, ...sent: readonly string[]): Promise<TestBroker> {
+  const broker = await startBroker(t);
+  expectStatus(await broker.createQueue('q'), 201);
+  for (const body of sent) expectStatus(await broker.send('q', body), 201);
+  return broker;
+}
+
+async function lock(broker: TestBroker, path = 'q'): Promise<Received> {
+  const message = await broker.peekLock(path);
+  assert.ok(message, `a message can be had from ${path}`);
+  return message;
+}
+
+const bodies = (messages: readonly Received[]) => messages.map(({ body }) => body);
+
+const having = (
+  { broker: { LockToken } }: Received,
+  outcome: SettlementRequest['outcome'],
+  options: object = {},
+): SettlementRequest => ({ lockToken: LockToken, outcome, ...options });
+
+test('a message that is given back with a delay is back at that instant', async (t) => {
+  const broker = await startQueue(t, 'late', 'next');
+  const [outcome] = await broker.settle('q', [
+    having(await lock(broker), 'abandon', { delaySeconds: 90 }),
+  ]);
+  assert.equal(outcome?.settled, true);
+  assert.equal((await broker.receiveAndDelete('q'))?.body, 'next');
+  broker.clock.advance({ seconds: 90, ms: -1 });
+  assert.equal(await broker.peekLock('q'), undefined);
+  broker.clock.advance({ ms: 1 });
+  const message = await lock(broker);
+  assert.deepEqual([message.body, message.broker.DeliveryCount], ['late', 2]);
+});
+
+test('#12 properties that are changed by an abandon come with the next delivery', async (t) => {
+  const broker = await startQueue(t);
+  const UserProperties = { kept: 'as it was', changed: 1 };
+  expectStatus(await broker.sendBatch('q', [{ Body: 'a', UserProperties }]), 201);
+  for (const [count, properties] of [
+    [1, { changed: 2, added: true }],
+    [2, { added: 'other', Größe: null }],
+  ] as const) {
+    const message = await lock(broker);
+    assert.equal(message.broker.DeliveryCount, count);
+    const [outcome] = await broker.settle('q', [having(message, 'abandon', { properties })]);
+    assert.equal(outcome?.settled, true);
+  }
+  const [message] = await broker.peekLockMany('q', 2);
+  assert.deepEqual(message?.properties, {
+    kept: 'as it was',
+    changed: 2,
+    added: 'other',
+    Größe: null,
+  });
+  assert.deepEqual([message?.broker.DeliveryCount, message?.broker.SequenceNumber], [3, 1]);
+});
+
+test('#12 of a batch only the message that was given back has the changed properties', async (t) => {
+  const broker = await startQueue(t);
+  const UserProperties = { kept: 'as it was', changed: 1 };
+  expectStatus(await broker.sendBatch('q', [{ Body: 'a', UserProperties }, { Body: 'b' }]), 201);
+  const change = { properties: { changed: 2, added: true } };
+  const first = await lock(broker);
+  await broker.settle('q', [having(first, 'abandon', change)]);
+  const received = await broker.receiveAndDeleteMany('q', 2);
+  const a = received.find(({ body }) => body === 'a');
+  const b = received.find(({ body }) => body === 'b');
+  assert.deepEqual(a?.properties, { kept: 'as it was', changed: 2, added: true });
+  assert.deepEqual([a?.broker.DeliveryCount, b?.broker.DeliveryCount], [2, 1]);
+  assert.deepEqual([a?.broker.SequenceNumber, a?.broker.MessageId], [1, first.broker.MessageId]);
+  assert.deepEqual(b?.properties, {});
+});
+
+test('#9 #12 a message that is given back with changed properties comes before later ones', async (t) => {
+  const broker = await startQueue(t);
+  expectStatus(await broker.sendBatch('q', [{ Body: 'a' }, { Body: 'b' }]), 201);
+  expectStatus(await broker.send('q', 'c'), 201);
+  await broker.settle('q', [having(await lock(broker), 'abandon', { properties: { tries: 1 } })]);
+  assert.deepEqual(bodies(await broker.peekLockMany('q', 3)), ['a', 'b', 'c']);
+});
+
+test('#67 a deferred message is passed over; later ones are delivered', async (t) => {
+  const broker = await startQueue(t, 'a', 'b');
+  await broker.settle('q', [having(await lock(broker), 'defer')]);
+  broker.clock.advance({ days: 1 });
+  assert.deepEqual(bodies(await broker.receiveAndDeleteMany('q', 10)), ['b']);
+});
+
+test('#25 #35 #B12 a dead-lettered message has the reason, its count and its number', async (t) => {
+  const broker = await startQueue(t, 'a', 'b');
+  const options = { deadLetterReason: 'Malformed', deadLetterErrorDescription: 'no "id", 7 ä' };
+  await broker.settle('q', [having(await lock(broker), 'deadLetter', options)]);
+  const dead = await lock(broker, DEAD);
+  assert.equal(dead.body, 'a');
+  assert.deepEqual([dead.broker.DeliveryCount, dead.broker.SequenceNumber], [1, 1]);
+  assert.equal(dead.properties['deadletterreason'], '"Malformed"');
+  assert.equal(dead.properties['deadlettererrordescription'], '"no \\"id\\", 7 \\u00e4"');
+});
+
+test('#26 a message that is dead-lettered without a reason has none', async (t) => {
+  const broker = await startQueue(t, 'a');
+  await broker.settle('q', [having(await lock(broker), 'deadLetter')]);
+  const dead = await lock(broker, DEAD);
+  assert.deepEqual(
+    Object.keys(dead.properties).filter((name) => name.startsWith('deadletter')),
+    [],
+  );
+});
+
+test('#27 a dead-lettered message cannot be dead-lettered again, and stays', async (t) => {
+  const broker = await startQueue(t, 'a');
+  await broker.settle('q', [having(await lock(broker), 'deadLetter')]);
+  const dead = await lock(broker, DEAD);
+  const [outcome] = await broker.settle(DEAD, [having(dead, 'deadLetter')]);
+  assert.equal(outcome?.error?.code, 'InvalidOperation');
+  assert.equal(await broker.complete(dead), 200);
+});

@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { startBroker } from '../../support/start-broker.ts';
+import {
+  expectStatus,
+  fromWire,
+  type Received,
+  type SettlementRequest,
+  type TestBroker,
+} from '../../support/test-broker.ts';
+
+const DEAD = 'q/$deadletterqueue';
+const LOCK_LOST =
+  /The lock supplied is invalid\. Either the lock expired, or the message has already been removed from the queue\. For more information please see https:\/\/aka\.ms\/ServiceBusExceptions \./;
+
+async function startQueue(t: TestContext, ...sent: readonly string[]): Promise<TestBroker> {
+  const broker = await startBroker(t);
+  expectStatus(await broker.createQueue('q'), 201);
+  for (const body of sent) expectStatus(await broker.send('q', body), 201);
+  return broker;
+}
+
+async function startWithBatch(t: TestContext, count: number): Promise<TestBroker> {
+  const broker = await startQueue(t);
+  const batch = Array.from({ length: count }, (_, i) => ({ Body: `${i}` }));
+  expectStatus(await broker.sendBatch('q', batch), 201);
+  return broker;
+}
+
+async function lock(broker: TestBroker, path = 'q'): Promise<Received> {
+  const message = await broker.peekLock(path);
+  assert.ok(message, `a message can be had from ${path}`);
+  return message;
+}
+
+const bodies = (messages: readonly Received[]) => messages.map(({ body }) => body);
+
+const having = (
+  { broker: { LockToken } }: Received,
+  outcome: SettlementRequest['outcome'],
+  options: object = {},
+): SettlementRequest => ({ lockToken: LockToken, outcome, ...options });
+
+test('#4 #B10 a completed message is gone, and the answer says that it was settled', async (t) => {
+  const broker = await startQueue(t, 'x');
+  const message = await lock(broker);
+  const answer = await broker.request('DELETE', message.location ?? '');
+  assert.deepEqual([answer.status, answer.text], [200, '']);
+  broker.clock.advance({ days: 1 });
+  assert.equal(await broker.peekLock('q'), undefined);
+});
+
+test('#5 #B14 a message that is completed twice: the second is told that the lock is lost', async (t) => {
+  const broker = await startQueue(t, 'x');
+  const message = await lock(broker);
+  assert.equal(await broker.complete(message), 200);
+  const again = await broker.request('DELETE', message.location ?? '');
+  assert.equal(again.status, 404);
+  assert.equal(again.headers.get('x-dynabus-error'), 'MessageLockLost');
+  assert.match(again.text, LOCK_LOST);
+  const [outcome] = await broker.settle('q', [having(message, 'complete')]);
+  assert.equal(outcome?.settled, false);
+  assert.equal(outcome?.error?.code, 'MessageLockLost');
+  assert.match(outcome?.error?.message ?? '', LOCK_LOST);
+});
+
+test('#B11 an abandoned message is free at once', async (t) => {
+  const broker = await startQueue(t, 'x');
+  assert.equal(await broker.abandon(await lock(broker)), 200);
+  assert.equal((await lock(broker)).broker.DeliveryCount, 2);
+});
+
+test('a lock can be given up only once', async (t) => {
+  const broker = await startQueue(t, 'x');
+  const message = await lock(broker);
+  assert.equal(await broker.abandon(message), 200);
+  assert.equal(await broker.abandon(message), 404);
+  assert.equal(await broker.complete(message), 404);
+  assert.equal((await lock(broker)).broker.DeliveryCount, 2);
+});
+
+test('the address of a lock may name the message by its MessageId as well', async (t) => {
+  const broker = await startQueue(t);
+  expectStatus(await broker.send('q', 'x', { MessageId: 'order/7 ä' }), 201);
+  const { LockToken } = (await lock(broker)).broker;
+  const address = `q/messages/${encodeURIComponent('order/7 ä')}/${LockToken}`;
+  assert.equal((await broker.request('POST', address)).status, 200);
+  assert.equal((await broker.request('DELETE', address)).status, 200);
+  assert.equal(await broker.peekLock('q'), undefined);
+});
+
+test('a token of another queue settles nothing, in neither queue', async (t) => {
+  const broker = await startQueue(t, 'mine');
+  expectStatus(await broker.createQueue('other'), 201);
+  expectStatus(await broker.send('other', 'theirs'), 201);
+  const mine = await lock(broker);
+  const theirs = await lock(broker, 'other');
+  for (const method of ['DELETE', 'PUT', 'POST']) {
+    const path = `q/messages/1/${theirs.broker.LockToken}`;
+    assert.equal((await broker.request(method, path)).status, 404);
+  }
+  assert.equal(await broker.complete(mine), 200);
+  assert.equal(await broker.complete(theirs), 200);
+});
+
+test('a token of the queue settles nothing in its dead-letter queue, nor the other way', async (t) => {
+  const broker = await startQueue(t, 'dead', 'alive');
+  await broker.settle('q', [having(await lock(broker), 'deadLetter')]);
+  const dead = await lock(broker, DEAD);
+  const alive = await lock(broker);
+  assert.equal((await broker.settle('q', [having(dead, 'complete')]))[0]?.settled, false);
+  assert.equal((await broker.settle(DEAD, [having(alive, 'complete')]))[0]?.settled, false);
+  assert.equal(await broker.complete(dead), 200);
+  assert.equal(await broker.complete(alive), 200);
+});
+
+test('each message of a call has its own outcome, in the order of the call', async (t) => {
+  const broker = await startWithBatch(t, 6);
+  const [done, back, aside, dead, stale, held] = await broker.peekLockMany('q', 6);
+  assert.ok(done && back && aside && dead && stale && held);
+  await broker.settle('q', [having(stale, 'complete')]);
+  const asked = [
+    having(stale, 'complete'),
+    having(dead, 'deadLetter', { deadLetterReason: 'no use' }),
+    { lockToken: 'no guid', outcome: 'complete' as const },
+    having(done, 'complete'),
+    having(aside, 'defer'),
+    having(back, 'abandon'),
+  ];
+  const outcomes = await broker.settle('q', asked);
+  assert.deepEqual(
+    outcomes.map(({ lockToken, settled, error }) => [lockToken, settled, error?.code]),
+    asked.map(({ lockToken }, i) => [
+      lockToken,
+      i !== 0 && i !== 2,
+      i === 0 || i === 2 ? 'MessageLockLost' : undefined,
+    ]),
+  );
+  // Free is what was given back; in the other queue what was moved there; the rest is not to be seen.
+  assert.deepEqual(bodies(await broker.receiveAndDeleteMany('q', 10)), [back.body]);
+  assert.deepEqual(bodies(await broker.receiveAndDeleteMany(DEAD, 10)), [dead.body]);
+  assert.equal((await broker.settle('q', [having(held, 'complete')]))[0]?.settled, true);
+});
+
+test('hundreds of messages over many blocks are settled in one call', async (t) => {
+  const broker = await startWithBatch(t, 700);
+  const locked = await broker.peekLockMany('q', 700);
+  assert.equal(locked.length, 700);
+  const outcomes = await broker.settle(
+    'q',
+    locked.map((message, i) => having(message, i % 7 === 0 ? 'abandon' : 'complete')),
+  );
+  assert.ok(outcomes.every(({ settled }) => settled));
+  assert.deepEqual(
+    bodies(await broker.peekLockMany('q', 1000)),
+    bodies(locked.filter((_, i) => i % 7 === 0)),
+  );
+});
+
+test('one message after another of a batch is settled, in any order', async (t) => {
+  const broker = await startWithBatch(t, 30);
+  const locked = await broker.peekLockMany('q', 30);
+  const shuffled = [...locked].sort((a, b) => a.broker.LockToken.localeCompare(b.broker.LockToken));
+  for (const message of [...shuffled.slice(0, 10), ...shuffled.slice(10).reverse()]) {
+    assert.equal((await broker.settle('q', [having(message, 'complete')]))[0]?.settled, true);
+  }
+  broker.clock.advance({ days: 1 });
+  assert.deepEqual(await broker.peekLockMany('q', 30), []);
+});
+
+test('messages of one batch can be settled by many at the same time', async (t) => {
+  const broker = await startWithBatch(t, 30);
+  const locked = await broker.peekLockMany('q', 30);
+  const outcomes = await Promise.all(
+    locked.map((message, i) =>
+      broker.settle('q', [having(message, i % 3 === 0 ? 'deadLetter' : 'complete')]),
+    ),
+  );
+  assert.ok(outcomes.flat().every(({ settled }) => settled));
+  broker.clock.advance({ days: 1 });
+  assert.deepEqual(await broker.peekLockMany('q', 30), []);
+  const dead = await broker.receiveAndDeleteMany(DEAD, 30);
+  assert.deepEqual(bodies(dead), bodies(locked.filter((_, i) => i % 3 === 0)));
+});
+
+test('of two that complete the same message at once exactly one is told that it did', async (t) => {
+  const broker = await startWithBatch(t, 20);
+  for (const message of await broker.peekLockMany('q', 20)) {
+    const [one, other] = await Promise.all([
+      broker.settle('q', [having(message, 'complete')]),
+      broker.settle('q', [having(message, 'complete')]),
+    ]);
+    assert.deepEqual([one[0]?.settled, other[0]?.settled].sort(), [false, true]);
+  }
+});
+
+test('a token that stands twice in a call is settled once', async (t) => {
+  const broker = await startWithBatch(t, 2);
+  const message = await lock(broker);
+  const twice = [having(message, 'complete'), having(message, 'complete')];
+  const outcomes = await broker.settle('q', twice);
+  assert.deepEqual(
+    outcomes.map(({ settled, error }) => [settled, error?.code]),
+    [
+      [true, undefined],
+      [false, 'MessageLockLost'],
+    ],
+  );
+  assert.deepEqual(bodies(await broker.receiveAndDeleteMany('q', 9)), ['1']);
+});
+
+test('an old token beside the live one of the same message does not spoil the call', async (t) => {
+  const broker = await startQueue(t, 'x');
+  const old = await lock(broker);
+  assert.equal(await broker.abandon(old), 200);
+  const live = await lock(broker);
+  const outcomes = await broker.settle('q', [having(old, 'complete'), having(live, 'complete')]);
+  assert.deepEqual(
+    outcomes.map(({ settled }) => settled),
+    [false, true],
+  );
+});
+
+test('settling and receiving in one call does both, in that order', async (t) => {
+  const broker = await startQueue(t, 'a', 'b', 'c');
+  const [a, b] = [await lock(broker), await lock(broker)];
+  const settlements = [having(a, 'complete'), having(b, 'abandon'), having(a, 'complete')];
+  const answer = await broker.request('POST', 'q/messages/head?timeout=0&maxMessages=10', {
+    body: JSON.stringify({ settlements }),
+  });
+  expectStatus(answer, 200);
+  const both = answer.json<{
+    settlements: { settled: boolean }[];
+    messages: Parameters<typeof fromWire>[0][];
+  }>();
+  assert.deepEqual(
+    both.settlements.map(({ settled }) => settled),
+    [true, true, false],
+  );
+  const received = both.messages.map(fromWire);
+  assert.deepEqual(bodies(received), ['b', 'c']);
+  const outcomes = await broker.settle(
+    'q',
+    received.map((message) => having(message, 'complete')),
+  );
+  assert.ok(outcomes.every(({ settled }) => settled));
+});

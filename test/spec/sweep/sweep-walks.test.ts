@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { hookedClient } from '../../support/hooked-client.ts';
+import { START } from '../../support/manual-clock.ts';
+import { startPauses } from '../../support/pause-client.ts';
+import { PayloadItems } from '../../support/payload-items.ts';
+import { startBroker } from '../../support/start-broker.ts';
+import { StoredItems } from '../../support/stored-items.ts';
+import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
+import { createSubscription, createTopic, subscription } from '../../support/topic-entities.ts';
+
+const ORPHAN = 'orphan';
+
+interface Queue {
+  readonly id: string;
+  readonly payloads: PayloadItems;
+}
+
+/** Queues, each with a payload that no message has. */
+async function startWithOrphans(t: TestContext, count: number) {
+  const broker = await startBroker(t);
+  const items = new StoredItems(broker);
+  t.after(() => items.close());
+  const queues: Queue[] = [];
+  for (let i = 0; i < count; i++) {
+    expectStatus(await broker.createQueue(`q${i}`), 201);
+    const id = await items.idOf(`q${i}`);
+    const payloads = new PayloadItems(id);
+    t.after(() => payloads.close());
+    await payloads.put([ORPHAN]);
+    queues.push({ id, payloads });
+  }
+  return { broker, queues };
+}
+
+/** Which queues still have the payload, by place. */
+async function withOrphan(queues: readonly Queue[]): Promise<readonly number[]> {
+  const places: number[] = [];
+  for (const [place, { payloads }] of queues.entries()) {
+    if ((await payloads.names()).length > 0) places.push(place);
+  }
+  return places;
+}
+
+/** Sets the clock to so many days after the start of the test. */
+function goToDay(broker: TestBroker, day: number): void {
+  broker.clock.advance({ ms: START + day * 86_400_000 - broker.clock.now() });
+}
+
+/** Sweeps a minute apart. */
+async function sweepTimes(broker: TestBroker, times: number): Promise<void> {
+  for (let i = 0; i < times; i++) {
+    broker.clock.advance({ minutes: 1 });
+    await broker.sweep();
+  }
+}
+
+test('what a crash left is deleted in every queue, although the sweep comes only once an hour', async (t) => {
+  const { broker, queues } = await startWithOrphans(t, 8);
+  for (let hour = 0; hour < 72; hour++) {
+    broker.clock.advance({ hours: 1 });
+    await broker.sweep();
+  }
+  assert.deepEqual(await withOrphan(queues), []);
+});
+
+test('what a crash left is deleted by the second look, a day after the first', async (t) => {
+  const { broker, queues } = await startWithOrphans(t, 1);
+  await sweepTimes(broker, 3);
+  broker.clock.advance({ hours: 12 });
+  await sweepTimes(broker, 3);
+  assert.deepEqual(await withOrphan(queues), [0], 'one look has passed');
+  goToDay(broker, 1.5);
+  await sweepTimes(broker, 1);
+  assert.deepEqual(await withOrphan(queues), []);
+});
+
+test('a body that no message had at the first look is kept if one has it at the second', async (t) => {
+  const { broker, queues } = await startWithOrphans(t, 1);
+  await broker.sweep();
+  await queues[0]?.payloads.name([ORPHAN]);
+  for (let day = 1; day <= 4; day++) {
+    goToDay(broker, day);
+    await broker.sweep();
+  }
+  assert.deepEqual(await withOrphan(queues), [0]);
+});
+
+test('a namespace that takes longer than one run is looked through by several', async (t) => {
+  const { broker, queues } = await startWithOrphans(t, 12);
+  // Every look at the bodies of a queue takes so long.
+  let looks = 0;
+  const client = hookedClient(({ command, collection }) => {
+    if (command !== 'QueryCommand' || !collection.endsWith('.0p')) return;
+    looks++;
+    broker.clock.advance({ seconds: 10 });
+  });
+  t.after(() => client.destroy());
+  const sweeper = await startBroker(t, { beside: broker, client });
+  for (const day of [1, 2]) {
+    goToDay(broker, day);
+    looks = 0;
+    for (let run = 0; run < 4; run++) {
+      const beganAt = broker.clock.now();
+      await sweeper.sweep();
+      assert.ok(broker.clock.now() - beganAt < 55_000, 'a run ends before its function does');
+      broker.clock.advance({ minutes: 1 });
+    }
+    assert.equal(looks, queues.length, 'one look at each queue a day');
+  }
+  assert.deepEqual(await withOrphan(queues), []);
+});
+
+test('a walk that was interrupted among subscriptions goes on with the next one', async (t) => {
+  const { broker, queues } = await startWithOrphans(t, 1);
+  const items = new StoredItems(broker);
+  t.after(() => items.close());
+  const names = Array.from({ length: 6 }, (_, i) => `s${i}`);
+  for (const topic of ['a', 'b']) {
+    await createTopic(broker, topic);
+    for (const name of names) await createSubscription(broker, subscription(name, topic));
+  }
+  const looked: string[] = [];
+  const client = hookedClient(({ command, collection }) => {
+    if (command !== 'QueryCommand' || !collection.endsWith('.0p')) return;
+    looked.push(collection);
+    broker.clock.advance({ seconds: 15 });
+  });
+  t.after(() => client.destroy());
+  const sweeper = await startBroker(t, { beside: broker, client });
+  for (let run = 0; run < 6; run++) {
+    await sweeper.sweep();
+    broker.clock.advance({ minutes: 1 });
+  }
+  assert.equal(looked.length, 2 * (1 + names.length) + queues.length);
+  assert.equal(new Set(looked).size, looked.length, 'no entity twice');
+});
+
+test('an entity at which the sweep dies keeps no other waiting', async (t) => {
+  const { broker, queues } = await startWithOrphans(t, 5);
+  const pauses = startPauses();
+  t.after(() => pauses.client.destroy());
+  const mortal = await startBroker(t, { beside: broker, client: pauses.client });
+  const fatal = 2;
+  const isFatal = ({ collection }: { collection: string }) =>
+    collection === `${queues[fatal]?.id}.0p`;
+  for (let day = 0; day < 3; day++) {
+    goToDay(broker, day);
+    // The function is ended while it looks at that queue; the next run comes a minute later.
+    const death = pauses.pauseNext(isFatal);
+    t.after(() => death.goOnUnheard());
+    await Promise.race([death.reached, mortal.sweep()]);
+    await sweepTimes(mortal, 2);
+  }
+  assert.deepEqual(await withOrphan(queues), [fatal]);
+});
+
+test('what a crash left behind thousands of bodies that are in use is deleted in time', async (t) => {
+  const { broker, queues } = await startWithOrphans(t, 1);
+  const [queue] = queues;
+  assert.ok(queue);
+  const used = Array.from({ length: 2500 }, (_, i) => `a${String(i).padStart(5, '0')}`);
+  await queue.payloads.put(used);
+  await queue.payloads.name(used);
+  for (let day = 0; day < 5; day++) {
+    goToDay(broker, day);
+    await broker.sweep();
+  }
+  assert.deepEqual(await queue.payloads.names(), used);
+  // From the beginning again, behind which new ones may lie.
+  await queue.payloads.put(['0']);
+  for (let day = 5; day < 10; day++) {
+    goToDay(broker, day);
+    await broker.sweep();
+  }
+  assert.deepEqual(await queue.payloads.names(), used);
+});

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { startBroker } from '../../support/start-broker.ts';
+import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
+import {
+  bodies,
+  DEAD,
+  deadLetters,
+  having,
+  instant,
+  lockAndSettle,
+  sendTogether,
+  startQueue,
+  withBroker,
+} from '../queues/queue.ts';
+
+const named = (count: number) => Array.from({ length: count }, (_, i) => `m${i}`);
+
+/** A sweep of both processes at once, or none at all. */
+type Sweep = () => Promise<void>;
+
+/** What a client sees in a life of many sorts of messages, with something between any two steps. */
+async function lifeOf(broker: TestBroker, between: Sweep): Promise<unknown[]> {
+  const seen: unknown[] = [];
+  const step = async (work: () => Promise<unknown>) => {
+    await between();
+    seen.push(await work());
+    await between();
+  };
+  const receive = (path: string) => async () => bodies(await broker.peekLockMany(path, 10));
+  const at = (seconds: number) => ({ ScheduledEnqueueTimeUtc: instant({ seconds }) });
+  await step(() => broker.schedule('q', [withBroker('s60', at(60)), withBroker('s90', at(90))]));
+  await step(() => sendTogether(broker, ['a', withBroker('ttl', { TimeToLive: 45 }), 'b']));
+  await step(receive('q'));
+  broker.clock.advance({ seconds: 31 });
+  await step(async () => (await broker.peek('q')).map(({ body, broker: b }) => [body, b.State]));
+  await step(receive('q'));
+  broker.clock.advance({ seconds: 29 });
+  await step(receive('q'));
+  broker.clock.advance({ seconds: 2 });
+  await step(() => deadLetters(broker));
+  await step(receive(DEAD));
+  await step(async () => {
+    const { active, deadLetter, scheduled } = await broker.runtimeProperties('q');
+    return [active, deadLetter, scheduled];
+  });
+  broker.clock.advance({ seconds: 28 });
+  await step(receive('q'));
+  broker.clock.advance({ minutes: 5 });
+  await step(() => deadLetters(broker));
+  await step(receive('q'));
+  await step(async () => bodies(await broker.receiveAndDeleteMany(DEAD, 10)));
+  return seen;
+}
+
+async function startLife(t: TestContext): Promise<TestBroker> {
+  return await startQueue(t, {
+    LockDuration: 'PT30S',
+    DeadLetteringOnMessageExpiration: 'true',
+    MaxDeliveryCount: '2',
+  });
+}
+
+test('nothing that a client sees depends on the sweep, nor on two of them at once', async (t) => {
+  const never = await lifeOf(await startLife(t), async () => {});
+  const broker = await startLife(t);
+  const other = await startBroker(t, { beside: broker });
+  const always = await lifeOf(broker, async () => {
+    await Promise.all([broker.sweep(), other.sweep()]);
+  });
+  assert.deepEqual(always, never);
+});
+
+test('two sweeps at once activate, dead-letter and clear each thing once', async (t) => {
+  const broker = await startLife(t);
+  const other = await startBroker(t, { beside: broker });
+  const at = { ScheduledEnqueueTimeUtc: instant({ seconds: 60 }) };
+  for (let i = 0; i < 5; i++) {
+    await broker.schedule(
+      'q',
+      named(100).map((body) => withBroker(`${i}${body}`, at)),
+    );
+  }
+  await sendTogether(broker, named(100));
+  for (let i = 0; i < 2; i++) {
+    assert.equal((await broker.peekLockMany('q', 100)).length, 100);
+    broker.clock.advance({ seconds: 30 });
+  }
+  const sweeps = [broker, other, broker, other];
+  for (let i = 0; i < 3; i++) await Promise.all(sweeps.map((one) => one.sweep()));
+  const { active, deadLetter, scheduled } = await broker.runtimeProperties('q');
+  assert.deepEqual([active, deadLetter, scheduled], [500, 100, 0]);
+  assert.deepEqual(bodies(await broker.receiveAndDeleteMany(DEAD, 1000)), named(100));
+  const received = bodies(await broker.receiveAndDeleteMany('q', 1000));
+  assert.equal(new Set(received).size, 500);
+  assert.equal(received.length, 500);
+});
+
+test('a sweep beside senders, receivers and settlements loses and doubles nothing', async (t) => {
+  const broker = await startQueue(t, { MaxDeliveryCount: '1000' });
+  const other = await startBroker(t, { beside: broker });
+  const done: string[] = [];
+  const work = async (one: TestBroker, name: string) => {
+    for (let i = 0; i < 15; i++) {
+      await sendTogether(one, [`${name}${i}a`, `${name}${i}b`]);
+      const held = await one.peekLockMany('q', 3);
+      // The others may hold all there is.
+      if (held.length === 0) continue;
+      const outcomes = await one.settle(
+        'q',
+        held.map((message, k) => having(message, k === 2 ? 'abandon' : 'complete')),
+      );
+      done.push(...bodies(held.filter((_, k) => k < 2 && outcomes[k]?.settled === true)));
+    }
+  };
+  let isOver = false;
+  const sweepAll = async (one: TestBroker) => {
+    while (!isOver) await one.sweep();
+  };
+  const workers = Promise.all([work(broker, 'x'), work(other, 'y')]).finally(() => {
+    isOver = true;
+  });
+  await Promise.all([workers, sweepAll(broker), sweepAll(other)]);
+  done.push(...bodies(await broker.receiveAndDeleteMany('q', 100)));
+  assert.equal(done.length, 60);
+  assert.equal(new Set(done).size, 60);
+});
+
+/** A run writes its lease twice: when it takes it, and when it releases it with how far it came. */
+const LEASE_UNITS = 2;
+
+test('an idle namespace of a hundred queues costs a sweep at most 50 read units and writes its lease only', async (t) => {
+  const broker = await startBroker(t);
+  const names = Array.from({ length: 100 }, (_, i) => `queue-${i}`);
+  await Promise.all(names.map(async (name) => expectStatus(await broker.createQueue(name), 201)));
+  // The first run of a day looks at each of them more closely, and notes each before.
+  const daily = await broker.units(() => broker.sweep());
+  t.diagnostic(`once a day ${daily.read} read units and ${daily.write} write units`);
+  assert.ok(daily.read <= 300, `${daily.read} read units`);
+  assert.ok(daily.write <= LEASE_UNITS + names.length, `${daily.write} write units`);
+  for (let i = 0; i < 10; i++) {
+    broker.clock.advance({ minutes: 1 });
+    const { read, write } = await broker.units(() => broker.sweep());
+    if (i === 0) t.diagnostic(`${read} read units`);
+    assert.ok(read > 0 && read <= 50, `${read} read units`);
+    assert.equal(write, LEASE_UNITS);
+  }
+});
+
+test('a hundred queues that forward cost an hour of idle sweeps one look at each and no more than others', async (t) => {
+  const broker = await startBroker(t);
+  expectStatus(await broker.createQueue('end'), 201);
+  const names = Array.from({ length: 100 }, (_, i) => `queue-${i}`);
+  const settings = { ForwardTo: 'end', ForwardDeadLetteredMessagesTo: 'end' };
+  await Promise.all(
+    names.map(async (name) => expectStatus(await broker.createQueue(name, settings), 201)),
+  );
+  await broker.sweep();
+  const hour = await broker.units(async () => {
+    for (let i = 0; i < 60; i++) {
+      broker.clock.advance({ minutes: 1 });
+      await broker.sweep();
+    }
+  });
+  t.diagnostic(`${hour.read} read units and ${hour.write} write units in an hour`);
+  assert.ok(hour.read <= 60 * 50, `${hour.read} read units`);
+  assert.ok(hour.write <= 60 * LEASE_UNITS + names.length, `${hour.write} write units`);
+});
+
+test('a hundred queues that hold messages nobody fetches cost a sweep no more, once it passed', async (t) => {
+  const broker = await startBroker(t);
+  const names = Array.from({ length: 100 }, (_, i) => `queue-${i}`);
+  const at = { ScheduledEnqueueTimeUtc: instant({ seconds: 86_400 * 30 }) };
+  await Promise.all(
+    names.map(async (name) => {
+      expectStatus(await broker.createQueue(name, { DefaultMessageTimeToLive: 'PT1M' }), 201);
+      expectStatus(await broker.send(name, 'a'), 201);
+      await broker.schedule(name, [withBroker('s', at)]);
+    }),
+  );
+  broker.clock.advance({ minutes: 2 });
+  await broker.sweep();
+  broker.clock.advance({ minutes: 1 });
+  const { read, write } = await broker.units(() => broker.sweep());
+  assert.ok(read <= 50, `${read} read units`);
+  assert.equal(write, LEASE_UNITS);
+});
+
+test('the sweep activates what is due, so that the first receiver need not', async (t) => {
+  const broker = await startQueue(t);
+  const at = { ScheduledEnqueueTimeUtc: instant({ seconds: 60 }) };
+  await broker.schedule(
+    'q',
+    named(500).map((body) => withBroker(body, at)),
+  );
+  broker.clock.advance({ minutes: 1 });
+  const { write } = await broker.units(() => broker.sweep());
+  assert.ok(write > 0);
+  const peek = await broker.units(() => broker.peek('q', { max: 1 }));
+  assert.equal(peek.write, 0);
+  assert.equal((await broker.receiveAndDeleteMany('q', 1000)).length, 500);
+});
+
+test('a sweep of a namespace in which there is nothing at all is well', async (t) => {
+  const broker = await startBroker(t);
+  await broker.sweep();
+  const { read, write } = await broker.units(() => broker.sweep());
+  assert.ok(read <= 5, `${read} read units`);
+  assert.equal(write, LEASE_UNITS);
+});
+
+test('a deferred message is found by its number after any number of sweeps', async (t) => {
+  const broker = await startQueue(t, {}, 'a');
+  await lockAndSettle(broker, 'defer');
+  for (let i = 0; i < 3; i++) {
+    broker.clock.advance({ days: 100 });
+    await broker.sweep();
+  }
+  assert.equal((await broker.receiveDeferred('q', [1]))[0]?.body, 'a');
+});

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { InputTurns } from '../../../amqp/endpoint/input-turns.ts';
+import { Intake } from '../../../amqp/endpoint/intake.ts';
+import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
+
+const FRAME_MS = 1;
+const { beforeRight, afterRight } = BUDGETS.connection;
+
+/** An event loop of which each turn ends when it is told to; a frame takes a millisecond. */
+class Loop {
+  ms = 0;
+  readonly turns = new InputTurns({ now: () => this.ms, soon: (work) => this.#soon.push(work) });
+  #soon: (() => void)[] = [];
+
+  endTurn(): void {
+    for (const work of this.#soon.splice(0)) work();
+  }
+
+  /** A connection with so many frames to be read, and what is left of them. */
+  connection(frames: number, { isProved = false, turnFrames = Number.POSITIVE_INFINITY } = {}) {
+    const own = { left: frames, advance: () => {} };
+    const intake = new Intake({ pause: () => {}, resume: () => {} }, () => own.advance());
+    own.advance = () => {
+      const limits = { isProved, isTurnOver: false };
+      for (let read = 0; own.left > 0 && this.turns.mayGoOn(limits, intake); ) {
+        own.left--;
+        this.ms += FRAME_MS;
+        limits.isTurnOver = ++read >= turnFrames;
+      }
+    };
+    return own;
+  }
+}
+
+const KINDS = [
+  { who: 'strangers say', isProved: false, turnMs: beforeRight.turnMs },
+  { who: 'connections with a right say', isProved: true, turnMs: afterRight.turnMs },
+] as const;
+
+for (const { who, isProved, turnMs } of KINDS) {
+  test(`what ${who} is read for a moment of each turn, whatever their number`, () => {
+    const loop = new Loop();
+    const frames = 10;
+    const all = Array.from({ length: 1000 }, () => {
+      return loop.connection(frames, { isProved, turnFrames: 5 });
+    });
+    for (const one of all) one.advance();
+    assert.equal(loop.ms, turnMs);
+    const other = loop.connection(1, { isProved: !isProved });
+    other.advance();
+    assert.equal(other.left, 0, 'the others do not wait for them');
+    let before = loop.ms;
+    loop.endTurn();
+    assert.equal(loop.ms - before, turnMs);
+    for (const one of all) one.advance();
+    assert.equal(loop.ms - before, turnMs, 'nor more for what comes in besides');
+    const turns = (all.length * frames * FRAME_MS) / turnMs;
+    for (let turn = 2; turn < turns; turn++) {
+      before = loop.ms;
+      loop.endTurn();
+      assert.ok(loop.ms - before <= turnMs);
+    }
+    assert.ok(
+      all.every(({ left }) => left === 0),
+      'no turn was left unused while there was something to read',
+    );
+  });
+}
+
+test('a connection that alone has much to be read goes on in every turn, for all of its own', () => {
+  const loop = new Loop();
+  const turnFrames = afterRight.turnMs / FRAME_MS;
+  const busy = loop.connection(5 * turnFrames, { isProved: true, turnFrames });
+  busy.advance();
+  for (let turn = 1; turn < 5; turn++) {
+    assert.equal(busy.left, (5 - turn) * turnFrames);
+    loop.endTurn();
+  }
+  assert.equal(busy.left, 0);
+});
+
+test('strangers have their turns one after the other', () => {
+  const loop = new Loop();
+  const [hostile, honest] = [loop.connection(1000, { turnFrames: 2 }), loop.connection(1)];
+  hostile.advance();
+  loop.ms += beforeRight.turnMs;
+  honest.advance();
+  assert.equal(honest.left, 1);
+  loop.endTurn();
+  assert.deepEqual([hostile.left, honest.left], [996, 0]);
+});

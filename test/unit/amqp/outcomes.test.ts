@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { Outbox } from '../../../amqp/endpoint/outbox.ts';
+import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
+import { FakePeer, fakeGateway, lockedMessage } from '../../support/fake-peer.ts';
+import { dataMessage } from '../../support/raw-session.ts';
+
+/** More than anything takes that waits for nothing; the event loop has no turn meanwhile. */
+const MICROTASKS = 200;
+
+/** A broker call that is answered by hand. `writesOf` answers it and counts the writes that follow in the same turn. */
+function heldAnswers<Answer>() {
+  const asked: ((answer: Answer) => void)[] = [];
+  const call = () => new Promise<Answer>((resolve) => asked.push(resolve));
+  const writesOf = async (peer: FakePeer, answer: Answer) => {
+    await peer.settled();
+    assert.equal(asked.length, 1);
+    const before = peer.writes.length;
+    asked.shift()?.(answer);
+    for (let i = 0; i < MICROTASKS; i++) await Promise.resolve();
+    return peer.writes.length - before;
+  };
+  return { call, writesOf };
+}
+
+async function peerOf(t: TestContext, gateway: ReturnType<typeof fakeGateway>['gateway']) {
+  const peer = await FakePeer.root(gateway);
+  t.after(() => peer.lost());
+  return peer;
+}
+
+test('what has been received leaves in the turn in which it was found, and so does the outcome of its settlement', async (t) => {
+  const receives = heldAnswers<unknown[]>();
+  const settles = heldAnswers<unknown[]>();
+  const { gateway, broker } = fakeGateway();
+  Object.assign(broker, { receive: receives.call, settle: settles.call });
+  const peer = await peerOf(t, gateway);
+  await peer.receive('q', 1, 3);
+  const messages = [1, 2, 3].map((number) => lockedMessage(number, 100));
+  assert.equal(await receives.writesOf(peer, messages), 1);
+  peer.say({ kind: 'disposition', role: 'receiver', first: 0, state: { kind: 'accepted' } });
+  assert.equal(await settles.writesOf(peer, [{}]), 1);
+});
+
+test('the outcome of a send leaves in the turn in which it is known', async (t) => {
+  const sends = heldAnswers<unknown[]>();
+  const { gateway, broker } = fakeGateway();
+  Object.assign(broker, { send: sends.call });
+  const peer = await peerOf(t, gateway);
+  peer.attach('sender', 'q', 0);
+  await peer.settled();
+  const first = { deliveryId: 0, deliveryTag: Buffer.of(1), messageFormat: 0 };
+  peer.say({ kind: 'transfer', handle: 0, more: false, ...first }, dataMessage('one'));
+  assert.equal(await sends.writesOf(peer, [{}]), 1);
+});
+
+test('what leaves at once counts as part of the turn: who has more parts to send waits for its end', () => {
+  const soon: (() => void)[] = [];
+  const takes = (_bytes: Uint8Array, written: () => void) => written();
+  const outbox = new Outbox(
+    { backlog: 0, write: takes, pause() {}, resume() {}, end() {}, destroy() {} },
+    {
+      scheduler: { soon: (work: () => void) => void soon.push(work), now: () => 0 } as never,
+      intake: { pause() {}, resume() {} },
+      limits: { tryHold: () => true, release() {} },
+      onFull: () => assert.fail('There is room.'),
+    },
+  );
+  let wentOn = 0;
+  for (let i = 0; i < BUDGETS.connection.turnParts; i++) {
+    outbox.write(Buffer.of(0));
+    outbox.sendNow();
+  }
+  assert.equal(
+    outbox.mayGoOn(() => wentOn++),
+    false,
+  );
+  outbox.sendNow();
+  assert.equal(wentOn, 0);
+  assert.equal(soon.length, 1);
+  soon[0]?.();
+  assert.equal(wentOn, 1);
+});

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BrokerError } from '../../../shared/domain/broker-error.ts';
+import {
+  authorizationRules,
+  type GivenAuthorizationRule,
+} from '../../../shared/domain/entities/authorization-rules.ts';
+
+const KEY_1 = 'A'.repeat(43).concat('=');
+const KEY_2 = 'B'.repeat(43).concat('=');
+const LISTEN: GivenAuthorizationRule = { keyName: 'app', rights: ['Listen'] };
+const WITH_KEYS = { ...LISTEN, primaryKey: KEY_1, secondaryKey: KEY_2 };
+
+/** Counts up, so that each key made is another. */
+function countingRandom() {
+  let next = 0;
+  return { bytes: (count: number) => new Uint8Array(count).fill(++next) };
+}
+
+const rulesOf = (given: readonly GivenAuthorizationRule[]) =>
+  authorizationRules(given, [], 1000, countingRandom());
+
+test('keys that are not given are made: 44 characters, each another', () => {
+  const [rule] = rulesOf([LISTEN]);
+  assert.equal(rule?.primaryKey, Buffer.alloc(32, 1).toString('base64'));
+  assert.equal(rule?.secondaryKey, Buffer.alloc(32, 2).toString('base64'));
+  assert.equal(rule?.primaryKey.length, 44);
+});
+
+test('keys that are given are kept', () => {
+  assert.deepEqual(rulesOf([WITH_KEYS]), [{ ...WITH_KEYS, createdAt: 1000, modifiedAt: 1000 }]);
+});
+
+test('whoever may manage may do everything, listed in one order', () => {
+  const [all, some] = rulesOf([
+    { keyName: 'm', rights: ['Manage'] },
+    { keyName: 's', rights: ['Listen', 'Send', 'Listen'] },
+  ]);
+  assert.deepEqual(all?.rights, ['Manage', 'Send', 'Listen']);
+  assert.deepEqual(some?.rights, ['Send', 'Listen']);
+});
+
+test('a rule that stays keeps its times and the keys that are not named again', () => {
+  const before = rulesOf([WITH_KEYS]);
+  const same = authorizationRules([LISTEN], before, 2000, countingRandom());
+  assert.deepEqual(same, before);
+});
+
+test('a rotated key and a changed right are modifications; creation stays', () => {
+  const before = rulesOf([WITH_KEYS]);
+  const rotated = { ...WITH_KEYS, primaryKey: KEY_2 };
+  const [one] = authorizationRules([rotated], before, 2000, countingRandom());
+  assert.deepEqual(one, { ...rotated, createdAt: 1000, modifiedAt: 2000 });
+  const wider = { ...WITH_KEYS, rights: ['Send', 'Listen'] as const };
+  const [two] = authorizationRules([wider], before, 3000, countingRandom());
+  assert.deepEqual(two, { ...wider, createdAt: 1000, modifiedAt: 3000 });
+});
+
+test('twelve rules are accepted, thirteen are not (behaviour 153)', () => {
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, i) => ({ ...LISTEN, keyName: `k${i}` }));
+  assert.equal(rulesOf(many(12)).length, 12);
+  assert.throws(() => rulesOf(many(13)), /^BrokerError: 13 .* the limit is 12\.$/);
+});
+
+const REFUSED: readonly (readonly [string, readonly GivenAuthorizationRule[], RegExp])[] = [
+  ['a name given twice', [LISTEN, LISTEN], /'app' was given twice/],
+  ['no name', [{ ...LISTEN, keyName: '' }], /is 0 characters long; it may have 1 to 256/],
+  ['a long name', [{ ...LISTEN, keyName: 'k'.repeat(257) }], /is 257 characters long/],
+  ['no right', [{ ...LISTEN, rights: [] }], /'app' gives no right/],
+  ['a short key', [{ ...LISTEN, primaryKey: 'secret' }], /is 6 characters long; it must be 44/],
+  ['a key beyond ASCII', [{ ...LISTEN, secondaryKey: 'ä'.repeat(44) }], /44 ASCII characters/],
+];
+
+for (const [what, given, says] of REFUSED) {
+  test(`${what} is refused, and no key is told`, () => {
+    assert.throws(
+      () => rulesOf(given),
+      (error: unknown) => {
+        assert.ok(error instanceof BrokerError);
+        assert.equal(error.code, 'ArgumentError');
+        assert.match(error.message, says);
+        assert.doesNotMatch(error.message, /secret|ää/);
+        return true;
+      },
+    );
+  });
+}

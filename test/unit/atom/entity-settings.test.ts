@@ -1,0 +1,280 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BrokerError } from '../../../shared/domain/broker-error.ts';
+import {
+  QUEUE_DEFAULTS,
+  SUBSCRIPTION_DEFAULTS,
+  TOPIC_DEFAULTS,
+} from '../../../shared/domain/entities/descriptions.ts';
+import { parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
+import {
+  newQueue,
+  newSubscription,
+  newTopic,
+  totalMegabytes,
+  updateQueue,
+  updateSubscription,
+  updateTopic,
+} from '../../../shared/domain/entities/entity-settings.ts';
+import {
+  requireForwardingElsewhere,
+  requireSessionsMayForward,
+} from '../../../shared/domain/entities/forwarding-settings.ts';
+import { requireRuleName } from '../../../shared/domain/entities/rule-name.ts';
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const DAY = 24 * 60 * MINUTE;
+
+/** Runs a table of what must be refused, each with what the refusal must say. */
+function refuses(rows: readonly (readonly [string, () => unknown, string])[]): void {
+  for (const [what, attempt, says] of rows) {
+    test(`${what} is refused`, () => {
+      assert.throws(attempt, (error: unknown) => {
+        assert.ok(error instanceof BrokerError);
+        assert.equal(error.code, 'ArgumentError');
+        assert.equal(error.subCode, '40000');
+        assert.ok(error.message.startsWith(says), error.message);
+        return true;
+      });
+    });
+  }
+}
+
+test('what is not said takes its default', () => {
+  assert.deepEqual(newQueue({}), QUEUE_DEFAULTS);
+  assert.deepEqual(newTopic({}), TOPIC_DEFAULTS);
+  assert.deepEqual(newSubscription({}), SUBSCRIPTION_DEFAULTS);
+});
+
+test('an update replaces: what it leaves out goes back to its default (behaviour 137)', () => {
+  const queue = newQueue({ lockMs: 30 * SECOND, userMetadata: 'x', autoDeleteOnIdleMs: DAY });
+  assert.deepEqual(updateQueue(queue, {}), QUEUE_DEFAULTS);
+  assert.deepEqual(updateTopic(newTopic({ userMetadata: 'x' }), {}), TOPIC_DEFAULTS);
+  const subscription = newSubscription({ maxDeliveryCount: 3, defaultTimeToLiveMs: DAY });
+  assert.deepEqual(updateSubscription(subscription, {}), SUBSCRIPTION_DEFAULTS);
+});
+
+const ACCEPTED_AT_THE_BOUNDS = [
+  { lockMs: 5 * SECOND },
+  { lockMs: 5 * MINUTE },
+  { defaultTimeToLiveMs: SECOND },
+  { autoDeleteOnIdleMs: 5 * MINUTE },
+  { duplicateDetectionMs: 20 * SECOND },
+  { duplicateDetectionMs: 7 * DAY },
+  { maxDeliveryCount: 1 },
+  { maxDeliveryCount: 2_147_483_647 },
+  { maxMessageSizeInKilobytes: 1 },
+  { maxMessageSizeInKilobytes: 102_400 },
+  { maxSizeInMegabytes: 1024 },
+  { maxSizeInMegabytes: 81_920 },
+  { userMetadata: 'm'.repeat(1024) },
+] as const;
+
+for (const said of ACCEPTED_AT_THE_BOUNDS) {
+  test(`${JSON.stringify(said).slice(0, 60)} is accepted, being on the bound`, () => {
+    assert.deepEqual(newQueue(said), { ...QUEUE_DEFAULTS, ...said });
+  });
+}
+
+refuses([
+  [
+    'a lock of 4.999 s',
+    () => newQueue({ lockMs: 4999 }),
+    "The value 'PT4.999S' of the 'lockDuration' property is below the minimum of 'PT5S'.",
+  ],
+  [
+    'a lock over 5 minutes',
+    () => newSubscription({ lockMs: 5 * MINUTE + 1 }),
+    "The supplied lock time exceeds the allowed maximum of '5' minutes. It was 'PT5M0.001S'.",
+  ],
+  [
+    'an unlimited lock',
+    () => newQueue({ lockMs: Infinity }),
+    "The supplied lock time exceeds the allowed maximum of '5' minutes. It was 'P10675199DT2H48M5.4775807S'.",
+  ],
+  [
+    'a time to live of 999 ms',
+    () => newTopic({ defaultTimeToLiveMs: 999 }),
+    "The value 'PT0.999S' of the 'defaultMessageTimeToLive' property is below the minimum of 'PT1S'.",
+  ],
+  [
+    'idleness of 4 minutes (behaviour 141)',
+    () => newQueue({ autoDeleteOnIdleMs: 4 * MINUTE }),
+    "The value 'PT4M' of the 'autoDeleteOnIdle' property is below the minimum of 'PT5M'.",
+  ],
+  [
+    'a history of 19 s',
+    () => newTopic({ duplicateDetectionMs: 19 * SECOND }),
+    "The value 'PT19S' of the 'duplicateDetectionHistoryTimeWindow' property is below the minimum of 'PT20S'.",
+  ],
+  [
+    'a history of over 7 days',
+    () => newQueue({ duplicateDetectionMs: 7 * DAY + SECOND }),
+    "The value 'P7DT1S' of the 'duplicateDetectionHistoryTimeWindow' property is above 'P7D'.",
+  ],
+  [
+    'no delivery (behaviour 39)',
+    () => newQueue({ maxDeliveryCount: 0 }),
+    "The value '0' of the 'maxDeliveryCount' property is not a whole number from 1 to 2147483647.",
+  ],
+  [
+    'deliveries beyond int32',
+    () => newQueue({ maxDeliveryCount: 2_147_483_648 }),
+    "The value '2147483648' of the 'maxDeliveryCount' property is not a whole number from 1 to 2147483647.",
+  ],
+  [
+    'messages of 0 KB',
+    () => newQueue({ maxMessageSizeInKilobytes: 0 }),
+    "The value '0' of the 'maxMessageSizeInKilobytes' property is not a whole number from 1 to 102400.",
+  ],
+  [
+    'messages of over 100 MB',
+    () => newTopic({ maxMessageSizeInKilobytes: 102_401 }),
+    "The value '102401' of the 'maxMessageSizeInKilobytes' property is not a whole number from 1 to 102400.",
+  ],
+  [
+    'a size between the steps',
+    () => newQueue({ maxSizeInMegabytes: 1500 }),
+    "The value '1500' of the 'maxSizeInMegabytes' property is not one of 1024, 2048, 3072, 4096, 5120, 10240, 20480, 40960, 81920.",
+  ],
+  [
+    'a size that a fragment cannot have',
+    () => newQueue({ maxSizeInMegabytes: 10_240, enablePartitioning: true }),
+    "The value '10240' of the 'maxSizeInMegabytes' property is not one of 1024, 2048, 3072, 4096, 5120, or 16 times that, as a partitioned Queue needs.",
+  ],
+  [
+    'a note of 1025 characters',
+    () => newSubscription({ userMetadata: 'm'.repeat(1025) }),
+    "The value of the 'userMetadata' property is 1025 characters long; the limit is 1024.",
+  ],
+  [
+    'a topic that does not receive',
+    () => newTopic({ status: 'ReceiveDisabled' }),
+    "The value 'ReceiveDisabled' of the 'status' property is not one of Active, Disabled, SendDisabled.",
+  ],
+  [
+    'a subscription that does not send',
+    () => newSubscription({ status: 'SendDisabled' }),
+    "The value 'SendDisabled' of the 'status' property is not one of Active, Disabled, ReceiveDisabled.",
+  ],
+  [
+    'an express entity that looks for duplicates',
+    () => newTopic({ enableExpress: true, requiresDuplicateDetection: true }),
+    "Both DelayedPersistence and RequiresDuplicateDetection property can't be enabled together.",
+  ],
+]);
+
+const CANNOT_CHANGE = "can't be changed.";
+refuses([
+  [
+    'to require sessions later (behaviour 139)',
+    () => updateQueue(newQueue({}), { requiresSession: true }),
+    `The value for the 'requiresSession' property of an existing Queue ${CANNOT_CHANGE}`,
+  ],
+  [
+    'to leave out that sessions are required',
+    () => updateSubscription(newSubscription({ requiresSession: true }), {}),
+    `The value for the 'requiresSession' property of an existing Subscription ${CANNOT_CHANGE}`,
+  ],
+  [
+    'to look for duplicates later',
+    () => updateQueue(newQueue({}), { requiresDuplicateDetection: true }),
+    `The value for the 'requiresDuplicateDetection' property of an existing Queue ${CANNOT_CHANGE}`,
+  ],
+  [
+    'to become express later where it looks for duplicates',
+    () => {
+      const said = { requiresDuplicateDetection: true };
+      updateTopic(newTopic(said), { ...said, enableExpress: true });
+    },
+    "Both DelayedPersistence and RequiresDuplicateDetection property can't be enabled together.",
+  ],
+  [
+    'to partition later (behaviour 139)',
+    () => updateQueue(newQueue({}), { enablePartitioning: true }),
+    `Partitioning can't be changed for Queue/Topic. It is 'false'; the update says 'true'.`,
+  ],
+  [
+    'to leave out that an entity is partitioned, whatever size it names',
+    () => updateTopic(newTopic({ enablePartitioning: true }), { maxSizeInMegabytes: 16_384 }),
+    `Partitioning can't be changed for Queue/Topic. It is 'true'; the update says 'false'.`,
+  ],
+  [
+    "to partition a topic's subscriptions later",
+    () => updateTopic(newTopic({}), { enableSubscriptionPartitioning: true }),
+    `The value for the 'enableSubscriptionPartitioning' property of an existing Topic ${CANNOT_CHANGE}`,
+  ],
+]);
+
+test('a partitioned entity shows sixteen times its size, and takes that back (behaviour 138)', () => {
+  for (const size of [1024, 2048, 3072, 4096, 5120]) {
+    const said = { enablePartitioning: true, maxSizeInMegabytes: size };
+    const queue = newQueue(said);
+    assert.equal(totalMegabytes(queue), 16 * size);
+    const echo = { enablePartitioning: true, maxSizeInMegabytes: totalMegabytes(queue) };
+    assert.deepEqual(updateQueue(queue, echo), queue);
+  }
+  assert.equal(totalMegabytes(newQueue({ enablePartitioning: true })), 16_384);
+  assert.equal(totalMegabytes(newQueue({})), 1024);
+});
+
+const SESSIONS = { requiresSession: true, forwardTo: 'there' };
+const NOT_OUT_OF_SESSIONS = (kind: string) =>
+  `The 'forwardTo' property can't be set to 'there' because the ${kind} requires sessions.`;
+
+test('a queue with sessions forwards to a topic from its creation on, recorded by the Python client', () => {
+  const queue = newQueue(SESSIONS);
+  requireSessionsMayForward(queue, 'topic');
+  requireSessionsMayForward(newQueue({ ...SESSIONS, forwardTo: 'THERE' }), 'topic', queue);
+  // Also where a queue has taken the topic's name since.
+  requireSessionsMayForward(queue, 'queue', queue);
+});
+
+refuses([
+  [
+    'forwarding out of sessions to a queue',
+    () => requireSessionsMayForward(newQueue(SESSIONS), 'queue'),
+    NOT_OUT_OF_SESSIONS('Queue'),
+  ],
+  [
+    'forwarding out of sessions that are there',
+    () =>
+      requireSessionsMayForward(newQueue(SESSIONS), 'topic', newQueue({ requiresSession: true })),
+    NOT_OUT_OF_SESSIONS('Queue'),
+  ],
+  [
+    'forwarding out of sessions of a subscription',
+    () => requireSessionsMayForward(newSubscription(SESSIONS), 'topic'),
+    NOT_OUT_OF_SESSIONS('Subscription'),
+  ],
+]);
+
+test('an entity that forwards is never idle (behaviour 143)', () => {
+  const said = { forwardTo: 'q', autoDeleteOnIdleMs: DAY };
+  assert.ok(!('autoDeleteOnIdleMs' in newQueue(said)));
+  assert.ok(!('autoDeleteOnIdleMs' in newSubscription(said)));
+});
+
+const forwarding = (path: string, forwardTo: string) => () =>
+  requireForwardingElsewhere(parseEntityPath(path), newSubscription({ forwardTo }));
+
+refuses([
+  [
+    'forwarding to the own topic',
+    forwarding('T/Subscriptions/s', 't'),
+    'Entity cannot have auto-forwarding policy to itself.',
+  ],
+  ['forwarding to no name', forwarding('q', ''), "The name '' is not valid"],
+]);
+
+refuses([
+  ['a rule without a name', () => requireRuleName(''), "The name '' is not valid"],
+  ['a rule name with a slash', () => requireRuleName('a/b'), "The name 'a/b' is not valid"],
+  ['a second name with a dollar', () => requireRuleName('$Other'), "The name '$Other' is not"],
+  ['a long rule name', () => requireRuleName('r'.repeat(51)), `The name '${'r'.repeat(51)}' is 51`],
+]);
+
+test('a rule may be called anything else', () => {
+  for (const name of ['$Default', '$default', '-a_', '.', 'r'.repeat(50)]) requireRuleName(name);
+});

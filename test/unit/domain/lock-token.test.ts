@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import {
+  formatLockToken,
+  isOfEpoch,
+  type LockToken,
+  lockTag,
+  parseLockToken,
+  TAG_BYTES,
+} from '../../../shared/domain/blocks/lock-token.ts';
+import { BrokerError } from '../../../shared/domain/broker-error.ts';
+
+const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+const token: fc.Arbitrary<LockToken> = fc.record(
+  {
+    store: fc.constantFrom('live' as const, 'returned' as const, 'deferred' as const),
+    partition: fc.integer({ min: 0, max: 63 }),
+    block: fc.oneof(
+      fc.bigInt({ min: 0n, max: 2n ** 48n - 1n }),
+      fc.constantFrom(0n, 1n, 255n, 256n, 2n ** 32n, 2n ** 48n - 1n),
+    ),
+    slot: fc.integer({ min: 0, max: 255 }),
+    liveSlots: fc.integer({ min: 0, max: 255 }),
+    tag: fc.uint8Array({ minLength: TAG_BYTES, maxLength: TAG_BYTES }),
+  },
+  { noNullPrototype: true },
+);
+
+test('a token is a GUID, from which all that went into it can be read back', () => {
+  fc.assert(
+    fc.property(token, (one) => {
+      const text = formatLockToken(one);
+      assert.match(text, GUID);
+      assert.deepEqual(parseLockToken(text), one);
+      assert.deepEqual(parseLockToken(text.toUpperCase()), one);
+    }),
+  );
+});
+
+test('different tokens have different texts', () => {
+  fc.assert(
+    fc.property(token, token, (one, other) => {
+      const isSame = formatLockToken(one) === formatLockToken(other);
+      assert.equal(isSame, fc.stringify(one) === fc.stringify(other));
+    }),
+  );
+});
+
+test('every place of a token lies where it is documented', () => {
+  const text = formatLockToken({
+    store: 'deferred',
+    partition: 5,
+    block: 0x0102_0304_0506n,
+    slot: 0x17,
+    liveSlots: 0x18,
+    tag: Uint8Array.of(0xa0, 0xb1, 0xb2, 0xb3, 0xb4, 0xb5, 0xb6),
+  });
+  assert.equal(text, '85010203-0405-0617-18a0-b1b2b3b4b5b6');
+});
+
+test('more live messages than a byte holds are shown as the most it can', () => {
+  const one: LockToken = {
+    store: 'live',
+    partition: 0,
+    block: 1n,
+    slot: 0,
+    liveSlots: 300,
+    tag: new Uint8Array(TAG_BYTES),
+  };
+  assert.equal(parseLockToken(formatLockToken(one)).liveSlots, 255);
+});
+
+for (const text of [
+  '',
+  'no guid',
+  '00000000000000000000000000000000',
+  '{00000000-0000-0000-0000-000000000000}',
+  '00000000-0000-0000-0000-00000000000g',
+  '00000000-0000-0000-0000-000000000000\n',
+  ' 00000000-0000-0000-0000-000000000000',
+  // The fourth of the two bits for the store, which no message lies in.
+  'c0000000-0000-0000-0000-000000000000',
+  'ffffffff-ffff-ffff-ffff-ffffffffffff',
+]) {
+  test(`'${text.trim()}' is a lock that nobody holds`, () => {
+    assert.throws(
+      () => parseLockToken(text),
+      (error) => error instanceof BrokerError && error.code === 'MessageLockLost',
+    );
+  });
+}
+
+test('any text is either a token or a lost lock, never a fault', () => {
+  const texts = fc.oneof(fc.string({ maxLength: 40 }), fc.uuid(), fc.uuid({ version: 15 }));
+  fc.assert(
+    fc.property(texts, (text) => {
+      try {
+        assert.equal(formatLockToken(parseLockToken(text)), text.toLowerCase());
+      } catch (error) {
+        assert.ok(error instanceof BrokerError && error.code === 'MessageLockLost');
+      }
+    }),
+  );
+});
+
+test('a tag is of the epoch it was made in and of none of the next 255', () => {
+  fc.assert(
+    fc.property(fc.nat(100_000), fc.uint8Array({ minLength: 6, maxLength: 6 }), (epoch, random) => {
+      const tag = lockTag(epoch, random);
+      assert.equal(tag.length, TAG_BYTES);
+      assert.deepEqual(tag.subarray(1), random);
+      assert.ok(isOfEpoch(tag, epoch));
+      for (let later = 1; later < 256; later++) assert.ok(!isOfEpoch(tag, epoch + later));
+    }),
+    { numRuns: 20 },
+  );
+});

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
+import { MemoryBudget } from '../../../shared/domain/budgets/memory-budget.ts';
+
+const { heldShareBesidePinned } = BUDGETS.process;
+const never = () => assert.fail('nobody is to be evicted');
+
+test('a share holds no more than its limit, and the process counts all shares', () => {
+  const budget = new MemoryBudget(100);
+  const one = budget.open(60, never);
+  const two = budget.open(60, never);
+  assert.equal(one.hold(50), true);
+  assert.equal(one.hold(11), false, 'more than its own limit');
+  assert.equal(two.hold(50), true);
+  assert.equal(budget.held, 100);
+  one.release(20);
+  assert.deepEqual([one.held, budget.held], [30, 80]);
+});
+
+test('a share holds more once its peer has proved a right', () => {
+  const budget = new MemoryBudget(100);
+  const share = budget.openBeforeRight(10, never);
+  assert.equal(share.hold(11), false);
+  assert.equal(share.hold(8), true);
+  share.prove(20);
+  assert.equal(share.hold(12), true);
+  assert.deepEqual([share.held, budget.held, budget.free], [20, 20, 80]);
+  share.close();
+  assert.deepEqual([budget.held, budget.free], [0, 100]);
+});
+
+test('peers without a right compete for a part of their own, and cost the others nothing', () => {
+  const budget = new MemoryBudget(800);
+  const honest = budget.open(800, never);
+  assert.equal(honest.hold(790), true);
+  const evicted: number[] = [];
+  const strangers = Array.from({ length: 30 }, (_, index) =>
+    budget.openBeforeRight(50, () => evicted.push(index)),
+  );
+  for (const [index, stranger] of strangers.entries()) {
+    stranger.hold(index === 3 ? 20 : 10);
+    assert.ok(budget.held - honest.held <= 100);
+  }
+  assert.deepEqual(evicted, [3], 'the one that held the most');
+  assert.equal(honest.hold(10), true, 'they took nothing of it');
+  assert.equal(strangers.at(-1)?.held, 0);
+});
+
+test('no more is given back than is held', () => {
+  const budget = new MemoryBudget(100);
+  const share = budget.open(100, never);
+  share.hold(10);
+  share.release(-5);
+  share.release(40);
+  assert.deepEqual([share.held, budget.held], [0, 0]);
+});
+
+test('without room the largest holder is evicted, for smaller ones only', () => {
+  const budget = new MemoryBudget(100);
+  const evicted: string[] = [];
+  const large = budget.open(100, () => evicted.push('large'));
+  const small = budget.open(100, () => evicted.push('small'));
+  assert.equal(large.hold(80), true);
+  assert.equal(small.hold(20), true);
+  assert.equal(large.hold(1), false, 'it is the largest itself');
+  assert.equal(small.hold(10), true);
+  assert.deepEqual(evicted, ['large']);
+  assert.deepEqual([large.held, budget.held], [0, 30]);
+  assert.equal(large.hold(1), false, 'its share is closed');
+});
+
+test('one that would become the largest itself is refused', () => {
+  const budget = new MemoryBudget(100);
+  const first = budget.open(100, never);
+  const second = budget.open(100, never);
+  assert.equal(first.hold(60), true);
+  assert.equal(second.hold(60), false);
+  assert.equal(second.hold(101), false);
+  assert.equal(budget.held, 60);
+});
+
+test('a closed share gives back what it held, once', () => {
+  const budget = new MemoryBudget(100);
+  const share = budget.open(100, never);
+  share.hold(40);
+  share.close();
+  share.release(40);
+  share.close();
+  assert.equal(budget.held, 0);
+});
+
+test('what is pinned leaves the others a part of their own, in which the largest makes room', () => {
+  const limit = 800;
+  const part = limit * heldShareBesidePinned;
+  const budget = new MemoryBudget(limit);
+  const evicted: string[] = [];
+  const pinned = budget.open(limit, never);
+  pinned.hold(limit / 2);
+  pinned.pin();
+  assert.equal(pinned.hold(limit / 2), true);
+  assert.equal(pinned.hold(1), false);
+  const large = budget.open(limit, () => evicted.push('large'));
+  const small = budget.open(limit, () => evicted.push('small'));
+  assert.equal(large.hold(part - 10), true);
+  assert.equal(large.hold(11), false, 'more than the part');
+  assert.equal(small.hold(20), true);
+  assert.deepEqual(evicted, ['large']);
+  assert.deepEqual([budget.held, budget.free], [limit + 20, 0]);
+  pinned.close();
+  assert.equal(small.hold(limit - 19), false, 'with nothing pinned the limit is for all');
+  assert.equal(small.hold(limit - 20), true);
+});
+
+test('what is pinned is not refused where others have little, nor are they where it has', () => {
+  const limit = 800;
+  const budget = new MemoryBudget(limit);
+  const other = budget.open(limit, never);
+  assert.equal(other.hold(limit * heldShareBesidePinned), true);
+  const pinned = budget.open(limit, never);
+  pinned.pin();
+  assert.equal(pinned.hold(limit - other.held), true);
+  // One that holds less than the other is refused all the same: the other has no more than its part.
+  const small = budget.open(limit, never);
+  small.pin();
+  assert.equal(small.hold(1), false);
+  assert.equal(other.hold(1), false, 'it has its part');
+  pinned.release(limit / 2);
+  assert.equal(other.hold(limit / 2), true);
+});
+
+test('a share that is closed may leave something behind, which counts where it did', () => {
+  const budget = new MemoryBudget(800);
+  const evicted: string[] = [];
+  const proved = budget.open(800, never);
+  proved.hold(500);
+  const rest = proved.leave(300, () => evicted.push('rest'));
+  assert.deepEqual([proved.held, rest.held, budget.free], [0, 300, 500]);
+  assert.equal(proved.hold(1), false);
+  assert.equal(budget.open(800, never).hold(600), false, 'it is the largest itself');
+  assert.equal(budget.open(800, never).hold(250), true);
+  assert.equal(budget.open(800, never).hold(290), true);
+  assert.deepEqual([evicted, rest.held], [['rest'], 0]);
+  const stranger = budget.openBeforeRight(50, never);
+  stranger.hold(40);
+  stranger.leave(30, never);
+  assert.deepEqual([budget.held, budget.free], [570, 260]);
+});

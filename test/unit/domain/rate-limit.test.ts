@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { addressGroup, RateLimit } from '../../../shared/domain/budgets/rate-limit.ts';
+
+const RATE = { perSecond: 10, burst: 3 };
+
+/** How many of so many tries are let through at one instant. */
+function granted(limit: RateLimit, key: string, now: number, tries = 100): number {
+  return Array.from({ length: tries }, () => limit.take(key, now)).filter(Boolean).length;
+}
+
+test('a burst is let through at once, then as many as the time brings', () => {
+  const limit = new RateLimit(RATE, 100);
+  assert.equal(granted(limit, 'a', 0), 3);
+  assert.equal(granted(limit, 'a', 99), 0);
+  assert.equal(granted(limit, 'a', 100), 1);
+  assert.equal(granted(limit, 'a', 300), 2);
+  assert.equal(granted(limit, 'a', 1_000_000), 3);
+});
+
+test('tries that are refused do not push the next grant away', () => {
+  const limit = new RateLimit(RATE, 100);
+  let count = 0;
+  for (let now = 0; now < 10_000; now++) count += granted(limit, 'a', now, 5);
+  assert.ok(count >= 101 && count <= 103, `${count} in ten seconds`);
+});
+
+test('what one takes another does not lack', () => {
+  const limit = new RateLimit(RATE, 100);
+  assert.equal(granted(limit, 'a', 0), 3);
+  assert.equal(granted(limit, 'b', 0), 3);
+});
+
+test('what turns out not to count is given back, up to a burst', () => {
+  const limit = new RateLimit(RATE, 100);
+  assert.equal(granted(limit, 'a', 0), 3);
+  limit.giveBack('a', 0);
+  assert.equal(granted(limit, 'a', 0), 1);
+  for (let i = 0; i < 9; i++) limit.giveBack('a', 0);
+  assert.equal(granted(limit, 'a', 0), 3);
+});
+
+test('what costs more than is left leaves a debt', () => {
+  const limit = new RateLimit(RATE, 100);
+  assert.equal(limit.take('a', 0, 13), true);
+  assert.equal(limit.take('a', 1000), false);
+  assert.equal(limit.take('a', 1100), true);
+});
+
+test('buckets are bounded; one that was used lately stays', () => {
+  const limit = new RateLimit(RATE, 100);
+  assert.equal(granted(limit, 'busy', 0), 3);
+  for (let index = 0; index < 10_000; index++) {
+    limit.take(`stranger ${index}`, 0);
+    limit.take('busy', 0);
+  }
+  assert.equal(limit.size, 100);
+  assert.equal(granted(limit, 'busy', 0), 0);
+});
+
+test('addresses of one customer are one', () => {
+  assert.equal(addressGroup('192.0.2.7'), '192.0.2.7');
+  assert.equal(addressGroup('2001:db8:1:2:3:4:5:6'), addressGroup('2001:db8:1:2:ffff:0:0:1'));
+  assert.notEqual(addressGroup('2001:db8:1:2:3:4:5:6'), addressGroup('2001:db8:1:3:3:4:5:6'));
+});

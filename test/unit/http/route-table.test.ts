@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { manageRoutes } from '../../../lambdas/http/atom/routes.ts';
+import { contractRoutes } from '../../../lambdas/http/openapi/routes.ts';
+import { receiveRoutes } from '../../../lambdas/http/routes/receive.ts';
+import { sendRoutes } from '../../../lambdas/http/routes/send.ts';
+import { settleRoutes } from '../../../lambdas/http/routes/settle.ts';
+import { ROUTES, type Route } from '../../../lambdas/http/routing/route-table.ts';
+import { runtimeApp } from '../../../lambdas/http/routing/runtime-app.ts';
+import { createSasToken } from '../../../shared/auth/sas-token.ts';
+import type { AccessRight } from '../../../shared/domain/entities/descriptions.ts';
+import { FakeBroker } from '../../support/fake-broker.ts';
+import { fakeManageParts } from '../../support/fake-entity-store.ts';
+import { rule } from '../../support/http-fixture.ts';
+
+const TABLE: readonly Route[] = ROUTES;
+
+test('names are unique, and so are method and path together', () => {
+  const rows: readonly (readonly string[])[] = [
+    TABLE.map(({ name }) => name),
+    TABLE.map(({ method, path }) => `${method} ${path}`),
+  ];
+  for (const row of rows) assert.equal(new Set(row).size, row.length);
+});
+
+test('docs/http-api.md names every operation, with its rights', () => {
+  const page = readFileSync(new URL('../../../docs/http-api.md', import.meta.url), 'utf8');
+  const rows = page.split('\n').filter((line) => line.startsWith('|'));
+  for (const { method, path, rights } of TABLE) {
+    const address = `\`${method} ${path}\``;
+    const row = rows.find((one) => one.replaceAll('{path}', '{entity}').includes(address));
+    assert.ok(row, address);
+    const right = rights.length === 0 ? 'none' : rights.join(' or ');
+    assert.equal(row.split('|')[2]?.trim(), right, address);
+  }
+});
+
+const RIGHTS: readonly AccessRight[] = ['Send', 'Listen', 'Manage'];
+
+/** Stores in memory; the rule `some` of the namespace has these rights. */
+const partsWith = (...rights: readonly AccessRight[]) => ({
+  ...fakeManageParts({ keyName: 'root', key: 'root' }),
+  broker: new FakeBroker(['q']),
+  namespaceKeys: { rules: async () => [rule('some', ...rights)] },
+});
+
+/** The whole app over them. */
+function startAll(...rights: readonly AccessRight[]) {
+  const parts = partsWith(...rights);
+  const groups = [sendRoutes, receiveRoutes, settleRoutes].map((routes) => routes(parts));
+  return runtimeApp(parts, ...groups, contractRoutes(), manageRoutes(parts));
+}
+
+function addressOf(path: string): string {
+  return `http://localhost${path.replace('{entity}', 'q').replaceAll(/\{\w+\}/g, 'x')}`;
+}
+
+/** What a call without a body is answered, by a token with just these rights. */
+async function statusWith(rights: readonly AccessRight[], method: string, url: string) {
+  const authorization = createSasToken({
+    audience: 'localhost',
+    keyName: 'some',
+    key: 'some-primary',
+    expiresAt: Date.now() + 60_000,
+  });
+  return (await startAll(...rights).request(url, { method, headers: { authorization } })).status;
+}
+
+for (const { name, method, path, rights } of TABLE) {
+  test(`${name} is served, and asks for a token only where the table says so`, async () => {
+    const response = await startAll().request(addressOf(path), { method });
+    assert.equal(response.status, rights.length === 0 ? 200 : 401);
+  });
+
+  for (const right of rights.length === 0 ? [] : RIGHTS) {
+    const enough = rights.includes(right);
+    test(`${name} ${enough ? 'is for' : 'is not for'} whoever may ${right}`, async () => {
+      const status = await statusWith([right], method, addressOf(path));
+      assert.equal(status !== 401, enough, `${status}`);
+    });
+  }
+}
+
+for (const { path } of TABLE.filter((one) => /messages\/(?:head|\$\w+)$|^\/\$\w+/.test(one.path))) {
+  const methods = TABLE.filter((one) => one.path === path).map(({ method }) => method);
+  if (path.startsWith('/$Resources') || path === '/$namespaceinfo') continue;
+  test(`other methods than ${methods.join(' and ')} of ${path} are refused by name`, async () => {
+    const app = startAll();
+    for (const method of ['GET', 'PUT', 'DELETE', 'POST', 'PATCH']) {
+      if (methods.some((one) => one === method)) continue;
+      // A name that begins alike, with a dead-letter suffix, in another case: the same.
+      for (const entity of ['q', 'a/messages/b', 'q/$deadletterqueue', 'Q']) {
+        // Only what is read may end with a slash.
+        const slash = method === 'GET' ? '/' : '';
+        const address = `http://localhost${path.replace('{entity}', entity)}${slash}`;
+        const response = await app.request(address, { method });
+        assert.equal(response.status, 405, `${method} ${address}`);
+        assert.equal(response.headers.get('allow'), methods.join(', '));
+        assert.equal(response.headers.get('x-dynabus-error'), 'MethodNotAllowed');
+      }
+    }
+  });
+}
+
+test('each function by itself refuses a path with an empty segment', async () => {
+  for (const routes of [sendRoutes, receiveRoutes, settleRoutes, manageRoutes]) {
+    const app = routes(partsWith());
+    const answer = await app.request('http://localhost/q//messages', { method: 'POST' });
+    assert.equal(answer.status, 400);
+    assert.match(await answer.text(), /empty segment/);
+  }
+  const management = manageRoutes(partsWith());
+  for (const [method, path] of [
+    ['GET', '/q//x'],
+    ['PUT', '/q/'],
+    ['DELETE', '/q/'],
+  ] as const) {
+    const answer = await management.request(`http://localhost${path}`, { method });
+    assert.equal(answer.status, 400);
+    assert.match(await answer.text(), /A shell takes/);
+  }
+});
+
+test('HEAD is good wherever GET is', async () => {
+  const { status } = await startAll().request('http://localhost/$health', { method: 'HEAD' });
+  assert.equal(status, 200);
+});
+
+test('a queue whose name only looks like an operation is a queue', async () => {
+  for (const path of ['messages/head', 'q/messages', 'q/messages/header', 'health2']) {
+    const response = await startAll().request(`http://localhost/${path}`, { method: 'PUT' });
+    assert.equal(response.status, 401, path);
+  }
+});

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
+import { test } from 'node:test';
+import { UnprovedConnections } from '../../../server/unproved-connections.ts';
+import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
+
+const { otherConnectionsBeforeRight } = BUDGETS.process;
+
+test('of connections without a right the oldest makes room; those with one stay', async () => {
+  const connections = new UnprovedConnections();
+  const [proved, oldest, ended] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  for (const socket of [proved, oldest, ended]) connections.add(socket);
+  connections.delete(proved);
+  ended.destroy();
+  await once(ended, 'close');
+  const others = Array.from({ length: otherConnectionsBeforeRight }, () => new PassThrough());
+  for (const socket of others.slice(1)) connections.add(socket);
+  assert.ok(!oldest.destroyed);
+  const [last = new PassThrough()] = others;
+  connections.add(last);
+  assert.ok(oldest.destroyed);
+  assert.ok(![proved, ...others].some(({ destroyed }) => destroyed));
+});
+
+test('a connection that has closed before takes no place', async () => {
+  const connections = new UnprovedConnections();
+  const gone = new PassThrough();
+  gone.destroy();
+  await once(gone, 'close');
+  connections.add(gone);
+  const live = Array.from({ length: otherConnectionsBeforeRight + 1 }, () => new PassThrough());
+  for (const socket of live) connections.add(socket);
+  assert.deepEqual(
+    live.flatMap(({ destroyed }, place) => (destroyed ? [place] : [])),
+    [0],
+  );
+});
+
+test('what waits for a turn is forgotten with its connection', async () => {
+  const connections = new UnprovedConnections(() => 0);
+  const parsed: number[] = [];
+  const sockets = Array.from({ length: 100 }, () => new PassThrough());
+  for (const [place, socket] of sockets.entries()) {
+    connections.add(socket);
+    connections.turn(socket, () => parsed.push(place));
+  }
+  const last = sockets.length - 1;
+  for (const socket of sockets.slice(0, last)) socket.destroy();
+  for (let turns = 0; turns < 3; turns++) await new Promise(setImmediate);
+  assert.equal(parsed.at(-1), last);
+  assert.ok(parsed.length <= 3 * BUDGETS.turnPiecesBeforeRight, `${parsed.length} were parsed`);
+});
+
+for (const [who, isProved, ms] of [
+  ['strangers', false, BUDGETS.turnPiecesBeforeRightMs],
+  ['those with a right', true, BUDGETS.turnPiecesMs],
+] as const) {
+  test(`row 27: of pieces of ${who} that are parsed slowly, few are parsed in a turn`, async () => {
+    let now = 0;
+    const connections = new UnprovedConnections(() => now);
+    const perTurn = [0];
+    const count = 3 * ms;
+    let parsed = 0;
+    for (let i = 0; i < count; i++) {
+      const socket = new PassThrough();
+      if (!isProved) connections.add(socket);
+      connections.turn(socket, () => {
+        parsed++;
+        perTurn.push((perTurn.pop() ?? 0) + 1);
+        now++;
+      });
+    }
+    do {
+      perTurn.push(0);
+      await new Promise(setImmediate);
+    } while (parsed < count);
+    assert.equal(Math.max(...perTurn), ms);
+  });
+}

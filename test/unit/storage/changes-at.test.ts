@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { BlockRules } from '../../../shared/domain/blocks/block.ts';
+import type { Log } from '../../../shared/domain/blocks/log.ts';
+import type { LogPolicy } from '../../../shared/domain/blocks/log-policy.ts';
+import { Fronts, holdsOf } from '../../../shared/storage/hints/scan-hints.ts';
+import { DynamoMessageStore } from '../../../shared/storage/message-store.ts';
+import { DueTimes } from '../../../shared/storage/scheduling/due-times.ts';
+import { logKey, logName } from '../../../shared/storage/schema/message-keys.ts';
+import type { StoreContext } from '../../../shared/storage/store-context.ts';
+import { agesBy } from '../../support/ages.ts';
+
+const NOW = 1_000_000;
+const NEVER = Number.POSITIVE_INFINITY;
+const MAIN: Log = {
+  entityId: 'e',
+  counterId: 'e',
+  entityKey: 'q',
+  partition: 0,
+  subQueue: 'main',
+  generation: 0,
+};
+const DEAD: Log = { ...MAIN, subQueue: 'deadLetter' };
+
+function startStore() {
+  const ages = agesBy(() => 0);
+  const [fronts, dueTimes] = [new Fronts(ages), new DueTimes(NEVER, ages)];
+  const context = { fronts, dueTimes, clock: { now: () => NOW } } as unknown as StoreContext;
+  const store = new DynamoMessageStore(context, async () => 0);
+  const rules = { epoch: 0, isDeadLetter: false, maxDeliveryCount: 10 } as BlockRules;
+  const policy: LogPolicy = { rules, expired: 'drop', deadLetterLog: DEAD };
+  return {
+    changesAt: (log: Log) => store.changesAt(log, policy),
+    lockedUntil: (log: Log, until: number) =>
+      fronts.remember(logName(log), { from: 'a', until, holds: holdsOf(rules) }, ages.now()),
+    dueAt: (log: Log, at: number | undefined) => dueTimes.note(logKey(log), at, dueTimes.now()),
+  };
+}
+
+test('where nothing is known, nothing changes without anybody’s doing', () => {
+  const { changesAt, dueAt } = startStore();
+  assert.equal(changesAt(MAIN), NEVER);
+  dueAt(MAIN, undefined);
+  assert.equal(changesAt(MAIN), NEVER);
+});
+
+test('the end of the first lock changes a log', () => {
+  const { changesAt, lockedUntil } = startStore();
+  lockedUntil(MAIN, NOW + 300);
+  assert.equal(changesAt(MAIN), NOW + 300);
+  assert.equal(changesAt(DEAD), NEVER);
+});
+
+test('a scheduled message that comes due changes the main log, also of a session', () => {
+  const { changesAt, lockedUntil, dueAt } = startStore();
+  lockedUntil(MAIN, NOW + 300);
+  dueAt(MAIN, NOW + 200);
+  assert.equal(changesAt(MAIN), NOW + 200);
+  assert.equal(changesAt({ ...MAIN, sessionId: 's' }), NOW + 200);
+  dueAt(MAIN, NOW + 400);
+  assert.equal(changesAt(MAIN), NOW + 300);
+});

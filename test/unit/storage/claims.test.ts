@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Block } from '../../../shared/domain/blocks/block.ts';
+import type { Target } from '../../../shared/storage/claim/choice.ts';
+import { eachOf, lockEnd, type Receive } from '../../../shared/storage/claim/claim-blocks.ts';
+
+const START = 1_000_000;
+const LOCK_MS = 60_000;
+const TARGETS = 8;
+
+/** A receive of one message from each of some blocks, for each of which its turn comes so much later. */
+function slowReceive(waitMs: number, isWanted = () => true) {
+  let now = START;
+  const next = async () => {
+    now += waitMs;
+  };
+  const target = { slots: [0], block: {} as Block, reservation: { settle: () => {} } };
+  const receive = {
+    context: { clock: { now: () => now }, requestTurns: { next } },
+    request: { lockMs: LOCK_MS, rules: {}, isWanted },
+    now: START,
+  } as unknown as Receive;
+  const targets = Array<Target>(TARGETS).fill(target as unknown as Target);
+  return eachOf(receive, targets, async ({ block, slots }, inTurn) => ({
+    ...{ block, slots },
+    lockedUntil: lockEnd(inTurn.request, inTurn.now),
+  }));
+}
+
+test('each lock of a receive begins when it is written', async () => {
+  const waitMs = 1000;
+  const locks = (await slowReceive(waitMs)).map((got) => got?.lockedUntil);
+  assert.deepEqual(
+    locks,
+    locks.map((_, i) => START + (i + 1) * waitMs + LOCK_MS),
+  );
+  assert.equal(locks.length, TARGETS);
+});
+
+test('a receive whose first lock has waited for long locks no more', async () => {
+  for (const waitMs of [LOCK_MS / 10, LOCK_MS, 10 * LOCK_MS]) {
+    const locks = (await slowReceive(waitMs)).map((got) => got?.lockedUntil ?? 0);
+    const [first = 0, last = 0] = [locks[0], locks.at(-1)];
+    assert.ok(locks.length > 0 && locks.length < TARGETS);
+    assert.ok(last - first < LOCK_MS / 4, `${last - first} ms`);
+  }
+});
+
+test('nothing is claimed that nobody wants any more', async () => {
+  assert.equal((await slowReceive(0, () => false)).length, 0);
+  let left = 3;
+  assert.equal((await slowReceive(0, () => left-- > 0)).length, 3);
+});

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { duplicateKeyOf, firstPlaces } from '../../../shared/domain/messages/duplicates.ts';
+import {
+  fromRecordItem,
+  fromVerdictItem,
+  numberAt,
+  placesAsBits,
+  toRecordItem,
+  toVerdictItem,
+} from '../../../shared/storage/duplicates/records.ts';
+import { itemSize } from '../../../shared/storage/dynamodb/item-size.ts';
+import { GARBAGE_AFTER } from '../../../shared/storage/schema/tables.ts';
+
+const SPREAD = { enablePartitioning: true };
+const WHOLE = { enablePartitioning: false };
+const UNTIL = Date.UTC(2026, 0, 1, 0, 10, 0, 1);
+const DAY_SECONDS = 24 * 60 * 60;
+const ENTITY = 'Zx3kPq0_';
+const NAME = 'kT0aQb3xW9Lm.7';
+
+const message = (
+  messageId: string | undefined,
+  key: { sessionId?: string; partitionKey?: string },
+) => ({
+  body: new Uint8Array(),
+  properties: {},
+  ...(messageId === undefined ? {} : { messageId }),
+  ...key,
+});
+
+test('records and verdicts are read as they were written', () => {
+  for (const record of [
+    { until: UNTIL, name: NAME },
+    { until: UNTIL, name: NAME, number: (3n << 48n) | 17n },
+    { until: UNTIL, name: NAME, batch: { place: 0, size: 4500 } },
+  ]) {
+    assert.deepEqual(fromRecordItem(toRecordItem(ENTITY, 'm', record)), record);
+  }
+  for (const verdict of [
+    { isStored: false, first: undefined, dropped: undefined },
+    { isStored: true, first: undefined, dropped: undefined },
+    { isStored: true, first: 7n, dropped: new Uint8Array([5]) },
+  ]) {
+    assert.deepEqual(fromVerdictItem(toVerdictItem(ENTITY, NAME, verdict, UNTIL)), verdict);
+  }
+});
+
+test('no record goes before it has ended, and no verdict until a day later', () => {
+  const record = toRecordItem(ENTITY, 'm', { until: UNTIL, name: NAME });
+  const verdict = toVerdictItem(ENTITY, NAME, { isStored: false }, UNTIL);
+  const second = Number(record[GARBAGE_AFTER]?.N);
+  assert.ok(second * 1000 >= UNTIL && (second - 1) * 1000 < UNTIL, `${second}`);
+  assert.equal(Number(verdict[GARBAGE_AFTER]?.N), second + DAY_SECONDS);
+});
+
+test('the largest record and the largest verdict are one write unit each', () => {
+  const longest = '€'.repeat(128);
+  const key = duplicateKeyOf(message(longest, { sessionId: longest }), SPREAD) ?? '';
+  const number = (15n << 48n) | 0xffff_ffff_ffffn;
+  const batch = { place: 4499, size: 4500 };
+  const record = toRecordItem(ENTITY, key, { until: UNTIL, name: NAME, number, batch });
+  assert.ok(itemSize(record) <= 1024, `${itemSize(record)} bytes`);
+  const dropped = placesAsBits([4499]);
+  const verdict = toVerdictItem(ENTITY, NAME, { isStored: true, first: number, dropped }, UNTIL);
+  assert.ok(itemSize(verdict) <= 1024, `${itemSize(verdict)} bytes`);
+});
+
+test('the number of a message of a batch counts those before it that were stored', () => {
+  fc.assert(
+    fc.property(fc.array(fc.boolean(), { minLength: 1, maxLength: 200 }), (isDropped) => {
+      const places = [...isDropped.keys()].filter((place) => isDropped[place]);
+      const verdict = { isStored: true, first: 100n, dropped: placesAsBits(places) };
+      let expected = 100n;
+      for (const [place, dropped] of isDropped.entries()) {
+        if (!dropped) assert.equal(numberAt(verdict, place), expected++);
+      }
+    }),
+  );
+});
+
+test('in a partitioned entity two messages have one key only if both id and key are equal', () => {
+  const text = fc.string({ maxLength: 3, unit: fc.constantFrom('a', '1', ':', '') });
+  const key = fc.oneof(
+    fc.constant({}),
+    text.map((partitionKey) => ({ partitionKey })),
+    text.map((sessionId) => ({ sessionId })),
+  );
+  fc.assert(
+    fc.property(text, key, text, key, (id, one, otherId, other) => {
+      const keyOf = (from: { sessionId?: string; partitionKey?: string }) =>
+        from.sessionId ?? from.partitionKey;
+      const isSame = id === otherId && keyOf(one) === keyOf(other);
+      const keys = [
+        duplicateKeyOf(message(id, one), SPREAD),
+        duplicateKeyOf(message(otherId, other), SPREAD),
+      ];
+      assert.equal(keys[0] === keys[1], isSame);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('without partitions the id is the key, and without an id there is none', () => {
+  assert.equal(duplicateKeyOf(message('m', { partitionKey: 'k' }), WHOLE), 'm');
+  assert.equal(duplicateKeyOf(message(undefined, { partitionKey: 'k' }), WHOLE), undefined);
+  assert.equal(duplicateKeyOf(message(undefined, { partitionKey: 'k' }), SPREAD), undefined);
+});
+
+test('of equal keys each place knows the first', () => {
+  assert.deepEqual(firstPlaces(['a', undefined, 'b', 'a', undefined, 'a']), [0, 1, 2, 0, 4, 0]);
+});

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { QUEUE_DEFAULTS } from '../../../shared/domain/entities/descriptions.ts';
+import type { Entity } from '../../../shared/domain/entities/entity.ts';
+import { TimedCache } from '../../../shared/storage/hints/lease-cache.ts';
+import { agesBy } from '../../support/ages.ts';
+
+const MAX_AGE_MS = 2000;
+
+const entity = (epoch: number): Entity => ({
+  id: 'e',
+  key: 'q',
+  name: 'q',
+  epoch,
+  generations: { main: 0, deadLetter: 0, transferDeadLetter: 0 },
+  createdAt: 0,
+  updatedAt: 0,
+  description: QUEUE_DEFAULTS,
+});
+
+/** A cache over a table whose entity changes with each read, and a clock that the test moves. */
+function start() {
+  const state = { now: 0, reads: 0 };
+  const cache = new TimedCache<Entity>(
+    MAX_AGE_MS,
+    agesBy(() => state.now),
+  );
+  const read = () => Promise.resolve(entity(++state.reads));
+  const epochOf = async () => (await cache.get('q', read))?.epoch;
+  return { state, cache, read, epochOf };
+}
+
+/** A read that answers when the test says so. */
+function slowRead() {
+  let answer: (found: Entity | undefined) => void = () => {};
+  let fail: (error: Error) => void = () => {};
+  const promise = new Promise<Entity | undefined>((resolve, reject) => {
+    answer = resolve;
+    fail = reject;
+  });
+  return { read: () => promise, answer: (e?: Entity) => answer(e), fail: (e: Error) => fail(e) };
+}
+
+test('an entity is read once and then known until its age is over', async () => {
+  const { state, epochOf } = start();
+  assert.equal(await epochOf(), 1);
+  state.now = MAX_AGE_MS - 1;
+  assert.equal(await epochOf(), 1);
+  state.now = MAX_AGE_MS;
+  assert.equal(await epochOf(), 2);
+});
+
+test('the age counts from the start of the read, however long it takes', async () => {
+  const { state, cache, epochOf } = start();
+  const slow = slowRead();
+  const first = cache.get('q', slow.read);
+  state.now = MAX_AGE_MS - 1;
+  slow.answer(entity(77));
+  assert.equal((await first)?.epoch, 77);
+  assert.equal(await epochOf(), 77);
+  state.now = MAX_AGE_MS;
+  assert.equal(await epochOf(), 1);
+});
+
+test('all who ask at once share one read', async () => {
+  const { state, epochOf } = start();
+  assert.deepEqual(await Promise.all([epochOf(), epochOf(), epochOf()]), [1, 1, 1]);
+  assert.equal(state.reads, 1);
+});
+
+test('what is forgotten is read anew', async () => {
+  const { cache, epochOf } = start();
+  await epochOf();
+  cache.forget('other');
+  assert.equal(await epochOf(), 1);
+  cache.forget('q');
+  assert.equal(await epochOf(), 2);
+});
+
+test('a read that was under way when its entity was forgotten is not kept', async () => {
+  const { cache, epochOf } = start();
+  const slow = slowRead();
+  const first = cache.get('q', slow.read);
+  cache.forget('q');
+  const second = epochOf();
+  slow.answer(entity(77));
+  assert.equal((await first)?.epoch, 77);
+  assert.equal(await second, 1);
+  assert.equal(await epochOf(), 1);
+});
+
+test('that an entity is missing is not remembered', async () => {
+  const { cache, epochOf } = start();
+  assert.equal(await cache.get('q', () => Promise.resolve(undefined)), undefined);
+  assert.equal(await epochOf(), 1);
+});
+
+test('a late answer that an entity was missing does not drop the newer one', async () => {
+  const { cache, epochOf } = start();
+  const slow = slowRead();
+  const first = cache.get('q', slow.read);
+  cache.forget('q');
+  assert.equal(await epochOf(), 1);
+  slow.answer(undefined);
+  assert.equal(await first, undefined);
+  assert.equal(await epochOf(), 1);
+});
+
+test('a failed read fails all who shared it, and the next one reads anew', async () => {
+  const { cache, epochOf } = start();
+  const slow = slowRead();
+  const shared = Promise.allSettled([cache.get('q', slow.read), cache.get('q', slow.read)]);
+  slow.fail(new Error('no answer'));
+  assert.deepEqual(
+    (await shared).map(({ status }) => status),
+    ['rejected', 'rejected'],
+  );
+  assert.equal(await epochOf(), 1);
+});
+
+test('entities are kept apart by their keys', async () => {
+  const { cache, read } = start();
+  const [one, other] = await Promise.all([cache.get('a', read), cache.get('b', read)]);
+  assert.deepEqual([one?.epoch, other?.epoch], [1, 2]);
+  assert.equal((await cache.get('a', read))?.epoch, 1);
+});
+
+test('the cache stays within bounds, whatever is asked for', async () => {
+  const { state, cache, read } = start();
+  for (let i = 0; i < 50_000; i++) await cache.get(`q${i}`, read);
+  assert.equal(state.reads, 50_000);
+  // The newest is still known.
+  await cache.get('q49999', read);
+  assert.equal(state.reads, 50_000);
+});
