@@ -2,16 +2,16 @@ import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { startEngine } from '../local/engine/engine.ts';
 import { StartupError } from '../local/startup-error.ts';
-import { AMQP_TITLE, printAmqp } from './amqp-report.ts';
-import { measureAmqp } from './amqp-section.ts';
+import { AMQP_TITLE, printAmqp } from './amqp/report.ts';
+import { measureAmqp } from './amqp/section.ts';
 import { type BodySet, corpusBodies, standardBodies, tierFor, topicBodies } from './bodies.ts';
 import {
   COMPETING_MESSAGES,
   COMPETING_PROCESSES,
   type CompetingOptions,
   measureCompeting,
-} from './competing.ts';
-import { COMPETING_TITLE, printCompeting } from './competing-report.ts';
+} from './competing/competing.ts';
+import { COMPETING_TITLE, printCompeting } from './competing/report.ts';
 import { type CountingNamespace, startCounting } from './counted-units.ts';
 import { countFeatures, type FeatureRow, printFeatures } from './feature-units.ts';
 import { measureFilters } from './filter-speed.ts';

@@ -1,8 +1,8 @@
 import { availableParallelism, cpus, totalmem } from 'node:os';
-import { printAmqp } from './amqp-report.ts';
-import type { AmqpSection } from './amqp-section.ts';
-import type { CompetingRow } from './competing.ts';
-import { printCompeting } from './competing-report.ts';
+import { printAmqp } from './amqp/report.ts';
+import type { AmqpSection } from './amqp/section.ts';
+import type { CompetingRow } from './competing/competing.ts';
+import { printCompeting } from './competing/report.ts';
 import { type Costs, OPERATIONS, type OperationCost } from './counted-units.ts';
 import { type FeatureRow, printFeatures } from './feature-units.ts';
 import type { FilterRate } from './filter-speed.ts';

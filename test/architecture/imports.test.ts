@@ -113,8 +113,8 @@ function isAllowed(room: Room, { target, isOurs, isTypeOnly }: Import): boolean 
 
 /** A folder holds what changes together; with more files than this it holds several things. */
 const FOLDER_FILES_MAX = 20;
-/** The folders of tests and measurements, which hold a file for each thing they look at. */
-const NO_SOURCE = /^(test|bench)\//;
+/** The folders of tests, which hold a file for each thing they look at. */
+const NO_SOURCE = /^test\//;
 
 test('no folder of the source holds too many files', () => {
   const counts = new Map<string, number>();

@@ -1,5 +1,5 @@
+import { type Cells, rounded, short, table } from '../markdown.ts';
 import type { CompetingRow } from './competing.ts';
-import { type Cells, rounded, short, table } from './markdown.ts';
 
 /** Title of the section. */
 export const COMPETING_TITLE = '## Competing processes';

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { createDynamoClient } from '../local/engine/dynamo-client.ts';
-import { startEngine } from '../local/engine/engine.ts';
-import { ENGINE_KINDS, findRecipe } from '../local/engine/engine-recipes.ts';
-import { ensureTables } from '../local/tables.ts';
-import { BENCH_TABLES, type CompetingProcess, startCompetingProcess } from './competing-process.ts';
-import { CompetingReceivers } from './competing-receivers.ts';
-import { prepareSend } from './http-client.ts';
+import { createDynamoClient } from '../../local/engine/dynamo-client.ts';
+import { startEngine } from '../../local/engine/engine.ts';
+import { ENGINE_KINDS, findRecipe } from '../../local/engine/engine-recipes.ts';
+import { ensureTables } from '../../local/tables.ts';
+import { prepareSend } from '../http-client.ts';
+import { BENCH_TABLES, type CompetingProcess, startCompetingProcess } from './process.ts';
+import { CompetingReceivers } from './receivers.ts';
 
 /** What processes that compete for one queue achieve together. */
 export interface CompetingRow {

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceBusClient } from '@azure/service-bus';
-import type { BodySet } from './bodies.ts';
-import { cycle } from './counted-units.ts';
-import type { ServerProcess } from './server-process.ts';
-import { type Load, measureReceive, measureSend, perSecond } from './throughput.ts';
+import type { BodySet } from '../bodies.ts';
+import { cycle } from '../counted-units.ts';
+import type { ServerProcess } from '../server-process.ts';
+import { type Load, measureReceive, measureSend, perSecond } from '../throughput.ts';
 
 /** Messages a second by the official client over one connection, and over HTTP by as many clients. */
 export interface AmqpRate {

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { Units } from '../shared/storage/dynamodb/capacity-meter.ts';
-import { BenchClient } from './http-client.ts';
+import type { Units } from '../../shared/storage/dynamodb/capacity-meter.ts';
+import { BenchClient } from '../http-client.ts';
 
 export const BENCH_TABLES = { entities: 'bench-entities', messages: 'bench-messages' } as const;
 export const BENCH_KEY = 'bench';
@@ -16,7 +16,7 @@ export interface CompetingProcess {
   stop(): Promise<void>;
 }
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const CONNECTIONS = 4;
 
 /** Starts a process over the engine at `endpoint`, whose tables must exist. */
@@ -24,7 +24,7 @@ export async function startCompetingProcess(
   endpoint: string,
   namespace: string,
 ): Promise<CompetingProcess> {
-  const program = ['--import', 'tsx', 'bench/competing-server.ts', endpoint, namespace];
+  const program = ['--import', 'tsx', 'bench/competing/server.ts', endpoint, namespace];
   const child = spawn(process.execPath, program, {
     cwd: ROOT,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

@@ -1,6 +1,6 @@
-import type { AmqpSection } from './amqp-section.ts';
-import { type Cells, rounded, short, table } from './markdown.ts';
-import { dollarsPerMillion } from './prices.ts';
+import { type Cells, rounded, short, table } from '../markdown.ts';
+import { dollarsPerMillion } from '../prices.ts';
+import type { AmqpSection } from './section.ts';
 
 export const AMQP_TITLE = '## What AMQP costs, and how fast it is';
 

@@ -1,7 +1,7 @@
-import { described, list, str } from '../amqp/wire/value.ts';
-import { PUBLIC_ROOT_KEY } from '../local/root-key.ts';
-import { RawAmqp } from '../test/support/raw-amqp.ts';
-import type { ServerProcess } from './server-process.ts';
+import { described, list, str } from '../../amqp/wire/value.ts';
+import { PUBLIC_ROOT_KEY } from '../../local/root-key.ts';
+import { RawAmqp } from '../../test/support/raw-amqp.ts';
+import type { ServerProcess } from '../server-process.ts';
 
 /** What the server holds for a thousand connections that do nothing, in bytes. */
 export interface AmqpMemory {

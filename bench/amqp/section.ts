@@ -1,14 +1,14 @@
 import { loadavg } from 'node:os';
-import { startEngine } from '../local/engine/engine.ts';
-import { type AmqpIdle, measureIdle } from './amqp-idle.ts';
-import { type AmqpLatency, measureLatency, type Passage } from './amqp-latency.ts';
-import { type AmqpMemory, measureMemory } from './amqp-memory.ts';
-import { type AmqpRate, measureAmqpRates } from './amqp-throughput.ts';
-import { type AmqpUnits, countAmqp } from './amqp-units.ts';
-import { type BodySet, standardBodies } from './bodies.ts';
-import { startCounting } from './counted-units.ts';
-import { type ServerOptions, startServerProcess } from './server-process.ts';
-import { measureRates } from './throughput.ts';
+import { startEngine } from '../../local/engine/engine.ts';
+import { type BodySet, standardBodies } from '../bodies.ts';
+import { startCounting } from '../counted-units.ts';
+import { type ServerOptions, startServerProcess } from '../server-process.ts';
+import { measureRates } from '../throughput.ts';
+import { type AmqpIdle, measureIdle } from './idle.ts';
+import { type AmqpLatency, measureLatency, type Passage } from './latency.ts';
+import { type AmqpMemory, measureMemory } from './memory.ts';
+import { type AmqpRate, measureAmqpRates } from './throughput.ts';
+import { type AmqpUnits, countAmqp } from './units.ts';
 
 /** What was found out of the official client over AMQP. */
 export interface AmqpSection {

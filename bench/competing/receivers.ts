@@ -1,4 +1,4 @@
-import type { BenchClient } from './http-client.ts';
+import type { BenchClient } from '../http-client.ts';
 
 /** A receiver that has got nothing for longer fails, unless others still complete messages. */
 const STANDSTILL_MS_MAX = 60_000;

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ServiceBusReceivedMessage, ServiceBusReceiver } from '@azure/service-bus';
 import { ServiceBusClient } from '@azure/service-bus';
-import { LoadRandom } from '../test/support/load-random.ts';
-import type { BodySet } from './bodies.ts';
-import { type CountingNamespace, cycle, type OperationCost, perMessage } from './counted-units.ts';
-import { countQueue } from './queue-units.ts';
+import { LoadRandom } from '../../test/support/load-random.ts';
+import type { BodySet } from '../bodies.ts';
+import { type CountingNamespace, cycle, type OperationCost, perMessage } from '../counted-units.ts';
+import { countQueue } from '../queue-units.ts';
 
 /** What a message costs in one way of using the official client, and the like over HTTP. */
 export interface AmqpUnits {

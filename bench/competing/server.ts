@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { compose } from '../lambdas/http/compose.ts';
-import { createDynamoClient } from '../local/engine/dynamo-client.ts';
-import { startServer } from '../local/server.ts';
-import { UnitMeter } from '../shared/storage/dynamodb/capacity-meter.ts';
-import { BENCH_KEY, BENCH_TABLES } from './competing-process.ts';
+import { compose } from '../../lambdas/http/compose.ts';
+import { createDynamoClient } from '../../local/engine/dynamo-client.ts';
+import { startServer } from '../../local/server.ts';
+import { UnitMeter } from '../../shared/storage/dynamodb/capacity-meter.ts';
+import { BENCH_KEY, BENCH_TABLES } from './process.ts';
 
 /**
  * One process of a namespace that several processes serve, as in a deployment. Started by
@@ -12,7 +12,7 @@ import { BENCH_KEY, BENCH_TABLES } from './competing-process.ts';
 
 const [, , endpoint, namespace] = process.argv;
 if (endpoint === undefined || namespace === undefined) {
-  throw new Error('Usage: competing-server.ts ENDPOINT NAMESPACE');
+  throw new Error('Usage: server.ts ENDPOINT NAMESPACE');
 }
 const meter = new UnitMeter();
 const composition = compose({

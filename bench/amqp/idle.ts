@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceBusClient } from '@azure/service-bus';
-import type { CountingNamespace } from './counted-units.ts';
+import type { CountingNamespace } from '../counted-units.ts';
 
 /** What receivers on one queue ask of the database in an hour in which nothing comes. */
 export interface AmqpIdle {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceBusClient } from '@azure/service-bus';
-import type { ServerProcess } from './server-process.ts';
+import type { ServerProcess } from '../server-process.ts';
 
 /** How long messages take from being sent to the handler, ms. */
 export interface AmqpLatency {
