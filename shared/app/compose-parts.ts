@@ -33,7 +33,7 @@ import {
 } from '../storage/entities/subscription-catalog.ts';
 import { TimedCache } from '../storage/hints/lease-cache.ts';
 import { KnownWhereabouts } from '../storage/hints/partition-hints.ts';
-import { Fronts } from '../storage/hints/scan-hints.ts';
+import { ScanHints } from '../storage/hints/scan-hints.ts';
 import { SizeGauge } from '../storage/hints/size-estimate.ts';
 import { Spread } from '../storage/hints/spread.ts';
 import { Signals } from '../storage/hints/wake-ups.ts';
@@ -174,7 +174,7 @@ function composeStores(settings: NamespaceSettings, ages: AgeClock, scheduler: S
     requestTurns: new LoopTurns(scheduler, BUDGETS.turnRequests),
     random,
     compression: settings.compression ?? brotli,
-    fronts: new Fronts(ages),
+    scanHints: new ScanHints(ages),
     scans: { small: new LogSlots(SCANS.small), large: new LogSlots(SCANS.large) },
     spread: new Spread(),
     gauge: new SizeGauge(ages),

@@ -29,7 +29,7 @@ import { storeOnce } from './duplicates/deduplicate.ts';
 import { beforeStoring } from './dynamodb/errors.ts';
 import { forwardAll } from './fan-out/forward-all.ts';
 import { publish } from './fan-out/publish.ts';
-import { holdsOf } from './hints/scan-hints.ts';
+import { lockScopeOf } from './hints/scan-hints.ts';
 import {
   breakLock,
   deadLetterByNumber,
@@ -110,10 +110,13 @@ export class DynamoMessageStore implements MessageStore {
   }
 
   changesAt(log: Log, { rules }: LogPolicy) {
-    const { fronts, dueTimes, clock } = this.#context;
-    const closed = fronts.recall(logName(log), clock.now(), holdsOf(rules));
+    const { scanHints, dueTimes, clock } = this.#context;
+    const hint = scanHints.find(logName(log), clock.now(), lockScopeOf(rules));
     const dueAt = log.subQueue === 'main' ? dueTimes.nextDueAt(withoutSession(log)) : undefined;
-    return Math.min(closed?.until ?? Number.POSITIVE_INFINITY, dueAt ?? Number.POSITIVE_INFINITY);
+    return Math.min(
+      hint?.validUntil ?? Number.POSITIVE_INFINITY,
+      dueAt ?? Number.POSITIVE_INFINITY,
+    );
   }
 
   settle(log: Log, settlements: readonly TokenSettlement[], policy: LogPolicy) {

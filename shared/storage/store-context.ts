@@ -6,7 +6,7 @@ import type { WorkTurns } from '../domain/turns/work-turns.ts';
 import type { Compression } from './blocks/compression.ts';
 import type { LogSlots } from './claim/scan-slots.ts';
 import type { Table } from './dynamodb/table.ts';
-import type { Fronts } from './hints/scan-hints.ts';
+import type { ScanHints } from './hints/scan-hints.ts';
 import type { SizeGauge } from './hints/size-estimate.ts';
 import type { Spread } from './hints/spread.ts';
 import type { DueTimes } from './scheduling/due-times.ts';
@@ -23,7 +23,7 @@ export interface StoreContext {
   readonly requestTurns: LoopTurns;
   readonly random: RandomSource;
   readonly compression: Compression;
-  readonly fronts: Fronts;
+  readonly scanHints: ScanHints;
   /** For scans of a log, by how many messages they are to find. */
   readonly scans: { readonly small: LogSlots; readonly large: LogSlots };
   readonly spread: Spread;

@@ -6,7 +6,7 @@ import { AgeClock } from '../../shared/domain/age.ts';
 import type { Block } from '../../shared/domain/blocks/block.ts';
 import { lockTag } from '../../shared/domain/blocks/lock-token.ts';
 import { Choice } from '../../shared/storage/claim/choice.ts';
-import { Fronts } from '../../shared/storage/hints/scan-hints.ts';
+import { ScanHints } from '../../shared/storage/hints/scan-hints.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { engineClient, startBroker } from '../support/start-broker.ts';
 
@@ -46,11 +46,11 @@ test('row 12: a receive keeps nothing of what lies locked in front of its messag
   const clock = new ManualClock();
   const now = clock.now();
   const tag = lockTag(1, new Uint8Array(6));
-  const fronts = new Fronts(new AgeClock(clock, () => 0));
+  const scanHints = new ScanHints(new AgeClock(clock, () => 0));
   const log = { entity: 'q', epoch: 1, partition: 0, generation: 0, subQueue: 'main' };
   const rules = { epoch: 1, isDeadLetter: false, maxDeliveryCount: 10 };
   const request = { maxMessages: 1, maxBytes: 1000, rules, width: 1 };
-  const choice = new Choice({ fronts } as never, log as never, request, now);
+  const choice = new Choice({ scanHints } as never, log as never, request, now);
   const kept: WeakRef<Block>[] = [];
   const consider = (sequence: number, heldUntil: number | undefined) => {
     const slot = { deliveries: 0, ...(heldUntil === undefined ? {} : { heldUntil, tag }) };
@@ -70,7 +70,7 @@ test('row 12: a receive keeps nothing of what lies locked in front of its messag
   await new Promise(setImmediate);
   collectGarbage();
   assert.equal(kept.filter((block) => block.deref() !== undefined).length, 1);
-  const watch = fronts.beginScan('q');
+  const watch = scanHints.beginScan('q');
   const { targets } = choice.result(undefined, watch);
   watch.end();
   assert.deepEqual(

@@ -111,7 +111,7 @@ async function published(
         return new Uint8Array(bytes);
       },
     },
-    fronts: { noteBlock: () => count('block announced') },
+    scanHints: { noteBlock: () => count('block announced') },
     signal: () => {},
     noteWork: async () => {},
   } as unknown as StoreContext;

@@ -28,13 +28,13 @@ export function announce(
   log: Log,
   { store, sequence }: Pick<Block, 'store' | 'sequence'>,
 ): void {
-  context.fronts.noteBlock(logName(log), blockSortKey(store, sequence));
+  context.scanHints.noteBlock(logName(log), blockSortKey(store, sequence));
   context.signal(logName(log));
 }
 
 /** Tells receivers of this process that something in a log can be had again. */
 export function announceReturn(context: StoreContext, log: Log): void {
-  context.fronts.noteReturn(logName(log));
+  context.scanHints.noteReturn(logName(log));
   context.signal(logName(log));
 }
 

@@ -1,12 +1,46 @@
 import type { Allowance } from '../../broker/ports/messages.ts';
 import type { Log } from '../../domain/blocks/log.ts';
+import { holdPayloads } from '../../domain/messages/payload-account.ts';
 import { logName } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
-import type { SizedTarget } from './answer-size.ts';
+import { answerable, type SizedTarget } from './answer-size.ts';
 import type { Target } from './choice.ts';
+import type { Receive } from './claim-blocks.ts';
 
-/** Of what a log has to offer, as much as the claims of other logs left of what all may take. */
-export function allowedOf(
+/** Cuts the chosen messages to what the answer can carry and what other claims of the same receive leave. */
+export async function chooseAllowed(
+  receive: Receive,
+  targets: readonly Target[],
+): Promise<readonly SizedTarget[]> {
+  try {
+    const sized = await answerable(receive, targets);
+    const allowed = allowedOf(sized, receive.request.allowance);
+    holdAllowed(receive, allowed);
+    // Other receives learn at once that some of these messages stay free.
+    for (const target of passedOver(targets, allowed)) target.reservation.resolve(false);
+    return allowed;
+  } catch (error) {
+    leaveToOthers(receive.context, receive.log, targets);
+    throw error;
+  }
+}
+
+/** Counts large payloads against the receive's memory; if there is no room, other logs may use the allowance. */
+function holdAllowed(
+  { log, request: { payloads, allowance } }: Receive,
+  allowed: readonly SizedTarget[],
+): void {
+  const blocks = allowed.map(({ block }) => block);
+  try {
+    holdPayloads(payloads, log, blocks);
+  } catch (error) {
+    giveBack(allowance, allowed, 0);
+    throw error;
+  }
+}
+
+/** Cuts the targets of one log to what the other logs' claims leave of a shared allowance. */
+function allowedOf(
   targets: readonly SizedTarget[],
   allowance: Allowance | undefined,
 ): readonly SizedTarget[] {
@@ -21,12 +55,12 @@ export function allowedOf(
   });
 }
 
-/** How many messages were chosen. */
+/** The number of messages in `targets`. */
 export function countOf(targets: readonly Target[]): number {
   return targets.reduce((sum, { slots }) => sum + slots.length, 0);
 }
 
-/** The targets of which more was chosen than allowed. */
+/** The targets of which fewer messages are allowed than chosen. */
 export function passedOver(
   chosen: readonly Target[],
   allowed: readonly Target[],
@@ -35,17 +69,17 @@ export function passedOver(
   return chosen.filter(({ block, slots }) => taken.get(block) !== slots.length);
 }
 
-/** Leaves what was found in a log to others. */
+/** Gives up the chosen messages, and drops the hint that skips them. */
 export function leaveToOthers(
-  { fronts }: StoreContext,
+  { scanHints }: StoreContext,
   log: Log,
   targets: readonly Target[],
 ): void {
   for (const { reservation } of targets) reservation.release();
-  fronts.forget(logName(log));
+  scanHints.invalidate(logName(log));
 }
 
-/** Gives back what was allowed and not got. Blocks count as a whole, so bytes come back where nothing was got. */
+/** Returns the unused part of an allowance. Payloads count whole, so their bytes return only if nothing was claimed. */
 export function giveBack(
   allowance: Allowance | undefined,
   allowed: readonly SizedTarget[],

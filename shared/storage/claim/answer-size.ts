@@ -20,30 +20,30 @@ import type { StoreContext } from '../store-context.ts';
 import type { Target } from './choice.ts';
 
 /**
- * Bounds a receive by what its answer can carry, before anything is claimed: what was claimed and
- * could not be answered would stay locked, or be lost. Each block tells how much its messages print
- * at most (`printedBytesOf`); payloads are read only where the first block alone would be too much.
+ * Bounds a receive by what its answer can carry, before it claims anything: a claimed message that does not fit
+ * would stay locked or be lost. Each block stores an upper bound of what its messages take in an answer
+ * (`printedBytesOf`), so payloads are read only if the first block alone may be too much.
  */
 
 /**
- * What the headers of a single message may take beside its size. Lambda's result holds the body as
+ * What the headers of a single message may take in addition to its size. Lambda's result holds the body as
  * base64 and the headers as JSON, in which a property of 64 KB takes 960 KB at most: 4/3 × 3.75 MiB
  * and 960 KB are 6,225,920 of the 6,291,556 bytes that Lambda takes.
  */
 const HEADERS_BYTES = 256 * 1024;
-/** What a single message takes in the form of a batch, beside its body as base64. */
+/** What a single message takes in the batch format, in addition to its body as base64. */
 const LISTED_BYTES = printedSizeOf(LIMITS.propertiesBytes, 1);
 /**
- * What else stands in the headers of an answer: the address of the lock, which names host, entity and
- * session, and what the gateway adds.
+ * Other headers of an answer: the address of the lock, which names host, entity and session, and the headers that
+ * API Gateway adds.
  */
 const OTHER_HEADERS_BYTES = 2560;
-/** A payload of more items holds one message, of more than 9 MB, which fits in no answer. */
+/** A payload of more items holds a single message of more than 9 MB, which fits in no answer. */
 const MEASURED_PARTS_MAX = 24;
 
-/** What a target adds to an answer. */
+/** A target with its size in the answer. */
 export interface SizedTarget extends Target {
-  /** Upper bound of what its messages take in the answer, bytes. */
+  /** Upper bound of the bytes that its messages take in the answer. */
   readonly answerBytes: number;
 }
 
@@ -54,9 +54,9 @@ interface Claiming {
 }
 
 /**
- * Of what a receive has chosen, as much as its answer can carry, the lowest numbers first. Reads
- * nothing, except where the first block alone may be too much. Throws MessageSizeExceeded where the
- * first message fits in no answer of this form, and may not come alone.
+ * Cuts the chosen messages to what the answer can carry, lowest sequence numbers first. Reads nothing, except the
+ * payload of the first block if that block alone may be too much. Throws MessageSizeExceeded if the first message
+ * fits in no answer of this form and may not exceed it.
  */
 export async function answerable(
   claiming: Claiming,
@@ -100,12 +100,12 @@ export async function answerable(
 
 interface TakenTarget {
   readonly slots: number[];
-  /** What the overlay of the block adds to each message. */
+  /** Bytes that the overlay of the block adds to each message. */
   readonly slotBytes: number;
   answerBytes: number;
 }
 
-/** What the messages of a block take at most, whichever of them are claimed. */
+/** Upper bound of the bytes that the messages of a block take, whichever of them are claimed. */
 function payloadSize(block: Block, { form, headerBytes }: AnswerLimit): number {
   if (form === 'batch') return printedBytesOf(block);
   const { bytes } = block.payload;
@@ -113,7 +113,7 @@ function payloadSize(block: Block, { form, headerBytes }: AnswerLimit): number {
   return Math.max(HEADERS_BYTES + bytes, listed);
 }
 
-/** What the overlay of a block adds to each message. */
+/** Bytes that the overlay of a block adds to each message. */
 function slotSize({ payload: { overlay } }: Block, { form }: AnswerLimit): number {
   if (overlay === undefined) return 0;
   if (form === 'single') return overlay.byteLength;
@@ -122,8 +122,8 @@ function slotSize({ payload: { overlay } }: Block, { form }: AnswerLimit): numbe
 }
 
 /**
- * As many messages of one block as fit, by their own sizes. As many of the largest as well, since a
- * claim that loses a race takes others of the block.
+ * As many messages of one block as fit, by their real sizes. The sum counts the largest messages of the block, since
+ * a claim that loses a race takes other messages of it. Reads the payload.
  */
 async function measured(
   { context, log }: Claiming,
@@ -137,7 +137,7 @@ async function measured(
   if (answer.oneMayExceed && (block.slots.size === 1 || parts > MEASURED_PARTS_MAX)) return alone;
   if (parts > MEASURED_PARTS_MAX) throw tooLarge(log, block, first, bytes, answer.bytes);
   const loaded = await loadMessages(context, log, [block]);
-  // The block is gone meanwhile; so the claim finds nothing.
+  // The block is gone, so the claim will get nothing.
   if (!loaded.has(block)) return { ...target, slots: [first], answerBytes: 0 };
   const sizes = [...block.slots.keys()].map((slot) => sizeIn(answer, loaded.at(block, slot)));
   const message = loaded.at(block, first);
@@ -159,7 +159,7 @@ async function measured(
   return { ...target, slots: slots.slice(0, count), answerBytes };
 }
 
-/** What a message takes at most in an answer of this form, bytes. */
+/** Upper bound of the bytes of a message in an answer of this form. */
 function sizeIn({ form, headerBytes }: AnswerLimit, message: Message): number {
   if (form === 'batch') return printedSize(message);
   const headers = headerSize(message);
@@ -184,10 +184,7 @@ function tooLarge(
   );
 }
 
-/**
- * Refuses deferred messages, which are handed out all or none, where they do not fit into one answer.
- * Throws MessageSizeExceeded.
- */
+/** Throws MessageSizeExceeded if deferred messages, which are received all or none, do not fit into one answer. */
 export function requireAnswerable(
   log: Log,
   messages: readonly { readonly block: Block; readonly message: Message }[],

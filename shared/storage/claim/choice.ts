@@ -7,76 +7,77 @@ import {
 import type { Log } from '../../domain/blocks/log.ts';
 import { JUST_AFTER } from '../blocks/read-blocks.ts';
 import {
-  type Closed,
-  type FrontMemory,
-  holdsOf,
+  type ActiveScan,
+  lockScopeOf,
   type Reservation,
-  type ScanWatch,
+  type ScanHint,
+  type SkippedRange,
 } from '../hints/scan-hints.ts';
 import { randomBelow } from '../hints/spread.ts';
 import { blockSortKey, FIRST_BLOCK, logName } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 
-/** Messages that a receive has chosen in one block, and reserved. */
+/** The messages of one block that a receive has chosen and reserved. */
 export interface Target {
   readonly block: Block;
   readonly slots: readonly number[];
   readonly reservation: Reservation;
 }
 
-/** A block in which something is over: expired, used up, or empty. */
+/** A block to clean up: it is empty, or holds messages that expired or used up their deliveries. */
 export interface Leftover {
   readonly block: Block;
   readonly survey: BlockSurvey;
 }
 
+/** What a scan looks for. */
 export interface ScanRequest {
   readonly maxMessages: number;
   readonly maxBytes: number;
   readonly rules: BlockRules;
-  /** Until when what is chosen will be held, epoch ms; absent when it will be removed. */
+  /** When the locks of the chosen messages will end, epoch ms; absent for receive-and-delete. */
   readonly lockedUntil?: number;
 }
 
-/** What was found in a log, and chosen. */
+/** What a scan found and chose. */
 export interface Scan {
   readonly targets: readonly Target[];
   readonly leftovers: readonly Leftover[];
-  /** Chooses among what was read and has not been chosen yet, once others had the targets. */
+  /** Chooses again, among the messages that were read and not chosen yet: other receivers took the targets. */
   readonly chooseOthers: () => readonly Target[];
 }
 
 interface ChoiceRequest extends ScanRequest {
-  /** Among how many places to choose, each of `maxMessages` messages; 1 = the first. */
+  /** Among how many groups of `maxMessages` messages to choose; 1 = always the first. */
   readonly width: number;
 }
 
-/** For the sake of a choice, no more blocks than this are read. */
+/** A scan reads at most this many blocks only to have more groups to choose among. */
 export const SPREAD_BLOCKS_MAX = 48;
-/** One answer tidies at most this many blocks; the next receive goes on. */
+/** One receive cleans up at most this many blocks; the next receive continues. */
 const LEFTOVERS_MAX = 24;
 
-/** What one block has to offer. */
+/** The messages of one block that can be claimed. */
 interface Offer {
   readonly block: Block;
   readonly sortKey: string;
-  /** Free, and not being claimed by others of this process. */
+  /** Free slots that no other receive of this process is claiming. */
   readonly free: readonly number[];
 }
 
-/** One block in which something is free, or any number one after the other in which nothing is. */
+/** One block with free messages, or a run of adjacent blocks without any. */
 interface Stretch {
-  /** Of the last of them. */
+  /** Sort key of the last block. */
   sortKey: string;
-  /** When something in them comes free by itself, epoch ms. */
+  /** When a message in it becomes free because a lock ends, epoch ms. */
   nextFreeAt: number;
   readonly offer: Offer | undefined;
 }
 
 /**
- * Chooses from blocks as they come by, the lowest numbers first: blocks may overlap where messages
- * were put back or dead-lettered one by one. Follows how far the log is closed from its front on. Keeps
- * no block in which there is nothing to be had: a log may begin with any number of those.
+ * Chooses messages from the blocks of a log as they are read, lowest sequence numbers first. Blocks may overlap
+ * where messages were put back or dead-lettered one by one. It also works out the hint: up to which block nothing
+ * is left to receive. It keeps no blocks without free messages, since a log may begin with any number of them.
  */
 export class Choice {
   readonly #context: StoreContext;
@@ -85,9 +86,9 @@ export class Choice {
   readonly #now: number;
   readonly #offers: Offer[] = [];
   readonly #leftovers: Leftover[] = [];
-  /** From the front on, as far as the log may turn out to be closed. */
+  /** The start of the log, as far as a hint may skip it. */
   readonly #stretches: Stretch[] = [];
-  /** The first block that stays open whatever is chosen. */
+  /** The first block that no hint may skip, whatever is chosen. */
   #openAt: string | undefined;
   readonly #chosen = new Set<Block>();
   #considered = 0;
@@ -101,25 +102,30 @@ export class Choice {
     this.#now = now;
   }
 
+  /** Whether another page of blocks is worth reading. */
   get wantsMore(): boolean {
     const { maxMessages, width } = this.#request;
     if (this.#inFront() < maxMessages) return true;
     return this.#free < maxMessages * width && this.#considered < SPREAD_BLOCKS_MAX;
   }
 
+  /** Takes in the next block of the log. */
   consider(block: Block): void {
     const sortKey = blockSortKey(block.store, block.sequence);
     const survey = surveyBlock(block, this.#request.rules, this.#now);
-    // In a session nothing is passed over: of receives at once, the conditions of the writes decide.
+    // A session is received in strict order, so a receive skips no reserved message; the conditions of the
+    // writes decide between receives at the same time.
     const isBySession = this.#request.rules.session !== undefined;
-    const reserved = isBySession ? undefined : this.#context.fronts.reservedIn(this.#name, sortKey);
+    const reserved = isBySession
+      ? undefined
+      : this.#context.scanHints.reservedIn(this.#name, sortKey);
     const free = reserved === undefined ? survey.free : survey.free.filter((s) => !reserved.has(s));
     this.#considered++;
     this.#lastSequence = block.sequence;
     this.#free += free.length;
     const offer = free.length > 0 ? { block, sortKey, free } : undefined;
     if (offer !== undefined) this.#offers.push(offer);
-    // Where others are at it, they clear it too.
+    // A receive that claims from this block cleans it up too.
     const isLeft = reserved === undefined && isOver(block, survey);
     if (isLeft && this.#leftovers.length < LEFTOVERS_MAX) this.#leftovers.push({ block, survey });
     if (isLeft || reserved !== undefined) this.#openAt ??= sortKey;
@@ -137,8 +143,8 @@ export class Choice {
   }
 
   /**
-   * How many of the free messages come before all that was not read: a message that left its block for one
-   * of its own lies behind it, perhaps behind later messages of the block.
+   * How many of the free messages come before everything that was not read. A message that moved into a block
+   * of its own may be stored after later messages of its old block, so only those before a gap are certain.
    */
   #inFront(): number {
     return this.#offers.reduce((sum, { block, free }) => {
@@ -147,12 +153,12 @@ export class Choice {
     }, 0);
   }
 
-  /** `watch` tells where something came in front while this was read. */
-  result(memory: FrontMemory | undefined, watch: ScanWatch): Scan {
+  /** Ends the choice: reserves the targets and stores the hint. `active` knows what changed meanwhile. */
+  result(hint: ScanHint | undefined, active: ActiveScan): Scan {
     const taken = this.#take();
     const targets = this.#reserve(taken);
-    // Before the claims: a receive that comes while they are under way need not look at what they claim.
-    this.#remember(memory, watch, this.#closed(taken));
+    // Before the claims, so that a receive that starts during them does not read what they claim.
+    this.#storeHint(hint, active, this.#skippedRange(taken));
     return {
       targets,
       leftovers: this.#leftovers,
@@ -161,32 +167,33 @@ export class Choice {
   }
 
   #reserve(taken: ReadonlyMap<Block, readonly number[]>): readonly Target[] {
-    const { fronts } = this.#context;
+    const { scanHints } = this.#context;
     return this.#offers.flatMap(({ block, sortKey }) => {
       const slots = taken.get(block);
       if (slots === undefined) return [];
       this.#chosen.add(block);
-      return [{ block, slots, reservation: fronts.reserve(this.#name, sortKey, slots) }];
+      return [{ block, slots, reservation: scanHints.reserve(this.#name, sortKey, slots) }];
     });
   }
 
-  #remember(
-    memory: FrontMemory | undefined,
-    { openedAt, beganAt }: ScanWatch,
-    closed: Omit<Closed, 'holds'> | undefined,
+  #storeHint(
+    hint: ScanHint | undefined,
+    { changedAt, beganAt }: ActiveScan,
+    skipped: Omit<SkippedRange, 'lockScope'> | undefined,
   ): void {
-    if (closed === undefined) return;
-    const { fronts } = this.#context;
-    const holds = holdsOf(this.#request.rules);
-    const from = openedAt !== undefined && openedAt < closed.from ? openedAt : closed.from;
-    const now = { from, until: closed.until, holds };
-    // In front of the first block nothing is closed.
-    if (from < FIRST_BLOCK) return;
-    if (memory === undefined) fronts.remember(this.#name, now, beganAt);
-    else fronts.advance(this.#name, memory, now);
+    if (skipped === undefined) return;
+    const { scanHints } = this.#context;
+    const isCut = changedAt !== undefined && changedAt < skipped.skipBefore;
+    const skipBefore = isCut ? changedAt : skipped.skipBefore;
+    // Nothing lies before the first block.
+    if (skipBefore < FIRST_BLOCK) return;
+    const { validUntil } = skipped;
+    const range = { skipBefore, validUntil, lockScope: lockScopeOf(this.#request.rules) };
+    if (hint === undefined) scanHints.set(this.#name, range, beganAt);
+    else scanHints.advance(this.#name, hint, range);
   }
 
-  /** The slots to claim, by block, among those in which nothing was chosen yet. */
+  /** The slots to claim, by block, in blocks from which nothing was chosen yet. */
   #take(): ReadonlyMap<Block, readonly number[]> {
     const { maxMessages, maxBytes } = this.#request;
     const places = this.#offers
@@ -204,7 +211,7 @@ export class Choice {
         slots.push(slot);
         continue;
       }
-      // The payload is read as a whole, so a block counts as a whole.
+      // A payload is always read whole, so it counts whole.
       if (taken.size > 0 && bytes + block.payload.bytes > maxBytes) break;
       bytes += block.payload.bytes;
       taken.set(block, [slot]);
@@ -212,7 +219,7 @@ export class Choice {
     return taken;
   }
 
-  /** Where among so many messages to begin: at the front, or at one of the first places at random. */
+  /** Index of the first of `count` messages to choose: the front, or one of the first groups at random. */
   #startAmong(count: number): number {
     const { maxMessages, width } = this.#request;
     const places = Math.min(width, Math.ceil(count / maxMessages));
@@ -221,31 +228,34 @@ export class Choice {
     return Math.min(start, Math.max(0, count - maxMessages));
   }
 
-  /** From where on something is left once the claims are done, and until when that holds. */
-  #closed(taken: ReadonlyMap<Block, readonly number[]>): Omit<Closed, 'holds'> | undefined {
-    let until = Number.POSITIVE_INFINITY;
+  /** Up to which sort key nothing will be free once the claims are done, and until when. */
+  #skippedRange(
+    taken: ReadonlyMap<Block, readonly number[]>,
+  ): Omit<SkippedRange, 'lockScope'> | undefined {
+    let validUntil = Number.POSITIVE_INFINITY;
     let last: string | undefined;
     for (const { sortKey, nextFreeAt, offer } of this.#stretches) {
       const slots = offer === undefined ? 0 : (taken.get(offer.block)?.length ?? 0);
-      if (offer !== undefined && offer.free.length > slots) return { from: sortKey, until };
+      if (offer !== undefined && offer.free.length > slots)
+        return { skipBefore: sortKey, validUntil };
       const { lockedUntil } = this.#request;
-      until = Math.min(until, nextFreeAt);
-      if (slots > 0 && lockedUntil !== undefined) until = Math.min(until, lockedUntil);
+      validUntil = Math.min(validUntil, nextFreeAt);
+      if (slots > 0 && lockedUntil !== undefined) validUntil = Math.min(validUntil, lockedUntil);
       last = sortKey;
     }
-    if (this.#openAt !== undefined) return { from: this.#openAt, until };
-    return last === undefined ? undefined : { from: `${last}${JUST_AFTER}`, until };
+    if (this.#openAt !== undefined) return { skipBefore: this.#openAt, validUntil };
+    return last === undefined ? undefined : { skipBefore: `${last}${JUST_AFTER}`, validUntil };
   }
 }
 
-/** The first slot from a number on that is not in the block, or not any more. */
+/** The first slot number, counted from `from`, that the block does not have. */
 function firstGap({ slots }: Block, from: number): number {
   let number = from;
   while (slots.has(number)) number++;
   return number;
 }
 
-/** Whether something in a block has to be cleared. */
+/** Whether a block holds something to clean up. */
 function isOver(block: Block, survey: BlockSurvey): boolean {
   return block.slots.size === 0 || survey.expired.length > 0 || survey.exhausted.length > 0;
 }

@@ -16,22 +16,22 @@ import type { Written } from '../dynamodb/table.ts';
 import type { StoreContext } from '../store-context.ts';
 import type { Target } from './choice.ts';
 
-/** How often a receive looks again at a block whose slots somebody else took meanwhile. */
+/** How often a receive tries again in one block after another receiver took the chosen slots. */
 const TRIES_MAX = 3;
 
 /**
- * Of a lock, what its receive may use up: what it locked first waits for the last to be handed out. Where a
- * receive needs longer, its other targets are left.
+ * The share of a lock's duration that one receive may spend on claiming: the first locked message waits for the
+ * last. A receive that needs longer leaves its other targets.
  */
 const CLAIMING_SHARE_OF_LOCK = 0.25;
 
-/** What was got of a block. */
+/** The messages that a receive got from one block. */
 export interface Claimed {
   readonly block: Block;
   readonly slots: readonly number[];
 }
 
-/** A receive under way. */
+/** One receive from one log. */
 export interface Receive {
   readonly context: StoreContext;
   readonly log: Log;
@@ -39,15 +39,15 @@ export interface Receive {
   readonly now: number;
 }
 
-/** When locks that begin now end. */
+/** When locks that begin at `now` end, epoch ms: with the session's lock in a session. */
 export function lockEnd({ rules, lockMs }: ClaimRequest, now: number): number {
   return rules.session?.holder?.lockedUntil ?? now + lockMs;
 }
 
 /**
- * Takes from each target, as the receive stands when its turn has come: until nobody wants more, or what was
- * locked first has waited too long. The others are left; what is told of them is undefined. What fails for
- * one must not lose what was taken from the others: it is thrown only where nothing was got at all.
+ * Claims from each target in turn. Stops when the receiver has gone, or when the first lock has used up its share
+ * of time; the result for the remaining targets is undefined. A failure at one target must not lose messages from
+ * the others, so it is thrown only if nothing was claimed at all.
  */
 export async function eachOf<Got extends Claimed>(
   receive: Receive,
@@ -57,22 +57,22 @@ export async function eachOf<Got extends Claimed>(
   const { context, request } = receive;
   const { clock, requestTurns } = context;
   let until = Number.POSITIVE_INFINITY;
-  const takeAndTell = async (target: Target) => {
+  const takeAndResolve = async (target: Target) => {
     const now = clock.now();
     until = Math.min(until, now + request.lockMs * CLAIMING_SHARE_OF_LOCK);
     const claimed = await takeFrom(target, { ...receive, now });
-    // Where others were faster something may still be free in the block; its release tells.
-    if (claimed !== undefined) target.reservation.settle(true);
+    // After a lost race the block may still have free messages; the release of the reservation says so.
+    if (claimed !== undefined) target.reservation.resolve(true);
     return claimed;
   };
   const isEnough = () => request.isWanted?.() === false || clock.now() >= until;
   if (request.rules.session !== undefined) {
-    return await oneAfterAnother(targets, takeAndTell, isEnough);
+    return await oneAfterAnother(targets, takeAndResolve, isEnough);
   }
   const outcomes = await allInTurns(
     requestTurns,
     targets,
-    (target) => outcomeOf(takeAndTell(target)),
+    (target) => outcomeOf(takeAndResolve(target)),
     isEnough,
   );
   const taken = outcomes.map((outcome) => ('value' in outcome ? outcome.value : undefined));
@@ -82,8 +82,8 @@ export async function eachOf<Got extends Claimed>(
 }
 
 /**
- * In a session nothing is handed out before what stands in front of it (semantics §4.6). So a claim whose
- * outcome is unknown fails the whole call; a claim that was surely refused ends it with what it has.
+ * Claims the messages of a session in order, since none may be received before those in front of it (semantics §4.6).
+ * A claim with an unknown outcome fails the whole call; a refused claim ends it with the messages it has.
  */
 async function oneAfterAnother<Got extends Claimed>(
   targets: readonly Target[],
@@ -104,7 +104,7 @@ async function oneAfterAnother<Got extends Claimed>(
   return taken;
 }
 
-/** A tag that nobody has had; in a session it begins as those of all messages of its holder. */
+/** A new random lock tag; in a session it begins with the id of the session's lock. */
 export function newTag({ random }: StoreContext, { epoch, session }: LockRules): Uint8Array {
   const bytes = random.bytes(TAG_BYTES - 1);
   const holder = session?.holder;
@@ -112,11 +112,11 @@ export function newTag({ random }: StoreContext, { epoch, session }: LockRules):
 }
 
 /**
- * Changes the chosen slots of one block, each on the condition that it is as it was seen. Where
- * somebody was faster, the failed write brings the block as it is now, and what is still free in it
- * is chosen anew, at random places so that losers do not meet again. Where nothing was heard of a write, the
- * block is looked up; one more write then decides, since a late copy of the first cannot be carried out
- * after it. Throws ServiceTimeout where neither could be heard.
+ * Locks or removes the chosen slots of one block, each on the condition that it is unchanged. A failed write returns
+ * the block as it is now, and the receive chooses again among its free messages, at random, so that two losers do not
+ * meet again. If the outcome of a write is unknown, the block is looked up and one more write decides: after that one,
+ * a late copy of the first cannot take effect. One write unit for each try. Throws ServiceTimeout if the outcome of
+ * both is unknown.
  */
 export async function take(
   receive: Receive,
@@ -130,7 +130,7 @@ export async function take(
   let isUnheard = false;
   const { session } = request.rules;
   for (let tries = 0; tries < TRIES_MAX && slots.length > 0; tries++) {
-    // Whoever has the session by now has these messages too.
+    // After the session's lock has ended, another receiver may hold the session and its messages.
     if (session?.holder !== undefined && session.holder.lockedUntil <= context.clock.now())
       throw isUnheard ? unknownOutcome() : sessionLockLost();
     const written: Written = await nextTry(isUnheard, write(receive, block, slots, change));
@@ -138,17 +138,18 @@ export async function take(
       return change === undefined ? { block, slots } : changed(block, slots, change);
     const current = written.old && fromBlockItem(written.old);
     isUnheard ||= written.isRepeated;
-    // An earlier try may have removed them.
+    // The earlier write may have removed them.
     if (change === undefined && isUnheard && isNoneLeft(current, slots)) throw unknownOutcome();
     if (current === undefined) return undefined;
     block = { ...current, payload: block.payload };
-    // An earlier try of this very claim was carried out: the locks are ours.
+    // The earlier write of this claim took effect: the locks are ours.
     const ours = tag === undefined ? [] : slotsWithTag(block, tag);
     if (ours.length > 0) return { block, slots: ours };
     const free = surveyBlock(block, request.rules, now).free;
-    // A copy of the write may still arrive: the same messages again, so that it cannot be carried out then.
+    // A late copy of the write may still arrive. Writing the same slots again makes its condition fail.
     if (isUnheard && slots.every((slot) => free.includes(slot))) continue;
-    // Dead letters count no deliveries: whoever gives one back leaves it as it was, for the copy to remove.
+    // Dead letters count no deliveries, so a message that was returned looks unchanged to a late copy of a
+    // removal.
     if (isUnheard && change === undefined && log.subQueue !== 'main') throw unknownOutcome();
     isUnheard = false;
     slots =

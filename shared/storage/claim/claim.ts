@@ -3,7 +3,6 @@ import { slotOf } from '../../domain/blocks/block.ts';
 import { type Log, withoutSession } from '../../domain/blocks/log.ts';
 import { claimed, deliveriesOf, failedDeliveries, type Slot } from '../../domain/blocks/slot.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
-import { holdPayloads } from '../../domain/messages/payload-account.ts';
 import { type LoadedMessages, loadMessages } from '../blocks/payloads.ts';
 import { sortKeyOf } from '../blocks/read-blocks.ts';
 import { isUnknownOutcome, unknownOutcome } from '../dynamodb/errors.ts';
@@ -13,24 +12,23 @@ import { logKey, logName } from '../schema/message-keys.ts';
 import { endSession } from '../sessions/release.ts';
 import { tidy } from '../settle/clean-up.ts';
 import type { StoreContext } from '../store-context.ts';
-import { allowedOf, countOf, giveBack, leaveToOthers, passedOver } from './allowed.ts';
-import { answerable, type SizedTarget } from './answer-size.ts';
+import { chooseAllowed, countOf, giveBack, leaveToOthers, passedOver } from './allowed.ts';
 import type { Scan, ScanRequest, Target } from './choice.ts';
 import { type Claimed, eachOf, lockEnd, newTag, type Receive, take } from './claim-blocks.ts';
-import { messageSeen, tokenOf } from './received-message.ts';
+import { tokenOf, toReceivedMessage } from './received-message.ts';
 import { scan } from './scan.ts';
 
-/** How often a receive reads a log whose messages others were faster to get. */
+/** How often a receive reads the log again after it lost every race. */
 const SCANS_MAX = 6;
-/** How often it chooses among the messages of one reading. */
+/** How often it chooses among the messages of one scan. */
 const CHOICES_MAX = 2;
 
 /**
- * Hands out messages of a log: one query from its front, one conditional write for each block, one
- * batch of gets for payloads. What is found expired or used up on the way is put where it belongs
- * before the answer. Nothing is handed out only where a look saw nothing that could be had: a receive
- * that loses every race looks again, and chooses among more messages each time. Throws ServiceBusy where
- * it loses them all.
+ * Claims messages at the front of a log and returns them: usually one query, one conditional write for each block,
+ * and one batch of gets for payloads. Expired messages and those without deliveries left are moved or removed before
+ * the answer. An empty answer means that a scan saw no free message; a receive that loses every race scans again and
+ * chooses among more messages each time. Throws ServiceBusy if it loses them all, and MessageSizeExceeded if the
+ * first message fits in no answer.
  */
 export async function claim(
   context: StoreContext,
@@ -48,7 +46,7 @@ export async function claim(
   );
 }
 
-/** Undefined = there was something, and others were faster. */
+/** Undefined = there were free messages, but other receivers took them. */
 async function scanAndClaim(
   context: StoreContext,
   log: Log,
@@ -67,20 +65,20 @@ async function scanAndClaim(
     }
     const { messages, asked } = await claimFrom(receive, targets);
     if (messages.length > 0 || asked === 0) {
-      await tidyBehind(receive, found.leftovers, messages.length > 0);
+      await cleanUpLeftovers(receive, found.leftovers, messages.length > 0);
       return messages;
     }
-    // In a session nothing may be taken behind what was not got.
+    // In a session, messages after those that were not claimed may not be taken.
     targets = request.rules.session === undefined ? found.chooseOthers() : [];
   }
   for (const { reservation } of targets) reservation.release();
-  await tidyBehind(receive, found.leftovers, false);
+  await cleanUpLeftovers(receive, found.leftovers, false);
   if (found.targets.length > 0) return undefined;
-  // What others of this process have chosen they may fail to get.
-  return (await context.fronts.areAllTaken(logName(log))) ? [] : undefined;
+  // Other receives of this process may fail to claim what they chose.
+  return (await context.scanHints.areAllTaken(logName(log))) ? [] : undefined;
 }
 
-/** Claims what was chosen; `asked` = how many messages, of which others may have been faster to get. */
+/** Claims the chosen messages; `asked` = how many it tried to claim, some of which other receivers may have taken. */
 async function claimFrom(
   receive: Receive,
   targets: readonly Target[],
@@ -99,10 +97,10 @@ async function claimFrom(
     if (got > 0) context.spread.won(name);
     else if (asked > 0) context.spread.lost(name);
     const left = passedOver(targets, allowed).map(({ block }) => sortKeyOf(block));
-    context.fronts.reopen(name, [...lost, ...left]);
+    context.scanHints.invalidateFrom(name, [...lost, ...left]);
     return { messages, asked };
   } catch (error) {
-    context.fronts.forget(name);
+    context.scanHints.invalidate(name);
     throw await endedFor(receive, error);
   } finally {
     giveBack(request.allowance, allowed, got);
@@ -110,52 +108,20 @@ async function claimFrom(
   }
 }
 
-/** As much of what was chosen as the answer can carry, and as other claims of the same receive have left. */
-async function chooseAllowed(
-  receive: Receive,
-  targets: readonly Target[],
-): Promise<readonly SizedTarget[]> {
-  try {
-    const sized = await answerable(receive, targets);
-    const allowed = allowedOf(sized, receive.request.allowance);
-    holdAllowed(receive, allowed);
-    // Receives beside this one learn at once that something of these stays free.
-    for (const target of passedOver(targets, allowed)) target.reservation.settle(false);
-    return allowed;
-  } catch (error) {
-    leaveToOthers(receive.context, receive.log, targets);
-    throw error;
-  }
-}
-
-/** Counts what is large of it. Where there is no room for that, it is left to claims of other logs. */
-function holdAllowed(
-  { log, request: { payloads, allowance } }: Receive,
-  allowed: readonly SizedTarget[],
-): void {
-  const blocks = allowed.map(({ block }) => block);
-  try {
-    holdPayloads(payloads, log, blocks);
-  } catch (error) {
-    giveBack(allowance, allowed, 0);
-    throw error;
-  }
-}
-
 /**
- * What a claim failed with. In a session whose claim may have been carried out unheard, the next receive
- * under the same lock would pass over its messages: the lock of the session ends.
+ * The error to throw after a failed claim. In a session, a claim with an unknown outcome may have locked messages
+ * that the next receive under the same session lock would skip, so the session's lock ends.
  */
 async function endedFor({ context, log, request }: Receive, error: unknown): Promise<unknown> {
   const holder = request.rules.session?.holder;
   if (holder === undefined || !isUnknownOutcome(error)) return error;
   const ended = await outcomeOf(endSession(context, log, holder.tenure));
-  // It may have been unheard as well; the sweep and the end of the lock find what is left.
+  // That write may have an unknown outcome too; then the lock ends by time, and the sweep finds the messages.
   return 'error' in ended ? unknownOutcome(ended.error) : error;
 }
 
-/** Tidies; a failure is thrown only where there is nothing to hand out that it would lose. */
-async function tidyBehind(
+/** Cleans up the leftovers. Throws a failure only if there are no claimed messages that the error would lose. */
+async function cleanUpLeftovers(
   { context, log, request }: Receive,
   leftovers: Scan['leftovers'],
   hasMessages: boolean,
@@ -166,7 +132,7 @@ async function tidyBehind(
   context.background(() => Promise.reject(outcome.error));
 }
 
-/** Scans the log, after scheduled messages that have come due were put into it. */
+/** Activates scheduled messages that have come due, and scans the log. */
 async function find(
   context: StoreContext,
   log: Log,
@@ -178,7 +144,7 @@ async function find(
     await activateDue(context, whole, now);
     return await scan(context, log, request);
   }
-  // Mostly nothing is due: do not wait to hear it.
+  // Usually nothing is due, so the scan does not wait for the activation.
   const [activation, scanned] = await Promise.all([
     outcomeOf(activateDue(context, whole, now)),
     outcomeOf(scan(context, log, request)),
@@ -186,23 +152,23 @@ async function find(
   if ('error' in scanned) throw scanned.error;
   const { value: found } = scanned;
   if ('error' in activation) {
-    // What the scan chose must not stay reserved, nor be passed over.
+    // The messages that the scan chose must not stay reserved, nor be hidden by its hint.
     leaveToOthers(context, log, found.targets);
     throw activation.error;
   }
   if (!activation.value || countOf(found.targets) >= request.maxMessages) return found;
-  // What has just come due was perhaps not there yet.
+  // The scan may have missed messages that came due just now.
   leaveToOthers(context, log, found.targets);
   return await scan(context, log, request);
 }
 
 interface Claims {
   readonly messages: readonly ReceivedMessage[];
-  /** Sort keys of blocks in which others were faster. */
+  /** Sort keys of blocks in which another receiver took chosen messages. */
   readonly lost: readonly string[];
 }
 
-/** Peek-lock: the write that locks comes first, so that nobody reads bodies in vain. */
+/** Peek-lock: locks first and reads payloads after, so that only the winner of a race reads them. */
 async function lockAll(receive: Receive, targets: readonly Target[]): Promise<Claims> {
   const { context, log, request, now } = receive;
   const tag = newTag(context, request.rules);
@@ -215,13 +181,13 @@ async function lockAll(receive: Receive, targets: readonly Target[]): Promise<Cl
   const claims = taken.filter((claim) => claim !== undefined);
   noteLastDeliveries(receive, claims);
   const loaded = await loadClaimed(receive, claims);
-  // Where a body is gone, this process was held up so long that others have had the message since.
+  // A missing payload means that this process was paused so long that another receiver completed the message.
   const live = claims.filter(({ block }) => loaded.has(block));
   const messages = live.flatMap(({ block, slots, lockedUntil }) =>
     slots.map((number) => {
       const slot = slotOf(block, number);
       return {
-        ...messageSeen(log, block, number, loaded.at(block, number), request.rules),
+        ...toReceivedMessage(log, block, number, loaded.at(block, number), request.rules),
         failedDeliveries: failedDeliveries(slot, request.rules, now),
         lockToken: tokenOf(log, block, number, tag),
         lockedUntil,
@@ -231,7 +197,7 @@ async function lockAll(receive: Receive, targets: readonly Target[]): Promise<Cl
   return { messages: messages.sort(bySequenceNumber), lost: lostOf(targets, taken) };
 }
 
-/** The messages of locked blocks. In a session they are locked to a holder who may never see them. */
+/** Loads the messages of locked blocks. In a session a failure leaves messages locked that the holder never gets. */
 async function loadClaimed(
   { context, log, request }: Receive,
   claims: readonly Claimed[],
@@ -245,8 +211,8 @@ async function loadClaimed(
 }
 
 /**
- * A lock on a last delivery that runs out makes a dead letter, though nobody may be there to see it:
- * the sweep is told when to look.
+ * Schedules the sweep for the end of locks on last deliveries: when such a lock expires, the message becomes a dead
+ * letter even if no receiver comes.
  */
 function noteLastDeliveries(
   { context, log, request: { rules } }: Receive,
@@ -261,7 +227,7 @@ function noteLastDeliveries(
   context.background(() => context.noteWork(log, lockedUntil));
 }
 
-/** Receive-and-delete: bodies are read first, so that a failed read loses nothing. */
+/** Receive-and-delete: reads payloads first, so that a failed read loses nothing. */
 async function removeAll(receive: Receive, targets: readonly Target[]): Promise<Claims> {
   const { context, log, request } = receive;
   const loaded = await loadMessages(
@@ -269,7 +235,7 @@ async function removeAll(receive: Receive, targets: readonly Target[]): Promise<
     log,
     targets.map(({ block }) => block),
   );
-  // Where the body is gone, somebody else has had the message meanwhile.
+  // A missing payload means that another receiver took the message meanwhile.
   const taken = await eachOf(receive, targets, async (target, inTurn) => {
     const got = loaded.has(target.block) ? await take(inTurn, target, undefined) : undefined;
     return got && { ...got, now: inTurn.now };
@@ -279,7 +245,13 @@ async function removeAll(receive: Receive, targets: readonly Target[]): Promise<
     claim === undefined
       ? []
       : claim.slots.map((number) => ({
-          ...messageSeen(log, claim.block, number, loaded.at(claim.block, number), request.rules),
+          ...toReceivedMessage(
+            log,
+            claim.block,
+            number,
+            loaded.at(claim.block, number),
+            request.rules,
+          ),
           failedDeliveries: failedDeliveries(slotOf(claim.block, number), request.rules, claim.now),
         })),
   );

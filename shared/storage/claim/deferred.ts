@@ -17,15 +17,16 @@ import { tidy } from '../settle/clean-up.ts';
 import type { StoreContext } from '../store-context.ts';
 import { requireAnswerable } from './answer-size.ts';
 import { newTag } from './claim-blocks.ts';
-import { messageSeen, tokenOf } from './received-message.ts';
+import { tokenOf, toReceivedMessage } from './received-message.ts';
 
 const NOT_LOCKED_TEXT =
   'Failed to lock one or more specified messages. Either the message is already locked or does not exist.';
 
 /**
- * Hands out deferred messages by their numbers: all of them, or none where one is locked, expired
- * or not there (semantics §4.4). A deferred message lies alone in its block, so all are locked in
- * one transaction. Throws MessageNotFound, and MessageSizeExceeded where they do not fit into one answer.
+ * Receives deferred messages by sequence number: all of them, or none if one is locked, expired or missing
+ * (semantics §4.4). A deferred message has a block of its own, so one transaction locks all of them. Throws
+ * MessageNotFound; MessageSizeExceeded if they do not fit into one answer; SessionLockLost if the lock of
+ * their session has ended.
  */
 export async function receiveDeferred(
   context: StoreContext,
@@ -47,7 +48,7 @@ export async function receiveDeferred(
   const isLocking = request.mode === 'peekLock';
   const tag = newTag(context, request.rules);
   const holder = request.rules.session?.holder;
-  // Whoever has the session by now has these messages too.
+  // After the session's lock has ended, another receiver may hold the session and its messages.
   if (holder !== undefined && holder.lockedUntil <= context.clock.now()) throw sessionLockLost();
   const lockedUntil = holder?.lockedUntil ?? now + request.lockMs;
   const claiming = table.transact(
@@ -66,7 +67,7 @@ export async function receiveDeferred(
   return blocks.map((block) => {
     if (!isLocking) context.background(() => deletePayload(table, log, block.payload));
     const slot = slotOf(block, 0);
-    const seen = messageSeen(log, block, 0, loaded.at(block, 0), request.rules);
+    const seen = toReceivedMessage(log, block, 0, loaded.at(block, 0), request.rules);
     return {
       ...seen,
       state: 'Deferred' as const,
@@ -76,7 +77,7 @@ export async function receiveDeferred(
   });
 }
 
-/** Whether messages were claimed. Where nothing was heard, their locks tell: they are all ours, or none is. */
+/** Whether the transaction took effect. If its outcome is unknown, the lock of the first message shows it. */
 async function orLocked(
   { table }: StoreContext,
   log: Log,
@@ -105,7 +106,7 @@ async function readDeferred(
   const items = await context.table.getMany(keys, { consistent: true });
   const found = new Map(items.map(fromBlockItem).map((block) => [block.sequence, block]));
   const blocks = request.sequences.flatMap((sequence) => found.get(sequence) ?? []);
-  // Patience is not asked of deferred messages: only the one who knows the number gets them.
+  // The maximum delivery count does not apply: a deferred message is received only by its number.
   const rules = { ...request.rules, maxDeliveryCount: Number.POSITIVE_INFINITY };
   const surveys = blocks.map((block) => ({ block, survey: surveyBlock(block, rules, now) }));
   const expired = surveys.filter(({ survey }) => survey.expired.length > 0);
@@ -115,7 +116,7 @@ async function readDeferred(
   return blocks;
 }
 
-/** Messages are handed out all or none, so all of them are read at once. Throws MessageSizeExceeded. */
+/** Throws MessageSizeExceeded for more bytes than one request may read at once. */
 function requireReadable(blocks: readonly Block[]): void {
   const bytes = blocks.reduce((sum, { payload }) => sum + payload.bytes, 0);
   const bytesMax = BUDGETS.request.deferredBytes;

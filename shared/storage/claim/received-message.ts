@@ -10,8 +10,8 @@ import { formatLockToken } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { Message } from '../../domain/messages/message.ts';
 
-/** What a receiver sees of a message, apart from its deliveries and its lock. */
-export function messageSeen(
+/** A stored message as a receiver gets it, without delivery count and lock. */
+export function toReceivedMessage(
   log: Log,
   block: Block,
   number: number,
@@ -30,13 +30,13 @@ export function messageSeen(
   };
 }
 
-/** The time to live of the message's own, ms, as it was lowered on the way to its place. */
+/** The message's own time to live, ms, as the entities on its way lowered it. */
 function timeToLiveOf(block: Block, number: number): number | undefined {
   const expiresAt = slotOf(block, number).expiresAt ?? block.expiresAt;
   return expiresAt === undefined ? undefined : expiresAt - block.enqueuedAt;
 }
 
-/** The token of a lock just taken on a message of a block. */
+/** The lock token of a message in a block whose lock has this tag. */
 export function tokenOf(log: Log, block: Block, number: number, tag: Uint8Array): string {
   assert(block.store !== 'scheduled', 'scheduled messages cannot be locked');
   return formatLockToken({

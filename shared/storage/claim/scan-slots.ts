@@ -1,9 +1,10 @@
+/** The scans of one log. */
 interface Users {
   count: number;
   readonly waiting: (() => void)[];
 }
 
-/** Lets so many at a time be at each log; the others wait, in the order in which they came. */
+/** Bounds how many scans read one log at a time; the others wait in order of arrival. */
 export class LogSlots {
   readonly #most: number;
   readonly #users = new Map<string, Users>();
@@ -12,6 +13,7 @@ export class LogSlots {
     this.#most = most;
   }
 
+  /** Runs `work` when one of the log's slots is free. */
   async during<T>(log: string, work: () => Promise<T>): Promise<T> {
     const users = this.#users.get(log) ?? { count: 0, waiting: [] };
     this.#users.set(log, users);

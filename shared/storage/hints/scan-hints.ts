@@ -2,69 +2,73 @@ import type { AgeClock, Instant } from '../../domain/age.ts';
 import type { LockRules } from '../../domain/blocks/slot.ts';
 
 /**
- * What this process remembers of the front of a log: "nothing can be had before here until then",
- * so that receivers do not pay for what lies in front of the message they can have (design §3,
- * rule 10). A hint only. It is dropped at once when this process puts something back in front, and
- * what comes in front while a log is being read is not closed behind that reading. What
- * other processes do there is found by looking again, piece by piece, once the memory is a second or
- * two old, and by the whole walk that a receive then makes before it goes away with nothing.
+ * "Nothing before this sort key can be received until then": what this process remembers of the start of a
+ * log, so that a receive does not pay for the blocks in front of the message it can get (design §3, rule 10).
+ *
+ * It is only a hint. This process drops it as soon as it puts a message back in front, and a scan never hides a
+ * block that arrived while the scan was reading. Changes by other processes are found in two ways: a hint that
+ * is a second or two old is checked again piece by piece, and a receive reads the whole log before it returns
+ * nothing.
  */
-export interface FrontMemory {
-  /** Of this memory, however often it is moved on. */
+export interface ScanHint {
+  /** Stays the same when the hint is moved on. */
   readonly id: number;
   /** Sort key from which blocks are worth reading. */
-  readonly from: string;
-  /** For whom it holds: the epoch of the entity and, where there is one, the holder of the session. */
-  readonly holds: string;
-  /** Epoch ms at which something before `from` may come free. */
-  readonly until: number;
-  /** When the last complete look was. */
+  readonly skipBefore: string;
+  /** Epoch ms at which a message before `skipBefore` may become free. */
+  readonly validUntil: number;
+  /** The locks that the hint counts on: see `lockScopeOf`. */
+  readonly lockScope: string;
+  /** When the last complete look began. */
   readonly lookedAt: Instant;
-  /** A renewed look, piece by piece: when it began, and where its next piece starts. */
-  readonly renewing?: { readonly beganAt: Instant; readonly cursor: string };
+  /** A repeated look, in pieces: when it began, and where its next piece starts. */
+  readonly recheck?: { readonly beganAt: Instant; readonly cursor: string };
 }
 
-/** Whose locks hold messages back: those of an older epoch, or of an earlier holder, do not. */
-export function holdsOf({ epoch, session }: LockRules): string {
-  const tenure = session?.holder?.tenure ?? new Uint8Array();
-  return `${epoch}.${Buffer.from(tenure).toString('hex')}`;
-}
+/** The part of a log that a scan found nothing in. */
+export type SkippedRange = Pick<ScanHint, 'skipBefore' | 'validUntil' | 'lockScope'>;
 
-/** How far a log is closed, seen from its front. */
-export type Closed = Pick<FrontMemory, 'from' | 'until' | 'holds'>;
+/**
+ * The locks that hold messages back for a receive: those of the entity's present epoch and, in a session, of its
+ * present holder. Older locks hold nothing back, so a hint that counted on them is not valid.
+ */
+export function lockScopeOf({ epoch, session }: LockRules): string {
+  const lockId = session?.holder?.tenure ?? new Uint8Array();
+  return `${epoch}.${Buffer.from(lockId).toString('hex')}`;
+}
 
 const FRESH_MS = 1500;
 const LOGS_MAX = 10_000;
 
-/** A scan under way. */
-export interface ScanWatch {
-  /** What it reads is as old as this, or younger. */
+/** A scan that is reading a log. */
+export interface ActiveScan {
+  /** Everything that the scan reads is at least as new as this. */
   readonly beganAt: Instant;
-  /** How many others are at the same log. */
+  /** How many other scans of this process read the same log. */
   readonly others: number;
-  /** The lowest sort key at which something came free, or in, since the scan began. */
-  readonly openedAt: string | undefined;
-  /** To be called when the scan has remembered what it saw. */
+  /** The lowest sort key at which a message arrived or became free since the scan began. */
+  readonly changedAt: string | undefined;
+  /** Call it once the scan has stored its hint. */
   end(): void;
 }
 
-/** Slots that a receive is about to claim; other receives of this process choose different ones. */
+/** Slots that a receive is about to claim. Other receives of this process choose different ones. */
 export interface Reservation {
-  /** To be called once it is known whether something of them is still free: whether all are in hands. */
-  settle(isAllTaken: boolean): void;
-  /** To be called when the claim is over. */
+  /** Tells waiting receives whether this receive got all the slots; false = some may still be free. */
+  resolve(isAllTaken: boolean): void;
+  /** Ends the reservation, after the claim. */
   release(): void;
 }
 
-/** Comes before all sort keys. */
+/** Sorts before all sort keys. */
 const ANYWHERE = '';
 
-/** The memories of all logs of a process, and the slots it is about to claim. */
-export class Fronts {
-  readonly #memories = new Map<string, FrontMemory>();
+/** The scan hints of all logs of a process, and the slots that its receives are about to claim. */
+export class ScanHints {
+  readonly #hints = new Map<string, ScanHint>();
   readonly #reserved = new Map<string, Map<string, Set<number>>>();
-  readonly #underWay = new Map<string, Set<Promise<boolean>>>();
-  readonly #scans = new Map<string, Set<{ openedAt: string | undefined }>>();
+  readonly #claims = new Map<string, Set<Promise<boolean>>>();
+  readonly #scans = new Map<string, Set<{ changedAt: string | undefined }>>();
   readonly #ages: AgeClock;
   #lastId = 0;
 
@@ -72,105 +76,105 @@ export class Fronts {
     this.#ages = ages;
   }
 
-  /** What is remembered of a log and still holds. */
-  recall(log: string, now: number, holds: string): FrontMemory | undefined {
-    const memory = this.#memories.get(log);
-    if (memory === undefined) return undefined;
-    if (now < memory.until && memory.holds === holds) return memory;
-    this.#memories.delete(log);
+  /** The hint for a log, if it is still valid at `now` (epoch ms) for these locks. */
+  find(log: string, now: number, lockScope: string): ScanHint | undefined {
+    const hint = this.#hints.get(log);
+    if (hint === undefined) return undefined;
+    if (now < hint.validUntil && hint.lockScope === lockScope) return hint;
+    this.#hints.delete(log);
     return undefined;
   }
 
-  /** Whether a memory is so young that nothing need be looked at again. */
-  isFresh(memory: FrontMemory): boolean {
-    return this.#ages.since(memory.lookedAt) < FRESH_MS;
+  /** Whether a hint is so young that it need not be checked again. */
+  isFresh(hint: ScanHint): boolean {
+    return this.#ages.since(hint.lookedAt) < FRESH_MS;
   }
 
-  /** Remembers after a complete look from the first block on, which began at `lookedAt`. */
-  remember(log: string, { from, until, holds }: Closed, lookedAt: Instant): void {
-    if (this.#memories.size >= LOGS_MAX) this.#memories.clear();
-    this.#memories.set(log, { id: ++this.#lastId, from, until, holds, lookedAt });
+  /** Stores the result of a complete look from the first block, which began at `lookedAt`. */
+  set(log: string, { skipBefore, validUntil, lockScope }: SkippedRange, lookedAt: Instant): void {
+    if (this.#hints.size >= LOGS_MAX) this.#hints.clear();
+    this.#hints.set(log, { id: ++this.#lastId, skipBefore, validUntil, lockScope, lookedAt });
   }
 
   /**
-   * Moves the memory on from which a look began; its age stays, since what lies before was not looked at
-   * again. Nothing where the front has been opened, or is remembered anew, since then.
+   * Moves on the hint from which a look began. Its age stays, because the blocks before it were not read
+   * again. Does nothing if the hint was invalidated or replaced since.
    */
-  advance(log: string, memory: FrontMemory, { from, until }: Closed): void {
-    const current = this.#memories.get(log);
-    if (current?.id !== memory.id || current.from < memory.from) return;
-    this.#memories.set(log, {
+  advance(log: string, hint: ScanHint, { skipBefore, validUntil }: SkippedRange): void {
+    const current = this.#hints.get(log);
+    if (current?.id !== hint.id || current.skipBefore < hint.skipBefore) return;
+    this.#hints.set(log, {
       ...current,
-      from: from > current.from ? from : current.from,
-      until: Math.min(until, current.until),
+      skipBefore: skipBefore > current.skipBefore ? skipBefore : current.skipBefore,
+      validUntil: Math.min(validUntil, current.validUntil),
     });
   }
 
-  /** Takes back what was closed too soon: of blocks with these sort keys less was got than chosen. */
-  reopen(log: string, sortKeys: readonly string[]): void {
-    const memory = this.#memories.get(log);
+  /** Moves the hint back before blocks of which a receive got less than it chose. */
+  invalidateFrom(log: string, sortKeys: readonly string[]): void {
+    const hint = this.#hints.get(log);
     const [lowest] = [...sortKeys].sort();
-    if (memory === undefined || lowest === undefined || lowest >= memory.from) return;
-    this.#memories.set(log, { ...memory, from: lowest });
+    if (hint === undefined || lowest === undefined || lowest >= hint.skipBefore) return;
+    this.#hints.set(log, { ...hint, skipBefore: lowest });
   }
 
   /**
-   * Notes how far the renewed look has come, of which this piece began at `pieceBeganAt`; `undefined` = it
-   * has come to the end. The memory is then as old as the first of the pieces.
+   * Notes how far a repeated look has come, whose last piece began at `pieceBeganAt`. `cursor` undefined = it
+   * is complete: the hint is then as old as the first piece.
    */
-  noteLook(
+  noteRecheck(
     log: string,
-    { id }: FrontMemory,
+    { id }: ScanHint,
     pieceBeganAt: Instant,
     cursor: string | undefined,
   ): void {
-    const memory = this.#memories.get(log);
-    if (memory?.id !== id) return;
-    const { renewing, ...rest } = memory;
-    const beganAt = renewing?.beganAt ?? pieceBeganAt;
-    this.#memories.set(
+    const hint = this.#hints.get(log);
+    if (hint?.id !== id) return;
+    const { recheck, ...rest } = hint;
+    const beganAt = recheck?.beganAt ?? pieceBeganAt;
+    this.#hints.set(
       log,
       cursor === undefined
         ? { ...rest, lookedAt: beganAt }
-        : { ...rest, renewing: { beganAt, cursor } },
+        : { ...rest, recheck: { beganAt, cursor } },
     );
   }
 
-  /** Drops the memory: nothing is known of the front any more. */
-  forget(log: string): void {
-    this.#memories.delete(log);
+  /** Drops the hint of a log. */
+  invalidate(log: string): void {
+    this.#hints.delete(log);
   }
 
-  /** Drops the memory: something came free, wherever that is. */
+  /** Drops the hint because a message became free somewhere in the log. */
   noteReturn(log: string): void {
     this.noteBlock(log, ANYWHERE);
   }
 
-  /** Drops the memory if it would hide a block with this sort key, which came in or came free. */
+  /** Drops the hint if it would hide a block with this sort key, which arrived or became free. */
   noteBlock(log: string, sortKey: string): void {
-    const memory = this.#memories.get(log);
-    if (memory !== undefined && sortKey < memory.from) this.#memories.delete(log);
+    const hint = this.#hints.get(log);
+    if (hint !== undefined && sortKey < hint.skipBefore) this.#hints.delete(log);
     for (const scan of this.#scans.get(log) ?? []) {
-      if (scan.openedAt === undefined || sortKey < scan.openedAt) scan.openedAt = sortKey;
+      if (scan.changedAt === undefined || sortKey < scan.changedAt) scan.changedAt = sortKey;
     }
   }
 
-  /** Slots of a block that a receive of this process is claiming just now. */
+  /** Slots of a block that a receive of this process is claiming now. */
   reservedIn(log: string, sortKey: string): ReadonlySet<number> | undefined {
     return this.#reserved.get(log)?.get(sortKey);
   }
 
-  /** Notes that a receive begins to choose from a log. */
-  beginScan(log: string): ScanWatch {
+  /** Registers a scan, so that it learns of changes while it reads. */
+  beginScan(log: string): ActiveScan {
     const scans = getOrAdd(this.#scans, log, () => new Set());
     const others = scans.size;
-    const scan: { openedAt: string | undefined } = { openedAt: undefined };
+    const scan: { changedAt: string | undefined } = { changedAt: undefined };
     scans.add(scan);
     return {
       beganAt: this.#ages.now(),
       others,
-      get openedAt() {
-        return scan.openedAt;
+      get changedAt() {
+        return scan.changedAt;
       },
       end: () => {
         scans.delete(scan);
@@ -180,25 +184,25 @@ export class Fronts {
   }
 
   /**
-   * Keeps slots for a receive, so that others of this process choose different ones rather than lose a
-   * race, which costs a write unit.
+   * Keeps slots for one receive, so that other receives of this process choose different ones. Two receives
+   * that choose the same slot race, and the loser pays for a write unit.
    */
   reserve(log: string, sortKey: string, slots: readonly number[]): Reservation {
     const blocks = getOrAdd(this.#reserved, log, () => new Map<string, Set<number>>());
     const taken = getOrAdd(blocks, sortKey, () => new Set<number>());
     for (const slot of slots) taken.add(slot);
-    let settle = (_isAllTaken: boolean) => {};
-    const underWay = new Promise<boolean>((resolve) => {
-      settle = resolve;
+    let resolve = (_isAllTaken: boolean) => {};
+    const claim = new Promise<boolean>((resolved) => {
+      resolve = resolved;
     });
-    const allUnderWay = getOrAdd(this.#underWay, log, () => new Set());
-    allUnderWay.add(underWay);
+    const claims = getOrAdd(this.#claims, log, () => new Set());
+    claims.add(claim);
     return {
-      settle: (isAllTaken) => settle(isAllTaken),
+      resolve: (isAllTaken) => resolve(isAllTaken),
       release: () => {
-        settle(false);
-        allUnderWay.delete(underWay);
-        if (allUnderWay.size === 0) this.#underWay.delete(log);
+        resolve(false);
+        claims.delete(claim);
+        if (claims.size === 0) this.#claims.delete(log);
         for (const slot of slots) taken.delete(slot);
         if (taken.size === 0) blocks.delete(sortKey);
         if (blocks.size === 0) this.#reserved.delete(log);
@@ -207,11 +211,11 @@ export class Fronts {
   }
 
   /**
-   * Waits for the claims of this process that are under way in a log. False = one of them left something
-   * that it had chosen: a look that found nothing else has to look again.
+   * Waits for the claims that this process has under way in a log. False = a claim left messages that it had
+   * chosen, so a scan that found nothing else has to read again.
    */
   async areAllTaken(log: string): Promise<boolean> {
-    const outcomes = await Promise.all(this.#underWay.get(log) ?? []);
+    const outcomes = await Promise.all(this.#claims.get(log) ?? []);
     return outcomes.every(Boolean);
   }
 }

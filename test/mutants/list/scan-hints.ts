@@ -1,19 +1,19 @@
 import type { Mutant } from '../mutant.ts';
 
-/** Bugs in what a process remembers of the front of a log. */
+/** Bugs in the scan hints of a process. */
 export const SCAN_HINTS: readonly Mutant[] = [
   {
     name: 'a scan hint holds although a lock in front of it has ended',
     room: 'storage',
-    find: 'if (now < memory.until && memory.holds === holds) return memory;',
-    replace: 'if (memory.holds === holds) return memory;',
+    find: 'if (now < hint.validUntil && hint.lockScope === lockScope) return hint;',
+    replace: 'if (hint.lockScope === lockScope) return hint;',
     harm: 'A message whose lock has run out is not handed out.',
     needs: 'One process receives in vain shortly before a lock ends, and again shortly after.',
   },
   {
     name: 'what a receive chose and did not get stays behind the scan hint',
     room: 'storage',
-    find: 'context.fronts.reopen(name, [...lost, ...left]);',
+    find: 'context.scanHints.invalidateFrom(name, [...lost, ...left]);',
     replace: '',
     harm: 'A receive is answered empty while a message is free in front.',
     needs:
@@ -22,7 +22,7 @@ export const SCAN_HINTS: readonly Mutant[] = [
   {
     name: 'what came back in front stays behind the scan hint',
     room: 'storage',
-    find: 'if (memory !== undefined && sortKey < memory.from) this.#memories.delete(log);',
+    find: 'if (hint !== undefined && sortKey < hint.skipBefore) this.#hints.delete(log);',
     replace: '',
     harm: 'A message that was abandoned a moment ago is not handed out by the same process.',
     needs: 'Receive, abandon, receive in one process.',

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { BlockRules } from '../../../shared/domain/blocks/block.ts';
 import type { Log } from '../../../shared/domain/blocks/log.ts';
 import type { LogPolicy } from '../../../shared/domain/blocks/log-policy.ts';
-import { Fronts, holdsOf } from '../../../shared/storage/hints/scan-hints.ts';
+import { lockScopeOf, ScanHints } from '../../../shared/storage/hints/scan-hints.ts';
 import { DynamoMessageStore } from '../../../shared/storage/message-store.ts';
 import { DueTimes } from '../../../shared/storage/scheduling/due-times.ts';
 import { logKey, logName } from '../../../shared/storage/schema/message-keys.ts';
@@ -24,15 +24,19 @@ const DEAD: Log = { ...MAIN, subQueue: 'deadLetter' };
 
 function startStore() {
   const ages = agesBy(() => 0);
-  const [fronts, dueTimes] = [new Fronts(ages), new DueTimes(NEVER, ages)];
-  const context = { fronts, dueTimes, clock: { now: () => NOW } } as unknown as StoreContext;
+  const [scanHints, dueTimes] = [new ScanHints(ages), new DueTimes(NEVER, ages)];
+  const context = { scanHints, dueTimes, clock: { now: () => NOW } } as unknown as StoreContext;
   const store = new DynamoMessageStore(context, async () => 0);
   const rules = { epoch: 0, isDeadLetter: false, maxDeliveryCount: 10 } as BlockRules;
   const policy: LogPolicy = { rules, expired: 'drop', deadLetterLog: DEAD };
   return {
     changesAt: (log: Log) => store.changesAt(log, policy),
     lockedUntil: (log: Log, until: number) =>
-      fronts.remember(logName(log), { from: 'a', until, holds: holdsOf(rules) }, ages.now()),
+      scanHints.set(
+        logName(log),
+        { skipBefore: 'a', validUntil: until, lockScope: lockScopeOf(rules) },
+        ages.now(),
+      ),
     dueAt: (log: Log, at: number | undefined) => dueTimes.note(logKey(log), at, dueTimes.now()),
   };
 }
