@@ -64,10 +64,10 @@ export function compose(settings: ComposeSettings): Composition {
     sweep: async () => {
       await sweep();
     },
-    wake: () => parts.signals.signalAll(),
+    wake: () => parts.wakeUps.wakeAll(),
     idle: () => parts.background.settled(),
     close: async () => {
-      parts.signals.close();
+      parts.wakeUps.close();
       await parts.background.settled();
     },
   };

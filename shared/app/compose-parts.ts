@@ -31,12 +31,12 @@ import {
   DynamoSubscriptionCatalog,
   type SubscribedTo,
 } from '../storage/entities/subscription-catalog.ts';
-import { TimedCache } from '../storage/hints/lease-cache.ts';
-import { KnownWhereabouts } from '../storage/hints/partition-hints.ts';
+import { LeaseCache } from '../storage/hints/lease-cache.ts';
+import { LocalPartitionHints } from '../storage/hints/partition-hints.ts';
 import { ScanHints } from '../storage/hints/scan-hints.ts';
-import { SizeGauge } from '../storage/hints/size-estimate.ts';
+import { SizeEstimate } from '../storage/hints/size-estimate.ts';
 import { Spread } from '../storage/hints/spread.ts';
-import { Signals } from '../storage/hints/wake-ups.ts';
+import { LocalWakeUps } from '../storage/hints/wake-ups.ts';
 import { Agenda } from '../storage/maintenance/due-work-index.ts';
 import { DynamoMessageStore } from '../storage/message-store.ts';
 import { DueTimes } from '../storage/scheduling/due-times.ts';
@@ -86,7 +86,7 @@ export interface ComposedParts extends SurfaceDependencies {
   readonly sessions: DynamoSessionStore;
   readonly documents: DocumentTable;
   readonly background: BackgroundWork;
-  readonly signals: Signals;
+  readonly wakeUps: LocalWakeUps;
   readonly agenda: Agenda;
   readonly activity: DynamoActivity;
   readonly ages: AgeClock;
@@ -123,7 +123,7 @@ export function composeParts(settings: NamespaceSettings): ComposedParts {
   const brokerParts: BrokerParts = {
     ...stores,
     messages: new DynamoMessageStore(context, (entity) => counts.sizeOf(entity)),
-    arrivals: stores.signals,
+    wakeUps: stores.wakeUps,
     turns: new PartitionTurns(random, ages),
     namespace: { name: namespace, tier: settings.tier ?? 'Standard' },
     clock,
@@ -161,8 +161,8 @@ function composeStores(settings: NamespaceSettings, ages: AgeClock, scheduler: S
   const documents = new DocumentTable(documentClient, tables.entities, tableOptions);
   const { entities, subscribed, tokens } = composeEntities(settings, ages, scheduler, documents);
   const agenda = new Agenda(documents, namespace, { clock, random });
-  const signals = new Signals(scheduler);
-  const whereabouts = new KnownWhereabouts(ages);
+  const wakeUps = new LocalWakeUps(scheduler);
+  const partitionHints = new LocalPartitionHints(ages);
   const background = new BackgroundWork(settings.reportFault ?? reportLeftWork);
   const later = (work: () => Promise<void>) => background.add(work);
   const context: StoreContext = {
@@ -177,13 +177,13 @@ function composeStores(settings: NamespaceSettings, ages: AgeClock, scheduler: S
     scanHints: new ScanHints(ages),
     scans: { small: new LogSlots(SCANS.small), large: new LogSlots(SCANS.large) },
     spread: new Spread(),
-    gauge: new SizeGauge(ages),
+    sizeEstimate: new SizeEstimate(ages),
     dueTimes: new DueTimes(soleProcess ? Number.POSITIVE_INFINITY : DUE_KNOWN_MS, ages),
     background: later,
     isCurrent: (log) => isCurrent(entities, log),
-    signal: (log) => {
-      whereabouts.arrived(log);
-      signals.signal(log);
+    wake: (log) => {
+      partitionHints.noteArrival(log);
+      wakeUps.wake(log);
     },
     noteWork: (log, dueAt) => agenda.note(log, dueAt),
   };
@@ -203,9 +203,9 @@ function composeStores(settings: NamespaceSettings, ages: AgeClock, scheduler: S
     counts,
     documents,
     sessions: new DynamoSessionStore(context),
-    signals,
+    wakeUps,
     tokens,
-    whereabouts,
+    partitionHints,
   };
 }
 
@@ -217,8 +217,8 @@ function composeEntities(
   documents: DocumentTable,
 ) {
   const keptMs = soleProcess ? ENTITY_KEPT_MS_ALONE : ENTITY_KEPT_MS;
-  const subscribed = new TimedCache<SubscribedTo>(keptMs, ages);
-  const cache = new TimedCache<Entity>(keptMs, ages);
+  const subscribed = new LeaseCache<SubscribedTo>(keptMs, ages);
+  const cache = new LeaseCache<Entity>(keptMs, ages);
   const tokens = new TokenMemory(ages);
   const entities = new DynamoEntityStore({
     table: documents,

@@ -5,9 +5,9 @@ import type { Scheduler } from '../domain/scheduler.ts';
 import type { WorkTurns } from '../domain/turns/work-turns.ts';
 import type { Activity, EntityStore, SubscriptionCatalog } from './ports/entities.ts';
 import type { MessageStore } from './ports/messages.ts';
-import type { Whereabouts } from './ports/partition-hints.ts';
+import type { PartitionHints } from './ports/partition-hints.ts';
 import type { SessionStore } from './ports/sessions.ts';
-import type { Arrivals } from './ports/wake-ups.ts';
+import type { WakeUps } from './ports/wake-ups.ts';
 import type { PartitionTurns } from './routing/partition-selector.ts';
 
 /** Counts the copies of messages that one operation makes for subscriptions, until they are stored. */
@@ -24,8 +24,8 @@ export interface BrokerParts {
   readonly subscriptions: SubscriptionCatalog;
   readonly messages: MessageStore;
   readonly sessions: SessionStore;
-  readonly arrivals: Arrivals;
-  readonly whereabouts: Whereabouts;
+  readonly wakeUps: WakeUps;
+  readonly partitionHints: PartitionHints;
   readonly turns: PartitionTurns;
   readonly activity: Activity;
   readonly namespace: TieredNamespace;

@@ -43,7 +43,7 @@ import { activateDue, forwardDue } from './scheduling/activate.ts';
 import { cancelScheduled } from './scheduling/cancel-scheduled.ts';
 import { takeNumbers } from './scheduling/partition-header.ts';
 import { logName } from './schema/message-keys.ts';
-import { settleLapsed } from './settle/dead-letter-lapsed.ts';
+import { deadLetterLapsed } from './settle/dead-letter-lapsed.ts';
 import { renew } from './settle/renew.ts';
 import { settle } from './settle/settle.ts';
 import type { StoreContext } from './store-context.ts';
@@ -77,10 +77,10 @@ export class DynamoMessageStore implements MessageStore {
   }
 
   async takeNumbers(log: Log, messages: readonly Message[], count: number): Promise<bigint> {
-    const { table, clock, gauge } = this.#context;
+    const { table, clock, sizeEstimate } = this.#context;
     const bytes = messages.reduce((sum, message) => sum + sizeOf(message), 0);
     const taken = await beforeStoring(takeNumbers(table, log, { count, bytes, now: clock.now() }));
-    gauge.note(log, taken.bytesIn);
+    sizeEstimate.noteStored(log, taken.bytesIn);
     return taken.first;
   }
 
@@ -139,8 +139,8 @@ export class DynamoMessageStore implements MessageStore {
     return renew(this.#context, log, tokens, lockMs, rules);
   }
 
-  settleLapsed(log: Log, policy: LogPolicy) {
-    return settleLapsed(this.#context, log, policy);
+  deadLetterLapsed(log: Log, policy: LogPolicy) {
+    return deadLetterLapsed(this.#context, log, policy);
   }
 
   peek(log: Log, request: PeekRequest) {

@@ -7,7 +7,7 @@ import type { Compression } from './blocks/compression.ts';
 import type { LogSlots } from './claim/scan-slots.ts';
 import type { Table } from './dynamodb/table.ts';
 import type { ScanHints } from './hints/scan-hints.ts';
-import type { SizeGauge } from './hints/size-estimate.ts';
+import type { SizeEstimate } from './hints/size-estimate.ts';
 import type { Spread } from './hints/spread.ts';
 import type { DueTimes } from './scheduling/due-times.ts';
 
@@ -28,14 +28,14 @@ export interface StoreContext {
   readonly scans: { readonly small: LogSlots; readonly large: LogSlots };
   readonly spread: Spread;
   readonly dueTimes: DueTimes;
-  readonly gauge: SizeGauge;
+  readonly sizeEstimate: SizeEstimate;
   /**
    * Takes work that must be done but that no client need wait for, such as the deletion of a
    * payload nothing refers to any more. A crash loses it; the sweep finds what it left.
    */
   readonly background: (work: () => Promise<void>) => void;
   /** Tells receivers of this process that wait on a log, by its key, to look again. */
-  readonly signal: (log: string) => void;
+  readonly wake: (log: string) => void;
   /** Whether a log is still that of its entity: neither purged nor gone with it. One read unit, two for a subscription. */
   readonly isCurrent: (log: Log) => Promise<boolean>;
   /** Tells the sweep that there will be something to do for a log at an instant, epoch ms. */

@@ -112,7 +112,7 @@ async function published(
       },
     },
     scanHints: { noteBlock: () => count('block announced') },
-    signal: () => {},
+    wake: () => {},
     noteWork: async () => {},
   } as unknown as StoreContext;
   await publish(context, { owner: logOf(topic, 'main', 0), deliveries, enqueuedAt: 0 });

@@ -158,7 +158,7 @@ export interface MessageStore extends TransactionStore {
    * Puts what ended with a lock, unnoticed, into the dead-letter queue: messages whose last delivery
    * lapsed, and those that expired under a lock. True = there was something.
    */
-  settleLapsed(log: Log, policy: LogPolicy): Promise<boolean>;
+  deadLetterLapsed(log: Log, policy: LogPolicy): Promise<boolean>;
   /** Shows messages in order of their numbers without touching them. */
   peek(log: Log, request: PeekRequest): Promise<Peeked>;
   /** Hands out deferred messages, all or none. Throws MessageNotFound, MessageSizeExceeded. */

@@ -1,11 +1,11 @@
 import type { Log } from '../../domain/blocks/log.ts';
 
-/** What this process saw of where messages are; hints only, for those who have a choice of logs. */
-export interface Whereabouts {
-  /** Whether something came into the log, or was found there, and no look since was in vain. */
-  isLikely(log: Log): boolean;
-  /** Whether nobody has looked into the log for a while. */
-  isOverdue(log: Log): boolean;
-  /** Notes a look into the log; to be told at its end whether there seems to be more. */
-  beginLook(log: Log): (isLikely: boolean) => void;
+/** Which partitions of an entity may have messages, as far as this process knows. Only hints. */
+export interface PartitionHints {
+  /** Whether messages arrived or were found in the log, and no later look was empty. */
+  mayHaveMessages(log: Log): boolean;
+  /** Whether the last look at the log was some time ago. */
+  isDueForLook(log: Log): boolean;
+  /** Notes the start of a look at the log. Call the result at its end: may the log have more messages? */
+  beginLook(log: Log): (mayHaveMessages: boolean) => void;
 }

@@ -55,6 +55,6 @@ export interface SessionStore {
   setState(session: Log, token: Uint8Array, state: Uint8Array | undefined): Promise<void>;
   /** Ids of sessions, in an order of their own that does not change. */
   list(partition: Log, page: SessionPage, policy: LogPolicy): Promise<readonly string[]>;
-  /** As `MessageStore.settleLapsed`, for the sessions whose locks have ended of late. */
-  settleLapsed(partition: Log, policy: LogPolicy): Promise<boolean>;
+  /** As `MessageStore.deadLetterLapsed`, for the sessions whose locks have ended of late. */
+  deadLetterLapsed(partition: Log, policy: LogPolicy): Promise<boolean>;
 }

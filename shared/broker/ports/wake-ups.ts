@@ -1,24 +1,24 @@
 import type { Log } from '../../domain/blocks/log.ts';
 
 /** Lets a receive wait for messages without asking the database all the time. */
-export interface Arrivals {
-  /** Whether the process is about to end: who waits goes away with nothing. */
+export interface WakeUps {
+  /** Whether the process is about to end, so that every wait ends at once. */
   readonly isClosing: boolean;
-  /** Starts listening: to be called before looking, so that nothing slips through in between. */
-  wait(logs: readonly Log[], ms: number): Arrival;
+  /** Starts to listen to logs for `ms`. Call it before each look, so that no message is missed in between. */
+  wait(logs: readonly Log[], ms: number): WakeUp;
 }
 
 /**
- * Of those who wait on the same logs one is woken for all; the next one hears of it when that one
- * has got something, or is no longer there to look.
+ * One wait. Of all receives that wait on the same logs only one is woken; the next one is woken when that one got a
+ * message or stopped waiting.
  */
-export interface Arrival {
-  /** Resolves when it is time to look, or the time is over. */
+export interface WakeUp {
+  /** Resolves when it is time to look, or when the wait has ended. */
   readonly done: Promise<void>;
-  /** Has it be time to look after so long, unless that would be sooner anyway. */
+  /** Ends the wait after `ms`, unless it ends earlier anyway. */
   within(ms: number): void;
-  /** Whoever was woken has looked, and there was nothing for the others either. */
-  lookedInVain(): void;
-  /** Stops listening; where it was woken already, that is the next one's to look. */
+  /** Tells that the woken receive found no messages, so no other receive need be woken. */
+  foundNothing(): void;
+  /** Stops listening. If this wait was woken already, the next receive is woken instead. */
   cancel(): void;
 }

@@ -5,10 +5,10 @@ import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import type { BrokerParts } from '../dependencies.ts';
 
 /**
- * Before a dead-letter queue shows itself empty: what ended with a lock in the main queue, unnoticed
- * since then, belongs into it. True = something came.
+ * Moves messages into the dead-letter queue whose last lock in the main queue expired and which no receive has found
+ * since. To be called before a dead-letter queue counts as empty. True = messages were moved.
  */
-export async function settleLapsed(
+export async function deadLetterLapsed(
   parts: BrokerParts,
   entity: Receivable,
   path: EntityPath,
@@ -17,7 +17,7 @@ export async function settleLapsed(
   const store = requiresSession(entity) ? parts.sessions : parts.messages;
   const settled = await Promise.allSettled(
     partitionNumbers(entity).map((partition) =>
-      store.settleLapsed(logOf(entity, 'main', partition), policyOf(entity, 'main', partition)),
+      store.deadLetterLapsed(logOf(entity, 'main', partition), policyOf(entity, 'main', partition)),
     ),
   );
   if (settled.some((one) => one.status === 'fulfilled' && one.value)) return true;

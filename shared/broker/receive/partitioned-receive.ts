@@ -10,29 +10,28 @@ import { forwardTopicDue } from '../routing/forward-pending.ts';
 import { isWanted } from './receive-wait.ts';
 import { SharedAllowance } from './shared-allowance.ts';
 
-/** So many partitions are asked side by side. */
+/** How many partitions are asked at the same time. */
 const AT_ONCE = 4;
-/** Whoever is woken more often than this looks only where something came in. */
+/** A receive that is woken more often than this asks only partitions with hints. */
 const SOME_EVERY_MS = 250;
-/** In each such time that has passed so many partitions have had their turn. */
+/** For each period of this length since the last look, `AT_ONCE` more partitions are asked. */
 const TURN_MS = 400;
 
 const UNLIMITED = { bytes: Number.POSITIVE_INFINITY };
 
-/** Which partitions a look asks besides those where this process believes that there is something. */
-export type Breadth = 'all' | 'some';
+/** Which partitions without hints to ask: all of them, or a few in turn. */
+export type OtherPartitions = 'all' | 'some';
 
 /**
- * The looks of one receive at the partitions of its entity, which together are one queue to the
- * client (semantics §8-4). Partitions in which messages came in or were found are asked first, the
- * others while nothing was found; never more is claimed than one receive may have.
+ * Receives from the partitions of an entity, which are one queue to the client (semantics §8-4). It asks partitions
+ * with hints first, and others while nothing was found. All claims together take no more than one receive may take.
  */
-export class Gathering {
+export class PartitionedReceive {
   readonly #parts: BrokerParts;
   readonly #path: EntityPath;
   readonly #options: ReceiveOptions;
   readonly #asked = new Set<number>();
-  /** Where the next look that asks only some goes on, and when the last one was, monotonic ms. */
+  /** The partition at which the next turn of 'some' starts, and when the last turn was, monotonic ms. */
   #next: number;
   #someAt: number;
 
@@ -44,10 +43,10 @@ export class Gathering {
     this.#someAt = parts.monotonicNow();
   }
 
-  /** One look. What fails in a partition is thrown only where the others gave nothing. */
-  async look(entity: Receivable, breadth: Breadth): Promise<readonly ReceivedMessage[]> {
+  /** Claims messages once. A failure of one partition is thrown only if the others have no messages. */
+  async claim(entity: Receivable, which: OtherPartitions): Promise<readonly ReceivedMessage[]> {
     this.#asked.clear();
-    if (partitionsOf(entity) === 1) return await this.#claim(entity, 0);
+    if (partitionsOf(entity) === 1) return await this.#claimFrom(entity, 0);
     const { maxMessages, answer = UNLIMITED } = this.#options;
     const look: Look = {
       entity,
@@ -57,36 +56,36 @@ export class Gathering {
       failures: [],
     };
     const { likely, others } = this.#order(entity);
-    // A partition nobody has asked for a while, beside the first: so none is forgotten where others
-    // always have enough.
+    // One partition that was not asked for some time goes with the first, so that none is forgotten while others
+    // always have enough messages.
     const overdue = others.filter((partition) => this.#isOverdue(entity, partition)).slice(0, 1);
     if (likely.length > 0) await this.#ask(look, [...likely.slice(0, 1), ...overdue]);
     await this.#askOn(look, likely.slice(1), () => look.allowance.left > 0);
     const left = others.filter((partition) => !this.#asked.has(partition));
-    const rest = breadth === 'all' ? left : this.#someOf(left, partitionsOf(entity));
-    const isInVain = () => look.found.length === 0;
-    await this.#askOn(look, rest, isInVain);
-    // Where the one that was let go first lost its message to somebody else.
+    const rest = which === 'all' ? left : this.#someOf(left, partitionsOf(entity));
+    const isEmpty = () => look.found.length === 0;
+    await this.#askOn(look, rest, isEmpty);
+    // A partition that had to leave its messages is asked again if the one preferred to it lost its race.
     for (const partition of [...look.passedOver]) {
-      if (isInVain()) await this.#ask(look, [partition]);
+      if (isEmpty()) await this.#ask(look, [partition]);
     }
     const [failure] = look.failures;
-    if (isInVain() && failure !== undefined) throw failure.error;
+    if (isEmpty() && failure !== undefined) throw failure.error;
     return look.found;
   }
 
-  /** The partitions that the last look asked. */
+  /** The partitions that the last claim asked. */
   get asked(): readonly number[] {
     return [...this.#asked];
   }
 
-  /** Each from a random place on, so that no partition is always served first. */
+  /** Partitions with hints, and the others, each from a random start, so that none is always first. */
   #order(entity: Receivable): { readonly likely: number[]; readonly others: number[] } {
     const numbers = partitionNumbers(entity);
     const start = (this.#parts.random.bytes(1)[0] ?? 0) % numbers.length;
     const turned = [...numbers.slice(start), ...numbers.slice(0, start)];
     const isLikely = (partition: number) =>
-      this.#parts.whereabouts.isLikely(logOf(entity, this.#path.subQueue, partition));
+      this.#parts.partitionHints.mayHaveMessages(logOf(entity, this.#path.subQueue, partition));
     return {
       likely: turned.filter(isLikely),
       others: turned.filter((partition) => !isLikely(partition)),
@@ -94,10 +93,10 @@ export class Gathering {
   }
 
   #isOverdue(entity: Receivable, partition: number): boolean {
-    return this.#parts.whereabouts.isOverdue(logOf(entity, this.#path.subQueue, partition));
+    return this.#parts.partitionHints.isDueForLook(logOf(entity, this.#path.subQueue, partition));
   }
 
-  /** Of these, the next few of all that there are: each has its turn after so many looks. */
+  /** The next few of `partitions`, of which the entity has `count` in all: each has its turn. */
   #someOf(partitions: readonly number[], count: number): readonly number[] {
     const now = this.#parts.monotonicNow();
     const passed = now - this.#someAt;
@@ -116,11 +115,11 @@ export class Gathering {
   }
 
   async #ask(look: Look, partitions: readonly number[]): Promise<void> {
-    const { whereabouts } = this.#parts;
+    const { partitionHints } = this.#parts;
     await Promise.all(
       partitions.map(async (partition) => {
         const log = logOf(look.entity, this.#path.subQueue, partition);
-        const looked = whereabouts.beginLook(log);
+        const looked = partitionHints.beginLook(log);
         let isMore = false;
         const allowance: Allowance = {
           take: (messages, ...bytes) => {
@@ -131,7 +130,7 @@ export class Gathering {
           giveBack: (...left) => look.allowance.giveBack(...left),
         };
         try {
-          const messages = await this.#claim(look.entity, partition, {
+          const messages = await this.#claimFrom(look.entity, partition, {
             left: look.allowance.left,
             allowance,
           });
@@ -146,7 +145,7 @@ export class Gathering {
     );
   }
 
-  async #claim(
+  async #claimFrom(
     entity: Receivable,
     partition: number,
     share?: { readonly left: number; readonly allowance: Allowance },
@@ -170,12 +169,12 @@ export class Gathering {
   }
 }
 
-/** What one look has come to. */
+/** The state of one claim over several partitions. */
 interface Look {
   readonly entity: Receivable;
   readonly allowance: SharedAllowance;
   readonly found: ReceivedMessage[];
-  /** Partitions that had something, of which nothing was allowed any more. */
+  /** Partitions that had messages when the allowance was used up. */
   readonly passedOver: number[];
   readonly failures: { readonly error: unknown }[];
 }

@@ -11,9 +11,9 @@ import type { BrokerParts } from '../dependencies.ts';
 import { findReceivable } from '../entity-lookup.ts';
 import { forwardTopicDue } from '../routing/forward-pending.ts';
 import { requireSessionFits, sessionLog, sessionPolicy } from '../sessions/in-session.ts';
-import { settleLapsed } from './dead-letter-lapsed.ts';
+import { deadLetterLapsed } from './dead-letter-lapsed.ts';
 
-/** So many partitions are asked side by side. */
+/** How many partitions are asked at the same time. */
 const AT_ONCE = 4;
 
 /** Shows messages without touching them; see `Broker.peek`. */
@@ -32,12 +32,12 @@ export async function peek(
   requireSessionFits(entity, path, sessionId);
   if (sessionId !== undefined) return await peekSession(parts, entity, path, sessionId, options);
   const from = splitSequenceNumber(fromSequenceNumber);
-  await settleLapsed(parts, entity, path);
+  await deadLetterLapsed(parts, entity, path);
   const max = Math.min(maxMessages, LIMITS.peekMessages);
   const shown: StoredMessage[] = [];
   let bytesLeft: number = LIMITS.peekBytes;
-  // In order of the numbers, of which the partition is the top, so that whoever goes on after the
-  // last one misses nothing. The first one mostly has enough; further ones are mostly empty.
+  // In order of sequence numbers, whose highest bits are the partition, so that a client that continues after the
+  // last number misses nothing. The first partition usually has enough; further ones are usually empty.
   let partitions = partitionNumbers(entity).slice(from.partition);
   for (let atOnce = 1; partitions.length > 0; atOnce = AT_ONCE) {
     const request = { maxMessages: max - shown.length, maxBytes: bytesLeft };
@@ -75,7 +75,7 @@ async function peekSession(
   const log = sessionLog(entity, sessionId);
   await forwardTopicDue(parts, path, log.partition);
   const from = splitSequenceNumber(fromSequenceNumber ?? sequenceNumberOf(log.partition, 0n));
-  // The numbers of other partitions are all lower, or all higher.
+  // All numbers of another partition are lower, or all are higher.
   if (from.partition > log.partition) return [];
   const { rules } = sessionPolicy(entity, log, await parts.sessions.rulesOf(log));
   const { messages } = await parts.messages.peek(log, {

@@ -1,22 +1,22 @@
 import type { Log } from '../../domain/blocks/log.ts';
 import type { ReceiveOptions } from '../broker.ts';
 import type { BrokerParts } from '../dependencies.ts';
-import type { Arrival } from '../ports/wake-ups.ts';
+import type { WakeUp } from '../ports/wake-ups.ts';
 
 /**
- * The waits of one receive between its looks, until the time is over or whoever asked gives up. To
- * be ended in any case: others may wait for it to say that there is more.
+ * The long poll of one receive: it waits between looks until its time is over or the caller aborts. Always call
+ * `end`, because it wakes the next waiting receive.
  */
-export class Vigil {
-  readonly #parts: Pick<BrokerParts, 'arrivals' | 'clock' | 'monotonicNow'>;
+export class ReceiveWait {
+  readonly #parts: Pick<BrokerParts, 'wakeUps' | 'clock' | 'monotonicNow'>;
   readonly #deadline: number;
   readonly #signal: AbortSignal | undefined;
-  /** What has woken us. */
-  #woken: Arrival | undefined;
-  #next: Arrival | undefined;
+  /** The wait that woke this receive. */
+  #woken: WakeUp | undefined;
+  #next: WakeUp | undefined;
 
   constructor(
-    parts: Pick<BrokerParts, 'arrivals' | 'clock' | 'monotonicNow'>,
+    parts: Pick<BrokerParts, 'wakeUps' | 'clock' | 'monotonicNow'>,
     waitMs: number,
     signal: AbortSignal | undefined,
   ) {
@@ -25,46 +25,48 @@ export class Vigil {
     this.#signal = signal;
   }
 
-  get isGivenUp(): boolean {
+  /** Whether the caller has aborted the receive. */
+  get isAborted(): boolean {
     return this.#signal?.aborted === true;
   }
 
   /**
-   * Starts to listen: to be called before each look, so that nothing slips through in between. False
-   * = the time is over, so that the look which follows is the last.
+   * Starts to listen. Call it before each look, so that no message is missed in between. False = the time is over,
+   * so the next look is the last.
    */
   listen(logs: readonly Log[]): boolean {
-    const { arrivals, monotonicNow } = this.#parts;
-    const left = arrivals.isClosing ? 0 : this.#deadline - monotonicNow();
-    this.#next = left > 0 ? arrivals.wait(logs, left) : undefined;
+    const { wakeUps, monotonicNow } = this.#parts;
+    const left = wakeUps.isClosing ? 0 : this.#deadline - monotonicNow();
+    this.#next = left > 0 ? wakeUps.wait(logs, left) : undefined;
     return this.#next !== undefined;
   }
 
-  /** Waits after a look in vain; `changesAt` = when it would no longer be, epoch ms. */
+  /** Waits after an empty look. `changesAt` = when a lock ends or a scheduled message comes due, epoch ms. */
   async pause(changesAt = Number.POSITIVE_INFINITY): Promise<void> {
-    // Then the end passes on what has woken us: what was found may be there for others.
-    if (this.isGivenUp) return;
+    // `end` then wakes the next receive, for which the messages may be.
+    if (this.isAborted) return;
     const next = this.#next;
-    this.#woken?.lookedInVain();
+    this.#woken?.foundNothing();
     this.#woken = next;
     this.#next = undefined;
     if (next === undefined) return;
     const left = changesAt - this.#parts.clock.now();
-    // What should be there already and was not is in somebody else's hands.
+    // If that instant is over, another receiver has the message.
     if (left > 0) next.within(left);
-    const giveUp = () => next.cancel();
-    this.#signal?.addEventListener('abort', giveUp, { once: true });
+    const abort = () => next.cancel();
+    this.#signal?.addEventListener('abort', abort, { once: true });
     await next.done;
-    this.#signal?.removeEventListener('abort', giveUp);
+    this.#signal?.removeEventListener('abort', abort);
   }
 
+  /** Stops listening, and wakes the next receive if this one was woken. */
   end(): void {
     this.#next?.cancel();
     this.#woken?.cancel();
   }
 }
 
-/** Whether whoever receives still wants messages. */
+/** Whether the receiver still wants messages. */
 export function isWanted({ signal, isWanted }: ReceiveOptions): boolean {
   return signal?.aborted !== true && isWanted?.() !== false;
 }

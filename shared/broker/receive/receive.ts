@@ -8,16 +8,16 @@ import type { BrokerParts } from '../dependencies.ts';
 import { findReceivable, requireNotForwarding, requireReceivable } from '../entity-lookup.ts';
 import { sendOn } from '../routing/forward-pending.ts';
 import { receiveInSession, requireSessionFits } from '../sessions/in-session.ts';
-import { settleLapsed } from './dead-letter-lapsed.ts';
-import { Gathering } from './partitioned-receive.ts';
-import { Vigil } from './receive-wait.ts';
+import { deadLetterLapsed } from './dead-letter-lapsed.ts';
+import { PartitionedReceive } from './partitioned-receive.ts';
+import { ReceiveWait } from './receive-wait.ts';
 
-/** While a receive waits on a dead-letter queue, the main queue is looked at this often. */
+/** How often a receive that waits on a dead-letter queue looks for new dead letters in the main queue. */
 const LOOK_EVERY_MS = 5000;
-/** So long a receive that waits lets pass before it looks again where the service was busy; twice as long each time. */
+/** How long a waiting receive pauses when the service is busy; twice as long each time. */
 const BUSY_PAUSE_MS = { first: 100, most: 2000 };
 
-/** Hands out messages, waiting for a first one if asked to; see `Broker.receive`. */
+/** Receives messages, and waits for the first one if asked to; see `Broker.receive`. */
 export async function receive(
   parts: BrokerParts,
   path: EntityPath,
@@ -25,11 +25,11 @@ export async function receive(
 ): Promise<readonly ReceivedMessage[]> {
   const { session } = options;
   if (session !== undefined) return await receiveInSession(parts, path, options, session);
-  const vigil = new Vigil(parts, options.waitMs, options.signal);
+  const wait = new ReceiveWait(parts, options.waitMs, options.signal);
   try {
-    return await lookAndWait(parts, path, options, vigil);
+    return await lookAndWait(parts, path, options, wait);
   } finally {
-    vigil.end();
+    wait.end();
   }
 }
 
@@ -37,28 +37,28 @@ async function lookAndWait(
   parts: BrokerParts,
   path: EntityPath,
   options: ReceiveOptions,
-  vigil: Vigil,
+  wait: ReceiveWait,
 ): Promise<readonly ReceivedMessage[]> {
-  const gathering = new Gathering(parts, path, options);
+  const partitions = new PartitionedReceive(parts, path, options);
   let lookAgainAt = 0;
   let busyMs = BUSY_PAUSE_MS.first;
-  for (let looks = 0; !vigil.isGivenUp; looks++) {
-    // Asked again after each wait: the entity may have been changed, disabled or deleted meanwhile.
+  for (let looks = 0; !wait.isAborted; looks++) {
+    // Read again after each wait: the entity may have been changed, disabled or deleted meanwhile.
     const entity = await findReceivable(parts, path);
     requireReceivable(entity);
     requireNotForwarding(entity, path.subQueue);
     requireSessionFits(entity, path, undefined);
     const logs = partitionNumbers(entity).map((number) => logOf(entity, path.subQueue, number));
-    const isLast = !vigil.listen(logs);
+    const isLast = !wait.listen(logs);
     await options.admit?.();
-    // Whoever asked may have gone meanwhile: nothing is claimed for nobody.
-    if (vigil.isGivenUp) break;
-    // Everywhere at first and before going away with nothing; in between some take turns.
-    const breadth = looks === 0 || isLast ? 'all' : 'some';
-    const looked = await orBusy(gathering.look(entity, breadth), isLast);
+    // The caller may have aborted meanwhile; then nothing may be claimed.
+    if (wait.isAborted) break;
+    // The first and the last look ask all partitions; those in between ask some in turn.
+    const which = looks === 0 || isLast ? 'all' : 'some';
+    const looked = await orBusy(partitions.claim(entity, which), isLast);
     if (looked === 'busy') {
       options.onWait?.();
-      await vigil.pause(parts.clock.now() + busyMs);
+      await wait.pause(parts.clock.now() + busyMs);
       busyMs = Math.min(BUSY_PAUSE_MS.most, 2 * busyMs);
       continue;
     }
@@ -66,21 +66,21 @@ async function lookAndWait(
     let messages = looked;
     const isTimeToLook = parts.monotonicNow() >= lookAgainAt;
     if (messages.length === 0 && isTimeToLook) lookAgainAt = parts.monotonicNow() + LOOK_EVERY_MS;
-    if (messages.length === 0 && isTimeToLook && (await settleLapsed(parts, entity, path))) {
-      messages = await gathering.look(entity, 'all');
+    if (messages.length === 0 && isTimeToLook && (await deadLetterLapsed(parts, entity, path))) {
+      messages = await partitions.claim(entity, 'all');
     }
-    // What was found expired or used up on the way may have to go on from the dead-letter queue.
+    // The claim may have dead-lettered messages, which the entity may forward.
     if (entity.description.forwardDeadLetteredMessagesTo !== undefined) {
-      await sendOn(parts, entity, gathering.asked);
+      await sendOn(parts, entity, partitions.asked);
     }
     if (messages.length > 0 || isLast) return messages;
     options.onWait?.();
-    await vigil.pause(changesAt(parts, entity, path));
+    await wait.pause(changesAt(parts, entity, path));
   }
   return [];
 }
 
-/** What a look found. A receive that has time left is not refused because others were faster, or for a throttle. */
+/** The result of a look, or 'busy': a receive with time left tries again after lost races and throttling. */
 async function orBusy<Found>(look: Promise<Found>, isLast: boolean): Promise<Found | 'busy'> {
   try {
     return await look;
@@ -91,7 +91,7 @@ async function orBusy<Found>(look: Promise<Found>, isLast: boolean): Promise<Fou
   }
 }
 
-/** When a look may find something though nobody did anything. */
+/** When a lock ends or a scheduled message comes due in a partition, epoch ms. */
 function changesAt(parts: BrokerParts, entity: Receivable, { subQueue }: EntityPath): number {
   const times = partitionNumbers(entity).map((number) =>
     parts.messages.changesAt(logOf(entity, subQueue, number), policyOf(entity, subQueue, number)),

@@ -1,6 +1,6 @@
 import type { Allowance } from '../ports/messages.ts';
 
-/** What the claims of one receive take together: no more messages, and no more bytes, than it may. */
+/** Bounds what the claims of one receive take together: messages, bytes stored and bytes in the answer. */
 export class SharedAllowance implements Allowance {
   #messages: number;
   #bytes: number;
@@ -19,7 +19,7 @@ export class SharedAllowance implements Allowance {
     return hasRoom || !this.#isTouched ? this.#messages : 0;
   }
 
-  /** The bytes of a block count as a whole; the very first one is allowed: it fits into the answer alone. */
+  /** A block's bytes count whole. The first block is always allowed, since it fits into an answer alone. */
   take(messages: number, bytes: number, answerBytes: number): number {
     const hasRoom = bytes <= this.#bytes && answerBytes <= this.#answerBytes;
     if (this.#isTouched && !hasRoom) return 0;

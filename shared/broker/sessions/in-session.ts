@@ -24,7 +24,7 @@ import type {
 } from '../broker.ts';
 import type { BrokerParts } from '../dependencies.ts';
 import { findReceivable, requireReceivable } from '../entity-lookup.ts';
-import { isWanted, Vigil } from '../receive/receive-wait.ts';
+import { isWanted, ReceiveWait } from '../receive/receive-wait.ts';
 import { forwardTopicDue, sendOn } from '../routing/forward-pending.ts';
 import { mayDeadLetter, noDelayInSession, requireAction } from '../settle/settlement-rules.ts';
 
@@ -60,7 +60,7 @@ export function sessionPolicy(entity: Receivable, log: Log, session: SessionRule
   return { ...policy, rules: { ...policy.rules, session } };
 }
 
-/** The session that a handle names, for who holds it. Throws InvalidOperation, SessionLockLost. */
+/** The log and policy of a session whose lock the caller holds. Throws InvalidOperation, SessionLockLost. */
 export async function heldSession(
   parts: BrokerParts,
   entity: Receivable,
@@ -74,8 +74,8 @@ export async function heldSession(
 }
 
 /**
- * Hands out messages of a session in their strict order, waiting for a first one if asked to. If the
- * session's lock ends during the wait, nothing was received and nothing is lost: the answer is empty.
+ * Receives messages of a session in strict order, and waits for the first one if asked to. If the session's lock ends
+ * during the wait, nothing was received and nothing is lost, so the answer is empty.
  */
 export async function receiveInSession(
   parts: BrokerParts,
@@ -83,17 +83,17 @@ export async function receiveInSession(
   options: ReceiveOptions,
   session: SessionHandle,
 ): Promise<readonly ReceivedMessage[]> {
-  const vigil = new Vigil(parts, options.waitMs, options.signal);
+  const wait = new ReceiveWait(parts, options.waitMs, options.signal);
   let looks = 0;
   try {
-    for (; !vigil.isGivenUp; looks++) {
+    for (; !wait.isAborted; looks++) {
       const entity = await findReceivable(parts, path);
       requireReceivable(entity);
       requireSessionFits(entity, path, session.sessionId);
       const waitedOn = sessionLog(entity, session.sessionId);
-      const isLast = !vigil.listen([waitedOn]);
+      const isLast = !wait.listen([waitedOn]);
       await options.admit?.();
-      if (vigil.isGivenUp) break;
+      if (wait.isAborted) break;
       await forwardTopicDue(parts, path, waitedOn.partition);
       const { log, policy } = await heldSession(parts, entity, path, session);
       const messages = await parts.messages.claim(log, {
@@ -111,20 +111,20 @@ export async function receiveInSession(
         await sendOn(parts, entity, [log.partition]);
       if (messages.length > 0 || isLast) return messages;
       options.onWait?.();
-      await vigil.pause(parts.messages.changesAt(log, policy));
+      await wait.pause(parts.messages.changesAt(log, policy));
     }
     return [];
   } catch (error) {
     if (looks > 0 && isSessionLockLost(error)) return [];
     throw error;
   } finally {
-    vigil.end();
+    wait.end();
   }
 }
 
 /**
- * Settles messages of a session. The tag of a message's lock tells under which lock of the session it
- * was received: one look at the session says whether that is live (semantics §4.6).
+ * Settles messages of a session. The tag of a message's lock begins with the id of the session lock under which it was
+ * received, so one read of the session shows whether that lock is live (semantics §4.6).
  */
 export async function settleInSession(
   parts: BrokerParts,
@@ -167,7 +167,7 @@ export async function settleInSession(
   return outcomes;
 }
 
-/** Inside a session a lost lock is the session's (semantics §4.2). */
+/** In a session, a lost message lock is reported as a lost session lock (semantics §4.2). */
 function inSessionWords(refusal: BrokerError): BrokerError {
   return refusal.code === 'MessageLockLost' ? sessionLockLost() : refusal;
 }

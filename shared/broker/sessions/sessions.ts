@@ -14,7 +14,7 @@ import type { AcceptOptions, ListSessionsOptions, SessionHandle, SessionLock } f
 import type { BrokerParts } from '../dependencies.ts';
 import { findReceivable, requireNotForwarding, requireReceivable } from '../entity-lookup.ts';
 import type { AcceptedSession } from '../ports/sessions.ts';
-import { Vigil } from '../receive/receive-wait.ts';
+import { ReceiveWait } from '../receive/receive-wait.ts';
 import { forwardTopicDue } from '../routing/forward-pending.ts';
 import { requireSessionFits, sessionLog } from './in-session.ts';
 
@@ -33,7 +33,7 @@ export async function acceptSession(
   requireNotForwarding(entity, path.subQueue);
   requireSessionFits(entity, path, sessionId);
   await options.admit?.();
-  // Whoever asked may have gone meanwhile: nobody would give the session back.
+  // The caller may have aborted meanwhile, and could not release the session.
   if (options.signal?.aborted) return undefined;
   const { lockMs } = entity.description;
   const accepted = await parts.sessions.accept(sessionLog(entity, sessionId), lockMs);
@@ -46,30 +46,30 @@ async function acceptNext(
   path: EntityPath,
   { waitMs, signal, admit, onWait }: AcceptOptions,
 ): Promise<SessionLock | undefined> {
-  const vigil = new Vigil(parts, waitMs, signal);
+  const wait = new ReceiveWait(parts, waitMs, signal);
   try {
-    while (!vigil.isGivenUp) {
-      // Asked again after each wait: the entity may have been changed, disabled or deleted meanwhile.
+    while (!wait.isAborted) {
+      // Read again after each wait: the entity may have been changed, disabled or deleted meanwhile.
       const entity = await findReceivable(parts, path);
       requireReceivable(entity);
       requireNotForwarding(entity, path.subQueue);
       requireSessions(entity, path);
       const logs = partitionNumbers(entity).map((partition) => logOf(entity, 'main', partition));
-      const isLast = !vigil.listen(logs);
+      const isLast = !wait.listen(logs);
       await admit?.();
-      if (vigil.isGivenUp) return undefined;
+      if (wait.isAborted) return undefined;
       const accepted = await acceptInAny(parts, entity, path);
       if (accepted !== undefined || isLast) return accepted && shown(accepted);
       onWait?.();
-      await vigil.pause();
+      await wait.pause();
     }
     return undefined;
   } finally {
-    vigil.end();
+    wait.end();
   }
 }
 
-/** Asks one partition after the other, from anywhere on, so that none is the favourite. */
+/** Asks one partition after the other from a random start, so that none is preferred. */
 async function acceptInAny(
   parts: BrokerParts,
   entity: Receivable,
@@ -84,7 +84,7 @@ async function acceptInAny(
     const accepted = await parts.sessions.acceptNext(log, {
       policy: policyOf(entity, 'main', partition),
       lockMs: entity.description.lockMs,
-      // Without a change there are no locks that one ended.
+      // Only a change of the entity breaks locks.
       ...(entity.epoch === 1 ? {} : { brokenUntil: entity.updatedAt + LIMITS.lockMsMax }),
     });
     if (accepted !== undefined) return accepted;
@@ -92,7 +92,7 @@ async function acceptInAny(
   return undefined;
 }
 
-/** What was scheduled and has come due can be had. */
+/** Activates scheduled messages that have come due. */
 async function comeDue(parts: BrokerParts, path: EntityPath, log: Log): Promise<void> {
   await forwardTopicDue(parts, path, log.partition);
   await parts.messages.activateDue(log);

@@ -108,7 +108,7 @@ export async function planAppend(
     ]),
   );
 
-  context.gauge.note(log, bytesIn);
+  context.sizeEstimate.noteStored(log, bytesIn);
   if (isLong) await workTurns.next(messages);
   const placed = packed.map(({ to, dueAt: due, parts: _, offset, ...rest }) => {
     const sequence = first + BigInt(offset);

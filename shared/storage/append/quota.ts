@@ -15,18 +15,18 @@ export async function hasRoom(
   { bytes, limit }: { readonly bytes: number; readonly limit: number },
   measure: () => Promise<number>,
 ): Promise<{ readonly isRoom: boolean; readonly size: number }> {
-  const { gauge, table } = context;
+  const { sizeEstimate, table } = context;
   const logs = Array.from({ length: partitionsOf(entity) }, (_, partition) =>
     logOf(entity, 'main', partition),
   );
-  const atMost = () => logs.reduce((sum, log) => sum + gauge.atMost(log), 0);
-  const known = logs.filter((log) => gauge.knows(log)).length;
+  const atMost = () => logs.reduce((sum, log) => sum + sizeEstimate.atMost(log), 0);
+  const known = logs.filter((log) => sizeEstimate.knows(log)).length;
   const partOfLimit = (limit * Math.max(1, known)) / logs.length;
-  if (atMost() + bytes > partOfLimit && !logs.every((log) => gauge.isFresh(log))) {
+  if (atMost() + bytes > partOfLimit && !logs.every((log) => sizeEstimate.isFresh(log))) {
     const heads = await Promise.all(logs.map((log) => readHead(table, log)));
     const size = await measure();
     for (const [i, log] of logs.entries()) {
-      gauge.measured(log, i === 0 ? size : 0, heads[i]?.bytesIn ?? 0);
+      sizeEstimate.noteMeasurement(log, i === 0 ? size : 0, heads[i]?.bytesIn ?? 0);
     }
   }
   return { isRoom: atMost() + bytes <= limit, size: atMost() };

@@ -29,13 +29,13 @@ export function announce(
   { store, sequence }: Pick<Block, 'store' | 'sequence'>,
 ): void {
   context.scanHints.noteBlock(logName(log), blockSortKey(store, sequence));
-  context.signal(logName(log));
+  context.wake(logName(log));
 }
 
 /** Tells receivers of this process that something in a log can be had again. */
 export function announceReturn(context: StoreContext, log: Log): void {
   context.scanHints.noteReturn(logName(log));
-  context.signal(logName(log));
+  context.wake(logName(log));
 }
 
 /** Deletes a block in which nothing is left, and then its payload. */

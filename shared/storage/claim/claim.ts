@@ -240,7 +240,7 @@ async function removeAll(receive: Receive, targets: readonly Target[]): Promise<
     const got = loaded.has(target.block) ? await take(inTurn, target, undefined) : undefined;
     return got && { ...got, now: inTurn.now };
   });
-  context.gauge.left(log);
+  context.sizeEstimate.noteRemoval(log);
   const messages = taken.flatMap((claim) =>
     claim === undefined
       ? []

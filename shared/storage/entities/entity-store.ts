@@ -6,7 +6,7 @@ import { type Entity, partitionsOf } from '../../domain/entities/entity.ts';
 import type { SubQueue } from '../../domain/entities/entity-path.ts';
 import type { Document, DocumentTable, DocumentWrite } from '../dynamodb/document-table.ts';
 import type { ItemKey } from '../dynamodb/table.ts';
-import type { Leased, TimedCache } from '../hints/lease-cache.ts';
+import type { LeaseCache, Leased } from '../hints/lease-cache.ts';
 import {
   splitSubscriptionKey,
   subscriptionsOf,
@@ -24,7 +24,7 @@ export interface EntityStoreSettings {
   readonly messagesTable: string;
   readonly namespace: string;
   readonly random: RandomSource;
-  readonly cache: TimedCache<Entity>;
+  readonly cache: LeaseCache<Entity>;
   /** Forgets what else is known of a queue or topic, by its key: its subscriptions, or that it is missing. */
   readonly forgetOthers: (key: string) => void;
   /** Is told that nothing was heard of a change, which may be made any time later. */

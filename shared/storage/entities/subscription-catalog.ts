@@ -2,7 +2,7 @@ import type { Subscribed, SubscriptionCatalog } from '../../broker/ports/entitie
 import { type Entity, isOfKind } from '../../domain/entities/entity.ts';
 import type { Rule } from '../../filters/rule.ts';
 import type { DocumentTable } from '../dynamodb/document-table.ts';
-import type { TimedCache } from '../hints/lease-cache.ts';
+import type { LeaseCache } from '../hints/lease-cache.ts';
 import { rulesOf, subscriptionsOf } from '../schema/entity-keys.ts';
 import { fromDocument } from './entity-document.ts';
 import { ruleOf } from './rule-store.ts';
@@ -17,9 +17,9 @@ export interface SubscribedTo {
 export class DynamoSubscriptionCatalog implements SubscriptionCatalog {
   readonly #table: DocumentTable;
   readonly #namespace: string;
-  readonly #cache: TimedCache<SubscribedTo>;
+  readonly #cache: LeaseCache<SubscribedTo>;
 
-  constructor(table: DocumentTable, namespace: string, cache: TimedCache<SubscribedTo>) {
+  constructor(table: DocumentTable, namespace: string, cache: LeaseCache<SubscribedTo>) {
     this.#table = table;
     this.#namespace = namespace;
     this.#cache = cache;

@@ -1,6 +1,6 @@
 import type { AgeClock, Instant } from '../../domain/age.ts';
 
-/** A value, and since when it may have changed without this process knowing. */
+/** A value, and the instant since which it may have changed without this process knowing. */
 export interface Leased<Value> {
   readonly value: Value | undefined;
   readonly since: Instant;
@@ -14,11 +14,11 @@ interface Entry<Value> {
 const ENTRIES_MAX = 20_000;
 
 /**
- * What this process read a short while ago. The time counts from the start of a read, so an entry is
- * never older than it looks: a process that changes something waits that long before it answers, and
- * then knows that no process holds what was before (docs/decisions/0002).
+ * Keeps values that this process read, each for the length of a lease that counts from the start of the read. A
+ * process that changes a value waits for that length before it answers; then no process uses the old value
+ * (docs/decisions/0002).
  */
-export class TimedCache<Value> {
+export class LeaseCache<Value> {
   readonly #entries = new Map<string, Entry<Value>>();
   #maxAgeMs: number;
   readonly #ages: AgeClock;
@@ -28,19 +28,19 @@ export class TimedCache<Value> {
     this.#ages = ages;
   }
 
-  /** From now on values are kept no longer than this, those included that are known. */
+  /** Shortens the lease of all values, present and future, to `maxAgeMs`. */
   keepAtMost(maxAgeMs: number): void {
     this.#maxAgeMs = Math.min(this.#maxAgeMs, maxAgeMs);
   }
 
-  /** The value under a key; reads it where nothing young enough is known. */
+  /** The value under a key; calls `read` if the cache has none, or only one whose lease has ended. */
   async get(key: string, read: () => Promise<Value | undefined>): Promise<Value | undefined> {
     return (await this.lease(key, read)).value;
   }
 
   /**
-   * The same with its age. `basis` = the read that told where to read this: what was found through an
-   * older read is as old as that one, so that a change of either is outlasted by one wait.
+   * The same, with the instant at which the lease began. `basis` = the earlier read that told where to read this
+   * value: the lease then begins with that read, so that one wait outlasts a change of either.
    */
   async lease(
     key: string,
@@ -57,7 +57,7 @@ export class TimedCache<Value> {
     this.#entries.set(key, entry);
     try {
       const value = await entry.value;
-      // That something is missing is not remembered: it may be created any moment.
+      // A missing value is not kept, since it may be created at any moment.
       if (value === undefined) this.#drop(key, entry);
       return { value, since };
     } catch (error) {
@@ -70,6 +70,7 @@ export class TimedCache<Value> {
     if (this.#entries.get(key) === entry) this.#entries.delete(key);
   }
 
+  /** Drops the value under a key. */
   forget(key: string): void {
     this.#entries.delete(key);
   }

@@ -1,18 +1,18 @@
-import type { Whereabouts } from '../../broker/ports/partition-hints.ts';
+import type { PartitionHints } from '../../broker/ports/partition-hints.ts';
 import type { AgeClock, Instant } from '../../domain/age.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { logKey } from '../schema/message-keys.ts';
 
 const LOGS_MAX = 20_000;
-/** What other processes sent is looked for after so long, though there is enough elsewhere. */
-const OVERDUE_MS = 2000;
+/** After this time a partition is asked for what other processes sent, even if others have enough messages. */
+const RECHECK_MS = 2000;
 
 /**
- * Where this process saw messages come in or found some. A hint: it spares receivers from asking
+ * Remembers in which logs this process stored or found messages. It is only a hint: it saves receives from asking
  * every partition of an entity each time.
  */
-export class KnownWhereabouts implements Whereabouts {
-  /** The last arrival in each log, counted up. */
+export class LocalPartitionHints implements PartitionHints {
+  /** The number of the last arrival in each log. */
   readonly #likely = new Map<string, number>();
   #arrivals = 0;
   readonly #lookedAt = new Map<string, Instant>();
@@ -22,29 +22,29 @@ export class KnownWhereabouts implements Whereabouts {
     this.#ages = ages;
   }
 
-  /** Something came into the log with this key. */
-  arrived(log: string): void {
+  /** Notes that this process stored a message in the log with this key. */
+  noteArrival(log: string): void {
     if (this.#likely.size >= LOGS_MAX) this.#likely.clear();
     this.#likely.set(log, ++this.#arrivals);
   }
 
-  isLikely(log: Log): boolean {
+  mayHaveMessages(log: Log): boolean {
     return this.#likely.has(logKey(log));
   }
 
-  isOverdue(log: Log): boolean {
+  isDueForLook(log: Log): boolean {
     const lookedAt = this.#lookedAt.get(logKey(log));
-    return lookedAt === undefined || this.#ages.since(lookedAt) >= OVERDUE_MS;
+    return lookedAt === undefined || this.#ages.since(lookedAt) >= RECHECK_MS;
   }
 
-  beginLook(log: Log): (isLikely: boolean) => void {
+  beginLook(log: Log): (mayHaveMessages: boolean) => void {
     const before = this.#arrivals;
-    return (isLikely) => {
+    return (mayHaveMessages) => {
       const key = logKey(log);
       if (this.#lookedAt.size >= LOGS_MAX) this.#lookedAt.clear();
       this.#lookedAt.set(key, this.#ages.now());
-      if (isLikely) this.arrived(key);
-      // What has come in since was perhaps not seen.
+      if (mayHaveMessages) this.noteArrival(key);
+      // The look may have missed messages that noteArrival since it began.
       else if ((this.#likely.get(key) ?? 0) <= before) this.#likely.delete(key);
     };
   }

@@ -1,72 +1,72 @@
 import type { AgeClock, Instant } from '../../domain/age.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 
-interface Reading {
-  /** What came in until the measurement, bytes. */
+interface Measurement {
+  /** Bytes ever stored in the log when it was measured. */
   readonly bytesIn: number;
-  /** What was there at the measurement, bytes. */
+  /** Bytes in the log when it was measured. */
   readonly size: number;
-  /** Absent once something has left: it is to be measured again before it is called full. */
+  /** Absent once a message has left: the log is measured again before it is called full. */
   readonly measuredAt?: Instant;
 }
 
 const LOGS_MAX = 20_000;
-/** How long a full entity is believed to be full without looking again. */
+/** How long a full entity counts as full without another measurement. */
 const FULL_MS = 1000;
 
 /**
- * How full logs can be at most. What ever came in is counted by the head at no cost; what left is
- * not. So the size is at most what was there when it was last measured, plus what came in since: as
- * long as that fits, nobody need measure.
+ * Upper bounds of the sizes of logs. The partition's header counts all bytes ever stored, at no extra cost; it does not
+ * count what left. So the size is at most the last measured size plus what was stored since. A log is measured only
+ * when that sum exceeds its limit.
  */
-export class SizeGauge {
+export class SizeEstimate {
   readonly #bytesIn = new Map<string, number>();
-  readonly #readings = new Map<string, Reading>();
+  readonly #measurements = new Map<string, Measurement>();
   readonly #ages: AgeClock;
 
   constructor(ages: AgeClock) {
     this.#ages = ages;
   }
 
-  /** A send was told how much ever came in. */
-  note(log: Log, bytesIn: number): void {
+  /** Notes how many bytes were ever stored in a log, as a send has read it. */
+  noteStored(log: Log, bytesIn: number): void {
     if (this.#bytesIn.size >= LOGS_MAX) this.#bytesIn.clear();
     this.#bytesIn.set(keyOf(log), bytesIn);
   }
 
-  /** The most that can be in a log, bytes, as far as this process was told. */
+  /** Upper bound of the bytes in a log, as far as this process knows. */
   atMost(log: Log): number {
     const bytesIn = this.#bytesIn.get(keyOf(log)) ?? 0;
-    const reading = this.#readings.get(keyOf(log));
-    if (reading === undefined) return bytesIn;
-    return reading.size + Math.max(0, bytesIn - reading.bytesIn);
+    const measurement = this.#measurements.get(keyOf(log));
+    if (measurement === undefined) return bytesIn;
+    return measurement.size + Math.max(0, bytesIn - measurement.bytesIn);
   }
 
-  /** Whether this process was told how much ever came into a log. */
+  /** Whether this process knows how many bytes were ever stored in a log. */
   knows(log: Log): boolean {
     return this.#bytesIn.has(keyOf(log));
   }
 
   /** Whether a log was measured a moment ago. */
   isFresh(log: Log): boolean {
-    const measuredAt = this.#readings.get(keyOf(log))?.measuredAt;
+    const measuredAt = this.#measurements.get(keyOf(log))?.measuredAt;
     return measuredAt !== undefined && this.#ages.since(measuredAt) < FULL_MS;
   }
 
-  /** Something left a log: who was told that it, or the topic above it, is full may ask again. */
-  left({ counterId, partition }: Log): void {
+  /** Notes that a message left a log: if the log or its topic was full, it is measured again. */
+  noteRemoval({ counterId, partition }: Log): void {
     const key = keyOf({ entityId: counterId, partition });
-    const reading = this.#readings.get(key);
-    if (reading === undefined) return;
-    const { measuredAt: _, ...rest } = reading;
-    this.#readings.set(key, rest);
+    const measurement = this.#measurements.get(key);
+    if (measurement === undefined) return;
+    const { measuredAt: _, ...rest } = measurement;
+    this.#measurements.set(key, rest);
   }
 
-  /** Notes a measurement that began when `bytesIn` had come in. */
-  measured(log: Log, size: number, bytesIn: number): void {
-    if (this.#readings.size >= LOGS_MAX) this.#readings.clear();
-    this.#readings.set(keyOf(log), { bytesIn, size, measuredAt: this.#ages.now() });
-    this.note(log, Math.max(bytesIn, this.#bytesIn.get(keyOf(log)) ?? 0));
+  /** Notes a measurement that began when `bytesIn` bytes had been stored. */
+  noteMeasurement(log: Log, size: number, bytesIn: number): void {
+    if (this.#measurements.size >= LOGS_MAX) this.#measurements.clear();
+    this.#measurements.set(keyOf(log), { bytesIn, size, measuredAt: this.#ages.now() });
+    this.noteStored(log, Math.max(bytesIn, this.#bytesIn.get(keyOf(log)) ?? 0));
   }
 }
 

@@ -1,33 +1,33 @@
 import type { RandomSource } from '../../domain/clock.ts';
 
-/** How wide a choice may become, in requests: a claim is lost in at most a few of as many places. */
+/** The most groups of messages to choose among. */
 const WIDTH_MAX = 64;
-/** Losing a race widens the choice at once; each success narrows it a little. */
+/** A lost race widens the choice at once; each success narrows it a little. */
 const WIDEN = 4;
 const NARROW = 0.85;
 const LOGS_MAX = 10_000;
 
 /**
- * How far receivers of several processes keep out of each other's way, per log. A lone receiver takes what
- * comes first. One that lost a race chooses at random among the first few places, and among more where it
- * loses again; while it does not lose, it comes back to the front.
+ * Keeps receivers of several processes out of each other's way, per log. A receiver that never loses a race takes the
+ * first messages. After a lost race it chooses at random among the first few groups of messages, and among more after
+ * each further loss; with each success it moves back to the front.
  */
 export class Spread {
   readonly #widths = new Map<string, number>();
 
-  /** Among how many places to choose, each of as many messages as are asked for; 1 = the first. */
+  /** Among how many groups, each of as many messages as asked for, to choose; 1 = always the first. */
   widthOf(log: string): number {
     return Math.floor(this.#widths.get(log) ?? 1);
   }
 
-  /** A claim got nothing, because others were faster. */
+  /** Notes a claim that got nothing because other receivers were faster. */
   lost(log: string): void {
     const width = this.#widths.get(log) ?? 1;
     if (this.#widths.size >= LOGS_MAX) this.#widths.clear();
     this.#widths.set(log, Math.min(WIDTH_MAX, width * WIDEN));
   }
 
-  /** A claim got something. */
+  /** Notes a claim that got messages. */
   won(log: string): void {
     const width = (this.#widths.get(log) ?? 1) * NARROW;
     if (width > 1) this.#widths.set(log, width);

@@ -1,20 +1,20 @@
-import type { Arrival, Arrivals } from '../../broker/ports/wake-ups.ts';
+import type { WakeUp, WakeUps } from '../../broker/ports/wake-ups.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { Scheduler, Timer } from '../../domain/scheduler.ts';
 import { logName } from '../schema/message-keys.ts';
 
-/** So soon somebody looks, then less and less often while nothing comes. */
+/** The first look for messages of other processes, and the longest time between looks while none arrive. */
 const POLL_MS = { first: 500, most: 2000 } as const;
 const POLL_GROWTH = 1.2;
 
 /**
- * Wakes receivers of this process when something comes into a log they wait on: one of them, who lets
- * the next one know once it has got something. What other processes send nobody tells, so from time
- * to time one of those who wait looks for all.
+ * Wakes a waiting receive of this process when a message arrives in a log that it waits on. Only one receive wakes;
+ * it wakes the next one after it got a message. This process does not hear of messages that other processes send, so
+ * from time to time one waiting receive looks for all.
  */
-export class Signals implements Arrivals {
-  /** Each under all of its logs. */
-  readonly #lines = new Map<string, Line>();
+export class LocalWakeUps implements WakeUps {
+  /** Each group under all of its logs. */
+  readonly #groups = new Map<string, WaitingGroup>();
   readonly #scheduler: Scheduler;
   #isClosing = false;
 
@@ -26,39 +26,39 @@ export class Signals implements Arrivals {
     return this.#isClosing;
   }
 
-  /** Lets all who wait go, now and from now on. */
+  /** Ends all waits, now and from now on. */
   close(): void {
     this.#isClosing = true;
-    this.signalAll();
+    this.wakeAll();
   }
 
-  /** Something may have come into the log with this key. */
-  signal(log: string): void {
-    this.#lines.get(log)?.came();
+  /** Notes that a message may have arrived in the log with this key. */
+  wake(log: string): void {
+    this.#groups.get(log)?.messageArrived();
   }
 
-  /** Anything may have changed: the clock was moved. */
-  signalAll(): void {
-    for (const line of new Set(this.#lines.values())) line.wakeAll();
+  /** Wakes all waiting receives, for example because the clock was moved. */
+  wakeAll(): void {
+    for (const group of new Set(this.#groups.values())) group.wakeAll();
   }
 
-  wait(logs: readonly Log[], ms: number): Arrival {
+  wait(logs: readonly Log[], ms: number): WakeUp {
     const keys = logs.map(logName);
     const [first = ''] = keys;
-    const line = this.#lines.get(first) ?? new Line(this.#scheduler);
-    for (const key of keys) this.#lines.set(key, line);
-    return new Waiter(line, ms, () => {
-      const current = this.#lines.get(first);
-      // Who was woken and leaves leaves it to the next, in whatever line that stands by now.
-      if (!line.isEmpty || current !== line) return current;
-      for (const key of keys) this.#lines.delete(key);
+    const group = this.#groups.get(first) ?? new WaitingGroup(this.#scheduler);
+    for (const key of keys) this.#groups.set(key, group);
+    return new Waiter(group, ms, () => {
+      const current = this.#groups.get(first);
+      // The next receive may wait in a newer group for the same logs.
+      if (!group.isEmpty || current !== group) return current;
+      for (const key of keys) this.#groups.delete(key);
       return undefined;
     });
   }
 }
 
-/** Those who wait on the same logs, the longest first. */
-class Line {
+/** The receives that wait on the same logs, the longest wait first. */
+class WaitingGroup {
   readonly scheduler: Scheduler;
   readonly #waiting = new Set<Waiter>();
   #pollMs: number = POLL_MS.first;
@@ -72,7 +72,7 @@ class Line {
     return this.#waiting.size === 0;
   }
 
-  /** How long it takes at most until one of them looks. */
+  /** The longest time until one of them looks, ms. */
   get pollMs(): number {
     return this.#pollMs;
   }
@@ -87,8 +87,8 @@ class Line {
     if (this.isEmpty) this.#stop();
   }
 
-  /** There is something, and perhaps more to come. */
-  came(): void {
+  /** Wakes one receive; the next look comes soon, since more messages may follow. */
+  messageArrived(): void {
     this.#pollMs = POLL_MS.first;
     this.#wakeOne();
   }
@@ -119,25 +119,25 @@ class Line {
   }
 }
 
-/** One who waits, until woken or for its time. */
-class Waiter implements Arrival {
+/** One waiting receive. */
+class Waiter implements WakeUp {
   readonly done: Promise<void>;
-  readonly #line: Line;
-  readonly #leave: () => Line | undefined;
+  readonly #group: WaitingGroup;
+  readonly #leave: () => WaitingGroup | undefined;
   readonly #deadline: Timer;
   #timer: Timer | undefined;
   #state: 'waiting' | 'woken' | 'over' = 'waiting';
   #resolve = () => {};
 
-  /** `leave` is called when it wants no more, and tells the line in which others wait. */
-  constructor(line: Line, ms: number, leave: () => Line | undefined) {
-    this.#line = line;
+  /** `leave` is called when it needs no more wake-ups; it returns the group in which others wait. */
+  constructor(group: WaitingGroup, ms: number, leave: () => WaitingGroup | undefined) {
+    this.#group = group;
     this.#leave = leave;
     this.done = new Promise((resolve) => {
       this.#resolve = resolve;
     });
-    this.#deadline = line.scheduler.after(ms, () => this.#end('over'));
-    line.add(this);
+    this.#deadline = group.scheduler.after(ms, () => this.#end('over'));
+    group.add(this);
   }
 
   wake(): void {
@@ -145,11 +145,11 @@ class Waiter implements Arrival {
   }
 
   within(ms: number): void {
-    if (this.#state !== 'waiting' || ms >= this.#line.pollMs) return;
-    this.#timer = this.#line.scheduler.after(ms, () => this.wake());
+    if (this.#state !== 'waiting' || ms >= this.#group.pollMs) return;
+    this.#timer = this.#group.scheduler.after(ms, () => this.wake());
   }
 
-  lookedInVain(): void {
+  foundNothing(): void {
     this.#end('over');
     this.#leave();
   }
@@ -157,15 +157,15 @@ class Waiter implements Arrival {
   cancel(): void {
     const wasWoken = this.#state === 'woken';
     this.#end('over');
-    const line = this.#leave();
-    if (wasWoken) line?.came();
+    const group = this.#leave();
+    if (wasWoken) group?.messageArrived();
   }
 
   #end(state: 'woken' | 'over'): void {
     if (this.#state === 'waiting') {
       this.#deadline.cancel();
       this.#timer?.cancel();
-      this.#line.remove(this);
+      this.#group.remove(this);
       this.#resolve();
     }
     this.#state = state;

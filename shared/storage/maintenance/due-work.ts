@@ -5,7 +5,7 @@ import { inParallel } from '../dynamodb/in-parallel.ts';
 import { resumePublications } from '../fan-out/publish-in-steps.ts';
 import { activateDue } from '../scheduling/activate.ts';
 import { logKey } from '../schema/message-keys.ts';
-import { settleLapsed } from '../settle/dead-letter-lapsed.ts';
+import { deadLetterLapsed } from '../settle/dead-letter-lapsed.ts';
 import { type AgendaEntry, subjectOf } from './due-work-index.ts';
 import { RAISED_TRIES, type SweepParts, type SweepRun } from './sweep-run.ts';
 
@@ -102,21 +102,21 @@ async function workFor(parts: SweepParts, noted: Log | undefined): Promise<void>
   context.dueTimes.forget(whole);
   await resumePublications(context, whole);
   if (entity.description.kind !== 'topic') await activateDue(context, whole, clock.now());
-  await settleLapsedOf(parts, entity, log);
+  await deadLetterLapsedOf(parts, entity, log);
   await parts.forwardPending(entity, [log.partition]);
 }
 
-async function settleLapsedOf(parts: SweepParts, entity: Entity, log: Log): Promise<void> {
+async function deadLetterLapsedOf(parts: SweepParts, entity: Entity, log: Log): Promise<void> {
   const { context, sessions } = parts;
   const { description } = entity;
   if (description.kind === 'topic') return;
   const policy = policyOf({ ...entity, description }, log.subQueue, log.partition);
   if (log.sessionId === undefined) {
-    await settleLapsed(context, log, policy);
+    await deadLetterLapsed(context, log, policy);
     return;
   }
   const { holder } = await sessions.rulesOf(log);
   // Renewed since: look again when it ends.
   if (holder !== undefined) await context.noteWork(log, holder.lockedUntil);
-  else await sessions.settleLapsedIn(log, policy);
+  else await sessions.deadLetterLapsedIn(log, policy);
 }

@@ -73,7 +73,7 @@ function isSession({ sessionId }: Log): boolean {
 /** Tells those of this process who wait for a session. */
 export function announceWaiting(context: StoreContext, logs: readonly Log[]): void {
   const rooms = new Set(logs.filter(isSession).map((log) => logName(withoutSession(log))));
-  for (const room of rooms) context.signal(room);
+  for (const room of rooms) context.wake(room);
 }
 
 /** The sort key of a listing for the end of a lock, which nobody else has. */

@@ -8,7 +8,7 @@ import { inSession, type Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import type { SessionRules } from '../../domain/blocks/session.ts';
 import { FIRST_LISTING } from '../schema/message-keys.ts';
-import { settleLapsed } from '../settle/dead-letter-lapsed.ts';
+import { deadLetterLapsed } from '../settle/dead-letter-lapsed.ts';
 import type { StoreContext } from '../store-context.ts';
 import { acceptNext, LookedThrough, tidyListings } from './accept-next.ts';
 import { listSessions, relist } from './list.ts';
@@ -69,7 +69,7 @@ export class DynamoSessionStore implements SessionStore {
     return listSessions(this.#context, partition, page, policy);
   }
 
-  async settleLapsed(partition: Log, policy: LogPolicy): Promise<boolean> {
+  async deadLetterLapsed(partition: Log, policy: LogPolicy): Promise<boolean> {
     const { listings } = await readListings(this.#context, partition, {
       from: FIRST_LISTING,
       dueBy: this.#context.clock.now(),
@@ -79,7 +79,7 @@ export class DynamoSessionStore implements SessionStore {
     const ended = listings.filter(({ stamp }) => stamp === undefined);
     const sessions = new Set(ended.map(({ sessionId }) => sessionId));
     const outcomes = await Promise.all(
-      Array.from(sessions, (id) => this.settleLapsedIn(inSession(partition, id), policy)),
+      Array.from(sessions, (id) => this.deadLetterLapsedIn(inSession(partition, id), policy)),
     );
     return outcomes.includes(true);
   }
@@ -91,8 +91,8 @@ export class DynamoSessionStore implements SessionStore {
   }
 
   /** Dead-letters what ran out in one session while nobody looked. */
-  async settleLapsedIn(session: Log, policy: LogPolicy): Promise<boolean> {
+  async deadLetterLapsedIn(session: Log, policy: LogPolicy): Promise<boolean> {
     const rules = { ...policy.rules, session: await this.rulesOf(session) };
-    return await settleLapsed(this.#context, session, { ...policy, rules });
+    return await deadLetterLapsed(this.#context, session, { ...policy, rules });
   }
 }

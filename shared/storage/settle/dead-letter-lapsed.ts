@@ -22,7 +22,7 @@ const BLOCKS_MAX = 200;
  * and those whose time to live ended under a lock that has since run out (semantics §5.1-14).
  * Messages that merely expired wait for a receiver (semantics §5.1-16). True = there was something.
  */
-export async function settleLapsed(
+export async function deadLetterLapsed(
   context: StoreContext,
   log: Log,
   policy: LogPolicy,

@@ -56,7 +56,8 @@ export async function planSettlements(
     },
     done: () => {
       plan.done();
-      if (held.some(({ action }) => action.kind === 'complete')) context.gauge.left(log);
+      if (held.some(({ action }) => action.kind === 'complete'))
+        context.sizeEstimate.noteRemoval(log);
     },
   };
 }

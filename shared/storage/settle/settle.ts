@@ -159,7 +159,7 @@ async function write(
 /** What follows once a settlement is done; what fails then is found by the next receiver. */
 async function settled(...settlement: Parameters<typeof afterwards>): Promise<void> {
   const [context, log] = settlement;
-  context.gauge.left(log);
+  context.sizeEstimate.noteRemoval(log);
   try {
     await afterwards(...settlement);
   } catch (error) {

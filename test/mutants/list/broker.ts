@@ -5,8 +5,8 @@ export const BROKER: readonly Mutant[] = [
   {
     name: 'a receive never asks all partitions',
     room: 'broker',
-    find: "const breadth = looks === 0 || isLast ? 'all' : 'some';",
-    replace: "const breadth = 'some';",
+    find: "const which = looks === 0 || isLast ? 'all' : 'some';",
+    replace: "const which = 'some';",
     harm: 'A receive is answered empty while a partition has a message.',
     needs: 'A partitioned queue; one process sends, another one receives without a wait.',
   },

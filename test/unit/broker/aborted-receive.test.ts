@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BrokerParts } from '../../../shared/broker/dependencies.ts';
-import type { Arrivals } from '../../../shared/broker/ports/wake-ups.ts';
+import type { WakeUps } from '../../../shared/broker/ports/wake-ups.ts';
 import { receive } from '../../../shared/broker/receive/receive.ts';
 import { acceptSession } from '../../../shared/broker/sessions/sessions.ts';
 import { QUEUE_DEFAULTS } from '../../../shared/domain/entities/descriptions.ts';
 import { parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
 import { fakeEntity, findableEntities } from '../../support/http-fixture.ts';
 
-const arrivals: Arrivals = {
+const wakeUps: WakeUps = {
   isClosing: false,
   wait: () => ({
     done: Promise.resolve(),
     within: () => {},
-    lookedInVain: () => {},
+    foundNothing: () => {},
     cancel: () => {},
   }),
 };
@@ -25,7 +25,7 @@ for (const requiresSession of [false, true]) {
     const gone = new AbortController();
     const parts: BrokerParts = Object.assign(Object.create(null), {
       entities: findableEntities({ q: fakeEntity('q', { ...QUEUE_DEFAULTS, requiresSession }) }),
-      arrivals,
+      wakeUps,
       clock: { now: () => 0 },
       activity: { used: () => {} },
       monotonicNow: () => 0,
@@ -54,7 +54,7 @@ for (const asked of [{ sessionId: 's' }, {}]) {
       entities: findableEntities({
         q: fakeEntity('q', { ...QUEUE_DEFAULTS, requiresSession: true }),
       }),
-      arrivals,
+      wakeUps,
       clock: { now: () => 0 },
       activity: { used: () => {} },
       monotonicNow: () => 0,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { QUEUE_DEFAULTS } from '../../../shared/domain/entities/descriptions.ts';
 import type { Entity } from '../../../shared/domain/entities/entity.ts';
-import { TimedCache } from '../../../shared/storage/hints/lease-cache.ts';
+import { LeaseCache } from '../../../shared/storage/hints/lease-cache.ts';
 import { agesBy } from '../../support/ages.ts';
 
 const MAX_AGE_MS = 2000;
@@ -21,7 +21,7 @@ const entity = (epoch: number): Entity => ({
 /** A cache over a table whose entity changes with each read, and a clock that the test moves. */
 function start() {
   const state = { now: 0, reads: 0 };
-  const cache = new TimedCache<Entity>(
+  const cache = new LeaseCache<Entity>(
     MAX_AGE_MS,
     agesBy(() => state.now),
   );

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KnownWhereabouts } from '../../../shared/storage/hints/partition-hints.ts';
+import { LocalPartitionHints } from '../../../shared/storage/hints/partition-hints.ts';
 import { agesBy } from '../../support/ages.ts';
 
 const LOG = {
@@ -14,16 +14,16 @@ const LOG = {
 const NAME = 'e.3m0';
 
 test('a look in vain says that nothing is there, unless something came in while it went on', () => {
-  const whereabouts = new KnownWhereabouts(agesBy(() => 0));
-  whereabouts.arrived(NAME);
-  assert.equal(whereabouts.isLikely(LOG), true);
-  whereabouts.beginLook(LOG)(false);
-  assert.equal(whereabouts.isLikely(LOG), false);
+  const partitionHints = new LocalPartitionHints(agesBy(() => 0));
+  partitionHints.noteArrival(NAME);
+  assert.equal(partitionHints.mayHaveMessages(LOG), true);
+  partitionHints.beginLook(LOG)(false);
+  assert.equal(partitionHints.mayHaveMessages(LOG), false);
 
-  const early = whereabouts.beginLook(LOG);
-  whereabouts.arrived(NAME);
+  const early = partitionHints.beginLook(LOG);
+  partitionHints.noteArrival(NAME);
   early(false);
-  assert.equal(whereabouts.isLikely(LOG), true);
-  whereabouts.beginLook(LOG)(false);
-  assert.equal(whereabouts.isLikely(LOG), false);
+  assert.equal(partitionHints.mayHaveMessages(LOG), true);
+  partitionHints.beginLook(LOG)(false);
+  assert.equal(partitionHints.mayHaveMessages(LOG), false);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mock, type TestContext, test } from 'node:test';
 import { realScheduler } from '../../../shared/app/real-scheduler.ts';
 import type { Log } from '../../../shared/domain/blocks/log.ts';
-import { Signals } from '../../../shared/storage/hints/wake-ups.ts';
+import { LocalWakeUps } from '../../../shared/storage/hints/wake-ups.ts';
 import { logName } from '../../../shared/storage/schema/message-keys.ts';
 
 const LONG_MS = 3_600_000;
@@ -22,13 +22,13 @@ const LOG = logNamed('queue');
 
 /** Lets waits be told of by number, in the order in which they are woken. */
 class Room {
-  readonly signals = new Signals(realScheduler);
+  readonly wakeUps = new LocalWakeUps(realScheduler);
   readonly woken: number[] = [];
   #entered = 0;
 
   wait(log = LOG, ms = LONG_MS) {
     const number = this.#entered++;
-    const arrival = this.signals.wait([log], ms);
+    const arrival = this.wakeUps.wait([log], ms);
     void arrival.done.then(() => this.woken.push(number));
     return arrival;
   }
@@ -38,11 +38,11 @@ class Room {
     let looks = 0;
     let isOver = false;
     const stay = async () => {
-      for (let last = this.signals.wait([LOG], LONG_MS); ; looks++) {
+      for (let last = this.wakeUps.wait([LOG], LONG_MS); ; looks++) {
         await last.done;
         if (isOver) return;
-        const next = this.signals.wait([LOG], LONG_MS);
-        last.lookedInVain();
+        const next = this.wakeUps.wait([LOG], LONG_MS);
+        last.foundNothing();
         last = next;
       }
     };
@@ -53,7 +53,7 @@ class Room {
     }
     isOver = true;
     const total = looks;
-    this.signals.signalAll();
+    this.wakeUps.wakeAll();
     await Promise.all(staying);
     return total;
   }
@@ -73,7 +73,7 @@ test('of those who wait on a log the one who waits longest is woken, others stay
   const room = new Room();
   for (let i = 0; i < 3; i++) room.wait();
   room.wait(logNamed('other'));
-  room.signals.signal(logName(LOG));
+  room.wakeUps.wake(logName(LOG));
   await settled();
   assert.deepEqual(room.woken, [0]);
 });
@@ -82,12 +82,12 @@ test('who was woken and got something lets the next one know; who looked in vain
   stopTime(t);
   const room = new Room();
   const [first, second] = [room.wait(), room.wait(), room.wait()];
-  room.signals.signal(logName(LOG));
+  room.wakeUps.wake(logName(LOG));
   await settled();
   first?.cancel();
   await settled();
   assert.deepEqual(room.woken, [0, 1]);
-  second?.lookedInVain();
+  second?.foundNothing();
   await settled();
   assert.deepEqual(room.woken, [0, 1]);
 });
@@ -106,12 +106,12 @@ test('what comes while the last one is away finds the next one who waits', async
   stopTime(t);
   const room = new Room();
   const first = room.wait();
-  room.signals.signal(logName(LOG));
+  room.wakeUps.wake(logName(LOG));
   await settled();
   // It listens again before it looks, as receives do.
   room.wait();
-  first.lookedInVain();
-  room.signals.signal(logName(LOG));
+  first.foundNothing();
+  room.wakeUps.wake(logName(LOG));
   await settled();
   assert.deepEqual(room.woken, [0, 1]);
 });
@@ -149,8 +149,8 @@ test('when all is over, everybody goes', async (t) => {
   stopTime(t);
   const room = new Room();
   for (let i = 0; i < 3; i++) room.wait();
-  room.signals.close();
+  room.wakeUps.close();
   await settled();
   assert.deepEqual(room.woken, [0, 1, 2]);
-  assert.equal(room.signals.isClosing, true);
+  assert.equal(room.wakeUps.isClosing, true);
 });
