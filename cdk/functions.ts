@@ -30,7 +30,7 @@ const EVERY_ITEM = [...HOLD_MESSAGES, 'dynamodb:ConditionCheckItem'];
 /** The least each function needs (design §2). */
 export const TABLE_RIGHTS: Readonly<Record<FunctionName, TableRights>> = {
   send: {
-    // The agenda of the sweep lies beside the entities.
+    // The due-work index of the sweep is beside the entities.
     entities: [...READ_ENTITIES, 'dynamodb:PutItem'],
     // No DeleteItem, since a send deletes nothing. That alone protects no message: BatchWriteItem, which
     // stores payloads, also deletes, and PutItem and UpdateItem overwrite.

@@ -37,7 +37,7 @@ import { ScanHints } from '../storage/hints/scan-hints.ts';
 import { SizeEstimate } from '../storage/hints/size-estimate.ts';
 import { Spread } from '../storage/hints/spread.ts';
 import { LocalWakeUps } from '../storage/hints/wake-ups.ts';
-import { Agenda } from '../storage/maintenance/due-work-index.ts';
+import { DueWorkIndex } from '../storage/maintenance/due-work-index.ts';
 import { DynamoMessageStore } from '../storage/message-store.ts';
 import { DueTimes } from '../storage/scheduling/due-times.ts';
 import type { TableNames } from '../storage/schema/tables.ts';
@@ -87,7 +87,7 @@ export interface ComposedParts extends SurfaceDependencies {
   readonly documents: DocumentTable;
   readonly background: BackgroundWork;
   readonly wakeUps: LocalWakeUps;
-  readonly agenda: Agenda;
+  readonly dueWork: DueWorkIndex;
   readonly activity: DynamoActivity;
   readonly ages: AgeClock;
   readonly scheduler: Scheduler;
@@ -160,7 +160,7 @@ function composeStores(settings: NamespaceSettings, ages: AgeClock, scheduler: S
   const tableOptions = { scheduler, random, meter };
   const documents = new DocumentTable(documentClient, tables.entities, tableOptions);
   const { entities, subscribed, tokens } = composeEntities(settings, ages, scheduler, documents);
-  const agenda = new Agenda(documents, namespace, { clock, random });
+  const dueWork = new DueWorkIndex(documents, namespace, { clock, random });
   const wakeUps = new LocalWakeUps(scheduler);
   const partitionHints = new LocalPartitionHints(ages);
   const background = new BackgroundWork(settings.reportFault ?? reportLeftWork);
@@ -185,7 +185,7 @@ function composeStores(settings: NamespaceSettings, ages: AgeClock, scheduler: S
       partitionHints.noteArrival(log);
       wakeUps.wake(log);
     },
-    noteWork: (log, dueAt) => agenda.note(log, dueAt),
+    addDueWork: (log, dueAt) => dueWork.add(log, dueAt),
   };
   const touch = (entity: Entity, now: number) => entities.touch(entity, now);
   const activity = new DynamoActivity({ clock, touch, background: later });
@@ -197,7 +197,7 @@ function composeStores(settings: NamespaceSettings, ages: AgeClock, scheduler: S
     entities,
     subscriptions,
     activity,
-    agenda,
+    dueWork,
     background,
     context,
     counts,

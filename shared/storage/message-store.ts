@@ -101,8 +101,8 @@ export class DynamoMessageStore implements MessageStore {
   }
 
   leaveToSweep(log: Log) {
-    const { background, clock, noteWork } = this.#context;
-    background(() => noteWork(log, clock.now() + LEFT_FOR_MS));
+    const { background, clock, addDueWork } = this.#context;
+    background(() => addDueWork(log, clock.now() + LEFT_FOR_MS));
   }
 
   claim(log: Log, request: ClaimRequest) {

@@ -39,5 +39,5 @@ export interface StoreContext {
   /** Whether a log is still that of its entity: neither purged nor gone with it. One read unit, two for a subscription. */
   readonly isCurrent: (log: Log) => Promise<boolean>;
   /** Tells the sweep that there will be something to do for a log at an instant, epoch ms. */
-  readonly noteWork: (log: Log, dueAt: number) => Promise<void>;
+  readonly addDueWork: (log: Log, dueAt: number) => Promise<void>;
 }

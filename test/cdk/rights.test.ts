@@ -19,7 +19,7 @@ const WITHOUT_RESOURCE = [
   'ecr:GetAuthorizationToken',
 ];
 
-/** The agenda of the sweep lies in the entities table; uses of entities are noted there too. */
+/** The due-work index of the sweep is in the entities table; uses of entities are noted there too. */
 const NOTE = 'GetItem PutItem Query UpdateItem';
 const HOLD = 'BatchGetItem BatchWriteItem DeleteItem GetItem PutItem Query UpdateItem';
 const ALL = `${HOLD} ConditionCheckItem`;

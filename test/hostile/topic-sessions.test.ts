@@ -113,7 +113,7 @@ async function published(
     },
     scanHints: { noteBlock: () => count('block announced') },
     wake: () => {},
-    noteWork: async () => {},
+    addDueWork: async () => {},
   } as unknown as StoreContext;
   await publish(context, { owner: logOf(topic, 'main', 0), deliveries, enqueuedAt: 0 });
   return written;

@@ -1,13 +1,13 @@
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { DocumentTable } from '../../shared/storage/dynamodb/document-table.ts';
 import { inParallel } from '../../shared/storage/dynamodb/in-parallel.ts';
-import { Agenda } from '../../shared/storage/maintenance/due-work-index.ts';
+import { DueWorkIndex } from '../../shared/storage/maintenance/due-work-index.ts';
 import { engineClient, TABLES, tableOptions } from './start-broker.ts';
 import type { TestBroker } from './test-broker.ts';
 
 const WIDTH = 20;
 
-/** Leaves entries in the agenda of the sweep for a queue, one due every 10 seconds, as many messages would. */
+/** Leaves entries in the dueWork of the sweep for a queue, one due every 10 seconds, as many messages would. */
 export async function leaveDueWork(
   { namespace, clock }: TestBroker,
   queue: { readonly id: string; readonly name: string },
@@ -16,7 +16,7 @@ export async function leaveDueWork(
   const client = engineClient();
   const options = tableOptions();
   const table = new DocumentTable(DynamoDBDocumentClient.from(client), TABLES.entities, options);
-  const agenda = new Agenda(table, namespace, { clock, random: options.random });
+  const dueWork = new DueWorkIndex(table, namespace, { clock, random: options.random });
   const log = {
     entityId: queue.id,
     counterId: queue.id,
@@ -26,6 +26,6 @@ export async function leaveDueWork(
     generation: 0,
   } as const;
   const instants = Array.from({ length: count }, (_, i) => clock.now() + i * 10_000);
-  await inParallel(instants, WIDTH, (instant) => agenda.note(log, instant));
+  await inParallel(instants, WIDTH, (instant) => dueWork.add(log, instant));
   client.destroy();
 }

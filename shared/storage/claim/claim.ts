@@ -224,7 +224,7 @@ function noteLastDeliveries(
   );
   if (last.length === 0) return;
   const lockedUntil = Math.max(...last.map((claim) => claim.lockedUntil));
-  context.background(() => context.noteWork(log, lockedUntil));
+  context.background(() => context.addDueWork(log, lockedUntil));
 }
 
 /** Receive-and-delete: reads payloads first, so that a failed read loses nothing. */

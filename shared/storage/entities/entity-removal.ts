@@ -2,14 +2,14 @@ import type { Entity } from '../../domain/entities/entity.ts';
 import type { SubQueue } from '../../domain/entities/entity-path.ts';
 import type { DocumentWrite } from '../dynamodb/document-table.ts';
 import type { ItemKey } from '../dynamodb/table.ts';
-import { gravesOf } from '../schema/entity-keys.ts';
+import { tombstonesCollection } from '../schema/entity-keys.ts';
 
 /** The writes that remove an entity; `idleSince` = epoch ms after which it must not have been used. */
 
-/** Whoever removes an entity without asking whether it is idle. */
+/** Removes an entity whether it is idle or not. */
 export const ANY_TIME = Number.POSITIVE_INFINITY;
 
-/** Removes the description, if it still is that of this entity, with the logs that are to be cleared. */
+/** Deletes the description, if it still belongs to this entity and these generations of its logs. */
 export function removalOf(
   table: string,
   key: ItemKey,
@@ -34,7 +34,7 @@ export function removalOf(
   };
 }
 
-/** Removes a head, without which nothing can be sent; it knows when the last send was. */
+/** Deletes a partition's header, without which nothing can be sent; it holds the time of the last send. */
 export function headRemovalOf(table: string, key: ItemKey, idleSince: number): DocumentWrite {
   const onlyIdle = {
     ConditionExpression: 'attribute_not_exists(a) OR a <= :since',
@@ -43,24 +43,29 @@ export function headRemovalOf(table: string, key: ItemKey, idleSince: number): D
   return { Delete: { TableName: table, Key: key, ...(idleSince === ANY_TIME ? {} : onlyIdle) } };
 }
 
-/** What the sweep has to clear. */
-export interface Grave {
+/** Names a removed entity or a purged sub-queue, whose messages the sweep deletes. */
+export interface Tombstone {
   readonly name: string;
   /** Epoch ms. */
   readonly removedAt: number;
   readonly entity: Entity;
-  /** Over how many partitions its messages are spread. */
+  /** How many partitions its messages lie in. */
   readonly partitions: number;
-  /** Set where only this generation of this sub-queue was purged. */
+  /** Set if only this generation of this sub-queue was purged. */
   readonly subQueue?: SubQueue;
   readonly generation?: number;
 }
 
-/** Notes what the sweep has to clear. */
-export function graveOf(
+/** The write that stores a tombstone. */
+export function tombstonePut(
   table: string,
   namespace: string,
-  { name, ...grave }: Grave,
+  { name, ...tombstone }: Tombstone,
 ): DocumentWrite {
-  return { Put: { TableName: table, Item: { pk: gravesOf(namespace), sk: name, ...grave } } };
+  return {
+    Put: {
+      TableName: table,
+      Item: { pk: tombstonesCollection(namespace), sk: name, ...tombstone },
+    },
+  };
 }

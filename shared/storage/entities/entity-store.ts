@@ -15,7 +15,7 @@ import {
 } from '../schema/entity-keys.ts';
 import { changedMeanwhile, EntityChanges, isSame } from './entity-changes.ts';
 import { fromDocument, headKeys, newEntity, newHeads } from './entity-document.ts';
-import { ANY_TIME, graveOf, headRemovalOf, removalOf } from './entity-removal.ts';
+import { ANY_TIME, headRemovalOf, removalOf, tombstonePut } from './entity-removal.ts';
 import { listEntities, listSubscriptions } from './list-entities.ts';
 
 export interface EntityStoreSettings {
@@ -168,8 +168,8 @@ export class DynamoEntityStore implements EntityStore {
     const name = `${entity.id}.${subQueue}.${generation}`;
     const { table, namespace } = this.#settings;
     const more = { removedAt: now, entity, partitions: partitionsOf(entity), subQueue, generation };
-    const grave = graveOf(table.name, namespace, { name, ...more });
-    return await this.#replace(entity, changed, [grave]);
+    const tombstone = tombstonePut(table.name, namespace, { name, ...more });
+    return await this.#replace(entity, changed, [tombstone]);
   }
 
   async #replace(entity: Entity, changed: Entity, more: readonly DocumentWrite[]): Promise<Entity> {
@@ -211,7 +211,7 @@ export class DynamoEntityStore implements EntityStore {
     let current: Entity | undefined = entity;
     for (let tries = 0; current?.id === entity.id && tries < REMOVE_TRIES_MAX; tries++) {
       const seen = current;
-      if (await this.changes.madeKnown(key, () => this.#bury(seen, now, ANY_TIME))) return;
+      if (await this.changes.madeKnown(key, () => this.#remove(seen, now, ANY_TIME))) return;
       // Purged meanwhile: what the sweep has to clear is more than was read.
       current = await this.read(key);
     }
@@ -223,10 +223,10 @@ export class DynamoEntityStore implements EntityStore {
    * write. False = it was, or is gone already.
    */
   async removeIfIdle(entity: Entity, now: number, idleSince: number): Promise<boolean> {
-    return await this.changes.forgotten(entity.key, () => this.#bury(entity, now, idleSince));
+    return await this.changes.forgotten(entity.key, () => this.#remove(entity, now, idleSince));
   }
 
-  async #bury(entity: Entity, now: number, idleSince: number): Promise<boolean> {
+  async #remove(entity: Entity, now: number, idleSince: number): Promise<boolean> {
     const { table, messagesTable, namespace } = this.#settings;
     const place = await this.#placeOf(entity.key);
     if (place === undefined) return false;
@@ -234,7 +234,7 @@ export class DynamoEntityStore implements EntityStore {
     const writes = [
       removalOf(table.name, place.key, entity, idleSince),
       ...heads.map((head) => headRemovalOf(messagesTable, head, idleSince)),
-      graveOf(table.name, namespace, {
+      tombstonePut(table.name, namespace, {
         name: entity.id,
         removedAt: now,
         entity,

@@ -53,7 +53,7 @@ export async function publishInSteps(
   const plan = newPlan(context, owner, compressed, now);
   await putNew(table, { ...keyItem(progressKey(plan)), g: { N: String(PREPARED) } });
   // The sweep that removes this entry from the agenda must find the progress, so that comes before it.
-  await Promise.all([table.put(plan), context.noteWork(owner, now + PATIENCE_MS)]);
+  await Promise.all([table.put(plan), context.addDueWork(owner, now + PATIENCE_MS)]);
   const begun = await begin(context, plan, conditions);
   if (begun === 'begun') {
     await afterStoring(carryOut(context, plan, items, 0));

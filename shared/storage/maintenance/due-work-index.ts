@@ -1,30 +1,30 @@
 import type { Log } from '../../domain/blocks/log.ts';
 import type { Clock, RandomSource } from '../../domain/clock.ts';
 import type { DocumentTable } from '../dynamodb/document-table.ts';
-import { agendaOf } from '../schema/entity-keys.ts';
+import { dueWorkCollection } from '../schema/entity-keys.ts';
 import { sessionPrefix } from '../schema/message-keys.ts';
 
-/** Something the sweep will have to do for a log. */
-export interface AgendaEntry {
+/** A reminder that the sweep has work to do for a log. */
+export interface DueWork {
   readonly log: Log;
   /** Epoch ms. */
   readonly dueAt: number;
-  /** Names one note of this entry; absent in entries of earlier versions. */
+  /** Random id of one write of this entry; absent in entries of earlier versions. */
   readonly stamp?: string;
   /** How often the work has failed. */
   readonly attempts: number;
 }
 
 /**
- * What the sweep has to do when, in order of time. An idle namespace has nothing here, and looking
- * costs one read unit.
+ * The work of the sweep in order of due time. It is empty in an idle namespace, where a look costs one read unit.
  */
-export class Agenda {
+export class DueWorkIndex {
   readonly #table: DocumentTable;
   readonly #collection: string;
   readonly #clock: Clock;
   readonly #random: RandomSource;
-  readonly #noted = new Set<string>();
+  /** Sort keys of entries that this process has written. */
+  readonly #written = new Set<string>();
 
   constructor(
     table: DocumentTable,
@@ -32,30 +32,30 @@ export class Agenda {
     { clock, random }: { readonly clock: Clock; readonly random: RandomSource },
   ) {
     this.#table = table;
-    this.#collection = agendaOf(namespace);
+    this.#collection = dueWorkCollection(namespace);
     this.#clock = clock;
     this.#random = random;
   }
 
   /**
-   * Notes that a log needs the sweep at an instant. Noting the same twice is noting it once, as long as
-   * the entry is certainly still there.
+   * Adds work for a log at an instant, epoch ms. One write unit; nothing if this process has written the same entry
+   * and it certainly still exists.
    */
-  async note(log: Log, instant: number): Promise<void> {
-    // Whole steps: what falls into one of them is written once.
+  async add(log: Log, instant: number): Promise<void> {
+    // Instants within one step share an entry.
     const entry = { log, dueAt: roundUp(instant, STEP_MS), attempts: 0 };
     const sk = sortKeyOf(entry);
-    // Another process removes entries that are due. By more than a step its clock is not ahead of ours.
+    // Another process removes entries when they are due; its clock is ahead of ours by less than a step.
     const isStillThere = entry.dueAt - this.#clock.now() > STEP_MS;
-    if (isStillThere && this.#noted.has(sk)) return;
+    if (isStillThere && this.#written.has(sk)) return;
     await this.#put(entry);
-    if (this.#noted.size >= NOTED_MAX) this.#noted.clear();
-    this.#noted.add(sk);
+    if (this.#written.size >= WRITTEN_MAX) this.#written.clear();
+    this.#written.add(sk);
   }
 
-  /** One page of what is due, earliest first, at half price; `after` = the last entry of the page before. */
-  async due(now: number, limit: number, after?: AgendaEntry): Promise<readonly AgendaEntry[]> {
-    // No sort key of an entry lies between another one and itself with a blank behind it.
+  /** One page of due work, earliest first, read eventually consistent; `after` = the last entry of the page before. */
+  async due(now: number, limit: number, after?: DueWork): Promise<readonly DueWork[]> {
+    // No other sort key lies between a sort key and the same one with a blank appended.
     const from = after === undefined ? instantKey(0) : `${sortKeyOf(after)} `;
     const until = { from, to: `${instantKey(now)}~` };
     const documents = await this.#table.range(this.#collection, until, limit);
@@ -67,10 +67,10 @@ export class Agenda {
     }));
   }
 
-  /** Removes an entry, unless it was noted again since it was read: then there is more to do. */
-  async strike(entry: AgendaEntry): Promise<void> {
+  /** Removes an entry, unless it was added again since it was read, because then there is new work. */
+  async remove(entry: DueWork): Promise<void> {
     const sk = sortKeyOf(entry);
-    this.#noted.delete(sk);
+    this.#written.delete(sk);
     const { stamp } = entry;
     await this.#table.delete(
       { pk: this.#collection, sk },
@@ -84,21 +84,21 @@ export class Agenda {
   }
 
   /**
-   * Moves an entry whose work failed, or may fail, to a later instant, with one more attempt counted. The
-   * delay doubles up to a maximum. Entries of one log that fail again and again become due at the
-   * same instants and so merge into one. Returns the new entry.
+   * Moves an entry whose work failed, or may fail, to a later instant, and counts one more attempt. The delay doubles
+   * with each attempt, up to a maximum. Entries of one log that keep failing come due at the same instants and merge
+   * into one. Returns the new entry.
    */
-  async postpone(entry: AgendaEntry): Promise<AgendaEntry> {
+  async postpone(entry: DueWork): Promise<DueWork> {
     const attempts = entry.attempts + 1;
     const delayMs = Math.min(RETRY_MS_FIRST * 2 ** (attempts - 1), RETRY_MS_MAX);
     const dueAt = roundUp(this.#clock.now() + delayMs, delayMs);
-    // First the new entry: a crash in between leaves both, and the work is done twice at worst.
+    // The new entry first: a crash in between leaves both, so the work is done twice at worst.
     const later = await this.#put({ log: entry.log, dueAt, attempts });
-    await this.strike(entry);
+    await this.remove(entry);
     return later;
   }
 
-  async #put(entry: AgendaEntry): Promise<AgendaEntry> {
+  async #put(entry: DueWork): Promise<DueWork> {
     const stamp = Buffer.from(this.#random.bytes(STAMP_BYTES)).toString('base64url');
     const stamped = { ...entry, stamp };
     await this.#table.put({ pk: this.#collection, sk: sortKeyOf(entry), ...stamped });
@@ -107,14 +107,14 @@ export class Agenda {
 }
 
 const INSTANT_DIGITS = 15;
-/** The sweep comes once a minute; finer than this serves nobody. */
+/** Precision of due times; the sweep runs once a minute. */
 const STEP_MS = 10_000;
-const NOTED_MAX = 10_000;
+const WRITTEN_MAX = 10_000;
 const STAMP_BYTES = 6;
 const MINUTE = 60_000;
-/** Work that failed is tried again after this long, */
+/** Delay before failed work is tried again, */
 const RETRY_MS_FIRST = MINUTE;
-/** and after this long at most, however often it failed. */
+/** and its maximum, after many failures. */
 const RETRY_MS_MAX = 15 * MINUTE;
 
 function roundUp(instant: number, stepMs: number): number {
@@ -125,14 +125,14 @@ function instantKey(instant: number): string {
   return String(instant).padStart(INSTANT_DIGITS, '0');
 }
 
-/** What an entry is about: a log or a session in it, whenever that is due. */
-export function subjectOf({ log }: Pick<AgendaEntry, 'log'>): string {
+/** Names the log, or the session in it, that an entry is about. */
+export function subjectOf({ log }: Pick<DueWork, 'log'>): string {
   const { entityId, partition, generation } = log;
   return `${entityId}.${partition}.${generation}${sessionPrefix(log)}`;
 }
 
-/** What was postponed has a key of its own: it must not stand for what is noted for the same instant. */
-function sortKeyOf(entry: Pick<AgendaEntry, 'log' | 'dueAt' | 'attempts'>): string {
+/** A postponed entry has a key of its own, so that it does not replace new work for the same instant. */
+function sortKeyOf(entry: Pick<DueWork, 'log' | 'dueAt' | 'attempts'>): string {
   const postponed = entry.attempts > 0 ? '+' : '';
   return `${instantKey(entry.dueAt)}${postponed}/${subjectOf(entry)}`;
 }

@@ -6,40 +6,40 @@ import { resumePublications } from '../fan-out/publish-in-steps.ts';
 import { activateDue } from '../scheduling/activate.ts';
 import { logKey } from '../schema/message-keys.ts';
 import { deadLetterLapsed } from '../settle/dead-letter-lapsed.ts';
-import { type AgendaEntry, subjectOf } from './due-work-index.ts';
-import { RAISED_TRIES, type SweepParts, type SweepRun } from './sweep-run.ts';
+import { type DueWork, subjectOf } from './due-work-index.ts';
+import { RAISED_TRIES, type SweepDependencies, type SweepRun } from './sweep-run.ts';
 
-/** So many entries are read at a time, */
+/** How many entries are read at a time, */
 const PAGE_ENTRIES = 200;
-/** and so many logs worked on at a time. */
+/** and how many logs are worked on at a time. */
 const WIDTH = 8;
 
 /**
- * Does what the agenda says is due, page by page until nothing is left or the time for it is over. An entry
- * whose work fails is postponed, longer each time, so that it keeps no other waiting.
+ * Does the due work, page by page, until none is left or its time is over. An entry whose work fails is postponed,
+ * longer each time, so that it delays no other entry.
  */
-export async function workOffAgenda(run: SweepRun): Promise<void> {
-  const { agenda, clock } = run.parts;
+export async function doDueWork(run: SweepRun): Promise<void> {
+  const { dueWork, clock } = run.parts;
   const now = clock.now();
-  let page: readonly AgendaEntry[] = [];
+  let page: readonly DueWork[] = [];
   do {
-    page = await agenda.due(now, PAGE_ENTRIES, page.at(-1));
-    // Entries of one log one after the other: side by side they would be in each other's way.
+    page = await dueWork.due(now, PAGE_ENTRIES, page.at(-1));
+    // Entries of one log run one after the other, because at the same time they would conflict.
     const logs = groupsOf(page, ({ log }) => logKey(log));
     await inParallel(logs, WIDTH, async (entries) => {
       for (const together of groupsOf(entries, subjectOf)) {
-        if (run.isOver('agenda')) return;
-        await workOff(run, together);
+        if (run.isOver('dueWork')) return;
+        await doTogether(run, together);
       }
     });
-  } while (page.length === PAGE_ENTRIES && !run.isOver('agenda'));
+  } while (page.length === PAGE_ENTRIES && !run.isOver('dueWork'));
 }
 
 function groupsOf(
-  entries: readonly AgendaEntry[],
-  nameOf: (entry: AgendaEntry) => string,
-): readonly (readonly AgendaEntry[])[] {
-  const groups = new Map<string, AgendaEntry[]>();
+  entries: readonly DueWork[],
+  nameOf: (entry: DueWork) => string,
+): readonly (readonly DueWork[])[] {
+  const groups = new Map<string, DueWork[]>();
   for (const entry of entries) {
     const name = nameOf(entry);
     groups.set(name, [...(groups.get(name) ?? []), entry]);
@@ -47,15 +47,15 @@ function groupsOf(
   return [...groups.values()];
 }
 
-/** Works off entries of one subject, which are due at several instants, as one. */
-async function workOff(run: SweepRun, entries: readonly AgendaEntry[]): Promise<void> {
+/** Does the work of entries of one subject, due at several instants, once. */
+async function doTogether(run: SweepRun, entries: readonly DueWork[]): Promise<void> {
   const { parts, lease } = run;
-  const { agenda } = parts;
+  const { dueWork } = parts;
   const attempts = Math.max(...entries.map((entry) => entry.attempts));
   const tries = attempts + 1;
-  const what = `Attempt ${tries} to do what is due for ${nameOf(entries)} failed.`;
+  const what = `Attempt ${tries} of the due work for ${nameOf(entries)} failed.`;
   const work = async () => {
-    // A run may die of this work, as one before did, perhaps: then it must not come first in every later run.
+    // This work may have ended the run before. It is postponed first, so that it cannot end every later run.
     const isRisky = lease.isTakenOver || attempts > 0;
     const early = isRisky ? await postpone(run, entries) : undefined;
     try {
@@ -67,38 +67,38 @@ async function workOff(run: SweepRun, entries: readonly AgendaEntry[]): Promise<
       }
       throw error;
     }
-    for (const entry of early ?? entries) await agenda.strike(entry);
+    for (const entry of early ?? entries) await dueWork.remove(entry);
   };
   await run.attempt(what, work, tries);
 }
 
-/** Puts one entry for later in place of several. */
+/** Replaces several entries by one later entry. */
 async function postpone(
-  { parts: { agenda } }: SweepRun,
-  entries: readonly AgendaEntry[],
-): Promise<readonly AgendaEntry[]> {
+  { parts: { dueWork } }: SweepRun,
+  entries: readonly DueWork[],
+): Promise<readonly DueWork[]> {
   const [most, ...others] = entries.toSorted((a, b) => b.attempts - a.attempts);
-  const later = most === undefined ? [] : [await agenda.postpone(most)];
-  for (const other of others) await agenda.strike(other);
+  const later = most === undefined ? [] : [await dueWork.postpone(most)];
+  for (const other of others) await dueWork.remove(other);
   return later;
 }
 
-function nameOf([entry]: readonly AgendaEntry[]): string {
+function nameOf([entry]: readonly DueWork[]): string {
   const { entityKey, partition, sessionId } = entry?.log ?? {};
   const session = sessionId === undefined ? '' : `, session '${sessionId}'`;
   return `'${entityKey}' (partition ${partition}${session})`;
 }
 
-async function workFor(parts: SweepParts, noted: Log | undefined): Promise<void> {
-  if (noted === undefined) return;
+async function workFor(parts: SweepDependencies, stored: Log | undefined): Promise<void> {
+  if (stored === undefined) return;
   const { clock, context, store } = parts;
-  const { entityId, entityKey, partition, generation, sessionId } = noted;
+  const { entityId, entityKey, partition, generation, sessionId } = stored;
   const entity = await store.read(entityKey);
   if (entity?.id !== entityId || entity.generations.main !== generation) return;
-  // Made anew: the entity may have been changed since.
+  // Built from the entity as it is now, since it may have changed.
   const whole = logOf(entity, 'main', partition);
   const log = sessionId === undefined ? whole : inSession(whole, sessionId);
-  // What this process knows of due times may be older than the entry.
+  // The due time that this process remembers may be older than the entry.
   context.dueTimes.forget(whole);
   await resumePublications(context, whole);
   if (entity.description.kind !== 'topic') await activateDue(context, whole, clock.now());
@@ -106,7 +106,11 @@ async function workFor(parts: SweepParts, noted: Log | undefined): Promise<void>
   await parts.forwardPending(entity, [log.partition]);
 }
 
-async function deadLetterLapsedOf(parts: SweepParts, entity: Entity, log: Log): Promise<void> {
+async function deadLetterLapsedOf(
+  parts: SweepDependencies,
+  entity: Entity,
+  log: Log,
+): Promise<void> {
   const { context, sessions } = parts;
   const { description } = entity;
   if (description.kind === 'topic') return;
@@ -116,7 +120,7 @@ async function deadLetterLapsedOf(parts: SweepParts, entity: Entity, log: Log): 
     return;
   }
   const { holder } = await sessions.rulesOf(log);
-  // Renewed since: look again when it ends.
-  if (holder !== undefined) await context.noteWork(log, holder.lockedUntil);
+  // The lock was renewed; look again when it ends.
+  if (holder !== undefined) await context.addDueWork(log, holder.lockedUntil);
   else await sessions.deadLetterLapsedIn(log, policy);
 }

@@ -5,15 +5,14 @@ import { readBlocks } from '../blocks/read-blocks.ts';
 import { TOUCH_EVERY_MS } from '../entities/activity.ts';
 import { readHead } from '../scheduling/partition-header.ts';
 import { blockSortKey } from '../schema/message-keys.ts';
-import type { SweepParts } from './sweep-run.ts';
+import type { SweepDependencies } from './sweep-run.ts';
 
 /**
- * Deletes an entity that nobody used for as long as its AutoDeleteOnIdle says. Uses are what
- * semantics §5.2 lists: sends, receives, peeks, changes; a scheduled message or a forward keeps it.
- * Since uses are written down only now and then, the time is counted from the latest that may have
- * been, so that nothing is deleted early. True = it is gone.
+ * Deletes an entity that was not used for the length of its AutoDeleteOnIdle (semantics §5.2): sends, receives, peeks
+ * and changes are uses, and a scheduled message or ForwardTo keeps the entity. Uses are stored only now and then, so
+ * the time counts from the latest possible use, and no entity is deleted early. True = the entity is gone.
  */
-export async function removeIdle(parts: SweepParts, entity: Entity): Promise<boolean> {
+export async function removeIdle(parts: SweepDependencies, entity: Entity): Promise<boolean> {
   const { autoDeleteOnIdleMs } = entity.description;
   if (autoDeleteOnIdleMs === undefined || forwardsAll(entity)) return false;
   const now = parts.clock.now();
@@ -29,7 +28,7 @@ export async function removeIdle(parts: SweepParts, entity: Entity): Promise<boo
 }
 
 /** The latest instant at which the entity may have been used, as far as was noticed. */
-function lastNoticed({ activity, soleProcess }: SweepParts, entity: Entity): number {
+function lastNoticed({ activity, soleProcess }: SweepDependencies, entity: Entity): number {
   const { createdAt, updatedAt, accessedAt = 0 } = entity;
   // Another process may have seen a use since it last wrote one down.
   const unnoticed = accessedAt > 0 && !soleProcess ? TOUCH_EVERY_MS : 0;
@@ -37,7 +36,7 @@ function lastNoticed({ activity, soleProcess }: SweepParts, entity: Entity): num
 }
 
 async function isKeptByMessages(
-  { context }: SweepParts,
+  { context }: SweepDependencies,
   entity: Entity,
   idleSince: number,
 ): Promise<boolean> {

@@ -5,40 +5,44 @@ import type { Document } from '../dynamodb/document-table.ts';
 import type { Item, ItemKey } from '../dynamodb/table.ts';
 import { orphansOf } from '../schema/entity-keys.ts';
 import { logKey, payloadCollection, sessionsCollection } from '../schema/message-keys.ts';
-import type { SweepParts } from './sweep-run.ts';
+import type { SweepDependencies } from './sweep-run.ts';
 
 const SUB_QUEUES = ['main', 'deadLetter', 'transferDeadLetter'] as const satisfies SubQueue[];
 const MINUTE = 60_000;
-/** What is younger may belong to a send that is still under way. */
+/** A younger payload may belong to a send that is still under way. */
 const MIN_AGE_MS = 60 * MINUTE;
-/** Between two looks that both find a payload unused there is as much time. */
+/** The shortest time between two looks that both find a payload unused. */
 const LOOKS_APART_MS = 60 * MINUTE;
-/** One look goes over at most this many payload items of a partition; the next one begins behind them. */
+/** One look covers at most this many payload items of a partition; the next look starts after them. */
 const ITEMS_MAX = 2000;
 
-/** What the looks at a partition leave to the next one. */
+/** What one look at a partition stores for the next. */
 interface Looks {
   /** Epoch ms of the last look; absent where an earlier version wrote this. */
   readonly at?: number;
   /** Payload items that the last look found unused, by sort key. */
   readonly keys: readonly string[];
-  /** The sort key of the last item it went over; absent = it reached the end. */
+  /** The sort key of the last item that it covered; absent = it reached the end. */
   readonly after?: string;
 }
 
 /**
- * Deletes payload items that no block names: what a crash between two writes leaves behind. A look goes
- * over the next 2,000 payload items of each partition, and begins anew behind the last one. An item
- * that is old and that no block names is a suspect. It is deleted only if the next look, a day later, still
- * finds no block that names it, since a message may be on its way from one store to another during a look.
+ * Deletes orphans: payload items that no block refers to, because a process crashed between two writes. A look covers
+ * the next 2,000 payload items of each partition, and starts again after the last. An old item without a block is
+ * deleted only if the next look, a day later, finds no block either, since a message may move from one store to
+ * another during a look.
  */
-export async function clearOrphans(parts: SweepParts, entity: Entity): Promise<void> {
+export async function clearOrphans(parts: SweepDependencies, entity: Entity): Promise<void> {
   for (const partition of partitionNumbers(entity)) {
     await clearPartition(parts, entity, partition);
   }
 }
 
-async function clearPartition(parts: SweepParts, entity: Entity, partition: number): Promise<void> {
+async function clearPartition(
+  parts: SweepDependencies,
+  entity: Entity,
+  partition: number,
+): Promise<void> {
   const { context, documents, namespace, clock } = parts;
   const collection = payloadCollection(logOf(entity, 'main', partition));
   const key = { pk: orphansOf(namespace), sk: `${entity.id}.${partition}` };
@@ -47,7 +51,7 @@ async function clearPartition(parts: SweepParts, entity: Entity, partition: numb
   const next = await nextItems(parts, collection, before.after);
   if (next.old.length === 0 && stored === undefined && next.after === undefined) return;
   const unnamed = new Set([...before.keys, ...next.old].map(nameOf));
-  await leaveOutNamed(parts, entity, partition, unnamed);
+  await excludeReferenced(parts, entity, partition, unnamed);
   const isUnnamed = (sk: string) => unnamed.has(nameOf(sk));
 
   const now = clock.now();
@@ -75,9 +79,9 @@ function fromDocument({ at, keys, after }: Document): Looks {
   };
 }
 
-/** The old ones of the next payload items, and where the look after that is to begin. */
+/** The old ones of the next payload items, and the item after which the next look starts. */
 async function nextItems(
-  { context }: SweepParts,
+  { context }: SweepDependencies,
   collection: string,
   after: string | undefined,
 ): Promise<{ readonly old: readonly string[]; readonly after: string | undefined }> {
@@ -93,9 +97,9 @@ async function nextItems(
   return { old, after: undefined };
 }
 
-/** Takes out of a set the names of payloads that a block or the state of a session names. */
-async function leaveOutNamed(
-  { context, store }: SweepParts,
+/** Removes from `names` the payloads that a block or the state of a session refers to. */
+async function excludeReferenced(
+  { context, store }: SweepDependencies,
   entity: Entity,
   partition: number,
   names: Set<string>,
@@ -113,14 +117,17 @@ async function leaveOutNamed(
   }
 }
 
-/** The entities whose blocks may name payloads of this one: of a topic all its subscriptions too. */
-async function* holdersOf(store: SweepParts['store'], entity: Entity): AsyncGenerator<Entity> {
+/** The entities whose blocks may refer to payloads of this one: with a topic, all its subscriptions. */
+async function* holdersOf(
+  store: SweepDependencies['store'],
+  entity: Entity,
+): AsyncGenerator<Entity> {
   yield entity;
   if (entity.description.kind === 'topic') yield* store.subscriptionsOf(entity);
 }
 
 async function* itemsOf(
-  context: SweepParts['context'],
+  context: SweepDependencies['context'],
   collection: string,
   projection: string,
   after?: ItemKey,
@@ -139,7 +146,7 @@ async function* itemsOf(
   } while (start !== undefined);
 }
 
-/** The name of a payload, of which the items are numbered. */
+/** The name of a payload; its items have the same name and a number. */
 function nameOf(sortKey: string): string {
   return sortKey.slice(0, sortKey.lastIndexOf('.'));
 }

@@ -2,7 +2,7 @@ import type { Clock, RandomSource } from '../../domain/clock.ts';
 import type { Document, DocumentTable } from '../dynamodb/document-table.ts';
 import { sweepStateKey } from '../schema/entity-keys.ts';
 
-/** How far a walk over all entities has come. */
+/** The progress of a walk over all entities. */
 export interface WalkState {
   /** Epoch ms. */
   readonly beganAt: number;
@@ -10,15 +10,16 @@ export interface WalkState {
   readonly after?: string;
 }
 
-/** The walks: one in every run, one in an hour, one in a day. */
+/** The walks: one in every run, one an hour, one a day. */
 export const WALK_NAMES = ['idle', 'hourly', 'daily'] as const;
 export type WalkName = (typeof WALK_NAMES)[number];
 
-/** A run holds its lease for as long as its function may run (cdk/constructs/sweeping.ts). */
+/** Length of the lease: as long as the function may run (cdk/constructs/sweeping.ts). */
 export const LEASE_MS = 55_000;
 const HOLDER_BYTES = 9;
 
-export interface SweepLeaseParts {
+/** The dependencies of a lease. */
+export interface SweepLeaseDependencies {
   readonly documents: DocumentTable;
   readonly namespace: string;
   readonly clock: Clock;
@@ -26,18 +27,18 @@ export interface SweepLeaseParts {
 }
 
 /**
- * The right to sweep a namespace, held by one run at a time, and how far the walks have come, which is in
- * the same document. Taking and releasing it costs one write unit each and no read.
+ * The right to sweep a namespace, which one run at a time holds. The same document stores the progress of the walks.
+ * Taking and releasing the lease costs one write unit each and no read.
  */
 export class SweepLease {
-  /** Whether the run before did not end by itself: it may have died of what it worked on. */
+  /** Whether the run before did not release the lease: its work may have ended its process. */
   readonly isTakenOver: boolean;
-  readonly #parts: SweepLeaseParts;
+  readonly #parts: SweepLeaseDependencies;
   readonly #holder: string;
   readonly #walks: Map<WalkName, WalkState>;
   #isLost = false;
 
-  private constructor(parts: SweepLeaseParts, holder: string, before: Document | undefined) {
+  private constructor(parts: SweepLeaseDependencies, holder: string, before: Document | undefined) {
     this.#parts = parts;
     this.#holder = holder;
     this.#walks = new Map(
@@ -51,14 +52,14 @@ export class SweepLease {
   }
 
   /** Takes the lease; undefined = another run holds it. */
-  static async take(parts: SweepLeaseParts): Promise<SweepLease | undefined> {
+  static async take(parts: SweepLeaseDependencies): Promise<SweepLease | undefined> {
     const { documents, namespace, clock, random } = parts;
     const holder = Buffer.from(random.bytes(HOLDER_BYTES)).toString('base64url');
     const now = clock.now();
     const outcome = await documents.update(sweepStateKey(namespace), {
       UpdateExpression: 'SET heldBy = :holder, heldUntil = :until',
-      // A lease that ends later than ours would is one of a clock that was ahead. Our own is one that an
-      // earlier try of this write took.
+      // A lease that ends much later than ours would was taken by a process whose clock was ahead. A lease of our
+      // own was taken by an earlier try of this write.
       ConditionExpression:
         'attribute_not_exists(heldBy) OR heldUntil <= :now OR heldUntil > :latest OR heldBy = :holder',
       ExpressionAttributeValues: {
@@ -72,22 +73,22 @@ export class SweepLease {
     return outcome.done ? new SweepLease(parts, holder, outcome.document) : undefined;
   }
 
-  /** Whether another run has taken the lease over, because this one took too long. */
+  /** Whether another run has taken over the lease because this one took too long. */
   get isLost(): boolean {
     return this.#isLost;
   }
 
-  /** How far a walk has come; undefined = there never was one. */
+  /** The progress of a walk; undefined = there was none yet. */
   stateOf(walk: WalkName): WalkState | undefined {
     return this.#walks.get(walk);
   }
 
-  /** Sets how far a walk has come. It is stored when the lease is released. */
+  /** Sets the progress of a walk; `release` stores it. */
   setState(walk: WalkName, state: WalkState): void {
     this.#walks.set(walk, state);
   }
 
-  /** Sets how far a walk has come and stores it at once. False = the lease is lost. */
+  /** Sets the progress of a walk and stores it at once. False = the lease is lost. */
   async storeState(walk: WalkName, state: WalkState): Promise<boolean> {
     this.setState(walk, state);
     return await this.#update({
@@ -97,7 +98,7 @@ export class SweepLease {
     });
   }
 
-  /** Lets the next run begin, and stores how far the walks have come. */
+  /** Stores the progress of the walks, and lets the next run take the lease. */
   async release(): Promise<void> {
     if (this.#isLost) return;
     const walks = [...this.#walks];
@@ -126,7 +127,7 @@ export class SweepLease {
       ConditionExpression: 'heldBy = :holder',
       ExpressionAttributeValues: { ...values, ':holder': this.#holder },
     });
-    // After an earlier try that may have been carried out, a release finds the lease gone.
+    // If an earlier try took effect unheard, a release finds the lease gone.
     this.#isLost = !outcome.done;
     return outcome.done;
   }

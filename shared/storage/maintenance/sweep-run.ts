@@ -7,21 +7,21 @@ import type { DynamoActivity } from '../entities/activity.ts';
 import type { DynamoEntityStore } from '../entities/entity-store.ts';
 import type { DynamoSessionStore } from '../sessions/session-store.ts';
 import type { StoreContext } from '../store-context.ts';
-import type { Agenda } from './due-work-index.ts';
+import type { DueWorkIndex } from './due-work-index.ts';
 import type { SweepLease } from './sweep-lease.ts';
 
-/** What a sweep works with. */
-export interface SweepParts {
+/** The dependencies of the sweep. */
+export interface SweepDependencies {
   readonly context: StoreContext;
   readonly store: DynamoEntityStore;
   readonly sessions: DynamoSessionStore;
   readonly documents: DocumentTable;
   readonly namespace: string;
-  readonly agenda: Agenda;
+  readonly dueWork: DueWorkIndex;
   readonly activity: DynamoActivity;
   readonly clock: Clock;
   readonly ages: AgeClock;
-  /** Sends on what waits in some partitions of an entity that forwards, or of a topic. */
+  /** Forwards the messages that wait in some partitions of a topic or of an entity with ForwardTo. */
   readonly forwardPending: (entity: Entity, partitions: readonly number[]) => Promise<void>;
   /** Whether no other process serves this namespace, so that every use was seen here. */
   readonly soleProcess: boolean;
@@ -30,31 +30,31 @@ export interface SweepParts {
 const SECOND = 1000;
 
 /**
- * Until when each part of a run begins something new, ms since the run began. Each has time of its own, so
- * that none keeps the others waiting for ever; what is left over is for the parts behind it. Between the
- * last of them and the end of the function (55 s) there is time for what was begun.
+ * Until when each part of a run starts new work, ms since the run began. Each part has time of its own, so that none
+ * can starve the others; unused time goes to the parts after it. The time between the last part and the end of the
+ * function (55 s) is for work that has started.
  */
 export const RUN_UNTIL_MS = {
-  agenda: 15 * SECOND,
-  graves: 20 * SECOND,
+  dueWork: 15 * SECOND,
+  tombstones: 20 * SECOND,
   idle: 25 * SECOND,
   hourly: 32 * SECOND,
   daily: 40 * SECOND,
 } as const;
 
-/** From so many tries on a busy table is a failure, too. */
+/** From this try on, a busy table counts as a failure too. */
 export const RAISED_TRIES = 3;
-/** So many failures are named in the error of a run. */
+/** The error of a run names at most this many failures. */
 const NAMED_MAX = 10;
 
 /** One run of the sweep: its time, and what failed in it. */
 export class SweepRun {
-  readonly parts: SweepParts;
+  readonly parts: SweepDependencies;
   readonly lease: SweepLease;
   readonly #beganAt;
   readonly #failures: Error[] = [];
 
-  constructor(parts: SweepParts, lease: SweepLease) {
+  constructor(parts: SweepDependencies, lease: SweepLease) {
     this.parts = parts;
     this.lease = lease;
     this.#beganAt = parts.ages.now();
@@ -65,7 +65,7 @@ export class SweepRun {
     return this.lease.isLost || this.parts.ages.since(this.#beganAt) >= RUN_UNTIL_MS[part];
   }
 
-  /** Does something of which the failure keeps nothing else waiting. `what` = a sentence for the log; `tries` = which try it is. */
+  /** Does work whose failure must not stop the run. `what` = a sentence for the log; `tries` = number of this try. */
   async attempt(what: string, work: () => Promise<unknown>, tries = 1): Promise<void> {
     try {
       await work();
@@ -75,8 +75,8 @@ export class SweepRun {
   }
 
   /**
-   * Notes a failure, which the run ends with. A table that is busy or slow is only told, unless the same work has
-   * failed several times: a later run does it.
+   * Records a failure, with which the run will end. A busy or slow table is only logged, because a later run does the
+   * work, unless the same work has failed several times.
    */
   failed(what: string, cause: unknown, tries = 1): void {
     if (tries < RAISED_TRIES && isPassing(cause)) {
@@ -88,7 +88,7 @@ export class SweepRun {
     this.#failures.push(new Error(`${what} ${textOf(cause)}`, { cause }));
   }
 
-  /** Throws AggregateError if anything failed: the error metric of the function counts it. */
+  /** Throws AggregateError if a part failed; the function's error metric counts it. */
   requireNoFailure(): void {
     const { length } = this.#failures;
     if (length === 0) return;

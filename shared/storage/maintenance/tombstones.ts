@@ -5,9 +5,9 @@ import type { SubQueue } from '../../domain/entities/entity-path.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { deletePayload, payloadKeys } from '../blocks/payloads.ts';
 import { type Item, type ItemKey, keyItem } from '../dynamodb/table.ts';
-import type { Grave } from '../entities/entity-removal.ts';
+import type { Tombstone } from '../entities/entity-removal.ts';
 import { resumePublications } from '../fan-out/publish-in-steps.ts';
-import { gravesOf, rulesOf, subscriptionsOf } from '../schema/entity-keys.ts';
+import { rulesOf, subscriptionsOf, tombstonesCollection } from '../schema/entity-keys.ts';
 import {
   headKey,
   listingCollection,
@@ -16,72 +16,83 @@ import {
   sessionsCollection,
 } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
-import type { SweepParts, SweepRun } from './sweep-run.ts';
+import type { SweepDependencies, SweepRun } from './sweep-run.ts';
 
-/** One run deletes about this many items. */
+/** One run deletes about this many items at most. */
 const ITEMS_MAX = 5000;
 const PAGE_ITEMS = 500;
-/** A send that was under way may still write into a log that was removed; so look again later. */
+/** How long a tombstone stays: a send that was under way may still write into the removed log. */
 const KEPT_MS = 10 * 60_000;
+/** No message is deleted before: until then a process may serve what it read earlier. */
 const SETTLED_MS = 10_000;
 
 const SUB_QUEUES = ['main', 'deadLetter', 'transferDeadLetter'] as const satisfies SubQueue[];
 
 /**
- * Deletes the messages of what was purged or deleted, a bounded number in a run. What cannot be cleared
- * keeps nothing else waiting.
+ * Deletes the messages of purged and deleted entities, up to a limit in each run. A tombstone that cannot be cleared
+ * delays no other.
  */
-export async function clearGraves(run: SweepRun): Promise<void> {
+export async function clearTombstones(run: SweepRun): Promise<void> {
   const { documents, namespace } = run.parts;
   let left = ITEMS_MAX;
-  for await (const document of documents.allSoon(gravesOf(namespace))) {
-    if (left <= 0 || run.isOver('graves')) return;
-    const grave = document as unknown as StoredGrave;
-    await run.attempt(`What was removed of '${grave.entity.name}' was not cleared.`, async () => {
-      left -= await clearInTime(run.parts, grave, left);
-    });
+  for await (const document of documents.allSoon(tombstonesCollection(namespace))) {
+    if (left <= 0 || run.isOver('tombstones')) return;
+    const tombstone = document as unknown as StoredTombstone;
+    await run.attempt(
+      `The removed messages of '${tombstone.entity.name}' were not deleted.`,
+      async () => {
+        left -= await clearInTime(run.parts, tombstone, left);
+      },
+    );
   }
 }
 
-type StoredGrave = Grave & ItemKey;
+type StoredTombstone = Tombstone & ItemKey;
 
 /** Returns how many items were deleted. */
-async function clearInTime(parts: SweepParts, grave: StoredGrave, limit: number): Promise<number> {
-  const age = parts.clock.now() - grave.removedAt;
-  // Until then a process may still serve what it read before; nothing is pulled from under it.
+async function clearInTime(
+  parts: SweepDependencies,
+  tombstone: StoredTombstone,
+  limit: number,
+): Promise<number> {
+  const age = parts.clock.now() - tombstone.removedAt;
   if (age < SETTLED_MS) return 0;
-  const deleted = await clearGrave(parts, grave, limit);
+  const deleted = await clearMessages(parts, tombstone, limit);
   if (deleted === 0 && age >= KEPT_MS) {
-    await parts.documents.delete({ pk: grave.pk, sk: grave.sk });
+    await parts.documents.delete({ pk: tombstone.pk, sk: tombstone.sk });
   }
   return deleted;
 }
 
-async function clearGrave(parts: SweepParts, grave: Grave, limit: number): Promise<number> {
+async function clearMessages(
+  parts: SweepDependencies,
+  tombstone: Tombstone,
+  limit: number,
+): Promise<number> {
   let cleared = 0;
-  const logs = logsOf(grave);
+  const logs = logsOf(tombstone);
   for (const log of logs) {
     if (cleared >= limit) return cleared;
     cleared += await clearLog(parts, log, limit - cleared);
     if (log.subQueue === 'main') cleared += await clearAll(parts, listingCollection(log), limit);
   }
-  if (grave.subQueue !== undefined) return cleared;
-  // Of a whole entity all payloads go, also those that no block names any more.
+  if (tombstone.subQueue !== undefined) return cleared;
+  // With a whole entity all payloads go, also those that no block refers to.
   const collections = logs.flatMap((log) => [payloadCollection(log), sessionsCollection(log)]);
   for (const collection of new Set(collections)) {
     if (cleared >= limit) return cleared;
     cleared += await clearAll(parts, collection, limit - cleared);
   }
-  const { entity } = grave;
+  const { entity } = tombstone;
   if (entity.parentId !== undefined) {
     await clearRules(parts, entity.parentId, `${entity.id}/`);
   }
   const isTopic = entity.description.kind === 'topic';
-  return isTopic ? cleared + (await buryChildren(parts, grave, limit - cleared)) : cleared;
+  return isTopic ? cleared + (await removeChildren(parts, tombstone, limit - cleared)) : cleared;
 }
 
-/** The logs that belong to what was removed. */
-function logsOf({ entity, partitions: count, subQueue, generation }: Grave): Log[] {
+/** The logs whose messages a tombstone covers. */
+function logsOf({ entity, partitions: count, subQueue, generation }: Tombstone): Log[] {
   const partitions = Array.from({ length: count }, (_, partition) => partition);
   return partitions.flatMap((partition) => {
     const { id, key, parentId = id } = entity;
@@ -97,9 +108,9 @@ function logsOf({ entity, partitions: count, subQueue, generation }: Grave): Log
   });
 }
 
-async function clearLog({ context }: SweepParts, log: Log, limit: number): Promise<number> {
+async function clearLog({ context }: SweepDependencies, log: Log, limit: number): Promise<number> {
   const { table } = context;
-  // What was under way into other entities is theirs already.
+  // Messages on their way to other entities belong to those already.
   await resumePublications(context, log, context.clock.now());
   return await clearCollection(context, logKey(log), limit, async (items) => {
     const blocks = items
@@ -111,7 +122,8 @@ async function clearLog({ context }: SweepParts, log: Log, limit: number): Promi
       ...items.filter((item) => item['w'] === undefined).map(keyOfItem),
       ...own.flatMap(({ payload }) => payloadKeys(log, payload)),
     ]);
-    // Who shares a payload lets go of it once: only who really deleted the block may do so.
+    // Each block releases its reference to a shared payload once, so only the process that deleted the block
+    // may release it.
     for (const { key, payload } of blocks.filter(isShared)) {
       const written = await table.delete(key, { ReturnValues: 'ALL_OLD' });
       if (written.done && written.item !== undefined) {
@@ -121,7 +133,11 @@ async function clearLog({ context }: SweepParts, log: Log, limit: number): Promi
   });
 }
 
-function clearAll({ context }: SweepParts, collection: string, limit: number): Promise<number> {
+function clearAll(
+  { context }: SweepDependencies,
+  collection: string,
+  limit: number,
+): Promise<number> {
   return clearCollection(context, collection, limit, (items) =>
     deleteAll(context, items.map(keyOfItem)),
   );
@@ -160,7 +176,7 @@ function keyOfItem(item: Item): ItemKey {
 }
 
 async function clearRules(
-  { documents, namespace }: SweepParts,
+  { documents, namespace }: SweepDependencies,
   topicId: string,
   prefix?: string,
 ): Promise<number> {
@@ -172,22 +188,26 @@ async function clearRules(
   return cleared;
 }
 
-/** A topic's subscriptions and rules go with it; each subscription leaves messages of its own. */
-async function buryChildren(parts: SweepParts, grave: Grave, limit: number): Promise<number> {
+/** Removes a topic's rules and subscriptions; each subscription gets a tombstone for its messages. */
+async function removeChildren(
+  parts: SweepDependencies,
+  tombstone: Tombstone,
+  limit: number,
+): Promise<number> {
   const { context, documents, namespace, clock } = parts;
   let done = 0;
-  for await (const document of documents.allSoon(subscriptionsOf(namespace, grave.entity.id))) {
+  for await (const document of documents.allSoon(subscriptionsOf(namespace, tombstone.entity.id))) {
     if (done >= limit) return done;
     const { pk, sk, ...entity } = document;
     const id = String(entity['id']);
-    const { partitions } = grave;
-    // First the grave, then the subscription: a crash in between only buries it twice.
+    const { partitions } = tombstone;
+    // The tombstone first: a crash in between only writes it twice.
     const child = { removedAt: clock.now(), entity, partitions };
-    await documents.put({ pk: gravesOf(namespace), sk: id, ...child });
+    await documents.put({ pk: tombstonesCollection(namespace), sk: id, ...child });
     const heads = Array.from({ length: partitions }, (_, partition) => headKey(id, partition));
     await deleteAll(context, heads);
     await documents.delete({ pk: String(pk), sk: String(sk) });
     done++;
   }
-  return done + (await clearRules(parts, grave.entity.id));
+  return done + (await clearRules(parts, tombstone.entity.id));
 }

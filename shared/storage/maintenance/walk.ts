@@ -6,18 +6,18 @@ import { noteEarliestDue } from '../scheduling/next-due.ts';
 import { removeIdle } from './idle-entities.ts';
 import { clearOrphans } from './orphans.ts';
 import type { WalkName, WalkState } from './sweep-lease.ts';
-import type { SweepParts, SweepRun } from './sweep-run.ts';
+import type { SweepDependencies, SweepRun } from './sweep-run.ts';
 
-type Visit = (parts: SweepParts, entity: Entity) => Promise<unknown>;
+type Visit = (parts: SweepDependencies, entity: Entity) => Promise<unknown>;
 
-/** What is done for all entities, one after the other. */
+/** Work that is done for all entities, one after the other. */
 interface Walk {
   readonly name: WalkName;
-  /** A walk begins so long after the last one began, if that has ended. */
+  /** Time from the start of one walk to the start of the next, ms. */
   readonly everyMs: number;
   /** Which entities are visited. */
   readonly concerns: (entity: Entity) => boolean;
-  /** Whether a visit may take long enough to end the run: then it is noted before, for 1 write unit. */
+  /** Whether a visit may take long enough to end the run. Progress is then stored before it, for 1 write unit. */
   readonly isLong: boolean;
   readonly visits: readonly Visit[];
 }
@@ -33,7 +33,7 @@ const WALKS: readonly Walk[] = [
     visits: [removeIdle],
   },
   {
-    // What is sent on is sent on at once, or stands in the agenda; this finds what a crash left.
+    // Messages are forwarded at once or by due work; this walk finds those that a crash left.
     name: 'hourly',
     everyMs: HOUR,
     concerns: forwards,
@@ -45,22 +45,24 @@ const WALKS: readonly Walk[] = [
     everyMs: 24 * HOUR,
     concerns: () => true,
     isLong: true,
-    visits: [resumeAll, noteDueTimes, clearOrphans, careForSessions],
+    visits: [resumeAll, addDueTimes, clearOrphans, maintainSessions],
   },
 ];
 
 /**
- * Visits the entities by every walk that is due. A walk that does not reach the end in one run goes on in
- * the next one behind the entity it visited last. A run that dies during a long visit has noted the
- * entity before, so the next run passes over it.
+ * Does every walk that is due. A walk that does not reach the end in one run continues in the next, after the entity
+ * that it visited last. Before a long visit the progress is stored, so that the next run skips an entity whose visit
+ * ended this run.
  */
 export async function walkEntities(run: SweepRun): Promise<void> {
   for (const walk of WALKS) {
-    await run.attempt(`The ${walk.name} walk over the entities failed.`, () => goOn(run, walk));
+    await run.attempt(`The ${walk.name} walk over the entities failed.`, () =>
+      continueWalk(run, walk),
+    );
   }
 }
 
-async function goOn(run: SweepRun, walk: Walk): Promise<void> {
+async function continueWalk(run: SweepRun, walk: Walk): Promise<void> {
   const { parts, lease } = run;
   const last = lease.stateOf(walk.name);
   if (last?.after === undefined && !isDue(walk, last, parts.clock.now())) return;
@@ -78,7 +80,7 @@ async function goOn(run: SweepRun, walk: Walk): Promise<void> {
 }
 
 function isDue({ everyMs }: Walk, last: WalkState | undefined, now: number): boolean {
-  // Either way: a clock that was set back must not keep a walk from beginning.
+  // In both directions, since a clock that was set back must not prevent a walk.
   return last === undefined || Math.abs(now - last.beganAt) >= everyMs;
 }
 
@@ -90,26 +92,26 @@ async function visit(run: SweepRun, { name, visits }: Walk, entity: Entity): Pro
   }
 }
 
-/** Finishes or gives up publications of which the sweep was never told. */
-async function resumeAll({ context }: SweepParts, entity: Entity): Promise<void> {
+/** Completes or discards publications without due work. */
+async function resumeAll({ context }: SweepDependencies, entity: Entity): Promise<void> {
   for (const partition of partitionNumbers(entity)) {
     await resumePublications(context, logOf(entity, 'main', partition));
   }
 }
 
-/** Finds scheduled messages that nobody expects. */
-async function noteDueTimes({ context }: SweepParts, entity: Entity): Promise<void> {
+/** Finds scheduled messages without due work. */
+async function addDueTimes({ context }: SweepDependencies, entity: Entity): Promise<void> {
   if (entity.description.kind === 'subscription') return;
   for (const partition of partitionNumbers(entity)) {
     await noteEarliestDue(context, logOf(entity, 'main', partition));
   }
 }
 
-async function careForSessions({ sessions }: SweepParts, entity: Entity): Promise<void> {
+async function maintainSessions({ sessions }: SweepDependencies, entity: Entity): Promise<void> {
   const { description } = entity;
   if (description.kind === 'topic' || !description.requiresSession) return;
   for (const partition of partitionNumbers(entity)) {
     const policy = policyOf({ ...entity, description }, 'main', partition);
-    await sessions.care(logOf(entity, 'main', partition), policy);
+    await sessions.maintain(logOf(entity, 'main', partition), policy);
   }
 }

@@ -15,7 +15,7 @@ const RAISE_TRIES_MAX = 4;
  * Once the log was purged, the head tells of the one that followed it, and is left alone.
  */
 export async function raiseDue(context: StoreContext, log: Log, seen: Head): Promise<void> {
-  const { table, dueTimes, noteWork } = context;
+  const { table, dueTimes, addDueWork } = context;
   let head = seen;
   for (let tries = 0; tries < RAISE_TRIES_MAX; tries++) {
     // Read after the head: what is scheduled in the log that followed this one is not seen here.
@@ -23,7 +23,7 @@ export async function raiseDue(context: StoreContext, log: Log, seen: Head): Pro
     const readAt = dueTimes.now();
     const [next] = await readDues(context, log, DUE_MAX, 1);
     // First the sweep, then the head: once that is raised, nobody comes back to tell the sweep.
-    if (next !== undefined) await noteWork(log, next.dueAt);
+    if (next !== undefined) await addDueWork(log, next.dueAt);
     if (await raiseNextDue(table, log, head, next?.dueAt)) {
       dueTimes.note(logKey(log), next?.dueAt, readAt);
       return;
@@ -31,12 +31,12 @@ export async function raiseDue(context: StoreContext, log: Log, seen: Head): Pro
     const current = await readHead(table, log);
     if (current.nextDueAt !== head.nextDueAt) {
       // Raised by another one, or by a try of ours of which nothing was heard.
-      if (current.nextDueAt !== undefined) await noteWork(log, current.nextDueAt);
+      if (current.nextDueAt !== undefined) await addDueWork(log, current.nextDueAt);
       return;
     }
     head = current;
   }
-  await noteWork(log, context.clock.now());
+  await addDueWork(log, context.clock.now());
 }
 
 /**
@@ -81,5 +81,5 @@ export async function noteDue(context: StoreContext, log: Log, dueAt: number): P
   const nextDueAt = await lowerNextDue(context.table, log, dueAt);
   context.dueTimes.note(logKey(log), nextDueAt, readAt);
   const isAhead = nextDueAt < dueAt && nextDueAt > context.clock.now();
-  await context.noteWork(log, isAhead ? nextDueAt : dueAt);
+  await context.addDueWork(log, isAhead ? nextDueAt : dueAt);
 }

@@ -6,8 +6,8 @@ import type { ItemKey } from '../dynamodb/table.ts';
  *     <namespace>                 e/<path>                       queues and topics
  *     <namespace>/s/<topic id>    <subscription>                 subscriptions of a topic
  *     <namespace>/r/<topic id>    <subscription id>/<rule>       rules of all its subscriptions
- *     <namespace>/graves          <id>                           what the sweep has to clear
- *     <namespace>/agenda          <instant>/<log>                what the sweep has to do when
+ *     <namespace>/graves          <id>                           tombstones: removed messages to delete
+ *     <namespace>/agenda          <instant>/<log>                due work of the sweep
  *     <namespace>/orphans         <id>.<partition>               payloads that looked unused
  *     <namespace>/sweep           state                          who sweeps, and how far it came
  *
@@ -44,7 +44,7 @@ export function rulesOf(namespace: string, topicId: string): string {
 }
 
 /** The collection of what the sweep has to do, by time. */
-export function agendaOf(namespace: string): string {
+export function dueWorkCollection(namespace: string): string {
   return `${namespace}/agenda`;
 }
 
@@ -59,6 +59,6 @@ export function sweepStateKey(namespace: string): ItemKey {
 }
 
 /** The collection of what was removed and is still to be cleared. */
-export function gravesOf(namespace: string): string {
+export function tombstonesCollection(namespace: string): string {
   return `${namespace}/graves`;
 }

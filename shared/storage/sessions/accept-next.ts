@@ -135,7 +135,7 @@ async function walkListings(walk: Walk, dueBy: number): Promise<AcceptedSession 
 }
 
 /** Strikes off the listings without need that have come due: where nobody asks for the next session. */
-export async function tidyListings(
+export async function cleanReadyIndex(
   context: StoreContext,
   partition: Log,
   policy: LogPolicy,

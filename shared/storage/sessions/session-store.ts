@@ -10,7 +10,7 @@ import type { SessionRules } from '../../domain/blocks/session.ts';
 import { FIRST_LISTING } from '../schema/message-keys.ts';
 import { deadLetterLapsed } from '../settle/dead-letter-lapsed.ts';
 import type { StoreContext } from '../store-context.ts';
-import { acceptNext, LookedThrough, tidyListings } from './accept-next.ts';
+import { acceptNext, cleanReadyIndex, LookedThrough } from './accept-next.ts';
 import { listSessions, relist } from './list.ts';
 import { accept, held, renewSession } from './lock.ts';
 import { readListings } from './ready-index.ts';
@@ -85,8 +85,8 @@ export class DynamoSessionStore implements SessionStore {
   }
 
   /** What the sweep does for a partition once in a while. */
-  async care(partition: Log, policy: LogPolicy): Promise<void> {
-    await tidyListings(this.#context, partition, policy);
+  async maintain(partition: Log, policy: LogPolicy): Promise<void> {
+    await cleanReadyIndex(this.#context, partition, policy);
     await relist(this.#context, partition, policy);
   }
 

@@ -66,7 +66,7 @@ export const SCHEDULING: readonly Mutant[] = [
   {
     name: 'the sweep is not told when scheduled messages come due',
     room: 'storage',
-    find: 'await context.noteWork(log, isAhead ? nextDueAt : dueAt);',
+    find: 'await context.addDueWork(log, isAhead ? nextDueAt : dueAt);',
     replace: '',
     harm: 'A scheduled message never arrives where it is forwarded to.',
     needs:
@@ -75,8 +75,8 @@ export const SCHEDULING: readonly Mutant[] = [
   {
     name: 'whoever schedules behind an earlier message does not tell the sweep',
     room: 'storage',
-    find: 'await context.noteWork(log, isAhead ? nextDueAt : dueAt);',
-    replace: 'if (!isAhead) await context.noteWork(log, dueAt);',
+    find: 'await context.addDueWork(log, isAhead ? nextDueAt : dueAt);',
+    replace: 'if (!isAhead) await context.addDueWork(log, dueAt);',
     harm: 'A scheduled message is sent on an hour late.',
     needs:
       'A queue that forwards; a process that ends while it schedules; another one schedules behind that message.',
@@ -84,12 +84,12 @@ export const SCHEDULING: readonly Mutant[] = [
   {
     name: 'the sweep hears of the next due time only after the head was raised',
     room: 'storage',
-    find: `    if (next !== undefined) await noteWork(log, next.dueAt);
+    find: `    if (next !== undefined) await addDueWork(log, next.dueAt);
     if (await raiseNextDue(table, log, head, next?.dueAt)) {
       dueTimes.note(logKey(log), next?.dueAt, readAt);`,
     replace: `    if (await raiseNextDue(table, log, head, next?.dueAt)) {
       dueTimes.note(logKey(log), next?.dueAt, readAt);
-      if (next !== undefined) await noteWork(log, next.dueAt);`,
+      if (next !== undefined) await addDueWork(log, next.dueAt);`,
     harm: 'What is scheduled in a topic comes up to a day late.',
     needs: 'A process ends between the two writes; nobody receives from the topic.',
   },

@@ -89,7 +89,7 @@ test('work that fails is tried again ever more rarely, and is done once it can b
     if (error?.includes('Attempt') === true) failures.push(error);
   }
   assert.ok(failures.length >= 3 && failures.length <= 6, `${failures.length} attempts in an hour`);
-  assert.match(failures[0] ?? '', /Attempt 3 to do what is due for 'bad' \(partition \d+\) failed/);
+  assert.match(failures[0] ?? '', /Attempt 3 of the due work for 'bad' \(partition \d+\) failed/);
   mend();
   for (let minute = 0; minute < 16; minute++) {
     broker.clock.advance({ minutes: 1 });
