@@ -27,7 +27,7 @@ const HOLD_MESSAGES = [
 /** All that can be done to items, and nothing that can be done to a table. No Scan: nothing scans. */
 const EVERY_ITEM = [...HOLD_MESSAGES, 'dynamodb:ConditionCheckItem'];
 
-/** The least each function needs (design §2). */
+/** The least each function needs (docs/security.md). */
 export const TABLE_RIGHTS: Readonly<Record<FunctionName, TableRights>> = {
   send: {
     // The due-work index of the sweep is beside the entities.

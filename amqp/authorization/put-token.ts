@@ -8,7 +8,7 @@ import type { ClientContext } from '../service/context.ts';
 import { int, str, symbol, textOf } from '../wire/value.ts';
 import type { Authorization } from './authorization.ts';
 
-/** The kind of tokens that is taken (semantics §15.2). */
+/** The kind of tokens that is taken (semantics W3). */
 const SIGNATURE = 'servicebus.windows.net:sastoken';
 /** What the official Python client calls every token, signatures too. */
 const WEB_TOKEN = 'jwt';

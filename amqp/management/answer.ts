@@ -30,7 +30,7 @@ const READ_BYTES: ReadonlyMap<Operation, (asked: Asked) => Promise<number>> = ne
   [peek, peekedBytes],
 ]);
 
-/** Every operation of `$management` (semantics §15.6). */
+/** Every operation of `$management` (semantics W23). */
 const OPERATIONS: Readonly<Record<string, Known>> = {
   'renew-lock': [renewLocks, LISTEN],
   'update-disposition': [settle, LISTEN],

@@ -7,7 +7,7 @@ import { type AmqpValue, bigintOf, binary, int, list, mapOf } from '../wire/valu
 import { type Asked, Body, messageBytesMax } from './operation.ts';
 import { writeEach } from './write-each.ts';
 
-/** The vendor's largest, too (semantics §15.6). */
+/** The vendor's largest, too (semantics L14). */
 const DELETE_MAX = 4000;
 
 /** What `peek` may read, bytes. */

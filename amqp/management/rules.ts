@@ -6,7 +6,7 @@ import { present } from '../wire/present.ts';
 import { type AmqpValue, described, list, mapOf, NULL, str, timestamp } from '../wire/value.ts';
 import { type Asked, Body } from './operation.ts';
 
-/** How rules are described on the wire (semantics §15.6). */
+/** How rules are described on the wire (semantics W25). */
 const CODES = {
   rule: 0x0000_0137_0000_0004n,
   emptyAction: 0x0000_0137_0000_0005n,

@@ -1,7 +1,7 @@
 import { type AmqpValue, array, binary, int, mapOf, NULL, str, timestamp } from '../wire/value.ts';
 import { type Asked, Body } from './operation.ts';
 
-/** .NET's largest instant: what is asked for are sessions with messages (semantics §4.8). */
+/** .NET's largest instant: what is asked for are sessions with messages (semantics #99). */
 const WITH_MESSAGES_FROM = 253_402_300_799_000;
 
 /** Session ids in one answer. */

@@ -1,4 +1,4 @@
-/** The annotations that are the broker's own (semantics §2.1, §15.5). */
+/** The annotations that are the broker's own (semantics W16). */
 export const ANNOTATION = {
   partitionKey: 'x-opt-partition-key',
   viaPartitionKey: 'x-opt-via-partition-key',

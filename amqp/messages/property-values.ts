@@ -1,7 +1,7 @@
 import type { Properties, PropertyValue } from '../../shared/domain/messages/property-value.ts';
 import { type AmqpValue, type MapEntry, str, symbol, textOf } from '../wire/value.ts';
 
-/** Types that AMQP lacks, by the names under which the vendor's clients describe them (semantics §2.2). */
+/** Types that AMQP lacks, by the names under which the vendor's clients describe them (semantics M7). */
 const DESCRIBED = {
   timeSpan: 'com.microsoft:timespan',
   uri: 'com.microsoft:uri',

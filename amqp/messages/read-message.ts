@@ -22,7 +22,7 @@ import { idText } from './plain-text.ts';
 import { toProperties } from './property-values.ts';
 import { readSections, SECTION, type Sections } from './sections.ts';
 
-/** The message format of a batch: its data sections are messages (semantics §15.5). */
+/** The message format of a batch: its data sections are messages (semantics W20). */
 export const BATCH_FORMAT = 0x80013700;
 const { heldPerByte: HELD_PER_BYTE } = BUDGETS.delivery;
 const { sentMessageBytes: MESSAGE_BYTES } = BUDGETS.weights;

@@ -36,7 +36,7 @@ export function asHandedOut(received: ReceivedMessage): ReceivedMessage {
     : received;
 }
 
-/** Encodes a message as a receiver or a browser gets it (semantics §2.1, §15.5). */
+/** Encodes a message as a receiver or a browser gets it (semantics W16, W17). */
 export function writeMessage(stored: ReceivedMessage): Buffer {
   const { message } = stored;
   const kept = unpackKept(message.amqp);

@@ -178,7 +178,7 @@ function giveBack(
   });
 }
 
-/** Ends the link soon after the lock on its session has run out (semantics §4.6). Returns how to stop. */
+/** Ends the link soon after the lock on its session has run out (semantics #93). Returns how to stop. */
 function watchLock(
   { parts }: ClientContext,
   link: OutgoingLink,

@@ -245,7 +245,7 @@ export function lockTokenOf(tag: Uint8Array): string {
   return guidText(swapGuid(tag));
 }
 
-/** What an outcome asks for (semantics §15.4). */
+/** What an outcome asks for (semantics L17). */
 function actionOf(state: Outcome): SettlementAction {
   switch (state.kind) {
     case 'accepted':

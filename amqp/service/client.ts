@@ -245,7 +245,7 @@ export class Client implements ConnectionHandler {
 
   /**
    * Where messages of a link go: a link to one entity may name another, to which they go via the
-   * first (semantics §9.1). It takes the right to send to both.
+   * first (semantics U6, U7). It takes the right to send to both.
    */
   async #destination(
     link: IncomingLink,

@@ -10,7 +10,7 @@ interface Code {
   readonly status: number;
 }
 
-/** What the broker's refusals are called here (semantics §15.7). */
+/** What the broker's refusals are called here (semantics W27). */
 const CODES = {
   ArgumentError: { condition: 'com.microsoft:argument-error', status: 400 },
   InvalidOperation: { condition: 'amqp:not-allowed', status: 400 },

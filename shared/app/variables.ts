@@ -12,5 +12,5 @@ export const VARIABLES = {
   receiveWaitMsMax: 'RECEIVE_WAIT_MS_MAX',
 } as const;
 
-/** The tiers that a namespace may have, the usual one first (semantics §1.7). */
+/** The tiers that a namespace may have, the usual one first (semantics N15). */
 export const TIERS = ['Standard', 'Basic', 'Premium'] as const;

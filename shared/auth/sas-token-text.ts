@@ -4,7 +4,7 @@ import { BUDGETS } from '../domain/budgets/budgets.ts';
 import { withoutFinalSlashes } from './url-path.ts';
 
 /**
- * Shared access signatures as text (semantics §14): a token says for which address (`sr`) and until
+ * Shared access signatures as text (semantics K1): a token says for which address (`sr`) and until
  * when (`se`) it holds, and is signed with a key of the rule it names (`skn`). Tokens are never logged.
  */
 export interface SasToken {

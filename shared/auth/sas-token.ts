@@ -10,7 +10,7 @@ import type { TokenMemory } from './token-memory.ts';
 
 export { createSasToken } from './sas-token-text.ts';
 
-/** Who may do what by a shared access signature (semantics §14). */
+/** Who may do what by a shared access signature (semantics K2, K4). */
 
 /** What decides which rule has signed a token. */
 export interface AuthDependencies {

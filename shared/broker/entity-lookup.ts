@@ -32,7 +32,7 @@ export async function findReceivable(parts: BrokerParts, path: EntityPath): Prom
 
 /**
  * A subscription as its topic makes it: the topic's default time to live applies where it is the
- * smaller one (semantics §5.1-12). Uses of a subscription are uses of its topic.
+ * smaller one (semantics #A14). Uses of a subscription are uses of its topic.
  */
 async function underItsTopic(
   parts: BrokerParts,
@@ -53,7 +53,7 @@ function isReceivable(entity: Entity): entity is Receivable {
   return entity.description.kind !== 'topic';
 }
 
-/** Whether the entity takes messages (semantics §11.1). */
+/** Whether the entity takes messages (semantics N19). */
 export function isSendable(entity: Entity): boolean {
   return !NO_SENDING.has(entity.description.status);
 }
@@ -63,7 +63,7 @@ export function requireSendable(entity: Entity): void {
   if (!isSendable(entity)) throw disabled(entity);
 }
 
-/** Throws MessagingEntityDisabled where the entity hands out no messages (semantics §11.1). */
+/** Throws MessagingEntityDisabled where the entity hands out no messages (semantics N19). */
 export function requireReceivable(entity: Entity): void {
   if (NO_RECEIVING.has(entity.description.status)) throw disabled(entity);
 }
@@ -76,7 +76,7 @@ function disabled(entity: Entity): BrokerError {
   );
 }
 
-/** Refuses to hand out what an entity forwards (semantics §7). Throws InvalidOperation. */
+/** Refuses to hand out what an entity forwards (semantics #124). Throws InvalidOperation. */
 export function requireNotForwarding({ name, description }: Receivable, subQueue: SubQueue): void {
   const { forwardTo, forwardDeadLetteredMessagesTo } = description;
   const destination = subQueue === 'main' ? forwardTo : forwardDeadLetteredMessagesTo;

@@ -24,7 +24,7 @@ export type BrokerErrorCode =
   | 'TransactionAborted'
   | 'NotSupported';
 
-/** The codes after which the same request may succeed without any change (semantics §3.6). */
+/** The codes after which the same request may succeed without any change (semantics M24). */
 const RETRYABLE: ReadonlySet<BrokerErrorCode> = new Set([
   'ServiceBusy',
   'ServiceTimeout',
@@ -80,7 +80,7 @@ export class NothingStored extends BrokerError {
   }
 }
 
-/** The sentence for a lock that has run out, was broken, or never was (semantics §4.2). */
+/** The sentence for a lock that has run out, was broken, or never was (semantics #5). */
 export const LOCK_LOST_TEXT =
   'The lock supplied is invalid. Either the lock expired, or the message has already been removed from the queue. For more information please see https://aka.ms/ServiceBusExceptions .';
 

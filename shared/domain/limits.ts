@@ -7,7 +7,7 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const DAY = 24 * 60 * MINUTE;
 
-/** Limits that a client can meet; sources: semantics §1.2, §1.8. */
+/** Limits that a client can meet (semantics Q1). */
 export const LIMITS = {
   entityPathLength: 260,
   childNameLength: 50,

@@ -18,7 +18,7 @@ const CACHE = new SourceCache<readonly Step[]>();
 
 /**
  * Runs an action and yields the changed message; the one handed in stays as it is. Statements
- * run in order and see what earlier ones did (semantics §10.6). Throws FilterError with the name
+ * run in order and see what earlier ones did (semantics R21). Throws FilterError with the name
  * RuleActionException; a text that is no action throws one with the name FilterException.
  */
 export function applyAction(
@@ -103,7 +103,7 @@ type TextField =
   | 'partitionKey'
   | 'viaPartitionKey';
 
-/** The system texts a sender may set, and so may an action; ids have a limit (semantics §1.8, §10.6). */
+/** The system texts a sender may set, and so may an action; ids have a limit (semantics R25). */
 const TEXT_FIELDS: ReadonlyMap<string, { readonly field: TextField; readonly lengthMax?: number }> =
   new Map([
     ['messageid', { field: 'messageId', lengthMax: LIMITS.idLength }],
@@ -174,7 +174,7 @@ function setTimeToLive(input: FilterInput, value: PropertyValue, fail: Fail): Fi
   );
 }
 
-/** Kept on the copy, but of no effect: what a topic passed on is not scheduled again (semantics §10.6). */
+/** Kept on the copy, but of no effect: what a topic passed on is not scheduled again (semantics R26). */
 function setSchedule(input: FilterInput, value: PropertyValue, fail: Fail): FilterInput {
   const { scheduledEnqueueAt: _replaced, ...message } = input.message;
   if (isUnknown(value)) return new FilterInput(message, input.facts);

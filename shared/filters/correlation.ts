@@ -3,7 +3,7 @@ import type { Properties } from '../domain/messages/property-value.ts';
 import { isUnknown, orderOf } from './evaluation/values.ts';
 import type { FilterInput } from './filter-input.ts';
 
-/** Equality on given properties, all of which must hold (semantics §10.2). */
+/** Equality on given properties, all of which must hold (semantics R2). */
 export interface CorrelationFilter {
   readonly kind: 'correlation';
   readonly contentType?: string;
@@ -30,14 +30,14 @@ const SYSTEM_CONDITIONS = [
   'to',
 ] as const satisfies readonly (keyof CorrelationFilter & keyof Message)[];
 
-/** How many conditions a filter has; it must have one (semantics §10.2). */
+/** How many conditions a filter has; it must have one (semantics R2). */
 export function conditionCount(filter: CorrelationFilter): number {
   const system = SYSTEM_CONDITIONS.filter((name) => filter[name] !== undefined);
   return system.length + Object.keys(filter.properties).length;
 }
 
 /**
- * Whether all conditions hold (semantics §10.2). Values are equal or not, case counts, there is
+ * Whether all conditions hold (semantics R2, R3). Values are equal or not, case counts, there is
  * no unknown: a property that is missing or null does not match. Chosen here: names of user
  * properties are found as in SQL filters, so their case does not matter; numbers are equal by
  * value whatever their type, because some clients write every number of a filter as a double;

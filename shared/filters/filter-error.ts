@@ -1,6 +1,6 @@
 /**
  * The exception names the service shows: they become the dead-letter reason of a message whose
- * filter or action failed (semantics §6.3).
+ * filter or action failed (semantics T9).
  */
 export type FilterErrorName = 'FilterException' | 'RuleActionException';
 

@@ -17,7 +17,7 @@ export interface EnqueueFacts {
   readonly sizeBytes?: number;
 }
 
-/** A message as filters see it: its system and user properties, never its body (semantics §10.1). */
+/** A message as filters see it: its system and user properties, never its body (semantics T4). */
 export class FilterInput {
   readonly message: Message;
   readonly facts: EnqueueFacts;
@@ -68,7 +68,7 @@ const instant = (value: number | undefined): PropertyValue | undefined =>
   value === undefined ? undefined : { type: 'dateTime', value };
 
 /**
- * The readable `sys.` names (semantics §10.3; the exact set is open). Left out are State, LockToken
+ * The readable `sys.` names (semantics R19). Left out are State, LockToken
  * and LockedUntilUtc, which a message gets only inside a subscription, after its filters ran.
  * An unlimited time to live reads as the largest TimeSpan, as it does in .NET, so that
  * `sys.TimeToLive > @span` holds for it; its expiry likewise.
@@ -90,7 +90,7 @@ const SYSTEM_PROPERTIES: ReadonlyMap<string, SystemReader> = new Map<string, Sys
       type: 'boolean',
       value: message.forcePersistence === true,
     }),
-    // 0 for a message that was not forwarded, as in the REST samples (semantics §2.1).
+    // 0 for a message that was not forwarded, as in the REST samples (semantics M12).
     EnqueuedSequenceNumber: ({ message }: FilterInput) =>
       long(message.enqueuedSequenceNumber ?? 0n),
     SequenceNumber: ({ facts }: FilterInput) => long(facts.sequenceNumber),

@@ -1,4 +1,4 @@
-/** Bounds of the filter language. What a client can meet is semantics §1.8; the rest keeps hostile input cheap. */
+/** Bounds of the filter language. A client can meet those of semantics R11; the rest keeps hostile input cheap. */
 export const FILTER_LIMITS = {
   /** Expressions in one rule action. */
   statements: 32,

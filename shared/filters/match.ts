@@ -18,7 +18,7 @@ export interface MatchedCopy {
 /** A rule whose filter or action failed for a message. */
 export interface RuleFailure {
   readonly rule: Rule;
-  /** Its `typeName` is the dead-letter reason, its message the description (semantics §6.3). */
+  /** Its `typeName` is the dead-letter reason, its message the description (semantics T9). */
   readonly error: FilterError;
 }
 
@@ -31,7 +31,7 @@ export interface RuleMatch {
 }
 
 /**
- * Decides which copies a subscription gets (semantics §10.1): the rules without an action make
+ * Decides which copies a subscription gets (semantics #101, #102): the rules without an action make
  * one plain copy together, and every matching rule with an action one of its own, changed by the
  * action and marked with the user property RuleName. No rules, no copies. A rule that fails is
  * reported and does not keep the others from matching; nothing is thrown. As with OR, a rule

@@ -9,7 +9,7 @@ import { tokenize } from './language/tokens.ts';
 
 export type { CorrelationFilter } from './correlation.ts';
 
-/** A condition in the filter language (semantics §10.3). */
+/** A condition in the filter language (semantics R4). */
 export interface SqlFilter {
   readonly kind: 'sql';
   readonly expression: string;
@@ -17,14 +17,14 @@ export interface SqlFilter {
   readonly parameters: Properties;
 }
 
-/** Which messages a rule selects (semantics §1.6). */
+/** Which messages a rule selects (semantics R1). */
 export type Filter =
   | SqlFilter
   | CorrelationFilter
   | { readonly kind: 'true' }
   | { readonly kind: 'false' };
 
-/** What a rule does to its own copy of a message: SET and REMOVE (semantics §10.6). */
+/** What a rule does to its own copy of a message: SET and REMOVE (semantics R21). */
 export interface RuleAction {
   readonly expression: string;
   /** Values of `@name`, under their names with or without the `@`. */
@@ -41,7 +41,7 @@ export interface Rule {
 }
 
 /**
- * Refuses a rule that could never run: a text that is too long (semantics §1.8) or not in the
+ * Refuses a rule that could never run: a text that is too long (semantics R11) or not in the
  * language, too many statements, a parameter without a value, a correlation filter without a
  * condition. What depends on the message, unknown `sys.` names included, is left to evaluation.
  * Throws ArgumentError with the place in the text.

@@ -64,7 +64,7 @@ test('#102 two matching rules with actions and one without make three copies', (
   assert.equal(new Set(copies.map(({ message }) => message.messageId)).size, 1);
 });
 
-test('semantics 10.1: five rules match, two with actions, three messages', () => {
+test('#102 five rules match, two with actions, three messages', () => {
   const rules = ['a', 'b', 'c'].map((name) => rule(name, { kind: 'true' }));
   const actions = ['d', 'e'].map((name) => rule(name, { kind: 'true' }, 'SET x = 1'));
   assert.equal(match([...rules, ...actions], RED).copies.length, 3);
@@ -221,7 +221,7 @@ test('a rule that could never run is refused, with the place', () => {
   validateRule({ filter: { kind: 'true' } });
 });
 
-test('the colour data set of semantics 10.7', () => {
+test('the colour data set of the vendor’s live tests', () => {
   const data = [
     { properties: { color: string('red'), quantity: int(10) }, system: { label: 'red' } },
     { properties: { color: string('blue'), quantity: int(10) }, system: { label: 'blue' } },

@@ -4,7 +4,7 @@ const T = '1 = 1';
 const F = '1 = 0';
 const U = 'missing = 1';
 
-/** Truth tables, precedence, unknowns, IS NULL, EXISTS and IN (semantics §10.3, §10.4). */
+/** Truth tables, precedence, unknowns, IS NULL, EXISTS and IN (semantics R10, R12). */
 export const LOGIC_GROUPS: readonly Group[] = [
   {
     feature: 'truth tables',

@@ -2,7 +2,7 @@ import { boolean, ENQUEUED_AT, type Group, inputOf, int, spanOfMs, string } from
 
 const HOUR = 3_600_000;
 
-/** Names, scopes, functions, system properties and LIKE (semantics §10.3). */
+/** Names, scopes, functions, system properties and LIKE (semantics R7, R9, R18, R19). */
 export const NAME_GROUPS: readonly Group[] = [
   {
     feature: 'names and scopes',

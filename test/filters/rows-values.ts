@@ -24,7 +24,7 @@ const GUID = '0f8fad5b-d9cb-469f-a165-70867728950e';
 const NOON = Date.UTC(2026, 5, 1, 12);
 const MINUTE = 60_000;
 
-/** Types, their operators and how they mix (semantics §10.5). */
+/** Types, their operators and how they mix (semantics R14). */
 export const VALUE_GROUPS: readonly Group[] = [
   {
     feature: 'integers',

@@ -44,7 +44,7 @@ export class AtomAnswer {
     );
   }
 
-  /** The namespace (semantics §13.9). Nobody records when it was made: it has the epoch's date. */
+  /** The namespace (semantics G7). Nobody records when it was made: it has the epoch's date. */
   namespace(tier: Tier): Response {
     const content = describe('NamespaceInfo', [
       element('CreatedTime', instant(0)),
@@ -56,7 +56,7 @@ export class AtomAnswer {
     return entryResponse(this.#entry('$namespaceinfo', this.#namespace, 0, 0, content), 200);
   }
 
-  /** What anyone may know who knocks: nothing is listed publicly (semantics §13.1). */
+  /** What anyone may know who knocks: nothing is listed publicly (semantics G8). */
   discovery(now: number): Response {
     const { request: self } = this.#links;
     return feedResponse({ title: 'Publicly Listed Services', self, updatedAt: now, entries: [] });

@@ -4,7 +4,7 @@ import { instant } from './write-entity.ts';
 import { element, type Xml } from './write-xml.ts';
 import { parseXml, type XmlElement } from './xml.ts';
 
-/** Atom's envelopes: an `entry` around one description, a `feed` around many (semantics §13.4). */
+/** Atom's envelopes: an `entry` around one description, a `feed` around many (semantics G11). */
 
 const DECLARATION = '<?xml version="1.0" encoding="utf-8"?>';
 const DESCRIPTIONS = [

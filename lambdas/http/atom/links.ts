@@ -1,6 +1,6 @@
 /**
  * The addresses in answers. They are those under which the client reached the service, so that they
- * work from where it stands; the official clients take names and pages from them (captures §4).
+ * work from where it stands; the official clients take names and pages from them (semantics G9, G14).
  */
 export class AtomLinks {
   readonly #url: URL;

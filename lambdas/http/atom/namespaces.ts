@@ -1,4 +1,4 @@
-/** The XML namespaces of the management API (semantics §13.2). */
+/** The XML namespaces of the management API (semantics G11, G15). */
 export const NAMESPACE = {
   atom: 'http://www.w3.org/2005/Atom',
   /** Of the descriptions and everything in them. */

@@ -1,7 +1,7 @@
 import { requireRuleName } from '../../../shared/domain/entities/rule-name.ts';
 import { badValue } from '../../../shared/domain/entities/setting-checks.ts';
 
-/** What a path of the management API names (semantics §13.1). */
+/** What a path of the management API names (semantics N2, #145). */
 export type ManagePath =
   | { readonly kind: 'discovery' }
   | { readonly kind: 'namespace' }

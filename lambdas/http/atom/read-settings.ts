@@ -94,7 +94,7 @@ function limited(ms: number | undefined): number | undefined {
 }
 
 /**
- * A destination is given by name or by absolute address (semantics §7). Of an address only the path
+ * A destination is given by name or by absolute address (semantics F1, #126). Of an address only the path
  * counts: destinations lie in this namespace, whatever host name the client knows it by. The entity itself
  * is a destination by its address only: the service refuses names.
  */

@@ -22,7 +22,7 @@ const SUPPLEMENTARY = {
 } as const;
 
 /**
- * Whoever sets up a forward needs Manage on the destination too (semantics §14.2): by the token of the
+ * Whoever sets up a forward needs Manage on the destination too (semantics K8): by the token of the
  * request, if it covers the destination, or by one in a header of its own. IAM was only asked about
  * the address of the request, and no second question can be put to it. Throws Unauthenticated.
  */

@@ -27,7 +27,7 @@ import { authorizeForwarding, authorizeTo } from './rights.ts';
 export type ManageParts = HttpDependencies & { readonly management: Management };
 
 /**
- * The ATOM management API (semantics §13), as the official administration client speaks it. Its paths
+ * The ATOM management API (semantics G1), as the official administration client speaks it. Its paths
  * are those of the entities, so it fits every path there is: mount it after the routes of messages.
  *
  * A missing entity is answered with 404 and the error body, not with the empty feed the cloud service
@@ -93,7 +93,7 @@ async function put(parts: ManageParts, request: Request): Promise<Response> {
   }
 }
 
-/** Creates; or replaces where `If-Match` says that something should be there (semantics §13.1). */
+/** Creates; or replaces where `If-Match` says that something should be there (semantics G1). */
 async function putEntity(parts: ManageParts, request: Request, path: string): Promise<Response> {
   const { management } = parts;
   await authorizeTo('putEntity', parts, request, parseEntityPath(path));

@@ -5,9 +5,9 @@ import type { PropertyValue } from '../../../shared/domain/messages/property-val
 import { parseIsoDate, ticksAsDate, ticksAsTimeSpan } from '../format/date-text.ts';
 
 /**
- * The typed values in filters and actions, `<Value i:type="l28:int">5</Value>` (semantics §13.7). All
+ * The typed values in filters and actions, `<Value i:type="l28:int">5</Value>` (semantics G19). All
  * types of XML Schema that .NET writes are read. Written are only the five which the official clients
- * read back (captures §4): a value they do not know would make a whole list of rules unreadable. The
+ * read back (semantics G19): a value they do not know would make a whole list of rules unreadable. The
  * others take the nearest of the five, whole digits included, so a client that sends back what it was
  * shown changes the type but never the number.
  */

@@ -15,10 +15,10 @@ import { element, optional, type Xml } from './write-xml.ts';
 /**
  * Writes descriptions with all that is known, settings and runtime properties alike: the clients read
  * either from the same document and refuse one that lacks an element. The order is that of the
- * service's data contract (semantics §13.3), which some clients depend on.
+ * service's data contract (semantics G12, G13), which some clients depend on.
  */
 
-/** `name` as destinations are shown: an absolute address in this namespace (semantics §7). */
+/** `name` as destinations are shown: an absolute address in this namespace (semantics F1). */
 export type AddressOf = (name: string) => string;
 
 /** The description of an entity, as the content of an entry. */
@@ -171,7 +171,7 @@ function times({ entity, messages }: EntityReport): Elements {
   ];
 }
 
-/** Messages of every sort together (behaviour 155). */
+/** Messages of every sort together (semantics #155). */
 function messageCount(counts: MessageCounts): Xml {
   const { active, deadLetter, scheduled, transfer, transferDeadLetter } = counts;
   return element(

@@ -7,7 +7,7 @@ import { element, optional, type Xml } from './write-xml.ts';
 
 /**
  * The description of a rule, as the content of an entry. The official clients find types by the very
- * prefixes `i` and `d6p1`, not by namespace, and need an Action even where there is none (captures §4).
+ * prefixes `i` and `d6p1`, not by namespace, and need an Action even where there is none (semantics G18).
  */
 export function writeRule(rule: Rule): Xml {
   return describe('RuleDescription', [

@@ -10,7 +10,7 @@ import { base64, parseBase64, printProperties, readProperties } from './property
 import { requireWholeText } from './whole-text.ts';
 
 /**
- * Messages as JSON (semantics §12.4): a list of `{Body, BrokerProperties, UserProperties}`. Ours
+ * Messages as JSON (semantics H15): a list of `{Body, BrokerProperties, UserProperties}`. Ours
  * besides: `"BodyEncoding": "base64"` for bodies that are no text, and types in UserProperties.
  */
 

@@ -11,7 +11,7 @@ import { httpDate, parseDate } from './date-text.ts';
 import { isJsonObject, plainNumber } from './exact-json.ts';
 import { requireWholeText } from './whole-text.ts';
 
-/** The `BrokerProperties` JSON of a message, as a header and in batches (semantics §2.1, §12.3–12.5). */
+/** The `BrokerProperties` JSON of a message, as a header and in batches (semantics H9, H13). */
 
 /** What of a message travels in its `BrokerProperties`. */
 export type SystemProperties = Omit<OutgoingMessage, 'body' | 'properties' | 'amqp'>;
@@ -120,7 +120,7 @@ function invalid(sentence: string): BrokerError {
 
 /** How a message is shown. */
 export interface ShownAs {
-  /** A receiver sees which delivery this is; a browser how many failed so far (semantics §2.3). */
+  /** A receiver sees which delivery this is; a browser how many failed so far (semantics M13). */
   readonly view: 'received' | 'peeked';
   /** Which of the parts that are no `BrokerProperties` in the vendor's API to add. */
   readonly contentType?: boolean;

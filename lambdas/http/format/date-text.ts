@@ -8,7 +8,7 @@ const TICKS_PER_SECOND = 10_000_000n;
 /** Ticks from 0001-01-01, where .NET starts to count, to 1970-01-01. */
 const TICKS_AT_EPOCH = 621_355_968_000_000_000n;
 
-/** `Wed, 02 Jul 2014 01:32:27 GMT`; to the second, as the wire format has it (semantics §12.5). */
+/** `Wed, 02 Jul 2014 01:32:27 GMT`; to the second, as the wire format has it (semantics H13). */
 export function httpDate(ms: number): string {
   return new Date(ms).toUTCString();
 }

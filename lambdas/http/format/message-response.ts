@@ -7,11 +7,11 @@ import { printPropertyHeaders } from './property-headers.ts';
 import { printProperties } from './property-json.ts';
 import { sessionIdOf } from './session-query.ts';
 
-/** What the service says of a message whose sender named no content type (semantics §12.3). */
+/** What the service says of a message whose sender named no content type (semantics H12). */
 const DEFAULT_CONTENT_TYPE = 'application/atom+xml;type=entry;charset=utf-8';
 
 /**
- * One message in headers and body (semantics §12.5). What no header can or may carry, an odd content type
+ * One message in headers and body (semantics H11). What no header can or may carry, an odd content type
  * or property name, stands in `BrokerProperties`, where other clients do not mind it.
  */
 export function messageResponse(

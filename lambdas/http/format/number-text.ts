@@ -2,7 +2,7 @@ import type { PropertyValue } from '../../../shared/domain/messages/property-val
 
 /**
  * Numbers as text, where the spelling carries the type: `7` is an int, `7.0` a double, and what no
- * int holds is a long. Property headers and JSON share these rules (semantics §12.3).
+ * int holds is a long. Property headers and JSON share these rules (semantics H10).
  */
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;

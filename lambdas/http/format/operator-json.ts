@@ -8,7 +8,7 @@ import { sequenceNumbers } from './sequence-numbers.ts';
 
 /** The JSON of an operator's calls: on single messages, and on many at once. */
 
-/** As the vendor's batch delete has it (semantics §4.10). */
+/** As the vendor's batch delete has it (semantics L14). */
 const DELETE_MAX = 4000;
 /** More takes another call: one must end before the patience of the client does. */
 const RESUBMIT_MAX = 1000;

@@ -6,7 +6,7 @@ import { base64 } from './property-json.ts';
 import { requireWholeText } from './whole-text.ts';
 
 /**
- * Properties as headers (semantics §12.3): texts and dates in quotes, numbers and booleans bare.
+ * Properties as headers (semantics #148, H10): texts and dates in quotes, numbers and booleans bare.
  * Types that have no spelling of their own come back as their nearest: a guid as a string, a byte
  * as an int. The JSON batch keeps every type.
  */

@@ -41,7 +41,7 @@ export function parsePeek(
   fromSequenceNumber: string | undefined,
   maxMessages: string | undefined,
 ): PeekOptions {
-  // Who asks for more than is allowed gets what is allowed (semantics §4.5).
+  // Who asks for more than is allowed gets what is allowed (semantics #76).
   const count =
     maxMessages === undefined
       ? LIMITS.peekMessages

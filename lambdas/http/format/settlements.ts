@@ -16,7 +16,7 @@ import { changedProperties, deadLetterAction, deadLetterFields } from './dead-le
 import { plainNumber } from './exact-json.ts';
 import { checkRequest, parseRequest } from './json-request.ts';
 
-/** The JSON of calls that settle or renew many messages, each with its own outcome (design §4). */
+/** The JSON of calls that settle or renew many messages, each with its own outcome (semantics H8, L6). */
 
 /** A message may be set aside this long; a bound only so that no instant leaves the calendar. */
 const DELAY_SECONDS_MAX = 365 * 24 * 60 * 60;

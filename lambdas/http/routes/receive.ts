@@ -55,7 +55,7 @@ interface ReceiveRequest {
 }
 
 /**
- * Peek-lock and receive-and-delete, of one or many, perhaps after settling earlier ones (design §4);
+ * Peek-lock and receive-and-delete, of one or many, perhaps after settling earlier ones (semantics H19);
  * deferred messages by number; and looking on without receiving.
  */
 export function receiveRoutes(parts: HttpDependencies): Hono {
@@ -150,7 +150,7 @@ function fitsHeaders({ answerBytesMax }: HttpDependencies, { headers }: Response
   return bytes <= LIMITS.answerHeaderBytes;
 }
 
-/** A peek-lock makes something, a lock (semantics §12.2). */
+/** A peek-lock makes something, a lock (semantics H1). */
 function statusOf(mode: ReceiveRequest['mode']): 200 | 201 {
   return mode === 'peekLock' ? 201 : 200;
 }

@@ -26,7 +26,7 @@ import {
 } from '../routing/request-body.ts';
 import { createApp, serve } from '../routing/routing.ts';
 
-/** Sending one message or a batch (semantics §12.3, §12.4), now or later (§3.4). */
+/** Sending one message or a batch (semantics H9, H15), now or later (semantics M25). */
 export function sendRoutes(parts: HttpDependencies): Hono {
   const app = createApp(parts);
 

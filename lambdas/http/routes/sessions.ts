@@ -12,7 +12,7 @@ import { serve } from '../routing/routing.ts';
 
 const STATE_LIMIT = plainLimit(LIMITS.sessionStateBytes, stateTooLarge);
 
-/** Adds sessions: their locks, their states, and which there are (semantics §4.6–4.8). */
+/** Adds sessions: their locks, their states, and which there are (docs/semantics/sessions.md). */
 export function serveSessions(app: Hono, parts: HttpDependencies): void {
   const { broker } = parts;
 

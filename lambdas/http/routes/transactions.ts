@@ -22,7 +22,7 @@ const UNPROVED_LIMIT: BodyLimit = {
     ),
 };
 
-/** Several operations, all or nothing (semantics §9). */
+/** Several operations, all or nothing (semantics U1). */
 export function transactionRoutes(parts: HttpDependencies): Hono {
   const app = createApp(parts);
   const { method, path, rights } = routeNamed('transact');

@@ -13,8 +13,8 @@ export type Surface = 'runtime' | 'management';
 type ErrorParts = Pick<HttpDependencies, 'clock' | 'random' | 'namespace'>;
 
 /**
- * The REST pages for messages (semantics §12.2) want 410 for a missing entity, since there 404
- * means that a message or lock is gone (X4), and 403 for what is too large (X5). A disabled entity
+ * The REST pages for messages (semantics H4) want 410 for a missing entity, since there 404
+ * means that a message or lock is gone, and 403 for what is too large. A disabled entity
  * is 403 too: 400 would blame a request that will pass unchanged once the entity is enabled.
  */
 const RUNTIME_STATUS = {
@@ -40,7 +40,7 @@ const RUNTIME_STATUS = {
   NotSupported: 501,
 } as const satisfies Record<BrokerErrorCode, number>;
 
-/** Management clients know a missing entity by its 404, and take 410 for another fault (captures §5). */
+/** Management clients know a missing entity by its 404, and take 410 for another fault (semantics G23). */
 const MANAGEMENT_STATUS = {
   ...RUNTIME_STATUS,
   MessagingEntityNotFound: 404,
@@ -180,7 +180,7 @@ function respond(failure: Failure, c: Context, parts: ErrorParts, trackingId: st
   });
 }
 
-/** The sentence behind its subcode, in the two forms of the service (semantics §13.8, §14.3). */
+/** The sentence behind its subcode, in the two forms of the service (semantics G22, K3). */
 function detailOf({ status, subCode, sentence }: Failure): string {
   if (subCode === undefined || !isSubCodeOf(status, subCode)) return sentence;
   return status === 401 ? `${subCode}: ${sentence}` : `SubCode=${subCode}. ${sentence}`;
@@ -188,7 +188,7 @@ function detailOf({ status, subCode, sentence }: Failure): string {
 
 /**
  * A subcode begins with its status; under another one (410 for 404) it would mislead. But limits of
- * topics have 405xx, which clients look for under the 403 of a quota (semantics §13.8).
+ * topics have 405xx, which clients look for under the 403 of a quota (semantics Q5).
  */
 function isSubCodeOf(status: number, subCode: string): boolean {
   return subCode.startsWith(String(status)) || (status === 403 && subCode.startsWith('405'));

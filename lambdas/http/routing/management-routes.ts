@@ -1,5 +1,5 @@
 /**
- * The operations of the ATOM management API (semantics §13) as rows of the one route table. It
+ * The operations of the ATOM management API (semantics G1) as rows of the one route table. It
  * imports nothing. Here `{entity}` is a queue, a topic or a subscription, and has no dead-letter
  * suffix.
  */

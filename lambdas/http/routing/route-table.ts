@@ -21,7 +21,7 @@ export interface Route {
 
 /** In order of precedence: where two paths fit one request, the first serves it. */
 export const ROUTES = [
-  // Messages: semantics §12.2.
+  // Messages: semantics H1.
   {
     name: 'send',
     method: 'POST',
@@ -95,7 +95,7 @@ export const ROUTES = [
     summary: 'Starts the lock of a message anew.',
   },
 
-  // Messages: what the vendor's REST API has no address for (design §4).
+  // Messages: what the vendor's REST API has no address for (semantics H2).
   {
     name: 'schedule',
     method: 'POST',

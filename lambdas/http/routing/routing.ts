@@ -22,7 +22,7 @@ const TAIL = /(?<=.)\/(?:messages(?:\/[^/]*){0,2}|sessions\/\$[^/]+)$/i;
 
 /**
  * An app with all that the routes of messages share: paths that match without regard to case
- * (semantics §1.2) and have a bound, refusals as answers, and an answer for unknown routes.
+ * (semantics N3) and have a bound, refusals as answers, and an answer for unknown routes.
  */
 export function createApp(parts: HttpDependencies): Hono {
   const app = new Hono({ getPath: routedPath, router: new BoundedRouter() });

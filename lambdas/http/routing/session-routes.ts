@@ -1,5 +1,5 @@
 /**
- * The operations on sessions, which the vendor's REST API does not have (design §4), as rows of the one
+ * The operations on sessions, which the vendor's REST API does not have (semantics H2), as rows of the one
  * route table. It imports nothing.
  */
 export const SESSION_ROUTES = [

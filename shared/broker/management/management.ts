@@ -63,7 +63,7 @@ export type ListSubject =
   | { readonly kind: 'subscription'; readonly topic: string };
 
 /**
- * The operations on entities, as every transport offers them (semantics §1, §13). Rights are for the
+ * The operations on entities, as every transport offers them (semantics N1, G1). Rights are for the
  * transport to check. Paths are as a client spells them; all methods throw ArgumentError for one
  * that no entity can have.
  */
@@ -97,7 +97,7 @@ export class Management {
     requireFreeEntityName(at.name);
     await this.#requireFree(at);
     const { entities, counts, clock } = this.#parts;
-    // Premium limits their number by its resources alone (semantics §8-22).
+    // Premium limits their number by its resources alone (semantics #P15).
     const isCounted = description.enablePartitioning && this.tier !== 'Premium';
     await requireRoomInNamespace(counts, isCounted);
     return entities.create(at.key, at.name, description, clock.now());
@@ -120,7 +120,7 @@ export class Management {
   }
 
   /**
-   * The entity as it is now. Of another kind than the one asked for is not found (behaviour 144).
+   * The entity as it is now. Of another kind than the one asked for is not found (semantics #144).
    * Throws MessagingEntityNotFound.
    */
   async get(path: string, kind?: EntityDescription['kind']): Promise<Entity> {
@@ -247,7 +247,7 @@ const NO_MESSAGES: MessageCounts = {
   transferDeadLetter: 0,
 };
 
-/** The path of something that may be created, changed or removed (behaviour 32). */
+/** The path of something that may be created, changed or removed (semantics #32). */
 function managedPath(path: string, kind?: EntityDescription['kind']): EntityPath {
   const at = parseEntityPath(path);
   if (at.subQueue !== 'main') {

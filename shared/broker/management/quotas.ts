@@ -4,7 +4,7 @@ import type { Filter } from '../../filters/rule.ts';
 import type { EntityCounts } from '../ports/management.ts';
 
 /**
- * Quotas of management (semantics §1.8). They are looked at before the write and not in it, so
+ * Quotas of management (semantics Q1, Q4). They are looked at before the write and not in it, so
  * creations at the same instant may pass a limit together, by as many as they are.
  */
 

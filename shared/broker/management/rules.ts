@@ -73,7 +73,7 @@ export class RuleManagement {
 
   /**
    * The rules in the order in which the live service lists them: management in that of their
-   * creation (semantics §10.1), `$management` of AMQP by name.
+   * creation (semantics T5), `$management` of AMQP by name.
    */
   async list(
     path: string,

@@ -157,7 +157,7 @@ function notInSession(): BrokerError {
   return new BrokerError('MessageNotFound', 'The session has no such message.');
 }
 
-/** Where numbers lie that are to be handled all or none: in one partition (semantics §4.4). */
+/** Where numbers lie that are to be handled all or none: in one partition (semantics #68). */
 function inOnePartition(
   entity: Entity,
   path: EntityPath,

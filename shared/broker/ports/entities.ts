@@ -55,7 +55,7 @@ export interface SubscriptionCatalog {
   of(topic: Entity): Promise<readonly Subscribed[]>;
 }
 
-/** Notices uses of entities, for those that are deleted when idle (semantics §5.2). */
+/** Notices uses of entities, for those that are deleted when idle (semantics V5). */
 export interface Activity {
   /** Somebody received, settled or peeked. Costs nothing but now and then, and never waits. */
   used(entity: Entity): void;

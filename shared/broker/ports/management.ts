@@ -53,7 +53,7 @@ export interface NewSubscription {
   readonly description: SubscriptionDescription;
 }
 
-/** Counts for quotas and for runtime properties. All may be a little late (semantics §11.3). */
+/** Counts for quotas and for runtime properties. All may be a little late (semantics N23). */
 export interface EntityCounts {
   /** Messages in each of the entities, in the order given. */
   messages(entities: readonly Entity[]): Promise<readonly MessageCounts[]>;

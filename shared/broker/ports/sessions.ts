@@ -47,7 +47,7 @@ export interface SessionStore {
   held(session: Log, token: Uint8Array): Promise<SessionRules>;
   /** Starts the lock anew; returns its new end, epoch ms. */
   renew(session: Log, token: Uint8Array, lockMs: number): Promise<number>;
-  /** Gives the session back: what was not settled is no failed delivery (semantics §4.6). */
+  /** Gives the session back: what was not settled is no failed delivery (semantics #94). */
   release(session: Log, token: Uint8Array): Promise<void>;
   /** Undefined = none was set. */
   state(session: Log, token: Uint8Array): Promise<Uint8Array | undefined>;

@@ -23,7 +23,7 @@ const UNLIMITED = { bytes: Number.POSITIVE_INFINITY };
 export type OtherPartitions = 'all' | 'some';
 
 /**
- * Receives from the partitions of an entity, which are one queue to the client (semantics §8-4). It asks partitions
+ * Receives from the partitions of an entity, which are one queue to the client (semantics #P3). It asks partitions
  * with hints first, and others while nothing was found. All claims together take no more than one receive may take.
  */
 export class PartitionedReceive {

@@ -10,7 +10,7 @@ import { forward, route, withSource } from './route.ts';
 /**
  * Sends on what waits in an entity: scheduled messages of a topic that have come due, messages that
  * were there before an entity forwarded, and dead letters of one that forwards those. Each batch goes
- * in one transaction with what it becomes (semantics §7).
+ * in one transaction with what it becomes (semantics F5).
  */
 export async function forwardPending(
   parts: BrokerParts,

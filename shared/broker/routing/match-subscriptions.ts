@@ -64,7 +64,7 @@ export async function matchArriving(
 }
 
 /**
- * Evaluates the rules of all subscriptions before anything is written (semantics §10.1). A message
+ * Evaluates the rules of all subscriptions before anything is written (semantics T2, T4). A message
  * has the same number wherever it goes unchanged; where a subscription gets several copies of one,
  * each has a number of its own.
  */

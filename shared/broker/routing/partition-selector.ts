@@ -8,7 +8,7 @@ const AVOIDED_MS = 2000;
 
 /**
  * Whose turn it is among the partitions of an entity, for messages without a key: one after the other
- * (semantics §8-3), from a random one on, so that processes which live for one call spread as well.
+ * (semantics #P7), from a random one on, so that processes which live for one call spread as well.
  */
 export class PartitionTurns {
   readonly #random: RandomSource;

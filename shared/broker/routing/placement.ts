@@ -14,7 +14,7 @@ export interface Placement {
 /** In a whole outage more tries would only add to it. */
 const TRIES_MAX = 4;
 
-/** Where messages with this key belong; without one, it is some partition's turn (semantics §8-3). */
+/** Where messages with this key belong; without one, it is some partition's turn (semantics #P6, #P7). */
 export function placeFor(parts: BrokerParts, entity: Entity, key: string | undefined): Placement {
   const partitions = partitionsOf(entity);
   if (partitions === 1) return { partition: 0, isFixed: true };
@@ -45,7 +45,7 @@ export function placesFor(
 /**
  * Stores messages where they are to go. Where a partition refuses those without a key, and nothing
  * can have been stored there, another one takes them; a key leaves no choice, and the refusal is the
- * sender's (semantics §8-11).
+ * sender's (semantics P16).
  */
 export async function storeAt<Stored>(
   parts: BrokerParts,

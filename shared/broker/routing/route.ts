@@ -29,7 +29,7 @@ import { placesFor, storeAt } from './placement.ts';
 
 /**
  * Where messages go. Forwards are followed at the send already, so that nothing is stored on the way;
- * each entity on the way gives the message a number of its own (semantics §7), in a partition of its
+ * each entity on the way gives the message a number of its own (semantics #121), in a partition of its
  * own. What becomes of messages in the entity itself and in its subscriptions lies in `partition`.
  */
 export async function route(
@@ -191,7 +191,7 @@ export function withSource({ sequence, message }: Copy, { name }: Entity): Copy 
 
 /**
  * Sends messages on to another entity. Where that cannot be, they go to the transfer dead-letter
- * queue of the entity they were to leave (semantics §6.5; the seed decides contradiction X1).
+ * queue of the entity they were to leave (semantics #123).
  * `partition` is where they were to stay in that entity.
  */
 export async function forward(
@@ -216,7 +216,7 @@ export async function forward(
   return [...arrived, ...deadLettered(logOf(source, 'transferDeadLetter', partition), lost)];
 }
 
-/** Messages that come from elsewhere: their own keys say to which partition each goes (semantics §7). */
+/** Messages that come from elsewhere: their own keys say to which partition each goes (semantics #P11). */
 async function enter(
   parts: BrokerParts,
   target: Entity,

@@ -6,7 +6,7 @@ import type { Message, OutgoingMessage } from '../../domain/messages/message.ts'
 import type { SentMessage } from '../broker.ts';
 import type { BrokerParts } from '../dependencies.ts';
 
-/** How an entity knows the messages of one send again (semantics §3.5). */
+/** How an entity knows the messages of one send again (semantics #77, O2). */
 export interface Detection {
   readonly log: Log;
   readonly windowMs: number;

@@ -124,7 +124,7 @@ export async function receiveInSession(
 
 /**
  * Settles messages of a session. The tag of a message's lock begins with the id of the session lock under which it was
- * received, so one read of the session shows whether that lock is live (semantics §4.6).
+ * received, so one read of the session shows whether that lock is live (semantics S5).
  */
 export async function settleInSession(
   parts: BrokerParts,
@@ -167,7 +167,7 @@ export async function settleInSession(
   return outcomes;
 }
 
-/** In a session, a lost message lock is reported as a lost session lock (semantics §4.2). */
+/** In a session, a lost message lock is reported as a lost session lock (semantics S3). */
 function inSessionWords(refusal: BrokerError): BrokerError {
   return refusal.code === 'MessageLockLost' ? sessionLockLost() : refusal;
 }

@@ -18,7 +18,7 @@ import { ReceiveWait } from '../receive/receive-wait.ts';
 import { forwardTopicDue } from '../routing/forward-pending.ts';
 import { requireSessionFits, sessionLog } from './in-session.ts';
 
-/** Sessions: their locks, their states, and which there are (semantics §4.6–4.8). */
+/** Sessions: their locks, their states, and which there are (docs/semantics/sessions.md). */
 
 /** Locks a session; see `Broker.acceptSession`. */
 export async function acceptSession(

@@ -122,7 +122,7 @@ async function perPartition<Item extends { readonly lockToken: string }, Outcome
 
 /**
  * Reads a token. One of an earlier epoch was taken before a property of the entity changed, which
- * ended its lock (semantics §4.2).
+ * ended its lock (semantics #14).
  */
 export function readToken(entity: Receivable, lockToken: string): LockToken {
   const token = parseLockToken(lockToken);

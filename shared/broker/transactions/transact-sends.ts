@@ -23,7 +23,7 @@ export interface Via {
   readonly entity: TransactedEntity;
   /** The partition in which messages are settled. */
   readonly partition: number;
-  /** Where messages stay that their destination does not take (semantics §6.5). */
+  /** Where messages stay that their destination does not take (semantics U8). */
   readonly transferDeadLetters: Log;
 }
 
@@ -203,7 +203,7 @@ async function findDestinations(
 
 /**
  * For each destination the partition into which its messages go. With those that are settled they
- * meet in one partition of the entity they are sent via (semantics §8-14, §9.1).
+ * meet in one partition of the entity they are sent via (semantics U10, U12).
  */
 function choosePartitions(
   destinations: readonly Destination[],

@@ -212,7 +212,7 @@ function requireDifferent(settlements: readonly TransactedSettlement[]): void {
 
 /**
  * What is sent to other entities counts as sent via the one whose messages are settled, a
- * subscription's as via its topic (semantics §9.1).
+ * subscription's as via its topic (semantics U6).
  */
 function viaOf(settling: Settling | undefined): Via | undefined {
   if (settling === undefined) return undefined;

@@ -5,7 +5,7 @@ import { availability, type Slot, type SlotRules } from './slot.ts';
 
 /**
  * A block is the unit of storage: the messages of one send, in order, each with a slot. The block
- * is small and changes; the messages themselves are its payload, which never does (design §3).
+ * is small and changes; the messages themselves are its payload, which never does (docs/decisions/0001).
  */
 export interface Block {
   readonly store: BlockStore;
@@ -68,7 +68,7 @@ export interface BlockSurvey {
 
 /**
  * When a message's time to live ends: its own, or, where it has none, the entity's at this moment,
- * so that a later change of the entity's default is followed (semantics §5.1-10).
+ * so that a later change of the entity's default is followed (semantics V2).
  */
 export function expiryOf(block: Block, slot: Slot, rules: BlockRules): number | undefined {
   const own = ownExpiryOf(block, slot);
@@ -108,7 +108,7 @@ export function surveyBlock(block: Block, rules: BlockRules, now: number): Block
 
 const PARTITION_SHIFT = 48n;
 
-/** The 64-bit number clients see: the partition in the top 16 bits (semantics §2.3). */
+/** The 64-bit number clients see: the partition in the top 16 bits (semantics M10). */
 export function sequenceNumberOf(partition: number, sequence: bigint): bigint {
   return (BigInt(partition) << PARTITION_SHIFT) | sequence;
 }

@@ -75,7 +75,7 @@ export function lockTag(epoch: number, random: Uint8Array): Uint8Array {
   return tag;
 }
 
-/** Whether a lock was taken before the last change of its entity, which ended it (semantics §4.9). */
+/** Whether a lock was taken before the last change of its entity, which ended it (semantics #14). */
 export function isOfEpoch(tag: Uint8Array, epoch: number): boolean {
   return tag[0] === (epoch & 0xff);
 }

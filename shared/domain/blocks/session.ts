@@ -3,7 +3,7 @@ import { LIMITS } from '../limits.ts';
 import { TAG_BYTES } from './lock-token.ts';
 
 /**
- * The lock of a session holds all its messages, present and future ones, or none (semantics §4.6).
+ * The lock of a session holds all its messages, present and future ones, or none (semantics S2).
  * The lock's token is sixteen bytes, shown as a GUID; its last five are its *tenure*, with which the
  * tags of all messages begin that are received under it:
  *
@@ -89,7 +89,7 @@ export function isSessionLockLost(error: unknown): boolean {
   return error instanceof BrokerError && error.code === 'SessionLockLost';
 }
 
-/** The refusal to hand out messages of an entity that requires sessions without one (semantics §4.6). */
+/** The refusal to hand out messages of an entity that requires sessions without one (semantics #85). */
 export function sessionRequired(): BrokerError {
   return new BrokerError(
     'InvalidOperation',
@@ -105,7 +105,7 @@ export function noSessionsHere(): BrokerError {
   );
 }
 
-/** The refusal for a session that somebody else holds, in the service's own words (semantics §4.6). */
+/** The refusal for a session that somebody else holds, in the service's own words (semantics #88). */
 export function sessionCannotBeLocked(sessionId: string): BrokerError {
   return new BrokerError(
     'SessionCannotBeLocked',

@@ -27,7 +27,7 @@ export const FRESH_SLOT: Slot = { deliveries: 0 };
 /** What holds for the log that a slot lies in. */
 export interface SlotRules {
   readonly epoch: number;
-  /** A dead-letter queue counts no deliveries, knows no expiry and no end of patience (semantics §6.1). */
+  /** A dead-letter queue counts no deliveries, knows no expiry and no end of patience (semantics #28, #29). */
   readonly isDeadLetter: boolean;
   readonly maxDeliveryCount: number;
   /** Set where messages lie by session: its lock then decides for them, not their own. */
@@ -112,7 +112,7 @@ export function claimed(slot: Slot, tag: Uint8Array, until: number, rules: SlotR
 
 /**
  * Deliveries that ended without success, as AMQP counts them: the one under way is not among them.
- * In a dead-letter queue none is ever added (semantics §2.3).
+ * In a dead-letter queue none is ever added (semantics #28).
  */
 export function failedDeliveries(slot: Slot, rules: SlotRules, now: number): number {
   const underWay = !rules.isDeadLetter && slot.tag !== undefined && isHeld(slot, rules, now);

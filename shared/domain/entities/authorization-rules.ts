@@ -13,7 +13,7 @@ export interface GivenAuthorizationRule {
 
 const KEY_NAME_LENGTH = 256;
 const KEY_BYTES = 32;
-/** Base64 of 32 bytes (semantics §1.2). */
+/** Base64 of 32 bytes (semantics G21). */
 const KEY_LENGTH = 44;
 const KEY = /^[\x21-\x7e]*$/;
 const ALL_RIGHTS = ['Manage', 'Send', 'Listen'] as const satisfies readonly AccessRight[];
@@ -69,7 +69,7 @@ function authorizationRule(
   };
 }
 
-/** Whoever may manage could grant itself the rest, so it has the rest (semantics §14.1). */
+/** Whoever may manage could grant itself the rest, so it has the rest (semantics K4). */
 function impliedRights({ keyName, rights }: GivenAuthorizationRule): readonly AccessRight[] {
   if (rights.length === 0) throw badValue(`The authorization rule '${keyName}' gives no right.`);
   return rights.includes('Manage') ? ALL_RIGHTS : ALL_RIGHTS.filter((one) => rights.includes(one));

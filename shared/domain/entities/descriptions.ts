@@ -1,7 +1,7 @@
 import { LIMITS } from '../limits.ts';
 
 /**
- * What a client may say about an entity (semantics §1.3–1.6). Durations in ms; an absent duration
+ * What a client may say about an entity (semantics N8, N9, N10, T1). Durations in ms; an absent duration
  * is unlimited. Wire names live in the transports.
  */
 
@@ -9,7 +9,7 @@ export type EntityStatus = 'Active' | 'Disabled' | 'SendDisabled' | 'ReceiveDisa
 
 export type AccessRight = 'Send' | 'Listen' | 'Manage';
 
-/** A shared access policy of a namespace, queue or topic (semantics §14.1). */
+/** A shared access policy of a namespace, queue or topic (semantics K4). */
 export interface AuthorizationRule {
   readonly keyName: string;
   readonly primaryKey: string;
@@ -95,14 +95,14 @@ const INGRESS_DEFAULTS = {
   maxMessageSizeInKilobytes: LIMITS.messageKilobytesDefault,
 } as const satisfies IngressSettings;
 
-/** A queue about which nothing was said; the defaults of semantics §1.3. */
+/** A queue about which nothing was said; the defaults of the service (semantics N8). */
 export const QUEUE_DEFAULTS: QueueDescription = {
   kind: 'queue',
   ...DELIVERY_DEFAULTS,
   ...INGRESS_DEFAULTS,
 };
 
-/** A topic about which nothing was said; the defaults of semantics §1.4. */
+/** A topic about which nothing was said; the defaults of the service (semantics N9). */
 export const TOPIC_DEFAULTS: TopicDescription = {
   kind: 'topic',
   ...INGRESS_DEFAULTS,
@@ -112,7 +112,7 @@ export const TOPIC_DEFAULTS: TopicDescription = {
   status: 'Active',
 };
 
-/** A subscription about which nothing was said; the defaults of semantics §1.5. */
+/** A subscription about which nothing was said; the defaults of the service (semantics N10). */
 export const SUBSCRIPTION_DEFAULTS: SubscriptionDescription = {
   kind: 'subscription',
   ...DELIVERY_DEFAULTS,

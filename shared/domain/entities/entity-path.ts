@@ -18,7 +18,7 @@ export interface EntityPath {
 const DEAD_LETTER = /\/\$deadletterqueue$/i;
 const TRANSFER_DEAD_LETTER = /\/\$transfer\/\$deadletterqueue$/i;
 const SUBSCRIPTION = /^(.+)\/subscriptions\/([^/]+)$/i;
-/** Letters, digits, `.`, `-`, `_`, `/`; begins and ends with a letter or digit (semantics §1.2). */
+/** Letters, digits, `.`, `-`, `_`, `/`; begins and ends with a letter or digit (semantics N4). */
 const QUEUE_OR_TOPIC_NAME = /^[a-z0-9](?:[a-z0-9._/-]*[a-z0-9])?$/i;
 const CHILD_NAME = /^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$/i;
 

@@ -21,15 +21,15 @@ import {
 } from './setting-checks.ts';
 
 /**
- * What may be said of an entity (semantics §1.3–1.5, §1.8). A client says some of the settings; the
+ * What may be said of an entity (semantics N8, N9, N10). A client says some of the settings; the
  * rest take their defaults, on an update as well as on a creation: an update replaces, it does not
- * merge (behaviour 137).
+ * merge (semantics #137).
  */
 
 /** The settings that a client gave. A lock or a window it called unlimited is infinite here. */
 export type Said<Description> = Partial<Omit<Description, 'kind'>>;
 
-/** Sizes that one entity, or one fragment of a partitioned one, may be given (semantics §1.3). */
+/** Sizes that one entity, or one fragment of a partitioned one, may be given (semantics N8, #P5). */
 const FRAGMENT_MEGABYTES = [1024, 2048, 3072, 4096, 5120];
 const ENTITY_MEGABYTES = [...FRAGMENT_MEGABYTES, 10_240, 20_480, 40_960, 81_920];
 
@@ -101,7 +101,7 @@ function partitionsAsCreated({ partitions }: IngressSettings): Pick<IngressSetti
 
 /**
  * The size a client is shown. A partitioned entity has sixteen fragments of the size it was given,
- * and shows the sum (behaviour 138); in the Premium tier the size given is that of the whole.
+ * and shows the sum (semantics #138); in the Premium tier the size given is that of the whole.
  */
 export function totalMegabytes(settings: IngressSettings): number {
   return settings.maxSizeInMegabytes * (hasSizedFragments(settings) ? LIMITS.partitions : 1);
@@ -173,7 +173,7 @@ function requireCommonSettings(settings: {
   requireLength('userMetadata', settings.userMetadata, LIMITS.userMetadataLength);
 }
 
-/** The settings that hold from creation on (C in the tables of semantics §1.3–1.5). */
+/** The settings that hold from creation on (semantics #139). */
 interface CreationSettings {
   readonly requiresSession?: boolean;
   readonly requiresDuplicateDetection?: boolean;
@@ -201,7 +201,7 @@ function requireUnchanged(kind: KindWord, current: CreationSettings, wanted: Cre
   }
 }
 
-/** An entity that forwards is never idle, so the service forgets the setting (semantics §7). */
+/** An entity that forwards is never idle, so the service forgets the setting (semantics #A21). */
 function neverIdleWhereForwarding<T extends DeliverySettings>(description: T): T {
   if (description.forwardTo === undefined) return description;
   const { autoDeleteOnIdleMs: _, ...rest } = description;

@@ -5,7 +5,7 @@ import type { SubQueue } from './entity-path.ts';
 export interface Entity<Description extends EntityDescription = EntityDescription> {
   /**
    * Internal identity. Delete and create under the same name gives a new one, so that the old
-   * messages can never be seen again (design §3, rule 6).
+   * messages can never be seen again (semantics #160).
    */
   readonly id: string;
   /** Of a subscription, the internal identity of its topic. */
@@ -39,7 +39,7 @@ export function isOfKind<Kind extends EntityDescription['kind']>(
   return entity.description.kind === kind;
 }
 
-/** Whether an entity sends on what comes to it, or what is dead-lettered in it (semantics §7). */
+/** Whether an entity sends on what comes to it, or what is dead-lettered in it (semantics #121, #128). */
 export function forwards({ description }: Pick<Entity, 'description'>): boolean {
   if (description.kind === 'topic') return false;
   const { forwardTo, forwardDeadLetteredMessagesTo } = description;
@@ -51,7 +51,7 @@ export function forwardsAll({ description }: Pick<Entity, 'description'>): boole
   return description.kind !== 'topic' && description.forwardTo !== undefined;
 }
 
-/** Whether an entity keeps its messages by session (semantics §4.6). */
+/** Whether an entity keeps its messages by session (semantics S1). */
 export function requiresSession({ description }: Pick<Entity, 'description'>): boolean {
   return description.kind !== 'topic' && description.requiresSession;
 }

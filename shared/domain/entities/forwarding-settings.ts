@@ -12,7 +12,7 @@ export function forwardingDestinations(description: EntityDescription): readonly
 
 /**
  * Refuses forwarding of a subscription to its own topic, the shortest loop. Other loops are left to the
- * limit on hops (semantics §7): a queue may forward to itself, recorded by the vendor's client for Python
+ * limit on hops (semantics #126): a queue may forward to itself, recorded by the vendor's client for Python
  * in 2020. Throws ArgumentError.
  */
 export function requireForwardingElsewhere(path: EntityPath, description: EntityDescription): void {

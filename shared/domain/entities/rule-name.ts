@@ -6,7 +6,7 @@ export const DEFAULT_RULE_NAME = '$Default';
 
 const RULE_NAME = /^[a-z0-9._-]+$/i;
 
-/** Refuses a name that no rule may have (semantics §1.2). Throws ArgumentError. */
+/** Refuses a name that no rule may have (semantics N6). Throws ArgumentError. */
 export function requireRuleName(name: string): void {
   const { childNameLength } = LIMITS;
   if (name.length > childNameLength) {

@@ -4,7 +4,7 @@ import { formatDuration, UNLIMITED_TEXT } from '../duration.ts';
 /** The kinds as the sentences of the service spell them. */
 export type KindWord = 'Queue' | 'Topic' | 'Subscription';
 
-/** The refusal of a value, with the sub-code that all of management uses for them (semantics §13.8). */
+/** The refusal of a value, with the sub-code that all of management uses for them (semantics N14). */
 export function badValue(sentence: string): BrokerError {
   return new BrokerError('ArgumentError', sentence, { subCode: '40000' });
 }

@@ -2,7 +2,7 @@ import { LIMITS } from '../limits.ts';
 import { type EntityDescription, QUEUE_DEFAULTS } from './descriptions.ts';
 import { badValue, type KindWord, shown } from './setting-checks.ts';
 
-/** The tiers of namespaces; here they differ in what may be said of entities (semantics §1.7). */
+/** The tiers of namespaces; here they differ in what may be said of entities (semantics N15). */
 export type Tier = 'Standard' | 'Basic' | 'Premium';
 
 /** A namespace, named because the refusals of its tier name it. */
@@ -29,7 +29,7 @@ interface Said {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** In Basic both the default and the most (semantics §5.1-11). */
+/** In Basic both the default and the most (semantics #57). */
 const BASIC_TIME_TO_LIVE_MS = 14 * DAY_MS;
 const PREMIUM_MESSAGE_KILOBYTES = 1024;
 const { maxMessageSizeInKilobytes: USUAL_MESSAGE_KILOBYTES } = QUEUE_DEFAULTS;
@@ -42,7 +42,7 @@ const KIND_WORDS = {
 
 /**
  * What a client says of an entity, with the defaults of the tier where they are not the usual ones
- * (semantics §1.3, §1.7, §5.1-11). What only a creation may say is looked at only there: an update
+ * (semantics N16, N17, #57). What only a creation may say is looked at only there: an update
  * cannot change it, and an entity made before the namespace had its tier must stay within reach.
  * Throws ArgumentError.
  */
@@ -105,7 +105,7 @@ function basicTimeToLive({ defaultTimeToLiveMs: ms = Infinity }: Said, { name }:
   );
 }
 
-/** Throws ArgumentError where the tier has no transactions (semantics §9). */
+/** Throws ArgumentError where the tier has no transactions (semantics U1). */
 export function requireTransactions(namespace: TieredNamespace): void {
   if (namespace.tier !== 'Basic') return;
   throw refusal("Transactions can't be used", namespace, ['Standard', 'Premium']);
@@ -141,7 +141,7 @@ function cannotBeSet(property: string, word: KindWord, act: Act): string {
   return `The property '${property}' can't be set when ${act} a ${word}`;
 }
 
-/** The service's own sentence (semantics §1.7). */
+/** The service's own sentence (semantics N16). */
 function refusal(what: string, { name, tier }: TieredNamespace, others: readonly Tier[]) {
   return badValue(
     `${what} because the namespace '${name}' is using the '${tier}' Tier. This operation is only supported in '${others.join("' or '")}' tier.`,

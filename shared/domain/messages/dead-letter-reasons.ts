@@ -1,6 +1,6 @@
 import { LIMITS } from '../limits.ts';
 
-/** Why the broker itself dead-letters, in the service's exact words (semantics §6.3). */
+/** Why the broker itself dead-letters, in the service's exact words (semantics #C6). */
 export interface DeadLetterReason {
   readonly reason: string;
   readonly description: string;

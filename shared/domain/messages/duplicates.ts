@@ -1,7 +1,7 @@
 import { type OutgoingMessage, orderingKeyOf } from './message.ts';
 
 /**
- * What a message is known again by (semantics §3.5): its MessageId, letter by letter; in a partitioned
+ * What a message is known again by (semantics O1, O2): its MessageId, letter by letter; in a partitioned
  * entity only together with the key that decides its partition. A message whose sender gave it no id
  * cannot come twice.
  */

@@ -1,6 +1,6 @@
 import type { Properties } from './property-value.ts';
 
-/** What a sender hands over. Absent fields were not set by the sender (semantics §2.1). */
+/** What a sender hands over. Absent fields were not set by the sender (semantics M2). */
 export interface OutgoingMessage {
   /** Opaque; the broker and its filters never look at it. */
   readonly body: Uint8Array;
@@ -60,7 +60,7 @@ export function shownPartitionKey({ sessionId, partitionKey }: OrderingKeys): st
 /** A message as it is stored: it has an identity, and perhaps a history in other entities. */
 export interface Message extends OutgoingMessage {
   readonly messageId: string;
-  /** The number in the entity it was first sent to, where it was forwarded (semantics §2.3). */
+  /** The number in the entity it was first sent to, where it was forwarded (semantics M12). */
   readonly enqueuedSequenceNumber?: bigint;
   /** The entity in which it was dead-lettered, where it was forwarded out of a dead-letter queue. */
   readonly deadLetterSource?: string;
@@ -68,7 +68,7 @@ export interface Message extends OutgoingMessage {
   readonly hops?: number;
 }
 
-/** Not locked-ness and not expiry: those are no states and cannot be seen (semantics §2.3). */
+/** Not locked-ness and not expiry: those are no states and cannot be seen (semantics M15). */
 export type MessageState = 'Active' | 'Deferred' | 'Scheduled';
 
 /** A message as a receiver or a browser sees it. */
@@ -95,7 +95,7 @@ export interface LockedMessage extends StoredMessage {
   readonly lockedUntil: number;
 }
 
-/** A time to live above the entity's default is silently lowered to it (semantics §5.1-9). */
+/** A time to live above the entity's default is silently lowered to it (semantics #A10). */
 export function lowerTimeToLive(message: Message, defaultMs: number | undefined): Message {
   const { timeToLiveMs } = message;
   if (timeToLiveMs === undefined || defaultMs === undefined || timeToLiveMs <= defaultMs) {

@@ -4,7 +4,7 @@ import { LIMITS } from '../limits.ts';
 import { hasTwoOrderingKeys, type OutgoingMessage } from './message.ts';
 import { propertiesBytes, requirePropertiesFit, utf8Bytes } from './property-limits.ts';
 
-/** What a message must be before an entity takes it (semantics §1.8, §3.2). */
+/** What a message must be before an entity takes it (semantics M3, M5, M16). */
 
 /** Refuses a batch of more messages than there may be in one. Throws MessageSizeExceeded. */
 export function requireBatchFits(messages: number): void {
@@ -37,7 +37,7 @@ export function requireSendableMessages(
   if (total > batchBytesMax) throw tooLarge('batch', total, batchBytesMax);
 }
 
-/** Refuses messages without a session where there must be one (semantics §3.2). Throws InvalidOperation. */
+/** Refuses messages without a session where there must be one (semantics M17). Throws InvalidOperation. */
 export function requireSessionIds(messages: readonly OutgoingMessage[]): void {
   if (messages.every(({ sessionId }) => sessionId !== undefined)) return;
   throw new BrokerError(

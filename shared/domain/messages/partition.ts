@@ -10,7 +10,7 @@ type Settings = Pick<IngressSettings, 'requiresDuplicateDetection'> & {
 
 /**
  * What decides in which partition a message lies: its SessionId, else its PartitionKey, else, where
- * duplicates are looked for, the MessageId that its sender gave it (semantics §8-8). Absent = any.
+ * duplicates are looked for, the MessageId that its sender gave it (semantics #P6). Absent = any.
  */
 export function partitionKeyOf(message: Keyed, settings: Settings): string | undefined {
   const orId = settings.requiresDuplicateDetection ? message.messageId : undefined;
@@ -19,7 +19,7 @@ export function partitionKeyOf(message: Keyed, settings: Settings): string | und
 
 /**
  * The key of the messages of one call, which go into one partition: all have the same or none has
- * one (semantics §3.3). Throws InvalidOperation.
+ * one (semantics M23). Throws InvalidOperation.
  */
 export function sharedPartitionKey(
   messages: readonly Keyed[],
@@ -43,7 +43,7 @@ function shown(key: string | undefined): string {
 
 /**
  * Which partition a key belongs to: equal keys always meet in the same one, for as long as the entity
- * lives (semantics §8-10). FNV-1a over UTF-16 units, mixed at the end so that keys that differ in
+ * lives (semantics #P7). FNV-1a over UTF-16 units, mixed at the end so that keys that differ in
  * their last letter only are spread as well.
  */
 export function partitionOfKey(key: string, partitions: number): number {

@@ -3,7 +3,7 @@ import { LIMITS } from '../limits.ts';
 import type { Properties, PropertyValue } from './property-value.ts';
 
 /**
- * Refuses properties that are too long, one by one or all together (semantics §2.2). What the system
+ * Refuses properties that are too long, one by one or all together (semantics M8). What the system
  * properties of the same message take counts as well. Throws ArgumentError.
  */
 export function requirePropertiesFit(properties: Properties, systemBytes = 0): void {

@@ -1,7 +1,7 @@
 /**
  * The value of an application property. The type travels with the value through storage, because
  * filters, AMQP clients and typed languages tell an int from a long and a guid from a string
- * (semantics §2.2).
+ * (semantics M7).
  */
 export type PropertyValue =
   | { readonly type: 'null' }

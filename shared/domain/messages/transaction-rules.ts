@@ -3,7 +3,7 @@ import { LIMITS } from '../limits.ts';
 import { type OutgoingMessage, orderingKeyOf } from './message.ts';
 import { partitionOfKey } from './partition.ts';
 
-/** What a transaction may do (semantics §8-14 to 8-16, §9). */
+/** What a transaction may do (semantics #130, U10, U11). */
 
 /** Throws InvalidOperation where more messages are sent than a transaction takes. */
 export function requireTransactionSize(messages: number): void {
@@ -25,7 +25,7 @@ type Keys = Pick<OutgoingMessage, 'messageId' | 'sessionId' | 'partitionKey' | '
 /**
  * The partition into which all messages go that a transaction sends to an entity. Where there are
  * several, the messages have one and the same key; and so do those that are sent to other entities
- * via this one, whose key here is the ViaPartitionKey (semantics §9.1). Throws InvalidOperation.
+ * via this one, whose key here is the ViaPartitionKey (semantics U12). Throws InvalidOperation.
  */
 export function transactedPartition(
   entity: TransactedEntity,

@@ -19,7 +19,7 @@ const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;
 
 /**
- * Arithmetic by the rules of C# (semantics §10.5): integers compute as Int64 and division cuts
+ * Arithmetic by the rules of C# (semantics R14, R15): integers compute as Int64 and division cuts
  * towards zero; an integer with a double is a double; instants and time spans subtract and add.
  * Chosen here, where the sources are silent or C# is no help to somebody who writes a filter:
  * - an integer result beyond Int64 is an error. C# wraps, and a wrapped result routes wrongly in silence;

@@ -43,7 +43,7 @@ function compilePredicate(node: Predicate, source: Source): Test {
       return (scope) => isUnknown(operand(scope)) !== negated;
     }
     case 'exists': {
-      // Present with a null value counts as present (semantics §10.4).
+      // Present with a null value counts as present (semantics #107).
       const operand = compileValue(node.operand, source);
       return (scope) => operand(scope) !== undefined;
     }

@@ -24,10 +24,9 @@ const RANGES = {
 const GUID = /^\{?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\}?$/i;
 
 /**
- * The value in another type, for SET on a property that already has one (semantics §10.6:
- * "implicitly converted to the existing value's type when possible"). Possible is here what keeps
- * the value: numbers that fit, numbers and booleans to and from their text, a guid to and from its
- * text, one kind of instant to the other. 7.5 does not become an int. `undefined` = not possible.
+ * The value in another type, for SET on a property that already has one (semantics R22).
+ * What keeps the value is possible: numbers that fit, numbers and booleans to and from their text, a
+ * guid to and from its text, one kind of instant to the other. 7.5 does not become an int. `undefined` = not possible.
  */
 export function convertTo(value: PropertyValue, type: PropertyType): PropertyValue | undefined {
   if (value.type === type || value.type === 'null' || type === 'null') return value;

@@ -7,7 +7,7 @@ import type { Truth } from './truth.ts';
 
 /**
  * What a filter says of a message: true, false or unknown; only true is a match
- * (semantics §10.4). Throws FilterError where the filter cannot be evaluated.
+ * (semantics R12). Throws FilterError where the filter cannot be evaluated.
  *
  * @example evaluate({ kind: 'sql', expression: "color = 'red'", parameters: {} }, input, random)
  */

@@ -14,7 +14,7 @@ const PLAIN_LENGTH_MAX = 16;
 
 /**
  * Prepares a LIKE pattern: `%` is any run of characters, `_` any one UTF-16 unit (as in .NET),
- * case counts, and the character after the escape character stands for itself (semantics §10.3).
+ * case counts, and the character after the escape character stands for itself (semantics R18).
  *
  * Pieces between `%` are looked for from left to right, each at its first place, without ever
  * going back: that is enough for such patterns, and it keeps `'%a%a%a%a%'` cheap. One search

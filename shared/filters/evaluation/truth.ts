@@ -1,4 +1,4 @@
-/** True, false or unknown; unknown is `undefined` (semantics §10.4). A filter matches only on true. */
+/** True, false or unknown; unknown is `undefined` (semantics R12). A filter matches only on true. */
 export type Truth = boolean | undefined;
 
 /** False if either is, else unknown if either is. */

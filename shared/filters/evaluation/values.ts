@@ -4,7 +4,7 @@ import type { ComparisonOperator } from '../language/syntax.ts';
 import { compareDecimals, type Decimal, decimalToNumber, decodeDecimal } from './decimal.ts';
 
 /**
- * How the types of properties fall together for operators (semantics §10.5): all integers widen to
+ * How the types of properties fall together for operators (semantics R14, R16): all integers widen to
  * Int64 as in C#, float widens to double. Chosen here, where the sources are silent: a char and a
  * uri are texts; a dateTime and a dateTimeOffset are instants and compare with each other.
  */
@@ -50,14 +50,14 @@ export type Operand = PropertyValue | undefined;
 
 /** A tick is 100 ns. */
 export const TICKS_PER_MS = 10_000n;
-/** Ticks from 0001-01-01 to 1970-01-01 (semantics, appendix B). */
+/** Ticks from 0001-01-01, where .NET begins to count, to 1970-01-01. */
 export const EPOCH_TICKS = 621_355_968_000_000_000n;
 /** Ticks of the last instant .NET knows. */
 export const INSTANT_MAX = 3_155_378_975_999_999_999n;
 /** Ticks of the longest time span; it stands for "unlimited". */
 export const SPAN_MAX = 2n ** 63n - 1n;
 
-/** A missing property and a null both make operators unknown (semantics §10.4). */
+/** A missing property and a null both make operators unknown (semantics #105). */
 export function isUnknown(value: Operand): value is undefined | { readonly type: 'null' } {
   return value === undefined || value.type === 'null';
 }
@@ -65,7 +65,7 @@ export function isUnknown(value: Operand): value is undefined | { readonly type:
 /**
  * The order of two values: negative, 0 or positive, NaN where one is not a number. Throws where
  * C# has no such operator, for instance between a string and a number: a numeric string is not
- * converted (semantics §10.5). Beyond C#, since the language has no other way to write it:
+ * converted (semantics R14, R17). Beyond C#, since the language has no other way to write it:
  * - decimal with double is compared as double, as the literal 1.5 is one;
  * - a guid equals its text, in any case of letters and with or without braces; another text is not equal;
  * - strings have an order, by UTF-16 unit.

@@ -17,7 +17,7 @@ type Node = Predicate | Expression;
 const INT64_MIN_DIGITS = '9223372036854775808';
 
 /**
- * Reads a filter. The whole grammar of semantics §10.3, no more: a lone value (`flag`, `1`) and
+ * Reads a filter. The whole grammar (semantics R4), no more: a lone value (`flag`, `1`) and
  * BETWEEN are refused. Throws FilterError with the position and what was expected there.
  */
 export function parsePredicate(text: string): Predicate {
@@ -36,7 +36,7 @@ export function parsePredicate(text: string): Predicate {
 
 /**
  * Reads an action: SET and REMOVE statements, each with an optional semicolon behind it
- * (semantics §10.6). Throws FilterError, also where there are too many statements.
+ * (semantics R21). Throws FilterError, also where there are too many statements.
  */
 export function parseAction(text: string): readonly Statement[] {
   const reader = new TokenReader(text);

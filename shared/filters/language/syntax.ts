@@ -3,7 +3,7 @@ interface Node {
   readonly at: number;
 }
 
-/** The values that can be written down: Int64, double, boolean, text, NULL (semantics §10.3). */
+/** The values that can be written down: Int64, double, boolean, text, NULL (semantics R6). */
 export type Literal =
   | { readonly type: 'null' }
   | { readonly type: 'boolean'; readonly value: boolean }
@@ -77,7 +77,7 @@ export type Predicate =
       readonly negated: boolean;
     });
 
-/** One step of an action (semantics §10.6). */
+/** One step of an action (semantics R21). */
 export type Statement =
   | (Node & { readonly kind: 'set'; readonly target: PropertyNode; readonly value: Expression })
   | (Node & { readonly kind: 'remove'; readonly target: PropertyNode });
@@ -98,7 +98,7 @@ export function isPredicate(node: Predicate | Expression): node is Predicate {
   return PREDICATES.has(node.kind);
 }
 
-/** How tightly an operator binds, loosest first (semantics §10.3). */
+/** How tightly an operator binds, loosest first (semantics R10). */
 export const POWER = {
   or: 1,
   and: 2,

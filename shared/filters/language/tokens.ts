@@ -12,7 +12,7 @@ export type TokenKind =
   | 'symbol'
   | 'end';
 
-/** The smallest part of an expression (grammar: semantics §10.3). */
+/** The smallest part of an expression (semantics R4). */
 export interface Token {
   readonly kind: TokenKind;
   /** Without quotes or `@`; doubled quotes are single again. */

@@ -82,7 +82,7 @@ export async function eachOf<Got extends Claimed>(
 }
 
 /**
- * Claims the messages of a session in order, since none may be received before those in front of it (semantics §4.6).
+ * Claims the messages of a session in order, since none may be received before those in front of it (semantics #91).
  * A claim with an unknown outcome fails the whole call; a refused claim ends it with the messages it has.
  */
 async function oneAfterAnother<Got extends Claimed>(

@@ -24,7 +24,7 @@ const NOT_LOCKED_TEXT =
 
 /**
  * Receives deferred messages by sequence number: all of them, or none if one is locked, expired or missing
- * (semantics §4.4). A deferred message has a block of its own, so one transaction locks all of them. Throws
+ * (semantics #68, #70). A deferred message has a block of its own, so one transaction locks all of them. Throws
  * MessageNotFound; MessageSizeExceeded if they do not fit into one answer; SessionLockLost if the lock of
  * their session has ended.
  */

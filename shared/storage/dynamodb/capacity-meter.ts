@@ -11,7 +11,7 @@ export interface Units {
 
 /**
  * Counts capacity units for benchmarks and tests. Two corrections make every engine count at the
- * service's price (design §6): a transaction costs at least two units an item, which DynamoDB
+ * service's price (docs/architecture.md): a transaction costs at least two units an item, which DynamoDB
  * Local does not report; and a failed condition costs one.
  */
 export class UnitMeter {

@@ -194,7 +194,7 @@ function inSessionOf(
 }
 
 /**
- * Active = whatever can be or is being received, deferred messages included (semantics §4.4), and
+ * Active = whatever can be or is being received, deferred messages included (semantics N22), and
  * scheduled ones that have come due.
  */
 function tallyOf(item: Item, rules: BlockRules | undefined, now: number): Tally {

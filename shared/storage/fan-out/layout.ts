@@ -136,7 +136,7 @@ function partOf({ delivery, copies }: Portion, enqueuedAt: number): Part {
   return { delivery, messages, slots, first };
 }
 
-/** A time to live of the message's own, under the ceiling of where it goes (semantics §5.1-9). */
+/** A time to live of the message's own, under the ceiling of where it goes (semantics #A10). */
 function expiryOf(
   { timeToLiveMs }: Message,
   { timeToLiveMsMax = Number.POSITIVE_INFINITY }: Delivery,

@@ -3,7 +3,7 @@ import type { LockRules } from '../../domain/blocks/slot.ts';
 
 /**
  * "Nothing before this sort key can be received until then": what this process remembers of the start of a
- * log, so that a receive does not pay for the blocks in front of the message it can get (design §3, rule 10).
+ * log, so that a receive does not pay for the blocks in front of the message it can get (docs/architecture.md).
  *
  * It is only a hint. This process drops it as soon as it puts a message back in front, and a scan never hides a
  * block that arrived while the scan was reading. Changes by other processes are found in two ways: a hint that

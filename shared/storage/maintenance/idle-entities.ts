@@ -8,7 +8,7 @@ import { blockSortKey } from '../schema/message-keys.ts';
 import type { SweepDependencies } from './sweep-run.ts';
 
 /**
- * Deletes an entity that was not used for the length of its AutoDeleteOnIdle (semantics §5.2): sends, receives, peeks
+ * Deletes an entity that was not used for the length of its AutoDeleteOnIdle (semantics V5): sends, receives, peeks
  * and changes are uses, and a scheduled message or ForwardTo keeps the entity. Uses are stored only now and then, so
  * the time counts from the latest possible use, and no entity is deleted early. True = the entity is gone.
  */

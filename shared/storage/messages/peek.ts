@@ -46,7 +46,7 @@ export async function peek(context: StoreContext, log: Log, request: PeekRequest
     const content = loaded.at(block, slot);
     bytes += sizeOf(content);
     if (shown.length > 0 && bytes > request.maxBytes) return { messages: shown, isCut: true };
-    // Only a time to live of the message's own was computed as it was stored (semantics §5.1-10).
+    // Only a time to live of the message's own was computed as it was stored (semantics #A12).
     const expiresAt = ownExpiryOf(block, slotOf(block, slot));
     shown.push({
       message: content,

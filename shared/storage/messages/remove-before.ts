@@ -13,7 +13,7 @@ const PAGE_BLOCKS = 50;
 
 /**
  * Removes active messages enqueued before an instant, oldest first, passing over locked ones
- * (semantics §4.10). Returns how many.
+ * (semantics L14). Returns how many.
  */
 export async function removeBefore(
   context: StoreContext,

@@ -31,7 +31,7 @@ const ROUNDS_MAX = 100;
 
 /**
  * Makes scheduled messages that have come due receivable, in bulk. They get new sequence numbers, as
- * if they were enqueued at their due time (semantics §2.3); those due at the same instant come to
+ * if they were enqueued at their due time (semantics #63); those due at the same instant come to
  * lie in common blocks. Two activators at once do no harm: of two transactions on one block, one
  * finds it gone. Tells whether anything was due here: out of sessions that forward, it is sent on instead.
  */

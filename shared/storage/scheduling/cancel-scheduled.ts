@@ -12,7 +12,7 @@ const TRIES_MAX = 5;
 
 /**
  * Removes scheduled messages before they come due: all of them, or none where one is not there or
- * was activated already (semantics §3.4). Throws MessageNotFound, ServiceBusy.
+ * was activated already (semantics #62). Throws MessageNotFound, ServiceBusy.
  */
 export async function cancelScheduled(
   context: StoreContext,

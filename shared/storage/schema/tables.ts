@@ -15,7 +15,7 @@ export const SORT_KEY = 'sk';
 
 /**
  * The attribute that DynamoDB's own expiry looks at, epoch seconds. A free garbage collector for
- * what is already logically gone; no rule depends on when it runs (design §3, rule 8).
+ * what is already logically gone; no rule depends on when it runs (semantics V7).
  */
 export const GARBAGE_AFTER = 'gc';
 

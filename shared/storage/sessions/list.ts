@@ -23,7 +23,7 @@ const PAGE_ITEMS = 200;
 const FIRST_SESSION = '/';
 const AFTER_SESSIONS = '0';
 
-/** Ids of sessions in the order of their keys (semantics §4.8); see `SessionStore.list`. */
+/** Ids of sessions in the order of their keys (semantics S11); see `SessionStore.list`. */
 export async function listSessions(
   context: StoreContext,
   partition: Log,

@@ -11,7 +11,7 @@ import { isSame, readHeld } from './lock.ts';
 import { parseSession, whileHeld } from './session-item.ts';
 
 /**
- * The state of a session: bytes that only its holder reads and writes (semantics §4.7). A small one lies
+ * The state of a session: bytes that only its holder reads and writes (semantics #95). A small one lies
  * in the session's item, so that lock and state are decided by one condition; a large one in a payload
  * item under a name of its own, which the session's item names once it is there.
  */

@@ -19,8 +19,8 @@ const BLOCKS_MAX = 200;
 
 /**
  * Dead-letters what ran out while nobody looked: messages whose last delivery ended with its lock,
- * and those whose time to live ended under a lock that has since run out (semantics §5.1-14).
- * Messages that merely expired wait for a receiver (semantics §5.1-16). True = there was something.
+ * and those whose time to live ended under a lock that has since run out (semantics V4).
+ * Messages that merely expired wait for a receiver (semantics #A3). True = there was something.
  */
 export async function deadLetterLapsed(
   context: StoreContext,

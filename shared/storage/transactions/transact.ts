@@ -113,7 +113,7 @@ async function readLocked(
   return [...groups.values()];
 }
 
-/** Inside a session a lost lock is the session's (semantics §4.2). */
+/** Inside a session a lost lock is the session's (semantics S3). */
 function lostLock({ rules: { session } }: TransactedSettlements['policy']): BrokerError {
   return session === undefined ? lockLost() : sessionLockLost();
 }

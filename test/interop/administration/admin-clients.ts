@@ -25,7 +25,7 @@ export function administrationOf(connectionString: string): AdministrationClient
   return new BetaClient(connectionString, OPTIONS);
 }
 
-/** This version knows only https; its pipeline is public, so one policy is enough (captures §1). */
+/** This version knows only https; its pipeline is public, so one policy is enough. */
 function overPlainHttp(client: StableClient): StableClient {
   client.pipeline.addPolicy(
     {

@@ -13,7 +13,7 @@ import { type StartOptions, startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import { VirtualTime } from '../../support/virtual-time.ts';
 
-/** Behaviours of the reference that only AMQP has, in time that is moved. */
+/** Rules of docs/semantics that only AMQP has, in time that is moved. */
 
 const ACCEPTED = { kind: 'accepted' } as const;
 

@@ -4,7 +4,7 @@ import type { ModelMessage } from './model-message.ts';
 import type { QueueClient } from './queue-client.ts';
 import type { QueueModel } from './queue-model.ts';
 
-/** Holding what the bus shows against the model, and learning from it what the reference leaves open. */
+/** Holding what the bus shows against the model, and learning from it what docs/semantics leaves open. */
 
 const PEEK_MAX = 250;
 const UNLIMITED_SECONDS = 922_337_203_685.477_54;
@@ -143,7 +143,7 @@ function asPeeked(shown: Received | undefined) {
   };
 }
 
-/** Only a message's own time to live was computed as it was stored (semantics §5.1-10). */
+/** Only a message's own time to live was computed as it was stored (semantics #A11, #A12). */
 function expectedOnPeek(model: QueueModel, message: ModelMessage) {
   const { id, body, state, enqueuedAt, ttlMs, properties } = message;
   return {

@@ -27,7 +27,7 @@ export interface ModelMessage {
   readonly body: string;
   place: Place;
   state: 'Active' | 'Deferred' | 'Scheduled';
-  /** Absent until it is seen where the reference leaves open which one it is. */
+  /** Absent until it is seen where docs/semantics leaves open which one it is. */
   sequence: number | undefined;
   /** Of a scheduled message the instant at which it comes due. */
   enqueuedAt: number;

@@ -12,7 +12,7 @@ import { NumberBook } from './number-book.ts';
 
 /**
  * Who holds what until when, and in which store. It knows no blocks, no tokens' insides and no
- * memory of fronts; only what the reference promises to clients (semantics §2.3, §4, §5, §6).
+ * memory of fronts; only what docs/semantics promises to clients.
  */
 export class QueueModel {
   now: number;
@@ -54,7 +54,7 @@ export class QueueModel {
     return sent;
   }
 
-  /** The entity's time to live is a ceiling (semantics §5.1-9). */
+  /** The entity's time to live is a ceiling (semantics #A10). */
   #clamped(ttlMs: number | undefined): number | undefined {
     const { defaultTtlMs } = this.settings;
     if (ttlMs === undefined || defaultTtlMs === undefined) return ttlMs;
@@ -95,7 +95,7 @@ export class QueueModel {
     return expiry !== undefined && expiry <= this.now;
   }
 
-  /** Its own, or the entity's as it is now (semantics §5.1-10). */
+  /** Its own, or the entity's as it is now (semantics V2). */
   expiryOf({ place, ttlMs, enqueuedAt }: ModelMessage): number | undefined {
     const ms = ttlMs ?? (place === 'main' ? this.settings.defaultTtlMs : undefined);
     return ms === undefined ? undefined : enqueuedAt + ms;
@@ -105,7 +105,7 @@ export class QueueModel {
     return ['exhausted', 'expired'].includes(this.standing(message));
   }
 
-  /** Deliveries that ended without success: all but the one under way (semantics §2.3). */
+  /** Deliveries that ended without success: all but the one under way (semantics M14). */
   rawCount(message: ModelMessage): number {
     const isUnderWay = message.place === 'main' && this.isLocked(message);
     return message.deliveries - (isUnderWay ? 1 : 0);
@@ -197,7 +197,7 @@ export class QueueModel {
 
   /**
    * Whether a message is over since the end of a lock: its last delivery's, or one that outlasted
-   * its time to live. That takes effect at once, whoever looks (semantics §5.1-14, §6.4).
+   * its time to live. That takes effect at once, whoever looks (semantics V4, #24).
    */
   hasTakenEffect(message: ModelMessage): boolean {
     const { place, state, lock, unlockedAt } = message;
@@ -213,7 +213,7 @@ export class QueueModel {
     return this.standing(message) === 'exhausted' || this.settings.deadLettersExpired;
   }
 
-  /** The bus took a message that was over where it belongs (semantics §6.3). */
+  /** The bus took a message that was over where it belongs (semantics #C6). */
   left(message: ModelMessage): void {
     assert.ok(this.mayHaveLeft(message), `${message.id} left the queue without a reason`);
     if (!this.isKept(message)) {
@@ -238,20 +238,20 @@ export class QueueModel {
     this.#allowClearing();
   }
 
-  /** The sweep clears only queues that are in use (semantics §5.1-16). */
+  /** The sweep clears only queues that are in use (semantics V4). */
   swept(): void {
     if (this.#hasPolled) this.#allowClearing();
   }
 
   #allowClearing(): void {
     for (const message of this.inOrder('main')) {
-      // Deferred ones only by those who ask for them (semantics §4.4).
+      // Deferred ones only by those who ask for them (semantics #67).
       const isExpired = this.standing(message) === 'expired';
       if (message.state === 'Active' && isExpired) message.mayBeCleared = true;
     }
   }
 
-  /** A property of the queue changed, which ends all locks (semantics §4.9). */
+  /** A property of the queue changed, which ends all locks (semantics #14). */
   update(settings: QueueSettings): void {
     this.settings = settings;
     for (const message of this.messages) {

@@ -23,7 +23,7 @@ export function checkLeftOver(world: World): readonly Violation[] {
 
 /**
  * The head of a partition, or the state of a session, of an entity that is there. Deferred messages that have
- * expired stay until somebody asks for them (semantics §4.4).
+ * expired stay until somebody asks for them (semantics L7).
  */
 function isExplained(item: Item, ids: ReadonlySet<string>): boolean {
   const [id = '', rest = ''] = (item['pk']?.S ?? '').split('.');
@@ -32,7 +32,7 @@ function isExplained(item: Item, ids: ReadonlySet<string>): boolean {
   return sk === 'head' || /^\d+k$/.test(rest) || /(^|\/)d[0-9a-f]{12}$/.test(sk);
 }
 
-/** What has expired waits for a receiver (semantics §5.1-16); nobody comes to a session that is not listed. */
+/** What has expired waits for a receiver (semantics #A3); nobody comes to a session that is not listed. */
 function mayWaitExpired(world: World, item: Item): boolean {
   const isInSession = item['sk']?.S?.startsWith('/') === true;
   const mayExpire =

@@ -16,7 +16,7 @@ interface Token {
 
 const IN_AN_HOUR = START / 1000 + 3600;
 
-/** A token by the vendor's recipe (semantics §14.1), not by ours. */
+/** A token by the vendor's recipe (semantics K1), not by ours. */
 function token({
   audience = 'http://127.0.0.1',
   key = ROOT_KEY,

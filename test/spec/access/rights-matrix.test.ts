@@ -20,7 +20,7 @@ import {
 } from './rights-scene.ts';
 
 /**
- * Who may do what (semantics §14.2): every operation of the contract with every kind of token. The
+ * Who may do what (semantics K7): every operation of the contract with every kind of token. The
  * rights stand here a second time on purpose; that no operation is missing is checked.
  */
 
@@ -184,7 +184,7 @@ interface Credential {
   readonly isGood: boolean;
 }
 
-/** Whoever may manage an entity may do everything with it (semantics §14.1). */
+/** Whoever may manage an entity may do everything with it (semantics K4). */
 const covers = (right: Right, needed: readonly Right[]): boolean =>
   right === 'Manage' || needed.includes(right);
 

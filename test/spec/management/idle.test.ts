@@ -48,7 +48,7 @@ test('#142 #A18 #E1 a queue that nobody uses for its AutoDeleteOnIdle is deleted
   expectStatus(await broker.request('POST', 'q/messages/head?timeout=0'), 410);
 });
 
-/** What counts as use of a queue (semantics §5.2), each with what has to be there before. */
+/** What counts as use of a queue (semantics V5), each with what has to be there before. */
 const USES: Record<string, (broker: TestBroker) => Promise<unknown>> = {
   'a send': (broker) => broker.send('q', 'x'),
   'a batch': (broker) => broker.sendBatch('q', [{ Body: 'x' }]),

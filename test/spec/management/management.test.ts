@@ -4,7 +4,7 @@ import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import { requireRefusal } from './refusal.ts';
 
-/** Behaviours of §16.9 in the reference; every property and method is in test/interop and test/unit. */
+/** Rules of docs/semantics/management.md; every property and method is in test/interop and test/unit. */
 
 /** What a queue shows of one element, text as it stands. */
 async function shown(broker: TestBroker, queue: string, element: string): Promise<string> {

@@ -190,7 +190,7 @@ const DATA = [
   message('not as odd', { priority: '1x' }),
 ];
 
-/** Filters of the colour data set (semantics §10.7), and how many of the messages they select. */
+/** Filters over the colour data set of the vendor's live tests, and how many of the messages they select. */
 const COUNTS: readonly (readonly [what: string, filter: string, count: number])[] = [
   ["color = 'red'", sql("color = 'red'"), 4],
   ["color='blue' and quantity = 10", sql("color='blue' and quantity = 10"), 2],

@@ -4,7 +4,7 @@ import { expectStatus, type Received } from '../../support/test-broker.ts';
 import { bodies, lock, startQueue } from '../queues/queue.ts';
 import { commit, requireRefused, sending, settling } from './transaction.ts';
 
-/** Transactions with partitioned entities: all of one happens in one partition (semantics §8-14 to 8-16). */
+/** Transactions with partitioned entities: all of one happens in one partition (semantics U10, U11, U12). */
 
 const PARTITIONED = { EnablePartitioning: 'true' };
 const INVALID = { status: 400, code: 'InvalidOperation' };

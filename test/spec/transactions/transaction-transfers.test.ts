@@ -5,7 +5,7 @@ import { counts, reasons, transfersOf } from '../../support/topic-entities.ts';
 import { bodies, lock, startQueue } from '../queues/queue.ts';
 import { commit, requireRefused, sending, settling } from './transaction.ts';
 
-/** What becomes of messages that are sent via an entity to one that does not take them (semantics §6.5). */
+/** What becomes of messages that are sent via an entity to one that does not take them (semantics U8). */
 
 const CLOSED = [
   'MessagingEntityDisabled',

@@ -12,7 +12,7 @@ import {
 } from '../queues/queue.ts';
 import { commit, refusalOf, requireRefused, sending, settling, transact } from './transaction.ts';
 
-/** Transactions (semantics §9): all of it or nothing, over HTTP. */
+/** Transactions (semantics U1): all of it or nothing, over HTTP. */
 
 async function createQueues(broker: TestBroker, ...names: readonly string[]): Promise<void> {
   for (const name of names) expectStatus(await broker.createQueue(name), 201);

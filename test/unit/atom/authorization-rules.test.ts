@@ -56,7 +56,7 @@ test('a rotated key and a changed right are modifications; creation stays', () =
   assert.deepEqual(two, { ...wider, createdAt: 1000, modifiedAt: 3000 });
 });
 
-test('twelve rules are accepted, thirteen are not (behaviour 153)', () => {
+test('#153 twelve rules are accepted, thirteen are not', () => {
   const many = (count: number) =>
     Array.from({ length: count }, (_, i) => ({ ...LISTEN, keyName: `k${i}` }));
   assert.equal(rulesOf(many(12)).length, 12);

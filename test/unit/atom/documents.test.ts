@@ -4,7 +4,7 @@ import { entry, shown, startAtom } from '../../support/atom-client.ts';
 
 const UNLIMITED = 'P10675199DT2H48M5.4775807S';
 
-/** Name and text of each element, in the order of the service's data contract (semantics §13.3). */
+/** Name and text of each element, in the order of the service's data contract (semantics G12). */
 const QUEUE: readonly (readonly [string, string | RegExp])[] = [
   ['LockDuration', 'PT1M'],
   ['MaxSizeInMegabytes', '1024'],
@@ -158,7 +158,7 @@ test('what a topic and a subscription have alone is kept as well', async () => {
   assert.equal(subscription['DeadLetteringOnFilterEvaluationExceptions'], 'false');
 });
 
-test('counts are shown of every sort, and their sum (behaviour 155)', async () => {
+test('#155 counts are shown of every sort, and their sum', async () => {
   const { call, parts } = startAtom();
   await call('PUT', '/q', { body: entry('QueueDescription') });
   parts.counts.messagesByKey.set('q', {

@@ -47,7 +47,7 @@ test('what is not said takes its default', () => {
   assert.deepEqual(newSubscription({}), SUBSCRIPTION_DEFAULTS);
 });
 
-test('an update replaces: what it leaves out goes back to its default (behaviour 137)', () => {
+test('#137 an update replaces: what it leaves out goes back to its default', () => {
   const queue = newQueue({ lockMs: 30 * SECOND, userMetadata: 'x', autoDeleteOnIdleMs: DAY });
   assert.deepEqual(updateQueue(queue, {}), QUEUE_DEFAULTS);
   assert.deepEqual(updateTopic(newTopic({ userMetadata: 'x' }), {}), TOPIC_DEFAULTS);
@@ -99,7 +99,7 @@ refuses([
     "The value 'PT0.999S' of the 'defaultMessageTimeToLive' property is below the minimum of 'PT1S'.",
   ],
   [
-    'idleness of 4 minutes (behaviour 141)',
+    '#141 idleness of 4 minutes',
     () => newQueue({ autoDeleteOnIdleMs: 4 * MINUTE }),
     "The value 'PT4M' of the 'autoDeleteOnIdle' property is below the minimum of 'PT5M'.",
   ],
@@ -114,7 +114,7 @@ refuses([
     "The value 'P7DT1S' of the 'duplicateDetectionHistoryTimeWindow' property is above 'P7D'.",
   ],
   [
-    'no delivery (behaviour 39)',
+    '#39 no delivery',
     () => newQueue({ maxDeliveryCount: 0 }),
     "The value '0' of the 'maxDeliveryCount' property is not a whole number from 1 to 2147483647.",
   ],
@@ -168,7 +168,7 @@ refuses([
 const CANNOT_CHANGE = "can't be changed.";
 refuses([
   [
-    'to require sessions later (behaviour 139)',
+    '#139 to require sessions later',
     () => updateQueue(newQueue({}), { requiresSession: true }),
     `The value for the 'requiresSession' property of an existing Queue ${CANNOT_CHANGE}`,
   ],
@@ -191,7 +191,7 @@ refuses([
     "Both DelayedPersistence and RequiresDuplicateDetection property can't be enabled together.",
   ],
   [
-    'to partition later (behaviour 139)',
+    '#139 to partition later',
     () => updateQueue(newQueue({}), { enablePartitioning: true }),
     `Partitioning can't be changed for Queue/Topic. It is 'false'; the update says 'true'.`,
   ],
@@ -207,7 +207,7 @@ refuses([
   ],
 ]);
 
-test('a partitioned entity shows sixteen times its size, and takes that back (behaviour 138)', () => {
+test('#138 a partitioned entity shows sixteen times its size, and takes that back', () => {
   for (const size of [1024, 2048, 3072, 4096, 5120]) {
     const said = { enablePartitioning: true, maxSizeInMegabytes: size };
     const queue = newQueue(said);
@@ -250,7 +250,7 @@ refuses([
   ],
 ]);
 
-test('an entity that forwards is never idle (behaviour 143)', () => {
+test('#143 an entity that forwards is never idle', () => {
   const said = { forwardTo: 'q', autoDeleteOnIdleMs: DAY };
   assert.ok(!('autoDeleteOnIdleMs' in newQueue(said)));
   assert.ok(!('autoDeleteOnIdleMs' in newSubscription(said)));

@@ -18,7 +18,7 @@ test('a PUT without If-Match creates, and refuses what is there (behaviours 135,
   );
 });
 
-test('a PUT with If-Match replaces, and refuses what is missing (behaviour 135)', async () => {
+test('#135 a PUT with If-Match replaces, and refuses what is missing', async () => {
   const { call } = startAtom();
   assert.equal((await call('PUT', '/q', { ...QUEUE, ifMatch: '*' })).status, 404);
   await call('PUT', '/q', QUEUE);
@@ -56,7 +56,7 @@ test('a rule has ETags too', async () => {
   assert.equal((await call('DELETE', path)).status, 200);
 });
 
-test('a queue and a topic cannot share a name, nor pass for each other (behaviour 144)', async () => {
+test('#144 a queue and a topic cannot share a name, nor pass for each other', async () => {
   const { call } = startAtom();
   await call('PUT', '/name', TOPIC);
   assert.equal((await call('PUT', '/NAME', QUEUE)).status, 409);
@@ -84,7 +84,7 @@ test('a description must fit its path', async () => {
   }
 });
 
-test('dead-letter queues are neither made nor removed on their own (behaviour 32)', async () => {
+test('#32 dead-letter queues are neither made nor removed on their own', async () => {
   const { call } = startAtom();
   await call('PUT', '/q', QUEUE);
   for (const path of ['/q/$DeadLetterQueue', '/q/$transfer/$deadletterqueue']) {
@@ -121,7 +121,7 @@ test('paths are matched whatever their case, slashes and escapes', async () => {
   assert.equal((await call('GET', '/%zz')).status, 400);
 });
 
-test('a list gives a page and says where the next one is (behaviour 145)', async () => {
+test('#145 a list gives a page and says where the next one is', async () => {
   const { call } = startAtom();
   for (const name of ['c', 'B', 'a']) await call('PUT', `/${name}`, QUEUE);
   const middle = listed((await call('GET', '/$Resources/Queues?$skip=1&$top=1')).text);
@@ -178,7 +178,7 @@ test('what a topic held is gone with it', async () => {
   assert.equal((await call('GET', '/t/Subscriptions/s')).status, 404);
 });
 
-test('quotas of a namespace are kept, and told (semantics §1.8)', async () => {
+test('quotas of a namespace are kept, and told (semantics Q1)', async () => {
   const { call, parts } = startAtom();
   const rows = [
     [LIMITS.entitiesPerNamespace, 0, /`Queue or Topic` .* There are 10000; the limit is 10000\./],
@@ -193,7 +193,7 @@ test('quotas of a namespace are kept, and told (semantics §1.8)', async () => {
   }
 });
 
-test('quotas of a topic are kept, and told (semantics §1.8)', async () => {
+test('quotas of a topic are kept, and told (semantics Q5)', async () => {
   const { call, parts } = startAtom();
   await call('PUT', '/t', TOPIC);
   await call('PUT', '/t/Subscriptions/s', SUBSCRIPTION);
