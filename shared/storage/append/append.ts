@@ -14,7 +14,7 @@ import { type Item, TRANSACTION_ITEMS_MAX } from '../dynamodb/table.ts';
 import { toDueItem } from '../scheduling/due-times.ts';
 import { noteDue } from '../scheduling/next-due.ts';
 import { takeNumbers } from '../scheduling/partition-header.ts';
-import { enlist, readSessions } from '../sessions/ready-index.ts';
+import { addReady, readSessions } from '../sessions/ready-index.ts';
 import type { StoreContext } from '../store-context.ts';
 import { cutRuns, packRuns, type Run, toRuns } from './segments.ts';
 
@@ -48,7 +48,7 @@ export async function append(
     plan.announce();
   }
   await afterStoring(plan.noteDueAgain());
-  await afterStoring(plan.enlist());
+  await afterStoring(plan.addReady());
   return plan.numbers;
 }
 
@@ -71,7 +71,7 @@ export interface AppendPlan extends Plan {
   /** To be called once the messages are in. */
   readonly noteDueAgain: () => Promise<void>;
   /** Lists the sessions, once the messages are in and where that is no part of the same write. */
-  readonly enlist: () => Promise<void>;
+  readonly addReady: () => Promise<void>;
 }
 
 /** Prepares to store messages: takes their numbers and writes their payloads. */
@@ -131,7 +131,7 @@ export async function planAppend(
     noteDueAgain: async () => {
       if (dueAt !== undefined) await noteDue(context, log, dueAt);
     },
-    enlist: () => enlist(context, sessions, before),
+    addReady: () => addReady(context, sessions, before),
     announce: () => {
       const told = new Set<Log>();
       for (const { to, block } of placed) {

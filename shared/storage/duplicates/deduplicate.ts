@@ -9,7 +9,7 @@ import { CONFLICT_TRIES_MAX, pauseBeforeRetry } from '../dynamodb/retries.ts';
 import type { Item } from '../dynamodb/table.ts';
 import { noteDue } from '../scheduling/next-due.ts';
 import { duplicateKey, verdictKey } from '../schema/message-keys.ts';
-import { enlist } from '../sessions/ready-index.ts';
+import { addReady } from '../sessions/ready-index.ts';
 import type { StoreContext } from '../store-context.ts';
 import { type Guard, GuardRefused } from './condition.ts';
 import {
@@ -160,7 +160,7 @@ class Attempt {
     );
   }
 
-  /** The same for the listing of a session, without which its messages are not found. */
+  /** The same for the index entry of a session, without which its messages are not found. */
   async #enlistAgain(originals: ReadonlyMap<number, bigint | undefined>): Promise<void> {
     const { candidates, log } = this.#request;
     if (log.sessions === undefined || originals.size === 0) return;
@@ -171,7 +171,7 @@ class Attempt {
       const { partition } = splitSequenceNumber(number);
       sessions.set(sessionId, inSession({ ...log, partition }, sessionId));
     }
-    await enlist(this.#context, [...sessions.values()]);
+    await addReady(this.#context, [...sessions.values()]);
   }
 
   /** Makes a record for each message that has none; returns the numbers of the others' originals. */

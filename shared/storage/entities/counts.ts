@@ -11,7 +11,7 @@ import type { DocumentTable } from '../dynamodb/document-table.ts';
 import type { Item, Table } from '../dynamodb/table.ts';
 import { rulesOf, subscriptionsOf, TOP_LEVEL_PREFIX } from '../schema/entity-keys.ts';
 import { headKey, logKey, sessionOf } from '../schema/message-keys.ts';
-import { seeSessions } from '../sessions/list.ts';
+import { readAllSessions } from '../sessions/list.ts';
 import type { DynamoEntityStore } from './entity-store.ts';
 
 /** Counts by reading what is there: exact, and paid for only by those who ask. */
@@ -96,7 +96,7 @@ export class DynamoCounts implements EntityCounts {
     const sessions =
       log.sessions === undefined
         ? undefined
-        : await seeSessions({ table: this.#messages, clock: this.#clock }, log);
+        : await readAllSessions({ table: this.#messages, clock: this.#clock }, log);
     let tally: Tally = { ...NOTHING, bytes: sessions?.stateBytes ?? 0 };
     let start: Item | undefined;
     do {

@@ -9,7 +9,7 @@ import { type Guard, transactUnder } from '../duplicates/condition.ts';
 import { afterStoring, beforeStoring } from '../dynamodb/errors.ts';
 import { fitsTransaction, type Plan, putsOf, writeTogether } from '../dynamodb/prepared-write.ts';
 import type { Item } from '../dynamodb/table.ts';
-import { announceWaiting, enlist, listingItems } from '../sessions/ready-index.ts';
+import { addReady, readyItems, wakeForSessions } from '../sessions/ready-index.ts';
 import type { StoreContext } from '../store-context.ts';
 import { layOut, type Placed } from './layout.ts';
 import { type BatchPlace, letGo, removalsOf } from './move-source.ts';
@@ -32,20 +32,20 @@ export async function publish(
   const instead = place === undefined ? [] : removalsOf(context, place);
   const items = await blockItems(context, placed, peer);
   const logs = placed.map(({ to }) => to);
-  const listings = await listingItems(context, logs, context.clock.now(), peer);
+  const ready = await readyItems(context, logs, context.clock.now(), peer);
   const guard = note as Guard | undefined;
   const conditions = instead.length + (guard === undefined ? 0 : 1);
   const write = async (): Promise<boolean> => {
     if (items.length === 1 && conditions === 0) {
       await writeTogether(table, putsOf(table, items));
-      await afterStoring(enlist(context, logs));
+      await afterStoring(addReady(context, logs));
       return true;
     }
-    if (fitsTransaction(items.length + conditions + listings.length)) {
-      const writes = [...instead, ...putsOf(table, [...items, ...listings])];
+    if (fitsTransaction(items.length + conditions + ready.length)) {
+      const writes = [...instead, ...putsOf(table, [...items, ...ready])];
       return (await transactUnder(table, guard, undefined, writes)).done;
     }
-    return await publishInSteps(context, owner, [...items, ...listings], { instead, guard, peer });
+    return await publishInSteps(context, owner, [...items, ...ready], { instead, guard, peer });
   };
   let isSuperseded = false;
   try {
@@ -111,7 +111,7 @@ async function announceInTurns(
   await inTurns(context.workTurns, peer, placed, ({ to, block }) =>
     announceBlock(context, to, block),
   );
-  announceWaiting(
+  wakeForSessions(
     context,
     placed.map(({ to }) => to),
   );
@@ -119,7 +119,7 @@ async function announceInTurns(
 
 function announce(context: StoreContext, placed: readonly Placed[]): void {
   for (const { to, block } of placed) announceBlock(context, to, block);
-  announceWaiting(
+  wakeForSessions(
     context,
     placed.map(({ to }) => to),
   );

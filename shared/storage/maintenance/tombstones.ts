@@ -10,9 +10,9 @@ import { resumePublications } from '../fan-out/publish-in-steps.ts';
 import { rulesOf, subscriptionsOf, tombstonesCollection } from '../schema/entity-keys.ts';
 import {
   headKey,
-  listingCollection,
   logKey,
   payloadCollection,
+  readyCollection,
   sessionsCollection,
 } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
@@ -74,7 +74,7 @@ async function clearMessages(
   for (const log of logs) {
     if (cleared >= limit) return cleared;
     cleared += await clearLog(parts, log, limit - cleared);
-    if (log.subQueue === 'main') cleared += await clearAll(parts, listingCollection(log), limit);
+    if (log.subQueue === 'main') cleared += await clearAll(parts, readyCollection(log), limit);
   }
   if (tombstone.subQueue !== undefined) return cleared;
   // With a whole entity all payloads go, also those that no block refers to.

@@ -8,7 +8,7 @@ import { deletePayload } from '../blocks/payloads.ts';
 import { announceReturn, keyOf } from '../blocks/read-blocks.ts';
 import { afterStoring, decided } from '../dynamodb/errors.ts';
 import { activateDue } from '../scheduling/activate.ts';
-import { enlist } from '../sessions/ready-index.ts';
+import { addReady } from '../sessions/ready-index.ts';
 import { moveOut } from '../settle/move.ts';
 import { overlayOf } from '../settle/settle-plan.ts';
 import type { StoreContext } from '../store-context.ts';
@@ -141,7 +141,7 @@ async function onMessage(
       if (!isRefused) announceReturn(context, log);
     }
     if (isRefused) continue;
-    await afterStoring(enlist(context, [log]));
+    await afterStoring(addReady(context, [log]));
     return true;
   }
   return false;

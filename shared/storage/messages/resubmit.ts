@@ -13,7 +13,7 @@ import { decided } from '../dynamodb/errors.ts';
 import { carryOut, putsOf } from '../dynamodb/prepared-write.ts';
 import { takeNumbers } from '../scheduling/partition-header.ts';
 import { FIRST_BLOCK } from '../schema/message-keys.ts';
-import { announceWaiting, listingItems } from '../sessions/ready-index.ts';
+import { readyItems, wakeForSessions } from '../sessions/ready-index.ts';
 import type { StoreContext } from '../store-context.ts';
 
 const PAGE_BLOCKS = 50;
@@ -131,12 +131,12 @@ async function resubmitSlots(
       removalOf(context, from, block, slots),
       ...putsOf(table, [
         ...arrivals.map(({ log, arrival }) => toBlockItem(log, arrival)),
-        ...(await listingItems(context, logs, now)),
+        ...(await readyItems(context, logs, now)),
       ]),
     ],
     announce: () => {
       for (const { log, arrival } of arrivals) announce(context, log, arrival);
-      announceWaiting(context, logs);
+      wakeForSessions(context, logs);
     },
     done: () => {
       if (slots.length < block.slots.size) return;

@@ -14,7 +14,7 @@ import { carryOut, putsOf } from '../dynamodb/prepared-write.ts';
 import { keyItem } from '../dynamodb/table.ts';
 import { readBatch } from '../fan-out/move-source.ts';
 import { dueSortKey, logKey } from '../schema/message-keys.ts';
-import { announceWaiting, listingItems } from '../sessions/ready-index.ts';
+import { readyItems, wakeForSessions } from '../sessions/ready-index.ts';
 import type { StoreContext } from '../store-context.ts';
 import type { Due } from './due-times.ts';
 import { raiseDue, readDues } from './next-due.ts';
@@ -22,7 +22,7 @@ import { readHead, takeNumbers } from './partition-header.ts';
 
 /** A transaction takes this many due blocks and what they become. */
 const BLOCKS_PER_TRANSACTION = 45;
-/** The same with the listings of their sessions. */
+/** The same with the ready-index entries of their sessions. */
 const SESSION_BLOCKS_PER_TRANSACTION = 33;
 /** One round reads this many due times. */
 const DUES_PER_ROUND = 45;
@@ -157,12 +157,12 @@ async function activateTogether(
       ...blocks.map((block) => removalOf(context, log, block, slotsOf(block))),
       ...putsOf(table, [
         ...arrivals.map(({ to, arrival }) => toBlockItem(to, arrival)),
-        ...(await listingItems(context, logs, now)),
+        ...(await readyItems(context, logs, now)),
       ]),
     ],
     announce: () => {
       for (const { to, arrival } of arrivals) announce(context, to, arrival);
-      announceWaiting(context, logs);
+      wakeForSessions(context, logs);
     },
     done: () => {},
     refused: () => {

@@ -64,26 +64,26 @@ export function sessionKey(log: Log): ItemKey {
   return { pk: sessionsCollection(log), sk: sessionPrefix(log) };
 }
 
-/** The item collection of the listings of sessions that may have messages. */
-export function listingCollection(log: Pick<Log, 'entityId' | 'partition' | 'generation'>): string {
+/** The item collection of the ready-session index. */
+export function readyCollection(log: Pick<Log, 'entityId' | 'partition' | 'generation'>): string {
   return `${log.entityId}.${log.partition}r${log.generation}`;
 }
 
-/** The sort key of a listing; such keys sort by the instant from which the session may be had. */
-export function listingSortKey(instant: number, log: Log, name: string): string {
+/** The sort key of an entry of the ready-session index; such keys sort by the instant from which a session is ready. */
+export function readySortKey(instant: number, log: Log, name: string): string {
   return `${hex(BigInt(instant))}${sessionPrefix(log)}${name}`;
 }
 
-/** Comes before all listings. */
-export const FIRST_LISTING = '0';
+/** Sorts before all entries of the ready-session index. */
+export const FIRST_READY = '0';
 
-/** Comes before the listings of all instants after `instant`, and after all others. */
-export function listingsUntil(instant: number): string {
+/** Sorts after the entries of all instants up to `instant`, and before all others. */
+export function readyUntil(instant: number): string {
   return `${hex(BigInt(instant))}~`;
 }
 
-/** The instant that a listing's sort key names, epoch ms. */
-export function listingInstant(sortKey: string): number {
+/** The instant in the sort key of an index entry, epoch ms. */
+export function readyInstant(sortKey: string): number {
   return Number.parseInt(sortKey.slice(0, SEQUENCE_DIGITS), 16);
 }
 

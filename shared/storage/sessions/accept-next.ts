@@ -6,20 +6,20 @@ import { BrokerError } from '../../domain/broker-error.ts';
 import type { RandomSource } from '../../domain/clock.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';
 import { outcomeOf } from '../dynamodb/outcome-of.ts';
-import { FIRST_BLOCK, FIRST_LISTING, logName, sessionKey } from '../schema/message-keys.ts';
+import { FIRST_BLOCK, FIRST_READY, logName, sessionKey } from '../schema/message-keys.ts';
 import { tidy } from '../settle/clean-up.ts';
 import type { StoreContext } from '../store-context.ts';
 import { lockSession } from './lock.ts';
 import {
-  isListed,
-  type Listing,
-  mayBeStruckOff,
-  newLockListing,
-  putLockListing,
-  readListings,
-  strikeOff,
+  hasLockEntry,
+  isRemovable,
+  newLockEntry,
+  putLockEntry,
+  type ReadyEntry,
+  readReady,
+  removeReady,
 } from './ready-index.ts';
-import { isBare } from './release.ts';
+import { isEmptySession } from './release.ts';
 import {
   liveLock,
   readSession,
@@ -30,12 +30,13 @@ import {
 
 const PAGE_LISTINGS = 25;
 const PAGE_BLOCKS = 4;
-/** How many sessions are looked at at once: mostly the first is the one. */
+/** How many sessions are read at the same time; usually the first one can be accepted. */
 const LOOKS = [1, 4, 20];
 
 /**
- * Locks the session that has waited longest: one query for the first listings, one look at a session,
- * three small writes. Listings without need that stand in front are struck off on the way.
+ * Locks the session that has waited longest: one query for the first entries, one read of a session, three small
+ * writes. Removes unneeded entries in front of it. Undefined = no session is ready. Throws ServiceBusy if other calls
+ * of this process failed to accept the sessions that this call left to them.
  */
 export async function acceptNext(
   context: StoreContext,
@@ -45,26 +46,26 @@ export async function acceptNext(
 ): Promise<AcceptedSession | undefined> {
   const now = context.clock.now();
   const walk = { context, partition, request, accepting };
-  let found = await walkListings(walk, now);
+  let found = await walkReady(walk, now);
   for (let walks = 1; found === undefined && !(await areOthersHeld(walk)); walks++) {
     if (walks === WALKS_MAX) throw othersFailed();
-    found = await walkListings(walk, now);
+    found = await walkReady(walk, now);
   }
   const { brokenUntil = now } = request;
   if (found !== undefined || brokenUntil <= now || lookedThrough.has(partition)) return found;
-  // Locks that a change of the entity ended are listed for the ends they would have had. Once none of
-  // them is left, all that is listed for later belongs to locks that were taken since.
-  const broken = await walkListings(walk, brokenUntil);
+  // A lock that a change of the entity ended has its entry at the end that the lock would have had. Once none of
+  // those is left, all later entries belong to locks that were taken since the change.
+  const broken = await walkReady(walk, brokenUntil);
   if (broken === undefined) lookedThrough.add(partition);
   return broken;
 }
 
-/** How often the listings are walked while other calls fail to accept what this one passed by. */
+/** How often the index is read while other calls fail to accept the sessions that this call left to them. */
 const WALKS_MAX = 3;
 
 /**
- * Whether the sessions that this call passed by, because other calls of this process were accepting them, are
- * held now. Where one of those failed, its session may be free.
+ * Whether the sessions that this call left to other calls of this process are held now. If one of those calls failed,
+ * its session may be free.
  */
 async function areOthersHeld({ partition, accepting }: Walk): Promise<boolean> {
   const prefix = `${logName(partition)}/`;
@@ -80,19 +81,16 @@ function othersFailed(): BrokerError {
   });
 }
 
-/** What a process remembers of accepting sessions. */
+/** What a process remembers about accepting sessions. */
 export interface AcceptMemory {
-  /**
-   * Sessions that this process is accepting, and whether that succeeds; other calls pass them by rather
-   * than lose a race.
-   */
+  /** Sessions that this process is accepting, and whether that succeeds. Other calls skip them to avoid a race. */
   readonly accepting: Map<string, Promise<boolean>>;
   readonly lookedThrough: LookedThrough;
 }
 
 const LOGS_MAX = 10_000;
 
-/** Since which change of an entity no lock is left in a partition that one ended before its time. */
+/** Remembers, per partition, the entity epoch at which no locks were left that a change of the entity had ended. */
 export class LookedThrough {
   readonly #epochs = new Map<string, number | undefined>();
 
@@ -114,19 +112,19 @@ interface Walk {
   readonly accepting: Map<string, Promise<boolean>>;
 }
 
-async function walkListings(walk: Walk, dueBy: number): Promise<AcceptedSession | undefined> {
+async function walkReady(walk: Walk, dueBy: number): Promise<AcceptedSession | undefined> {
   const { context, partition } = walk;
-  let from: string | undefined = FIRST_LISTING;
+  let from: string | undefined = FIRST_READY;
   let looks = 0;
   while (from !== undefined) {
-    const page = await readListings(context, partition, { from, dueBy, limit: PAGE_LISTINGS });
-    let rest = page.listings;
+    const page = await readReady(context, partition, { from, dueBy, limit: PAGE_LISTINGS });
+    let rest = page.entries;
     while (rest.length > 0) {
       const count = LOOKS[Math.min(looks++, LOOKS.length - 1)] ?? 1;
       const { accepted, isRace } = await considerAll(walk, rest.slice(0, count));
       if (accepted !== undefined) return accepted;
       rest = rest.slice(count);
-      // Others are at the same sessions: go on anywhere, so as not to meet them again and again.
+      // Other processes accept the same sessions: continue at a random place to avoid more races.
       if (isRace) rest = rotated(rest, context.random);
     }
     from = page.next;
@@ -134,7 +132,7 @@ async function walkListings(walk: Walk, dueBy: number): Promise<AcceptedSession 
   return undefined;
 }
 
-/** Strikes off the listings without need that have come due: where nobody asks for the next session. */
+/** Removes unneeded entries that are due, in partitions where no client accepts the next session. */
 export async function cleanReadyIndex(
   context: StoreContext,
   partition: Log,
@@ -142,64 +140,64 @@ export async function cleanReadyIndex(
 ): Promise<void> {
   const walk = { context, partition, request: { policy, lockMs: 0 }, accepting: new Map() };
   const dueBy = context.clock.now();
-  let from: string | undefined = FIRST_LISTING;
+  let from: string | undefined = FIRST_READY;
   while (from !== undefined) {
-    const page = await readListings(context, partition, { from, dueBy, limit: PAGE_LISTINGS });
-    await Promise.all(page.listings.map((listing) => consider(walk, listing)));
+    const page = await readReady(context, partition, { from, dueBy, limit: PAGE_LISTINGS });
+    await Promise.all(page.entries.map((entry) => consider(walk, entry)));
     from = page.next;
   }
 }
 
-/** Looks at sessions at once, and takes the first that can be had. */
+/** Reads sessions at the same time, and accepts the first that is ready. */
 async function considerAll(
   walk: Walk,
-  listings: readonly Listing[],
+  entries: readonly ReadyEntry[],
 ): Promise<{ readonly accepted: AcceptedSession | undefined; readonly isRace: boolean }> {
-  const considered = await Promise.all(listings.map((listing) => consider(walk, listing)));
+  const considered = await Promise.all(entries.map((entry) => consider(walk, entry)));
   let isRace = false;
-  for (const [i, isWaiting] of considered.entries()) {
-    const listing = listings[i];
-    if (!isWaiting || listing === undefined) continue;
-    const accepted = await take(walk, listing);
+  for (const [i, isReady] of considered.entries()) {
+    const entry = entries[i];
+    if (!isReady || entry === undefined) continue;
+    const accepted = await take(walk, entry);
     if (accepted !== undefined) return { accepted, isRace };
     isRace = true;
   }
   return { accepted: undefined, isRace };
 }
 
-function rotated(listings: readonly Listing[], random: RandomSource): readonly Listing[] {
+function rotated(entries: readonly ReadyEntry[], random: RandomSource): readonly ReadyEntry[] {
   const [byte = 0] = random.bytes(1);
-  const start = listings.length === 0 ? 0 : byte % listings.length;
-  return [...listings.slice(start), ...listings.slice(0, start)];
+  const start = entries.length === 0 ? 0 : byte % entries.length;
+  return [...entries.slice(start), ...entries.slice(0, start)];
 }
 
 async function take(
   { context, partition, request, accepting }: Walk,
-  listing: Listing,
+  entry: ReadyEntry,
 ): Promise<AcceptedSession | undefined> {
-  const session = inSession(partition, listing.sessionId);
+  const session = inSession(partition, entry.sessionId);
   const name = logName(session);
   if (accepting.has(name)) return undefined;
   const locking = lockSession(context, session, request.lockMs);
-  // Held by somebody then, whoever was faster; only a failure leaves it free.
+  // After this call or a faster one the session is held; only a failure leaves it free.
   const isHeld = outcomeOf(locking).then((outcome) => 'value' in outcome);
   accepting.set(name, isHeld);
   try {
     const accepted = await locking;
-    // Whoever was faster deals with the listing.
-    if (accepted !== undefined) await strikeOff(context, listing);
+    // The process that was faster removes the entry.
+    if (accepted !== undefined) await removeReady(context, entry);
     return accepted;
   } finally {
     accepting.delete(name);
   }
 }
 
-/** Whether a listed session can be had; a listing without need is struck off. */
-async function consider(walk: Walk, listing: Listing): Promise<boolean> {
+/** Whether the session of an entry is ready. Removes the entry if it is not needed. */
+async function consider(walk: Walk, entry: ReadyEntry): Promise<boolean> {
   const { context, partition, request, accepting } = walk;
-  const session = inSession(partition, listing.sessionId);
+  const session = inSession(partition, entry.sessionId);
   if (accepting.has(logName(session))) return false;
-  // Before both looks: a sender who relies on a lock that ended later has its message found.
+  // Taken before both reads, so that the message of a sender that relied on a lock which ended later is found.
   const now = context.clock.now();
   const [known, front] = await Promise.all([
     readSession(context.table, session),
@@ -207,50 +205,47 @@ async function consider(walk: Walk, listing: Listing): Promise<boolean> {
   ]);
   const lock = liveLock(known, session, now);
   if (lock !== undefined) {
-    await putAside(context, session, listing, lock, now);
+    await deferToLock(context, session, entry, lock, now);
     return false;
   }
   const { policy } = request;
   const rules = { ...policy.rules, session: rulesFrom(known, session, now) };
   if (await hasMessages(context, session, { ...policy, rules }, front)) return true;
-  if (mayBeStruckOff(listing, known, now)) await leave(context, session, listing, known);
+  if (isRemovable(entry, known, now)) await forget(context, session, entry, known);
   return false;
 }
 
-/** The listing of a session that somebody holds: the one for the end of the lock is enough. */
-async function putAside(
+/** Removes or moves the entry of a session with a holder: only the entry for the end of its lock is needed. */
+async function deferToLock(
   context: StoreContext,
   session: Log,
-  listing: Listing,
+  entry: ReadyEntry,
   lock: SessionLock,
   now: number,
 ): Promise<void> {
-  const isOfLock = listing.key.sk === lock.listing && lock.generation === session.generation;
+  const isOfLock = entry.key.sk === lock.entryKey && lock.generation === session.generation;
   if (!isOfLock) {
-    if (isListed({ released: [], lock }, session, now)) await strikeOff(context, listing);
+    if (hasLockEntry({ released: [], lock }, session, now)) await removeReady(context, entry);
     return;
   }
-  // It came due, but the lock was renewed meanwhile. Not due: somebody looked ahead.
-  if (listing.dueAt > now) return;
+  // Not due: the scan looked ahead. Due: the lock was renewed meanwhile.
+  if (entry.dueAt > now) return;
   const { table } = context;
-  const later = newLockListing(context, session, lock.lockedUntil);
-  await putLockListing(context, session, later);
+  const later = newLockEntry(context, session, lock.lockedUntil);
+  await putLockEntry(context, session, later);
   const moved = await table.update(sessionKey(session), {
     UpdateExpression: 'SET e = :later',
     ConditionExpression: 'k = :token AND e = :listing',
     ExpressionAttributeValues: {
       ':later': { S: later },
       ':token': { B: lock.token },
-      ':listing': { S: lock.listing },
+      ':listing': { S: lock.entryKey },
     },
   });
-  if (moved.done) await strikeOff(context, listing);
+  if (moved.done) await removeReady(context, entry);
 }
 
-/**
- * Whether a session that nobody holds has a message to hand out. What is expired or used up on the way
- * is put where it belongs.
- */
+/** Whether a session without a holder has a free message. Cleans up expired and exhausted messages on the way. */
 async function hasMessages(
   context: StoreContext,
   session: Log,
@@ -270,21 +265,21 @@ async function hasMessages(
   }
 }
 
-/** Leaves a session that has nothing to hand out, and forgets it where nothing else is known of it. */
-async function leave(
+/** Removes the entry of an empty session, and its item if that holds no state. */
+async function forget(
   context: StoreContext,
   session: Log,
-  listing: Listing,
+  entry: ReadyEntry,
   known: Session,
 ): Promise<void> {
-  await strikeOff(context, listing);
-  if (known.state !== undefined || !(await isBare(context, session))) return;
+  await removeReady(context, entry);
+  if (known.state !== undefined || !(await isEmptySession(context, session))) return;
   if (known.lock === undefined && known.released.length === 0) return;
-  await context.table.delete(sessionKey(session), asSeen(known));
+  await context.table.delete(sessionKey(session), ifUnchanged(known));
 }
 
-/** The condition that nobody has taken, renewed, given back or set anything in a session since it was read. */
-function asSeen({ lock, released }: Session) {
+/** The condition that lock, released locks and state of a session are as they were read. */
+function ifUnchanged({ lock, released }: Session) {
   const isLockSame = lock === undefined ? 'attribute_not_exists(k)' : 'k = :token AND u = :until';
   const areReleasedSame = released.length === 0 ? 'attribute_not_exists(r)' : 'r = :released';
   return {

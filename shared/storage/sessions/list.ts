@@ -8,14 +8,14 @@ import { JUST_AFTER } from '../blocks/read-blocks.ts';
 import type { Item, Table } from '../dynamodb/table.ts';
 import {
   AFTER_ALL_STORES,
-  FIRST_LISTING,
+  FIRST_READY,
   logKey,
   sessionOf,
   sessionPrefix,
   sessionsCollection,
 } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
-import { enlist, readListings } from './ready-index.ts';
+import { addReady, readReady } from './ready-index.ts';
 import { parseSession, readSession, rulesFrom } from './session-item.ts';
 
 const PAGE_ITEMS = 200;
@@ -56,7 +56,7 @@ async function* withState(
   }
 }
 
-/** The rest of a session's messages is skipped once one of them was found. */
+/** Skips the rest of a session's messages once it found one. */
 async function* withMessages(
   context: StoreContext,
   partition: Log,
@@ -85,35 +85,29 @@ async function* withMessages(
   }
 }
 
-/**
- * Lists sessions that have messages but no listing: what a send leaves behind that was cut off between
- * the two.
- */
-export async function relist(
+/** Adds sessions with messages but without an index entry, which a send leaves if it is cut off between the two. */
+export async function addMissingSessions(
   context: StoreContext,
   partition: Log,
   policy: LogPolicy,
 ): Promise<void> {
-  const listed = new Set<string>();
+  const indexed = new Set<string>();
   const all = { dueBy: FAR_AWAY, limit: PAGE_ITEMS };
-  let from: string | undefined = FIRST_LISTING;
+  let from: string | undefined = FIRST_READY;
   while (from !== undefined) {
-    const page = await readListings(context, partition, { ...all, from });
-    for (const { sessionId } of page.listings) listed.add(sessionId);
+    const page = await readReady(context, partition, { ...all, from });
+    for (const { sessionId } of page.entries) indexed.add(sessionId);
     from = page.next;
   }
   for await (const sessionId of withMessages(context, partition, policy)) {
-    if (!listed.has(sessionId)) await enlist(context, [inSession(partition, sessionId)]);
+    if (!indexed.has(sessionId)) await addReady(context, [inSession(partition, sessionId)]);
   }
 }
 
-/** Epoch ms; no lock lasts so long. */
+/** Epoch ms; no lock lasts until then. */
 const FAR_AWAY = 0xffff_ffff_ffff;
 
-/**
- * Whether a message on its last delivery is active: while somebody holds it, and where it was given
- * back, which makes that no delivery.
- */
+/** Whether a message on its last delivery counts as active: it is locked, or its session was released. */
 async function isActive(
   { table, clock }: StoreContext,
   partition: Log,
@@ -128,7 +122,7 @@ async function isActive(
   return free.length > 0 || nextFreeAt !== undefined;
 }
 
-/** Messages that somebody holds are active as well. */
+/** Locked messages count as active too. */
 function unlocked({ rules }: LogPolicy) {
   return { ...rules, session: { released: [] } };
 }
@@ -137,17 +131,17 @@ function keyOf(item: Item): string {
   return item['sk']?.S ?? '';
 }
 
-/** What is known of all sessions of a partition: whose messages are held, and what states take. */
-export interface SessionsSeen {
+/** All sessions of a partition: their rules, and the bytes of their states. */
+export interface SessionsOverview {
   readonly rules: ReadonlyMap<string, SessionRules>;
   readonly stateBytes: number;
 }
 
-/** Looks at all sessions of a partition of which anything is known. */
-export async function seeSessions(
+/** Reads all session items of a partition. */
+export async function readAllSessions(
   context: Pick<StoreContext, 'table' | 'clock'>,
   partition: Log,
-): Promise<SessionsSeen> {
+): Promise<SessionsOverview> {
   const now = context.clock.now();
   const rules = new Map<string, SessionRules>();
   let stateBytes = 0;
@@ -173,7 +167,7 @@ async function* itemsOf(
 
 interface Page {
   readonly items: readonly Item[];
-  /** The sort key from which to go on. */
+  /** The sort key at which to continue. */
   readonly next: string | undefined;
 }
 

@@ -11,7 +11,7 @@ import { isUnknownOutcome } from '../dynamodb/errors.ts';
 import { outcomeOf } from '../dynamodb/outcome-of.ts';
 import { sessionKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
-import { deleteLockListing, newLockListing, putLockListing } from './ready-index.ts';
+import { deleteLockEntry, newLockEntry, putLockEntry } from './ready-index.ts';
 import {
   liveLock,
   parseSession,
@@ -24,9 +24,8 @@ import {
 /** Taking and renewing the lock of one session. */
 
 /**
- * Locks a session that nobody holds, by one conditional write; before it, the session is listed for the
- * end of the lock, so that a holder who vanishes leaves nothing that nobody finds. Undefined = somebody
- * was faster.
+ * Locks a free session by one conditional write. Before that it writes an index entry for the end of the lock, so that
+ * the messages of a holder that vanishes are found. Undefined = another process was faster. Two write units.
  */
 export async function lockSession(
   context: StoreContext,
@@ -38,9 +37,9 @@ export async function lockSession(
   const epoch = session.sessions?.epoch ?? 0;
   const token = sessionToken(epoch, random.bytes(SESSION_TOKEN_BYTES));
   const lockedUntil = now + lockMs;
-  const listing = newLockListing(context, session, lockedUntil);
+  const entryKey = newLockEntry(context, session, lockedUntil);
   const { generation, sessionId = '' } = session;
-  await putLockListing(context, session, listing);
+  await putLockEntry(context, session, entryKey);
   const lock = {
     UpdateExpression:
       'SET k = :token, t = :tenure, u = :until, o = :epoch, e = :listing, g = :generation',
@@ -51,21 +50,21 @@ export async function lockSession(
       ':until': { N: String(lockedUntil) },
       ':now': { N: String(now) },
       ':epoch': { N: String(epoch) },
-      ':listing': { S: listing },
+      ':listing': { S: entryKey },
       ':generation': { N: String(generation) },
     },
   };
-  // Sent once: repeated after the holder has given the session back, it would lock it for nobody.
+  // Not repeated by the client: after the holder has released the session, a repeated write would lock it again.
   const locked = await outcomeOf(table.update(sessionKey(session), lock, { once: true }));
   if ('error' in locked && !(await isLockedBy(context, session, token, locked.error))) {
     throw locked.error;
   }
   if ('error' in locked || locked.value.done) return { sessionId, token, lockedUntil };
-  context.background(() => deleteLockListing(context, session, { listing, generation }));
+  context.background(() => deleteLockEntry(context, session, { entryKey, generation }));
   return undefined;
 }
 
-/** Whether a write that failed has locked the session all the same: looks where nothing was heard of it. */
+/** Whether a failed write has locked the session after all. Reads the session if the outcome is unknown. */
 async function isLockedBy(
   { table }: StoreContext,
   session: Log,
@@ -78,12 +77,12 @@ async function isLockedBy(
   return lock !== undefined && isSame(lock.token, token);
 }
 
-/** Whether two tokens or tenures are the same. */
+/** Whether two tokens, or two lock ids, are equal. */
 export function isSame(a: Uint8Array, b: Uint8Array): boolean {
   return a.byteLength === b.byteLength && a.every((byte, i) => byte === b[i]);
 }
 
-/** Locks a session by its id. Undefined = somebody holds it. */
+/** Locks a session by its id. Undefined = it has a holder. */
 export async function accept(
   context: StoreContext,
   session: Log,
@@ -94,7 +93,7 @@ export async function accept(
   return await lockSession(context, session, lockMs);
 }
 
-/** What is known of a session, for who holds it. Throws SessionLockLost. */
+/** Reads a session whose lock the caller holds. Throws SessionLockLost. */
 export async function readHeld(
   { table, clock }: StoreContext,
   session: Log,
@@ -110,7 +109,7 @@ function requireHeld(known: Session, session: Log, token: Uint8Array, now: numbe
   if (lock === undefined || !isSame(lock.token, token)) throw sessionLockLost();
 }
 
-/** What holds for the messages of a session, for who holds it. Throws SessionLockLost. */
+/** The rules for the messages of a session whose lock the caller holds. Throws SessionLockLost. */
 export async function held(
   context: StoreContext,
   session: Log,
@@ -122,7 +121,7 @@ export async function held(
   return rulesFrom(known, session, now);
 }
 
-/** Starts the lock anew; returns its end. Throws SessionLockLost. */
+/** Renews the lock and returns its end, epoch ms. One write unit. Throws SessionLockLost. */
 export async function renewSession(
   { table, clock }: StoreContext,
   session: Log,

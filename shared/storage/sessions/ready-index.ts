@@ -3,52 +3,52 @@ import { inTurns } from '../../domain/turns/in-turns.ts';
 import { unknownOutcome } from '../dynamodb/errors.ts';
 import { type Item, type ItemKey, keyItem, type Table } from '../dynamodb/table.ts';
 import {
-  listingCollection,
-  listingInstant,
-  listingSortKey,
-  listingsUntil,
   logName,
+  readyCollection,
+  readyInstant,
+  readySortKey,
+  readyUntil,
   sessionOf,
 } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
-import { liveLock, readSession, type Session } from './session-item.ts';
+import { liveLock, readSession, type Session, type SessionLock } from './session-item.ts';
 
 /**
- * Listings tell which sessions may have messages that nobody holds, in the order in which they began
- * to wait, so that accepting the next one costs the same among a hundred sessions and a hundred
- * thousand. What always holds:
+ * An entry of the ready-session index: the sessions that may have messages and no holder, in the order in which they
+ * began to wait. So accepting the next session costs the same among a hundred sessions and a hundred thousand.
+ * What always holds:
  *
- * - A session that has messages and that nobody holds has a listing that has come due.
- * - A session that somebody holds has one for the end of its lock, named by its item; senders to it
- *   write none.
- * - A listing without need does no harm; who comes across it strikes it off.
+ * - A session with messages and without a holder has an entry that is due.
+ * - A session with a holder has an entry for the end of its lock, which the session's item names. Sends to it write
+ *   no entry.
+ * - An unneeded entry does no harm; a process that reads it removes it.
  *
- * A message is stored before its session is listed. So a session that is found empty may be struck
- * off, unless it was listed anew in between: each listing has a stamp of its own.
+ * A message is stored before its session is added. So the entry of an empty session may be removed, unless the session
+ * was added again in between: each entry has a stamp of its own.
  */
-export interface Listing {
+export interface ReadyEntry {
   readonly key: ItemKey;
   readonly sessionId: string;
   /** Epoch ms. */
   readonly dueAt: number;
-  /** Absent in listings for the end of a lock, whose names are never used twice. */
+  /** Absent in entries for the end of a lock, whose names are never used twice. */
   readonly stamp?: { readonly bytes: Uint8Array; readonly count: number };
 }
 
 const STAMP_BYTES = 6;
-/** Sends to one session within a second make one listing. */
+/** Sends to one session within a second share an entry. */
 const STEP_MS = 1000;
 
 function waitingKey(session: Log, now: number): ItemKey {
   const instant = Math.floor(now / STEP_MS) * STEP_MS;
-  return { pk: listingCollection(session), sk: listingSortKey(instant, session, '') };
+  return { pk: readyCollection(session), sk: readySortKey(instant, session, '') };
 }
 
 /**
- * The items that list those of some logs that are sessions, each once; for transactions. There may be
- * very many: they are made in turns of `peer`.
+ * The entries to put for those of `logs` that are sessions, each once; for transactions. There may be very many, so
+ * they are made in turns of `peer`.
  */
-export async function listingItems(
+export async function readyItems(
   { random, workTurns }: StoreContext,
   logs: readonly Log[],
   now: number,
@@ -70,38 +70,41 @@ function isSession({ sessionId }: Log): boolean {
   return sessionId !== undefined;
 }
 
-/** Tells those of this process who wait for a session. */
-export function announceWaiting(context: StoreContext, logs: readonly Log[]): void {
-  const rooms = new Set(logs.filter(isSession).map((log) => logName(withoutSession(log))));
-  for (const room of rooms) context.wake(room);
+/** Wakes the receives of this process that wait for a session of these logs. */
+export function wakeForSessions(context: StoreContext, logs: readonly Log[]): void {
+  const names = new Set(logs.filter(isSession).map((log) => logName(withoutSession(log))));
+  for (const name of names) context.wake(name);
 }
 
-/** The sort key of a listing for the end of a lock, which nobody else has. */
-export function newLockListing(context: StoreContext, session: Log, lockedUntil: number): string {
+/** A new sort key of the entry for the end of a lock. */
+export function newLockEntry(context: StoreContext, session: Log, lockedUntil: number): string {
   const name = Buffer.from(context.random.bytes(STAMP_BYTES)).toString('base64url');
-  return listingSortKey(lockedUntil, session, name);
+  return readySortKey(lockedUntil, session, name);
 }
 
-/** Writes the listing for the end of a lock. */
-export async function putLockListing(
+/** Writes the entry for the end of a lock. One write unit. */
+export async function putLockEntry(
   { table }: StoreContext,
   session: Log,
   sortKey: string,
 ): Promise<void> {
-  await table.put(keyItem({ pk: listingCollection(session), sk: sortKey }));
+  await table.put(keyItem({ pk: readyCollection(session), sk: sortKey }));
 }
 
-/** Deletes a listing that is known by its name; such names are never used twice. */
-export async function deleteLockListing(
+/** Deletes the entry for the end of a lock by its name. One write unit. */
+export async function deleteLockEntry(
   { table }: StoreContext,
   session: Log,
-  { listing, generation }: { readonly listing: string; readonly generation: number },
+  { entryKey, generation }: Pick<SessionLock, 'entryKey' | 'generation'>,
 ): Promise<void> {
-  await table.delete({ pk: listingCollection({ ...session, generation }), sk: listing });
+  await table.delete({ pk: readyCollection({ ...session, generation }), sk: entryKey });
 }
 
-/** Strikes a listing off, unless its session was listed anew since it was read. */
-export async function strikeOff({ table }: StoreContext, { key, stamp }: Listing): Promise<void> {
+/** Removes an entry, unless its session was added again since it was read. One write unit. */
+export async function removeReady(
+  { table }: StoreContext,
+  { key, stamp }: ReadyEntry,
+): Promise<void> {
   if (stamp === undefined) {
     await table.delete(key);
     return;
@@ -115,32 +118,32 @@ export async function strikeOff({ table }: StoreContext, { key, stamp }: Listing
   });
 }
 
-/** Listings from one sort key on that have come due by an instant; `next` = where to go on. */
-export async function readListings(
+/** Entries from one sort key on that are due by an instant; `next` = the sort key at which to continue. */
+export async function readReady(
   { table }: StoreContext,
   partition: Log,
   page: { readonly from: string; readonly dueBy: number; readonly limit: number },
-): Promise<{ readonly listings: readonly Listing[]; readonly next: string | undefined }> {
-  const pk = listingCollection(partition);
+): Promise<{ readonly entries: readonly ReadyEntry[]; readonly next: string | undefined }> {
+  const pk = readyCollection(partition);
   const { items, lastKey } = await table.query({
     KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
     ExpressionAttributeValues: {
       ':pk': { S: pk },
       ':from': { S: page.from },
-      ':to': { S: listingsUntil(page.dueBy) },
+      ':to': { S: readyUntil(page.dueBy) },
     },
     ConsistentRead: true,
     Limit: page.limit,
   });
   const last = lastKey?.['sk']?.S;
   return {
-    listings: items.map((item) => {
+    entries: items.map((item) => {
       const sk = item['sk']?.S ?? '';
       const bytes = item['x']?.B;
       return {
         key: { pk, sk },
         sessionId: sessionOf(sk) ?? '',
-        dueAt: listingInstant(sk),
+        dueAt: readyInstant(sk),
         ...(bytes === undefined ? {} : { stamp: { bytes, count: Number(item['c']?.N ?? 0) } }),
       };
     }),
@@ -148,27 +151,27 @@ export async function readListings(
   };
 }
 
-/** Clocks of two machines differ by less, ms. */
+/** Clocks of two machines differ by less than this, ms. */
 const CLOCK_SKEW_MS = 1000;
 
-/** Whether a session is listed by whoever holds it, now and for long enough to rely on it. */
-export function isListed(session: Session, log: Log, now: number): boolean {
+/** Whether the holder of a session has an entry for the end of its lock, and will have it long enough to rely on. */
+export function hasLockEntry(session: Session, log: Log, now: number): boolean {
   return liveLock(session, log, now + CLOCK_SKEW_MS)?.generation === log.generation;
 }
 
 /**
- * Whether the listing of a session that nobody holds, and that has nothing to hand out, may be struck off. Whoever
- * looks ahead also comes across listings of those who are accepting a session, and write its lock next.
+ * Whether the entry of an empty session without a holder may be removed. A scan that looks ahead also reads entries of
+ * processes that are accepting a session and write its lock next; those entries must stay.
  */
-export function mayBeStruckOff(
-  { key, stamp, dueAt }: Listing,
+export function isRemovable(
+  { key, stamp, dueAt }: ReadyEntry,
   { lock }: Session,
   now: number,
 ): boolean {
-  return stamp !== undefined || dueAt <= now || key.sk === lock?.listing;
+  return stamp !== undefined || dueAt <= now || key.sk === lock?.entryKey;
 }
 
-/** What is known of sessions, by their names. */
+/** Reads the items of sessions, by their logs' names. One read unit each. */
 export async function readSessions(
   table: Table,
   sessions: readonly Log[],
@@ -180,12 +183,12 @@ export async function readSessions(
 }
 
 /**
- * Lists those of some logs that are sessions, after messages were stored in them. `before` holds what
- * was known of them a moment ago: where somebody held a session then, it is looked at again, since the
- * holder may have found it empty and given it back just before the message came. Throws ServiceTimeout:
- * the messages are there, but may not be found before they are sent once more, or until the sweep.
+ * Adds those of `logs` that are sessions, after messages were stored in them. `before` = the sessions as they were read
+ * a moment ago: a session with a holder then is read again, since the holder may have found it empty and released it
+ * just before the message was stored. Throws ServiceTimeout: the messages are stored, but may not be received before
+ * the next send to their session, or the sweep.
  */
-export async function enlist(
+export async function addReady(
   context: StoreContext,
   logs: readonly Log[],
   before: ReadonlyMap<string, Session> = new Map(),
@@ -193,25 +196,25 @@ export async function enlist(
   const sessions = logs.filter(isSession);
   try {
     await Promise.all(
-      sessions.map((session) => enlistOne(context, session, before.get(logName(session)))),
+      sessions.map((session) => addOne(context, session, before.get(logName(session)))),
     );
   } catch (error) {
     throw unknownOutcome(error);
   }
-  announceWaiting(context, sessions);
+  wakeForSessions(context, sessions);
 }
 
-async function enlistOne(
+async function addOne(
   context: StoreContext,
   session: Log,
   before: Session | undefined,
 ): Promise<void> {
   const { table, clock, random } = context;
   const now = clock.now();
-  const mayBeListed = before === undefined || isListed(before, session, now);
-  if (mayBeListed && isListed(await readSession(table, session), session, now)) return;
+  const mayHaveEntry = before === undefined || hasLockEntry(before, session, now);
+  if (mayHaveEntry && hasLockEntry(await readSession(table, session), session, now)) return;
   await table.update(waitingKey(session, now), {
-    // Counted, too: a write repeated after its answer was lost must not bring an old stamp back.
+    // The count keeps a write that was repeated after a lost answer from restoring an old stamp.
     UpdateExpression: 'SET x = :stamp ADD c :one',
     ExpressionAttributeValues: {
       ':stamp': { B: random.bytes(STAMP_BYTES) },

@@ -8,14 +8,14 @@ import type { Written } from '../dynamodb/table.ts';
 import { AFTER_ALL_STORES, FIRST_BLOCK, logName, sessionKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 import { isSame, readHeld } from './lock.ts';
-import { deleteLockListing, enlist } from './ready-index.ts';
+import { addReady, deleteLockEntry } from './ready-index.ts';
 import { liveLock, parseSession, readSession, type Session, whileHeld } from './session-item.ts';
 
-/** Giving sessions back. */
+/** Releasing sessions. */
 
 /**
- * Gives a session back. First it is let go, then looked at: a sender looks in the opposite order, so one
- * of the two lists what came in between. Throws SessionLockLost.
+ * Releases a session: first ends its lock, then reads its messages. A send stores its message first and reads the
+ * session after that, so one of the two adds the session to the ready-session index. Throws SessionLockLost.
  */
 export async function release(
   context: StoreContext,
@@ -24,16 +24,18 @@ export async function release(
 ): Promise<void> {
   const known = await readHeld(context, session, token);
   const { lock } = known;
-  const { written, isForgotten } = await letGo(context, session, known, token);
+  const { written, isForgotten } = await unlock(context, session, known, token);
   requireGone(written, session, token, context);
-  await afterStoring(enlistWhatIsLeft(context, session, isForgotten ? tenureOf(token) : undefined));
+  await afterStoring(
+    addIfMessagesLeft(context, session, isForgotten ? tenureOf(token) : undefined),
+  );
   if (lock !== undefined) {
-    context.background(() => deleteLockListing(context, session, lock));
+    context.background(() => deleteLockEntry(context, session, lock));
   }
 }
 
-/** `forgotten` = a tenure that is remembered nowhere; something may have come, and have been received, since. */
-async function enlistWhatIsLeft(
+/** `forgotten` = the id of a lock that is stored nowhere; a message may have arrived and been received since. */
+async function addIfMessagesLeft(
   context: StoreContext,
   session: Log,
   forgotten: Uint8Array | undefined,
@@ -45,7 +47,7 @@ async function enlistWhatIsLeft(
   });
   if (blocks.length === 0) return;
   await Promise.all([
-    enlist(context, [session], new Map([[logName(session), UNKNOWN]])),
+    addReady(context, [session], new Map([[logName(session), UNKNOWN]])),
     forgotten === undefined ? undefined : rememberAgain(context, session, forgotten),
   ]);
 }
@@ -63,8 +65,8 @@ async function rememberAgain(
 }
 
 /**
- * Whether a session is given back. Where nothing was heard of that, its item tells: without this lock it is,
- * by whichever way. Throws SessionLockLost, ServiceTimeout.
+ * Throws unless the session is released. If the outcome of the write is unknown, the session's item decides: without
+ * this lock, it is released. Throws SessionLockLost, ServiceTimeout.
  */
 function requireGone(
   written: Written,
@@ -79,8 +81,8 @@ function requireGone(
 }
 
 /**
- * Ends the lock of a holder to whom nothing more can be handed out in order. What it did not settle comes to
- * the next holder, and was no failed delivery.
+ * Ends the lock of a holder that can receive nothing more in order. The next holder receives the messages that it did
+ * not settle, which count no failed delivery.
  */
 export async function endSession(
   context: StoreContext,
@@ -91,8 +93,8 @@ export async function endSession(
     try {
       const { lock } = await readSession(context.table, session);
       if (lock === undefined || !isSame(tenureOf(lock.token), tenure)) {
-        // A try before this one may have ended the lock, and not come to listing the session.
-        if (tries > 1) await enlist(context, [session]);
+        // An earlier try may have ended the lock without adding the session to the index.
+        if (tries > 1) await addReady(context, [session]);
         return;
       }
       return await release(context, session, lock.token);
@@ -104,26 +106,26 @@ export async function endSession(
   }
 }
 
-/** How often the end of a lock is tried of which nothing is heard. */
+/** How often ending a lock is tried while the outcome is unknown. */
 const END_TRIES_MAX = 3;
 
-/** Held by nobody, as far as is known: list it without another look. */
+/** A session without a known holder: it is added to the index without another read. */
 const UNKNOWN: Session = { released: [] };
 
 /**
- * Lets a session go. What its holder left, or is just receiving, was no failed delivery: its tenure is
- * remembered, unless nothing at all is known of the session; `isForgotten` = it was not.
+ * Ends the lock of a session and stores the lock's id, so that messages the holder left, or is receiving now, count no
+ * failed delivery. An empty session without state is deleted instead; then `isForgotten` is true.
  */
-async function letGo(
+async function unlock(
   context: StoreContext,
   session: Log,
   known: Session,
   token: Uint8Array,
 ): Promise<{ readonly written: Written; readonly isForgotten: boolean }> {
   const { table, clock } = context;
-  const isBareNow = known.state === undefined && (await isBare(context, session));
+  const isEmptyNow = known.state === undefined && (await isEmptySession(context, session));
   const { condition, values } = whileHeld(token, session, clock.now());
-  if (isBareNow) {
+  if (isEmptyNow) {
     const written = await orLookedUp(
       table,
       sessionKey(session),
@@ -143,12 +145,12 @@ async function letGo(
   return { written: await orLookedUp(table, sessionKey(session), releasing), isForgotten: false };
 }
 
-/** The latest are remembered in any case: a claim under them may still be on its way. */
+/** The latest locks are kept in any case, because a claim under them may still be under way. */
 const LATEST_TENURES = 8;
-/** So many blocks of a session are looked at for what earlier holders left. */
+/** How many blocks of a session are read for messages that earlier holders left. */
 const LEFT_BLOCKS_MAX = 100;
 
-/** Of tenures that were given back, the latest last, those to remember; reads only where they are too many. */
+/** Of released locks, the latest last, those to keep. Reads blocks only if there are too many. */
 async function remembered(
   context: StoreContext,
   session: Log,
@@ -164,14 +166,14 @@ async function remembered(
   const tags = blocks.flatMap(({ slots }) => [...slots.values()].flatMap(({ tag }) => tag ?? []));
   const hasLeft = (tenure: Uint8Array) => tags.some((tag) => isUnder(tag, tenure));
   const earlier = tenures.slice(0, -LATEST_TENURES);
-  // What was not looked at may be of any of them.
+  // Blocks that were not read may hold messages of any of them.
   const others = next === undefined ? [] : earlier.filter((tenure) => !hasLeft(tenure));
   const kept = [...others, ...earlier.filter(hasLeft), ...tenures.slice(-LATEST_TENURES)];
   return kept.slice(-RELEASED_MAX);
 }
 
-/** Whether a session has no messages at all, in whatever state. */
-export async function isBare(context: StoreContext, session: Log): Promise<boolean> {
+/** Whether a session has no messages, in any state. */
+export async function isEmptySession(context: StoreContext, session: Log): Promise<boolean> {
   const { blocks } = await readBlocks(context, session, {
     from: FIRST_BLOCK,
     to: AFTER_ALL_STORES,

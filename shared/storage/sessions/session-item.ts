@@ -5,11 +5,11 @@ import type { Item, Table } from '../dynamodb/table.ts';
 import { sessionKey } from '../schema/message-keys.ts';
 
 /**
- * What is known of a session, as an item that exists while somebody holds it, or while it has a state:
+ * A session as an item, which exists while the session has a holder, released locks or a state:
  *
- *     k  token of the lock     u  locked until      o  epoch of the lock   t  its tenure
- *     e  its listing           g  generation in which that lies
- *     r  tenures that were given back, one after the other
+ *     k  token of the lock     u  locked until      o  epoch of the lock   t  its id
+ *     e  its index entry       g  generation of the log with that entry
+ *     r  ids of released locks, one after the other
  *     w  state set at          d  state             p  state's payload   z  its bytes
  *     m  stamp of the last change of the state
  */
@@ -19,14 +19,15 @@ export interface Session {
   readonly state?: StatePlace;
 }
 
+/** The lock of a session, live or not. */
 export interface SessionLock {
   readonly token: Uint8Array;
   /** Epoch ms. */
   readonly lockedUntil: number;
   readonly epoch: number;
-  /** Sort key of the listing by which the session is found once the lock has ended. */
-  readonly listing: string;
-  /** The generation of the log in which that listing lies. */
+  /** Sort key of the index entry by which the session is found once the lock has ended. */
+  readonly entryKey: string;
+  /** The generation of the log whose index has that entry. */
   readonly generation: number;
 }
 
@@ -41,13 +42,13 @@ export interface StatePlace {
 
 const NOTHING: Session = { released: [] };
 
-/** What is known of a session now. */
+/** Reads a session. One read unit. */
 export async function readSession(table: Table, session: Log): Promise<Session> {
   const item = await table.get(sessionKey(session), { consistent: true });
   return item === undefined ? NOTHING : parseSession(item);
 }
 
-/** Reads a session's item. */
+/** Parses a session's item. */
 export function parseSession(item: Item): Session {
   const lock = parseLock(item);
   const state = parseState(item);
@@ -65,7 +66,7 @@ function parseLock(item: Item): SessionLock | undefined {
     token,
     lockedUntil: Number(item['u']?.N),
     epoch: Number(item['o']?.N),
-    listing: item['e']?.S ?? '',
+    entryKey: item['e']?.S ?? '',
     generation: Number(item['g']?.N),
   };
 }
@@ -89,13 +90,13 @@ function cut(tenures: Uint8Array): readonly Uint8Array[] {
   );
 }
 
-/** The lock of a session, if it is live: not run out, nor ended by a change of the entity. */
+/** The lock of a session if it is live: it has not expired, and no change of the entity has ended it. */
 export function liveLock({ lock }: Session, log: Log, now: number): SessionLock | undefined {
   if (lock === undefined || lock.lockedUntil <= now) return undefined;
   return lock.epoch === log.sessions?.epoch ? lock : undefined;
 }
 
-/** What holds for the messages of a session. */
+/** The rules for the messages of a session. */
 export function rulesFrom(session: Session, log: Log, now: number): SessionRules {
   const lock = liveLock(session, log, now);
   const { released } = session;

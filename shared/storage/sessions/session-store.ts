@@ -7,18 +7,18 @@ import type {
 import { inSession, type Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import type { SessionRules } from '../../domain/blocks/session.ts';
-import { FIRST_LISTING } from '../schema/message-keys.ts';
+import { FIRST_READY } from '../schema/message-keys.ts';
 import { deadLetterLapsed } from '../settle/dead-letter-lapsed.ts';
 import type { StoreContext } from '../store-context.ts';
 import { acceptNext, cleanReadyIndex, LookedThrough } from './accept-next.ts';
-import { listSessions, relist } from './list.ts';
+import { addMissingSessions, listSessions } from './list.ts';
 import { accept, held, renewSession } from './lock.ts';
-import { readListings } from './ready-index.ts';
+import { readReady } from './ready-index.ts';
 import { release } from './release.ts';
 import { readSession, rulesFrom } from './session-item.ts';
 import { setState, state } from './state.ts';
 
-/** Before a dead-letter queue is read, so many sessions whose locks have ended are looked at. */
+/** How many sessions with ended locks are read before a dead-letter queue is. */
 const LAPSED_MAX = 50;
 
 /** Sessions in DynamoDB. */
@@ -70,13 +70,13 @@ export class DynamoSessionStore implements SessionStore {
   }
 
   async deadLetterLapsed(partition: Log, policy: LogPolicy): Promise<boolean> {
-    const { listings } = await readListings(this.#context, partition, {
-      from: FIRST_LISTING,
+    const { entries } = await readReady(this.#context, partition, {
+      from: FIRST_READY,
       dueBy: this.#context.clock.now(),
       limit: LAPSED_MAX,
     });
-    // Only the listing for the end of a lock tells of one that has ended; it has no stamp.
-    const ended = listings.filter(({ stamp }) => stamp === undefined);
+    // Only entries for the end of a lock have no stamp.
+    const ended = entries.filter(({ stamp }) => stamp === undefined);
     const sessions = new Set(ended.map(({ sessionId }) => sessionId));
     const outcomes = await Promise.all(
       Array.from(sessions, (id) => this.deadLetterLapsedIn(inSession(partition, id), policy)),
@@ -84,13 +84,13 @@ export class DynamoSessionStore implements SessionStore {
     return outcomes.includes(true);
   }
 
-  /** What the sweep does for a partition once in a while. */
+  /** Maintains the ready-session index of a partition; the sweep calls it once a day. */
   async maintain(partition: Log, policy: LogPolicy): Promise<void> {
     await cleanReadyIndex(this.#context, partition, policy);
-    await relist(this.#context, partition, policy);
+    await addMissingSessions(this.#context, partition, policy);
   }
 
-  /** Dead-letters what ran out in one session while nobody looked. */
+  /** Dead-letters the messages of one session whose last lock has expired. */
   async deadLetterLapsedIn(session: Log, policy: LogPolicy): Promise<boolean> {
     const rules = { ...policy.rules, session: await this.rulesOf(session) };
     return await deadLetterLapsed(this.#context, session, { ...policy, rules });

@@ -16,9 +16,9 @@ import { parseSession, whileHeld } from './session-item.ts';
  * item under a name of its own, which the session's item names once it is there.
  */
 
-/** With a lock, what was given back, and a key of some length, the item stays within one unit. */
+/** With a lock, released locks and a long key, the item stays within one write unit. */
 const INLINE_BYTES_MAX = 320;
-/** The holder alone changes the state; nobody looks in vain for long. */
+/** Only the holder changes the state, so few tries are enough. */
 const TRIES_MAX = 5;
 
 /** The state; undefined where none was set. Throws SessionLockLost. */
@@ -59,22 +59,21 @@ export async function setState(
     });
   };
   const written = await writeState(context, session, token, { bytes, reference });
-  // Throws where an earlier try may have been carried out: then the session may name what was stored.
+  // Throws if an earlier try may have taken effect: the session may refer to the stored payload.
   if (!decided(written)) {
     discard(reference);
     throw sessionLockLost();
   }
   if (!written.done || written.item === undefined) return;
   const replaced = parseSession(written.item).state?.reference;
-  // An answer that was lost comes with the state that the first try has set.
+  // After a lost answer, the replaced state is the one that the first try has set.
   if (replaced !== reference) discard(replaced);
 }
 
 /**
- * Each state has a stamp, the time or just above the one before, and is written only over a lower one: a copy
- * of an earlier state that arrives late must not replace a later one. Where the stamp is not above the one
- * that is there, the state is written again with a higher one: this call is still under way, so it may
- * well be the last of those that are.
+ * Each state has a stamp, the time or just above the previous stamp, and only replaces a state with a lower one, so that
+ * a late copy of an earlier write cannot replace a later state. If the stored stamp is not lower, the state is written
+ * again with a higher one: this call is still under way, so it may be the last one.
  */
 async function writeState(
   context: StoreContext,

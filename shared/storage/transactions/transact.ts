@@ -21,7 +21,7 @@ import { fitsTransaction, type Plan, putsOf, writePlanned } from '../dynamodb/pr
 import { keyItem, TRANSACTION_ITEMS_MAX } from '../dynamodb/table.ts';
 import { planDeliveries } from '../fan-out/publish.ts';
 import { sessionKey } from '../schema/message-keys.ts';
-import { announceWaiting, listingItems } from '../sessions/ready-index.ts';
+import { readyItems, wakeForSessions } from '../sessions/ready-index.ts';
 import { whileInTenure } from '../sessions/session-item.ts';
 import { planSettlements } from '../settle/settle-plan.ts';
 import type { StoreContext } from '../store-context.ts';
@@ -146,16 +146,16 @@ async function planSends(
     ),
     planDeliveries(context, deliveries, now),
   ]);
-  // By whatever way messages come into a session, its listing is one item.
+  // However many messages a session gets, it needs one index entry.
   const sessions = [...appends.flatMap((append) => append.sessions), ...delivery.logs];
-  const listings: Plan = {
-    items: putsOf(context.table, await listingItems(context, sessions, now)),
-    announce: () => announceWaiting(context, sessions),
+  const ready: Plan = {
+    items: putsOf(context.table, await readyItems(context, sessions, now)),
+    announce: () => wakeForSessions(context, sessions),
     done: () => {},
     refused: () => {},
   };
   return {
-    plans: [...appends, delivery, listings],
+    plans: [...appends, delivery, ready],
     numbers: appends.map(({ numbers }) => numbers),
     noteDueAgain: appends.map((append) => append.noteDueAgain),
   };

@@ -23,7 +23,7 @@ export const SESSIONS: readonly Mutant[] = [
   {
     name: 'a holder who vanishes leaves a session that nobody finds',
     room: 'storage',
-    find: 'await putLockListing(context, session, listing);',
+    find: 'await putLockEntry(context, session, entryKey);',
     replace: '',
     harm: 'Accepting the next session is answered empty although one has messages.',
     needs:
@@ -41,14 +41,14 @@ export const SESSIONS: readonly Mutant[] = [
   {
     name: 'a release looks for messages before it lets the session go',
     room: 'storage',
-    find: `const { written, isForgotten } = await letGo(context, session, known, token);
+    find: `const { written, isForgotten } = await unlock(context, session, known, token);
   requireGone(written, session, token, context);`,
     replace: `const front = { from: FIRST_BLOCK, limit: 1, consistent: true };
       const { blocks: seen } = await readBlocks(context, session, front);
-      const { written, isForgotten } = await letGo(context, session, known, token);
+      const { written, isForgotten } = await unlock(context, session, known, token);
       requireGone(written, session, token, context);
       if (seen.length === 0) {
-        if (lock !== undefined) context.background(() => deleteLockListing(context, session, lock));
+        if (lock !== undefined) context.background(() => deleteLockEntry(context, session, lock));
         return;
       }`,
     harm: 'A message is sent to a session that accepting the next session never finds.',
@@ -100,8 +100,8 @@ export const SESSIONS: readonly Mutant[] = [
   {
     name: 'whoever looks ahead strikes off the listing of a lock that is just being taken',
     room: 'storage',
-    find: 'if (mayBeStruckOff(listing, known, now)) await leave(context, session, listing, known);',
-    replace: 'await leave(context, session, listing, known);',
+    find: 'if (isRemovable(entry, known, now)) await forget(context, session, entry, known);',
+    replace: 'await forget(context, session, entry, known);',
     harm: 'A session whose holder vanishes is found by nobody.',
     needs:
       'An update of an entity ends the lock of an empty session; one accepts the next session, another one this session by its id, and sends to it.',
