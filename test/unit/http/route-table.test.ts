@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { manageRoutes } from '../../../lambdas/http/atom/routes.ts';
 import { contractRoutes } from '../../../lambdas/http/openapi/routes.ts';
@@ -24,15 +24,38 @@ test('names are unique, and so are method and path together', () => {
   for (const row of rows) assert.equal(new Set(row).size, row.length);
 });
 
-test('docs/http-api.md names every operation, with its rights', () => {
-  const page = readFileSync(new URL('../../../docs/http-api.md', import.meta.url), 'utf8');
-  const rows = page.split('\n').filter((line) => line.startsWith('|'));
-  for (const { method, path, rights } of TABLE) {
-    const address = `\`${method} ${path}\``;
-    const row = rows.find((one) => one.replaceAll('{path}', '{entity}').includes(address));
-    assert.ok(row, address);
-    const right = rights.length === 0 ? 'none' : rights.join(' or ');
-    assert.equal(row.split('|')[2]?.trim(), right, address);
+const DOCS = new URL('../../../docs/', import.meta.url);
+const PAGES = readdirSync(new URL('http/', DOCS)).map((file) => `http/${file}`);
+
+/** The rows of a page's tables that name an operation: its rights, and the whole row. */
+function rowsOf(page: string, { method, path }: Route) {
+  const lines = readFileSync(new URL(page, DOCS), 'utf8').split('\n');
+  return lines
+    .filter((line) => line.startsWith('|'))
+    .map((line) => line.replaceAll('{path}', '{entity}'))
+    .filter((line) => line.includes(`\`${method} ${path}\``))
+    .map((row) => ({ row, right: row.split('|')[2]?.trim() }));
+}
+
+test('a page of docs/http describes every operation, with its rights, and docs/http-api.md links to it', () => {
+  for (const route of TABLE) {
+    const name = `${route.method} ${route.path}`;
+    const right = route.rights.length === 0 ? 'none' : route.rights.join(' or ');
+    const described = PAGES.filter((page) => rowsOf(page, route).length > 0);
+    assert.equal(described.length, 1, `${name} is on ${described.join(' and ') || 'no page'}`);
+    const [page = ''] = described;
+    const index = rowsOf('http-api.md', route);
+    assert.equal(index.length, 1, `${name} in http-api.md`);
+    assert.ok(index[0]?.row.includes(`](${page})`), `${name} links to ${page}`);
+    for (const shown of [...index, ...rowsOf(page, route)]) assert.equal(shown.right, right, name);
+  }
+});
+
+test('docs/http-api.md links to every page of docs/http, and each links back', () => {
+  const index = readFileSync(new URL('http-api.md', DOCS), 'utf8');
+  for (const page of PAGES) {
+    assert.ok(index.includes(`](${page})`), page);
+    assert.ok(readFileSync(new URL(page, DOCS), 'utf8').includes('](../http-api.md)'), page);
   }
 });
 
