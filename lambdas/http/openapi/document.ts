@@ -17,7 +17,8 @@ export function openApiDocument(): Part {
       title: 'dynabus',
       version: '1',
       summary: 'A service bus: the REST and ATOM interfaces of Azure Service Bus, and more.',
-      description: 'Paths do not count case. All that JSON cannot say stands in docs/http-api.md.',
+      description:
+        'Paths are case-insensitive. docs/http-api.md describes what this document cannot express.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/', description: 'Where this document came from.' }],

@@ -267,7 +267,7 @@ export const SCHEMAS = {
   ShownError: {
     type: 'object',
     properties: {
-      code: { ...text, description: 'One of a closed list: docs/http-api.md, Errors.' },
+      code: { ...text, description: 'One of a closed list: see docs/http/errors.md.' },
       message: text,
       trackingId: { ...text, format: 'uuid' },
       retryable: boolean,
