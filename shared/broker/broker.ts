@@ -6,8 +6,8 @@ import type { PayloadAccount } from '../domain/messages/payload-account.ts';
 import type { Properties } from '../domain/messages/property-value.ts';
 
 /**
- * What every transport speaks to: the operations on messages, in Service Bus words. Refusals are
- * thrown as BrokerError; the codes stand with each method.
+ * The operations on messages, in Service Bus terms; every transport calls this interface. Refusals are thrown as
+ * BrokerError with the codes that each method lists.
  */
 export interface Broker {
   /**
@@ -18,16 +18,15 @@ export interface Broker {
   send(path: EntityPath, messages: readonly OutgoingMessage[]): Promise<readonly SentMessage[]>;
 
   /**
-   * Hands out up to `maxMessages`, and as many as the answer can carry, as soon as there is one; an
-   * empty list when the wait is over. Throws MessagingEntityNotFound, MessagingEntityDisabled,
-   * InvalidOperation, ServiceBusy; MessageSizeExceeded, with nothing claimed, where the answer cannot
-   * carry even the first message.
+   * Returns up to `maxMessages` messages, or as many as the answer can carry, as soon as there is one; an empty list
+   * when the wait is over. Throws MessagingEntityNotFound, MessagingEntityDisabled, InvalidOperation, ServiceBusy;
+   * MessageSizeExceeded, with nothing claimed, if the answer cannot carry even the first message.
    */
   receive(path: EntityPath, options: ReceiveOptions): Promise<readonly ReceivedMessage[]>;
 
   /**
-   * Settles each message on its own; the outcomes stand in the order of the settlements. Only what
-   * concerns the whole call (no such entity) is thrown.
+   * Settles each message on its own; the outcomes have the order of the settlements. Throws only what concerns the
+   * whole call: MessagingEntityNotFound, InvalidOperation.
    */
   settle(
     path: EntityPath,
@@ -35,26 +34,26 @@ export interface Broker {
     sessionId?: string,
   ): Promise<readonly SettlementOutcome[]>;
 
-  /** Starts each lock anew from now. Outcomes as for `settle`. */
+  /** Renews each lock from now on. Outcomes as for `settle`. */
   renewLocks(path: EntityPath, lockTokens: readonly string[]): Promise<readonly RenewalOutcome[]>;
 
   /**
-   * Locks a session: the named one, or the one that has waited longest with messages to hand out,
-   * waiting for one if asked to; undefined when the wait is over. Throws SessionCannotBeLocked,
-   * InvalidOperation, MessagingEntityNotFound, MessagingEntityDisabled, ServiceBusy.
+   * Locks a session: the named one, or the one whose messages have waited longest. Waits for one if asked to;
+   * undefined when the wait is over. Throws SessionCannotBeLocked, InvalidOperation, MessagingEntityNotFound,
+   * MessagingEntityDisabled, ServiceBusy.
    */
   acceptSession(path: EntityPath, options: AcceptOptions): Promise<SessionLock | undefined>;
 
-  /** Starts the lock of a session, and so those of its messages, anew. Throws SessionLockLost. */
+  /** Renews the lock of a session, and so the locks of its messages. Throws SessionLockLost. */
   renewSession(path: EntityPath, session: SessionHandle): Promise<SessionLock>;
 
-  /** Gives a session back at once. What was not settled counts as no delivery. Throws SessionLockLost. */
+  /** Ends the lock of a session. Messages that were not settled count no delivery. Throws SessionLockLost. */
   releaseSession(path: EntityPath, session: SessionHandle): Promise<void>;
 
-  /** The state of a session; undefined where none was set. Throws SessionLockLost. */
+  /** The state of a session; undefined if none was set. Throws SessionLockLost. */
   sessionState(path: EntityPath, session: SessionHandle): Promise<Uint8Array | undefined>;
 
-  /** Sets the state, or clears it. Throws SessionLockLost, ArgumentError where it is too large. */
+  /** Sets the state, or clears it. Throws SessionLockLost; ArgumentError if it is too large. */
   setSessionState(
     path: EntityPath,
     session: SessionHandle,
@@ -65,9 +64,9 @@ export interface Broker {
   listSessions(path: EntityPath, options: ListSessionsOptions): Promise<readonly string[]>;
 
   /**
-   * Carries out operations, all or none: sends to any entities, and settlements of messages of one.
-   * Returns what each came to, in order; the refusal says of which operation it is, where that is
-   * known. Throws as `send`; MessageLockLost; TransactionAborted where others interfere.
+   * Carries out operations, all or none: sends to any entities, and settlements of messages of one entity. Returns
+   * their outcomes in order. A refusal names its operation where that is known. Throws as `send`; MessageLockLost;
+   * TransactionAborted if it conflicts with another operation.
    */
   transact(transaction: Transaction): Promise<readonly OperationOutcome[]>;
 
@@ -78,19 +77,19 @@ export interface Broker {
   cancelScheduled(path: EntityPath, sequenceNumbers: readonly bigint[]): Promise<void>;
 
   /**
-   * Shows messages from a sequence number on, in order, without touching them: active, locked,
-   * deferred and scheduled ones. May show fewer than asked for; the next call goes on. Throws
+   * Returns messages from a sequence number on, in order, without locking them: active, locked, deferred and
+   * scheduled ones. May return fewer than asked for; the next call continues after the last one. Throws
    * MessagingEntityNotFound, InvalidOperation.
    */
   peek(path: EntityPath, options: PeekOptions): Promise<readonly StoredMessage[]>;
 
   /**
-   * Hands out deferred messages by number, all or none. Throws MessageNotFound and as `receive`;
-   * MessageSizeExceeded, with nothing claimed, where the answer cannot carry all of them.
+   * Receives deferred messages by sequence number, all or none. Throws MessageNotFound and as `receive`;
+   * MessageSizeExceeded, with nothing claimed, if the answer cannot carry all of them.
    */
   receiveDeferred(path: EntityPath, options: DeferredOptions): Promise<readonly ReceivedMessage[]>;
 
-  /** What an operator does to messages that nobody need hold; each has its own outcome, in order. */
+  /** Does an operator's action to messages without a lock. Returns for each, in order, whether it was done. */
   operate(
     path: EntityPath,
     operation: OperatorAction,
@@ -98,12 +97,12 @@ export interface Broker {
     sessionId?: string,
   ): Promise<readonly boolean[]>;
 
-  /** Removes active messages enqueued before an instant that nobody holds; returns how many. */
+  /** Removes active, unlocked messages that were enqueued before an instant; returns how many. */
   deleteMessages(path: EntityPath, options: DeleteOptions): Promise<number>;
 
   /**
-   * Sends messages of a dead-letter queue to its main queue again, as new ones; returns how many.
-   * Throws InvalidOperation for a path that is no dead-letter queue.
+   * Sends messages of a dead-letter queue to its main queue again, as new messages; returns how many. Throws
+   * InvalidOperation if the path is not a dead-letter queue.
    */
   resubmit(path: EntityPath, maxMessages: number): Promise<number>;
 
@@ -130,15 +129,15 @@ export interface SessionLock extends SessionHandle {
 }
 
 export interface AcceptOptions {
-  /** Absent = the next one that can be had. */
+  /** Absent = the next session that is ready. */
   readonly sessionId?: string;
-  /** How long to wait for a session that can be had, ms. Who names one does not wait. */
+  /** How long to wait for a ready session, ms. A named session is not waited for. */
   readonly waitMs: number;
   /** Ends the wait. */
   readonly signal?: AbortSignal;
-  /** Asked before each attempt, as `ReceiveOptions.admit`: what it throws ends the wait, with nothing locked. */
+  /** Called before each attempt, as `ReceiveOptions.admit`. An error ends the wait, with nothing locked. */
   readonly admit?: () => Promise<void>;
-  /** Told when an attempt found none and it waits for the next one. */
+  /** Called when an attempt found no session and the wait goes on. */
   readonly onWait?: () => void;
 }
 
@@ -150,9 +149,9 @@ export interface ListSessionsOptions {
 }
 
 export interface PeekOptions {
-  /** Needed where messages lie by session; the lock is not. */
+  /** Required if the entity requires sessions; no lock is needed. */
   readonly sessionId?: string;
-  /** The lowest sequence number to show; absent = from the front. */
+  /** The lowest sequence number to return; absent = from the front. */
   readonly fromSequenceNumber?: bigint;
   readonly maxMessages: number;
   /** Counts messages before they are read. */
@@ -170,8 +169,8 @@ export interface DeferredOptions {
 }
 
 /**
- * `breakLock` ends a lock, whoever holds it; `reactivate` makes a deferred message active again;
- * `delete` and `deadLetter` take a message that nobody holds out of the queue.
+ * `breakLock` ends a lock, whoever holds it; `reactivate` makes a deferred message active again; `delete` and
+ * `deadLetter` remove an unlocked message from the queue.
  */
 export type OperatorAction =
   | { readonly kind: 'breakLock' }
@@ -181,12 +180,12 @@ export type OperatorAction =
 
 export interface SentMessage {
   readonly messageId: string;
-  /** Absent where the message was not stored under a number the sender may know. */
+  /** Absent if the message was not stored under a number that the sender may see. */
   readonly sequenceNumber?: bigint;
 }
 
 export interface ReceiveOptions {
-  /** Peek-lock locks and keeps; receive-and-delete removes as it hands out. */
+  /** Peek-lock locks messages and keeps them; receive-and-delete removes them. */
   readonly mode: 'peekLock' | 'receiveAndDelete';
   readonly maxMessages: number;
   /** How long to wait for a first message, ms; 0 = answer at once. */
@@ -194,13 +193,13 @@ export interface ReceiveOptions {
   /** Ends the wait with nothing. */
   readonly signal?: AbortSignal;
   /**
-   * Asked before each look for messages: a right may end during a wait. What it throws ends the
-   * receive, with nothing handed out.
+   * Called before each look for messages, since a right may end during a wait. An error ends the receive, with
+   * nothing claimed.
    */
   readonly admit?: () => Promise<void>;
-  /** Told when a look found nothing and it waits for the next one. */
+  /** Called when a look found no messages and the wait goes on. */
   readonly onWait?: () => void;
-  /** Needed where messages lie by session. */
+  /** Required if the entity requires sessions. */
   readonly session?: SessionHandle;
   /** What the answer can carry; absent = any number of bytes. */
   readonly answer?: AnswerLimit;
@@ -208,11 +207,11 @@ export interface ReceiveOptions {
   readonly payloads?: PayloadAccount;
   /** Resolves when messages that were found may be claimed; absent = at once. */
   readonly turn?: () => Promise<void>;
-  /** Whether messages are still wanted, asked before each claim; absent = until `signal`. */
+  /** Whether messages are still wanted; called before each claim. Absent = until `signal` is aborted. */
   readonly isWanted?: () => boolean;
 }
 
-/** Under a lock after a peek-lock; without one after receive-and-delete. */
+/** With a lock after peek-lock; without one after receive-and-delete. */
 export type ReceivedMessage = LockedMessage | StoredMessage;
 
 export type SettlementAction =
@@ -221,14 +220,14 @@ export type SettlementAction =
   | { readonly kind: 'defer'; readonly properties?: Properties }
   | DeadLetterAction;
 
-/** Gives the message back. */
+/** Unlocks the message. */
 export interface AbandonAction {
   readonly kind: 'abandon';
-  /** Not available again before so many ms are over. */
+  /** Makes the message available only after this many ms. */
   readonly delayMs?: number;
-  /** Set beside those that it has. */
+  /** Properties to set; the message keeps its others. */
   readonly properties?: Properties;
-  /** The delivery does not count: nobody tried to handle the message. */
+  /** The delivery does not count, because the receiver did not process the message. */
   readonly isUncounted?: true;
 }
 
@@ -255,10 +254,10 @@ export interface Transaction {
   readonly identity?: TransactionIdentity;
 }
 
-/** By which a transaction is carried out once, however often it is asked for. */
+/** Makes a transaction idempotent: it is carried out once, however often it is requested. */
 export interface TransactionIdentity {
   readonly id: string;
-  /** Equal for equal transactions: under one id there is only one. */
+  /** Equal for equal requests; another request under the same id is refused. */
   readonly fingerprint: string;
 }
 
@@ -272,7 +271,7 @@ export type TransactionOperation =
       readonly kind: 'settle';
       readonly path: EntityPath;
       readonly settlement: Settlement;
-      /** Needed where messages lie by session. */
+      /** Required if the entity requires sessions. */
       readonly sessionId?: string;
     }
   | {
@@ -283,7 +282,7 @@ export type TransactionOperation =
     };
 
 export type OperationOutcome =
-  /** Nothing where a message was not stored under a number the sender may know. */
+  /** Undefined for a message that was not stored under a number that the sender may see. */
   | { readonly kind: 'sent'; readonly sequenceNumbers: readonly (bigint | undefined)[] }
   | { readonly kind: 'settled' }
   /** Epoch ms. */
@@ -291,7 +290,7 @@ export type OperationOutcome =
 
 export interface RenewalOutcome {
   readonly lockToken: string;
-  /** Epoch ms; present where the lock was renewed. */
+  /** Epoch ms; present if the lock was renewed. */
   readonly lockedUntil?: number;
   readonly refusal?: BrokerError;
 }

@@ -8,14 +8,14 @@ import type { BrokerParts } from './dependencies.ts';
 const NO_SENDING: ReadonlySet<EntityStatus> = new Set(['Disabled', 'SendDisabled']);
 const NO_RECEIVING: ReadonlySet<EntityStatus> = new Set(['Disabled', 'ReceiveDisabled']);
 
-/** The entity a path names. Throws MessagingEntityNotFound. */
+/** The entity that a path names, at most a lease old. Throws MessagingEntityNotFound. */
 export async function findEntity(parts: BrokerParts, path: EntityPath): Promise<Entity> {
   const entity = await parts.entities.find(path.key);
   if (entity === undefined) throw entityNotFound(path.name);
   return entity;
 }
 
-/** The entity that a path lets one receive from. Throws MessagingEntityNotFound, InvalidOperation. */
+/** The queue or subscription that a path names. Throws MessagingEntityNotFound; InvalidOperation for a topic. */
 export async function findReceivable(parts: BrokerParts, path: EntityPath): Promise<Receivable> {
   const entity = await findEntity(parts, path);
   if (!isReceivable(entity)) {
@@ -31,8 +31,8 @@ export async function findReceivable(parts: BrokerParts, path: EntityPath): Prom
 }
 
 /**
- * A subscription as its topic makes it: the topic's default time to live applies where it is the
- * smaller one (semantics #A14). Uses of a subscription are uses of its topic.
+ * A subscription with the default time to live of its topic if that is the smaller one (semantics #A14). A use of a
+ * subscription is also a use of its topic.
  */
 async function underItsTopic(
   parts: BrokerParts,
@@ -58,12 +58,12 @@ export function isSendable(entity: Entity): boolean {
   return !NO_SENDING.has(entity.description.status);
 }
 
-/** Throws MessagingEntityDisabled where the entity takes no messages. */
+/** Throws MessagingEntityDisabled if the entity takes no messages. */
 export function requireSendable(entity: Entity): void {
   if (!isSendable(entity)) throw disabled(entity);
 }
 
-/** Throws MessagingEntityDisabled where the entity hands out no messages (semantics N19). */
+/** Throws MessagingEntityDisabled if the entity returns no messages (semantics N19). */
 export function requireReceivable(entity: Entity): void {
   if (NO_RECEIVING.has(entity.description.status)) throw disabled(entity);
 }
@@ -76,7 +76,7 @@ function disabled(entity: Entity): BrokerError {
   );
 }
 
-/** Refuses to hand out what an entity forwards (semantics #124). Throws InvalidOperation. */
+/** Throws InvalidOperation for an entity that forwards its messages (semantics #124). */
 export function requireNotForwarding({ name, description }: Receivable, subQueue: SubQueue): void {
   const { forwardTo, forwardDeadLetteredMessagesTo } = description;
   const destination = subQueue === 'main' ? forwardTo : forwardDeadLetteredMessagesTo;

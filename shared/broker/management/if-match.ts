@@ -2,20 +2,20 @@ import { BrokerError } from '../../domain/broker-error.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
 import type { StoredRule } from '../ports/management.ts';
 
-/** What must be there for an update to be made: anything, or one of these versions. */
+/** The condition of an update: any existing version, or one of these. */
 export type IfMatch = '*' | readonly string[];
 
-/** The version of an entity: another after every change, and after delete and create. */
+/** The version of an entity. It differs after every change, and after delete and create. */
 export function entityTag(entity: Entity): string {
   return `${entity.id}.${entity.epoch}`;
 }
 
-/** The version of a rule, likewise. */
+/** The version of a rule, which differs after every change. */
 export function ruleTag({ rule, version }: StoredRule): string {
   return `${rule.createdAt}.${version}`;
 }
 
-/** Refuses an update made from a version that is no longer there. Throws PreconditionFailed. */
+/** Throws PreconditionFailed if the version does not match. */
 export function requireMatch(ifMatch: IfMatch, tag: string): void {
   if (ifMatch === '*' || ifMatch.includes(tag)) return;
   throw new BrokerError(

@@ -49,7 +49,7 @@ export type EntitySettings =
       readonly defaultRule?: GivenRule;
     } & Said<SubscriptionDescription>);
 
-/** An entity and how much there is in it. */
+/** The runtime counts of an entity. */
 export interface EntityReport {
   readonly entity: Entity;
   readonly messages: MessageCounts;
@@ -57,18 +57,17 @@ export interface EntityReport {
   readonly subscriptions: number;
 }
 
-/** Which entities a list is of. */
+/** Which entities to list. */
 export type ListSubject =
   | { readonly kind: 'queue' | 'topic' }
   | { readonly kind: 'subscription'; readonly topic: string };
 
 /**
- * The operations on entities, as every transport offers them (semantics N1, G1). Rights are for the
- * transport to check. Paths are as a client spells them; all methods throw ArgumentError for one
- * that no entity can have.
+ * The operations on entities, which every transport calls (semantics N1, G1). The transport checks rights. Paths have
+ * the client's spelling; all methods throw ArgumentError for a path that no entity can have.
  */
 export class Management {
-  /** The same for the rules of subscriptions. */
+  /** The operations on rules of subscriptions. */
   readonly rules: RuleManagement;
   readonly #parts: ManagementParts;
 
@@ -97,14 +96,14 @@ export class Management {
     requireFreeEntityName(at.name);
     await this.#requireFree(at);
     const { entities, counts, clock } = this.#parts;
-    // Premium limits their number by its resources alone (semantics #P15).
+    // Premium limits their number only by its resources (semantics #P15).
     const isCounted = description.enablePartitioning && this.tier !== 'Premium';
     await requireRoomInNamespace(counts, isCounted);
     return entities.create(at.key, at.name, description, clock.now());
   }
 
   /**
-   * Replaces what was said of an entity; what is left out takes its default again.
+   * Replaces the settings of an entity; a setting that is left out takes its default again.
    * Throws ArgumentError, MessagingEntityNotFound, PreconditionFailed, ConflictInProgress.
    */
   async update(path: string, settings: EntitySettings, ifMatch: IfMatch): Promise<Entity> {
@@ -120,7 +119,7 @@ export class Management {
   }
 
   /**
-   * The entity as it is now. Of another kind than the one asked for is not found (semantics #144).
+   * The entity as it is now. An entity of another kind than asked for is not found (semantics #144).
    * Throws MessagingEntityNotFound.
    */
   async get(path: string, kind?: EntityDescription['kind']): Promise<Entity> {
@@ -132,7 +131,7 @@ export class Management {
     return entity;
   }
 
-  /** Removes an entity and all in it. Throws MessagingEntityNotFound, PreconditionFailed. */
+  /** Deletes an entity and its messages. Throws MessagingEntityNotFound, PreconditionFailed. */
   async delete(path: string, ifMatch: IfMatch = '*'): Promise<void> {
     const at = managedPath(path);
     if (ifMatch !== '*') requireMatch(ifMatch, entityTag(await this.get(path)));
@@ -143,12 +142,12 @@ export class Management {
   async list(page: ListPage): Promise<Page<Entity>> {
     if (page.kind === 'subscription') await this.get(page.topic, 'topic');
     const top = Math.min(page.top, LIMITS.listPage);
-    // One more than asked for tells whether there are more.
+    // One entity more than asked for shows whether there is another page.
     const found = await this.#parts.entities.list({ ...page, top: top + 1 });
     return { items: found.slice(0, top), more: found.length > top };
   }
 
-  /** How much there is in each of the entities, in the order given. */
+  /** The runtime counts of entities, in the order given. */
   async report(entities: readonly Entity[]): Promise<readonly EntityReport[]> {
     const { counts } = this.#parts;
     const topics = entities.filter(({ description }) => description.kind === 'topic');
@@ -247,7 +246,7 @@ const NO_MESSAGES: MessageCounts = {
   transferDeadLetter: 0,
 };
 
-/** The path of something that may be created, changed or removed (semantics #32). */
+/** Parses the path of an entity that management may create, change or delete (semantics #32). */
 function managedPath(path: string, kind?: EntityDescription['kind']): EntityPath {
   const at = parseEntityPath(path);
   if (at.subQueue !== 'main') {

@@ -4,14 +4,14 @@ import type { Filter } from '../../filters/rule.ts';
 import type { EntityCounts } from '../ports/management.ts';
 
 /**
- * Quotas of management (semantics Q1, Q4). They are looked at before the write and not in it, so
- * creations at the same instant may pass a limit together, by as many as they are.
+ * Quotas of management (semantics Q1, Q4). They are checked before the write, not in it, so creations at the same
+ * instant may exceed a limit by their number.
  */
 
 const SQL_FILTERS_PER_TOPIC = 2000;
 const CORRELATION_FILTERS_PER_TOPIC = 100_000;
 
-/** Refuses one more queue or topic where there are too many. Throws QuotaExceeded. */
+/** Throws QuotaExceeded if the namespace cannot have one more queue or topic. */
 export async function requireRoomInNamespace(
   counts: EntityCounts,
   partitioned: boolean,
@@ -28,14 +28,14 @@ export async function requireRoomInNamespace(
   }
 }
 
-/** Refuses one more subscription where the topic has too many. Throws QuotaExceeded. */
+/** Throws QuotaExceeded if the topic cannot have one more subscription. */
 export async function requireRoomInTopic(counts: EntityCounts, topic: string): Promise<void> {
   const [have = 0] = await counts.subscriptions([topic]);
   if (have < LIMITS.subscriptionsPerTopic) return;
   throw exceeded('40503', 'Subscription', have, LIMITS.subscriptionsPerTopic);
 }
 
-/** Refuses one more filter of its kind where the topic has too many. Throws QuotaExceeded. */
+/** Throws QuotaExceeded if the topic cannot have one more filter of this kind. */
 export async function requireRoomForFilter(
   counts: EntityCounts,
   topic: string,

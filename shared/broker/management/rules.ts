@@ -51,7 +51,7 @@ export class RuleManagement {
     if (current.rule.filter.kind !== rule.filter.kind) {
       await requireRoomForFilter(counts, topic, rule.filter);
     }
-    // The spelling and the time of creation stay, as they do for entities.
+    // The spelling of the name and the time of creation stay, as for entities.
     const { name, createdAt } = current.rule;
     const changed = { ...rule, name, createdAt };
     const stored = await rules.update(entity, current, changed, clock.now());
@@ -72,8 +72,8 @@ export class RuleManagement {
   }
 
   /**
-   * The rules in the order in which the live service lists them: management in that of their
-   * creation (semantics T5), `$management` of AMQP by name.
+   * The rules in the order in which the live service lists them: by creation in management (semantics T5), by name in
+   * `$management` of AMQP.
    */
   async list(
     path: string,
@@ -106,7 +106,7 @@ export class RuleManagement {
   }
 }
 
-/** The rule a subscription starts with: the one the client gave, or one that lets everything in. */
+/** The first rule of a subscription: the client's, or one that matches every message. */
 export function firstRule(given: GivenRule | undefined): GivenRule {
   const rule: GivenRule = given ?? { name: DEFAULT_RULE_NAME, filter: { kind: 'true' } };
   requireRule(rule);
@@ -127,7 +127,7 @@ function byCreation(a: StoredRule, b: StoredRule): number {
   return a.rule.createdAt - b.rule.createdAt || byName(a, b);
 }
 
-/** No two names differ only by case. */
+/** Compares rules by name. No two names differ only in case. */
 function byName({ rule: a }: StoredRule, { rule: b }: StoredRule): number {
   return a.name.toLowerCase() < b.name.toLowerCase() ? -1 : 1;
 }

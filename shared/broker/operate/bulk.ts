@@ -9,7 +9,7 @@ import { findReceivable, requireSendable } from '../entity-lookup.ts';
 import { sendOn } from '../routing/forward-pending.ts';
 import { requireSessionFits, sessionLog, sessionPolicy } from '../sessions/in-session.ts';
 
-/** What is done to many messages at once. */
+/** Operations on many messages at once. */
 
 /** Removes old messages; see `Broker.deleteMessages`. */
 export async function deleteMessages(
@@ -50,7 +50,7 @@ export async function resubmit(
   requireSendable(entity);
   const partitions = partitionNumbers(entity);
   let resubmitted = 0;
-  // Each message comes back in the partition it was in, where its key belongs.
+  // Each message returns to its own partition, where its key belongs.
   for (const partition of partitions) {
     if (resubmitted >= maxMessages) break;
     const { rules } = policyOf(entity, 'main', partition);
@@ -65,13 +65,13 @@ export async function resubmit(
   return resubmitted;
 }
 
-/** What forwards out of sessions sends on what lies in none of them. */
+/** The log to resubmit to. An entity that forwards and requires sessions stores the message outside of sessions. */
 function resubmittedTo(log: Log): Log {
   const { sessions, ...whole } = log;
   return sessions?.isForwarded ? whole : log;
 }
 
-/** Others may purge or change the entity at the same time; they are soon done. */
+/** Tries while other processes purge or change the same entity. */
 const PURGE_TRIES_MAX = 10;
 
 /** Empties a sub-queue; see `Broker.purge`. */

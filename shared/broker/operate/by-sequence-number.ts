@@ -22,9 +22,9 @@ import {
 } from '../sessions/in-session.ts';
 import { requireAction } from '../settle/settlement-rules.ts';
 
-/** What is done to messages named by their sequence numbers. */
+/** Operations on messages by sequence number. */
 
-/** Hands out deferred messages; see `Broker.receiveDeferred`. */
+/** Receives deferred messages; see `Broker.receiveDeferred`. */
 export async function receiveDeferred(
   parts: BrokerParts,
   path: EntityPath,
@@ -53,21 +53,21 @@ export async function cancelScheduled(
   path: EntityPath,
   sequenceNumbers: readonly bigint[],
 ): Promise<void> {
-  // Scheduled messages of a topic wait there, not in its subscriptions.
+  // Scheduled messages of a topic wait in the topic, not in its subscriptions.
   const entity = await findEntity(parts, path);
   if (isOfKind(entity, 'subscription')) {
     throw new BrokerError('InvalidOperation', 'Messages are scheduled at the topic, not here.');
   }
   parts.activity.used(entity);
   const { log, sequences } = inOnePartition(entity, path, sequenceNumbers);
-  // What is due already can be cancelled no more.
+  // A message that is due can no longer be cancelled.
   if (isOfKind(entity, 'topic')) await forwardDue(parts, entity, log.partition);
   else await parts.messages.activateDue(log);
   if (forwardsAll(entity)) await sendOn(parts, entity, [log.partition]);
   await parts.messages.cancelScheduled(log, sequences);
 }
 
-/** An operator's hand on single messages; see `Broker.operate`. */
+/** Does an operator's action to single messages; see `Broker.operate`. */
 export async function operate(
   parts: BrokerParts,
   path: EntityPath,
@@ -81,7 +81,7 @@ export async function operate(
   requireSessionFits(entity, path, sessionId);
   const outcomes: boolean[] = [];
   const touched = new Set<number>();
-  // One after the other: several messages of one block would only get in each other's way.
+  // One after the other, since changes to messages of one block conflict.
   for (const number of sequenceNumbers) {
     const { partition, sequence } = splitSequenceNumber(number);
     const isKnown = partition < partitionsOf(entity);
@@ -94,7 +94,7 @@ export async function operate(
   return outcomes;
 }
 
-/** Once something was done, a refusal would tell that nothing was. Throws ServiceTimeout. */
+/** Turns a refusal into ServiceTimeout once an earlier action was done, since a refusal says that nothing was. */
 async function behindOthers<Value>(
   outcomes: readonly boolean[],
   work: () => Promise<Value>,
@@ -157,7 +157,7 @@ function notInSession(): BrokerError {
   return new BrokerError('MessageNotFound', 'The session has no such message.');
 }
 
-/** Where numbers lie that are to be handled all or none: in one partition (semantics #68). */
+/** The partition of sequence numbers that are handled all or none (semantics #68). */
 function inOnePartition(
   entity: Entity,
   path: EntityPath,

@@ -5,10 +5,10 @@ import type { TieredNamespace } from '../../domain/entities/tier.ts';
 import type { Rule } from '../../filters/rule.ts';
 import type { EntityStore } from './entities.ts';
 
-/** A rule as a client gives it. */
+/** A rule as a client sends it. */
 export type GivenRule = Omit<Rule, 'createdAt'>;
 
-/** A rule as the broker keeps it. */
+/** A rule as it is stored. */
 export interface StoredRule {
   readonly rule: Rule;
   /** Raised by every change; 0 at first. */
@@ -18,13 +18,13 @@ export interface StoredRule {
 }
 
 /**
- * Keeps the rules of subscriptions. Names compare without regard to case. Rules belong to a
- * subscription's internal id: they end with it, and one of the same name starts without them.
+ * Keeps the rules of subscriptions. Names are case-insensitive. Rules belong to a subscription's internal id, so they
+ * end with it, and a new subscription of the same name starts without them.
  */
 export interface RuleStore {
   /**
-   * Creates a subscription together with its first rule, both or neither: without a rule it would
-   * silently get no messages. Throws MessagingEntityAlreadyExists.
+   * Creates a subscription together with its first rule, both or neither, since a subscription without rules gets no
+   * messages. Throws MessagingEntityAlreadyExists.
    */
   createSubscription(
     subscription: NewSubscription,
@@ -36,7 +36,7 @@ export interface RuleStore {
   /** `updatedAt` becomes the rule's `createdAt`. Throws MessagingEntityAlreadyExists. */
   create(subscription: Entity, rule: Rule): Promise<StoredRule>;
   /**
-   * Replaces the rule on the condition that nobody did meanwhile (`current.version`).
+   * Replaces the rule on the condition that its version is still `current.version`.
    * Throws MessagingEntityNotFound, ConflictInProgress.
    */
   update(subscription: Entity, current: StoredRule, rule: Rule, now: number): Promise<StoredRule>;
@@ -65,7 +65,7 @@ export interface EntityCounts {
   filters(topic: string): Promise<{ readonly sql: number; readonly correlation: number }>;
 }
 
-/** How much there is in an entity. */
+/** The numbers of messages in an entity, by state. */
 export interface MessageCounts {
   /** Bytes. */
   readonly size: number;
@@ -80,20 +80,20 @@ export interface MessageCounts {
   readonly accessedAt?: number;
 }
 
-/** What management is built from. */
+/** The dependencies of management. */
 export interface ManagementParts {
   readonly entities: EntityStore;
   readonly rules: RuleStore;
   readonly counts: EntityCounts;
   readonly clock: Clock;
   readonly random: RandomSource;
-  /** Whose tier bounds what may be said of entities; without one that is Standard, which bounds nothing. */
+  /** Its tier bounds the settings of entities; absent = Standard. */
   readonly namespace?: TieredNamespace;
-  /** Sends on what already waits in an entity that has begun to forward. */
+  /** Forwards the messages that already wait in an entity whose ForwardTo was just set. */
   readonly beginForwarding: (entity: Entity) => Promise<void>;
 }
 
-/** One page of a list, and whether there is another behind it. */
+/** One page of a list, and whether another page follows. */
 export interface Page<Item> {
   readonly items: readonly Item[];
   readonly more: boolean;

@@ -2,7 +2,7 @@ import type { Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import type { SessionRules } from '../../domain/blocks/session.ts';
 
-/** A session that somebody holds from now on. */
+/** A session that was just locked. */
 export interface AcceptedSession {
   readonly sessionId: string;
   /** Sixteen bytes. */
@@ -15,8 +15,7 @@ export interface AcceptNextRequest {
   readonly policy: LogPolicy;
   readonly lockMs: number;
   /**
-   * Epoch ms until which locks may last that a change of the entity ended before their time; absent =
-   * there can be none.
+   * Epoch ms until which locks would have lasted that a change of the entity has ended; absent = there are none.
    */
   readonly brokenUntil?: number;
 }
@@ -29,32 +28,32 @@ export interface SessionPage {
 }
 
 /**
- * Keeps the locks and states of sessions. A log with a session id stands for the session; one without
- * for all sessions of a partition. Whoever acts under a lock shows its token: all such methods throw
- * SessionLockLost where it is not live. All throw ServiceBusy and ServiceTimeout.
+ * Keeps the locks and states of sessions. A log with a session id means that session; one without means all sessions
+ * of a partition. Methods that take a lock's token throw SessionLockLost if the lock is not live. All methods throw
+ * ServiceBusy and ServiceTimeout.
  */
 export interface SessionStore {
-  /** Locks a session, whether or not it has messages. Undefined = somebody holds it. */
+  /** Locks a session, whether or not it has messages. Undefined = it has a holder. */
   accept(session: Log, lockMs: number): Promise<AcceptedSession | undefined>;
   /**
-   * Locks the session that has waited longest among those that have messages to hand out and that
-   * nobody holds. Undefined = there is none.
+   * Locks the session that has waited longest among those with messages and without a holder. Undefined = there is
+   * none.
    */
   acceptNext(partition: Log, request: AcceptNextRequest): Promise<AcceptedSession | undefined>;
-  /** What holds for a session's messages now. */
+  /** The rules for a session's messages now. */
   rulesOf(session: Log): Promise<SessionRules>;
   /** The same for the holder of a lock. */
   held(session: Log, token: Uint8Array): Promise<SessionRules>;
-  /** Starts the lock anew; returns its new end, epoch ms. */
+  /** Renews the lock; returns its new end, epoch ms. */
   renew(session: Log, token: Uint8Array, lockMs: number): Promise<number>;
-  /** Gives the session back: what was not settled is no failed delivery (semantics #94). */
+  /** Ends the lock. Messages that were not settled count no failed delivery (semantics #94). */
   release(session: Log, token: Uint8Array): Promise<void>;
-  /** Undefined = none was set. */
+  /** The state; undefined = none was set. */
   state(session: Log, token: Uint8Array): Promise<Uint8Array | undefined>;
-  /** Undefined clears it. */
+  /** Sets the state; undefined clears it. */
   setState(session: Log, token: Uint8Array, state: Uint8Array | undefined): Promise<void>;
-  /** Ids of sessions, in an order of their own that does not change. */
+  /** Ids of sessions, in an order that does not change. */
   list(partition: Log, page: SessionPage, policy: LogPolicy): Promise<readonly string[]>;
-  /** As `MessageStore.deadLetterLapsed`, for the sessions whose locks have ended of late. */
+  /** As `MessageStore.deadLetterLapsed`, for sessions whose locks have ended recently. */
   deadLetterLapsed(partition: Log, policy: LogPolicy): Promise<boolean>;
 }

@@ -28,9 +28,9 @@ import { isWanted, ReceiveWait } from '../receive/receive-wait.ts';
 import { forwardTopicDue, sendOn } from '../routing/forward-pending.ts';
 import { mayDeadLetter, noDelayInSession, requireAction } from '../settle/settlement-rules.ts';
 
-/** What is done to messages inside a session. */
+/** Operations on messages inside a session. */
 
-/** Refuses a session where there are none, and none where there must be one. Throws InvalidOperation. */
+/** Throws InvalidOperation for a session id at an entity without sessions, and for none at an entity that requires one. */
 export function requireSessionFits(
   entity: Entity,
   path: EntityPath,
@@ -54,7 +54,7 @@ export function sessionLog(entity: Entity, sessionId: string): Log {
   return inSession(logOf(entity, 'main', partition), sessionId);
 }
 
-/** What holds for a session's messages. */
+/** The policy for a session's messages. */
 export function sessionPolicy(entity: Receivable, log: Log, session: SessionRules): LogPolicy {
   const policy = policyOf(entity, 'main', log.partition);
   return { ...policy, rules: { ...policy.rules, session } };

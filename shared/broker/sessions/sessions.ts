@@ -18,7 +18,7 @@ import { ReceiveWait } from '../receive/receive-wait.ts';
 import { forwardTopicDue } from '../routing/forward-pending.ts';
 import { requireSessionFits, sessionLog } from './in-session.ts';
 
-/** Sessions: their locks, their states, and which there are (docs/semantics/sessions.md). */
+/** Locks, states and lists of sessions (docs/semantics/sessions.md). */
 
 /** Locks a session; see `Broker.acceptSession`. */
 export async function acceptSession(
@@ -106,7 +106,7 @@ function shown({ sessionId, token, lockedUntil }: AcceptedSession): SessionLock 
   return { sessionId, lockToken: formatSessionToken(token), lockedUntil };
 }
 
-/** Starts the lock of a session anew; see `Broker.renewSession`. */
+/** Renews the lock of a session; see `Broker.renewSession`. */
 export async function renewSession(
   parts: BrokerParts,
   path: EntityPath,
@@ -117,7 +117,7 @@ export async function renewSession(
   return { ...session, lockedUntil };
 }
 
-/** Gives a session back; see `Broker.releaseSession`. */
+/** Ends the lock of a session; see `Broker.releaseSession`. */
 export async function releaseSession(
   parts: BrokerParts,
   path: EntityPath,
@@ -158,7 +158,7 @@ async function named(parts: BrokerParts, path: EntityPath, session: SessionHandl
   return { entity, log, token: parseSessionToken(session.lockToken) };
 }
 
-/** Which sessions there are; see `Broker.listSessions`. */
+/** Lists sessions; see `Broker.listSessions`. */
 export async function listSessions(
   parts: BrokerParts,
   path: EntityPath,

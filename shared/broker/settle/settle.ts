@@ -44,7 +44,7 @@ export async function settle(
   return outcomes;
 }
 
-/** Starts locks anew; see `Broker.renewLocks`. */
+/** Renews locks; see `Broker.renewLocks`. */
 export async function renewLocks(
   parts: BrokerParts,
   path: EntityPath,
@@ -76,8 +76,8 @@ interface Admitted<Item> {
 }
 
 /**
- * Does work for items by the partition that their tokens name, and gives each its outcome in its
- * place. What an item itself is refused for is its outcome; the others go on.
+ * Groups items by the partition in their tokens, works on each group, and returns the outcomes in the order of the
+ * items. The refusal of an item is its outcome and does not stop the others.
  */
 async function perPartition<Item extends { readonly lockToken: string }, Outcome extends object>(
   items: readonly Item[],
@@ -114,15 +114,15 @@ async function perPartition<Item extends { readonly lockToken: string }, Outcome
       }
     }),
   );
-  // What a partition refuses must not hide what the others did; where all refuse, so does the call.
+  // A failed partition must not hide what the others did; the call fails only if all of them fail.
   const [failure] = failures;
   if (failure !== undefined && failures.length === groups.size) throw failure;
   return items.map(({ lockToken }, place) => ({ lockToken, ...(outcomes[place] as Outcome) }));
 }
 
 /**
- * Reads a token. One of an earlier epoch was taken before a property of the entity changed, which
- * ended its lock (semantics #14).
+ * Parses a lock token. Throws MessageLockLost for a token of an earlier epoch: a change of the entity has ended its lock
+ * (semantics #14).
  */
 export function readToken(entity: Receivable, lockToken: string): LockToken {
   const token = parseLockToken(lockToken);

@@ -5,7 +5,7 @@ import { LIMITS } from '../../domain/limits.ts';
 import { requirePropertiesFit } from '../../domain/messages/property-limits.ts';
 import type { SettlementAction } from '../broker.ts';
 
-/** Whether a settlement may have left dead letters that the entity forwards. */
+/** Whether settlements may have made dead letters that the entity forwards. */
 export function mayDeadLetter(
   { description }: Receivable,
   actions: readonly SettlementAction[],
@@ -14,7 +14,7 @@ export function mayDeadLetter(
   return actions.some(({ kind }) => kind === 'deadLetter' || kind === 'abandon');
 }
 
-/** Refuses a settlement that no message of the path may get. Throws ArgumentError, InvalidOperation. */
+/** Throws ArgumentError or InvalidOperation for a settlement that is not allowed at this path. */
 export function requireAction(path: EntityPath, action: SettlementAction): void {
   if (action.kind === 'complete') return;
   if (action.kind === 'deadLetter') {
@@ -41,7 +41,7 @@ function requireLength(name: string, value: string | undefined): void {
   );
 }
 
-/** The refusal to set a message of a session aside for a time. */
+/** The refusal of an abandon with a delay in a session. */
 export function noDelayInSession(): BrokerError {
   return new BrokerError(
     'InvalidOperation',
