@@ -12,15 +12,15 @@ import { blockSortKey, logKey, parseBlockSortKey, sessionPrefix } from '../schem
  *     q  enqueued at      x  expires at       s  slots
  *     d  payload bytes    p  payload name     k  payload parts   o  payload offset
  *     z  decoded bytes    v  overlay          w  topic that keeps a shared payload
- *     i  number of the sharer   y  session of scheduled messages
- *     b  bytes that the messages print in an answer, where `z` does not bound them well enough
+ *     i  number of this reference to a shared payload   y  session of scheduled messages
+ *     b  bytes that the messages take in an answer, if `z` is not a good bound
  *
- * and in a slot: t  lock tag   u  held until   c  deliveries   n  those that do not count
- * x  expires at. A slot is named by one letter, since there are many.
+ * and in a slot: t  lock tag   u  held until   c  deliveries   n  deliveries that do not count
+ * x  expires at. The name of a slot is one character.
  */
 const SLOT_NAMES = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** The largest number of messages a block can name. */
+/** The most messages that a block can hold. */
 export const SLOTS_MAX = SLOT_NAMES.length;
 
 /** The attribute name of a slot. */
@@ -72,7 +72,7 @@ export function toBlockItem(log: Log, block: Block): Item {
     ...(block.sessionId === undefined ? {} : { y: { S: block.sessionId } }),
     ...(payload.inline === undefined ? {} : { d: { B: payload.inline } }),
     ...(payload.reference === undefined ? {} : { p: { S: payload.reference } }),
-    // The topic alone: its payloads lie in the partition in which the block lies.
+    // Only the topic: its payloads are in the same partition as the block.
     ...(payload.sharedIn === undefined ? {} : { w: { S: payload.sharedIn.split('.')[0] ?? '' } }),
     ...(payload.sharer === undefined ? {} : { i: number(payload.sharer) }),
     ...(payload.parts > 1 ? { k: number(payload.parts) } : {}),

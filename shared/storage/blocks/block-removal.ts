@@ -7,8 +7,8 @@ import { asSeen, blockDelete, blockUpdate } from './block-writes.ts';
 import { keyOf } from './read-blocks.ts';
 
 /**
- * The part of a transaction that takes messages out of a block, each on the condition that it is as
- * it was seen; with the last of them goes the block.
+ * The write in a transaction that removes messages from a block, each on the condition that its slot is unchanged.
+ * Removing the last message deletes the block.
  */
 export function removalOf(
   context: StoreContext,

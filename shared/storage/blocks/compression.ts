@@ -9,15 +9,15 @@ import {
 } from 'node:zlib';
 import { BUDGETS } from '../../domain/budgets/budgets.ts';
 
-/** Makes what is stored smaller, and reads it again. */
+/** Compresses and decompresses stored bytes. */
 export interface Compression {
   compress(bytes: Uint8Array): Promise<Uint8Array>;
   decompress(bytes: Uint8Array): Promise<Uint8Array>;
 }
 
-/** The best that still costs less time than the write it saves (measured on JSON documents). */
+/** The highest quality that costs less time than the write units it saves (measured on JSON documents). */
 const QUALITY = 5;
-/** So much is done at once, in less than a millisecond: another thread would cost more than that. */
+/** Smaller inputs are handled synchronously, in less than a millisecond; another thread would cost more. */
 const AT_ONCE = { compressBytes: 16 * 1024, decompressedBytes: 128 * 1024 };
 
 const onThread = {
@@ -25,7 +25,7 @@ const onThread = {
   decompress: promisify(brotliDecompress),
 };
 
-/** Brotli: what is small at once, everything else on another thread, so that nobody waits meanwhile. */
+/** Brotli: small inputs synchronously, larger ones on another thread, so that the event loop goes on. */
 export const brotli: Compression = {
   compress: async (bytes) => {
     const options = compressing(bytes);
@@ -48,7 +48,7 @@ export function compressing(bytes: Uint8Array): BrotliOptions {
   };
 }
 
-/** Few bytes may hold very many; how many is seen only as they come out. */
+/** Decompresses up to a limit; undefined if the result is larger, which shows only while decompressing. */
 function decompressedAtOnce(bytes: Uint8Array): Uint8Array | undefined {
   if (bytes.byteLength > AT_ONCE.decompressedBytes) return undefined;
   try {

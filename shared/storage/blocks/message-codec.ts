@@ -9,18 +9,18 @@ import type {
 import type { Compression } from './compression.ts';
 
 /**
- * The stored form of messages: MessagePack, compressed where that saves something. The first byte
- * says which. Property types and body bytes come back exactly as they went in.
+ * The stored form of messages: MessagePack, compressed if that saves bytes; the first byte says which. Property types
+ * and bodies are preserved exactly.
  */
 
 const PLAIN = 0;
 const BROTLI = 1;
-/** Below this nothing is gained that would be seen in units of 1 KB. */
+/** Compressing fewer bytes would hardly save a unit of 1 KB. */
 const COMPRESS_FROM_BYTES = 300;
 
 const packr = new Packr({ useRecords: false, int64AsType: 'bigint', moreTypes: false });
 
-/** The fields of a message, in stored order: what is most often absent comes last. Append only. */
+/** The fields of a message in stored order, the rarest last. Append only. */
 const FIELDS = [
   'messageId',
   'body',
@@ -70,7 +70,7 @@ const TYPES = [
 
 const NEGATIVE_ZERO = '-0';
 
-/** Encodes messages; `undefined` keeps the place of one that is not among them. */
+/** Encodes messages; `undefined` keeps the place of a missing one. */
 export async function encodeMessages(
   messages: readonly (Message | undefined)[],
   compression: Compression,
@@ -83,7 +83,7 @@ export async function encodeMessages(
   return Buffer.concat([Uint8Array.of(PLAIN), plain]);
 }
 
-/** Decodes what `encodeMessages` made. */
+/** Decodes the result of `encodeMessages`. */
 export async function decodeMessages(
   bytes: Uint8Array,
   compression: Compression,
@@ -117,7 +117,7 @@ function fromRow(row: unknown): Message {
   return message as unknown as Message;
 }
 
-/** Properties as a flat list: name, value, name, value. Common types stand for themselves. */
+/** Properties as a flat list: name, value, name, value. Values of common types are stored as they are. */
 export function packProperties(properties: Properties): unknown[] | undefined {
   const entries = Object.entries(properties);
   if (entries.length === 0) return undefined;

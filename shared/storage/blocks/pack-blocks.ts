@@ -12,25 +12,24 @@ import { encodeMessages } from './message-codec.ts';
 import { printedBytesToStore } from './printed-bytes.ts';
 
 /**
- * How messages are laid out in blocks. A block stays within one write unit even with every message
- * locked, so it takes about 34 messages; its payload is cut at 64 KB, so that a receiver of one
- * message does not read megabytes.
+ * Lays out messages in blocks. A block stays within one write unit even if every message is locked, so it holds about 34
+ * messages; its payload is cut at 64 KB, so that a receive of one message does not read megabytes.
  */
 
-/** A message and how far its number is from the first one of its send. */
+/** A message with the offset of its sequence number from the first of its send. */
 export interface Numbered {
   readonly offset: number;
   readonly message: Message;
 }
 
-/** Messages that are numbered one after the other. */
+/** Numbers messages one after the other. */
 export function inARow(messages: readonly Message[]): readonly Numbered[] {
   return messages.map((message, offset) => ({ offset, message }));
 }
 
-/** A block that has no number yet, and what its payload items hold. */
+/** A block without a sequence number yet, and the contents of its payload items. */
 export interface PackedBlock {
-  /** How far the number of its slot 0 is from the first one of its send. */
+  /** The offset of the number of its slot 0 from the first of its send. */
   readonly offset: number;
   readonly slots: ReadonlyMap<number, Slot>;
   readonly expiresAt?: number;
@@ -40,24 +39,24 @@ export interface PackedBlock {
 }
 
 const PAYLOAD_BYTES = 64 * 1024;
-/** A transaction takes 100 items; a few are left for what else it must do. */
+/** A transaction takes 100 items; some are left for its other writes. */
 export const BLOCKS_PER_SEND_MAX = 90;
-/** What numbers, times and states take beside body and properties. */
+/** Bytes for numbers, times and states, in addition to body and properties. */
 const MESSAGE_OVERHEAD_BYTES = 64;
 
-/** Cuts messages into those that make a block each, in order. */
+/** Cuts messages into groups that make one block each, in order. */
 export function cutBlocks(log: Log, messages: readonly Numbered[]): readonly Numbered[][] {
   return cut(messages, slotsPerBlock(log, messages));
 }
 
-/** How blocks are made of messages. */
+/** Options of `packBlocks`. */
 export interface Packing {
   readonly compression: Compression;
-  /** Names the payload of each block anew. */
+  /** Makes a new name for the payload of each block. */
   readonly reference: () => string;
 }
 
-/** Makes blocks of messages as `cutBlocks` has cut them. */
+/** Makes blocks of groups from `cutBlocks`. */
 export async function packBlocks(
   log: Log,
   cuts: readonly (readonly Numbered[])[],
@@ -65,7 +64,7 @@ export async function packBlocks(
   { compression, reference }: Packing,
 ): Promise<readonly PackedBlock[]> {
   const packed: PackedBlock[] = [];
-  // One after the other, so that no send has all threads to itself.
+  // One after the other, so that no send uses all threads.
   for (const run of cuts) {
     const offset = run[0]?.offset ?? 0;
     const { slots, expiresAt } = freshSlots(run, offset, enqueuedAt);
@@ -94,7 +93,7 @@ function sizeOfAll(run: readonly Numbered[]): number {
   return run.reduce((sum, { message }) => sum + sizeOf(message), 0);
 }
 
-/** Roughly what a message takes in an answer, and what it counts towards the size of its entity. */
+/** Bytes that a message counts towards the size of its entity; roughly its size in an answer. */
 export function sizeOf(message: Message): number {
   return messageSize(message) + MESSAGE_OVERHEAD_BYTES;
 }
@@ -117,7 +116,7 @@ function freshSlots(
   return isCommon && common !== undefined ? { slots, expiresAt: common } : { slots };
 }
 
-/** Runs of at most `slots` messages, which a block can number, and about 64 KB; as even as they come. */
+/** Cuts messages into groups of at most `slots` slots and about 64 KB, as even as possible. */
 function cut(messages: readonly Numbered[], slots: number): Numbered[][] {
   const even = Math.ceil(messages.length / Math.ceil(messages.length / slots));
   const runs: Numbered[][] = [];
@@ -139,7 +138,7 @@ function cut(messages: readonly Numbered[], slots: number): Numbered[][] {
   return runs;
 }
 
-/** As many as stay within one write unit; more where the send would fill a transaction otherwise. */
+/** Slots that stay within one write unit; more if the send would not fit into a transaction otherwise. */
 function slotsPerBlock(log: Log, messages: readonly Numbered[]): number {
   const mixedExpiry = messages.some(
     ({ message }) => message.timeToLiveMs !== messages[0]?.message.timeToLiveMs,
@@ -150,7 +149,7 @@ function slotsPerBlock(log: Log, messages: readonly Numbered[]): number {
   return Math.min(SLOTS_MAX, Math.max(perUnit, needed));
 }
 
-/** How many messages a block takes where blocks of several logs are cut alike. */
+/** Slots per block where blocks of several logs are cut alike. */
 export const SLOTS_PER_BLOCK = 34;
 
 const LOCKED: Slot = {
@@ -160,7 +159,7 @@ const LOCKED: Slot = {
 };
 const LOCKED_WITH_EXPIRY: Slot = { ...LOCKED, expiresAt: 1_999_999_999_999 };
 
-/** By the length of a log's key and by whether slots have expiries: all that the answer hangs on. */
+/** Slots by the length of a log's key and by whether slots have expiries, which decide alone. */
 const slotsByKey = new Map<string, number>();
 
 function slotsWithinUnit(log: Log, mixedExpiry: boolean): number {
@@ -193,7 +192,7 @@ function lockedSize(log: Log, slots: ReadonlyMap<number, Slot>, payload: Payload
   return blockSize(log, locked, payload);
 }
 
-/** A place with what its messages print, unless the block would then cost another unit. */
+/** A place with the printed bytes of its messages, unless the block would then cost another unit. */
 export function withPrintedBytes(
   log: Log,
   slots: ReadonlyMap<number, Slot>,
@@ -218,13 +217,13 @@ function blockSize(log: Log, slots: ReadonlyMap<number, Slot>, payload: PayloadP
   return itemSize(toBlockItem(log, block));
 }
 
-/** The room that no payload takes: less than one of no bytes, by the name of the attribute. */
+/** Bytes of no payload at all: less than an empty payload, whose attribute has a name. */
 const NOTHING = -1;
 
 /**
- * Decides which bytes of a payload lie in the block and which in items of their own. All of it in
- * the block where that stays within one unit; otherwise only what would start another KB of the
- * items, if the block has the room: it saves a unit at the write and one at the deletion.
+ * Decides which bytes of a payload are stored in the block and which in payload items: all in the block if it then
+ * stays within one unit; otherwise only the bytes beyond the last whole KB of the items, if the block has room for
+ * them. That saves one unit at the write and one at the deletion.
  */
 export function layPayload(
   log: Log,
@@ -232,7 +231,7 @@ export function layPayload(
     readonly slots: ReadonlyMap<number, Slot>;
     readonly encoded: Uint8Array;
     readonly bytes: number;
-    /** Left out where the block would then cost another unit. */
+    /** Omitted if the block would then cost another unit. */
     readonly printedBytes?: number | undefined;
     readonly reference: string;
     readonly overlay?: Uint8Array;
@@ -254,7 +253,7 @@ export function layPayload(
     UNIT_BYTES - lockedSize(log, payload.slots, { ...place, reference, parts: 1 }) - 1;
   const sized = printedBytes === undefined ? lean : { ...lean, printedBytes };
   const rooms = { lean: roomBeside(lean), sized: roomBeside(sized) };
-  // What would lie in the block: all, or the overhang, or nothing, for which not even its name counts.
+  // The bytes in the block: all, or the overhang, or nothing, which has no attribute either.
   const inline = encoded.byteLength <= rooms.lean ? encoded.byteLength : overhang;
   const costsUnit = [inline || NOTHING, NOTHING].some(
     (length) => length <= rooms.lean && length > rooms.sized,

@@ -9,7 +9,7 @@ import { payloadKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 import { decodeMessages, unpackProperties } from './message-codec.ts';
 
-/** Writes payload items. Nothing refers to them yet, so a crash leaves only garbage. */
+/** Writes payload items. No block refers to them yet, so a crash leaves only orphans. */
 export async function putPayload(
   table: Table,
   log: Log,
@@ -62,7 +62,7 @@ async function isLastSharer(table: Table, key: ItemKey, sharer: number): Promise
     },
     ReturnValues: 'ALL_NEW',
   });
-  // A set that has become empty is gone.
+  // DynamoDB removes a set when its last element is removed.
   return written.done && written.item?.['c'] === undefined;
 }
 
@@ -79,7 +79,7 @@ function sharersKey(sharedIn: string, reference: string): ItemKey {
   return { pk: sharedIn, sk: `${reference}.n` };
 }
 
-/** The keys of the items of a payload; none where it lies in its block. */
+/** The keys of the items of a payload; none if it is stored in its block. */
 export function payloadKeys(
   log: Log,
   { reference, parts, sharedIn }: Pick<PayloadPlace, 'reference' | 'parts' | 'sharedIn'>,
@@ -91,11 +91,11 @@ export function payloadKeys(
   }));
 }
 
-/** The messages of some blocks. */
+/** The messages of blocks that were loaded. */
 export interface LoadedMessages {
   /**
-   * Whether the payload of a block was there. It is, as long as the block is; but a block that was
-   * read before may be gone, with all that belonged to it.
+   * Whether the payload of a block was found. It exists as long as the block, but the block may have been deleted with
+   * its payload since it was read.
    */
   has(block: Block): boolean;
   /** A message by block and slot. */
@@ -103,15 +103,15 @@ export interface LoadedMessages {
 }
 
 /**
- * Reads the messages of blocks: one strongly consistent batch of gets for all payload items, which
- * were written before the blocks that name them.
+ * Loads the messages of blocks with one strongly consistent batch of gets for all payload items, which were written
+ * before the blocks that refer to them.
  */
 export async function loadMessages(
   { table, compression }: Pick<StoreContext, 'table' | 'compression'>,
   log: Log,
   blocks: readonly Block[],
 ): Promise<LoadedMessages> {
-  // Blocks may share a payload; a batch of gets names each key once.
+  // Blocks may share a payload, and a batch of gets may name each key only once.
   const keys = new Map(
     blocks.flatMap(({ payload }) => payloadKeys(log, payload)).map((key) => [key.sk, key]),
   );
@@ -158,13 +158,13 @@ function withOverlay(message: Message, overlay: Uint8Array | undefined): Message
   };
 }
 
-/** What happened to the messages of a block since they were encoded. */
+/** Changes to the messages of a block since they were encoded. */
 export interface Overlay {
   readonly properties: Message['properties'];
   readonly deadLetterSource?: string;
 }
 
-/** Reads an overlay; an absent one changes nothing. */
+/** Decodes an overlay; an absent one has no changes. */
 export function decodeOverlay(bytes: Uint8Array | undefined): Overlay {
   if (bytes === undefined) return { properties: {} };
   const row: unknown = unpack(bytes);

@@ -4,16 +4,16 @@ import type { Message } from '../../domain/messages/message.ts';
 import { printedSize, printedSizeOf } from '../../domain/messages/printed-size.ts';
 
 /**
- * What the messages of a block print in an answer, which a receive must know before it claims them.
- * A block stores it only where the bound that follows from the size and the number of its messages
- * could make answers smaller, and to two digits, which take 3 bytes of the item.
+ * The bytes that the messages of a block take in an answer, which a receive must know before it claims them. A block
+ * stores them only if the bound from the size and number of its messages could make answers smaller, and with two
+ * digits, which take 3 bytes of the item.
  */
 
-/** Blocks that count as no more than this fit into an answer, as many as one receive may ask for. */
+/** Messages that take no more than this fit into an answer, as many as one receive may ask for. */
 const ANSWER_SHARE_BYTES = Math.floor(LIMITS.answerBytes / LIMITS.receiveMessages);
 const DIGITS = 2;
 
-/** What a block stores for its messages, of so many bytes decoded; nothing where it need not. */
+/** The printed bytes that a block stores for its messages; undefined if it need not. */
 export function printedBytesToStore(
   messages: readonly Message[],
   bytes: number,
@@ -22,7 +22,7 @@ export function printedBytesToStore(
   return roundedUp(messages.reduce((sum, message) => sum + printedSize(message), 0));
 }
 
-/** The most that the messages of a block print, without what its overlay adds to each. */
+/** Upper bound of the bytes that a block's messages take in an answer, without what its overlay adds to each. */
 export function printedBytesOf({ payload, slots }: Pick<Block, 'payload' | 'slots'>): number {
   return payload.printedBytes ?? printedSizeOf(payload.bytes, slots.size);
 }

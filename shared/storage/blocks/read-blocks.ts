@@ -22,7 +22,7 @@ export function sortKeyOf({ store, sequence }: Pick<Block, 'store' | 'sequence'>
   return blockSortKey(store, sequence);
 }
 
-/** Tells receivers of this process that a block has come into a log. */
+/** Wakes a waiting receive of this process after a block was stored, and drops hints that would hide it. */
 export function announce(
   context: StoreContext,
   log: Log,
@@ -32,13 +32,13 @@ export function announce(
   context.wake(logName(log));
 }
 
-/** Tells receivers of this process that something in a log can be had again. */
+/** The same after a message in a log became available again. */
 export function announceReturn(context: StoreContext, log: Log): void {
   context.scanHints.noteReturn(logName(log));
   context.wake(logName(log));
 }
 
-/** Deletes a block in which nothing is left, and then its payload. */
+/** Deletes an empty block, and then its payload. */
 export async function deleteEmptyBlock(
   context: StoreContext,
   log: Log,
@@ -48,7 +48,7 @@ export async function deleteEmptyBlock(
   if (deleted) context.background(() => deletePayload(context.table, log, block.payload));
 }
 
-/** Only who really deleted the block may go on to its payload. */
+/** Whether this call deleted the block; only then may it release the payload. */
 async function deleteIfEmpty(table: Table, key: ItemKey): Promise<boolean> {
   const written = await table.delete(key, {
     ConditionExpression: 'size(#s) = :none',
@@ -59,8 +59,8 @@ async function deleteIfEmpty(table: Table, key: ItemKey): Promise<boolean> {
 }
 
 /**
- * Blocks of a log in order, and where to go on; `next` is absent at the end. Sort keys are those within
- * the log, without the prefix of its session.
+ * One page of a log's blocks in order, and the sort key at which to continue; `next` is absent at the end. Sort keys are
+ * within the log, without the prefix of its session.
  */
 export async function readBlocks(
   context: Pick<StoreContext, 'table'>,
@@ -85,5 +85,5 @@ export async function readBlocks(
   };
 }
 
-/** Sorts after the key it is added to, and before that of a message put back beside it. */
+/** Appended to a sort key: sorts after it, and before the key of a message that was put back beside it. */
 export const JUST_AFTER = '!';

@@ -10,7 +10,7 @@ import { outcomeOf } from '../dynamodb/outcome-of.ts';
 import { activateDue } from '../scheduling/activate.ts';
 import { logKey, logName } from '../schema/message-keys.ts';
 import { endSession } from '../sessions/release.ts';
-import { tidy } from '../settle/clean-up.ts';
+import { cleanUp } from '../settle/clean-up.ts';
 import type { StoreContext } from '../store-context.ts';
 import { chooseAllowed, countOf, giveBack, leaveToOthers, passedOver } from './allowed.ts';
 import type { Scan, ScanRequest, Target } from './choice.ts';
@@ -126,7 +126,7 @@ async function cleanUpLeftovers(
   leftovers: Scan['leftovers'],
   hasMessages: boolean,
 ): Promise<void> {
-  const outcome = await outcomeOf(tidy(context, log, request, leftovers));
+  const outcome = await outcomeOf(cleanUp(context, log, request, leftovers));
   if (!('error' in outcome)) return;
   if (!hasMessages) throw outcome.error;
   context.background(() => Promise.reject(outcome.error));

@@ -13,7 +13,7 @@ import { keyOf } from '../blocks/read-blocks.ts';
 import { decided, isUnknownOutcome } from '../dynamodb/errors.ts';
 import { outcomeOf } from '../dynamodb/outcome-of.ts';
 import { keyItem, type Transacted } from '../dynamodb/table.ts';
-import { tidy } from '../settle/clean-up.ts';
+import { cleanUp } from '../settle/clean-up.ts';
 import type { StoreContext } from '../store-context.ts';
 import { requireAnswerable } from './answer-size.ts';
 import { newTag } from './claim-blocks.ts';
@@ -110,7 +110,7 @@ async function readDeferred(
   const rules = { ...request.rules, maxDeliveryCount: Number.POSITIVE_INFINITY };
   const surveys = blocks.map((block) => ({ block, survey: surveyBlock(block, rules, now) }));
   const expired = surveys.filter(({ survey }) => survey.expired.length > 0);
-  await tidy(context, log, request, expired);
+  await cleanUp(context, log, request, expired);
   const isFree = surveys.every(({ survey }) => survey.free.length === 1);
   if (blocks.length < request.sequences.length || !isFree) throw notLocked();
   return blocks;

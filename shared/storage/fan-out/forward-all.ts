@@ -5,7 +5,7 @@ import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';
 import { FIRST_BLOCK } from '../schema/message-keys.ts';
-import { tidy } from '../settle/clean-up.ts';
+import { cleanUp } from '../settle/clean-up.ts';
 import type { StoreContext } from '../store-context.ts';
 import { readBatch } from './move-source.ts';
 
@@ -43,7 +43,7 @@ export async function forwardAll(
       if (batch !== undefined) await tryForward(forward, batch);
     }
     // No receiver comes here that would find what has expired while it waited to be sent on.
-    await tidy(context, log, policy, surveyed);
+    await cleanUp(context, log, policy, surveyed);
     start = page.next;
   }
   return start !== undefined;

@@ -14,14 +14,14 @@ import { overlayOf } from '../settle/settle-plan.ts';
 import type { StoreContext } from '../store-context.ts';
 import { type Found, findByNumber } from './find-by-number.ts';
 
-/** What an operator does to one message, named by its sequence number rather than by a lock. */
+/** An operator's actions on one message, by sequence number and without a lock. */
 
-/** A message changes under an operator's hands only while receivers get at it. */
+/** Tries while receivers change the same message. */
 const TRIES_MAX = 5;
 
 type Change = (found: Found) => Promise<boolean>;
 
-/** Ends the lock on a message, whoever holds it; its deliveries stay counted. */
+/** Ends the lock on a message, whoever holds it; its delivery count stays. */
 export async function breakLock(
   context: StoreContext,
   log: Log,
@@ -54,7 +54,7 @@ export async function reactivate(
     const { rules } = policy;
     const now = context.clock.now();
     if (isHeld(before, rules, now) || isExpired(block, slot, rules, now)) return false;
-    // Whoever makes it active means it to be delivered, at least once more.
+    // A reactivated message gets at least one more delivery.
     const deliveriesMax = rules.isDeadLetter ? before.deliveries : rules.maxDeliveryCount - 1;
     const kept = unlocked(before, rules);
     const after = { ...kept, deliveries: Math.min(kept.deliveries, deliveriesMax) };
@@ -70,7 +70,7 @@ export async function reactivate(
   });
 }
 
-/** Dead-letters a message that nobody holds. */
+/** Dead-letters an unlocked message. */
 export async function deadLetterByNumber(
   context: StoreContext,
   log: Log,
@@ -95,7 +95,7 @@ export async function deadLetterByNumber(
   });
 }
 
-/** Removes a message that nobody holds, whatever its state. */
+/** Removes an unlocked message in any state. */
 export async function removeByNumber(
   context: StoreContext,
   log: Log,
@@ -118,7 +118,7 @@ export async function removeByNumber(
   });
 }
 
-/** Finds a message and changes it; looks again where it changed in between. */
+/** Finds a message and changes it; tries again if it changed in between. */
 async function onMessage(
   context: StoreContext,
   log: Log,
@@ -137,7 +137,7 @@ async function onMessage(
     try {
       isRefused = !(await change(found));
     } finally {
-      // Also where nothing was heard of the change.
+      // Also if the outcome of the change is unknown.
       if (!isRefused) announceReturn(context, log);
     }
     if (isRefused) continue;
@@ -147,7 +147,7 @@ async function onMessage(
   return false;
 }
 
-/** What has expired is gone, though it may not have been cleared yet. */
+/** Whether a message has expired; it then counts as gone, even if it was not cleaned up yet. */
 function isExpired(block: Block, slot: number, rules: BlockRules, now: number): boolean {
   const expiresAt = rules.isDeadLetter ? undefined : expiryOf(block, slotOf(block, slot), rules);
   return expiresAt !== undefined && expiresAt <= now;

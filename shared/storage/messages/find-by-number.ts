@@ -6,15 +6,15 @@ import { readBlocks } from '../blocks/read-blocks.ts';
 import { blockSortKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 
-/** A message found by its number. */
+/** A message that was found by its number. */
 export interface Found {
   readonly block: Block;
   readonly slot: number;
 }
 
 /**
- * Finds a message by its sequence number in one of the stores of a log, or nothing. A block names
- * only its first number, so the blocks just before are looked at as well: one query.
+ * Finds a message by sequence number in one of the stores of a log; undefined if there is none. A block's key has only
+ * its first number, so one query also reads the blocks just before.
  */
 export async function findByNumber(
   context: Pick<StoreContext, 'table'>,
@@ -25,7 +25,7 @@ export async function findByNumber(
   const span = BigInt(SLOTS_MAX);
   const { blocks } = await readBlocks(context, log, {
     from: blockSortKey(store, sequence > span ? sequence - span : 0n),
-    // Of messages put back on their own, the sort key goes a little further.
+    // The sort key of a message that was put back is slightly higher.
     to: `${blockSortKey(store, sequence)}~`,
     limit: 2 * SLOTS_MAX,
     consistent: true,

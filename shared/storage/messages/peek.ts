@@ -13,7 +13,7 @@ import { activateDue } from '../scheduling/activate.ts';
 import { blockSortKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 
-/** A place in a log at which a message lies. */
+/** The place of a message in a log. */
 interface Place {
   readonly sequence: bigint;
   readonly block: Block;
@@ -24,8 +24,8 @@ const SEQUENCE_MAX = 0xffff_ffff_ffffn;
 const PAGE_BLOCKS_MAX = 100;
 
 /**
- * Shows messages in order of their numbers, whatever their state, without touching them: active and
- * locked ones, deferred and scheduled ones, and what has expired but was not cleared yet.
+ * Returns messages in order of their numbers, in any state, without locking them: active, locked, deferred and scheduled
+ * ones, and expired ones that were not cleaned up yet.
  */
 export async function peek(context: StoreContext, log: Log, request: PeekRequest): Promise<Peeked> {
   const now = context.clock.now();
@@ -46,7 +46,7 @@ export async function peek(context: StoreContext, log: Log, request: PeekRequest
     const content = loaded.at(block, slot);
     bytes += sizeOf(content);
     if (shown.length > 0 && bytes > request.maxBytes) return { messages: shown, isCut: true };
-    // Only a time to live of the message's own was computed as it was stored (semantics #A12).
+    // Only a message's own time to live was fixed when it was stored (semantics #A12).
     const expiresAt = ownExpiryOf(block, slotOf(block, slot));
     shown.push({
       message: content,
@@ -62,9 +62,8 @@ export async function peek(context: StoreContext, log: Log, request: PeekRequest
 }
 
 /**
- * Reads payloads from the front until they make up a page: each is read as a whole, so they may take
- * twice the bytes of a page, of which some may have gone. A block may be gone since it was read; only
- * where all of them are does it read further.
+ * Loads payloads from the front until they fill a page. Payloads are read whole, so they may take twice the bytes of a
+ * page. A block may have been deleted since it was read; if all of them were, it reads further.
  */
 async function loadFirst(
   context: StoreContext,
@@ -102,7 +101,7 @@ const STATES = {
   scheduled: 'Scheduled',
 } as const satisfies Record<BlockStore, MessageState>;
 
-/** The first `count` messages of a store from a number on; of one session where messages share it. */
+/** The first `count` messages of a store from a number on, of one session if the log has one. */
 async function placesFrom(
   context: StoreContext,
   log: Log,
@@ -112,12 +111,12 @@ async function placesFrom(
   sessionId?: string,
 ): Promise<readonly Place[]> {
   const places: Place[] = [];
-  // The block that holds the number may have begun before it.
+  // The block with this number may start before it.
   let start: string | undefined = blockSortKey(store, from > SPAN ? from - SPAN : 0n);
   while (start !== undefined) {
     const page = await readBlocks(context, log, {
       from: start,
-      // What was put back beside its block sorts after it.
+      // A message that was put back sorts after its old block.
       to: `${blockSortKey(store, SEQUENCE_MAX)}~`,
       limit: Math.min(count + 1, PAGE_BLOCKS_MAX),
       consistent: true,
@@ -129,7 +128,7 @@ async function placesFrom(
     places.push(...blocks.flatMap(placesIn).filter(({ sequence }) => sequence >= from));
     start = page.next;
     const last = page.blocks.at(-1)?.sequence;
-    // A block that comes later may hold lower numbers than the last one's highest, not than its first.
+    // A later block may hold lower numbers than the highest of the last one, but not than its first.
     const sure = places.filter(({ sequence }) => last !== undefined && sequence <= last);
     if (sure.length >= count) break;
   }

@@ -12,8 +12,8 @@ import type { StoreContext } from '../store-context.ts';
 const PAGE_BLOCKS = 50;
 
 /**
- * Removes active messages enqueued before an instant, oldest first, passing over locked ones
- * (semantics L14). Returns how many.
+ * Removes active messages enqueued before an instant, oldest first, except locked ones (semantics L14). Returns how
+ * many.
  */
 export async function removeBefore(
   context: StoreContext,
@@ -31,7 +31,7 @@ export async function removeBefore(
       consistent: true,
     });
     for (const block of page.blocks) {
-      // Not the end: a message that was scheduled has an older time than those around it.
+      // Not the end: a message that was scheduled may be older than its neighbours.
       if (block.enqueuedAt >= before) continue;
       const survey = surveyBlock(block, policy.rules, context.clock.now());
       const slots = survey.free.slice(0, maxMessages - removed);

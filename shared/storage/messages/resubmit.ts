@@ -19,9 +19,9 @@ import type { StoreContext } from '../store-context.ts';
 const PAGE_BLOCKS = 50;
 
 /**
- * Sends dead letters to the main queue again, as new messages: with new numbers, no deliveries, and
- * without the reason for which they were dead-lettered. Block by block in one transaction, so that
- * no message is ever in both queues or in neither. Locked ones are passed over.
+ * Sends dead letters to the main queue again as new messages: with new numbers, no deliveries and without the
+ * dead-letter reason. Each block is one transaction, so no message is ever in both queues or in neither. Skips locked
+ * messages.
  */
 export async function resubmit(
   context: StoreContext,
@@ -54,8 +54,8 @@ export async function resubmit(
 }
 
 /**
- * What can be had of blocks, in the order of its numbers: blocks overlap where messages of one came
- * here at different times.
+ * The free messages of blocks in order of their numbers. Blocks overlap if messages of one block were dead-lettered at
+ * different times.
  */
 function inOrder(
   blocks: readonly Block[],
@@ -92,7 +92,7 @@ interface Taken extends Pick<ResubmitRequest, 'timeToLiveMsMax'> {
   readonly slots: readonly number[];
 }
 
-/** Returns which went: all of them, or none where somebody got at the block in between. */
+/** Returns the messages that moved: all, or none if the block changed in between. */
 async function resubmitSlots(
   context: StoreContext,
   from: Log,
@@ -103,7 +103,7 @@ async function resubmitSlots(
   const now = clock.now();
   const loaded = await loadMessages(context, from, [block]);
   if (!loaded.has(block)) return [];
-  // What came here for want of a session has none to go back to.
+  // A message that was dead-lettered because it had no session cannot go back.
   const slots = free.filter(
     (slot) => to.sessions === undefined || hasSession(loaded.at(block, slot)),
   );

@@ -20,20 +20,20 @@ import type { Due } from './due-times.ts';
 import { raiseDue, readDues } from './next-due.ts';
 import { readHead, takeNumbers } from './partition-header.ts';
 
-/** A transaction takes this many due blocks and what they become. */
+/** A transaction takes this many due blocks and the blocks that they become. */
 const BLOCKS_PER_TRANSACTION = 45;
-/** The same with the ready-index entries of their sessions. */
+/** The same with the ready-session index entries. */
 const SESSION_BLOCKS_PER_TRANSACTION = 33;
 /** One round reads this many due times. */
 const DUES_PER_ROUND = 45;
-/** What one call activates at most; the next one goes on. */
+/** Rounds of one call; the next call continues. */
 const ROUNDS_MAX = 100;
 
 /**
- * Makes scheduled messages that have come due receivable, in bulk. They get new sequence numbers, as
- * if they were enqueued at their due time (semantics #63); those due at the same instant come to
- * lie in common blocks. Two activators at once do no harm: of two transactions on one block, one
- * finds it gone. Tells whether anything was due here: out of sessions that forward, it is sent on instead.
+ * Activates scheduled messages that have come due, in bulk. They get new sequence numbers, as if they were enqueued at
+ * their due time (semantics #63); messages due at the same instant share blocks. Two activations at the same time do no
+ * harm: of two transactions on one block, one finds it gone. True = messages were due here. In an entity with sessions
+ * and ForwardTo they are forwarded instead.
  */
 export async function activateDue(context: StoreContext, log: Log, now: number): Promise<boolean> {
   if (log.sessions?.isForwarded) return false;
@@ -43,8 +43,7 @@ export async function activateDue(context: StoreContext, log: Log, now: number):
 }
 
 /**
- * Sends on the scheduled messages of a topic, whose rules decide only now where they go. Tells
- * whether anything was due.
+ * Forwards the due scheduled messages of a topic, whose rules decide only now where they go. True = some were due.
  */
 export async function forwardDue(
   context: StoreContext,
@@ -69,7 +68,7 @@ function slotsOf({ slots }: Block): readonly number[] {
   return [...slots.keys()].sort((a, b) => a - b);
 }
 
-/** Makes blocks that came due at one instant what they are to be; false = somebody else was at it. */
+/** Activates blocks due at one instant; false = another process did so at the same time. */
 type Activate = (blocks: readonly Block[], dueAt: number) => Promise<boolean>;
 
 async function forEachDue(
@@ -94,7 +93,7 @@ async function forEachDue(
   return true;
 }
 
-/** Activates what is due, earliest first, and forgets the due times that are dealt with. */
+/** Activates due messages, earliest first, and deletes their due-time items. */
 async function activateRound(
   context: StoreContext,
   log: Log,
@@ -115,7 +114,7 @@ async function activateRound(
     for (const some of chunks(blocks, most)) {
       isDone = (await activate(some, dueAt)) && isDone;
     }
-    // Where somebody cancelled in between, the next round finds what is left.
+    // After a cancellation in between, the next round finds the rest.
     if (isDone) await forgetDues(context, log, together);
   }
 }
@@ -129,7 +128,7 @@ async function forgetDues(context: StoreContext, log: Log, dues: readonly Due[])
   );
 }
 
-/** Blocks due at one instant become live in one transaction, in the order of their numbers. */
+/** Activates blocks due at one instant in one transaction, in order of their numbers. */
 async function activateTogether(
   context: StoreContext,
   log: Log,
@@ -176,8 +175,8 @@ async function activateTogether(
 }
 
 /**
- * The blocks that scheduled ones become. Neighbours whose messages lie in them are packed together;
- * a large payload changes hands and is neither read nor written.
+ * The blocks that scheduled ones become. Small neighbours are packed together; a new block takes over a large payload,
+ * which is neither read nor written.
  */
 async function packAnew(
   context: StoreContext,
@@ -223,12 +222,12 @@ async function packAnew(
   return { packed, count };
 }
 
-/** A block that knows where it goes. */
+/** A packed block and the log that it goes to. */
 interface Bound extends PackedBlock {
   readonly to: Log;
 }
 
-/** Blocks of one session one after the other, in their order; nothing changes where there are none. */
+/** Sorts blocks by session, in order within each. */
 function bySession(blocks: readonly Block[]): readonly Block[] {
   const sessions = new Map<string | undefined, Block[]>();
   for (const block of blocks) {
@@ -240,7 +239,7 @@ function bySession(blocks: readonly Block[]): readonly Block[] {
   return [...sessions.values()].flat();
 }
 
-/** A block whose messages lie in it; they are cheap to pack anew. */
+/** Whether a block holds its whole payload, which makes packing it again cheap. */
 function isSmall({ payload }: Block): boolean {
   return payload.reference === undefined;
 }

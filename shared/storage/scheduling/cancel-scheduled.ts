@@ -11,8 +11,8 @@ import type { StoreContext } from '../store-context.ts';
 const TRIES_MAX = 5;
 
 /**
- * Removes scheduled messages before they come due: all of them, or none where one is not there or
- * was activated already (semantics #62). Throws MessageNotFound, ServiceBusy.
+ * Removes scheduled messages before they come due: all of them, or none if one is missing or was already activated
+ * (semantics #62). Throws MessageNotFound, ServiceBusy.
  */
 export async function cancelScheduled(
   context: StoreContext,
@@ -52,7 +52,7 @@ async function findAll(
     if (place === undefined) throw notFound(sequences[i]);
     const { block, slot } = place;
     const cancellation = byBlock.get(block.sequence) ?? { block, slots: [] };
-    // The block was read once for each number: what one of these reads did not see any more is gone.
+    // The block was read once for each number; a message that one of these reads did not see is gone.
     if (!cancellation.block.slots.has(slot)) throw notFound(sequences[i]);
     cancellation.slots.push(slot);
     byBlock.set(block.sequence, cancellation);

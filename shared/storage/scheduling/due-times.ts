@@ -11,7 +11,7 @@ export interface Due {
   readonly sequences: readonly bigint[];
 }
 
-/** The item that says when scheduled blocks come due; such items sort by time. */
+/** The due-time item of scheduled blocks; such items sort by time. */
 export function toDueItem(log: Log, { dueAt, sequences }: Due): Item {
   return {
     pk: { S: logKey(log) },
@@ -20,7 +20,7 @@ export function toDueItem(log: Log, { dueAt, sequences }: Due): Item {
   };
 }
 
-/** Reads such an item. */
+/** Parses such an item. */
 export function fromDueItem(item: Item): Due {
   const { dueAt } = parseDueSortKey(item['sk']?.S ?? '');
   return { dueAt, sequences: (item['b']?.L ?? []).map((entry) => BigInt(entry.N ?? 0)) };
@@ -28,28 +28,28 @@ export function fromDueItem(item: Item): Due {
 
 interface Known {
   readonly nextDueAt: number | undefined;
-  /** When the reading began. */
+  /** When the read began. */
   readonly readAt: Instant;
-  /** When it was heard. */
+  /** When its answer came. */
   readonly notedAt: Instant;
 }
 
 const LOGS_MAX = 10_000;
 
-/** When the next scheduled message of each log comes due, as this process knows it. */
+/** The next due time of each log, as far as this process knows. */
 export class DueTimes {
   readonly #known = new Map<string, Known>();
   readonly #maxAgeMs: number;
   readonly #ages: AgeClock;
   #forgottenAt: Instant | undefined;
 
-  /** `maxAgeMs`: what another process schedules is seen this much late at most. */
+  /** `maxAgeMs` = how late a message that another process schedules may be seen. */
   constructor(maxAgeMs: number, ages: AgeClock) {
     this.#maxAgeMs = maxAgeMs;
     this.#ages = ages;
   }
 
-  /** Whether something is due now, as far as this process knows. */
+  /** Whether a scheduled message is due at `now`, as far as this process knows. */
   isDue(log: string, now: number): boolean | 'unknown' {
     const known = this.#known.get(log);
     if (known === undefined || this.#ages.since(known.readAt) >= this.#maxAgeMs) {
@@ -58,17 +58,17 @@ export class DueTimes {
     return known.nextDueAt !== undefined && known.nextDueAt <= now;
   }
 
-  /** When the next message comes due, as far as this process knows. */
+  /** The next due time, as far as this process knows. */
   nextDueAt(log: Log): number | undefined {
     return this.#known.get(logKey(log))?.nextDueAt;
   }
 
   /**
-   * `readAt` = `now()` before the reading. Of two readings that overlap nobody knows which saw more: the
-   * earlier due time holds, which costs a look at worst.
+   * Notes a due time that was read; `readAt` = `now()` before the read. Of two reads that overlap, either may have seen
+   * more, so the earlier due time is kept, which costs at most one look.
    */
   note(log: string, nextDueAt: number | undefined, readAt: Instant): void {
-    // A reading that began before something was forgotten may know less than that.
+    // A read that began before an entry was forgotten may be older than that entry.
     if (this.#forgottenAt !== undefined && readAt.order < this.#forgottenAt.order) return;
     const notedAt = this.#ages.now();
     const other = this.#known.get(log);
@@ -86,7 +86,7 @@ export class DueTimes {
     );
   }
 
-  /** Forgets what is known of a log, so that it is read anew. */
+  /** Forgets the due time of a log, so that it is read again. */
   forget(log: Log): void {
     this.#known.delete(logKey(log));
     this.#forgottenAt = this.#ages.now();

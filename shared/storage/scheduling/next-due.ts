@@ -4,25 +4,25 @@ import type { StoreContext } from '../store-context.ts';
 import { type Due, fromDueItem } from './due-times.ts';
 import { type Head, lowerNextDue, raiseNextDue, readHead } from './partition-header.ts';
 
-/** When the next scheduled message of a log comes due, as its head and the sweep are told. */
+/** Keeps the next due time of a log in its partition's header and in the due-work index. */
 
-/** How often the next due time is raised that others lower meanwhile; then the sweep looks again. */
+/** Tries to raise a due time that other processes lower meanwhile; after them, the sweep looks again. */
 const RAISE_TRIES_MAX = 4;
 
 /**
- * Raises the next due time to that of what is left, and tells the sweep. Where something is scheduled
- * meanwhile it looks again: whoever scheduled behind a due time that was ahead told the sweep of that one only.
- * Once the log was purged, the head tells of the one that followed it, and is left alone.
+ * Raises the next due time to that of the remaining messages, and adds due work for it. If a message is scheduled
+ * meanwhile, it looks again: that send may have added due work only for an earlier due time. After a purge the header
+ * belongs to the new log and is left alone.
  */
 export async function raiseDue(context: StoreContext, log: Log, seen: Head): Promise<void> {
   const { table, dueTimes, addDueWork } = context;
   let head = seen;
   for (let tries = 0; tries < RAISE_TRIES_MAX; tries++) {
-    // Read after the head: what is scheduled in the log that followed this one is not seen here.
+    // Checked after the header was read, because messages in a new log of the entity are not seen here.
     if (!(await context.isCurrent(log))) return;
     const readAt = dueTimes.now();
     const [next] = await readDues(context, log, DUE_MAX, 1);
-    // First the sweep, then the head: once that is raised, nobody comes back to tell the sweep.
+    // Due work first: once the header is raised, no process would add it.
     if (next !== undefined) await addDueWork(log, next.dueAt);
     if (await raiseNextDue(table, log, head, next?.dueAt)) {
       dueTimes.note(logKey(log), next?.dueAt, readAt);
@@ -30,7 +30,7 @@ export async function raiseDue(context: StoreContext, log: Log, seen: Head): Pro
     }
     const current = await readHead(table, log);
     if (current.nextDueAt !== head.nextDueAt) {
-      // Raised by another one, or by a try of ours of which nothing was heard.
+      // Raised by another process, or by an earlier try with an unknown outcome.
       if (current.nextDueAt !== undefined) await addDueWork(log, current.nextDueAt);
       return;
     }
@@ -40,8 +40,8 @@ export async function raiseDue(context: StoreContext, log: Log, seen: Head): Pro
 }
 
 /**
- * Notes the earliest due time of a log anew. A request of a sender that crashed may have stored a scheduled
- * message late, when nobody expected it any more.
+ * Stores the earliest due time of a log again. A late write of a send that crashed may have stored a scheduled message
+ * without a due time in the header.
  */
 export async function noteEarliestDue(context: StoreContext, log: Log): Promise<void> {
   const [next] = await readDues(context, log, DUE_MAX, 1);
@@ -72,9 +72,9 @@ export async function readDues(
 }
 
 /**
- * Makes it known, here, to other processes and to the sweep, that a message comes due. The sweep comes for the
- * earliest due time ahead, and goes on from there; whoever put that one down may have ended before telling it. One
- * that is over may be a late write of which it knows nothing.
+ * Stores the due time of a scheduled message in the header, in this process and in the due-work index. Due work is added
+ * for the earliest due time that is still ahead, from which the sweep continues; the process that stored it may have
+ * crashed before it added the work. A due time in the past may be a late write without due work.
  */
 export async function noteDue(context: StoreContext, log: Log, dueAt: number): Promise<void> {
   const readAt = context.dueTimes.now();

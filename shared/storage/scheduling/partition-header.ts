@@ -5,13 +5,13 @@ import type { Table } from '../dynamodb/table.ts';
 import { headKey } from '../schema/message-keys.ts';
 
 /**
- * The head of a partition, one item that exists exactly as long as its entity does:
+ * The header of a partition, one item that exists exactly as long as its entity:
  *
  *     n  the last sequence number taken
  *     w  no scheduled message is due before this instant; absent = none is scheduled
- *     y  how often something was scheduled
- *     a  when numbers were last taken, epoch ms: the last send
- *     z  bytes of all messages that ever came in
+ *     y  how often a message was scheduled
+ *     a  when numbers were last taken, epoch ms, which is the last send
+ *     z  bytes of all messages ever stored
  */
 export interface Head {
   readonly nextDueAt: number | undefined;
@@ -20,7 +20,7 @@ export interface Head {
   readonly bytesIn: number;
 }
 
-/** Throws MessagingEntityNotFound where the entity is gone. */
+/** Reads the header. One read unit. Throws MessagingEntityNotFound if the entity was deleted. */
 export async function readHead(table: Table, log: Log): Promise<Head> {
   const item = await table.get(headKey(log.entityId, log.partition), { consistent: true });
   if (item === undefined) throw gone();
@@ -34,14 +34,13 @@ export async function readHead(table: Table, log: Log): Promise<Head> {
 
 export interface TakenNumbers {
   readonly first: bigint;
-  /** Bytes that ever came into the partition. */
+  /** Bytes ever stored in the partition. */
   readonly bytesIn: number;
 }
 
 /**
- * Takes `count` sequence numbers from the partition's counter, a subscription's from that of its
- * topic, and returns the first. A send that
- * comes after a deletion is refused here, whatever a cache may still believe. Throws
+ * Takes `count` sequence numbers from the partition's counter (a subscription uses its topic's) and returns the first.
+ * One write unit. A send after the deletion of its entity is refused here, even if a cache still has the entity. Throws
  * MessagingEntityNotFound.
  */
 export async function takeNumbers(
@@ -70,8 +69,8 @@ export async function takeNumbers(
 }
 
 /**
- * Notes that something was scheduled and, where nothing is due earlier, when it is due. Returns the
- * next due time that then holds.
+ * Notes that a message was scheduled, and its due time if no message is due earlier. Returns the next due time after
+ * that. One write unit.
  */
 export async function lowerNextDue(table: Table, log: Log, dueAt: number): Promise<number> {
   const key = headKey(log.entityId, log.partition);
@@ -90,15 +89,14 @@ export async function lowerNextDue(table: Table, log: Log, dueAt: number): Promi
   });
   if (!counted.done) throw gone();
   const current = counted.item?.['w']?.N;
-  // Those who raised it since have not seen this one: put it down again.
+  // A process that raised the due time meanwhile has not seen this message, so it is lowered again.
   if (current === undefined || Number(current) > dueAt)
     return await lowerNextDue(table, log, dueAt);
   return Number(current);
 }
 
 /**
- * Raises the next due time after what was due has been activated, unless something was scheduled
- * since `seen` was read, which the raiser may not have seen.
+ * Raises the next due time after due messages were activated, unless a message was scheduled since `seen` was read.
  */
 export async function raiseNextDue(
   table: Table,

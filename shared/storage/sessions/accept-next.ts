@@ -7,7 +7,7 @@ import type { RandomSource } from '../../domain/clock.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';
 import { outcomeOf } from '../dynamodb/outcome-of.ts';
 import { FIRST_BLOCK, FIRST_READY, logName, sessionKey } from '../schema/message-keys.ts';
-import { tidy } from '../settle/clean-up.ts';
+import { cleanUp } from '../settle/clean-up.ts';
 import type { StoreContext } from '../store-context.ts';
 import { lockSession } from './lock.ts';
 import {
@@ -258,7 +258,7 @@ async function hasMessages(
       survey: surveyBlock(block, policy.rules, context.clock.now()),
     }));
     if (surveys.some(({ survey }) => survey.free.length > 0)) return true;
-    await tidy(context, session, policy, surveys);
+    await cleanUp(context, session, policy, surveys);
     const { next: from } = page;
     if (from === undefined) return false;
     page = await readBlocks(context, session, { from, limit: PAGE_BLOCKS, consistent: true });

@@ -19,27 +19,28 @@ import type { StoreContext } from '../store-context.ts';
 import { type Departure, moveOut } from './move.ts';
 
 /**
- * Puts what is over where it belongs: messages whose deliveries are used up into the dead-letter
- * queue, expired ones there or away. Each change stands on the condition that the slot is as it was
- * seen, so several receivers, or a receiver and the sweep, do no harm to each other.
+ * Cleans up blocks: moves messages without deliveries left into the dead-letter queue, and expired ones there or
+ * deletes them, as the policy says; deletes empty blocks. Each change is conditional on an unchanged slot, so several
+ * receivers, or a receiver and the sweep, do no harm to each other.
  */
-export async function tidy(
+export async function cleanUp(
   context: StoreContext,
   log: Log,
   policy: LogPolicy,
   leftovers: readonly Leftover[],
 ): Promise<void> {
   const judged = await judgeAgain(context, log, policy, leftovers);
-  // To the end of all: nothing is under way any more once somebody has been answered.
+  // Waits for all of them: no write may still be under way after the answer.
   const outcomes = await allInTurns(context.requestTurns, judged.leftovers, (leftover) =>
-    outcomeOf(tidyBlock(context, log, judged.policy, leftover)),
+    outcomeOf(cleanUpBlock(context, log, judged.policy, leftover)),
   );
   for (const outcome of outcomes) if ('error' in outcome) throw outcome.error;
 }
 
 /**
- * Whoever does not hold a session looked at it before its messages: what a holder received in between would
- * look as if its last delivery had ended. So the session is looked at again, and what is over has to be so then.
+ * Judges leftovers of a session again, for a caller that does not hold the session: it read the session before the
+ * messages, so a message received in between would look as if its last delivery had ended. Reads the session again and
+ * keeps only what is over under its present lock. One read unit.
  */
 async function judgeAgain(
   { table, clock }: StoreContext,
@@ -69,7 +70,7 @@ async function judgeAgain(
   return { policy: { ...policy, rules }, leftovers: again };
 }
 
-async function tidyBlock(
+async function cleanUpBlock(
   context: StoreContext,
   log: Log,
   policy: LogPolicy,
@@ -94,7 +95,7 @@ async function tidyBlock(
   else await drop(context, log, block, dropped);
 }
 
-/** The departure of messages for the dead-letter queue, with the reason as properties of theirs. */
+/** The move of messages into the dead-letter queue, with the reason as their properties. */
 export function toDeadLetters(
   block: Block,
   numbers: readonly number[],

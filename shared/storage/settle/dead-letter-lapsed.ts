@@ -12,15 +12,15 @@ import { readBlocks } from '../blocks/read-blocks.ts';
 import type { Leftover } from '../claim/choice.ts';
 import { FIRST_BLOCK } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
-import { tidy } from './clean-up.ts';
+import { cleanUp } from './clean-up.ts';
 
-/** One call looks at this many blocks at most. */
+/** One call reads at most this many blocks. */
 const BLOCKS_MAX = 200;
 
 /**
- * Dead-letters what ran out while nobody looked: messages whose last delivery ended with its lock,
- * and those whose time to live ended under a lock that has since run out (semantics V4).
- * Messages that merely expired wait for a receiver (semantics #A3). True = there was something.
+ * Dead-letters messages whose last delivery ended because its lock expired, and those whose time to live ended under a
+ * lock that has expired since (semantics V4). Messages that expired without a lock wait for a receive (semantics #A3).
+ * True = there were some.
  */
 export async function deadLetterLapsed(
   context: StoreContext,
@@ -35,11 +35,11 @@ export async function deadLetterLapsed(
     consistent: true,
   });
   const leftovers = page.blocks.flatMap((block) => lapsed(block, policy.rules, now));
-  await tidy(context, log, policy, leftovers);
+  await cleanUp(context, log, policy, leftovers);
   return leftovers.length > 0;
 }
 
-/** What of a block is over because a lock ended; nothing where no lock ever was. */
+/** The messages of a block that are over because a lock ended. */
 function lapsed(block: Block, rules: BlockRules, now: number): Leftover[] {
   const survey = surveyBlock(block, rules, now);
   const expired = survey.expired.filter((number) => outlasted(block, number, rules));
@@ -47,12 +47,12 @@ function lapsed(block: Block, rules: BlockRules, now: number): Leftover[] {
   return [{ block, survey: { ...survey, expired } }];
 }
 
-/** Whether a lock, since run out, still held the message when its time to live ended. */
+/** Whether an expired lock was still live when the message's time to live ended. */
 function outlasted(block: Block, number: number, rules: BlockRules): boolean {
   const slot = slotOf(block, number);
   const expiresAt = expiryOf(block, slot, rules);
   if (slot.tag === undefined || slot.heldUntil === undefined || expiresAt === undefined)
     return false;
-  // A lock that a change of the entity ended may have ended before.
+  // A change of the entity may have ended the lock earlier.
   return isOfEpoch(slot.tag, rules.epoch) && slot.heldUntil >= expiresAt;
 }

@@ -51,9 +51,8 @@ export interface Removal {
 }
 
 /**
- * Moves messages within an entity: out of a block here, into blocks there, in one transaction, so
- * that a crash neither loses nor doubles one. They keep their sequence numbers. `block` is an image
- * of the block that may be old; the conditions decide.
+ * Moves messages within an entity, out of one block and into new blocks, in one transaction, so that a crash neither
+ * loses nor duplicates one. They keep their sequence numbers. `block` may be an old image; the conditions decide.
  */
 export async function moveOut(
   context: StoreContext,
@@ -69,8 +68,8 @@ export async function moveOut(
 }
 
 /**
- * How messages leave a block, and how others of it are changed in the same write. Payloads of new
- * blocks are written already. Nothing where the block is gone, and its payload with it.
+ * Prepares the write that moves messages out of a block and changes others of it. It has written the payloads of the new
+ * blocks already. Undefined = the block is gone, and its payload with it.
  */
 export async function planMove(
   context: StoreContext,
@@ -123,7 +122,7 @@ export async function planMove(
   };
 }
 
-/** Where a part of a transaction changes a block; it returns the block where it cannot. */
+/** The block as the target of a write in a transaction, which returns the block if its condition fails. */
 export function targetOf(context: StoreContext, log: Log, block: Block) {
   return {
     TableName: context.table.name,
@@ -141,7 +140,7 @@ interface Arrival {
   readonly arrived: Block;
 }
 
-/** The whole block goes: its payload changes hands and is neither read nor written. */
+/** The whole block moves: the new block takes over its payload, which is neither read nor written. */
 function transferred(block: Block, departure: Departure): Arrival {
   const { payload } = block;
   const overlay = mergeOverlays(payload.overlay, departure.overlay);
@@ -155,8 +154,8 @@ function transferred(block: Block, departure: Departure): Arrival {
 }
 
 /**
- * Some of the block's messages go: each new block gets a payload of its own. Nothing where the block
- * is gone, and its payload with it.
+ * Some of the block's messages move: each new block gets a payload of its own. Undefined = the block is gone, and its
+ * payload with it.
  */
 async function copied(
   context: StoreContext,
@@ -218,12 +217,12 @@ function newSlots(departure: Departure): Map<number, Slot> {
   return new Map(departure.slots.map(({ number, after }) => [number - first, after]));
 }
 
-/** A new block is numbered from the first of its messages; nobody else has had that number there. */
+/** A new block has the number of its first message, which no other block in that log has. */
 function firstOf(departure: Departure): number {
   return Math.min(...departure.slots.map(({ number }) => number));
 }
 
-/** Later changes win over earlier ones, name by name. */
+/** Merges overlays; for each name the later value wins. */
 export function mergeOverlays(old: Uint8Array | undefined, added: Overlay): Uint8Array | undefined {
   const before = decodeOverlay(old);
   const properties = packProperties({ ...before.properties, ...added.properties });

@@ -16,7 +16,7 @@ import {
   settledTooOften,
 } from './settle-groups.ts';
 
-/** Starts locks anew, each from when it is written. A lock that lasts longer already keeps its end. */
+/** Renews locks, each from the instant of its write. A lock that already lasts longer keeps its end. */
 export async function renew(
   context: StoreContext,
   log: Log,
@@ -40,7 +40,7 @@ interface Renewal {
   readonly until: number;
   readonly now: number;
   readonly rules: LockRules;
-  /** By place: the end of the lock, or why it was not renewed; none = the lock is lost. */
+  /** By place: the end of the lock, or the reason for which it was not renewed; none = the lock is lost. */
   readonly outcomes: Map<number, number | BrokerError>;
 }
 
@@ -85,7 +85,7 @@ function extend(
   return context.table.update(keyOfTokens(log, group), blockUpdate(changes));
 }
 
-/** Whose locks are live and do not last as long as the renewal; those that do have their outcome. */
+/** The messages whose locks are live and end before the renewal would; notes the outcome of those that last longer. */
 function stillToRenew(
   group: readonly BlockSettlement[],
   block: Block | undefined,

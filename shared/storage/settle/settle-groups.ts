@@ -5,7 +5,7 @@ import { BrokerError } from '../../domain/broker-error.ts';
 import { keyOf } from '../blocks/read-blocks.ts';
 import type { ItemKey } from '../dynamodb/table.ts';
 
-/** Settlements and renewals by block: what concerns one block is one write. */
+/** Settlements and renewals grouped by block: each group is one write. */
 
 /** Settlements that concern one block, with their places in the request. */
 export interface BlockSettlement {
@@ -14,16 +14,16 @@ export interface BlockSettlement {
   readonly action: TokenSettlement['action'];
 }
 
-/** A block changes under a settlement only while others settle in it; they are soon done. */
+/** Tries while other processes change the same block. */
 export const SETTLE_TRIES_MAX = 10;
 
 /**
- * Groups what concerns one block. A message that is named more than once, by an old token beside the
- * live one, say, has its further mentions in later rounds: one write can change a slot once.
+ * Groups settlements by block. A message that is named more than once, for example by an old and a live token, has its
+ * further mentions in later rounds, because one write can change a slot only once.
  */
 export function roundsByBlock(settlements: readonly TokenSettlement[]): BlockSettlement[][][] {
   const rounds: Map<string, BlockSettlement[]>[] = [];
-  /** How often each message was named so far: the number of the round for the next mention. */
+  /** How often each message was named so far, which is the round of its next mention. */
   const mentions = new Map<string, number>();
   for (const [place, { token, action }] of settlements.entries()) {
     const block = `${token.store}.${token.block}`;
@@ -46,7 +46,7 @@ export function keyOfTokens(log: Log, group: readonly BlockSettlement[]): ItemKe
   return keyOf(log, { store: first.token.store, sequence: first.token.block });
 }
 
-/** The refusal where a block changed at each try. */
+/** The refusal after a block has changed at every try. */
 export function settledTooOften(): BrokerError {
   return new BrokerError('ServiceBusy', 'Others settle in the same block all the time; try again.');
 }

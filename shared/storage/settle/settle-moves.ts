@@ -12,13 +12,13 @@ import type { BlockSettlement } from './settle-groups.ts';
 import { planSettlements } from './settle-plan.ts';
 
 /**
- * Settlements by which a message changes its place: dead-letter, defer, and abandon with changed
- * properties. The block is read first, since the message, or the right to its payload, goes along.
+ * Settlements that move a message: dead-letter, defer, and abandon with changed properties. They read the block first,
+ * because the message or the reference to its payload moves too.
  */
 
 const TRIES_MAX = 10;
 
-/** Whether a settlement needs more than a change of the slot. */
+/** Whether a settlement moves its message. */
 export function isMove(action: SettlementAction): boolean {
   if (action.kind === 'complete') return false;
   return action.kind !== 'abandon' || action.properties !== undefined;

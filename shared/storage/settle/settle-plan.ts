@@ -21,17 +21,17 @@ import type { Plan } from '../dynamodb/prepared-write.ts';
 import type { StoreContext } from '../store-context.ts';
 import { type Departure, mergeOverlays, planMove, targetOf } from './move.ts';
 
-/** What is to become of a message whose lock somebody holds. */
+/** A settlement or renewal of a message whose lock the caller holds. */
 export interface HeldChange {
   readonly token: LockToken;
-  /** A renewal lasts until an instant, epoch ms. */
+  /** `until` = the end of a renewed lock, epoch ms. */
   readonly action: SettlementAction | { readonly kind: 'renew'; readonly until: number };
 }
 
 /**
- * How messages of one block are settled, in whatever ways: one change of the block, and new blocks for
- * those that change their place. `block` is an image in which all their locks are live; conditions see
- * to it that they still are. Nothing where the block is gone.
+ * Prepares the settlement of messages of one block: one change of the block, and new blocks for messages that move.
+ * `block` is an image in which all the locks are live; the conditions check that they still are. Undefined = the block
+ * is gone.
  */
 export async function planSettlements(
   context: StoreContext,
@@ -74,26 +74,26 @@ async function planChanges(
   const changes: SlotChange[] = [];
   for (const one of held) {
     const { token, action } = one;
-    const fate = fateOf(block, one, policy, now);
-    const isDropped = fate === 'expired' && policy.expired === 'drop';
+    const endReason = endReasonOf(block, one, policy, now);
+    const isDropped = endReason === 'expired' && policy.expired === 'drop';
     const change = { number: token.slot, when: underLock(token.tag, policy.rules, now) };
     if (isDropped || action.kind === 'complete') {
       changes.push({ ...change, effect: { kind: 'remove' } });
     } else if (action.kind === 'renew') {
-      // A lock that lasts as long already is made to last a little longer, so that the write can be told apart.
+      // A lock that already lasts as long gets a slightly later end, so that the write can be recognized.
       const until = Math.max(action.until, (slotOf(block, token.slot).heldUntil ?? 0) + 1);
       changes.push({ ...change, effect: { kind: 'extend', until } });
-    } else if (action.kind === 'abandon' && action.properties === undefined && !fate) {
+    } else if (action.kind === 'abandon' && action.properties === undefined && !endReason) {
       changes.push({ ...change, effect: releaseOf(action, policy.rules, now) });
     } else {
-      departures.push(departureOf(log, block, { token, action, fate }, policy, now));
+      departures.push(departureOf(log, block, { token, action, endReason }, policy, now));
     }
   }
   return await planMove(context, log, block, joinDeadLetters(departures), changes);
 }
 
-/** What is given back with its deliveries used up, or too late, is not handed out again. */
-function fateOf(
+/** Why an abandoned message does not become available again: its deliveries are used up, or it has expired. */
+function endReasonOf(
   block: Block,
   { token, action }: HeldChange,
   { rules }: LogPolicy,
@@ -107,9 +107,9 @@ function fateOf(
   return expiresAt !== undefined && expiresAt <= now ? 'expired' : undefined;
 }
 
-/** A message alone in its block need not move to get other properties, nor to be deferred again. */
+/** A message alone in its block need not move to change its properties or to be deferred again. */
 function staysAlone(block: Block, one: HeldChange, policy: LogPolicy, now: number): boolean {
-  if (block.slots.size > 1 || fateOf(block, one, policy, now) !== undefined) return false;
+  if (block.slots.size > 1 || endReasonOf(block, one, policy, now) !== undefined) return false;
   if (one.action.kind === 'abandon') return true;
   return one.action.kind === 'defer' && block.store === 'deferred';
 }
@@ -140,7 +140,7 @@ function changeInPlace(
   };
 }
 
-/** What becomes of a slot whose message stays where it is. */
+/** The change of a slot whose message stays in its block. */
 export function releaseOf(
   action: HeldChange['action'],
   { isDeadLetter }: SlotRules,
@@ -154,7 +154,7 @@ export function releaseOf(
   };
 }
 
-/** The deliveries of a message that is settled: the one under way was counted at its claim. */
+/** The delivery count after a settlement: the current delivery was counted at its claim. */
 function countAfter(slot: Slot, action: HeldChange['action'], rules: SlotRules): number {
   const isUncounted =
     action.kind === 'deadLetter' || (action.kind === 'abandon' && action.isUncounted === true);
@@ -179,13 +179,13 @@ function withOverlay(update: ReturnType<typeof blockUpdate>, overlay: Uint8Array
 interface Leaving {
   readonly token: LockToken;
   readonly action: SettlementAction;
-  readonly fate: ReturnType<typeof fateOf>;
+  readonly endReason: ReturnType<typeof endReasonOf>;
 }
 
 function departureOf(
   log: Log,
   block: Block,
-  { token, action, fate }: Leaving,
+  { token, action, endReason }: Leaving,
   policy: LogPolicy,
   now: number,
 ): Departure {
@@ -196,9 +196,9 @@ function departureOf(
   const when = underLock(token.tag, policy.rules, now);
   const leaving = (after: Slot) => [{ number: token.slot, when, after }];
   const overlay = overlayOf(action);
-  if (fate !== undefined) {
+  if (endReason !== undefined) {
     const { reason, description } =
-      fate === 'expired'
+      endReason === 'expired'
         ? TIME_TO_LIVE_EXPIRED
         : maxDeliveryExceeded(policy.rules.maxDeliveryCount);
     return {
@@ -211,7 +211,7 @@ function departureOf(
   switch (action.kind) {
     case 'deadLetter':
       return {
-        // An explicit dead-letter is no failed delivery.
+        // Dead-lettering by the receiver is not a failed delivery.
         slots: leaving({ deliveries, ...kept }),
         to: policy.deadLetterLog,
         store: 'live',
@@ -232,7 +232,7 @@ function departureOf(
   }
 }
 
-/** Messages of one block that are dead-lettered for the same reason stay together there. */
+/** Joins messages that are dead-lettered for the same reason, so that they share a new block. */
 function joinDeadLetters(departures: readonly Departure[]): readonly Departure[] {
   const joined = new Map<string, Departure>();
   const rest: Departure[] = [];
@@ -257,7 +257,7 @@ function fingerprint(overlay: Overlay): string {
   );
 }
 
-/** What a settlement changes about the messages it moves. */
+/** The changes that a settlement makes to the properties of messages that it moves. */
 export function overlayOf(action: HeldChange['action']): Overlay {
   if (action.kind === 'complete' || action.kind === 'renew') return { properties: {} };
   const properties = action.properties ?? {};

@@ -13,7 +13,7 @@ import { nextTry, unknownOutcome } from '../dynamodb/errors.ts';
 import { orLookedUp } from '../dynamodb/look-up.ts';
 import type { Written } from '../dynamodb/table.ts';
 import type { StoreContext } from '../store-context.ts';
-import { tidy } from './clean-up.ts';
+import { cleanUp } from './clean-up.ts';
 import {
   type BlockSettlement,
   keyOfTokens,
@@ -25,9 +25,9 @@ import { isMove, settleByMoving } from './settle-moves.ts';
 import { releaseOf } from './settle-plan.ts';
 
 /**
- * Settles messages. Tokens say where their messages are, so nothing is read first: all completes,
- * abandons and renewals of one block are one conditional write. Whose lock turns out to be lost is
- * told from the block as the failed write returns it; the others are tried again without them.
+ * Settles messages. Tokens say where their messages are, so nothing is read first: all completes, abandons and renewals
+ * of one block are one conditional write, one write unit. A failed write returns the block, which shows which locks are
+ * lost; the others are tried again without them.
  */
 export async function settle(
   context: StoreContext,
@@ -45,7 +45,7 @@ export async function settle(
     try {
       for (const { place } of await how(context, log, group, policy)) settled.add(place);
     } catch (error) {
-      // What was given back may be there, though nothing was heard of it.
+      // The write may have taken effect unheard, so abandoned messages may be available.
       if (group.some(({ action }) => action.kind === 'abandon')) announceReturn(context, log);
       // The other blocks have outcomes of their own.
       if (!(error instanceof BrokerError)) throw error;
@@ -87,7 +87,7 @@ async function settleInPlace(
       return pending;
     }
     const block = written.old && fromBlockItem(written.old);
-    // A try before this one may be carried out late.
+    // An earlier try may still take effect.
     isUnheard ||= written.isRepeated;
     const before = isUnheard ? wereSettledBefore(pending, block) : 'no';
     if (before === 'unknown') throw unknownOutcome();
@@ -107,9 +107,9 @@ async function settleInPlace(
 }
 
 /**
- * Whether a try of which nothing was heard settled these messages, all in one write: 'no' where one of them
- * is still under its lock. A message that was given back and is free tells that they all were. One that is
- * gone does not tell by whom: another receiver may have had it after the lock ran out.
+ * Whether a write with an unknown outcome settled these messages, all at once: 'no' if one of them still has its lock,
+ * 'yes' if one was abandoned and is free. A message that is gone proves nothing: another receiver may have completed it
+ * after the lock expired.
  */
 function wereSettledBefore(
   group: readonly BlockSettlement[],
@@ -156,7 +156,7 @@ async function write(
   return await orLookedUp(table, key, writing);
 }
 
-/** What follows once a settlement is done; what fails then is found by the next receiver. */
+/** The work after a settlement. If it fails, the next receive does it. */
 async function settled(...settlement: Parameters<typeof afterwards>): Promise<void> {
   const [context, log] = settlement;
   context.sizeEstimate.noteRemoval(log);
@@ -187,11 +187,11 @@ async function afterwards(
     .map(({ token }) => token.slot);
   if (released.length === 0) return;
   announceReturn(context, log);
-  await tidyReleased(context, log, block, released, policy);
+  await cleanUpAbandoned(context, log, block, released, policy);
 }
 
-/** What comes back with its deliveries used up, or too late, is not handed out again. */
-async function tidyReleased(
+/** Cleans up abandoned messages whose deliveries are used up, or that have expired. */
+async function cleanUpAbandoned(
   context: StoreContext,
   log: Log,
   block: Block,
@@ -209,5 +209,5 @@ async function tidyReleased(
     return !isExhausted(n) && expiresAt !== undefined && expiresAt <= now;
   });
   if (exhausted.length + expired.length === 0) return;
-  await tidy(context, log, policy, [{ block, survey: { free: [], expired, exhausted } }]);
+  await cleanUp(context, log, policy, [{ block, survey: { free: [], expired, exhausted } }]);
 }
