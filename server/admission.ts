@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** Decides by its header fields whether a request is served at all, before anything else is done. */
+/** Decides by a request's header fields whether it is served, before anything else happens. */
 export interface Admission {
-  /** Why a request, or a WebSocket, is refused: a sentence for its sender. Absent = it is served. */
+  /** Why a request or a WebSocket is refused, as a sentence for its sender; undefined = it is served. */
   refusal(headers: IncomingHttpHeaders): string | undefined;
 }

@@ -22,7 +22,7 @@ export function serveAmqp(gateway: Pick<Gateway, 'accept'>, socket: Socket): voi
   };
   const connection = gateway.accept(transport);
   socket.on('data', (bytes) => connection.input(bytes));
-  // A broken socket closes by itself, and then is lost.
+  // A broken socket closes by itself; the close event then ends the connection.
   socket.on('error', () => {});
   socket.on('end', () => socket.end());
   socket.on('close', () => connection.lost());

@@ -10,23 +10,23 @@ import { clientAddressOf } from './client-address.ts';
 import { closeWith, putBackWithoutUpgrade } from './http/plain-upgrades.ts';
 import { PacedReading } from './paced-reading.ts';
 
-/** Where the vendor's clients look for it: the address stands in their code, in C and .NET with a slash more. */
+/** The path that the vendor's clients use; those in C and .NET append a slash. */
 const PATH = /^\/\$servicebus\/websocket\/?$/i;
-/** What older and newer clients call what they speak inside. */
+/** The names of the subprotocol in older and newer clients. */
 const PROTOCOLS = ['AMQPWSB10', 'amqp'];
 const BUDGET = BUDGETS.webSocket;
 
 export interface WebSocketParts {
   readonly gateway: Pick<Gateway, 'accept'>;
-  /** Says of which requests none is served. */
+  /** Decides which requests are served; absent = all. */
   readonly admission: Admission | undefined;
   /** Serves a connection as node:http does. */
   readonly serveHttp: (socket: Duplex) => void;
 }
 
 /**
- * Serves AMQP inside of WebSockets, which proxies let through; elsewhere there are none. Requests for
- * another protocol are served as if they had not asked for one.
+ * Serves AMQP over WebSockets at the vendor's path; other paths have no WebSockets. A request for another protocol is
+ * served as if it had not asked for one.
  */
 export function serveWebSockets(
   server: Server,
@@ -40,7 +40,7 @@ export function serveWebSockets(
     handleProtocols: (offered) => PROTOCOLS.find((protocol) => offered.has(protocol)) ?? false,
   });
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    // A listener before this one has refused it.
+    // An earlier listener has refused the request.
     if (socket.destroyed) return;
     if (!isForWebSocket(request.headers)) {
       if (putBackWithoutUpgrade(request, socket, head)) serveHttp(socket);
@@ -74,9 +74,9 @@ function rawAnswer(status: string, sentence: string): string {
 
 interface Upgraded {
   readonly webSocket: WebSocket;
-  /** What it goes over. */
+  /** The socket that carries it. */
   readonly socket: Duplex;
-  /** The address of the client, where it is known. */
+  /** The address of the client, if known. */
   readonly peer: string | undefined;
 }
 
@@ -102,12 +102,12 @@ function serve(gateway: Pick<Gateway, 'accept'>, { webSocket, socket, peer }: Up
     unfinished.end();
     connection.input(data);
   });
-  // A broken socket closes by itself, and then is lost.
+  // A broken socket closes by itself; the close event then ends the connection.
   webSocket.on('error', () => {});
   webSocket.on('close', () => connection.lost());
 }
 
-/** What came in of a message that has not ended: held by its connection, which ends where it is too much. */
+/** The bytes of an incomplete message. The connection's memory counts them, and the connection ends beyond its limit. */
 class Unfinished {
   readonly #limits: Connection['limits'];
   readonly #terminate: () => void;
@@ -118,7 +118,7 @@ class Unfinished {
     this.#terminate = terminate;
   }
 
-  /** So many bytes come next, in which the message may end. */
+  /** Counts the next bytes, in which the message may end. */
   add(bytes: number): void {
     const isTooMuch = this.#bytes + bytes > BUDGET.unfinishedBytes;
     if (isTooMuch || !this.#limits.tryHold(bytes)) this.#terminate();

@@ -1,18 +1,18 @@
 import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import { addressGroup, type Rate, RateLimit } from '../shared/domain/budgets/rate-limit.ts';
 
-/** What connections from one address may be. */
+/** Limits for the connections of one address. */
 export interface ConnectionRates {
-  /** Connections that are open at once. */
+  /** Connections open at the same time. */
   readonly openConnections: number;
   readonly newConnections: Rate;
 }
 
-/** Bounds the connections from one address: how many there are, and how fast new ones come. */
+/** Bounds how many connections one address has, and how fast it opens new ones. */
 export class ConnectionLimits {
   readonly #rates: ConnectionRates;
   readonly #beginning: RateLimit;
-  /** Addresses that have any; those that have none are not kept. */
+  /** Open connections by address; addresses without any are removed. */
   readonly #open = new Map<string, number>();
   readonly #now: () => number;
   #refused = 0;
@@ -24,14 +24,14 @@ export class ConnectionLimits {
     this.#now = now;
   }
 
-  /** Connections that were refused since this was last asked. */
+  /** The number of connections refused since the last call. */
   takeRefused(): number {
     const refused = this.#refused;
     this.#refused = 0;
     return refused;
   }
 
-  /** Lets one connection in; returns what to call when it has ended, or undefined where it may not. */
+  /** Admits a connection and returns a function to call at its end; undefined = it is refused. */
   open(address: string): (() => void) | undefined {
     const group = addressGroup(address);
     const open = this.#open.get(group) ?? 0;

@@ -3,18 +3,17 @@ import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 
 const { turnBytes: PIECE_BYTES } = BUDGETS.webSocket;
 
-/** Who is asked before a piece of what came in is taken apart. */
+/** Decides when a piece of input is parsed. */
 export interface Pace {
-  /** Whether there is time for it in this turn of the event loop; where not, `goOn` is called in a later one. */
+  /** Whether there is time for it in this turn of the event loop; if not, `goOn` is called in a later turn. */
   hasTime(goOn: () => void): boolean;
-  /** Takes note of so many bytes that are taken apart next; may destroy the socket instead. */
+  /** Counts the bytes that are parsed next; may destroy the socket instead. */
   take(bytes: number): void;
 }
 
 /**
- * Hands what a socket has read to the parser of its WebSocket piece by piece, while there is time. By itself
- * the parser takes apart at once all that is there, even if its WebSocket is paused meanwhile: that may be
- * ten thousand empty messages or pongs.
+ * Passes the input of a socket to its WebSocket parser piece by piece, while there is time. The parser itself would parse
+ * all input at once, even if its WebSocket is paused meanwhile: that may be ten thousand empty messages or pongs.
  */
 export class PacedReading {
   readonly #socket: Duplex;
@@ -22,16 +21,16 @@ export class PacedReading {
   #isPaused = false;
   #isWaiting = false;
 
-  /** The parser listens to the socket's data already. */
+  /** The parser must already listen to the socket's data. */
   constructor(socket: Duplex, pace: Pace) {
     this.#socket = socket;
     this.#pace = pace;
     const read = () => this.#read();
-    // With such a listener the parser is given only what is read here.
+    // With this listener the parser gets only the pieces that are read here.
     socket.on('readable', read);
-    // The parser has met a mistake, and wants the rest thrown away.
+    // The parser found an error and discards the rest.
     socket.on('resume', read);
-    // Throws away what is left, which the parser would take apart at once. Nobody would hear an answer.
+    // Discards the rest, which the parser would parse at once although no client can read an answer.
     socket.prependListener('close', () => socket.read());
   }
 
@@ -48,12 +47,12 @@ export class PacedReading {
     while (!this.#isParsed || !(this.#isPaused || this.#isWaiting)) {
       const length = Math.min(this.#socket.readableLength, PIECE_BYTES);
       if (length > 0 && this.#isParsed && !this.#mayTake(length)) return;
-      // Where nothing is left, this lets the socket tell of its end.
+      // With no input left, this read makes the socket emit its end.
       if (this.#socket.read(length) === null) return;
     }
   }
 
-  /** Whether what is read is still taken apart: after a mistake of the peer it is thrown away. */
+  /** Whether input is still parsed; after an error of the peer it is discarded. */
   get #isParsed(): boolean {
     return this.#socket.listenerCount('data') > 0;
   }

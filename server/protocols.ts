@@ -14,17 +14,17 @@ export interface Certificate {
   readonly key: string;
 }
 
-/** Who serves what a client turns out to speak. */
+/** The servers for each protocol. */
 export interface ProtocolServers {
   readonly amqp: (socket: Socket) => void;
   readonly http: (socket: Socket) => void;
-  /** What TLS clients are shown; without it they are sent away. */
+  /** The certificate for TLS clients; without it they are refused. */
   readonly certificate: (() => Certificate) | undefined;
-  /** How long a client may take to show what it speaks, inside of TLS too. */
+  /** How long a client may take to send its first bytes, ms; inside TLS too. */
   readonly firstBytesMs: number;
   /**
-   * Whether a client may connect, by its address. Where it is given, a load balancer stands before us,
-   * and puts a PROXY header before all else; where it is not, no header is believed.
+   * Decides by a client's address whether it may connect. If given, a load balancer is in front, which sends a PROXY
+   * header first; if not, PROXY headers are not accepted.
    */
   readonly admit?: Admit | undefined;
   /** Bounds the connections whose clients have proved no right. */
@@ -34,18 +34,18 @@ export interface ProtocolServers {
 /** Whether a connection of a client may go on. */
 export type Admit = (socket: Socket, address: string) => boolean;
 
-/** How every AMQP connection begins. */
+/** The first bytes of every AMQP connection. */
 const AMQP = Buffer.from('AMQP');
 /**
- * What keys may be agreed on with a TLS client, who chooses: every client knows one of these. Of those that
- * OpenSSL allows by itself, one takes a tenth of a second for each handshake.
+ * The key exchange groups offered to TLS clients; every client supports one of them. OpenSSL's default list includes a
+ * group that takes a tenth of a second for each handshake, and the client chooses.
  */
 const GROUPS = 'X25519:P-256:P-384';
 
-/** Tells by the first bytes of a connection what it speaks: one port, and so one address, for all. */
+/** Detects the protocol of a connection by its first bytes, so that all protocols share one port. */
 export class Protocols {
   readonly #servers: ProtocolServers;
-  /** Those that have not shown what they speak. */
+  /** Connections whose protocol is not known yet. */
   readonly #undecided = new Map<Socket, NodeJS.Timeout>();
   readonly #turns = new LoopTurns({ soon: setImmediate }, BUDGETS.turnFirstBytes);
   #context: SecureContext | undefined;
@@ -64,7 +64,7 @@ export class Protocols {
     else this.#readHeader(socket, admit, Buffer.alloc(0));
   }
 
-  /** Sends away those of whom nobody knows what they want. */
+  /** Closes the connections whose protocol is not known. */
   close(): void {
     for (const socket of this.#undecided.keys()) socket.destroy();
   }
@@ -79,7 +79,7 @@ export class Protocols {
     });
   }
 
-  /** Waits for all of the hello: OpenSSL would answer it when it comes, in no turn. */
+  /** Waits for the whole TLS hello, because OpenSSL would answer it outside of any turn. */
   #readHello(socket: Socket, bytes: Buffer): void {
     switch (helloState(bytes)) {
       case 'incomplete':
@@ -94,14 +94,14 @@ export class Protocols {
     }
   }
 
-  /** Reads the PROXY header, of which `before` has come already; nothing is decrypted before it. */
+  /** Reads the PROXY header, whose first bytes are `before`; nothing is decrypted earlier. */
   #readHeader(socket: Socket, admit: Admit, before: Buffer): void {
     this.#take(socket, (more) => {
       const bytes = Buffer.concat([before, more]);
       const header = readProxyHeader(bytes);
       switch (header.kind) {
         case 'incomplete':
-          // These are fewer bytes than a whole header may have.
+          // Fewer bytes than the longest header.
           this.#readHeader(socket, admit, bytes);
           return;
         case 'malformed':
@@ -118,7 +118,7 @@ export class Protocols {
     });
   }
 
-  /** Without the address of a client it is the load balancer that connects, to ask for our health. */
+  /** A connection without a client's address is a health check of the load balancer. */
   #admit(socket: Socket, admit: Admit, client: string | undefined): void {
     if (client === undefined) {
       this.#forget(socket);
@@ -127,7 +127,7 @@ export class Protocols {
       noteClientAddress(socket, client);
       this.#tellApart(socket);
     } else {
-      // An answer would take a handshake of TLS, and cost us more than it costs the client.
+      // No answer: it would need a TLS handshake, which costs the server more than the client.
       socket.destroy();
     }
   }
@@ -138,7 +138,7 @@ export class Protocols {
     this.#undecided.delete(socket);
   }
 
-  /** Inside of TLS stands one of the other two. */
+  /** Detects the protocol inside TLS. */
   #unwrap(socket: Socket): void {
     const secureContext = this.#secureContext();
     if (secureContext === undefined) {
@@ -170,16 +170,16 @@ export class Protocols {
   }
 
   /**
-   * Takes the bytes that come next out of a socket. Of all sockets together that is a few in each turn of the
-   * event loop, in the order in which they came: what follows may be a handshake of TLS. `outer` = the
-   * socket that TLS goes through; what has gone meanwhile is not served.
+   * Takes the next bytes of a socket. In each turn of the event loop only a few sockets have theirs taken, in order of
+   * arrival, because a TLS handshake may follow. `outer` = the socket that carries TLS; a socket that has closed
+   * meanwhile is not served.
    */
   #take(socket: Socket, taken: (bytes: Buffer) => void, outer: Socket = socket): void {
     const giveUp = () => socket.destroy();
     socket.once('error', giveUp);
     const take = () => {
       const first: Buffer | null = socket.destroyed ? null : socket.read();
-      // It ended without a word.
+      // The client closed without sending anything.
       if (first === null) {
         giveUp();
         return;
@@ -187,11 +187,11 @@ export class Protocols {
       socket.off('error', giveUp);
       taken(first);
     };
-    // Not within the event: what follows may listen to it, too.
+    // Not during the event, because the protocol's server may listen to it too.
     socket.once('readable', () => queueMicrotask(() => this.#turns.begin(outer, take)));
   }
 
-  /** Made when the first client wants it: most never do. */
+  /** Created for the first TLS client; most servers never have one. */
   #secureContext(): SecureContext | undefined {
     if (this.#context !== undefined) return this.#context;
     if (this.#servers.certificate === undefined) return undefined;

@@ -1,26 +1,26 @@
 import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 
-/** What the first bytes of a connection are that a load balancer has opened. */
+/** The result of reading the first bytes of a connection from a load balancer. */
 export type ProxyHeader =
-  /** There may be a header, once more bytes have come. */
+  /** More bytes are needed. */
   | { readonly kind: 'incomplete' }
-  /** These bytes are not the beginning of a header. */
+  /** The bytes are not the start of a header. */
   | { readonly kind: 'absent' }
   | { readonly kind: 'malformed' }
-  /** `client` is absent where the load balancer speaks for itself, as it does in health checks. */
+  /** `client` is absent in a connection of the load balancer's own, such as a health check. */
   | { readonly kind: 'whole'; readonly bytes: number; readonly client?: string };
 
 const SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
 const FIXED_BYTES = SIGNATURE.byteLength + 4;
 const VERSION_AND_COMMAND = { local: 0x20, proxy: 0x21 } as const;
-/** Family and transport: TCP over either version of IP, and what is not said. */
+/** Address family and transport: TCP over IPv4 or IPv6, or unspecified. */
 const FAMILY = { unspecified: 0x00, tcp4: 0x11, tcp6: 0x21 } as const;
 /** Two addresses and two ports. */
 const ADDRESSES_BYTES = { tcp4: 12, tcp6: 36 } as const;
 
 /**
- * Reads a header of the PROXY protocol, version 2: who the client is of a connection that a load
- * balancer forwards. What follows the addresses in a header is passed over.
+ * Reads a header of the PROXY protocol, version 2, which names the client of a connection that a load balancer forwards.
+ * Ignores what follows the addresses.
  */
 export function readProxyHeader(bytes: Buffer): ProxyHeader {
   const begin = Math.min(bytes.byteLength, SIGNATURE.byteLength);
@@ -47,7 +47,7 @@ export function readProxyHeader(bytes: Buffer): ProxyHeader {
   }
 }
 
-/** An address of IPv6, without the short form; one of IPv4 that is written as such is one of IPv4. */
+/** An IPv6 address in full form; an IPv4-mapped address as IPv4. */
 function textOf(address: Buffer): string {
   const groups = Array.from({ length: 8 }, (_, index) => address.readUInt16BE(2 * index));
   const isVersion4 = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;

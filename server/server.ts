@@ -19,51 +19,51 @@ import { type Admit, type Certificate, type ProtocolServers, Protocols } from '.
 import { UnprovedConnections } from './unproved-connections.ts';
 
 const UNAUTHENTICATED = 401;
-/** Longer than clients and proxies keep an idle connection: they, not we, should be first to close. */
+/** Longer than clients and proxies keep an idle connection, so that they close it first. */
 const KEEP_ALIVE_MS = 75_000;
-/** How long shutdown waits for requests that are being answered. */
+/** How long shutdown waits for requests under way, ms. */
 const DRAIN_MS_MAX = 5_000;
 
-/** What answers requests; every Hono app does. */
+/** An app that answers requests, for example a Hono app. */
 export interface WebApp {
   fetch(request: Request, bindings?: object): Response | Promise<Response>;
 }
 
 export interface ServerParts {
   readonly app: WebApp;
-  /** What all peers of the process may hold. */
+  /** Bounds the memory that all peers of the process use. */
   readonly memory: MemoryBudget;
-  /** Serves the clients that speak AMQP, on the same port; without it there is HTTP only. */
+  /** Serves AMQP clients on the same port; absent = HTTP only. */
   readonly gateway?: Gateway | undefined;
-  /** What TLS clients are shown; without one there is no TLS. */
+  /** The certificate for TLS clients; absent = no TLS. */
   readonly certificate?: (() => Certificate) | undefined;
-  /** Whether all clients speak TLS with a load balancer before us: addresses we tell begin so. */
+  /** Whether a load balancer in front terminates TLS, so that addresses in answers begin with https. */
   readonly isBehindTls?: boolean;
-  /** How long a client may take to show what it speaks. */
+  /** How long a client may take to send its first bytes, ms. */
   readonly firstBytesMs?: number | undefined;
-  /** How long the answer is held back where a client was refused too often. */
+  /** How long the answer to a client with too many refused tokens is delayed, ms. */
   readonly refusalPauseMs?: number | undefined;
   /**
-   * The load balancer that all connections come by, each with a PROXY header; without it no such header
-   * is believed.
+   * The load balancer through which all connections come, each with a PROXY header; absent = PROXY headers are not
+   * accepted.
    */
   readonly loadBalancer?: LoadBalancer | undefined;
-  /** Which requests and WebSockets are served; without it all are. AMQP on a socket of its own always is. */
+  /** Decides which requests and WebSockets are served; absent = all. AMQP on a plain socket is always served. */
   readonly admission?: Admission | undefined;
 }
 
-/** How connections are served that a load balancer forwards, and its own. */
+/** How connections through a load balancer, and its own, are served. */
 export interface LoadBalancer {
-  /** What clients may do, by the addresses that it tells. */
+  /** Limits by client address. */
   readonly limits: ConnectionLimits;
-  /** Answers connections without a client's address: the checks of our health. */
+  /** Answers connections without a client's address, which are health checks. */
   readonly health: WebApp;
   /** Monotonic ms. */
   readonly now: () => number;
   readonly connectionEnded?: ((connection: EndedConnection) => void) | undefined;
 }
 
-/** What is told of a connection when it has ended; bytes as they came, inside of TLS or not. */
+/** A connection that has ended, for the access log; bytes as on the wire. */
 export interface EndedConnection {
   readonly client: string;
   readonly ms: number;
@@ -71,17 +71,17 @@ export interface EndedConnection {
   readonly bytesOut: number;
 }
 
-/** An app on node:http, and AMQP beside it on one port; it does not listen yet. */
+/** A server for HTTP and AMQP on one port; it does not listen yet. */
 export interface ProtocolServer {
   readonly http: Server;
   /**
-   * Stops accepting, closes idle connections and lets requests finish, for five seconds at most.
-   * Resolves once all connections are closed; those of AMQP are the gateway's to close.
+   * Stops accepting, closes idle connections and waits for requests under way, five seconds at most. Resolves once all
+   * connections are closed; the gateway closes those of AMQP.
    */
   close(): Promise<void>;
 }
 
-/** Puts the parts together. */
+/** Creates the server. */
 export function createProtocolServer({
   app,
   memory,
@@ -93,7 +93,7 @@ export function createProtocolServer({
   loadBalancer,
   admission,
 }: ServerParts): ProtocolServer {
-  /** What answers a connection of the load balancer's own. */
+  /** The app for a connection of the load balancer's own. */
   const healthFor = (socket: Socket) =>
     clientAddressOf(socket) === undefined ? loadBalancer?.health : undefined;
   const refusals = new Refusals(refusalPauseMs);
@@ -104,9 +104,9 @@ export function createProtocolServer({
       const { incoming, outgoing } = bindings as HttpBindings;
       const health = healthFor(incoming.socket);
       held.begun(incoming, outgoing);
-      // Nobody is there any more to be answered.
+      // The client has gone.
       if (incoming.socket.destroyed) return new Response(null, { status: 503 });
-      // Not with the answer, which a receiver may wait for.
+      // Not before the answer is sent, since a receiver may wait for it.
       whenRightProved(request, () => {
         unproved.delete(incoming.socket);
         held.proved(incoming);
@@ -118,13 +118,13 @@ export function createProtocolServer({
           : new Response(refusal, { status: 403 });
       if (response.status === UNAUTHENTICATED) await refusals.count(outgoing);
       discardRest(incoming);
-      // What goes out at once needs no room.
+      // Bytes that are sent at once need no room.
       setImmediate(() => held.written(incoming, outgoing));
       return response;
     },
     serverOptions: {
       IncomingMessage: GatheredRequest,
-      // The types want a class for requests of any class.
+      // The types require a class for requests of any class.
       ServerResponse: PacedAnswer as typeof ServerResponse,
       keepAliveTimeout: KEEP_ALIVE_MS,
       highWaterMark: BUDGETS.request.aheadBytes,
@@ -132,12 +132,12 @@ export function createProtocolServer({
   }) as Server;
   http.on('connection', (socket: Socket) =>
     PacedRequests.serve(socket, {
-      // Checks of our health do not wait for strangers.
+      // Health checks do not wait behind clients without a right.
       turn: (one, parse) => unproved.turn(one, parse, healthFor(socket) !== undefined),
       waiting: (one, bytes) => held.waiting(one, bytes),
     }),
   );
-  // The adapter asks the socket, as node:tls would have it.
+  // The adapter reads this property of the socket, which node:tls sets.
   if (isBehindTls) http.prependListener('connection', (socket: Socket) => markEncrypted(socket));
   const admit = loadBalancer && admitting(loadBalancer);
   const protocols =
@@ -147,7 +147,7 @@ export function createProtocolServer({
   return { http, close: () => close(http, protocols) };
 }
 
-/** Lets connections in by their addresses, and tells of each when it has ended. */
+/** Admits connections by address, and reports each when it has ended. */
 function admitting({ limits, now, connectionEnded }: LoadBalancer): Admit {
   return (socket, client) => {
     const close = limits.open(client);
@@ -162,7 +162,7 @@ function admitting({ limits, now, connectionEnded }: LoadBalancer): Admit {
   };
 }
 
-/** On a connection of the load balancer's own nothing but requests about our health is served. */
+/** Refuses everything but health checks on a connection of the load balancer's own. */
 function refuseWithoutClient(_request: IncomingMessage, socket: Duplex): void {
   if (clientAddressOf(socket) === undefined) socket.destroy();
 }
@@ -171,7 +171,7 @@ function markEncrypted(socket: Socket): void {
   Object.assign(socket, { encrypted: true });
 }
 
-/** Puts a look at the first bytes before the HTTP server's own reading. */
+/** Detects the protocol of each connection before the HTTP server reads it. */
 function serveAmqpToo(
   server: Server,
   { gateway, admission }: Omit<WebSocketParts, 'serveHttp'>,
@@ -190,7 +190,7 @@ function serveAmqpToo(
   server.on('connection', (socket: Socket) => protocols.serve(socket));
   server.on('upgrade', ({ headers }, socket) => {
     PacedRequests.upgraded(socket);
-    // From now on the gateway counts it.
+    // The gateway counts the connection from here on.
     if (isForWebSocket(headers)) options.unproved.delete(socket);
   });
   serveWebSockets(server, { gateway, admission, serveHttp });
@@ -198,8 +198,8 @@ function serveAmqpToo(
 }
 
 /**
- * Lets go what an app refused without having read it all. Left to the adapter it would stop the
- * connection for a moment and then break it, under the next request of a client that did no wrong.
+ * Discards the rest of a body that the app refused without reading it all. The adapter would stop the connection for a
+ * moment and then break it, possibly during the client's next request.
  */
 function discardRest(incoming: Readable): void {
   if (incoming.readableEnded) return;
@@ -209,7 +209,7 @@ function discardRest(incoming: Readable): void {
 
 async function close(server: Server, protocols: Protocols | undefined): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
-  // A connection that was busy until now is idle after its answer, and would stay open.
+  // A busy connection becomes idle after its answer and would stay open.
   const closeIdle = setInterval(() => server.closeIdleConnections(), 50);
   const closeAll = setTimeout(() => server.closeAllConnections(), DRAIN_MS_MAX);
   protocols?.close();

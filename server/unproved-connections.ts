@@ -7,11 +7,11 @@ const CONNECTIONS_MAX = BUDGETS.process.otherConnectionsBeforeRight;
 const { turnPieces, turnPiecesMs, turnPiecesBeforeRight, turnPiecesBeforeRightMs } = BUDGETS;
 
 /**
- * The connections that have proved no right over HTTP, or have not shown what they speak. With more than
- * there may be, the oldest is closed: each keeps memory of the socket and of TLS.
+ * The connections that have not proved a right over HTTP, or whose protocol is not known yet. If there are too many, the
+ * oldest is closed, since each uses memory for its socket and TLS.
  */
 export class UnprovedConnections {
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly #sockets = new Set<Duplex>();
   readonly #strangers: LoopTurns;
   readonly #others: LoopTurns;
@@ -26,7 +26,7 @@ export class UnprovedConnections {
   }
 
   add(socket: Duplex): void {
-    // Nobody would hear of its end any more.
+    // Its close event was emitted already.
     if (socket.closed) return;
     this.#sockets.add(socket);
     socket.once('close', () => {
@@ -38,17 +38,16 @@ export class UnprovedConnections {
   }
 
   /**
-   * Calls `parse` when a piece of what a connection sends over HTTP may be parsed, in which a request may
-   * begin: now, or in a later turn of the event loop. In each that is a few pieces of connections that have
-   * proved no right, and more of those that have, or that are our own, and no more of either once a short
-   * time is used up: some are parsed slowly. Each connection waits in line once, so that however many they
-   * are, others are served in between.
+   * Calls `parse` when the next piece of a connection's HTTP input may be parsed, now or in a later turn of the event
+   * loop. Each turn parses a few pieces of connections without a right and more of those with one or of our own, and
+   * stops when a short time is used up, because some pieces are slow to parse. Each connection waits in line once, so
+   * many connections cannot keep others waiting.
    */
   turn(socket: Duplex, parse: () => void, isOwn = false): void {
     (this.#sockets.has(socket) && !isOwn ? this.#strangers : this.#others).begin(socket, parse);
   }
 
-  /** It has proved a right, or is counted elsewhere from now on. */
+  /** Removes a connection that has proved a right or is counted elsewhere. */
   delete(socket: Duplex): void {
     this.#sockets.delete(socket);
   }

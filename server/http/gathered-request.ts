@@ -7,9 +7,9 @@ const { aheadBytes: GATHERED_BYTES } = BUDGETS.request;
 const NOTHING = Buffer.alloc(0);
 
 /**
- * A request that hands on what comes of its body in one turn of the event loop in few pieces, however
- * small the chunks that its sender made of it: streams take some microseconds and a hundred bytes for
- * each, and lists of those that wait take the square of their number.
+ * A request that joins the chunks of its body that arrive in one turn of the event loop, however small its sender made
+ * them. A stream takes some microseconds and a hundred bytes for each chunk, and its list of waiting chunks takes time
+ * that grows with the square of their number.
  */
 export class GatheredRequest extends IncomingMessage {
   #isGathering = false;
@@ -18,7 +18,7 @@ export class GatheredRequest extends IncomingMessage {
 
   override _read(size: number): void {
     super._read(size);
-    // What is read now is still there.
+    // Data that was read already is still in the stream.
     process.nextTick(() => PacedRequests.bodyWanted(this));
   }
 
@@ -28,7 +28,7 @@ export class GatheredRequest extends IncomingMessage {
       return super.push(null);
     }
     if (this.#length + chunk.byteLength > GATHERED_BYTES) this.#handOn();
-    // The first is not held back: mostly no other one follows.
+    // The first chunk is not delayed, since usually no other follows.
     if (!this.#isGathering || chunk.byteLength > GATHERED_BYTES) {
       this.#gatherThisTurn();
       return super.push(chunk);

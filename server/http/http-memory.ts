@@ -6,9 +6,9 @@ import type { MemoryBudget, MemoryShare } from '../../shared/domain/budgets/memo
 const { headerFieldBytes: FIELD_BYTES } = BUDGETS.weights;
 
 /**
- * Counts the memory of connections over HTTP: what came in and waits to be parsed, the fields of the request
- * under way, and the answer that is not taken. Of a client that has proved no right, the connection is
- * closed where there is no room.
+ * Counts the memory of HTTP connections: input that waits to be parsed, the header fields of the current request, and
+ * the part of its answer that the client has not read. If there is no room, the connection of a client that has proved
+ * no right is closed.
  */
 export class HttpMemory {
   readonly #memory: MemoryBudget;
@@ -18,24 +18,24 @@ export class HttpMemory {
     this.#memory = memory;
   }
 
-  /** So many bytes of a connection wait now to be parsed. */
+  /** Sets how many bytes of a connection wait to be parsed. */
   waiting(socket: Duplex, bytes: number): void {
-    // Most never wait.
+    // Most connections never have waiting input.
     if (bytes === 0 && !this.#shares.has(socket)) return;
     this.#of(socket).waiting(bytes);
   }
 
-  /** A request begins. */
+  /** Counts a request that begins. */
   begun({ socket, rawHeaders }: IncomingMessage, answer: ServerResponse): void {
     this.#of(socket).begun((rawHeaders.length / 2) * FIELD_BYTES, answer);
   }
 
-  /** The client has proved a right: what it holds counts among that of clients that have. */
+  /** Notes that the client has proved a right: its memory then counts among that of clients with a right. */
   proved({ socket }: IncomingMessage): void {
     this.#shares.get(socket)?.proved();
   }
 
-  /** Counts what the client has not taken yet of an answer that was written. */
+  /** Counts the part of a written answer that the client has not read yet. */
   written({ socket }: IncomingMessage, answer: ServerResponse): void {
     this.#shares.get(socket)?.written(answer);
   }
@@ -49,9 +49,9 @@ export class HttpMemory {
 
 class ConnectionShares {
   readonly #socket: Duplex;
-  /** Of what waits to be parsed. */
+  /** For input that waits to be parsed. */
   readonly #input: MemoryShare;
-  /** Of a request, and of its answer that is not taken. */
+  /** For the request and the unread part of its answer. */
   readonly #request: MemoryShare;
   #isProved = false;
 
@@ -86,8 +86,8 @@ class ConnectionShares {
   }
 
   /**
-   * An answer to somebody with a right goes out however little room there is: what it tells is done. Others
-   * may need its room later. For strangers nothing was done.
+   * The answer to a client with a right is sent however little room there is, because the work that it reports is done.
+   * A client without a right has had no work done, so its connection is closed.
    */
   #hold(share: MemoryShare, bytes: number): void {
     if (this.#isProved) share.holdAnyway(bytes);

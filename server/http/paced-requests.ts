@@ -6,59 +6,59 @@ import { RequestPieces } from './request-pieces.ts';
 const { turnPieceBytes: PIECE_BYTES } = BUDGETS.request;
 const NOTHING = Buffer.alloc(0);
 
-/** What is asked before a piece of what came in is parsed. */
+/** Decides when a piece of input is parsed. */
 export interface RequestPace {
-  /** Calls `parse` when a piece of this connection may be parsed: now or later. */
+  /** Calls `parse` when a piece of this connection's input may be parsed, now or later. */
   turn(socket: Duplex, parse: () => void): void;
-  /** Takes note that so many bytes of a connection wait to be parsed; may destroy the socket. */
+  /** Notes how many bytes of a connection wait to be parsed; may destroy the socket. */
   waiting(socket: Duplex, bytes: number): void;
 }
 
 type Parse = (bytes: Buffer) => void;
 
-/** By its socket, the reading of each connection that has been served over HTTP. */
+/** The reader of each HTTP connection, by its socket. */
 const READINGS = new WeakMap<Duplex, PacedRequests>();
 
 /**
- * Hands what a connection has read to the parser of node:http piece by piece, each in a turn. By itself the
- * parser takes apart at once all that came in: in 64 KB there may be two thousand requests, and it begins
- * them all. A piece ends where a head does, and nothing more is parsed until that request is answered, so
- * that a connection has one request at a time.
+ * Passes the input of a connection to the parser of node:http piece by piece, each in a turn of the event loop. The
+ * parser itself would parse all input at once: 64 KB may hold two thousand requests, and it would start all of them. A
+ * piece ends at the end of a request's head, and nothing more is parsed until that request is answered, so a connection
+ * has one request at a time.
  */
 export class PacedRequests {
   readonly #socket: Duplex;
   readonly #pace: RequestPace;
   readonly #pieces = new RequestPieces();
   #parse: Parse | undefined;
-  /** What was read and is not parsed. */
+  /** Input that was read and not parsed. */
   #bytes: Buffer = NOTHING;
   #isWaiting = false;
-  /** The request that was parsed last. */
+  /** The last parsed request. */
   #request: IncomingMessage | undefined;
   #isAnswered = true;
-  /** How much of its body is still to come, where its head tells. */
+  /** Bytes of its body that are still missing, if its head says how many there are. */
   #bodyLeft = 0;
 
-  /** To be called when node:http has begun to listen to a socket, each time that it does. */
+  /** Call it each time that node:http has started to listen to a socket. */
   static serve(socket: Duplex, pace: RequestPace): void {
     const reading = READINGS.get(socket) ?? new PacedRequests(socket, pace);
     READINGS.set(socket, reading);
     reading.#begin();
   }
 
-  /** A request no longer has as much of its body waiting as it takes. */
+  /** Notes that a request can take more of its body. */
   static bodyWanted({ socket }: IncomingMessage): void {
     const reading = READINGS.get(socket);
     if (reading !== undefined) reading.#goOn();
   }
 
-  /** node:http is about to answer a request. */
+  /** Notes that node:http has created the answer to a request. */
   static answers(request: IncomingMessage, answer: ServerResponse): void {
     const reading = READINGS.get(request.socket);
     if (reading !== undefined) reading.#answers(request, answer);
   }
 
-  /** Another protocol is spoken from now on: what is not parsed goes back into the socket. */
+  /** Returns unparsed input to the socket, because the connection switches to another protocol. */
   static upgraded(socket: Duplex): void {
     const reading = READINGS.get(socket);
     if (reading === undefined) return;
@@ -69,7 +69,7 @@ export class PacedRequests {
   private constructor(socket: Duplex, pace: RequestPace) {
     this.#socket = socket;
     this.#pace = pace;
-    // It stays for good: to take it off would let the socket flow in the next turn.
+    // The listener is never removed, because that would make the socket flow in the next turn.
     socket.on('readable', () => this.#goOn());
     socket.on('drain', () => this.#goOn());
     for (const event of ['end', 'close']) socket.on(event, () => this.#stop());
@@ -79,7 +79,7 @@ export class PacedRequests {
     const [parse] = this.#socket.listeners('data');
     this.#parse = (bytes) => parse?.call(this.#socket, bytes);
     this.#socket.removeAllListeners('data');
-    // These would have the socket read on beyond its high-water mark, after each request.
+    // These listeners would make the socket read beyond its high-water mark after each request.
     for (const event of ['pause', 'resume']) this.#socket.removeAllListeners(event);
     this.#request = undefined;
     this.#goOn();
@@ -88,7 +88,7 @@ export class PacedRequests {
   #answers(request: IncomingMessage, answer: ServerResponse): void {
     this.#request = request;
     this.#isAnswered = false;
-    // What tells no length is unknown, and so is a length behind so many fields that it was dropped.
+    // The length is unknown if no field gives it, or if there are so many fields that it was dropped.
     this.#bodyLeft = Number(request.headers['content-length'] ?? 0);
     answer.once('close', () => {
       this.#isAnswered = true;
@@ -109,18 +109,18 @@ export class PacedRequests {
     this.#pace.waiting(this.#socket, this.#bytes.length + this.#socket.readableLength);
     if (this.#bytes.length === 0 || this.#isWaiting || !this.#isWanted) return;
     this.#isWaiting = true;
-    // The parser may be what called: it cannot take a piece while it hands on another.
+    // The parser may be the caller, and it cannot take a piece while it delivers another.
     queueMicrotask(() => this.#pace.turn(this.#socket, () => this.#takeTurn()));
   }
 
   #takeTurn(): void {
-    // Where nobody would hear an answer there is nothing to be parsed.
+    // Without a client that could read an answer, nothing is parsed.
     if (!this.#socket.destroyed) this.#parsePiece();
     this.#isWaiting = false;
     this.#goOn();
   }
 
-  /** Also while nothing is parsed, as far as there is room: else nobody would hear that the client has gone. */
+  /** Reads input as far as there is room, also while nothing is parsed, to notice that the client has gone. */
   #read(): void {
     while (this.#bytes.length < PIECE_BYTES) {
       const more: Buffer | null = this.#socket.read();
@@ -139,7 +139,7 @@ export class PacedRequests {
     this.#parse?.(piece);
   }
 
-  /** Parses no more, and returns what is left. */
+  /** Stops parsing and returns the remaining input. */
   #stop(): Buffer {
     const rest = this.#bytes;
     this.#bytes = NOTHING;
@@ -148,10 +148,10 @@ export class PacedRequests {
   }
 }
 
-/** An answer that is counted as begun when node:http makes it, also where no app is asked for it. */
+/** An answer that notes its creation by node:http, also if no app is called for it. */
 export class PacedAnswer extends ServerResponse {
   constructor(request: IncomingMessage, options?: object) {
-    // The types do not know of the options that node:http hands on.
+    // The types lack the options that node:http passes on.
     super(...([request, options] as unknown as [IncomingMessage]));
     PacedRequests.answers(request, this);
   }

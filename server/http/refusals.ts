@@ -9,7 +9,7 @@ interface Answer {
   setHeader(name: string, value: string): unknown;
 }
 
-/** Counts how often each connection was refused for its tokens. Clients that try many are slowed, then closed. */
+/** Counts refused tokens per connection. A client that tries many is slowed, and then its connection is closed. */
 export class Refusals {
   readonly #counts = new WeakMap<object, number>();
   readonly #pauseMs: number;
@@ -18,7 +18,7 @@ export class Refusals {
     this.#pauseMs = pauseMs;
   }
 
-  /** An answer refuses a token. Resolves when it may go out; the last one ends its connection. */
+  /** Counts an answer that refuses a token. Resolves when it may be sent; the last allowed one ends its connection. */
   async count(answer: Answer): Promise<void> {
     const { socket } = answer;
     if (socket === null) return;

@@ -1,14 +1,14 @@
 const LINE_FEED = 0x0a;
 const RETURN = 0x0d;
 
-/** Cuts what comes in over HTTP where an empty line ends, as every head does. */
+/** Cuts HTTP input after each empty line, which ends every head. */
 export class RequestPieces {
-  /** Whether a line has begun and has nothing in it yet. */
+  /** Whether the current line is empty so far. */
   #isEmptySoFar = false;
-  /** Whether it has its carriage return. */
+  /** Whether the current line has its carriage return. */
   #hasReturn = false;
 
-  /** What is parsed next of these bytes: up to the end of the first empty line, or all. */
+  /** The next piece: up to the end of the first empty line, or all bytes. */
   next(bytes: Buffer): Buffer {
     let at = 0;
     for (;;) {
@@ -23,7 +23,7 @@ export class RequestPieces {
     }
   }
 
-  /** Whether the line is still empty with what more comes of it. */
+  /** Whether the line is still empty after more bytes. */
   #goOnTo(more: Buffer): boolean {
     const isReturn = more.length === 1 && more[0] === RETURN && !this.#hasReturn;
     if (more.length > 0 && !isReturn) this.#isEmptySoFar = false;

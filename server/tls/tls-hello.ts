@@ -1,15 +1,15 @@
-/** The first byte of a record of the handshake. */
+/** The first byte of a TLS handshake record. */
 export const TLS_HANDSHAKE = 0x16;
 const CLIENT_HELLO = 1;
 /** Type, version and length of a record. */
 const RECORD_HEAD_BYTES = 5;
-/** Type and length of a message of the handshake. */
+/** Type and length of a handshake message. */
 const MESSAGE_HEAD_BYTES = 4;
 const RECORD_BYTES_MAX = 16 * 1024;
 
 /**
- * Whether the hello of a TLS client has come, with which the work of a handshake begins. No client of note
- * divides it among records, as TLS would allow: such a one counts as malformed.
+ * Whether a TLS client's hello is complete, with which the work of a handshake begins. TLS allows a hello to span
+ * records, but no common client does so; such a hello counts as malformed.
  */
 export function helloState(bytes: Buffer): 'incomplete' | 'malformed' | 'whole' {
   if (bytes.length < RECORD_HEAD_BYTES + MESSAGE_HEAD_BYTES) return 'incomplete';

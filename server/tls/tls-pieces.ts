@@ -2,13 +2,12 @@ import { TLSSocket } from 'node:tls';
 
 type Written = (error?: Error | null) => void;
 
-/** What is encrypted at once: a few records of TLS, and as much as one frame of AMQP. */
+/** Bytes encrypted at once: a few TLS records, or one AMQP frame. */
 const PIECE_BYTES = 64 * 1024;
 
 /**
- * A TLS socket that hands what it sends to OpenSSL in pieces. As long as a connection lives, OpenSSL
- * keeps memory for all that was ever written to it at once: after one answer of 1 MB, 1 MB, which
- * neither the heap nor anything else shows.
+ * A TLS socket that passes its output to OpenSSL in pieces. For the life of a connection, OpenSSL keeps a buffer as large
+ * as the largest single write: 1 MB after one answer of 1 MB, which no heap statistics show.
  */
 export class PiecewiseTlsSocket extends TLSSocket {
   override _write(chunk: Buffer | string, encoding: BufferEncoding, written: Written): void {
