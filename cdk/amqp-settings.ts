@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import { rate, section, text, whole } from './setting-values.ts';
 
-/** The sizes that Fargate offers: for each number of CPU units from how many to how many MB, in steps. */
+/** The task sizes of Fargate: for each number of CPU units, the memory range in MB and its step. */
 const SIZES = {
   256: { least: 512, most: 2048, step: 512 },
   512: { least: 1024, most: 4096, step: 1024 },
@@ -12,9 +12,9 @@ const SIZES = {
 
 const { address, rule } = BUDGETS;
 
-/** What one task takes of the clients behind one address, and of those that use one rule. */
+/** Limits of one task for the clients behind one address, and for those that use one rule. */
 const limits = section({
-  /** Without it as many as two tasks should have, and not less than the usual. */
+  /** Default: twice `connectionsPerTask`, and at least the usual limit. */
   openConnectionsPerAddress: whole(1).optional(),
   newConnectionsPerAddress: rate(address.newConnections),
   requestsPerAddress: rate(address.requests),
@@ -22,11 +22,11 @@ const limits = section({
 });
 
 /**
- * The gateway for AMQP: there is one where a stage has these settings. It costs while it is idle, so no
- * stage has them by default.
+ * The settings of the AMQP gateway. A stage has a gateway only if it has these settings, because a gateway costs money
+ * while it is idle.
  */
 export const amqpSettings = section({
-  /** Clients insist on TLS, and on a name that the certificate is for. */
+  /** Clients require TLS and a name that the certificate covers. */
   certificateArn: text(
     /^arn:[\w-]+:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/,
     'the ARN of a certificate in ACM, such as arn:aws:acm:eu-west-1:111122223333:certificate/1a2b',
@@ -35,16 +35,16 @@ export const amqpSettings = section({
     /^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}$/,
     'the lower-case name that the certificate is for, such as bus.example.com',
   ),
-  /** Where the name is made to lead to the gateway; without it that is left to you. */
+  /** The hosted zone in which the deployment creates the DNS record; absent = you create it. */
   hostedZoneId: text(
     /^Z[A-Z0-9]+$/,
     'the id of a hosted zone in Route 53, such as Z0123456789ABC',
   ).optional(),
-  /** A network that is there; without it one is made that costs nothing. */
+  /** An existing network; absent = the deployment creates one without cost. */
   vpcId: text(/^vpc-[0-9a-f]+$/, 'the id of a VPC, such as vpc-0a1b2c3d').optional(),
   minTasks: whole(1, 100).default(1),
   maxTasks: whole(1, 100).default(4),
-  /** Beyond so many connections each, tasks are added. */
+  /** Scaling adds tasks above this average number of connections. */
   connectionsPerTask: whole(10, 50_000).default(1000),
   cpu: z.literal([256, 512, 1024, 2048], '256, 512, 1024 or 2048').default(256),
   memoryMb: z.int('a whole number, of a size that Fargate has for amqp.cpu').default(512),
@@ -69,5 +69,5 @@ export const amqpSettings = section({
   }
 });
 
-/** What a stage says of its gateway, checked and complete. */
+/** The gateway settings of a stage, checked and complete. */
 export type AmqpSettings = z.infer<typeof amqpSettings>;

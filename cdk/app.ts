@@ -14,12 +14,12 @@ try {
   console.error(`Stage '${stage}': tier ${tier}, access ${access}, keepData ${keepData}.`);
 } catch (error) {
   if (!(error instanceof SettingsError)) throw error;
-  // A person typed it: the sentences say all there is to know, and a stack trace would bury them.
+  // A person typed the settings; a stack trace would hide the sentences that say what is wrong.
   console.error(error.message);
   process.exit(1);
 }
 
-/** What a person has set for all projects in `~/.cdk.json`, which CDK adds to the context. */
+/** The context in the user's `~/.cdk.json`, which CDK adds to every project's. */
 function contextOfPerson(): Record<string, unknown> {
   try {
     return JSON.parse(readFileSync(join(homedir(), '.cdk.json'), 'utf8')).context ?? {};

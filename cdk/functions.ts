@@ -2,7 +2,7 @@
 export const FUNCTION_NAMES = ['send', 'receive', 'settle', 'manage', 'sweep'] as const;
 export type FunctionName = (typeof FUNCTION_NAMES)[number];
 
-/** DynamoDB actions that a function may take on each table. */
+/** DynamoDB actions that a function may use on each table. */
 export interface TableRights {
   readonly entities: readonly string[];
   readonly messages: readonly string[];
@@ -10,10 +10,10 @@ export interface TableRights {
 
 const READ_ENTITIES = ['dynamodb:GetItem', 'dynamodb:Query'];
 
-/** Uses of entities are noted now and then, and what the sweep has to do. */
+/** Reading entities, and storing their uses and due work of the sweep. */
 const NOTE_ENTITIES = [...READ_ENTITIES, 'dynamodb:PutItem', 'dynamodb:UpdateItem'];
 
-/** Claims, settlements and moves; a transaction needs the rights of the actions in it. */
+/** Claims, settlements and moves; a transaction needs the rights for its actions. */
 const HOLD_MESSAGES = [
   'dynamodb:GetItem',
   'dynamodb:BatchGetItem',
@@ -24,16 +24,16 @@ const HOLD_MESSAGES = [
   'dynamodb:BatchWriteItem',
 ];
 
-/** All that can be done to items, and nothing that can be done to a table. No Scan: nothing scans. */
+/** All actions on items, and none on the table. No Scan, because nothing scans. */
 const EVERY_ITEM = [...HOLD_MESSAGES, 'dynamodb:ConditionCheckItem'];
 
-/** The least each function needs (docs/security.md). */
+/** The least rights that each function needs (docs/security.md). */
 export const TABLE_RIGHTS: Readonly<Record<FunctionName, TableRights>> = {
   send: {
     // The due-work index of the sweep is beside the entities.
     entities: [...READ_ENTITIES, 'dynamodb:PutItem'],
-    // No DeleteItem, since a send deletes nothing. That alone protects no message: BatchWriteItem, which
-    // stores payloads, also deletes, and PutItem and UpdateItem overwrite.
+    // No DeleteItem, since a send deletes nothing. This alone does not protect messages: BatchWriteItem, which
+    // stores payloads, can also delete, and PutItem and UpdateItem can overwrite.
     messages: [
       'dynamodb:GetItem',
       'dynamodb:Query',
@@ -49,7 +49,7 @@ export const TABLE_RIGHTS: Readonly<Record<FunctionName, TableRights>> = {
   sweep: { entities: EVERY_ITEM, messages: EVERY_ITEM },
 };
 
-/** What the gateway for AMQP needs: it does all that the functions behind HTTP do. */
+/** The rights of the AMQP gateway, which does everything that the HTTP functions do. */
 export const GATEWAY_RIGHTS: TableRights = {
   entities: union('entities'),
   messages: union('messages'),

@@ -1,6 +1,6 @@
 import type { Route } from '../lambdas/http/routing/route-table.ts';
 
-/** A route of API Gateway: these requests go straight to this function. */
+/** A route of API Gateway to one function. */
 export interface GatewayRoute {
   readonly method: Route['method'];
   readonly path: string;
@@ -8,14 +8,14 @@ export interface GatewayRoute {
 }
 
 /**
- * What API Gateway accepts between two slashes of a route; it refuses a `$` at deployment, so
- * `$settle` and its like are left to `$default`.
+ * A path segment that API Gateway accepts in a route. It refuses a `$` at deployment, so paths such as `$settle` use
+ * `$default`.
  */
 const SEGMENT = /^(?:\{[\w.-]+\}|[\w.-]+)$/;
 
 /**
- * The routes that API Gateway can decide on: those of the message functions where the entity is one
- * segment. Everything else is `$default`, the manage function, which knows the whole table.
+ * The routes that API Gateway can match: those of the message functions for entities of one segment. Everything else
+ * goes to `$default`, the manage function, which has the whole route table.
  */
 export function gatewayRoutes(table: readonly Route[]): readonly GatewayRoute[] {
   const direct = table.filter(
@@ -25,10 +25,9 @@ export function gatewayRoutes(table: readonly Route[]): readonly GatewayRoute[] 
 }
 
 /**
- * An entity may be called `tenant/messages`, and then the word `messages` that belongs to the
- * operation stands where the shorter path has a variable: `/tenant/messages/messages/head` is no
- * renewal of a lock in `tenant`. A literal is preferred to a variable; so these go to manage,
- * which decides as the local server does.
+ * Routes for longer entity paths that look like a shorter one. An entity may be called `tenant/messages`; then
+ * `/tenant/messages/messages/head` is a receive from it and not the renewal of a lock in `tenant`. API Gateway prefers
+ * literals to variables, so these routes go to the manage function, which decides as the local server does.
  */
 function longerEntityPaths({ method, path }: Route): readonly GatewayRoute[] {
   const variables = path.match(/\{\w+\}/g) ?? [];

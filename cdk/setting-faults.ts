@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { listed } from './setting-values.ts';
 
-/** The most of a wrong value that a sentence repeats. */
+/** How many characters of a wrong value an error repeats. */
 const SHOWN_LENGTH_MAX = 60;
-/** With more changes a name resembles another one only by chance. */
+/** Names that differ by more edits are not similar. */
 const EDITS_MAX = 3;
 
-/** Settings that cannot be deployed. The message has one sentence a line for each thing that is wrong. */
+/** Invalid settings. The message has one line with a sentence for each fault. */
 export class SettingsError extends Error {
   readonly faults: readonly string[];
 
@@ -17,17 +17,16 @@ export class SettingsError extends Error {
   }
 }
 
-/** Where the settings that were checked come from. */
+/** The origin of checked settings. */
 export interface SettingsSource {
   readonly stage: string;
-  /** Where a person changes a setting, by its first name. */
+  /** Where to change a setting, by its top-level name. */
   readonly placeOf: (setting: string) => string;
 }
 
 /**
- * Says of each issue which setting of which stage is wrong, what it is, what is allowed, and where to
- * change it. `schema` is the one that found the issues; its errors say what is allowed, and were made with
- * `reportInput`.
+ * One sentence for each issue: the setting and stage, its value, what is allowed, and where to change it. `schema` =
+ * the schema that found the issues, whose errors say what is allowed and were made with `reportInput`.
  */
 export function faultsOf(
   schema: z.ZodType,
@@ -41,19 +40,19 @@ export function faultsOf(
   );
 }
 
-/** `value` as a sentence repeats it. */
+/** `value` as text in a sentence. */
 export function shown(value: unknown): string {
   const printed = JSON.stringify(value) ?? String(value);
   return printed.length <= SHOWN_LENGTH_MAX ? printed : `${printed.slice(0, SHOWN_LENGTH_MAX)}…`;
 }
 
-/** What to do about an unknown name: the known one that it resembles, or nothing but to remove it. */
+/** What to do about an unknown name: use the similar known name, or remove it. */
 export function correction(name: string, known: readonly string[]): string {
   const nearest = nearestOf(name, known);
   return nearest === undefined ? 'remove it' : `write ${nearest} instead, or remove it`;
 }
 
-/** The known name that somebody who wrote `name` most likely meant, if there is one. */
+/** The known name most similar to `name`, if one is similar. */
 export function nearestOf(name: string, known: readonly string[]): string | undefined {
   const [nearest] = known
     .map((one) => ({ one, edits: editsBetween(name.toLowerCase(), one.toLowerCase()) }))
@@ -83,7 +82,7 @@ function unknownSetting(
   return `${name} is not a setting of ${owner}, which may have ${listed(known, 'and')}: ${correction(key, known)} in ${place}.`;
 }
 
-/** The names of the settings that stand at a path. */
+/** The names of the settings at a path. */
 function namesAt(schema: z.ZodType, path: readonly PropertyKey[]): readonly string[] {
   const inner = unwrapped(schema);
   if (!(inner instanceof z.ZodObject)) return [];

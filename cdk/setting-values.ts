@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * The kinds of values that settings have. The error of each schema says in words what is allowed, so that
- * one sentence fits whatever is wrong: the type, the range or the spelling.
+ * The types of setting values. The error of each schema says in words what is allowed, so that one sentence fits every
+ * fault: a wrong type, range or spelling.
  */
 
 /** A whole number within bounds; without `most` there is no upper bound. */
@@ -15,7 +15,7 @@ export function whole(least: number, most?: number) {
   return most === undefined ? schema : schema.max(most, error);
 }
 
-/** A switch. */
+/** A boolean. */
 export function flag() {
   return z.boolean('true or false, without quotes');
 }
@@ -30,12 +30,12 @@ export function text(pattern: RegExp, words: string) {
   return z.string(words).regex(pattern, words);
 }
 
-/** Settings under one name; others than these are refused. */
+/** A group of settings; unknown names are refused. */
 export function section<Shape extends z.core.$ZodShape>(shape: Shape) {
   return z.strictObject(shape, `an object that may have ${listed(Object.keys(shape), 'and')}`);
 }
 
-/** A rate: so many a second in the long run, and so many at once. */
+/** A rate: how many a second on average, and how many at once. */
 export function rate({ perSecond, burst }: { readonly perSecond: number; readonly burst: number }) {
   return section({
     rate: whole(1).default(perSecond),

@@ -10,25 +10,25 @@ import { flag, listed, oneOf, rate, section, text, whole } from './setting-value
 const RETENTION_DAYS = Object.values(RetentionDays).filter((days) => typeof days === 'number');
 const RETENTION = `a number of days that CloudWatch Logs knows: ${listed(RETENTION_DAYS, 'or')} (for ever)`;
 
-/** What may differ between stages. Defaults are those of a broker somebody relies on. */
+/** The settings of a stage. The defaults suit production. */
 const eachSetting = section({
   stage: text(
     /^[a-z][a-z0-9-]{0,30}$/,
     'a name of up to 31 lower-case letters, digits and hyphens that begins with a letter',
   ),
-  /** As management and tokens show it. */
+  /** The name of the namespace in management and tokens. */
   namespace: text(
     /^[a-zA-Z][a-zA-Z0-9-]{1,49}$/,
     'a name of 2 to 50 letters, digits and hyphens that begins with a letter',
   ),
-  /** What entities may be like: topics and sessions not in Basic, large messages in Premium. */
+  /** Bounds entities: no topics and sessions in Basic, large messages only in Premium. */
   tier: oneOf(TIERS).default('Standard'),
   /**
-   * Who says what a caller may do: `sas`, tokens signed with keys of the namespace and its entities;
-   * or `iam`, policies of AWS on method and path, and then no keys at all.
+   * How callers are authorized: `sas`, tokens signed with keys of the namespace and its entities; or `iam`, AWS policies
+   * on method and path, without any keys.
    */
   access: oneOf(ACCESS_KINDS).default('sas'),
-  /** Tables and root key outlive the stack, and the tables refuse to be deleted. */
+  /** Whether tables and root key outlive the stack, and the tables have deletion protection. */
   keepData: flag().default(true),
   pointInTimeRecovery: flag().default(true),
   logRetentionDays: z
@@ -42,7 +42,7 @@ const eachSetting = section({
     manage: memoryMb(1024),
     sweep: memoryMb(512),
   }).prefault({}),
-  /** Executions set aside, and the most there may be, for each function named. */
+  /** Reserved concurrent executions by function, which are also its maximum. */
   reservedConcurrency: section({
     send: whole(1, 10_000).optional(),
     receive: whole(1, 10_000).optional(),
@@ -50,22 +50,22 @@ const eachSetting = section({
     manage: whole(1, 10_000).optional(),
     sweep: whole(1, 10_000).optional(),
   }).default({}),
-  /** The longest a receive waits for a message: waiting is paid for by the millisecond. */
+  /** The longest that a receive waits for a message, ms; Lambda bills waiting by the millisecond. */
   receiveWaitMsMax: whole(0, 20_000).default(2000),
   sweepMinutes: whole(1, 60).default(1),
   /**
-   * Requests a second in the long run, and at once; beyond, API Gateway answers 429, and each task of
-   * the gateway for AMQP 503.
+   * Requests a second on average, and at once. Beyond that API Gateway answers 429, and each task of the AMQP gateway
+   * 503.
    */
   throttle: rate(BUDGETS.process.requests),
-  /** Whether each request, and each connection and link of the gateway, stands in a log. */
+  /** Whether each request, and each connection and link of the gateway, is logged. */
   accessLogs: flag().default(false),
-  /** The SNS topic that hears of alarms; without one they only show in the console. */
+  /** The SNS topic for alarms; absent = alarms only show in the console. */
   alarmTopicArn: text(
     /^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/,
     'the ARN of a standard SNS topic, such as arn:aws:sns:eu-west-1:111122223333:alarms',
   ).optional(),
-  /** Lets the clients of the SDKs in, who speak AMQP; off where nothing is said. */
+  /** Enables AMQP for the official SDKs; absent = off. */
   amqp: amqpSettings.optional(),
 });
 
@@ -84,19 +84,18 @@ export type StageSettings = z.infer<typeof stageSettings>;
 
 type Context = Readonly<Record<string, unknown>>;
 
-/** Settings that `-c` takes for any stage; there they go before those of cdk.json. */
+/** Settings that `-c` accepts for any stage; they override cdk.json. */
 const ANY_STAGE = ['tier', 'access', 'amqp'] as const;
 const CONTEXT_KEYS = ['stage', 'stages', ...ANY_STAGE] as const;
-/** What CDK puts into the context itself: its flags, what it looked up, and notes of its command line. */
+/** Context keys of CDK itself: feature flags, lookups and notes of its command line. */
 const KEY_OF_CDK = /[:/@]|^cdk-|^cli-telemetry$|^acknowledged-issue-numbers$/;
 const AMQP_EXAMPLE = `-c amqp='{"certificateArn": "arn:aws:acm:…", "domainName": "bus.example.com"}'`;
 
 /**
- * Reads the settings of the chosen stage out of the CDK context: `stage` names it (`-c stage=prod`),
- * `stages` in cdk.json holds what it sets apart from the defaults. `-c access=iam`,
- * `-c tier=Basic` and `-c amqp='{"certificateArn": …}'` go before both. `foreign` = context that a person
- * has set for all projects: what is unknown in it is none of ours. Throws SettingsError, with a sentence for each
- * thing that is wrong.
+ * Reads the settings of the chosen stage from the CDK context: `stage` names it (`-c stage=prod`), and `stages` in
+ * cdk.json has the values that differ from the defaults. `-c access=iam`, `-c tier=Basic` and
+ * `-c amqp='{"certificateArn": …}'` override both. `foreign` = the user's context for all projects, in which unknown keys
+ * are ignored. Throws SettingsError with a sentence for each fault.
  */
 export function readStageSettings(context: Context, foreign: Context = {}): StageSettings {
   const faults = unknownKeys(context, foreign);
@@ -172,7 +171,7 @@ function unknownKeys(context: Context, foreign: Context): string[] {
     );
 }
 
-/** What is said on the command line arrives as text. */
+/** A value from the command line is text and is parsed as JSON. */
 function readAmqp(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   try {

@@ -5,15 +5,15 @@ import { claimedRuleOf, loggedRule, type ProvedRule } from '../shared/auth/prove
 import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import { RateLimit } from '../shared/domain/budgets/rate-limit.ts';
 
-/** Where lines of the access log go. */
+/** Writes one line of the access log. */
 export type LogAccess = (kind: string, details: Readonly<Record<string, unknown>>) => void;
 
 const PATH_LENGTH_MAX = 300;
 const UNAUTHORIZED = 401;
-/** Behind a message stands the token of its lock. */
+/** The lock token after a message in a path. */
 const LOCK_TOKEN = /(?<=\/messages\/[^/]+\/)[^/]+\/*$/i;
 
-/** Bounds the lines of the access log: strangers decide how many there would be, and each is paid for. */
+/** Bounds the rate of access log lines: strangers can cause any number, and each costs money. */
 export class AccessLog {
   readonly #write: LogAccess;
   readonly #limit = new RateLimit(BUDGETS.process.accessLines, 1);
@@ -31,7 +31,7 @@ export class AccessLog {
     else this.#dropped++;
   };
 
-  /** Lines that were left out since this was last asked. */
+  /** The number of lines dropped since the last call. */
   takeDropped(): number {
     const dropped = this.#dropped;
     this.#dropped = 0;
@@ -39,7 +39,7 @@ export class AccessLog {
   }
 }
 
-/** Remembers of each request that is under way the first rule that gave it a right. */
+/** Remembers, for each request under way, the first rule that gave it a right. */
 export class ProvedRules {
   readonly #rules = new WeakMap<Request, ProvedRule>();
 
@@ -47,7 +47,7 @@ export class ProvedRules {
     if (!this.#rules.has(request)) this.#rules.set(request, rule);
   };
 
-  /** What the log says of the rule of a request. */
+  /** The fields of the log for a request's rule. */
   logged(request: Request, status: number) {
     const rule = this.#rules.get(request);
     if (rule !== undefined || status !== UNAUTHORIZED) return loggedRule(rule);
@@ -56,8 +56,8 @@ export class ProvedRules {
 }
 
 /**
- * An app of which each request stands in the log. Of its token only the rule does that has signed it, or,
- * where none has that gives the right, the name that it claims. The query and tokens of locks are left out.
+ * Wraps an app so that each request is logged. Of its token the log has only the rule that signed it or, if no rule gave
+ * the right, the name that the token claims. Query and lock tokens are not logged.
  */
 export function withAccessLog(
   app: WebApp,
@@ -86,13 +86,13 @@ export function withAccessLog(
   };
 }
 
-/** The path without the token of a lock. */
+/** The path without a lock token. */
 function loggedPath(request: Request): string {
   const { pathname } = new URL(request.url);
   return pathname.replace(LOCK_TOKEN, '*').slice(0, PATH_LENGTH_MAX);
 }
 
-/** The answer to a request that is about to be made. */
+/** The answer to the current request. */
 function answerOf(bindings: object | undefined) {
   const served: { readonly incoming?: IncomingMessage; readonly outgoing?: ServerResponse } =
     bindings ?? {};
@@ -100,7 +100,7 @@ function answerOf(bindings: object | undefined) {
   const socket = incoming?.socket;
   const before = socket?.bytesWritten ?? 0;
   return {
-    /** Calls back when it has left, or never will, with the bytes that left; at once where the client is gone. */
+    /** Calls back with the bytes sent once the answer is sent or its connection is closed; at once if it is closed already. */
     whenSent: (sent: (bytesOut: number) => void) => {
       const told = () => sent((socket?.bytesWritten ?? 0) - before);
       if (outgoing === undefined || outgoing.closed) told();

@@ -2,8 +2,8 @@ import { isHealthCheck } from '../server/http/health-check.ts';
 import type { WebApp } from '../server/server.ts';
 
 /**
- * An app that calls itself unhealthy from the moment on at which it is to be left alone, so that a
- * load balancer sends nobody any more, while all is still served.
+ * Wraps an app so that it reports itself unhealthy while it is draining: the load balancer then sends no new clients, and
+ * present ones are still served.
  */
 export function withDrainingHealth(app: WebApp, isDraining: () => boolean): WebApp {
   return {
@@ -17,7 +17,7 @@ export function withDrainingHealth(app: WebApp, isDraining: () => boolean): WebA
 const NOT_A_CLIENT =
   'This connection has no PROXY header with the address of a client, so that only /$health is answered. Connect by way of the load balancer.';
 
-/** What connections are answered that a load balancer makes of its own: its checks, and nothing else. */
+/** An app for the load balancer's own connections, which answers only health checks. */
 export function onlyHealth(app: WebApp): WebApp {
   return {
     fetch: (request, bindings) =>

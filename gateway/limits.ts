@@ -4,7 +4,7 @@ import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import type { Rate } from '../shared/domain/budgets/rate-limit.ts';
 import { GATEWAY_VARIABLES } from './variables.ts';
 
-/** What clients of one task may do. */
+/** The limits for clients of one task. */
 export interface TaskLimits extends ConnectionRates {
   readonly requestsOfAddress: Rate;
   readonly operationsOfRule: Rate;
@@ -12,7 +12,7 @@ export interface TaskLimits extends ConnectionRates {
   readonly requests: Rate;
 }
 
-/** The limits that the environment sets, and the usual ones. */
+/** Reads the limits from the environment, with defaults for the rest. */
 export function readLimits(environment: Environment): TaskLimits {
   const { address, process, rule } = BUDGETS;
   const rate = (name: keyof typeof GATEWAY_VARIABLES, usual: Rate) =>

@@ -1,16 +1,15 @@
-/** Writes what happened to the log, one line of JSON with `time` and `level`. Faults go by `reportFault`. */
+/** Logs an event as one line of JSON with `time` and `level`. Faults are logged by `reportFault`. */
 export function logEvent(message: string, details: Readonly<Record<string, unknown>> = {}): void {
   write({ level: 'info', message, ...details });
 }
 
-/** Writes a line of the access log: what one client did. */
+/** Logs a line of the access log. */
 export function logAccess(kind: string, details: Readonly<Record<string, unknown>>): void {
   write({ level: 'info', access: kind, ...details });
 }
 
 /**
- * Writes a number of this moment to the log in CloudWatch's embedded metric format: CloudWatch makes a
- * metric of such lines by itself. `details` only stand beside it.
+ * Logs a value in CloudWatch's embedded metric format, from which CloudWatch makes a metric. `details` are logged only.
  */
 export function logMetric(
   { namespace, name, dimension }: Readonly<Record<'namespace' | 'name' | 'dimension', string>>,

@@ -3,7 +3,7 @@ import { reportFault } from '../shared/app/report-fault.ts';
 import { logEvent } from './log.ts';
 import { startTask } from './task.ts';
 
-/** The process of a container: serves until a signal ends it, or a fault does. */
+/** The process of a container: serves until a signal or a fault ends it. */
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
@@ -11,14 +11,14 @@ const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 // task V8 would do so twice as often by itself: a fifth of the time of a busy process (docs/decisions/0022).
 setFlagsFromString('--heap-growing-percent=100');
 
-// Who knows what still holds after such a fault? Another task takes over.
+// After such a fault the state of the process is unknown, so it ends and another task takes over.
 process.on('uncaughtException', fail);
 void main().catch(fail);
 
 async function main(): Promise<void> {
   const signalled = firstSignal();
   const starting = startTask(process.env);
-  // Nobody was sent here before it listened.
+  // No client is sent here before the task listens.
   const task = await Promise.race([starting, signalled.then(() => undefined)]);
   if (task !== undefined) {
     logEvent('Started', { port: task.port });

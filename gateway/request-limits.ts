@@ -16,8 +16,8 @@ const OF_ALL =
 const UNAUTHORIZED = 401;
 
 /**
- * An app that takes so many requests a second of each address, and so many of all together that have a
- * right: strangers use up nothing but what belongs to their address.
+ * Wraps an app with limits on requests a second: one for each address, and one for all requests with a right. Requests
+ * without a right count only against the limit of their address.
  */
 export class LimitedApp implements WebApp {
   readonly #app: WebApp;
@@ -41,7 +41,7 @@ export class LimitedApp implements WebApp {
     this.#now = now;
   }
 
-  /** Requests that were refused since this was last asked. */
+  /** The number of requests refused since the last call. */
   takeRefused(): number {
     const refused = this.#refused;
     this.#refused = 0;
@@ -54,7 +54,7 @@ export class LimitedApp implements WebApp {
     if (isHealthCheck(request)) return await this.#app.fetch(request, bindings);
     if (!this.#ofAll.take('', this.#now())) return this.#refuse('ofAll', request);
     const response = await this.#app.fetch(request, bindings);
-    // Whatever it was answered: one without a right counts for its address only.
+    // A request without a right counts only for its address, whatever its answer.
     if (!hasProvedRight(request)) this.#ofAll.giveBack('', this.#now());
     if (response.status === UNAUTHORIZED) {
       this.#ofAddress.take(address, this.#now(), BUDGETS.address.refusedAsRequests - 1);
@@ -68,7 +68,7 @@ export class LimitedApp implements WebApp {
   }
 }
 
-/** Answers every request as the routes do which find the service busy. */
+/** An app that refuses every request with ServiceBusy. */
 function refusing(parts: HttpDependencies, sentence: string): WebApp {
   const app = createApp(parts);
   app.all('*', () => {

@@ -3,7 +3,7 @@ import { BrokerError } from '../shared/domain/broker-error.ts';
 import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import { type Rate, RateLimit } from '../shared/domain/budgets/rate-limit.ts';
 
-/** Bounds what each rule has a task do, whichever way its clients connect. */
+/** Bounds the operations of each shared access rule on one task, over all protocols. */
 export class RuleLimit {
   readonly #operations: RateLimit;
   readonly #now: () => number;
@@ -15,14 +15,14 @@ export class RuleLimit {
     this.#now = now;
   }
 
-  /** Operations that were refused since this was last asked. */
+  /** The number of operations refused since the last call. */
   takeRefused(): number {
     const refused = this.#refused;
     this.#refused = 0;
     return refused;
   }
 
-  /** Counts an operation; throws ServiceBusy beyond what the rule may do. */
+  /** Counts an operation of a rule; throws ServiceBusy above its limit. */
   readonly admit = (rule: ProvedRule): void => {
     if (this.#operations.take(keyOfRule(rule), this.#now())) return;
     this.#refused++;

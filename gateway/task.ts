@@ -18,28 +18,26 @@ import { RuleLimit } from './rule-limit.ts';
 import { CONNECTIONS_METRIC, GATEWAY_VARIABLES, STOP_MS_MAX } from './variables.ts';
 
 /**
- * Requests to AWS that may be under way at once: every receiver that waits asks twice a second, and
- * thousands may.
+ * Requests to AWS that may be under way at the same time: each waiting receiver asks twice a second, and there may be
+ * thousands.
  */
 const SOCKETS_MAX = 256;
 /** Monotonic ms. */
 const NOW = () => performance.now();
 
-/** A process of the gateway that serves. */
+/** A running gateway process. */
 export interface Task {
   readonly port: number;
   /**
-   * Says that it is about to go and serves on for the time of the notice; then accepts nobody,
-   * finishes what was asked for and sends all clients to another task. Rejects where that takes
-   * longer than it may.
+   * Reports itself unhealthy and serves on for the notice time; then accepts no connections, finishes requests under way
+   * and disconnects all clients, which reconnect to another task. Rejects if that takes too long.
    */
   stop(): Promise<void>;
 }
 
 /**
- * Serves a namespace over AMQP, WebSocket and HTTP on one port, out of the tables that the environment
- * names. It keeps nothing that another task would miss. Rejects where the root key or the tables
- * cannot be read: then nobody should be sent here.
+ * Serves a namespace over AMQP, WebSocket and HTTP on one port, from the tables that the environment names. It has no
+ * state that another task would need. Rejects if the root key or the tables cannot be read.
  */
 export async function startTask(environment: Environment): Promise<Task> {
   const settings = deployedHttpParts(environment, SOCKETS_MAX);
@@ -66,7 +64,7 @@ export async function startTask(environment: Environment): Promise<Task> {
     memory: composition.parts.memory,
     gateway,
     isBehindTls: true,
-    // The load balancer believes every certificate; it only keeps others from reading along.
+    // The load balancer accepts any certificate; this one only encrypts the traffic.
     certificate: () => makeCertificate(Date.now()),
     loadBalancer: {
       limits: connections,
@@ -105,7 +103,7 @@ async function finish(
   composition: Composition,
 ): Promise<void> {
   const closed = server.close();
-  // Requests that only wait are let go at once; all that is under way ends together.
+  // Waiting requests end at once; everything else under way ends together.
   await Promise.all([gateway.close(), composition.close()]);
   await closed;
   await composition.idle();
@@ -121,8 +119,8 @@ async function requireReadable({ parts }: Composition): Promise<void> {
 }
 
 /**
- * Tells the number of clients; tasks are added and taken away by it. Beside it stands how often somebody
- * was refused since the last time: a line for each would be one more thing to flood.
+ * Logs the number of clients, by which scaling works, together with the number of refusals since the last time. A line
+ * for each refusal could itself be used for a flood.
  */
 function measureConnections(
   namespace: string,

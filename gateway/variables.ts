@@ -1,30 +1,30 @@
-/** What deployment and the process must agree on; data only, CDK reads it. */
+/** Names and times that the deployment and the process share; data only, because CDK imports it. */
 
-/** The names of the settings that it has besides those of the functions. */
+/** Environment variables of the gateway, in addition to those of the functions. */
 export const GATEWAY_VARIABLES = {
   port: 'PORT',
-  /** How long it goes on serving after it was told to stop, so that nobody is sent to it any more. */
+  /** How long the task serves on after it was told to stop, until the load balancer sends no more clients. */
   drainNoticeMs: 'DRAIN_NOTICE_MS',
-  /** Limits; what is not set is as shared/domain/budgets/budgets.ts says. A rate is written `100/2000`: a second, and at once. */
+  /** Limits, with defaults in shared/domain/budgets/budgets.ts. A rate is written `100/2000`: per second, and at once. */
   openConnections: 'OPEN_CONNECTIONS_PER_ADDRESS',
   newConnections: 'NEW_CONNECTIONS_PER_ADDRESS',
   requestsOfAddress: 'REQUESTS_PER_ADDRESS',
   operationsOfRule: 'OPERATIONS_PER_RULE',
   requests: 'REQUESTS',
-  /** `true` where each connection, request and link is to stand in the log. */
+  /** `true` = each connection, request and link is logged. */
   accessLog: 'ACCESS_LOG',
 } as const;
 
-/** Two health checks that failed, ten seconds apart, and what it takes until all of them know. */
+/** Two failed health checks, ten seconds apart, and some time for all nodes of the load balancer. */
 export const DRAIN_NOTICE_MS = 25_000;
-/** Within this time after the notice all clients are told, and the process ends. */
+/** Within this time after the notice all clients are disconnected and the process ends. */
 export const STOP_MS_MAX = 20_000;
 
-/** The number of connected clients, as every process writes it to its log each minute. */
+/** The metric with the number of connected clients, which every process logs each minute. */
 export const CONNECTIONS_METRIC = {
   namespace: 'dynabus',
   name: 'AmqpConnections',
-  /** Its value is the name of the namespace that is served. */
+  /** The dimension, whose value is the name of the namespace. */
   dimension: 'Broker',
   periodMs: 60_000,
 } as const;

@@ -21,10 +21,10 @@ import type { BrokerFunction } from './broker-function.ts';
 import type { BrokerTables } from './broker-tables.ts';
 import { countedLines, FAULTS, FAULTS_OF_API_GATEWAY, THROTTLED } from './log-counts.ts';
 
-/** What is watched. */
+/** The resources that the alarms watch. */
 export interface AlarmsProps {
   readonly api: HttpApi;
-  /** The log of requests to the API, where the stage has one. */
+  /** The access log of the API, if the stage has one. */
   readonly accessLog: ILogGroup | undefined;
   readonly functions: Readonly<Record<FunctionName, BrokerFunction>>;
   readonly tables: BrokerTables;
@@ -33,7 +33,7 @@ export interface AlarmsProps {
 
 const MINUTES = 5;
 const PERIOD = { period: Duration.minutes(MINUTES), statistic: Stats.SUM } as const;
-/** Goes off when something happened at all; where nothing is counted nothing has happened. */
+/** Alarms on the first occurrence; missing data means that nothing happened. */
 export const ONCE = {
   threshold: 1,
   evaluationPeriods: 1,
@@ -41,15 +41,15 @@ export const ONCE = {
 } as const;
 
 const FAILED_PERCENT = 5;
-/** Consecutive periods that an alarm looks at, so that a short disturbance does not ring. */
+/** Consecutive periods that an alarm needs, so that a short disturbance does not raise it. */
 const PERIODS = 3;
-/** Share of the rate that the stage lets pass in the long run. */
+/** Share of the stage's steady rate limit. */
 const NEAR_THROTTLE = 0.9;
 
 /**
- * Eight alarms over nine metrics. Each metric costs $0.10 a month, also where one expression has several. A
- * fault rings at once, counted in the logs: API Gateway's 5xx includes the refusals by which a busy service
- * asks clients to try again, so that metric rings only by its share of all requests.
+ * Eight alarms over nine metrics. Each metric costs $0.10 a month, also inside an expression. A single fault raises an
+ * alarm, counted in the logs. API Gateway's 5xx count includes the refusals of a busy service, which clients retry, so
+ * that metric raises an alarm only by its share of all requests.
  */
 export class Alarms extends Construct {
   readonly #props: AlarmsProps;
@@ -95,8 +95,8 @@ export class Alarms extends Construct {
   }
 
   /**
-   * API Gateway counts its 429 among all 4xx. The access log tells them apart; without one, the number of
-   * requests tells that they come as fast as the stage lets pass.
+   * API Gateway counts 429 with all other 4xx. The access log distinguishes them; without one, the alarm watches whether
+   * the number of requests reaches the rate limit.
    */
   #watchThrottle(): void {
     const { api, accessLog, settings } = this.#props;
@@ -116,7 +116,7 @@ export class Alarms extends Construct {
     );
   }
 
-  /** A run that was throttled is no invocation; one that failed is, and stands among the faults. */
+  /** Watches the number of sweeps. A throttled run is not an invocation; a failed one is, and counts as a fault. */
   #watchSweeps(): void {
     const { functions, settings } = this.#props;
     const minutes = Math.max(MINUTES, settings.sweepMinutes);
@@ -135,7 +135,7 @@ export class Alarms extends Construct {
     );
   }
 
-  /** Not one alarm over a sum: it would cost as much, and not say which table. */
+  /** One alarm for each table: an alarm over the sum would cost as much and not name the table. */
   #watchTables(): void {
     const { tables } = this.#props;
     for (const name of ['entities', 'messages'] as const) {
@@ -160,7 +160,7 @@ export class Alarms extends Construct {
   }
 }
 
-/** Makes an alarm, and has the stage's topic hear of it, if there is one. */
+/** Creates an alarm that notifies the stage's topic, if there is one. */
 export function raiseAlarm(
   scope: Construct,
   id: string,
@@ -172,7 +172,7 @@ export function raiseAlarm(
   alarm.addAlarmAction(new SnsAction(Topic.fromTopicArn(scope, `${id}Topic`, alarmTopicArn)));
 }
 
-/** Requests and parts of batches that a table refused, repeated or not. Tables on demand have this metric, too. */
+/** Requests, and parts of batches, that a table throttled, whether they were retried or not. On-demand tables have this metric too. */
 function throttleEvents(table: Table, kind: 'Read' | 'Write'): Metric {
   return table.metric(`${kind}ThrottleEvents`, PERIOD);
 }

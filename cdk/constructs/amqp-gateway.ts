@@ -19,15 +19,15 @@ import { GatewayAlarms } from './gateway-alarms.ts';
 import { type GatewayNetwork, gatewayNetwork } from './gateway-network.ts';
 import { CONTAINER_PORT, GatewayTask, type GatewayTaskProps } from './gateway-task.ts';
 
-/** AMQP over TLS, and what else the clients of one connection string call: HTTPS, and WebSockets. */
+/** The ports that clients of one connection string use: AMQP over TLS, and HTTPS with WebSockets. */
 const PORTS = { Amqps: 5671, Https: 443 } as const;
-/** How long a task that is leaving keeps its clients before it is told to stop. */
+/** How long a task keeps its clients after its deregistration, before it is stopped. */
 const DEREGISTRATION_DELAY = Duration.seconds(30);
 const CPU_PERCENT = 60;
 
 /**
- * Serves the official clients: tasks in Fargate behind a network load balancer, which ends the TLS of
- * clients and speaks TLS of its own with the tasks. Any task serves any client.
+ * Serves the official clients: Fargate tasks behind a network load balancer, which terminates the clients' TLS and uses
+ * TLS of its own to the tasks. Any task can serve any client.
  */
 export class AmqpGateway extends Construct {
   readonly loadBalancer: NetworkLoadBalancer;
@@ -59,7 +59,7 @@ export class AmqpGateway extends Construct {
       vpc,
       vpcSubnets: { subnetType: SubnetType.PUBLIC },
       internetFacing: true,
-      // There may be fewer tasks than zones.
+      // A zone may have no task.
       crossZoneEnabled: true,
       deletionProtection: this.#props.settings.keepData,
       securityGroups: [securityGroup],
@@ -74,7 +74,7 @@ export class AmqpGateway extends Construct {
     });
     securityGroup.addEgressRule(Peer.anyIpv4(), Port.HTTPS, 'AWS');
     this.loadBalancer.connections.allowTo(securityGroup, Port.tcp(CONTAINER_PORT));
-    // How many tasks there are is left to the scaling; a number here would undo it at each deployment.
+    // Scaling sets the number of tasks; a number here would reset it at each deployment.
     return new FargateService(this, 'Service', {
       cluster: new Cluster(this, 'Cluster', { vpc }) as ICluster,
       taskDefinition,
@@ -94,11 +94,11 @@ export class AmqpGateway extends Construct {
     const targets = new NetworkTargetGroup(this, 'Tasks', {
       vpc,
       targetType: TargetType.IP,
-      // With a certificate that each task makes: the load balancer takes any, but nobody reads along.
+      // Each task makes its own certificate: the load balancer accepts any, and the traffic is encrypted.
       protocol: Protocol.TLS,
       port: CONTAINER_PORT,
       preserveClientIp: false,
-      // Tasks take no connection of a client without its address.
+      // Tasks refuse connections of clients without a PROXY header.
       proxyProtocolV2: true,
       deregistrationDelay: DEREGISTRATION_DELAY,
       healthCheck: {
@@ -111,7 +111,7 @@ export class AmqpGateway extends Construct {
       },
       targets: [service],
     });
-    // A task that drains calls itself unhealthy, and then tells its clients by itself.
+    // A draining task reports itself unhealthy, and then disconnects its clients itself.
     targets.setAttribute('target_health_state.unhealthy.connection_termination.enabled', 'false');
     const drainSeconds = (4 * DRAIN_NOTICE_MS) / 1000;
     targets.setAttribute(
@@ -130,7 +130,7 @@ export class AmqpGateway extends Construct {
     return targets;
   }
 
-  /** By connections, since those stay, and by the CPU that busy ones take. */
+  /** Scales by connections, which are long-lived, and by CPU. */
   #scale(service: FargateService): void {
     const { amqp, settings } = this.#props;
     const scaling = service.autoScaleTaskCount({
@@ -142,7 +142,7 @@ export class AmqpGateway extends Construct {
         namespace: CONNECTIONS_METRIC.namespace,
         metricName: CONNECTIONS_METRIC.name,
         dimensionsMap: { [CONNECTIONS_METRIC.dimension]: settings.namespace },
-        // Each task tells its own number, so that the average is that of a task.
+        // Each task reports its own number, so the average is per task.
         statistic: Stats.AVERAGE,
         period: Duration.millis(CONNECTIONS_METRIC.periodMs),
       }),
@@ -155,7 +155,7 @@ export class AmqpGateway extends Construct {
     const { domainName, hostedZoneId } = this.#props.amqp;
     if (hostedZoneId === undefined) return;
     new ARecord(this, 'Name', {
-      // Called as the name itself, whatever the zone is called: a record needs no more of it.
+      // The full name; its relation to the zone's name does not matter for the record.
       zone: HostedZone.fromHostedZoneAttributes(this, 'Zone', {
         hostedZoneId,
         zoneName: domainName,

@@ -18,18 +18,18 @@ import type { StageSettings } from '../settings.ts';
 import type { BrokerTables } from './broker-tables.ts';
 import { bundle, bundledHere, functionFolder } from './bundle.ts';
 
-/** What one of the functions is made of. */
+/** The properties of one function. */
 export interface BrokerFunctionProps {
   readonly name: FunctionName;
   readonly description: string;
   readonly timeout: Duration;
   readonly tables: BrokerTables;
   readonly settings: StageSettings;
-  /** Settings beyond the names of the tables. */
+  /** Environment variables in addition to the table names. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** The one way a Lambda is made here: bundled, traced, its logs kept for a time, its rights listed. */
+/** A Lambda function with bundled code, tracing, log retention and an explicit list of rights. */
 export class BrokerFunction extends LambdaFunction {
   constructor(scope: Construct, id: string, props: BrokerFunctionProps) {
     const { name, settings, tables } = props;
@@ -52,10 +52,10 @@ export class BrokerFunction extends LambdaFunction {
       tracing: Tracing.ACTIVE,
       logGroup,
       loggingFormat: LoggingFormat.JSON,
-      // Alarms count our lines and Lambda's reports. Lambda treats each of our lines as INFO, whatever its level.
+      // Alarms count our log lines and Lambda's reports. Lambda treats each of our lines as INFO.
       applicationLogLevelV2: ApplicationLogLevel.INFO,
       systemLogLevelV2: SystemLogLevel.INFO,
-      // A role of our own: the usual managed policy may write to every log of the account.
+      // A role of its own, because the usual managed policy may write to every log group of the account.
       role: new Role(scope, `${id}Role`, {
         assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
       }),

@@ -4,13 +4,12 @@ import { AssetHashType, type AssetOptions, DockerImage } from 'aws-cdk-lib';
 import { type BuildOptions, buildSync } from 'esbuild';
 import type { FunctionName } from '../functions.ts';
 
-/** Top of the repository; functions are known by the path of their handler, never imported. */
+/** Top of the repository; functions are bundled by the path of their handler, never imported. */
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * Bundles one function into `index.js`: minified, and with the AWS SDK inside, because what is left
- * of it after tree-shaking loads faster than the runtime's own copy. No source map: it would be read
- * at every cold start.
+ * Bundles one function into `index.js`: minified, and with the AWS SDK, because the tree-shaken SDK loads faster than the
+ * runtime's copy. Without a source map, which would be read at every cold start.
  */
 export function bundle(name: FunctionName, outputDirectory: string): void {
   buildSync({
@@ -20,7 +19,7 @@ export function bundle(name: FunctionName, outputDirectory: string): void {
   });
 }
 
-/** What an image of the gateway is made of: its process as `index.js`, and the Dockerfile. */
+/** Writes the build context of the gateway's image: its process as `index.js`, and the Dockerfile. */
 export function bundleGateway(outputDirectory: string): void {
   buildSync({
     ...OPTIONS,
@@ -42,7 +41,7 @@ function handlerPath(name: FunctionName): string {
   return `${functionFolder(name)}/handler.ts`;
 }
 
-/** How CDK has code bundled here and now, by the esbuild of this repository: no Docker, no network. */
+/** Asset options that make CDK bundle with this repository's esbuild, without Docker or network. */
 export function bundledHere(run: (outputDirectory: string) => void): AssetOptions {
   return {
     assetHashType: AssetHashType.OUTPUT,
@@ -64,12 +63,11 @@ const OPTIONS = {
   minify: true,
   platform: 'node',
   target: 'node24',
-  // CommonJS loads faster than ESM: node reads and compiles it in one go.
+  // CommonJS loads faster than ESM, because node reads and compiles it in one step.
   format: 'cjs',
   // The SDK's ESM sources can be tree-shaken, its CommonJS ones cannot.
   mainFields: ['module', 'main'],
-  // Native code for the machine that bundles; without it msgpackr does the same in JavaScript, and
-  // loads faster.
+  // Native code for the bundling machine; without it msgpackr uses JavaScript and loads faster.
   external: ['msgpackr-extract'],
   legalComments: 'none',
   logLevel: 'warning',

@@ -8,7 +8,7 @@ import type { StageSettings } from '../settings.ts';
 import { ONCE, raiseAlarm } from './alarms.ts';
 import { countedLines, OWN_FAULTS } from './log-counts.ts';
 
-/** What is watched. */
+/** The resources that the alarms watch. */
 export interface GatewayAlarmsProps {
   readonly service: FargateService;
   readonly targets: NetworkTargetGroup;
@@ -18,14 +18,14 @@ export interface GatewayAlarmsProps {
 
 const MEMORY_PERCENT_MAX = 90;
 
-/** Nobody serves, something failed that no client is told of, or a task is about to be too full. */
+/** Alarms for a gateway without healthy tasks, for faults, and for tasks that are nearly full. */
 export class GatewayAlarms extends Construct {
   constructor(scope: Construct, id: string, props: GatewayAlarmsProps) {
     super(scope, id);
     const { service, targets, logGroup, settings } = props;
     raiseAlarm(this, 'Unserved', settings, {
       alarmDescription: 'No task of the AMQP gateway is healthy.',
-      // Each node of the load balancer counts; what one of them sees is there.
+      // Each node of the load balancer reports a count; a task is healthy if one node sees it.
       metric: targets.metrics.healthyHostCount({
         period: Duration.minutes(1),
         statistic: Stats.MAXIMUM,

@@ -1,18 +1,17 @@
 import { GatewayVpcEndpointAwsService, type IVpc, SubnetType, Vpc } from 'aws-cdk-lib/aws-ec2';
 import type { Construct } from 'constructs';
 
-/** Where the gateway lives. */
+/** The network of the gateway. */
 export interface GatewayNetwork {
   readonly vpc: IVpc;
-  /** Whether tasks reach AWS by public addresses of their own, for want of a NAT gateway. */
+  /** Whether tasks have public addresses to reach AWS, because there is no NAT gateway. */
   readonly assignPublicIp: boolean;
 }
 
 /**
- * The VPC that is named, or one made for the gateway. That has public subnets only: a NAT gateway would
- * cost more than all the rest together, and the security group lets nobody in but the load balancer.
- * DynamoDB is reached through an endpoint that is free; the secret, the image and the log, which are
- * small or rare, by way of the internet gateway.
+ * The named VPC, or a new one. A new VPC has only public subnets: a NAT gateway would cost more than everything else,
+ * and the security group admits only the load balancer. Tasks reach DynamoDB through a free endpoint, and the secret, the
+ * image and the log, which are small or rare, through the internet gateway.
  */
 export function gatewayNetwork(scope: Construct, vpcId: string | undefined): GatewayNetwork {
   if (vpcId !== undefined) {
@@ -20,7 +19,7 @@ export function gatewayNetwork(scope: Construct, vpcId: string | undefined): Gat
     return { vpc, assignPublicIp: vpc.privateSubnets.length === 0 };
   }
   const vpc = new Vpc(scope, 'Vpc', {
-    // A load balancer takes an address in each, which is paid for; with one it would stand and fall.
+    // Each zone costs an address of the load balancer, but with one zone the gateway would fail with it.
     maxAzs: 2,
     natGateways: 0,
     subnetConfiguration: [{ name: 'Public', subnetType: SubnetType.PUBLIC, cidrMask: 24 }],

@@ -23,7 +23,7 @@ import type { StageSettings } from '../settings.ts';
 import type { BrokerTables } from './broker-tables.ts';
 import { bundledHere, bundleGateway, GATEWAY_FOLDER } from './bundle.ts';
 
-/** What a task serves, and how large it is. */
+/** The properties of a task: what it serves and its size. */
 export interface GatewayTaskProps {
   readonly tables: BrokerTables;
   readonly rootKey: Secret;
@@ -32,16 +32,16 @@ export interface GatewayTaskProps {
 }
 
 export const CONTAINER_PORT = 5672;
-/** As long as the vendor's service lets a receive wait; here waiting is not paid for. */
+/** As long as the vendor's service lets a receive wait; waiting costs nothing here. */
 const RECEIVE_WAIT_MS_MAX = 60_000;
-/** The rest of the memory is for what lies outside of the heap: buffers of sockets. */
+/** The rest of the memory is for buffers outside of the heap. */
 const HEAP_SHARE = 0.6;
 /** The user `node` of the image. */
 const USER = '1000';
-/** Between the end that a task sets itself and the one that is set for it. */
+/** Time between a task's own stop limit and the limit of ECS. */
 const STOP_MARGIN_MS = 10_000;
 
-/** The process of the gateway as ECS runs it: no root, nothing to write to, rights that are listed. */
+/** The gateway's process in ECS: not root, a read-only file system, an explicit list of rights. */
 export class GatewayTask extends FargateTaskDefinition {
   readonly logGroup: LogGroup;
 
@@ -64,7 +64,7 @@ export class GatewayTask extends FargateTaskDefinition {
       logging: LogDrivers.awsLogs({
         logGroup: this.logGroup,
         streamPrefix: 'gateway',
-        // Rather a line is lost than all clients wait for the log.
+        // Losing a log line is better than clients that wait for the log.
         mode: AwsLogDriverMode.NON_BLOCKING,
       }),
       user: USER,
@@ -113,14 +113,14 @@ function limitVariables(
   };
 }
 
-/** Something must take leave of processes that have ended, and hand on signals. */
+/** An init process reaps ended processes and forwards signals. */
 function linux(scope: Construct): LinuxParameters {
   const parameters = new LinuxParameters(scope, 'Linux', { initProcessEnabled: true });
   parameters.dropCapabilities(Capability.ALL);
   return parameters;
 }
 
-/** Bundled at synthesis like the functions; only a deployment makes an image of it, by Docker. */
+/** Bundled at synthesis like the functions; a deployment builds the image with Docker. */
 function image(scope: Construct): DockerImageAsset {
   const { absoluteStagedPath } = new AssetStaging(scope, 'Code', {
     sourcePath: GATEWAY_FOLDER,

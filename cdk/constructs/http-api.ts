@@ -16,19 +16,19 @@ import { gatewayRoutes } from '../gateway-routes.ts';
 import type { StageSettings } from '../settings.ts';
 import type { BrokerFunction } from './broker-function.ts';
 
-/** What the API is made of. */
+/** The properties of the API. */
 export interface BrokerApiProps {
   readonly functions: Readonly<Record<'send' | 'receive' | 'settle' | 'manage', BrokerFunction>>;
   readonly settings: StageSettings;
 }
 
 /**
- * The HTTP API before the functions. It has the `$default` stage, hence no path prefix: the official
+ * The HTTP API in front of the functions. It uses the `$default` stage, which has no path prefix, because the official
  * clients drop the path of an endpoint.
  */
 export class BrokerApi extends Construct {
   readonly api: HttpApi;
-  /** The log of requests, where the stage has one. */
+  /** The access log, if the stage has one. */
   readonly accessLog: LogGroup | undefined;
 
   constructor(scope: Construct, id: string, { functions, settings }: BrokerApiProps) {
@@ -61,23 +61,23 @@ export class BrokerApi extends Construct {
 }
 
 /**
- * What stands in the access log of each request. Not its path: that holds tokens of locks, and is
- * written as the client sent it, quotes included. Nor its header fields, of which one has the token.
+ * The fields of the access log. Not the path, which holds lock tokens and is logged as the client sent it, with quotes;
+ * and no header fields, one of which is the access token.
  */
 const LOGGED = {
   requestId: '$context.requestId',
-  /** API Gateway has no form of ISO 8601, which `time` has in all other lines. */
+  /** Not named `time`, which is ISO 8601 in all other lines: API Gateway has no such format. */
   requestTime: '$context.requestTime',
   level: 'info',
   client: '$context.identity.sourceIp',
-  /** Whom IAM let through, where it was asked. */
+  /** The caller that IAM authorized, under `iam` access. */
   principal: '$context.identity.userArn',
   route: '$context.routeKey',
   status: '$context.status',
   bytesOut: '$context.responseLength',
   ms: '$context.responseLatency',
   error: '$context.error.message',
-  /** Why no function answered, where none did. */
+  /** Why no function answered, if none did. */
   integrationError: '$context.integrationErrorMessage',
 } as const;
 

@@ -15,8 +15,8 @@ const { all, any, stringValue } = FilterPattern;
 export const OWN_FAULTS = stringValue('$.level', '=', 'error');
 
 /**
- * A fault of ours, or a call of a function that did not end as it should: Lambda reports each call, so that a
- * function that timed out or crashed, and could write nothing itself, is counted too.
+ * A fault of ours, or a failed call of a function. Lambda reports each call, so a function that timed out or crashed, and
+ * could not log anything itself, is counted too.
  */
 export const FAULTS = any(
   OWN_FAULTS,
@@ -30,7 +30,7 @@ export const FAULTS = any(
   ),
 );
 
-/** A 5xx of API Gateway's own in its access log: no function answered. What is empty there is a hyphen. */
+/** A 5xx of API Gateway itself in its access log: no function answered. Empty fields are hyphens there. */
 export const FAULTS_OF_API_GATEWAY = all(
   stringValue('$.status', '=', '5*'),
   stringValue('$.integrationError', '!=', '-'),
@@ -39,7 +39,7 @@ export const FAULTS_OF_API_GATEWAY = all(
 /** A request beyond the throttle, in the access log of API Gateway. */
 export const THROTTLED = stringValue('$.status', '=', '429');
 
-/** Which lines of which log are counted, and under which name. */
+/** The lines of a log to count, and the metric's name. */
 export interface CountedLines {
   readonly logGroup: ILogGroup;
   readonly pattern: JsonPattern;
@@ -47,8 +47,8 @@ export interface CountedLines {
 }
 
 /**
- * How many lines of a log match, in five minutes. Several logs may be counted under one name. Such a metric
- * costs nothing as long as there is nothing to count, so it has no value for no line.
+ * The number of matching lines of a log in five minutes. Several logs may share a metric. The metric costs nothing while
+ * no line matches, so it has no value then.
  */
 export function countedLines(
   scope: Construct,

@@ -5,16 +5,16 @@ import type { Construct } from 'constructs';
 import type { StageSettings } from '../settings.ts';
 import type { BrokerFunction } from './broker-function.ts';
 
-/** How long a sweep may take: less than the shortest time between two, so that they do not overlap. */
+/** How long a sweep may take: less than the time between two, so that they do not overlap. */
 export const SWEEP_TIMEOUT = Duration.seconds(55);
 
-/** A run that could not begin for so long is left out: the next one does its work. Lambda's least. */
+/** A run that could not start within this time is dropped, because the next one does its work. Lambda's minimum. */
 const EVENT_AGE_MAX = Duration.minutes(1);
 
 /**
- * Runs the sweep again and again. A sweep that failed is not repeated, since the next one is near. The rule
- * only hands its event over; Lambda keeps it and would call the function twice more after a failure, so
- * that runs overlap. So both are told.
+ * Runs the sweep on a schedule. A failed sweep is not retried, since the next one comes soon. The rule passes its event
+ * to Lambda's queue, which by default would call the function twice more after a failure and make runs overlap. So
+ * retries are turned off at both.
  */
 export function scheduleSweep(
   scope: Construct,

@@ -12,14 +12,14 @@ import { SWEEP_TIMEOUT, scheduleSweep } from '../constructs/sweeping.ts';
 import { SettingsError } from '../setting-faults.ts';
 import type { StageSettings } from '../settings.ts';
 
-/** API Gateway gives up after 30 s; a function that goes on would be paid for and heard by nobody. */
+/** API Gateway times out after 30 s; a function that ran longer would cost money without an answer. */
 const HTTP_TIMEOUT = Duration.seconds(29);
 
-/** One complete broker: a namespace. */
+/** A complete broker with one namespace. */
 export class BrokerStack extends Stack {
   readonly #settings: StageSettings;
   readonly #tables: BrokerTables;
-  /** Absent where IAM stands in place of keys. */
+  /** Absent under `iam` access, which has no keys. */
   readonly #rootKey: Secret | undefined;
 
   constructor(scope: Construct, id: string, settings: StageSettings) {
@@ -58,7 +58,7 @@ export class BrokerStack extends Stack {
     this.#serveAmqp();
   }
 
-  /** Only where the stage asks for it: it costs while nobody is connected. */
+  /** Adds the AMQP gateway if the stage has its settings; it costs money while idle. */
   #serveAmqp(): void {
     const { amqp } = this.#settings;
     if (amqp === undefined || this.#rootKey === undefined) return;
@@ -101,7 +101,7 @@ export class BrokerStack extends Stack {
   #output(api: HttpApi): void {
     new CfnOutput(this, 'Endpoint', { value: api.apiEndpoint });
     if (this.#rootKey === undefined) {
-      // Callers' policies name it, with method and path behind it.
+      // The policies of callers name this ARN with method and path.
       const value = this.formatArn({
         service: 'execute-api',
         resource: api.apiId,
@@ -116,7 +116,7 @@ export class BrokerStack extends Stack {
   }
 }
 
-/** A network that is there can only be looked up where it is known in which account and region. */
+/** Looking up an existing network needs the account and region. */
 function whereDeployed(): Environment {
   const { CDK_DEFAULT_ACCOUNT: account, CDK_DEFAULT_REGION: region } = process.env;
   if (!account || !region) {
@@ -128,8 +128,8 @@ function whereDeployed(): Environment {
 }
 
 /**
- * The key of RootManageSharedAccessKey: made at deployment, known to nobody. As long as the service's
- * own keys; letters and digits only, so that it survives every connection string and shell.
+ * The key of RootManageSharedAccessKey, generated at deployment. As long as the service's own keys; letters and digits
+ * only, so that it needs no quoting in connection strings and shells.
  */
 function rootKey(scope: Construct, settings: StageSettings): Secret {
   return new Secret(scope, 'RootKey', {
