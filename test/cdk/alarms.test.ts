@@ -10,7 +10,7 @@ import { AMQP, propertiesById, synthesize } from './synthesize.ts';
 const template = synthesize();
 const logged = synthesize({ accessLogs: true });
 const gateway = synthesize({ amqp: AMQP });
-const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+const COSTS = readFileSync(new URL('../../docs/cost.md', import.meta.url), 'utf8');
 
 const FUNCTION_LOGS = ['SendLogs', 'ReceiveLogs', 'SettleLogs', 'ManageLogs', 'SweepLogs'];
 const GATEWAY_LOG = 'AmqpTaskLogs';
@@ -198,7 +198,7 @@ test('RequestThrottles: with an access log, one 429 rings, and no other answer d
   }
 });
 
-test('costs: nine metrics are watched, as README says, and one that counts lines has no value while there are none', () => {
+test('costs: nine metrics are watched, as docs/cost.md says, and one that counts lines has no value while there are none', () => {
   for (const one of [template, logged]) {
     const watched = [...alarmsOf(one).values()].map(
       ({ Metrics }) => Metrics?.filter(({ MetricStat }) => MetricStat !== undefined).length ?? 1,
@@ -209,7 +209,7 @@ test('costs: nine metrics are watched, as README says, and one that counts lines
     );
     for (const { counted } of filtersOf(one)) assert.equal(counted.DefaultValue, undefined);
   }
-  assert.match(README, /alarms over nine metrics \(\$0\.90;/);
+  assert.match(COSTS, /alarms over nine metrics \(\$0\.90;/);
 });
 
 test('the topic hears of every alarm, also of those of the gateway', () => {
