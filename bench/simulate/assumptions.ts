@@ -22,8 +22,8 @@ export function printAssumptions(): string {
 
 Check these before you rely on a number above.
 
-**Limits.** No quota raises those of an item collection: ${rounded(COLLECTION_UNITS.write)} write units and ${rounded(COLLECTION_UNITS.read)} read units a second. They
-also hold for the head item of a partition, from which every send takes its sequence numbers.
+**Limits.** No quota raises the limits of an item collection: ${rounded(COLLECTION_UNITS.write)} write units and ${rounded(COLLECTION_UNITS.read)} read units a second.
+They also hold for the head item of a partition, from which every send takes its sequence numbers.
 
 ${table(
   [
@@ -41,10 +41,10 @@ ${table(
   ]),
 )}
 
-API Gateway's is the setting \`throttle\` of the stage; Lambda's and the table's are AWS's defaults, to be raised on
-request.
+The limit of API Gateway is the setting \`throttle\` of the stage. Those of Lambda and of the table are AWS's defaults,
+which AWS raises on request.
 
-**Latencies** of requests that are carried out, ms: lognormal, and three in a thousand take six times as long.
+**Latencies** of requests that succeed, ms: lognormal, and three in a thousand take six times as long.
 
 ${table(
   ['what', 'p50', 'p99'],
@@ -60,21 +60,23 @@ message, the default of \`receiveWaitMsMax\`.
 
 **Prices** as in [the benchmark](../bench/prices.ts): list prices on demand in us-east-1, as remembered on ${PRICES.rememberedOn}. A million
 write units $${PRICES.perMillionWriteUnits}, read units $${PRICES.perMillionReadUnits}, requests to the HTTP API $${PRICES.perMillionHttpRequests.toFixed(2)}, invocations $${PRICES.perMillionInvocations.toFixed(2)}; a GB-second of
-Lambda on arm64 $${PRICES.perGigabyteSecond}, with ${MEGABYTES} MB. A cold start is paid for. Storage, logs, traces, point-in-time recovery and
-transfer are not in it.
+Lambda on arm64 $${PRICES.perGigabyteSecond}, with ${MEGABYTES} MB. Cold starts are included; storage, logs, traces, point-in-time recovery and
+transfer are not.
 
-**What the model has.** Each execution environment is a composition of its own, with its own memory, frozen between
-calls; it serves one call at a time. The one that was busy last serves the next call: what Lambda does is not
-documented. Throttled requests are tried again by the SDK's rules (three tries, up to 1 s and 2 s apart), and hold
-their function meanwhile. A collection serves a request while it has any unit left. A transaction that is throttled at
-one of its items has spent the units of those before it, which is not documented either way. Eventually consistent
-reads are up to ${STALE_MS_MAX} ms old. What item collections had saved is used up a second before measuring begins, as
-by a long load.
+**What the model has.** Each execution environment has its own memory, is frozen between calls, and serves one call at a
+time. The environment that was busy last serves the next call; what Lambda does is not documented. The SDK repeats
+throttled requests by its rules (three tries, up to 1 s and 2 s apart), and holds its function meanwhile. A collection
+serves a request while it has any unit left. A transaction that is throttled at one of its items has spent the units
+of the items before it, which is not documented either way. Eventually consistent reads are up to ${STALE_MS_MAX} ms old. The burst
+capacity of item collections is used up a second before measuring begins, as after a long load.
 
-**What it does not have.** DynamoDB's splitting for heat and its bursts of up to 300 s: where a hot collection is split,
-its blocks spread over several partitions and the curve bends later, but the head item stays one item. Other collections
-in the same physical partition, which bend it earlier. A table that is new and has to grow first. How fast Lambda adds
-environments (1,000 for each function in 10 s). Slow clients and networks, failing requests, the sweep, sessions,
-topics, duplicate detection, AMQP.
+**What the model does not have.**
+
+- DynamoDB's splitting for heat and its bursts of up to 300 s. If DynamoDB splits a hot collection, its blocks spread
+  over several partitions and the curve bends later, but the head item stays one item.
+- Other collections in the same physical partition, which bend the curve earlier.
+- A table that is new and has to grow first.
+- How fast Lambda adds environments (1,000 for each function in 10 s).
+- Slow clients and networks, failing requests, the sweep, sessions, topics, duplicate detection, AMQP.
 `;
 }

@@ -18,52 +18,57 @@ export function printScaleTables({ seed, rates, receivers }: ScaleTables): strin
 
 Written by \`npm run bench -- --simulate\`; do not edit. Seed: \`${seed}\`; the same seed gives the same tables.
 
-Nothing here was measured in the cloud. The code of send, receive and settle runs, unchanged, in virtual time
-over simulated tables: what it asks of DynamoDB, what it costs and who gets in whose way are its own. How long
-things take is assumed, and so are the limits and prices; [they stand below](#what-is-assumed).
+Nothing here was measured in the cloud. The code of send, receive and settle runs unchanged in virtual time over
+simulated tables. So the requests to DynamoDB, their cost and the conflicts between processes are real. How long a
+request takes is assumed, and so are [limits and prices](#what-is-assumed).
+
+- [Where each curve bends](#where-each-curve-bends) · [By rate](#by-rate) ·
+  [By number of receivers](#by-number-of-receivers) · [What is assumed](#what-is-assumed)
 
 ## Where each curve bends
 
-A curve bends where less is delivered than is offered (by more than 5 %). Shortly before, refusals
-and latencies grow.
+A curve bends where the system delivers less than is offered, by more than 5 %. Shortly before, refusals and
+latencies grow.
 
 ${[...rates, ...receivers].map(bendLine).join('\n')}
 
 What the limits are:
 
-- *blocks, write units* (or *read units*): of the item collection that holds the messages of one partition. Sends,
-  claims, completions and lost races share them, so senders that offer too much leave little to receivers.
-- *payloads*: of the item collection beside it, into which a send puts what is too large for a block.
-- *head item*: of the item from which the sends of a partition take their sequence numbers.
-- *table*: of the messages and entities together, whatever their collections could do.
-- *API Gateway, requests*: a message sent, received and completed on its own takes three, and each receive that finds
-  nothing one more.
-- *Lambda, concurrency*: a receive that waits counts, and so does a request that DynamoDB throttled and the SDK tries again.
-- *receivers*: they are busy all the time, and there are too few.
-- *lost races*: receivers claim the same messages, and most writes come too late.
+- *blocks, write units* (or *read units*): units of the item collection that holds the messages of one partition.
+  Sends, claims, completions and lost races share them, so senders that offer too much leave little to receivers.
+- *payloads*: units of a second item collection, into which a send puts what is too large for a block.
+- *head item*: units of the item from which the sends of a partition take their sequence numbers.
+- *table*: units of messages and entities together, whatever their collections could do.
+- *API Gateway, requests*: a message that is sent, received and completed singly takes three requests, and each
+  empty receive takes one more.
+- *Lambda, concurrency*: a receive that waits counts, and so does a request that the SDK repeats because DynamoDB
+  throttled it.
+- *receivers*: all of them are busy all the time, and there are too few.
+- *lost races*: receivers claim the same messages, and most of their writes are too late.
 
 ## By rate
 
-Messages of 200 bytes without keys. Senders offer a rate and do not slow down; a call that is refused is tried again
-up to five times. Receivers lock up to so many messages as a batch has, complete them in one call, and ask again; there
-are enough of them to keep up. Batches hold 100 messages, or those of a second where fewer are sent.
+Messages have 200 bytes and no keys. Senders offer a rate and do not slow down; they repeat a refused call up to five
+times. A receiver locks up to as many messages as a batch has, completes them in one call, and asks again. There are
+enough receivers to keep up. A batch holds 100 messages, or those of one second if fewer are sent.
 
 - **delivered**: received and completed. **p50**, **p95**, **p99**: from the call of the send to the answer of the
-  receive. Where the curve has bent, the backlog grows, and latencies with it as long as the load lasts.
-- **write units**, **read units**, **refused**, **lost races**: for each message delivered. Refused are requests of all
-  kinds, by DynamoDB, API Gateway and Lambda. A race is lost by a write whose condition no longer holds.
-- **functions at once**: executions under way on average, those included in which a receive waits.
-- **$ tables**, **$ functions**: for a million messages; functions with API Gateway. **$ a month**: both, at the rate
-  delivered, for 30 days.
-- **limit**: where the curve has bent, in bold, what bends it; elsewhere the limit that is used most, and how much of it.
-- *Computed* rows were not simulated: they are drawn out from the largest load that kept up, to where the first limit is
-  used up. They are the best that can be had: under overload less is delivered, as simulated rows show.
+  receive. Once the curve has bent, the backlog grows, and with it the latencies, for as long as the load lasts.
+- **write units**, **read units**, **refused**, **lost races**: for each message delivered. Refusals are those of
+  DynamoDB, API Gateway and Lambda. A write loses a race if its condition no longer holds.
+- **functions at once**: executions in progress on average, including those in which a receive waits.
+- **$ tables**, **$ functions**: for a million messages; functions include API Gateway. **$ a month**: both, at the
+  rate delivered, for 30 days.
+- **limit**: in bold, the limit that bends the curve. In rows before the bend, the limit that is used most, and how
+  much of it is used.
+- *Computed* rows were not simulated. They extend the largest load that kept up to the point where the first limit is
+  used up. So they are the best case: under overload less is delivered, as simulated rows show.
 
 ${rates.map(section).join('\n')}
 ## By number of receivers
 
-The same load on a new queue with default quotas, for more and more receivers. Each waits up to ${RECEIVE_WAIT_MS / 1000} s in a function
-when there is nothing, and asks again.
+The same load on a new queue with default quotas, for more and more receivers. If there is no message, each waits up to
+${RECEIVE_WAIT_MS / 1000} s in a function, and asks again.
 
 ${receivers.map(section).join('\n')}
 ${printAssumptions()}`;
