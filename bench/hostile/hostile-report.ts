@@ -6,7 +6,7 @@ export const HOSTILE_TITLE = '## Under attack';
 /** What the slowest in a hundred may take, in times of what they take when nobody attacks. */
 const SLOWER_MAX = 5;
 const TITLES = [
-  ...['', 'messages a second', 'p50, ms', 'p99, ms', 'worst, ms', 'failures'],
+  ...['the honest client', 'messages a second', 'p50, ms', 'p99, ms', 'worst, ms', 'failures'],
   ...['heap at most, MB', 'resident at most, MB'],
 ];
 
