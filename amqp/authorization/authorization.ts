@@ -10,9 +10,9 @@ import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { AccessRight } from '../../shared/domain/entities/descriptions.ts';
 import { type EntityPath, parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
-import { addressPath, requireShort, withoutNode } from '../service/address.ts';
-import type { GatewayParts } from '../service/dependencies.ts';
-import { type TokenAccount, Tokens } from './tokens.ts';
+import { addressPath, requireShort, withoutManagementSuffix } from '../service/address.ts';
+import type { GatewayDependencies } from '../service/dependencies.ts';
+import { type TokenAccount, TokenStore } from './tokens.ts';
 
 const { refusals: REFUSALS_MAX, refusalsAtOnce, refusalPauseMs } = BUDGETS.connection;
 /** A name and key stand for a token that outlasts every connection. */
@@ -38,20 +38,24 @@ export interface AuthorizationEvents {
  * ran out or a key that was changed counts no more.
  */
 export class Authorization {
-  readonly #parts: GatewayParts;
+  readonly #dependencies: GatewayDependencies;
   readonly #events: AuthorizationEvents;
-  readonly #tokens: Tokens;
+  readonly #tokens: TokenStore;
   #key: { readonly keyName: string; readonly key: string } | undefined;
   /** The token that the key stands for. */
-  #tokenOfKey: string | undefined;
+  #keyToken: string | undefined;
   #host = 'localhost';
   #claimedRule: string | undefined;
   #refusals = 0;
 
   /** `account` counts what is kept of tokens. */
-  constructor(parts: GatewayParts, account: TokenAccount, events: AuthorizationEvents) {
-    this.#parts = parts;
-    this.#tokens = new Tokens(account);
+  constructor(
+    dependencies: GatewayDependencies,
+    account: TokenAccount,
+    events: AuthorizationEvents,
+  ) {
+    this.#dependencies = dependencies;
+    this.#tokens = new TokenStore(account);
     this.#events = events;
   }
 
@@ -70,8 +74,8 @@ export class Authorization {
     this.#host = host;
     if (this.#key === undefined) return;
     const audience = `sb://${host}/`;
-    const expiresAt = this.#parts.tokenClock.now() + KEY_MS;
-    this.#tokenOfKey = createSasToken({ audience, expiresAt, ...this.#key });
+    const expiresAt = this.#dependencies.tokenClock.now() + KEY_MS;
+    this.#keyToken = createSasToken({ audience, expiresAt, ...this.#key });
   }
 
   /**
@@ -80,9 +84,9 @@ export class Authorization {
    */
   async offerKey(keyName: string, key: string): Promise<boolean> {
     this.#claimedRule = boundedName(keyName);
-    const rules = await this.#parts.namespaceKeys.rules();
+    const rules = await this.#dependencies.namespaceKeys.rules();
     if (rules.some((rule) => rule.keyName === keyName)) {
-      const expiresAt = this.#parts.tokenClock.now() + KEY_MS;
+      const expiresAt = this.#dependencies.tokenClock.now() + KEY_MS;
       const token = createSasToken({ audience: 'sb://localhost/', keyName, key, expiresAt });
       const outcome = await this.#tryToken(token, 'localhost', '/', undefined, ANY_RIGHT);
       if ('refusal' in outcome) return false;
@@ -100,8 +104,8 @@ export class Authorization {
     requireShort(address);
     const pathname = addressPath(address);
     const path = entityAt(pathname);
-    const proof = await this.#proofOf(token, pathname, path);
-    if (path !== undefined && (await this.#parts.entities.find(path.key)) === undefined) {
+    const proof = await this.#checkPut(token, pathname, path);
+    if (path !== undefined && (await this.#dependencies.entities.find(path.key)) === undefined) {
       throw entityNotFound(`sb://${this.#host}/${path.name}`);
     }
     const { audiencePath, rule } = proof;
@@ -114,7 +118,7 @@ export class Authorization {
   }
 
   /** What a token that was put is good for; counts it where it is not good. Throws Unauthenticated. */
-  async #proofOf(
+  async #checkPut(
     token: string,
     pathname: string,
     path: EntityPath | undefined,
@@ -123,7 +127,7 @@ export class Authorization {
       return await this.#check(token, this.#host, pathname, path, ANY_RIGHT);
     } catch (error) {
       this.#claimedRule = claimedRuleOf(token);
-      if (error instanceof BrokerError && error.code === 'Unauthenticated') this.#refused();
+      if (error instanceof BrokerError && error.code === 'Unauthenticated') this.#countRefusal();
       throw error;
     }
   }
@@ -140,7 +144,7 @@ export class Authorization {
   ): Promise<void> {
     const rule = await this.confirm(pathname, path, rights);
     proved?.(rule);
-    this.#parts.admitRule?.(rule);
+    this.#dependencies.admitRule?.(rule);
   }
 
   /**
@@ -153,16 +157,16 @@ export class Authorization {
     path: EntityPath,
     rights: readonly AccessRight[],
   ): Promise<ProvedRule> {
-    const ask = (token: string) => this.#tryToken(token, this.#host, pathname, path, rights);
-    const ofKey = this.#tokenOfKey === undefined ? undefined : await ask(this.#tokenOfKey);
-    if (ofKey !== undefined && 'rule' in ofKey) return ofKey.rule;
+    const tryToken = (token: string) => this.#tryToken(token, this.#host, pathname, path, rights);
+    const keyOutcome = this.#keyToken === undefined ? undefined : await tryToken(this.#keyToken);
+    if (keyOutcome !== undefined && 'rule' in keyOutcome) return keyOutcome.rule;
     for (const token of this.#tokensFor(pathname, path)) {
-      const outcome = await ask(token);
+      const outcome = await tryToken(token);
       if ('rule' in outcome) return outcome.rule;
     }
     // All that this peer does rests on its key, unless it has brought tokens that are good for this.
     // Only what no known rule has signed has a subcode: one that lacks the right was proved all the same.
-    if (ofKey?.refusal.subCode !== undefined) this.#refused();
+    if (keyOutcome?.refusal.subCode !== undefined) this.#countRefusal();
     throw new BrokerError(
       'Unauthenticated',
       `Unauthorized access. '${rights.join("' or '")}' claim(s) are required to perform this operation. Resource: 'sb://${this.#host}/${pathname}'.`,
@@ -171,10 +175,10 @@ export class Authorization {
 
   #tokensFor(pathname: string, path: EntityPath): Iterable<string> {
     if (this.#tokens.isEmpty) return [];
-    return this.#tokens.at(pathsCovering(`/${pathname}`), [NAMESPACE, keyOfRules(path)]);
+    return this.#tokens.coveringPaths(pathsCovering(`/${pathname}`), [NAMESPACE, keyOfRules(path)]);
   }
 
-  #refused(): void {
+  #countRefusal(): void {
     this.#refusals++;
     if (this.#refusals >= REFUSALS_MAX) this.#events.refusedTooOften();
   }
@@ -204,7 +208,7 @@ export class Authorization {
     rights: readonly AccessRight[],
   ): Promise<TokenProof> {
     const resource = { host, ownHost: host, pathname: `/${pathname}` };
-    const proof = await requireSasTokenFor(this.#parts, token, resource, path, rights);
+    const proof = await requireSasTokenFor(this.#dependencies, token, resource, path, rights);
     this.#events.proved();
     return proof;
   }
@@ -213,7 +217,7 @@ export class Authorization {
 /** The entity that an address is about, if any: a token may be for the whole namespace. */
 function entityAt(pathname: string): EntityPath | undefined {
   try {
-    return parseEntityPath(withoutNode(pathname));
+    return parseEntityPath(withoutManagementSuffix(pathname));
   } catch (error) {
     if (error instanceof BrokerError) return undefined;
     throw error;

@@ -3,8 +3,8 @@ import { pause } from '../../shared/domain/scheduler.ts';
 import { type Request, writeReply } from '../requests/request.ts';
 import type { RequestMemory } from '../requests/request-memory.ts';
 import { addressPath } from '../service/address.ts';
-import { tell } from '../service/conditions.ts';
 import type { ClientContext } from '../service/context.ts';
+import { mapError } from '../service/error-mapping.ts';
 import { int, str, symbol, textOf } from '../wire/value.ts';
 import type { Authorization } from './authorization.ts';
 
@@ -14,22 +14,26 @@ const SIGNATURE = 'servicebus.windows.net:sastoken';
 const WEB_TOKEN = 'jwt';
 
 /** Answers a request to `$cbs`: the client puts a token for an address. Texts of tokens are never told. */
-export async function answerClaim(
-  { parts, authorization, limits }: Pick<ClientContext, 'parts' | 'authorization' | 'limits'>,
+export async function answerPutToken(
+  {
+    dependencies,
+    authorization,
+    limits,
+  }: Pick<ClientContext, 'dependencies' | 'authorization' | 'limits'>,
   request: Request,
   memory: RequestMemory,
 ): Promise<Buffer> {
   const address = textOf(request.fields.get('name')) ?? '';
   try {
     memory.hold(request.heldBytes);
-    await limits.check(() => take(authorization, request, address));
+    await limits.check(() => putToken(authorization, request, address));
     return writeReply(request, {
       'status-code': int(202),
       'status-description': str('Accepted'),
     });
   } catch (error) {
-    await pause(parts.scheduler, authorization.refusalPauseMs);
-    const { condition, description, status } = tell(parts, error, addressPath(address));
+    await pause(dependencies.scheduler, authorization.refusalPauseMs);
+    const { condition, description, status } = mapError(dependencies, error, addressPath(address));
     return writeReply(request, {
       'status-code': int(status),
       'status-description': str(description),
@@ -38,7 +42,7 @@ export async function answerClaim(
   }
 }
 
-async function take(authorization: Authorization, request: Request, address: string) {
+async function putToken(authorization: Authorization, request: Request, address: string) {
   if (request.operation !== 'put-token') {
     throw new BrokerError('NotSupported', `There is no operation '${request.operation}' here.`);
   }

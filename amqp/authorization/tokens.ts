@@ -4,7 +4,7 @@ import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 const { tokens: TOKENS_MAX, tokenBytes: BYTES_MAX } = BUDGETS.connection;
 
 /** What a token is kept by: it takes the place of an earlier one that is for the same. */
-export interface TokenPlace {
+export interface TokenScope {
   /** The path that it is good for, with everything below it. */
   readonly audiencePath: string;
   /** The entity whose rule has signed it; empty where that was one of the namespace. */
@@ -20,9 +20,9 @@ export interface TokenAccount {
 }
 
 /** The tokens of one connection, found by the path for which a right is wanted. */
-export class Tokens {
+export class TokenStore {
   /** By path and signer, then by the name of the key. What was renewed longest ago comes first. */
-  readonly #places = new Map<string, Map<string, string>>();
+  readonly #scopes = new Map<string, Map<string, string>>();
   readonly #account: TokenAccount;
   #count = 0;
   #bytes = 0;
@@ -35,14 +35,14 @@ export class Tokens {
    * Keeps a token. Where there are too many, the one that was put longest ago makes room. Throws
    * ServiceBusy where the connection may hold no more.
    */
-  add(token: string, { audiencePath, signer, keyName }: TokenPlace): void {
-    const key = keyOf(audiencePath, signer);
+  add(token: string, { audiencePath, signer, keyName }: TokenScope): void {
+    const key = scopeKey(audiencePath, signer);
     const bytes = bytesOf(key, keyName, token);
-    if (!this.#account.tryHold(bytes)) throw noRoom();
-    const place = this.#places.get(key) ?? new Map<string, string>();
-    this.#remove(key, place, keyName);
-    this.#places.delete(key);
-    this.#places.set(key, place.set(keyName, token));
+    if (!this.#account.tryHold(bytes)) throw memoryExceeded();
+    const tokens = this.#scopes.get(key) ?? new Map<string, string>();
+    this.#remove(key, tokens, keyName);
+    this.#scopes.delete(key);
+    this.#scopes.set(key, tokens.set(keyName, token));
     this.#count++;
     this.#bytes += bytes;
     while (this.#count > TOKENS_MAX || this.#bytes > BYTES_MAX) this.#removeOldest();
@@ -53,26 +53,26 @@ export class Tokens {
   }
 
   /** The tokens that are good for one of these paths, by a rule of one of these signers. */
-  *at(audiencePaths: readonly string[], signers: readonly string[]): Iterable<string> {
+  *coveringPaths(audiencePaths: readonly string[], signers: readonly string[]): Iterable<string> {
     for (const audiencePath of audiencePaths) {
       for (const signer of signers) {
-        yield* this.#places.get(keyOf(audiencePath, signer))?.values() ?? [];
+        yield* this.#scopes.get(scopeKey(audiencePath, signer))?.values() ?? [];
       }
     }
   }
 
   #removeOldest(): void {
-    const [[key, place] = []] = this.#places;
-    const [keyName] = place?.keys() ?? [];
-    if (key === undefined || place === undefined || keyName === undefined) return;
-    this.#remove(key, place, keyName);
-    if (place.size === 0) this.#places.delete(key);
+    const [[key, tokens] = []] = this.#scopes;
+    const [keyName] = tokens?.keys() ?? [];
+    if (key === undefined || tokens === undefined || keyName === undefined) return;
+    this.#remove(key, tokens, keyName);
+    if (tokens.size === 0) this.#scopes.delete(key);
   }
 
-  #remove(key: string, place: Map<string, string>, keyName: string): void {
-    const token = place.get(keyName);
+  #remove(key: string, tokens: Map<string, string>, keyName: string): void {
+    const token = tokens.get(keyName);
     if (token === undefined) return;
-    place.delete(keyName);
+    tokens.delete(keyName);
     const bytes = bytesOf(key, keyName, token);
     this.#count--;
     this.#bytes -= bytes;
@@ -81,9 +81,9 @@ export class Tokens {
 }
 
 /** Neither holds a line break: names of entities have none, and paths that hold one match no address. */
-const keyOf = (audiencePath: string, signer: string): string => `${signer}\n${audiencePath}`;
+const scopeKey = (audiencePath: string, signer: string): string => `${signer}\n${audiencePath}`;
 
-const noRoom = () =>
+const memoryExceeded = () =>
   new BrokerError(
     'ServiceBusy',
     'The connection holds as much as it may. Wait until it holds less, and send the token again.',

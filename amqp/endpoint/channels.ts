@@ -3,9 +3,10 @@ import type { Begin } from '../wire/performatives.ts';
 import { AmqpError } from '../wire/wire-error.ts';
 import { Session, type SessionHost } from './session.ts';
 
+/** The largest channel number of a session. */
 export const CHANNEL_MAX = BUDGETS.connection.afterRight.sessions - 1;
 
-/** The sessions of a connection, by channel. Throws AmqpError where a peer names a wrong one. */
+/** The sessions of a connection, by channel. Throws AmqpError `amqp:not-allowed` for a wrong channel. */
 export class Channels {
   readonly #host: SessionHost;
   readonly #sessions = new Map<number, Session>();
@@ -14,41 +15,44 @@ export class Channels {
     this.#host = host;
   }
 
-  /** The peer begins a session. */
+  /**
+   * Answers a begin of the peer. Throws AmqpError if the channel is in use or too large, and
+   * `amqp:resource-limit-exceeded` if the connection has too many sessions.
+   */
   begin(channel: number, begin: Begin): void {
     if (channel > CHANNEL_MAX || this.#sessions.has(channel)) {
-      throw new AmqpError('amqp:not-allowed', 'The channel is in use, or there is none such.');
+      throw new AmqpError('amqp:not-allowed', 'The channel is in use, or larger than channel-max.');
     }
-    this.#host.limits.begun();
+    this.#host.limits.sessionBegun();
     this.#sessions.set(channel, new Session(channel, begin, this.#host));
   }
 
-  /** The session of a channel. */
+  /** Returns the session of a channel. */
   at(channel: number): Session {
     const session = this.#sessions.get(channel);
     if (session !== undefined) return session;
     throw new AmqpError('amqp:not-allowed', 'No session has this channel.');
   }
 
-  /** The peer ends a session; it hears back when the session's links are done with. */
+  /** Handles an end of the peer, and answers it once the work of the session's links is done. */
   end(channel: number): void {
     const session = this.at(channel);
     void session.ended().then(() => {
-      // Meanwhile the connection may have gone.
+      // The connection may be gone by now.
       if (this.#sessions.get(channel) !== session) return;
       session.lost();
       this.#sessions.delete(channel);
-      this.#host.limits.ended();
+      this.#host.limits.sessionEnded();
       this.#host.send(channel, { kind: 'end' });
     });
   }
 
-  /** Lets the peer know what was held back of the outcomes of what it sent. */
-  release(): void {
-    for (const session of this.#sessions.values()) session.release();
+  /** Sends the outcomes that `IncomingLink.holdOutcomes` held back. */
+  releaseOutcomes(): void {
+    for (const session of this.#sessions.values()) session.releaseOutcomes();
   }
 
-  /** The connection is gone. */
+  /** Ends all sessions, since the connection is gone. */
   lost(): void {
     for (const session of this.#sessions.values()) session.lost();
     this.#sessions.clear();

@@ -1,21 +1,21 @@
 import type { ErrorInfo } from '../wire/states.ts';
 import { AmqpError, DecodeError } from '../wire/wire-error.ts';
 
-/** Why a connection is ended from our side. */
+/** The errors with which the server closes a connection. */
 
-export const SILENT: ErrorInfo = {
+export const IDLE_TIMEOUT: ErrorInfo = {
   condition: 'amqp:resource-limit-exceeded',
-  description: 'Nothing was heard for too long.',
+  description: 'The connection was idle for too long.',
 };
 
 export const NOT_PROVED: ErrorInfo = {
   condition: 'amqp:connection:forced',
-  description: 'The connection has proved no right in time: send a token, or a key.',
+  description: 'The client did not authenticate in time. Send a token or a key.',
 };
 
-export const CROWDED_OUT: ErrorInfo = {
+export const EVICTED: ErrorInfo = {
   condition: 'amqp:resource-limit-exceeded',
-  description: 'The service needs the memory that the connection holds; connect again.',
+  description: 'The service needs the memory of this connection for others. Connect again.',
 };
 
 const FAILED: ErrorInfo = {
@@ -23,13 +23,17 @@ const FAILED: ErrorInfo = {
   description: 'The service failed.',
 };
 
-/** A mistake of the peer that ends the connection. */
+/** Returns the error for a protocol violation of the peer, which ends the connection. */
 export function notAllowed(sentence: string): AmqpError {
   return new AmqpError('amqp:not-allowed', sentence);
 }
 
-/** What the peer is told of an error, which is its own mistake or is reported as a fault of ours. */
-export function endBy(error: unknown, report: (fault: unknown) => void): ErrorInfo {
+/**
+ * Returns the error to close a connection with. AmqpError and DecodeError are the peer's mistakes and keep
+ * their message. `report` is called with any other error, a fault of this service, whose details the peer
+ * does not get.
+ */
+export function closeReason(error: unknown, report: (fault: unknown) => void): ErrorInfo {
   if (error instanceof AmqpError) {
     return { condition: error.condition, description: error.message };
   }

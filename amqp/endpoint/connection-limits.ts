@@ -9,19 +9,19 @@ const WEIGHTS = BUDGETS.weights;
 type Limits = { readonly [Limit in keyof typeof beforeRight]: number };
 
 /**
- * Counts what one connection has the process hold and do, and refuses what is more than
- * `BUDGETS.connection` allows: little until the peer has proved a right. Methods that count more of
- * something throw AmqpError `amqp:resource-limit-exceeded`, unless they say otherwise.
+ * Counts the memory and work that one connection costs the process, and enforces `BUDGETS.connection`. The
+ * limits are low until the peer has proved a right, that is, authenticated with a valid token or key.
+ * Methods that add to a count throw AmqpError `amqp:resource-limit-exceeded`, unless they return false.
  */
 export class ConnectionLimits {
   readonly #memory: MemoryBudget;
   readonly #share: MemoryShare;
-  /** What is under way for the peer, which is not ended with its connection. */
+  /** Memory of work under way for the peer. It goes on after the connection has ended. */
   readonly #work: MemoryShare;
   readonly #intake: Pick<Intake, 'pause' | 'resume'>;
   readonly #onGone = new Set<(isAll: boolean) => void>();
-  /** What came in and has no outcome yet, of a connection that is gone. */
-  #rest: MemoryShare | undefined;
+  /** Once the connection is gone: memory of deliveries that it received and that have no outcome yet. */
+  #remainder: MemoryShare | undefined;
   #limits: Limits = beforeRight;
   #isLost = false;
   #sessions = 0;
@@ -29,26 +29,26 @@ export class ConnectionLimits {
   #incomingBytes = 0;
   #outgoingBytes = 0;
   #turnWork = 0;
-  #unread = 0;
-  #checks = 0;
+  #unreadBytes = 0;
+  #checksUnderWay = 0;
 
   /** `evict` ends the connection; see `MemoryBudget.open`. */
   constructor(memory: MemoryBudget, intake: Pick<Intake, 'pause' | 'resume'>, evict: () => void) {
     this.#memory = memory;
     this.#intake = intake;
     const end = () => {
-      // Work may go on without its connection.
-      if (this.#rest !== undefined) return;
+      // The connection has ended already; only work for it goes on.
+      if (this.#remainder !== undefined) return;
       evict();
       this.close();
     };
     this.#share = memory.openBeforeRight(beforeRight.heldBytes, end);
     this.#work = memory.openBeforeRight(beforeRight.heldBytes, end);
-    // The connection that is to end is not built yet.
+    // Deferred, because the constructor of the connection that `evict` ends has not returned yet.
     if (!this.tryHold(WEIGHTS.connectionBytes)) queueMicrotask(evict);
   }
 
-  /** Bytes that the connection holds, with what is under way for it. */
+  /** Bytes that the connection holds, including work under way for it. */
   get held(): number {
     return this.#share.held + this.#work.held;
   }
@@ -58,13 +58,13 @@ export class ConnectionLimits {
     return this.#limits === afterRight;
   }
 
-  /** Whether the connection is gone without a close: nobody can hear of outcomes. */
+  /** Whether the connection is gone without a close, so that the peer cannot receive outcomes. */
   get isLost(): boolean {
     return this.#isLost;
   }
 
-  /** The largest request to `$cbs` or `$management`, bytes, and the most values in one. */
-  get request(): { readonly bytes: number; readonly values: number } {
+  /** The maximum size of a request to `$cbs` or `$management`: bytes, and decoded values. */
+  get requestLimits(): { readonly bytes: number; readonly values: number } {
     return { bytes: this.#limits.requestBytes, values: this.#limits.requestValues };
   }
 
@@ -73,117 +73,122 @@ export class ConnectionLimits {
     return this.#outgoingBytes;
   }
 
-  /** Whether what was handled since `beginTurn` is enough for one turn. */
+  /** Whether the work counted since `beginTurn` fills one turn. */
   get isTurnOver(): boolean {
     return this.#turnWork >= this.#limits.turnFrames;
   }
 
+  /** Starts counting the work of a turn. */
   beginTurn(): void {
     this.#turnWork = 0;
   }
 
-  /** A frame was handled whose performative took so many bytes once it was decoded. */
-  handled(decodedBytes = 0): void {
+  /** Counts a frame for the current turn; `decodedBytes` = memory of its performative. */
+  countFrame(decodedBytes = 0): void {
     this.#turnWork += 1 + decodedBytes / CONNECTION.decodedBytesPerFrame;
   }
 
-  /** So many bytes of a request were read for one frame. */
-  read(bytes: number): void {
+  /** Counts the bytes of a request for the current turn. */
+  countRequestBytes(bytes: number): void {
     this.#turnWork += bytes / CONNECTION.requestBytesPerFrame;
   }
 
-  /** The peer has proved a right: from now on it may have more held. */
+  /** Raises the limits, since the peer has proved a right. */
   prove(): void {
     this.#limits = afterRight;
     this.#share.prove(afterRight.heldBytes);
     this.#work.prove(afterRight.heldBytes);
-    // To end the connection would make no room: the work goes on.
+    // Not evictable: work goes on without its connection, so an eviction would free nothing.
     this.#work.pin();
     this.#intake.resume('check');
   }
 
   /**
-   * Does what the peer may have no right to. Until it has proved one nothing is read meanwhile, so that
-   * one thing at a time is done for it, and refusals count before the next.
+   * Runs work that checks a right of the peer. Until the peer has proved a right, reading pauses meanwhile:
+   * such a peer gets one check at a time, and a refusal counts before the next.
    */
   async check<T>(work: () => Promise<T>): Promise<T> {
-    this.#checks++;
+    this.#checksUnderWay++;
     if (!this.isProved) this.#intake.pause('check');
     try {
       return await work();
     } finally {
-      this.#checks--;
-      if (this.#checks === 0) this.#intake.resume('check');
+      this.#checksUnderWay--;
+      if (this.#checksUnderWay === 0) this.#intake.resume('check');
     }
   }
 
-  /** Holds bytes. */
+  /** Adds bytes to what the connection holds. */
   hold(bytes: number): void {
     if (!this.tryHold(bytes)) {
-      throw exceeded('The connection holds more memory than the service has for it.');
+      throw exceeded('The connection exceeds its memory limit.');
     }
   }
 
-  /** Holds bytes; false instead of an error. */
+  /** The same, but returns false instead of throwing. */
   tryHold(bytes: number): boolean {
     return this.held + bytes <= this.#limits.heldBytes && this.#share.hold(bytes);
   }
 
+  /** Gives bytes back that `hold` or `tryHold` added. */
   release(bytes: number): void {
     this.#share.release(bytes);
   }
 
-  /** So many bytes wait for the rest of their frame now. */
-  unread(bytes: number): void {
-    this.release(this.#unread);
-    this.#unread = 0;
+  /** Holds the bytes of an incomplete frame, in place of those of the last call. */
+  setUnreadBytes(bytes: number): void {
+    this.release(this.#unreadBytes);
+    this.#unreadBytes = 0;
     this.hold(bytes);
-    this.#unread = bytes;
+    this.#unreadBytes = bytes;
   }
 
-  /** A session has begun. */
-  begun(): void {
+  /** Counts a session that begins. */
+  sessionBegun(): void {
     if (this.#sessions >= this.#limits.sessions) throw this.#tooMany('sessions');
     this.hold(WEIGHTS.sessionBytes);
     this.#sessions++;
   }
 
-  /** A session has ended. */
-  ended(): void {
+  /** Counts a session that has ended. */
+  sessionEnded(): void {
     this.#sessions--;
     this.release(WEIGHTS.sessionBytes);
   }
 
-  /** There is a link more. */
-  linked(): void {
+  /** Counts a link that attaches. */
+  linkAttached(): void {
     if (this.#links >= this.#limits.links) throw this.#tooMany('links');
     this.hold(WEIGHTS.linkBytes);
     this.#links++;
   }
 
-  /** A link has ended on both sides. */
-  unlinked(): void {
+  /** Counts a link that has detached on both sides. */
+  linkDetached(): void {
     this.#links--;
     this.release(WEIGHTS.linkBytes);
   }
 
-  /** A message came in whole. With many that have no outcome, nothing more is read. */
-  received(bytes: number): void {
+  /**
+   * Counts a complete message of `bytes` from the peer. Pauses reading while too many bytes of messages have
+   * no outcome.
+   */
+  messageReceived(bytes: number): void {
     this.hold(bytes + WEIGHTS.deliveryBytes);
     this.#incomingBytes += bytes + WEIGHTS.deliveryBytes;
     if (this.#incomingBytes > this.#incomingMax) this.#intake.pause('deliveries');
   }
 
-  /** A message that came in has its outcome, or is given up. */
-  finished(bytes: number): void {
-    (this.#rest ?? this.#share).release(bytes + WEIGHTS.deliveryBytes);
+  /** Counts a received message that has its outcome, or was aborted. */
+  messageFinished(bytes: number): void {
+    (this.#remainder ?? this.#share).release(bytes + WEIGHTS.deliveryBytes);
     this.#incomingBytes -= bytes + WEIGHTS.deliveryBytes;
     if (this.#incomingBytes <= this.#incomingMax / 2) this.#intake.resume('deliveries');
   }
 
   /**
-   * Holds bytes that work under way takes until it is done, also when the connection is gone: requests, and
-   * messages that are settled. False where there is no room; a little is held in any case.
+   * Holds the memory of a request or settlement until `releaseWork`, also after the connection is gone.
+   * Returns false if that exceeds a limit; a small amount is always granted.
    */
   tryHoldWork(bytes: number): boolean {
     const work = this.#work.held + bytes;
@@ -195,28 +200,28 @@ export class ConnectionLimits {
     return this.held + bytes <= this.#limits.heldBytes && this.#work.hold(bytes);
   }
 
-  /** So many bytes of work are done. */
+  /** Gives bytes back that `tryHoldWork` added. */
   releaseWork(bytes: number): void {
     this.#work.release(bytes);
   }
 
-  /** Bytes of a message wait for the peer to open its window; false where there is no room. */
-  tryWait(bytes: number): boolean {
+  /** Holds bytes of a message that waits for the peer's window. Returns false if that exceeds a limit. */
+  tryHoldOutgoing(bytes: number): boolean {
     if (!this.tryHold(bytes)) return false;
     this.#outgoingBytes += bytes;
     return true;
   }
 
-  /** Bytes wait no longer for the peer's window. */
-  waited(bytes: number): void {
+  /** Gives bytes back that `tryHoldOutgoing` added. */
+  releaseOutgoing(bytes: number): void {
     this.release(bytes);
     this.#outgoingBytes -= bytes;
   }
 
   /**
-   * Has a listener called once the connection is gone and nobody can hear of outcomes: it is to give up
-   * what waits and whose outcome the peer wants to know, or all (`isAll`) where what is left of the
-   * connection makes room for others. Returns how to stop listening.
+   * Calls a listener when the connection is gone without a close. The listener must abort deliveries that
+   * wait and whose outcome the peer expects, or all (`isAll`) if their memory is evicted. Returns a function
+   * that removes the listener.
    */
   onGone(listener: (isAll: boolean) => void): () => void {
     this.#onGone.add(listener);
@@ -226,26 +231,27 @@ export class ConnectionLimits {
   }
 
   /**
-   * The connection is gone, with all it held but work under way, and what came in and has no outcome yet: that
-   * counts until it has. `isOrderly` = it was closed, and what came before that is wanted.
+   * Releases what the connection held, since it is gone. Work under way, and received deliveries without an
+   * outcome, count until they are done. `isOrderly` = the connection was closed, so that what the peer sent
+   * before the close is still carried out.
    */
   close(isOrderly = false): void {
-    if (this.#rest !== undefined) return;
+    if (this.#remainder !== undefined) return;
     this.#isLost = !isOrderly;
-    if (!isOrderly) this.#giveUp(false);
-    this.#rest = this.#share.leave(this.#incomingBytes, () => {
-      this.#giveUp(true);
-      // What is under way is not ended.
-      this.#rest = this.#share.leave(this.#incomingBytes, () => {});
-      this.#rest.pin();
+    if (!isOrderly) this.#notifyGone(false);
+    this.#remainder = this.#share.leave(this.#incomingBytes, () => {
+      this.#notifyGone(true);
+      // What listeners did not abort is under way and cannot be evicted.
+      this.#remainder = this.#share.leave(this.#incomingBytes, () => {});
+      this.#remainder.pin();
     });
   }
 
-  #giveUp(isAll: boolean): void {
+  #notifyGone(isAll: boolean): void {
     for (const listener of this.#onGone) listener(isAll);
   }
 
-  /** Less where the process has little room: so it never runs out of it however many send. */
+  /** Bytes of messages without an outcome; lower when memory is short, however many connections send. */
   get #incomingMax(): number {
     const { incomingBytes, incomingBytesMin, incomingShareOfFree } = CONNECTION;
     const share = this.#memory.free * incomingShareOfFree;

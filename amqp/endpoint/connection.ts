@@ -6,7 +6,7 @@ import { type Open, type Performative, readPerformative } from '../wire/performa
 import type { ErrorInfo } from '../wire/states.ts';
 import { writePerformative } from '../wire/write-performative.ts';
 import { CHANNEL_MAX, Channels } from './channels.ts';
-import { CROWDED_OUT, endBy, NOT_PROVED, notAllowed, SILENT } from './connection-ends.ts';
+import { closeReason, EVICTED, IDLE_TIMEOUT, NOT_PROVED, notAllowed } from './connection-ends.ts';
 import { ConnectionLimits } from './connection-limits.ts';
 import type { ConnectionHandler } from './handlers.ts';
 import { Handshake } from './handshake.ts';
@@ -20,27 +20,27 @@ import type { SessionHost } from './session.ts';
 import type { Transport } from './transport.ts';
 
 const { frameBytes: FRAME_BYTES_MAX, handshakeMs: HANDSHAKE_MS_MAX } = BUDGETS.connection;
-/** The least that the standard lets a peer ask for. */
+/** The smallest max-frame-size that the standard allows. */
 const FRAME_BYTES_MIN = 512;
 /** How long a peer may take to answer our close. */
 const CLOSE_MS_MAX = 5_000;
 
 type Phase = 'handshake' | 'open' | 'closing' | 'ended';
 
-/** What we call ourselves, and what a connection waits by. */
+/** Settings and shared services of a connection. */
 export interface ConnectionOptions {
   readonly containerId: string;
   readonly scheduler: Scheduler;
   readonly turns: InputTurns;
-  /** What all connections of the process may hold. */
+  /** The memory budget of all connections of the process. */
   readonly memory: MemoryBudget;
-  /** Told of a connection that was closed to make room for others; its peer may not have heard yet. */
-  readonly crowdedOut?: (connection: Connection) => void;
+  /** Called with a connection that was closed to free memory. Its peer may not have read the close yet. */
+  readonly onEvicted?: (connection: Connection) => void;
 }
 
 /**
- * The server's end of one AMQP connection: bytes in, bytes out. What the peer gets wrong ends the
- * connection with an error that says so, and nothing else.
+ * The server's end of one AMQP connection: bytes in, bytes out. A protocol violation of the peer closes this
+ * connection with an error and affects nothing else.
  */
 export class Connection implements SessionHost {
   readonly limits: ConnectionLimits;
@@ -50,7 +50,7 @@ export class Connection implements SessionHost {
   readonly #turns: InputTurns;
   readonly #handler: ConnectionHandler;
   readonly #containerId: string;
-  readonly #crowdedOut: (connection: Connection) => void;
+  readonly #onEvicted: (connection: Connection) => void;
   readonly #intake: Intake;
   #reader = new FrameReader();
   readonly #handshake: Handshake;
@@ -58,27 +58,27 @@ export class Connection implements SessionHost {
   readonly #channels = new Channels(this);
   #phase: Phase = 'handshake';
   #isAdvancing = false;
-  /** What is left to do of the last frame. */
-  #rest: (() => boolean) | undefined;
+  /** The remaining steps of the last frame. */
+  #steps: (() => boolean) | undefined;
   #peer: Open | undefined;
   #frameBytesMax: number = BUDGETS.connection.openFrameBytes;
   #timer: Timer;
-  /** Ends a connection whose peer proves no right in time. */
+  /** Closes the connection if the peer does not prove a right in time. */
   #proof: Timer;
-  /** Bytes that came in after the close. */
-  #ignored = 0;
+  /** Bytes that arrived after the close. */
+  #ignoredBytes = 0;
 
   constructor(
     transport: Transport,
-    { containerId, scheduler, turns, memory, crowdedOut = () => {} }: ConnectionOptions,
+    { containerId, scheduler, turns, memory, onEvicted = () => {} }: ConnectionOptions,
     createHandler: (connection: Connection) => ConnectionHandler,
   ) {
     this.#transport = transport;
     this.#scheduler = scheduler;
     this.#turns = turns;
     this.#intake = new Intake(transport, () => this.#advance());
-    this.limits = new ConnectionLimits(memory, this.#intake, () => this.makeRoom());
-    this.#crowdedOut = crowdedOut;
+    this.limits = new ConnectionLimits(memory, this.#intake, () => this.evict());
+    this.#onEvicted = onEvicted;
     this.outgoing = new Outbox(transport, {
       scheduler,
       intake: this.#intake,
@@ -91,13 +91,13 @@ export class Connection implements SessionHost {
       write: (bytes) => {
         if (this.#phase === 'handshake') this.#write(bytes);
       },
-      goOn: () => this.#advance(),
+      resume: () => this.#advance(),
       refuse: () => this.close(),
     });
     this.#heartbeat = new Heartbeat(scheduler, {
-      saidAt: () => this.outgoing.saidAt,
-      say: () => this.#write(encodeFrame('amqp', 0)),
-      silent: () => this.close(SILENT),
+      lastWriteAt: () => this.outgoing.lastWriteAt,
+      sendEmptyFrame: () => this.#write(encodeFrame('amqp', 0)),
+      timeOut: () => this.close(IDLE_TIMEOUT),
     });
     this.#timer = scheduler.after(HANDSHAKE_MS_MAX, () => this.abort());
     this.#proof = scheduler.after(BUDGETS.connection.proveRightMs, () => this.close(NOT_PROVED));
@@ -107,36 +107,36 @@ export class Connection implements SessionHost {
     return Math.min(this.#peer?.maxFrameSize ?? FRAME_BYTES_MAX, FRAME_BYTES_MAX);
   }
 
-  /** Bytes that are to be sent and that the peer has not taken yet. */
+  /** Bytes to be sent that the peer has not taken yet. */
   get backlog(): number {
     return this.outgoing.backlog + this.limits.outgoingBytes;
   }
 
-  /** The peer has proved a right: a token or key of its is good for something. */
+  /** Raises the limits, since the peer has proved a right with a valid token or key. */
   proved(): void {
     this.#proof.cancel();
     this.limits.prove();
   }
 
-  /** Whether there is time now for what came in; where not, `goOn` is called once there is. */
-  hasTime(goOn: () => void): boolean {
-    return this.#turns.hasTime(this.limits, goOn);
+  /** Whether this turn has time for input. If not, `resume` is called once there is. */
+  hasTime(resume: () => void): boolean {
+    return this.#turns.hasTime(this.limits, resume);
   }
 
-  /** Takes what came in. */
+  /** Handles bytes that arrived. */
   input(bytes: Uint8Array): void {
     if (this.#phase === 'closing' || this.#phase === 'ended') {
-      // A peer that goes on for long has not heard of the close.
-      this.#ignored += bytes.byteLength;
-      if (this.#ignored > BUDGETS.connection.ignoredBytes) this.abort();
+      // A peer that keeps sending ignores the close.
+      this.#ignoredBytes += bytes.byteLength;
+      if (this.#ignoredBytes > BUDGETS.connection.ignoredBytes) this.abort();
     } else {
-      this.#heartbeat.heard();
+      this.#heartbeat.inputReceived();
       this.#reader.push(bytes);
       this.#advance();
     }
   }
 
-  /** The transport is gone. */
+  /** Ends the connection, since its transport is gone. */
   lost(): void {
     if (this.#phase === 'ended') return;
     const isOrderly = this.#phase === 'closing';
@@ -147,12 +147,12 @@ export class Connection implements SessionHost {
     this.#handler.closed();
   }
 
-  /** Lets the peer know what was held back of the outcomes of what it sent. */
-  release(): void {
-    this.#channels.release();
+  /** Sends the outcomes that `IncomingLink.holdOutcomes` held back. */
+  releaseOutcomes(): void {
+    this.#channels.releaseOutcomes();
   }
 
-  /** Ends the connection with a reason. */
+  /** Closes the connection, with an error unless the close is orderly. */
   close(error?: ErrorInfo): void {
     if (this.#phase === 'closing' || this.#phase === 'ended') return;
     const wasOpen = this.#phase === 'open';
@@ -166,19 +166,19 @@ export class Connection implements SessionHost {
   }
 
   /**
-   * Ends the connection to make room for others: with the reason, unless so much is to be sent before
-   * it that this would have to be kept until the peer takes it.
+   * Closes the connection to free memory for others. If much output waits to be sent before the close, the
+   * connection is aborted instead, since that output would stay in memory until the peer takes it.
    */
-  makeRoom(): void {
+  evict(): void {
     if (this.backlog > BUDGETS.weights.connectionBytes) {
       this.abort();
       return;
     }
-    this.close(CROWDED_OUT);
-    this.#crowdedOut(this);
+    this.close(EVICTED);
+    this.#onEvicted(this);
   }
 
-  /** Ends the connection at once. */
+  /** Ends the connection at once, without a close. */
   abort(): void {
     this.#transport.destroy();
     this.lost();
@@ -188,8 +188,8 @@ export class Connection implements SessionHost {
     this.#write(encodeFrame('amqp', channel, writePerformative(performative), payload));
   }
 
-  inSteps(step: () => boolean): void {
-    this.#rest = step() ? undefined : step;
+  runInSteps(step: () => boolean): void {
+    this.#steps = step() ? undefined : step;
   }
 
   linked(link: IncomingLink | OutgoingLink): void {
@@ -197,23 +197,23 @@ export class Connection implements SessionHost {
     else this.#handler.outgoing(link);
   }
 
-  /** Goes on with what is there, for a turn at most. */
+  /** Handles the input that has arrived, for one turn at most. */
   #advance(): void {
-    // A pause that ends while a frame is handled: the next frame waits until that is done.
+    // A pause may end while a frame is handled. The loop below continues with the next frame.
     if (this.#isAdvancing) return;
     this.#isAdvancing = true;
     this.limits.beginTurn();
     try {
-      while (this.#turns.mayGoOn(this.limits, this.#intake) && this.#step());
-      this.limits.unread(this.#reader.keep());
+      while (this.#turns.mayContinue(this.limits, this.#intake) && this.#step());
+      this.limits.setUnreadBytes(this.#reader.compactUnread());
     } catch (error) {
-      this.close(endBy(error, (fault) => this.#handler.failed(fault)));
+      this.close(closeReason(error, (fault) => this.#handler.failed(fault)));
     } finally {
       this.#isAdvancing = false;
     }
   }
 
-  /** One header, frame or step of a frame; false = more bytes are needed, or none are wanted. */
+  /** Handles a header, a frame or a step of one. False = it needs more bytes, or the connection has ended. */
   #step(): boolean {
     switch (this.#phase) {
       case 'handshake': {
@@ -222,9 +222,9 @@ export class Connection implements SessionHost {
         return step !== 'waits';
       }
       case 'open':
-        if (this.#rest === undefined) return this.#nextFrame();
-        this.limits.handled();
-        this.inSteps(this.#rest);
+        if (this.#steps === undefined) return this.#nextFrame();
+        this.limits.countFrame();
+        this.runInSteps(this.#steps);
         return true;
       default:
         return false;
@@ -234,40 +234,41 @@ export class Connection implements SessionHost {
   #nextFrame(): boolean {
     const frame = this.#reader.frame('amqp', this.#frameBytesMax);
     if (frame === undefined) return false;
-    this.limits.handled(frame.weight);
+    this.limits.countFrame(frame.decodedBytes);
     this.#handle(frame);
     return true;
   }
 
-  #handle({ channel, performative, weight, payload }: Frame): void {
-    // A frame that is empty only says that the peer is still there.
+  #handle({ channel, performative, decodedBytes, payload }: Frame): void {
+    // An empty frame is a heartbeat.
     if (performative === undefined) return;
-    const said = readPerformative(performative);
+    const received = readPerformative(performative);
     if (this.#peer === undefined) {
-      if (said.kind !== 'open') throw notAllowed('A connection begins with an open.');
-      this.#open(said);
+      if (received.kind !== 'open') throw notAllowed('A connection begins with an open.');
+      this.#open(received);
       return;
     }
-    switch (said.kind) {
+    switch (received.kind) {
       case 'open':
         throw notAllowed('The connection is open already.');
       case 'close':
         this.close();
         return;
       case 'begin':
-        this.#channels.begin(channel, said);
+        this.#channels.begin(channel, received);
         return;
       case 'end':
         this.#channels.end(channel);
         return;
       default:
-        this.#channels.at(channel).handle(said, payload, weight);
+        this.#channels.at(channel).handle(received, payload, decodedBytes);
     }
   }
 
   #open(peer: Open): void {
     const { maxFrameSize = FRAME_BYTES_MAX } = peer;
-    if (maxFrameSize < FRAME_BYTES_MIN) throw notAllowed('A max-frame-size is 512 at least.');
+    if (maxFrameSize < FRAME_BYTES_MIN)
+      throw notAllowed('The max-frame-size must be at least 512.');
     this.#peer = peer;
     this.#frameBytesMax = FRAME_BYTES_MAX;
     this.send(0, {
@@ -282,7 +283,7 @@ export class Connection implements SessionHost {
     this.#handler.opened(peer.hostname);
   }
 
-  /** Ends what is under way, and waits for nothing more. */
+  /** Cancels all timers, sessions and reading. */
   #stop(): void {
     for (const timer of [this.#timer, this.#proof]) timer.cancel();
     this.#heartbeat.stop();

@@ -1,20 +1,20 @@
 import type { IncomingLink } from './incoming-link.ts';
 import type { OutgoingLink } from './outgoing-link.ts';
 
-/** What stands behind the protocol on one connection. Nothing here may throw. */
+/** The application of one connection: it authenticates the peer and serves its links. Methods never throw. */
 export interface ConnectionHandler {
   /** Names of SASL mechanisms, in order of preference. */
   readonly mechanisms: readonly string[];
-  /** Whether the peer may go on; a mechanism has one step. */
+  /** Resolves with whether the peer may continue. Every mechanism has one step. */
   authenticate(mechanism: string, response: Uint8Array): Promise<boolean>;
-  /** The peer said to whom it believes to speak. */
+  /** Called when the peer has opened the connection; `hostname` = the host of its open. */
   opened(hostname: string | undefined): void;
-  /** The peer wants to send; answered by `accept` or `refuse`, in its own time. */
+  /** Called when the peer attaches a link to send on. The handler accepts or refuses it, maybe later. */
   incoming(link: IncomingLink): void;
-  /** The peer wants to receive; answered likewise. */
+  /** Called when the peer attaches a link to receive on, in the same way. */
   outgoing(link: OutgoingLink): void;
-  /** Something of ours went wrong while it was read what the peer said. */
+  /** Called with an error of this service that occurred while input was handled. */
   failed(error: unknown): void;
-  /** The connection is gone, and all its links with it. */
+  /** Called when the connection is gone, with all its links. */
   closed(): void;
 }

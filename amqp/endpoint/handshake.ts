@@ -4,18 +4,18 @@ import { DecodeError } from '../wire/wire-error.ts';
 import type { ConnectionHandler } from './handlers.ts';
 import { mechanismsFrame, outcomeFrame, readSaslInit } from './sasl.ts';
 
-/** What a handshake does to its connection. */
+/** What a handshake needs of its connection. */
 export interface HandshakeHost {
   write(bytes: Uint8Array): void;
-  /** Reads what came while a proof was checked. */
-  goOn(): void;
-  /** Ends the connection: the proof is wrong. */
+  /** Reads input that arrived during authentication. */
+  resume(): void;
+  /** Ends the connection, since authentication failed. */
   refuse(): void;
 }
 
 type Phase = 'header' | 'sasl' | 'authenticating' | 'headerAgain' | 'refused';
 
-/** How a connection begins: protocol headers, and SASL where the peer asks for it. */
+/** The start of a connection: protocol headers, and SASL if the peer asks for it. */
 export class Handshake {
   readonly #handler: Pick<ConnectionHandler, 'mechanisms' | 'authenticate'>;
   readonly #host: HandshakeHost;
@@ -29,7 +29,10 @@ export class Handshake {
     this.#host = host;
   }
 
-  /** Reads one header or frame; `waits` = more bytes are needed, or a proof is checked. Throws DecodeError. */
+  /**
+   * Reads one header or frame. `waits` = it needs more bytes, or authentication is under way. Throws
+   * DecodeError.
+   */
   step(reader: FrameReader): 'read' | 'waits' | 'done' {
     switch (this.#phase) {
       case 'header':
@@ -60,7 +63,7 @@ export class Handshake {
   #readHeaderAgain(reader: FrameReader): 'waits' | 'done' {
     const layer = reader.protocolHeader();
     if (layer === undefined) return 'waits';
-    if (layer !== 'amqp') throw new DecodeError('the peer asked twice for SASL');
+    if (layer !== 'amqp') throw new DecodeError('the peer asked for SASL twice');
     this.#host.write(protocolHeader(layer));
     return 'done';
   }
@@ -77,7 +80,7 @@ export class Handshake {
   #authenticated(isGood: boolean): void {
     this.#host.write(outcomeFrame(isGood));
     this.#phase = isGood ? 'headerAgain' : 'refused';
-    if (isGood) this.#host.goOn();
+    if (isGood) this.#host.resume();
     else this.#host.refuse();
   }
 }

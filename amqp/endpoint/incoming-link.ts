@@ -4,179 +4,190 @@ import type { DeliveryState } from '../wire/states.ts';
 import { AmqpError } from '../wire/wire-error.ts';
 import { Link } from './link.ts';
 
-/** Deliveries that a sender may have under way, unless it is said otherwise. */
+/** The default credit: deliveries that a sender may have under way. */
 const CREDIT = 200;
 
-/** A message on its way to us. */
+/** A complete delivery from the peer. */
 export interface IncomingDelivery {
   readonly id: number;
   readonly format: number;
   readonly payload: Uint8Array;
-  /** The sender does not want to know the outcome. */
+  /** Whether the sender settled it already, so that it expects no outcome. */
   readonly settled: boolean;
-  /** More came than the link allows; the payload is not there. */
+  /** Whether it exceeds the maximum of the link. Its payload is empty then. */
   readonly isTooLarge: boolean;
-  /** There where the delivery belongs to a transaction. */
+  /** The transactional state, if the delivery belongs to a transaction. */
   readonly state?: DeliveryState;
 }
 
-interface Partial {
+interface PartialDelivery {
   readonly id: number;
   readonly format: number;
   readonly state: DeliveryState | undefined;
-  /** What came before the last transfer, with room for more. */
+  /** The first `keptBytes` are the payload received so far; the rest is spare capacity. */
   bytes: Buffer;
-  kept: number;
-  /** What came, kept or not. */
-  length: number;
+  keptBytes: number;
+  /** Payload bytes received, kept or not. */
+  receivedBytes: number;
   settled: boolean;
 }
 
 const NOTHING = Buffer.alloc(0);
-/** Ids of transactions are ours and shorter: one that is cut here is unknown before and after. */
+/** Longer transaction ids are cut. The server's own are shorter, so a cut id is unknown either way. */
 const ID_BYTES_MAX = 64;
 
-/** A link on which the peer sends. */
+/** A link on which the peer sends messages. */
 export class IncomingLink extends Link {
   #onDelivery: (delivery: IncomingDelivery) => void = () => {};
   #onIgnored: (transaction: Uint8Array) => void = () => {};
-  #partial: Partial | undefined;
+  #partial: PartialDelivery | undefined;
   #bytesMax: () => number = () => 0;
   #creditMax = CREDIT;
   #deliveryCount = 0;
   #credit = 0;
   /** Deliveries without an outcome yet. */
-  #open = 0;
-  /** Outcomes that are not told yet, once they are held back. */
-  #held: (() => void)[] | undefined;
+  #withoutOutcome = 0;
+  /** Outcomes to be sent by `releaseOutcomes`; undefined unless they are held back. */
+  #heldOutcomes: (() => void)[] | undefined;
   #isStopped = false;
 
-  /** What is called for each message; `bytesMax` tells how much is kept of one. */
+  /** Sets the listener for complete deliveries. `bytesMax` returns the largest payload that is kept. */
   onDelivery(listener: (delivery: IncomingDelivery) => void, bytesMax: () => number): void {
     this.#onDelivery = listener;
     this.#bytesMax = bytesMax;
   }
 
-  /** What is called for a message of a transaction that came too late: the link is detached already. */
+  /** Sets the listener for transactional messages that arrive after the link was detached, with their id. */
   onIgnored(listener: (transaction: Uint8Array) => void): void {
     this.#onIgnored = listener;
   }
 
-  /** Lets the peer send, with so many deliveries under way at most. */
+  /** Grants credit, with at most `creditMax` deliveries under way. */
   start(creditMax = CREDIT): void {
     this.#creditMax = creditMax;
-    this.#deliveryCount = this.asked.initialDeliveryCount ?? 0;
-    this.#grant();
+    this.#deliveryCount = this.attach.initialDeliveryCount ?? 0;
+    this.#grantCredit();
   }
 
   /**
-   * Holds outcomes back: whoever sends one message after the other sends no more. Clients take long
-   * to find out that what they sent to a connection which was closed meanwhile did not arrive, so there
-   * should be nothing on its way then.
+   * Holds outcomes back, so that a client that awaits each outcome stops sending. Before a shutdown closes
+   * the connection, no message should be in transit: clients are slow to notice that one was lost.
    */
-  hold(): void {
-    this.#held ??= [];
+  holdOutcomes(): void {
+    this.#heldOutcomes ??= [];
   }
 
   /**
-   * Takes the credit back and tells what was held back. Only now, when nothing is on its way: the
-   * vendor's client takes less than no credit for some, and keeps what it cannot send.
+   * Revokes the credit and sends the outcomes that were held back. The revocation comes this late, when
+   * nothing is in transit, because the vendor's client takes a negative credit for a positive one, and keeps
+   * the messages that it cannot send.
    */
-  release(): void {
-    if (this.#held === undefined) return;
-    const held = this.#held;
-    this.#held = undefined;
+  releaseOutcomes(): void {
+    if (this.#heldOutcomes === undefined) return;
+    const held = this.#heldOutcomes;
+    this.#heldOutcomes = undefined;
     this.#isStopped = true;
-    if (this.isOpen) this.#tell();
+    if (this.isOpen) this.#sendFlow();
     for (const tell of held) tell();
   }
 
-  /** Tells the outcome of deliveries, which ends them. */
+  /** Settles deliveries with an outcome. */
   settle(deliveries: readonly IncomingDelivery[], state: DeliveryState): void {
-    for (const { payload } of deliveries) this.host.limits.finished(payload.byteLength);
-    if (this.#held === undefined) this.#settle(deliveries, state);
-    else this.#held.push(() => this.#settle(deliveries, state));
+    for (const { payload } of deliveries) this.host.limits.messageFinished(payload.byteLength);
+    if (this.#heldOutcomes === undefined) this.#settle(deliveries, state);
+    else this.#heldOutcomes.push(() => this.#settle(deliveries, state));
   }
 
-  /** Ends deliveries of a connection that is gone: they have no outcome. */
-  giveUp(deliveries: readonly IncomingDelivery[]): void {
-    for (const { payload } of deliveries) this.limits.finished(payload.byteLength);
+  /** Aborts deliveries of a connection that is gone: releases their memory without an outcome. */
+  abort(deliveries: readonly IncomingDelivery[]): void {
+    for (const { payload } of deliveries) this.limits.messageFinished(payload.byteLength);
   }
 
   #settle(deliveries: readonly IncomingDelivery[], state: DeliveryState): void {
-    this.#open -= deliveries.length;
+    this.#withoutOutcome -= deliveries.length;
     if (!this.isOpen) return;
-    for (const { first, last } of runs(deliveries.filter(({ settled }) => !settled))) {
+    for (const { first, last } of idRanges(deliveries.filter(({ settled }) => !settled))) {
       this.host.send({ kind: 'disposition', role: 'receiver', first, last, settled: true, state });
     }
-    if (this.#credit <= this.#creditMax / 2) this.#grant();
+    if (this.#credit <= this.#creditMax / 2) this.#grantCredit();
   }
 
+  /** Handles a transfer, one part of a delivery. Throws AmqpError for a protocol violation. */
   transfer(transfer: Transfer, payload: Uint8Array): void {
-    // What was on its way when we detached is not wanted.
+    // In transit when this side detached: ignored.
     if (!this.isOpen) {
       if (transfer.state?.kind === 'transactional') this.#onIgnored(transfer.state.transaction);
       return;
     }
     if (transfer.aborted) {
-      this.#forgetPartial();
+      this.#dropPartial();
       return;
     }
-    this.#partial ??= begin(transfer);
+    this.#partial ??= beginDelivery(transfer);
     const partial = this.#partial;
     if (transfer.deliveryId !== undefined && transfer.deliveryId !== partial.id) {
-      throw new AmqpError('amqp:not-allowed', 'A delivery began before the one before it ended.');
+      throw new AmqpError(
+        'amqp:not-allowed',
+        'A delivery began before the previous one was complete.',
+      );
     }
     partial.settled ||= transfer.settled === true;
-    partial.length += payload.byteLength;
-    if (partial.length > this.#bytesMax()) this.#forget(partial);
-    else if (transfer.more || partial.kept > 0) this.#keep(partial, payload);
+    partial.receivedBytes += payload.byteLength;
+    if (partial.receivedBytes > this.#bytesMax()) this.#dropPayload(partial);
+    else if (transfer.more || partial.keptBytes > 0) this.#append(partial, payload);
     if (transfer.more) return;
-    this.#forgetPartial();
-    this.#complete(partial, partial.kept > 0 ? partial.bytes.subarray(0, partial.kept) : payload);
+    this.#dropPartial();
+    this.#complete(
+      partial,
+      partial.keptBytes > 0 ? partial.bytes.subarray(0, partial.keptBytes) : payload,
+    );
   }
 
   override detachedByPeer(): void {
-    this.#forgetPartial();
+    this.#dropPartial();
     super.detachedByPeer();
   }
 
   override async lost(): Promise<void> {
-    this.#forgetPartial();
+    this.#dropPartial();
     await super.lost();
   }
 
+  /** Handles a flow of the peer. */
   flowed(flow: Flow): void {
-    if (flow.echo) this.#tell();
+    if (flow.echo) this.#sendFlow();
   }
 
-  /** Copies a part: small ones would each keep alive the bytes that they came in. */
-  #keep(partial: Partial, payload: Uint8Array): void {
-    const needed = partial.kept + payload.byteLength;
+  /** Copies a part into the buffer. Without a copy, small parts would keep large chunks alive. */
+  #append(partial: PartialDelivery, payload: Uint8Array): void {
+    const needed = partial.keptBytes + payload.byteLength;
     if (needed > partial.bytes.length) {
       const length = Math.max(needed, Math.min(2 * partial.bytes.length, this.#bytesMax()));
       this.host.limits.hold(length - partial.bytes.length);
       const larger = Buffer.allocUnsafeSlow(length);
-      larger.set(partial.bytes.subarray(0, partial.kept));
+      larger.set(partial.bytes.subarray(0, partial.keptBytes));
       partial.bytes = larger;
     }
-    partial.bytes.set(payload, partial.kept);
-    partial.kept = needed;
+    partial.bytes.set(payload, partial.keptBytes);
+    partial.keptBytes = needed;
   }
 
-  #forgetPartial(): void {
+  #dropPartial(): void {
     if (this.#partial !== undefined) this.host.limits.release(this.#partial.bytes.length);
     this.#partial = undefined;
   }
 
-  /** Too much came: only how much it was is still of use. */
-  #forget(partial: Partial): void {
+  /** Drops the payload of a delivery that is too large; only its size still matters. */
+  #dropPayload(partial: PartialDelivery): void {
     this.host.limits.release(partial.bytes.length);
     partial.bytes = NOTHING;
-    partial.kept = 0;
+    partial.keptBytes = 0;
   }
 
-  #complete({ id, format, state, length, settled }: Partial, payload: Uint8Array): void {
+  #complete(
+    { id, format, state, receivedBytes: length, settled }: PartialDelivery,
+    payload: Uint8Array,
+  ): void {
     this.#credit--;
     if (this.#credit < 0) {
       throw new AmqpError(
@@ -185,10 +196,10 @@ export class IncomingLink extends Link {
       );
     }
     this.#deliveryCount = (this.#deliveryCount + 1) >>> 0;
-    this.#open++;
+    this.#withoutOutcome++;
     const isTooLarge = length > this.#bytesMax();
     const kept = isTooLarge ? NOTHING : compact(payload);
-    this.host.limits.received(kept.byteLength);
+    this.host.limits.messageReceived(kept.byteLength);
     this.#onDelivery({
       id,
       format,
@@ -199,16 +210,16 @@ export class IncomingLink extends Link {
     });
   }
 
-  /** Fills the credit up again, less what is still being stored: so we are never sent too much. */
-  #grant(): void {
+  /** Restores the credit, less deliveries without an outcome, which bounds the deliveries under way. */
+  #grantCredit(): void {
     if (this.#isStopped) return;
-    this.#credit = Math.max(this.#credit, this.#creditMax - this.#open);
-    this.#tell();
+    this.#credit = Math.max(this.#credit, this.#creditMax - this.#withoutOutcome);
+    this.#sendFlow();
   }
 
-  #tell(): void {
+  #sendFlow(): void {
     this.host.flow({
-      handle: this.asked.handle,
+      handle: this.attach.handle,
       deliveryCount: this.#deliveryCount,
       linkCredit: this.#isStopped ? 0 : Math.max(0, this.#credit),
       drain: false,
@@ -216,17 +227,17 @@ export class IncomingLink extends Link {
   }
 }
 
-function begin(first: Transfer): Partial {
+function beginDelivery(first: Transfer): PartialDelivery {
   const { deliveryId: id, messageFormat: format = 0 } = first;
   if (id === undefined) {
     throw new AmqpError('amqp:not-allowed', 'The first transfer of a delivery has no delivery-id.');
   }
-  const state = keptState(first.state);
-  return { id, format, state, bytes: NOTHING, kept: 0, length: 0, settled: false };
+  const state = transactionOf(first.state);
+  return { id, format, state, bytes: NOTHING, keptBytes: 0, receivedBytes: 0, settled: false };
 }
 
-/** What is of use of the state that a delivery comes with: its transaction. */
-function keptState(state: DeliveryState | undefined): DeliveryState | undefined {
+/** Returns a transactional state with nothing but its transaction id; undefined for other states. */
+function transactionOf(state: DeliveryState | undefined): DeliveryState | undefined {
   if (state?.kind !== 'transactional') return undefined;
   return {
     kind: 'transactional',
@@ -234,8 +245,8 @@ function keptState(state: DeliveryState | undefined): DeliveryState | undefined 
   };
 }
 
-/** Ids that follow one another, as ranges. */
-export function runs(
+/** Groups deliveries with consecutive ids into ranges, one disposition each. */
+export function idRanges(
   deliveries: readonly { readonly id: number }[],
 ): readonly { readonly first: number; readonly last: number }[] {
   const ranges: { first: number; last: number }[] = [];

@@ -8,21 +8,21 @@ const { beforeRight, afterRight } = BUDGETS.connection;
 type TurnScheduler = Pick<Scheduler, 'now' | 'soon'>;
 
 /**
- * Divides the time of the process among connections that all have much to be read: each has turns. Those
- * whose peers have proved a right share a bounded time in each turn of the event loop, and so do the
- * strangers, so that however many they are, others are served in between.
+ * Divides the time of the process among connections with much input: each gets turns. Connections with a
+ * proved right share a bounded time in each turn of the event loop, and those without one share another, so
+ * that other work continues however many there are.
  */
 export class InputTurns {
-  readonly #strangers: SharedTurn;
+  readonly #unproved: SharedTurn;
   readonly #proved: SharedTurn;
 
   constructor(scheduler: TurnScheduler) {
-    this.#strangers = new SharedTurn(scheduler, beforeRight.turnMs);
+    this.#unproved = new SharedTurn(scheduler, beforeRight.turnMs);
     this.#proved = new SharedTurn(scheduler, afterRight.turnMs);
   }
 
-  /** Whether a connection may go on now. Where its turn is over it goes on by itself in a later one. */
-  mayGoOn(
+  /** Whether a connection may continue. If its turn is over, it is paused and resumes in a later turn. */
+  mayContinue(
     { isProved, isTurnOver }: Pick<ConnectionLimits, 'isProved' | 'isTurnOver'>,
     intake: Intake,
   ): boolean {
@@ -34,26 +34,26 @@ export class InputTurns {
     return false;
   }
 
-  /** The same for what is not paused while it waits: `goOn` is called where it may not go on now. */
-  hasTime({ isProved }: Pick<ConnectionLimits, 'isProved'>, goOn: () => void): boolean {
+  /** The same for input without a pause: if false, `resume` is called in a later turn. */
+  hasTime({ isProved }: Pick<ConnectionLimits, 'isProved'>, resume: () => void): boolean {
     const shared = this.#shared(isProved);
     if (!shared.isOver) return true;
-    shared.wait(goOn);
+    shared.wait(resume);
     return false;
   }
 
   #shared(isProved: boolean): SharedTurn {
-    return isProved ? this.#proved : this.#strangers;
+    return isProved ? this.#proved : this.#unproved;
   }
 }
 
-/** A time that many connections have together in each turn of the event loop. */
+/** The time that a group of connections has in each turn of the event loop. */
 class SharedTurn {
   readonly #scheduler: TurnScheduler;
   readonly #ms: number;
-  /** What goes on with the connections that wait, in order. */
+  /** Resumes the connections that wait, in order. */
   #waiting: (() => void)[] = [];
-  /** When the time of this turn of the event loop is used up, monotonic ms; unless none of it was used. */
+  /** When the time of this turn of the event loop is up, monotonic ms; undefined if none of it was used. */
   #until: number | undefined;
 
   constructor(scheduler: TurnScheduler, ms: number) {
@@ -65,9 +65,9 @@ class SharedTurn {
     return this.#scheduler.now() >= (this.#until ?? this.#begin());
   }
 
-  /** Calls `goOn` in a later turn of the event loop, behind those who wait already. */
-  wait(goOn: () => void): void {
-    this.#waiting.push(goOn);
+  /** Calls `resume` in a later turn of the event loop, after those that wait already. */
+  wait(resume: () => void): void {
+    this.#waiting.push(resume);
     if (this.#until === undefined) this.#begin();
   }
 
@@ -85,7 +85,7 @@ class SharedTurn {
     this.#begin();
     let next = 0;
     while (next < waiting.length && !this.isOver) waiting[next++]?.();
-    // Those who have had their turn and want more are behind those who have not.
+    // Connections that had their turn and want more wait after those that had none.
     this.#waiting = [...waiting.slice(next), ...this.#waiting];
   }
 }

@@ -1,19 +1,19 @@
 import type { Transport } from './transport.ts';
 
 /**
- * Why nothing is read: too much waits to be written, or to be done; others have their turn; or a right is
- * checked for a peer that has proved none.
+ * Why reading is paused. `backlog`: too much output waits. `deliveries`: too many deliveries have no outcome.
+ * `turn`: others have their turn. `check`: a right is being checked for a peer without a proved one.
  */
 export type PauseReason = 'backlog' | 'deliveries' | 'turn' | 'check';
 
-/** Whether a connection is read from: as long as there is no reason not to. */
+/** Pauses the reading of a connection while there is at least one reason to. */
 export class Intake {
   readonly #transport: Pick<Transport, 'pause' | 'resume'>;
   readonly #onResume: () => void;
   readonly #reasons = new Set<PauseReason>();
   #isClosed = false;
 
-  /** `onResume` handles what was read before the pause. */
+  /** `onResume` handles input that was read before the pause. */
   constructor(transport: Pick<Transport, 'pause' | 'resume'>, onResume: () => void) {
     this.#transport = transport;
     this.#onResume = onResume;
@@ -35,7 +35,7 @@ export class Intake {
     this.#onResume();
   }
 
-  /** Reads, and never pauses again: what comes is thrown away, only the end is of interest. */
+  /** Resumes for good: a closed connection ignores its input and only waits for the end of it. */
   close(): void {
     this.#isClosed = true;
     if (!this.isPaused) return;

@@ -5,7 +5,7 @@ import type { OutgoingLink } from './outgoing-link.ts';
 type AnyLink = IncomingLink | OutgoingLink;
 type Named = Pick<Attach, 'name' | 'role'>;
 
-/** The links of one session by name: a name leads to one link in each direction (part 2.6.1). */
+/** The links of one session by name. A name is unique in each direction (part 2.6.1 of the standard). */
 export class LinkNames {
   readonly #links: Readonly<Record<Attach['role'], Map<string, Set<AnyLink>>>> = {
     sender: new Map(),
@@ -24,7 +24,7 @@ export class LinkNames {
     if (ofName?.size === 0) links.delete(name);
   }
 
-  /** The links of a name: those that are not answered yet, and one at most that is. */
+  /** Returns the links with a name and role: any that are attaching, and at most one that is attached. */
   of({ name, role }: Named): Iterable<AnyLink> {
     return this.#links[role].get(name) ?? [];
   }

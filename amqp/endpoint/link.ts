@@ -3,17 +3,17 @@ import type { ErrorInfo } from '../wire/states.ts';
 import type { AmqpValue } from '../wire/value.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 
-/** What a link needs of the session it lies in. */
+/** What a link needs of its session. */
 export interface LinkHost {
   send(performative: Performative, payload?: Uint8Array): void;
-  /** A flow that tells of the session, and of a link. */
+  /** Sends a flow with the state of the session and, if given, of a link. */
   flow(link?: { handle: number; deliveryCount: number; linkCredit: number; drain: boolean }): void;
   readonly limits: ConnectionLimits;
-  /** The link has ended on both sides; its handle is free. */
+  /** Frees the handle of a link that has detached on both sides. */
   forget(handle: number): void;
 }
 
-/** What our attach says beside what the peer's said. */
+/** Fields of our attach in addition to, or in place of, those of the peer's. */
 export interface Acceptance {
   readonly source?: AmqpValue;
   readonly target?: AmqpValue;
@@ -22,52 +22,55 @@ export interface Acceptance {
 }
 
 type State =
-  /** The peer has attached and waits for our word. */
+  /** The peer has attached and waits for our attach. */
   | 'asked'
   | 'open'
-  /** We have detached and wait for the peer's word. */
+  /** We have detached and wait for the peer's detach. */
   | 'detached'
   | 'ended';
 
-/** One end of a link; the peer always attaches first, and is answered when it is known how. */
+/** One end of a link. The peer always attaches first; `accept` or `refuse` answers it. */
 export abstract class Link {
   protected readonly host: LinkHost;
-  #asked: Attach;
-  /** Bytes that the attach is counted as. */
-  #weight: number;
-  /** Bytes of what else is kept for the link. */
-  #kept = 0;
+  #attach: Attach;
+  /** Bytes for which the attach counts. */
+  #attachBytes: number;
+  /** Bytes of texts that `holdText` counts. */
+  #textBytes = 0;
   #state: State = 'asked';
   #onEnd: () => void | Promise<void> = () => {};
-  /** Settled when it is known how the attach is answered. */
+  /** Settles when the attach has been accepted or refused. */
   #opening: Promise<void> | undefined;
-  /** Settled when nothing is left to do for a link that has ended, nor to say. */
+  /** Settles when the work and the frames of an ended link are done. */
   #finished: Promise<void> = Promise.resolve();
 
-  /** `weight` = bytes that the attach takes, as it is decoded. Throws AmqpError where that is too much. */
-  constructor(asked: Attach, host: LinkHost, weight: number) {
-    // A name may be longer than its bytes were: what is no UTF-8 is read as three bytes each.
-    this.#weight = Math.max(weight, Buffer.byteLength(asked.name));
-    host.limits.hold(this.#weight);
-    this.#asked = asked;
+  /**
+   * `decodedBytes` = memory of the decoded attach. Throws AmqpError `amqp:resource-limit-exceeded` if the
+   * connection may hold no more.
+   */
+  constructor(attach: Attach, host: LinkHost, decodedBytes: number) {
+    // A name may grow in decoding: each invalid byte of UTF-8 becomes a character of three bytes.
+    this.#attachBytes = Math.max(decodedBytes, Buffer.byteLength(attach.name));
+    host.limits.hold(this.#attachBytes);
+    this.#attach = attach;
     this.host = host;
   }
 
-  /** What the peer's attach said. Once it is answered, source, target and properties are forgotten. */
-  get asked(): Attach {
-    return this.#asked;
+  /** The peer's attach. Its source, target and properties are dropped once it is answered. */
+  get attach(): Attach {
+    return this.#attach;
   }
 
   get name(): string {
-    return this.asked.name;
+    return this.attach.name;
   }
 
-  /** What its connection may hold. */
+  /** The limits of the connection. */
   get limits(): ConnectionLimits {
     return this.host.limits;
   }
 
-  /** Stands for the session in which the link lies. */
+  /** The identity of the link's session. */
   get session(): object {
     return this.host;
   }
@@ -76,57 +79,57 @@ export abstract class Link {
     return this.#state === 'open';
   }
 
-  /** Whether the peer still waits for an answer to its attach. */
-  get isAsked(): boolean {
+  /** Whether the peer waits for an answer to its attach. */
+  get isAttaching(): boolean {
     return this.#state === 'asked';
   }
 
   /**
-   * Called once, when the link is of no more use, whoever ended it. A peer that ended it hears back
-   * when the promise is settled.
+   * Sets the listener for the end of the link, which either side or a lost connection may cause. It is
+   * called once. A peer that detaches gets its answer when the listener's promise settles.
    */
   onEnd(listener: () => void | Promise<void>): void {
     this.#onEnd = listener;
   }
 
-  /** Counts a text that is kept until the link ends. Throws AmqpError where that is too much. */
-  keep(text: string): void {
+  /** Holds the bytes of a text until the link ends. Throws AmqpError `amqp:resource-limit-exceeded`. */
+  holdText(text: string): void {
     const bytes = Buffer.byteLength(text);
     this.host.limits.hold(bytes);
-    this.#kept += bytes;
+    this.#textBytes += bytes;
   }
 
   /**
-   * Tells what finds out how the attach is answered. A peer that goes away meanwhile hears back when that
-   * is over: until then the link counts, whatever the peer says.
+   * Sets the promise that settles when the attach has been answered. A peer that detaches earlier gets its
+   * answer only then, so that the link counts as long as work for it goes on.
    */
-  opens(opening: Promise<void>): void {
+  setOpening(opening: Promise<void>): void {
     this.#opening = opening;
   }
 
-  /** Answers the attach. Of no effect where the peer has gone away meanwhile. */
+  /** Accepts the attach. Has no effect if the peer has detached meanwhile. */
   accept(acceptance: Acceptance = {}): void {
     if (this.#state !== 'asked') return;
     this.#state = 'open';
-    this.#attach({
-      ...(this.asked.source === undefined ? {} : { source: this.asked.source }),
-      ...(this.asked.target === undefined ? {} : { target: this.asked.target }),
+    this.#sendAttach({
+      ...(this.attach.source === undefined ? {} : { source: this.attach.source }),
+      ...(this.attach.target === undefined ? {} : { target: this.attach.target }),
       ...acceptance,
     });
   }
 
   /**
-   * Answers the attach with no terminus, which announces the detach that follows. Some clients wait
-   * for that only where the peer's own terminus does not come back either.
+   * Refuses the attach: answers without source and target, which announces the detach that follows. Some
+   * clients expect that detach only if both are absent, also the one that the peer itself set.
    */
   refuse(error: ErrorInfo): void {
     if (this.#state !== 'asked') return;
-    this.#attach({});
+    this.#sendAttach({});
     this.#state = 'open';
     this.detach(error);
   }
 
-  /** Ends the link from our side. */
+  /** Detaches an open link from our side, with an error if there is one. */
   detach(error?: ErrorInfo): void {
     if (this.#state !== 'open') return;
     this.#state = 'detached';
@@ -134,25 +137,25 @@ export abstract class Link {
     void this.#onEnd();
   }
 
-  /** The peer ended the link, or answers that we did. */
+  /** Handles a detach of the peer: its own, or the answer to ours. */
   detachedByPeer(): void {
     const before = this.#state;
     if (before === 'ended') return;
     this.#state = 'ended';
     const answer = () => {
-      this.host.forget(this.asked.handle);
-      // A peer that goes away before our attach still gets both.
-      if (before === 'asked') this.#attach({});
+      this.host.forget(this.attach.handle);
+      // A peer that detaches before our attach still gets both frames.
+      if (before === 'asked') this.#sendAttach({});
       if (before !== 'detached') this.#sendDetach();
       this.#release();
     };
-    // At once where nothing is to be done: a close that came along must not overtake the answer.
+    // Without work, answers at once: a close in the same input must not overtake the answer.
     const ending = this.#ending(before);
     if (ending === undefined) answer();
     else this.#finished = ending.finally(answer);
   }
 
-  /** The session or connection is gone. Resolves when nothing is left to do for the link. */
+  /** Ends the link, since its session or connection is gone. Resolves when its work is done. */
   async lost(): Promise<void> {
     const before = this.#state;
     this.#state = 'ended';
@@ -163,7 +166,7 @@ export abstract class Link {
     this.#release();
   }
 
-  /** Does what is to be done for a link that ends; undefined where nothing is left to wait for. */
+  /** Calls the end listener. Returns a promise of the remaining work, undefined if there is none. */
   #ending(before: State): Promise<void> | undefined {
     if (before === 'detached') return undefined;
     const ended = this.#onEnd() ?? undefined;
@@ -173,27 +176,27 @@ export abstract class Link {
   }
 
   #release(): void {
-    this.host.limits.release(this.#weight + this.#kept);
-    this.#weight = 0;
-    this.#kept = 0;
+    this.host.limits.release(this.#attachBytes + this.#textBytes);
+    this.#attachBytes = 0;
+    this.#textBytes = 0;
   }
 
   #sendDetach(error?: ErrorInfo): void {
     this.host.send({
       kind: 'detach',
-      handle: this.asked.handle,
+      handle: this.attach.handle,
       closed: true,
       ...(error === undefined ? {} : { error }),
     });
   }
 
-  #attach(acceptance: Acceptance): void {
-    const { source, target, properties, ...kept } = this.#asked;
+  #sendAttach(acceptance: Acceptance): void {
+    const { source, target, properties, ...kept } = this.#attach;
     const { name, handle, role, senderSettleMode, receiverSettleMode } = kept;
     this.host.send({
       kind: 'attach',
       name,
-      // Handles of the two directions are apart; the same number keeps traces readable.
+      // Each side numbers its handles by itself. The same number on both keeps traces readable.
       handle,
       role: role === 'sender' ? 'receiver' : 'sender',
       ...(role === 'receiver' ? { initialDeliveryCount: 0 } : {}),
@@ -201,9 +204,9 @@ export abstract class Link {
       ...(receiverSettleMode === undefined ? {} : { receiverSettleMode }),
       ...acceptance,
     });
-    this.#asked = kept;
+    this.#attach = kept;
     const bytes = Buffer.byteLength(name);
-    this.host.limits.release(this.#weight - bytes);
-    this.#weight = bytes;
+    this.host.limits.release(this.#attachBytes - bytes);
+    this.#attachBytes = bytes;
   }
 }

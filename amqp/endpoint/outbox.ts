@@ -6,47 +6,47 @@ import type { Transport } from './transport.ts';
 
 const { untakenBytes, turnParts, turnPartBytes, backlogBytes } = BUDGETS.connection;
 
-/** What an outbox works with. */
+/** What an outbox needs of its connection. */
 export interface OutboxOptions {
   readonly scheduler: Scheduler;
   readonly intake: Pick<Intake, 'pause' | 'resume'>;
   readonly limits: Pick<ConnectionLimits, 'tryHold' | 'release'>;
-  /** Called when the connection may hold no more of what its peer does not take. */
+  /** Called when the connection may hold no more output. */
   readonly onFull: () => void;
 }
 
 /**
- * What goes out on a connection: the work of one turn leaves in one write, or sooner in a write of its own
- * where somebody waits for it (`sendNow`). A peer that asks and never
- * reads the answers is not listened to until it does, or is gone for having said nothing for too long.
+ * The output of a connection. The frames of one turn leave in one write, or sooner by `sendNow` if a client
+ * waits for them. While the peer does not read, its input is paused too, until it reads or its heartbeat
+ * times out.
  */
 export class Outbox {
   readonly #transport: Transport;
   readonly #options: OutboxOptions;
   #waiting: Uint8Array[] = [];
-  /** Bytes of those. */
+  /** Bytes in `#waiting`. */
   #bytes = 0;
-  /** Bytes of those that the connection holds. */
+  /** Bytes in `#waiting` that are counted by the connection's limits. */
   #held = 0;
-  #saidAt: number;
+  #lastWriteAt: number;
   #isClosing = false;
-  /** Whether a flush is to come at the end of this turn. */
+  /** Whether a flush is scheduled for the end of this turn. */
   #isFlushDue = false;
-  /** What was written in this turn, whether it has left or not. */
+  /** Writes and bytes of this turn, sent or not. */
   #turnParts = 0;
   #turnBytes = 0;
-  /** Who has more parts of messages to send, in the order in which they go on. */
+  /** Resumes senders with more parts to write, in order. */
   readonly #stalled = new Set<() => void>();
 
   constructor(transport: Transport, options: OutboxOptions) {
     this.#transport = transport;
     this.#options = options;
-    this.#saidAt = options.scheduler.now();
+    this.#lastWriteAt = options.scheduler.now();
   }
 
-  /** When something was written last, monotonic ms. */
-  get saidAt(): number {
-    return this.#saidAt;
+  /** The time of the last write to the transport, monotonic ms. */
+  get lastWriteAt(): number {
+    return this.#lastWriteAt;
   }
 
   /** Bytes that the peer has not taken yet. */
@@ -54,6 +54,7 @@ export class Outbox {
     return this.#transport.backlog + this.#bytes;
   }
 
+  /** Queues bytes for the end of this turn. Calls `onFull` instead if the connection may hold no more. */
   write(bytes: Uint8Array): void {
     const { limits, onFull, scheduler } = this.#options;
     const isHeld = limits.tryHold(bytes.byteLength);
@@ -71,35 +72,35 @@ export class Outbox {
   }
 
   /**
-   * Whether one more part of a message may be written now. If not, `goOn` is called once it may: in a
-   * later turn, or when the peer has taken some of what was written.
+   * Whether one more part of a message may be written now. If not, `resume` is called once it may: in a
+   * later turn, or when the peer has taken some of the output.
    */
-  mayGoOn(goOn: () => void): boolean {
+  mayWrite(resume: () => void): boolean {
     if (this.#hasRoom) return true;
-    this.#stalled.add(goOn);
+    this.#stalled.add(resume);
     return false;
   }
 
-  /** Calls `goOn` no more. */
-  forget(goOn: () => void): void {
-    this.#stalled.delete(goOn);
+  /** Cancels the call of a `resume` that `mayWrite` was given. */
+  forget(resume: () => void): void {
+    this.#stalled.delete(resume);
   }
 
-  /** Only the end is to be told: that is written, however much the connection holds. */
+  /** Exempts the following writes, which close the connection, from its memory limit. */
   closing(): void {
     this.#isClosing = true;
   }
 
-  /** Writes what is there, and lets those go on who have more parts to send. */
+  /** Sends queued output and resumes senders with more parts. */
   flush(): void {
     this.sendNow();
-    this.#goOn();
+    this.#resumeStalled();
   }
 
-  /** Writes what is there without waiting for the end of the turn: in a busy process that may be long. */
+  /** Sends queued output before the end of the turn, which may be far away in a busy process. */
   sendNow(): void {
     if (this.#waiting.length === 0) return;
-    this.#saidAt = this.#options.scheduler.now();
+    this.#lastWriteAt = this.#options.scheduler.now();
     const bytes = Buffer.concat(this.#waiting);
     const held = this.#held;
     this.#empty();
@@ -107,7 +108,7 @@ export class Outbox {
     if (this.#transport.backlog > untakenBytes) this.#options.intake.pause('backlog');
   }
 
-  /** Drops what was not written: the peer is gone. */
+  /** Drops queued output, since the peer is gone. */
   clear(): void {
     this.#empty();
     this.#stalled.clear();
@@ -135,15 +136,15 @@ export class Outbox {
     const { intake, limits } = this.#options;
     limits.release(held);
     if (this.#transport.backlog <= untakenBytes / 2) intake.resume('backlog');
-    this.#goOn();
+    this.#resumeStalled();
   }
 
-  /** Whoever finds no room again waits behind the others. */
-  #goOn(): void {
-    for (const goOn of this.#stalled) {
+  /** Resumes senders in order. One that may not write again waits after the others. */
+  #resumeStalled(): void {
+    for (const resume of this.#stalled) {
       if (!this.#hasRoom) return;
-      this.#stalled.delete(goOn);
-      goOn();
+      this.#stalled.delete(resume);
+      resume();
     }
   }
 }

@@ -1,138 +1,141 @@
 import type { Attach, Flow } from '../wire/performatives.ts';
 import { distance } from '../wire/serial.ts';
 import type { DeliveryState } from '../wire/states.ts';
-import { runs } from './incoming-link.ts';
+import { idRanges } from './incoming-link.ts';
 import { type Acceptance, Link, type LinkHost } from './link.ts';
 
-/** A message on its way to the peer, until both sides have forgotten it. */
+/** A delivery to the peer that is not settled on both sides. */
 export interface OutgoingDelivery {
   readonly id: number;
   readonly tag: Uint8Array;
 }
 
-/** What a link that sends needs of its session beside the rest. */
+/** What a link that sends needs of its session. */
 export interface SendingHost extends LinkHost {
-  /** Sends a message once the peer's window lets it; the id of the delivery comes back. */
-  transfer(link: OutgoingLink, message: OutgoingMessage): number;
-  /** Both sides have settled a delivery. */
+  /** Sends a message as soon as the peer's window allows. Returns the delivery id. */
+  transfer(link: OutgoingLink, message: OutgoingTransfer): number;
+  /** Forgets a delivery that both sides have settled. */
   settled(id: number): void;
-  /** Does something after the messages that wait for the window. */
+  /** Runs work after all messages that wait for the window. */
   afterTransfers(work: () => void): void;
 }
 
-export interface OutgoingMessage {
+/** A message to send as one delivery. */
+export interface OutgoingTransfer {
   readonly tag: Uint8Array;
   readonly payload: Uint8Array;
-  /** The peer need not say what became of it. */
+  /** Whether it is sent settled, so that the peer sends no outcome. */
   readonly settled: boolean;
-  /** Told where the link, or more, ends before all of it was sent. */
-  readonly dropped?: () => void;
+  /** Called if the link, session or connection ends before the whole message was sent. */
+  readonly onDropped?: () => void;
 }
 
 const UINT_MAX = 0xffff_ffff;
 
-/** A link on which the peer receives. */
+/** A link on which the peer receives messages. */
 export class OutgoingLink extends Link {
   readonly #sending: SendingHost;
   #credit = 0;
   #deliveryCount = 0;
-  #held = 0;
+  #unsettledCount = 0;
   #isDraining = false;
   #onFlow: () => void = () => {};
   #onDisposition: (delivery: OutgoingDelivery, state: DeliveryState | undefined) => void = () => {};
 
-  constructor(asked: Attach, host: SendingHost, weight: number) {
-    super(asked, host, weight);
+  constructor(attach: Attach, host: SendingHost, decodedBytes: number) {
+    super(attach, host, decodedBytes);
     this.#sending = host;
   }
 
-  /** How many messages the peer still wants. */
+  /** The remaining credit: how many messages the peer accepts. */
   get credit(): number {
     return this.#credit;
   }
 
-  /** How many messages the peer has that it has said nothing of. */
-  get held(): number {
-    return this.#held;
+  /** How many deliveries have no disposition of the peer yet. */
+  get unsettledCount(): number {
+    return this.#unsettledCount;
   }
 
-  /** Whether the peer wants what there is now, and then its credit back. */
+  /** Whether the peer drains: it wants the messages available now, and then its credit back. */
   get isDraining(): boolean {
     return this.#isDraining;
   }
 
-  /** Answers the attach. Some clients say how much they want before they have heard of us. */
+  /** Accepts the attach. Some clients have sent a flow with credit before they receive our attach. */
   override accept(acceptance: Acceptance = {}): void {
     super.accept(acceptance);
     if (this.isOpen && (this.#credit > 0 || this.#isDraining)) this.#onFlow();
   }
 
-  /** Called when the peer said how much it wants. */
+  /** Sets the listener for changes of credit or drain. */
   onFlow(listener: () => void): void {
     this.#onFlow = listener;
   }
 
-  /** Called when the peer said what became of a message. */
+  /** Sets the listener for dispositions of the peer. */
   onDisposition(
     listener: (delivery: OutgoingDelivery, state: DeliveryState | undefined) => void,
   ): void {
     this.#onDisposition = listener;
   }
 
-  /** Sends a message, for which there must be credit. */
-  deliver(message: OutgoingMessage): void {
+  /** Sends a message. The caller makes sure that there is credit. */
+  deliver(message: OutgoingTransfer): void {
     if (!this.isOpen) return;
     this.#credit--;
-    if (!message.settled) this.#held++;
+    if (!message.settled) this.#unsettledCount++;
     this.#deliveryCount = (this.#deliveryCount + 1) >>> 0;
     this.#sending.transfer(this, message);
   }
 
-  /** Answers dispositions: we have settled too. */
+  /** Settles deliveries on our side, in answer to dispositions of the peer. */
   settle(deliveries: readonly OutgoingDelivery[], state: DeliveryState): void {
     for (const { id } of deliveries) this.#sending.settled(id);
     if (!this.isOpen) return;
-    for (const { first, last } of runs(deliveries)) {
+    for (const { first, last } of idRanges(deliveries)) {
       this.host.send({ kind: 'disposition', role: 'sender', first, last, settled: true, state });
     }
   }
 
-  /** Tells how a delivery stands, which is not its end. */
-  note({ id: first }: OutgoingDelivery, state: DeliveryState): void {
+  /** Sends a state of a delivery without settling it. */
+  reportState({ id: first }: OutgoingDelivery, state: DeliveryState): void {
     if (!this.isOpen) return;
     this.host.send({ kind: 'disposition', role: 'sender', first, settled: false, state });
   }
 
-  /** Gives the credit back, once all that was to be sent is sent. */
+  /** Answers a drain: uses the credit up and sends a flow after all queued messages. */
   drained(): void {
     if (!this.#isDraining || !this.isOpen) return;
     this.#isDraining = false;
     this.#deliveryCount = (this.#deliveryCount + Math.max(0, this.#credit)) >>> 0;
     this.#credit = 0;
-    this.#sending.afterTransfers(() => this.#tell(true));
+    this.#sending.afterTransfers(() => this.#sendFlow(true));
   }
 
+  /** Handles a flow of the peer for this link. */
   flowed(flow: Flow): void {
     if (flow.linkCredit !== undefined) {
       const credit = flow.linkCredit - distance(flow.deliveryCount ?? 0, this.#deliveryCount);
-      // A peer may claim to have seen more than there was.
+      // A peer may report a larger delivery count than ours, which yields too much credit.
       this.#credit = Math.min(credit, UINT_MAX);
     }
     this.#isDraining = flow.drain === true;
-    if (flow.echo && !this.#isDraining && this.isOpen) this.#tell(false);
+    if (flow.echo && !this.#isDraining && this.isOpen) this.#sendFlow(false);
     this.#onFlow();
   }
 
+  /** Handles a disposition of the peer for one delivery. */
   disposed(delivery: OutgoingDelivery, state: DeliveryState | undefined): void {
-    // In a transaction the peer may say it twice.
-    this.#held = Math.max(0, this.#held - 1);
+    // In a transaction the peer may send two dispositions for a delivery.
+    this.#unsettledCount = Math.max(0, this.#unsettledCount - 1);
     this.#onDisposition(delivery, state);
   }
 
-  #tell(drain: boolean): void {
+  #sendFlow(drain: boolean): void {
     if (!this.isOpen) return;
     this.host.flow({
-      handle: this.asked.handle,
+      handle: this.attach.handle,
       deliveryCount: this.#deliveryCount,
       linkCredit: Math.max(0, this.#credit),
       drain,

@@ -14,34 +14,34 @@ import type { ConnectionLimits } from './connection-limits.ts';
 import { IncomingLink } from './incoming-link.ts';
 import { LinkNames } from './link-names.ts';
 import type { Outbox } from './outbox.ts';
-import { OutgoingLink, type OutgoingMessage, type SendingHost } from './outgoing-link.ts';
+import { OutgoingLink, type OutgoingTransfer, type SendingHost } from './outgoing-link.ts';
 import { UnsettledDeliveries } from './unsettled.ts';
 import { type QueueHost, WindowQueue } from './window-queue.ts';
 
-/** Transfers we take before we say that we take more. */
+/** Our incoming window: transfers that the peer may send before we renew it. */
 const INCOMING_WINDOW = 2048;
 const OUTGOING_WINDOW = 0x7fffffff;
-/** More links need more sessions. */
+/** A client that needs more links opens more sessions. */
 const HANDLE_MAX = BUDGETS.connection.sessionLinks - 1;
-/** What a transfer may take beside its payload. */
+/** The maximum size of a transfer frame without its payload. */
 const TRANSFER_BYTES_MAX = 128;
 
 /** What a session needs of its connection. */
 export interface SessionHost extends QueueHost {
-  /** The largest frame that the peer takes. */
+  /** The largest frame that the peer accepts, bytes. */
   readonly maxFrameSize: number;
-  /** What goes out on the connection. */
-  readonly outgoing: Pick<Outbox, 'mayGoOn' | 'forget'>;
+  /** The output of the connection. */
+  readonly outgoing: Pick<Outbox, 'mayWrite' | 'forget'>;
   send(channel: number, performative: Performative, payload?: Uint8Array): void;
   linked(link: IncomingLink | OutgoingLink): void;
   /**
-   * Does the work of a frame in steps until one tells that it was the last; each counts as a frame. The
-   * next frame waits for them.
+   * Runs the work of a frame in steps until one returns true. Each step counts as a frame, and the next
+   * frame waits for them.
    */
-  inSteps(step: () => boolean): void;
+  runInSteps(step: () => boolean): void;
 }
 
-/** Counts transfers on both ways, and leads what comes in to the link that it is for. */
+/** One session: keeps the windows of both directions and passes frames to their links. */
 export class Session implements SendingHost {
   readonly #channel: number;
   readonly #host: SessionHost;
@@ -49,7 +49,7 @@ export class Session implements SendingHost {
   readonly #names = new LinkNames();
   readonly #unsettled: UnsettledDeliveries;
   readonly #queue: WindowQueue;
-  readonly #goOn = () => this.#queue.proceed();
+  readonly #resumeQueue = () => this.#queue.proceed();
   #nextIncomingId: number;
   #incomingWindow = INCOMING_WINDOW;
   #nextOutgoingId = 0;
@@ -83,13 +83,13 @@ export class Session implements SendingHost {
   }
 
   /**
-   * What the peer says; `weight` = bytes that it takes once it is decoded. Throws AmqpError where the
-   * peer may not say so.
+   * Handles a performative of the peer. `decodedBytes` = memory that it takes decoded. Throws AmqpError for a
+   * protocol violation or an exceeded limit.
    */
-  handle(performative: Performative, payload: Uint8Array, weight: number): void {
+  handle(performative: Performative, payload: Uint8Array, decodedBytes: number): void {
     switch (performative.kind) {
       case 'attach':
-        this.#attach(performative, weight);
+        this.#attach(performative, decodedBytes);
         return;
       case 'detach':
         this.#detach(performative);
@@ -104,31 +104,35 @@ export class Session implements SendingHost {
         this.#disposition(performative);
         return;
       default:
-        throw new AmqpError('amqp:not-allowed', `A session knows no '${performative.kind}' here.`);
+        throw new AmqpError(
+          'amqp:not-allowed',
+          `A '${performative.kind}' is not allowed in a session.`,
+        );
     }
   }
 
-  /** Lets the peer know what was held back. */
-  release(): void {
-    for (const link of this.#links.values()) if (link instanceof IncomingLink) link.release();
+  /** Sends the outcomes that `IncomingLink.holdOutcomes` held back. */
+  releaseOutcomes(): void {
+    for (const link of this.#links.values())
+      if (link instanceof IncomingLink) link.releaseOutcomes();
   }
 
   /**
-   * The peer ends the session. Resolves when its links are done with: some clients end a link and its
-   * session at once, and wait for the answers to both.
+   * Ends the links of a session that the peer ends. Resolves when their work is done: some clients detach a
+   * link, end its session at once, and wait for the answers to both.
    */
   async ended(): Promise<void> {
     this.#queue.clear();
-    this.#host.outgoing.forget(this.#goOn);
+    this.#host.outgoing.forget(this.#resumeQueue);
     this.#unsettled.clear();
     await Promise.all(Array.from(this.#links.values(), (link) => link.lost()));
   }
 
-  /** The connection is gone. */
+  /** Ends the session without a frame, since it or the connection is gone. */
   lost(): void {
     this.#isLost = true;
     void this.ended();
-    for (const _ of this.#links) this.limits.unlinked();
+    for (const _ of this.#links) this.limits.linkDetached();
     this.#links.clear();
     this.#names.clear();
   }
@@ -137,8 +141,8 @@ export class Session implements SendingHost {
     const link = this.#links.get(handle);
     if (link === undefined) return;
     this.#links.delete(handle);
-    this.#names.delete(link, link.asked);
-    this.limits.unlinked();
+    this.#names.delete(link, link.attach);
+    this.limits.linkDetached();
   }
 
   flow(link?: { handle: number; deliveryCount: number; linkCredit: number; drain: boolean }): void {
@@ -152,27 +156,27 @@ export class Session implements SendingHost {
     });
   }
 
-  transfer(link: OutgoingLink, message: OutgoingMessage): number {
+  transfer(link: OutgoingLink, message: OutgoingTransfer): number {
     const id = this.#nextDeliveryId;
     this.#nextDeliveryId = (id + 1) >>> 0;
-    const { tag, settled, dropped = () => {} } = message;
+    const { tag, settled, onDropped = () => {} } = message;
     if (!settled && !this.#unsettled.add({ id, tag, link })) {
-      const description = 'Too many messages were received and not settled.';
-      dropped();
+      const description = 'The connection has too many unsettled messages.';
+      onDropped();
       this.#host.close({ condition: 'amqp:resource-limit-exceeded', description });
       return id;
     }
     let sent = 0;
     const proceed = () => {
       if (!link.isOpen) {
-        // The detach has ended what had begun; its handle may be another link's by now.
-        dropped();
+        // The detach ended the delivery, and another link may have the handle by now.
+        onDropped();
         return true;
       }
       sent = this.#sendParts(link, id, message, sent);
       return sent >= message.payload.byteLength;
     };
-    this.#wait(message.payload.byteLength + TRANSFER_BYTES_MAX, proceed, dropped);
+    this.#wait(message.payload.byteLength + TRANSFER_BYTES_MAX, proceed, onDropped);
     return id;
   }
 
@@ -182,29 +186,29 @@ export class Session implements SendingHost {
 
   afterTransfers(work: () => void): void {
     this.#wait(TRANSFER_BYTES_MAX, () => {
-      const mayGoOn = this.#host.outgoing.mayGoOn(this.#goOn);
-      if (mayGoOn) work();
-      return mayGoOn;
+      const mayWrite = this.#host.outgoing.mayWrite(this.#resumeQueue);
+      if (mayWrite) work();
+      return mayWrite;
     });
   }
 
-  #wait(bytes: number, proceed: () => boolean, dropped = () => {}): void {
-    if (this.#isLost) dropped();
-    else this.#queue.add(bytes, proceed, dropped);
+  #wait(bytes: number, proceed: () => boolean, onDropped = () => {}): void {
+    if (this.#isLost) onDropped();
+    else this.#queue.add(bytes, proceed, onDropped);
   }
 
-  #sendParts(link: OutgoingLink, deliveryId: number, message: OutgoingMessage, from: number) {
+  #sendParts(link: OutgoingLink, deliveryId: number, message: OutgoingTransfer, from: number) {
     const { tag, payload, settled } = message;
     const part = this.#host.maxFrameSize - TRANSFER_BYTES_MAX;
     let at = from;
-    while (this.#remoteWindow > 0 && this.#host.outgoing.mayGoOn(this.#goOn)) {
+    while (this.#remoteWindow > 0 && this.#host.outgoing.mayWrite(this.#resumeQueue)) {
       const end = Math.min(at + part, payload.byteLength);
       const more = end < payload.byteLength;
       this.#remoteWindow--;
       this.#nextOutgoingId = (this.#nextOutgoingId + 1) >>> 0;
       const transfer: Transfer = {
         kind: 'transfer',
-        handle: link.asked.handle,
+        handle: link.attach.handle,
         deliveryId,
         deliveryTag: tag,
         messageFormat: 0,
@@ -218,7 +222,7 @@ export class Session implements SendingHost {
     return at;
   }
 
-  #attach(attach: Attach, weight: number): void {
+  #attach(attach: Attach, decodedBytes: number): void {
     if (attach.handle > HANDLE_MAX) {
       throw new AmqpError('amqp:session:errant-link', 'The handle is larger than the session has.');
     }
@@ -226,34 +230,34 @@ export class Session implements SendingHost {
       throw new AmqpError('amqp:session:handle-in-use', 'The handle belongs to another link.');
     }
     this.#steal(attach);
-    this.limits.linked();
+    this.limits.linkAttached();
     const link =
       attach.role === 'sender'
-        ? new IncomingLink(attach, this, weight)
-        : new OutgoingLink(attach, this, weight);
+        ? new IncomingLink(attach, this, decodedBytes)
+        : new OutgoingLink(attach, this, decodedBytes);
     this.#links.set(attach.handle, link);
     this.#names.add(link, attach);
     this.#host.linked(link);
   }
 
-  /** Who takes a name again has lost the older link (part 2.6.1). */
+  /** Detaches older links with the name of a new one (link stealing, part 2.6.1 of the standard). */
   #steal(attach: Attach): void {
     for (const link of this.#names.of(attach)) {
-      link.detach({ condition: 'amqp:link:stolen', description: 'Its name was taken again.' });
-      // One that is not answered yet can be taken once it is.
-      if (!link.isAsked) this.#names.delete(link, attach);
+      link.detach({ condition: 'amqp:link:stolen', description: 'A new link has the same name.' });
+      // An attaching link cannot be detached yet. It keeps its name, for the next link to steal.
+      if (!link.isAttaching) this.#names.delete(link, attach);
     }
   }
 
   #detach({ handle }: Detach): void {
     const link = this.#link(handle);
     link.detachedByPeer();
-    if (link instanceof OutgoingLink) this.#host.inSteps(this.#unsettled.forgetting(link));
+    if (link instanceof OutgoingLink) this.#host.runInSteps(this.#unsettled.forgetLink(link));
   }
 
   #flow(flow: Flow): void {
     const { nextIncomingId, incomingWindow, handle } = flow;
-    // Before its first frame from us the peer does not know our numbers; they begin at 0.
+    // A peer that has no frame of ours yet does not know our transfer ids, which begin at 0.
     this.#remoteWindow = incomingWindow - distance(nextIncomingId ?? 0, this.#nextOutgoingId);
     this.#queue.proceed();
     if (handle !== undefined) this.#link(handle).flowed(flow);
@@ -277,13 +281,13 @@ export class Session implements SendingHost {
     }
   }
 
-  #disposition(said: Disposition): void {
-    const { role, settled, state } = said;
-    // Of what the peer sent, we tell the outcome and settle at once: nothing is left to hear.
+  #disposition(disposition: Disposition): void {
+    const { role, settled, state } = disposition;
+    // We settle messages of the peer together with their outcome, so its settlement adds nothing.
     if (role === 'sender') return;
-    // A state that is no end asks for nothing; a message settled without one is given up.
+    // A state without an outcome requires nothing. A message settled without an outcome is forgotten.
     if (!settled && (state === undefined || state.kind === 'other')) return;
-    this.#host.inSteps(this.#unsettled.disposing(said));
+    this.#host.runInSteps(this.#unsettled.dispose(disposition));
   }
 
   #link(handle: number): IncomingLink | OutgoingLink {

@@ -1,16 +1,16 @@
-/** Where bytes go: a socket, or what a WebSocket carries. */
+/** A bidirectional stream of bytes: a socket, or the content of a WebSocket. */
 export interface Transport {
-  /** The address of the peer, where it is known. */
+  /** The address of the peer, if known. */
   readonly peer?: string | undefined;
-  /** Bytes that were written and are not gone yet. */
+  /** Bytes written that have not left the process yet. */
   readonly backlog: number;
-  /** Calls back when they are gone, or never will be. */
+  /** Writes bytes. Calls `written` once they have left the process, or never will. */
   write(bytes: Uint8Array, written: () => void): void;
-  /** Takes nothing in for now. */
+  /** Stops reading until `resume`. */
   pause(): void;
   resume(): void;
-  /** Writes what is left, and says that no more comes. */
+  /** Writes the remaining bytes and ends the stream. */
   end(): void;
-  /** Ends at once. */
+  /** Ends the stream at once and drops remaining bytes. */
   destroy(): void;
 }

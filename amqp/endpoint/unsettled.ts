@@ -7,28 +7,28 @@ import type { OutgoingDelivery, OutgoingLink } from './outgoing-link.ts';
 const { deliveryBytes } = BUDGETS.weights;
 const { deliveriesPerFrame } = BUDGETS.connection;
 
-/** A delivery that was sent and that the peer has not settled. */
+/** A sent delivery that the peer has not settled. */
 export interface Unsettled extends OutgoingDelivery {
   readonly link: OutgoingLink;
 }
 
-/** The deliveries of one session that the peer has not settled, counted as what the connection holds. */
+/** The deliveries of one session that the peer has not settled. They count as memory of the connection. */
 export class UnsettledDeliveries {
   readonly #limits: ConnectionLimits;
   readonly #byId = new Map<number, Unsettled>();
   readonly #byLink = new Map<OutgoingLink, Set<number>>();
-  /** The id of the last one that went out. */
-  #last = 0;
+  /** The id of the newest delivery. */
+  #newest = 0;
 
   constructor(limits: ConnectionLimits) {
     this.#limits = limits;
   }
 
-  /** False, with nothing noted, where the connection may hold no more. */
+  /** Adds a delivery. Returns false, without adding it, if the connection may hold no more memory. */
   add(delivery: Unsettled): boolean {
     if (!this.#limits.tryHold(deliveryBytes)) return false;
     const { id, link } = delivery;
-    this.#last = id;
+    this.#newest = id;
     this.#byId.set(id, delivery);
     const ids = this.#byLink.get(link) ?? new Set();
     this.#byLink.set(link, ids.add(id));
@@ -45,10 +45,10 @@ export class UnsettledDeliveries {
     this.#limits.release(deliveryBytes);
   }
 
-  /** What forgets those of a link that has ended: each call some of them, until one tells that these were all. */
-  forgetting(link: OutgoingLink): () => boolean {
+  /** Returns a step that forgets some deliveries of an ended link; it returns true after the last of them. */
+  forgetLink(link: OutgoingLink): () => boolean {
     const ids = this.#byLink.get(link) ?? new Set();
-    return inSteps(ids.values(), (id) => this.delete(id));
+    return stepThrough(ids.values(), (id) => this.delete(id));
   }
 
   clear(): void {
@@ -57,20 +57,21 @@ export class UnsettledDeliveries {
     this.#byLink.clear();
   }
 
-  /** What takes in a disposition, in the same way. */
-  disposing({ first, last = first, settled, state }: Disposition): () => boolean {
-    // In a transaction the outcome is not the last word, unless the peer says so.
-    const isLastWord = settled || state?.kind !== 'transactional';
-    return inSteps(this.#within(first, last, this.#last), (delivery) => {
+  /** Returns a step that applies a disposition to some of its deliveries, in the same way. */
+  dispose({ first, last = first, settled, state }: Disposition): () => boolean {
+    // A transactional outcome is provisional, unless the peer settles with it.
+    const isFinal = settled || state?.kind !== 'transactional';
+    return stepThrough(this.#within(first, last, this.#newest), (delivery) => {
       if (delivery === undefined) return;
-      if (isLastWord) this.delete(delivery.id);
+      if (isFinal) this.delete(delivery.id);
       delivery.link.disposed(delivery, state);
     });
   }
 
   /**
-   * Those from one id to another, by the shorter way: a range may name billions. What goes out after the
-   * newest, between the steps, is not meant. Undefined stands for each that was looked at in vain.
+   * Yields the deliveries from one id to another. A range may span billions of ids, so this visits either
+   * the ids or the deliveries, whichever are fewer, and yields undefined for each visit without a match.
+   * Excludes deliveries sent after `newest`, between two steps.
    */
   *#within(
     first: number,
@@ -78,17 +79,18 @@ export class UnsettledDeliveries {
     newest: number,
   ): Generator<Unsettled | undefined, undefined> {
     const length = ((last - first) >>> 0) + 1;
-    const isMeant = (id: number) => (id - first) >>> 0 < length && distance(newest, id) <= 0;
+    const isInRange = (id: number) => (id - first) >>> 0 < length && distance(newest, id) <= 0;
     if (length <= this.#byId.size) {
-      for (let id = first; isMeant(id); id = (id + 1) >>> 0) yield this.#byId.get(id);
+      for (let id = first; isInRange(id); id = (id + 1) >>> 0) yield this.#byId.get(id);
     } else {
-      for (const delivery of this.#byId.values()) yield isMeant(delivery.id) ? delivery : undefined;
+      for (const delivery of this.#byId.values())
+        yield isInRange(delivery.id) ? delivery : undefined;
     }
   }
 }
 
-/** Works through a list, so much of it in each call, until one tells that this was all. */
-function inSteps<Entry>(
+/** Returns a step that processes a bounded number of entries of a list, and returns true at its end. */
+function stepThrough<Entry>(
   list: Iterator<Entry, undefined>,
   work: (entry: Entry) => void,
 ): () => boolean {

@@ -2,57 +2,60 @@ import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { ErrorInfo } from '../wire/states.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 
-/** Places of the queue that are done with are dropped together, once there are so many. */
+/** Finished entries are removed together, once there are this many. */
 const DONE_MAX = 1000;
 
-/** Something that is done once the window lets it; tells whether it is done. */
-interface Waiting {
+interface QueuedWork {
   readonly bytes: number;
+  /** Proceeds as far as the window allows; returns whether the work is finished. */
   readonly proceed: () => boolean;
-  /** Told where it is not done any more. */
-  readonly dropped: () => void;
+  /** Called if the work is dropped. */
+  readonly onDropped: () => void;
 }
 
-/** What a queue needs of its connection. */
+/** What the queue needs of its connection. */
 export interface QueueHost {
   readonly limits: ConnectionLimits;
   /** Ends the whole connection. */
   close(error: ErrorInfo): void;
 }
 
-/** What waits, in order, for the peer to open the window of a session. */
+/** Work that waits, in order, for the peer to open the window of a session. */
 export class WindowQueue {
   readonly #host: QueueHost;
-  #waiting: Waiting[] = [];
-  /** How many at the front are done with: to shift each out of a long array would move the others. */
+  #waiting: QueuedWork[] = [];
+  /** How many entries at the front are finished. To shift each out of a long array would move all others. */
   #done = 0;
 
   constructor(host: QueueHost) {
     this.#host = host;
   }
 
-  /** Puts something behind what waits, and does what can be done. */
-  add(bytes: number, proceed: () => boolean, dropped: () => void = () => {}): void {
+  /**
+   * Adds work of `bytes`, and proceeds. If the queue is full or the connection may hold no more, calls
+   * `onDropped` and closes the connection.
+   */
+  add(bytes: number, proceed: () => boolean, onDropped: () => void = () => {}): void {
     const isFull = this.#waiting.length - this.#done >= BUDGETS.connection.waitingForWindow;
-    if (isFull || !this.#host.limits.tryWait(bytes)) {
-      const description = 'Too much waits for the window of the session, which stays closed.';
-      dropped();
+    if (isFull || !this.#host.limits.tryHoldOutgoing(bytes)) {
+      const description = 'Too many messages wait for the session window, which stays closed.';
+      onDropped();
       this.#host.close({ condition: 'amqp:resource-limit-exceeded', description });
       return;
     }
-    this.#waiting.push({ bytes, proceed, dropped });
+    this.#waiting.push({ bytes, proceed, onDropped: onDropped });
     this.proceed();
   }
 
-  /** Does what can be done now. */
+  /** Proceeds with the work, as far as the window allows. */
   proceed(): void {
     for (;;) {
       const next = this.#waiting[this.#done];
       if (next === undefined || !next.proceed()) break;
-      // What was done may have ended the session, and with it the queue.
+      // The work may have ended the session and thereby cleared the queue.
       if (this.#waiting[this.#done] !== next) break;
       this.#done++;
-      this.#host.limits.waited(next.bytes);
+      this.#host.limits.releaseOutgoing(next.bytes);
     }
     if (this.#done < DONE_MAX && this.#done < this.#waiting.length) return;
     this.#waiting = this.#waiting.slice(this.#done);
@@ -63,9 +66,9 @@ export class WindowQueue {
     const left = this.#waiting.slice(this.#done);
     this.#waiting = [];
     this.#done = 0;
-    for (const { bytes, dropped } of left) {
-      this.#host.limits.waited(bytes);
-      dropped();
+    for (const { bytes, onDropped } of left) {
+      this.#host.limits.releaseOutgoing(bytes);
+      onDropped();
     }
   }
 }

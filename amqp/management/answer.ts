@@ -3,12 +3,12 @@ import type { AccessRight } from '../../shared/domain/entities/descriptions.ts';
 import { type Request, writeReply } from '../requests/request.ts';
 import type { RequestMemory } from '../requests/request-memory.ts';
 import type { Node } from '../service/address.ts';
-import { tell } from '../service/conditions.ts';
 import type { ClientContext } from '../service/context.ts';
+import { mapError } from '../service/error-mapping.ts';
 import { int, str, symbol, textOf } from '../wire/value.ts';
 import { deleteMessages, peek, peekedBytes } from './browsing.ts';
 import { deferredBytes, receiveDeferred, renewLocks, settle } from './locks.ts';
-import type { Asked, Operation } from './operation.ts';
+import type { Operation, OperationRequest } from './operation.ts';
 import { addRule, enumerateRules, removeRule } from './rules.ts';
 import { cancelScheduled, schedule } from './scheduling.ts';
 import { listSessions, renewSession, sessionState, setSessionState } from './sessions.ts';
@@ -22,16 +22,16 @@ const NO_MESSAGE = 'com.microsoft:message-not-found';
 const NO_SESSION = 'com.microsoft:session-not-found';
 
 /** Of an operation the rights of which one is needed, and the condition that goes with an empty answer. */
-type Known = readonly [Operation, readonly AccessRight[], string?];
+type OperationEntry = readonly [Operation, readonly AccessRight[], string?];
 
 /** What operations that answer with messages may read, bytes. */
-const READ_BYTES: ReadonlyMap<Operation, (asked: Asked) => Promise<number>> = new Map([
+const READ_BYTES: ReadonlyMap<Operation, (asked: OperationRequest) => Promise<number>> = new Map([
   [receiveDeferred, deferredBytes],
   [peek, peekedBytes],
 ]);
 
 /** Every operation of `$management` (semantics W23). */
-const OPERATIONS: Readonly<Record<string, Known>> = {
+const OPERATIONS: Readonly<Record<string, OperationEntry>> = {
   'renew-lock': [renewLocks, LISTEN],
   'update-disposition': [settle, LISTEN],
   'receive-by-sequence-number': [receiveDeferred, LISTEN],
@@ -74,7 +74,7 @@ const TRACKING_ID = 'com.microsoft:tracking-id';
 const NO_CONTENT = 204;
 
 /** Answers a request about an entity. Links outlive their entity, so it is looked up for each. */
-export async function answer(
+export async function answerManagement(
   context: ClientContext,
   node: ManagementNode,
   request: Request,
@@ -83,10 +83,10 @@ export async function answer(
   const trackingId = request.fields.get(TRACKING_ID);
   try {
     memory.hold(request.heldBytes);
-    const [operation, rights, nothing] = operationOf(request);
+    const [operation, rights, emptyCondition] = operationOf(request);
     await context.authorization.require(node.pathname, node.path, rights);
-    await context.settlements.before(node.path);
-    const asked: Asked = {
+    await context.settlements.settled(node.path);
+    const operationRequest: OperationRequest = {
       context,
       path: node.path,
       pathname: node.pathname,
@@ -96,13 +96,13 @@ export async function answer(
       enlistment: request.enlistment,
     };
     const reply = async () => {
-      const body = await operation(asked);
+      const body = await operation(operationRequest);
       return writeReply(
         request,
         {
           statusCode: int(body === undefined ? NO_CONTENT : 200),
           statusDescription: str(body === undefined ? 'No content' : 'OK'),
-          errorCondition: body === undefined && nothing ? symbol(nothing) : undefined,
+          errorCondition: body === undefined && emptyCondition ? symbol(emptyCondition) : undefined,
           [TRACKING_ID]: trackingId,
         },
         body,
@@ -111,10 +111,14 @@ export async function answer(
     const readBytes = READ_BYTES.get(operation);
     return readBytes === undefined
       ? await reply()
-      : await context.reads.run(await readBytes(asked), reply);
+      : await context.reads.run(await readBytes(operationRequest), reply);
   } catch (error) {
-    if (!READS.has(nameOf(request))) request.enlistment?.refuse();
-    const { condition, description, status } = tell(context.parts, error, node.path.name);
+    if (!READS.has(operationName(request))) request.enlistment?.refuse();
+    const { condition, description, status } = mapError(
+      context.dependencies,
+      error,
+      node.path.name,
+    );
     return writeReply(request, {
       statusCode: int(status),
       statusDescription: str(description),
@@ -124,19 +128,19 @@ export async function answer(
   }
 }
 
-function nameOf({ operation }: Request): string {
+function operationName({ operation }: Request): string {
   return operation.startsWith(VENDOR) ? operation.slice(VENDOR.length) : operation;
 }
 
-function operationOf(request: Request): Known {
+function operationOf(request: Request): OperationEntry {
   const { operation, enlistment } = request;
-  const name = nameOf(request);
-  const known = Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name] : undefined;
-  if (known === undefined) {
+  const name = operationName(request);
+  const entry = Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name] : undefined;
+  if (entry === undefined) {
     throw new BrokerError('NotSupported', `There is no operation '${operation}' here.`);
   }
   if (enlistment !== undefined && NOT_IN_TRANSACTIONS.has(name)) {
     throw new BrokerError('NotSupported', `'${name}' cannot be part of a transaction.`);
   }
-  return known;
+  return entry;
 }

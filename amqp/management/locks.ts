@@ -8,7 +8,7 @@ import { guidBytes, toProperties } from '../messages/property-values.ts';
 import { writeMessage } from '../messages/write-message.ts';
 import type { ClientContext } from '../service/context.ts';
 import { type AmqpValue, array, binary, list, mapOf, timestamp, uuid } from '../wire/value.ts';
-import { type Asked, Body, messageBytesMax, sessionIdOf } from './operation.ts';
+import { Body, messageBytesMax, type OperationRequest, sessionIdOf } from './operation.ts';
 import { writeEach } from './write-each.ts';
 
 /** The receiver's mode in which messages are gone once they are handed out. */
@@ -16,10 +16,15 @@ const RECEIVE_AND_DELETE = 0;
 const { settlementBytes: SETTLEMENT_BYTES } = BUDGETS.weights;
 
 /** Starts locks anew: all of them, or the first refusal is the answer. */
-export async function renewLocks({ context, path, body, hold }: Asked): Promise<AmqpValue> {
+export async function renewLocks({
+  context,
+  path,
+  body,
+  hold,
+}: OperationRequest): Promise<AmqpValue> {
   const tokens = new Body(body).lockTokens();
   hold(tokens.length * SETTLEMENT_BYTES);
-  const outcomes = await context.parts.broker.renewLocks(path, tokens);
+  const outcomes = await context.dependencies.broker.renewLocks(path, tokens);
   const ends = outcomes.map(({ lockedUntil, refusal }) => {
     if (lockedUntil === undefined) throw refusal ?? new Error('A renewal has an outcome.');
     return timestamp(lockedUntil);
@@ -28,7 +33,7 @@ export async function renewLocks({ context, path, body, hold }: Asked): Promise<
 }
 
 /** Settles messages that were received by number, or on another link. */
-export async function settle(asked: Asked): Promise<AmqpValue> {
+export async function settle(asked: OperationRequest): Promise<AmqpValue> {
   const { context, path, pathname, body, hold, enlistment } = asked;
   const fields = new Body(body);
   const action = actionOf(fields);
@@ -43,14 +48,14 @@ export async function settle(asked: Asked): Promise<AmqpValue> {
     return mapOf({});
   }
   hold(settlements.length * SETTLEMENT_BYTES);
-  const outcomes = await context.parts.broker.settle(path, settlements, sessionId);
+  const outcomes = await context.dependencies.broker.settle(path, settlements, sessionId);
   for (const { refusal } of outcomes) if (refusal !== undefined) throw refusal;
   return mapOf({});
 }
 
 /** Clients name the session of every message that has one, also where sessions mean nothing. */
-async function hasSessions({ parts }: ClientContext, path: EntityPath): Promise<boolean> {
-  const entity = await parts.entities.find(path.key);
+async function hasSessions({ dependencies }: ClientContext, path: EntityPath): Promise<boolean> {
+  const entity = await dependencies.entities.find(path.key);
   return entity !== undefined && path.subQueue === 'main' && requiresSession(entity);
 }
 
@@ -86,19 +91,19 @@ function changed(fields: Body): { readonly properties?: Properties } {
 }
 
 /** What `receiveDeferred` may read, bytes; one message alone may be larger than all together. */
-export async function deferredBytes(asked: Asked): Promise<number> {
+export async function deferredBytes(asked: OperationRequest): Promise<number> {
   const count = new Body(asked.body).list('sequence-numbers').length;
   const messageBytes = await messageBytesMax(asked);
   return Math.max(messageBytes, Math.min(count * messageBytes, BUDGETS.request.deferredBytes));
 }
 
 /** Hands out deferred messages by their numbers. */
-export async function receiveDeferred(asked: Asked): Promise<AmqpValue> {
+export async function receiveDeferred(asked: OperationRequest): Promise<AmqpValue> {
   const { context, path, body } = asked;
   const fields = new Body(body);
   const sessionId = sessionIdOf(asked);
   const isGone = fields.number('receiver-settle-mode') === RECEIVE_AND_DELETE;
-  const messages = await context.parts.broker.receiveDeferred(path, {
+  const messages = await context.dependencies.broker.receiveDeferred(path, {
     mode: isGone ? 'receiveAndDelete' : 'peekLock',
     sequenceNumbers: fields.bigints('sequence-numbers'),
     ...(sessionId === undefined ? {} : { session: context.sessions.handle(path, sessionId) }),

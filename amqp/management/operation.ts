@@ -8,7 +8,7 @@ import type { Enlistment } from '../transactions/transactions.ts';
 import { type AmqpValue, bigintOf, elementsOf, fieldsOf, numberOf, textOf } from '../wire/value.ts';
 
 /** What a request asks for, and of whom. */
-export interface Asked {
+export interface OperationRequest {
   readonly context: ClientContext;
   readonly path: EntityPath;
   /** The address of the entity. */
@@ -23,7 +23,7 @@ export interface Asked {
 }
 
 /** Answers with the body of the reply; undefined = there is nothing (204). */
-export type Operation = (asked: Asked) => Promise<AmqpValue | undefined>;
+export type Operation = (asked: OperationRequest) => Promise<AmqpValue | undefined>;
 
 /** The named fields of a request's body. What is missing or of another type is refused by name. */
 export class Body {
@@ -42,37 +42,37 @@ export class Body {
   text(name: string): string | undefined {
     const value = this.at(name);
     if (value === undefined) return undefined;
-    return textOf(value) ?? refuse(name);
+    return textOf(value) ?? invalidField(name);
   }
 
   requiredText(name: string): string {
-    return this.text(name) ?? refuse(name);
+    return this.text(name) ?? invalidField(name);
   }
 
   number(name: string): number | undefined {
     const value = this.at(name);
     if (value === undefined) return undefined;
-    return numberOf(value) ?? refuse(name);
+    return numberOf(value) ?? invalidField(name);
   }
 
   requiredNumber(name: string): number {
-    return this.number(name) ?? refuse(name);
+    return this.number(name) ?? invalidField(name);
   }
 
   /** How many are wanted: one at least, and never more than are given at a time. */
   requiredCount(name: string, max: number): number {
     const count = this.requiredNumber(name);
-    return count >= 1 ? Math.min(count, max) : refuse(name);
+    return count >= 1 ? Math.min(count, max) : invalidField(name);
   }
 
   /** How many are to be left out; none where nothing is said. */
   skipped(name: string): number {
     const count = this.number(name) ?? 0;
-    return count >= 0 ? count : refuse(name);
+    return count >= 0 ? count : invalidField(name);
   }
 
   bigints(name: string): readonly bigint[] {
-    return this.list(name).map((value) => bigintOf(value) ?? refuse(name));
+    return this.list(name).map((value) => bigintOf(value) ?? invalidField(name));
   }
 
   /** The lock tokens of messages, no more than one call takes over HTTP either. */
@@ -85,16 +85,23 @@ export class Body {
         `No more than ${LIMITS.settlements} lock tokens can be named at once, not ${values.length}.`,
       );
     }
-    return values.map((value) => (value.type === 'uuid' ? guidText(value.value) : refuse(name)));
+    return values.map((value) =>
+      value.type === 'uuid' ? guidText(value.value) : invalidField(name),
+    );
   }
 
   list(name: string): readonly AmqpValue[] {
-    return elementsOf(this.at(name) ?? refuse(name));
+    return elementsOf(this.at(name) ?? invalidField(name));
   }
 }
 
 /** The session that a request is about. The Go client names it only by the link that holds it. */
-export function sessionIdOf({ context, path, body, linkName }: Asked): string | undefined {
+export function sessionIdOf({
+  context,
+  path,
+  body,
+  linkName,
+}: OperationRequest): string | undefined {
   const named = new Body(body).text('session-id');
   if (named !== undefined || linkName === undefined) return named;
   return context.sessions.idOfLink(path, linkName);
@@ -104,12 +111,12 @@ export function sessionIdOf({ context, path, body, linkName }: Asked): string | 
  * What the largest message of an entity takes, bytes. Of a subscription only the topic knows, which is
  * not looked up for that.
  */
-export async function messageBytesMax({ context, path }: Asked): Promise<number> {
-  const { description } = (await context.parts.entities.find(path.key)) ?? {};
+export async function messageBytesMax({ context, path }: OperationRequest): Promise<number> {
+  const { description } = (await context.dependencies.entities.find(path.key)) ?? {};
   if (description === undefined || description.kind === 'subscription') return LIMITS.batchBytes;
   return description.maxMessageSizeInKilobytes * 1024;
 }
 
-function refuse(name: string): never {
+function invalidField(name: string): never {
   throw new BrokerError('ArgumentError', `The field '${name}' is missing, or of a wrong type.`);
 }

@@ -4,7 +4,7 @@ import type { CorrelationFilter, Filter, Rule } from '../../shared/filters/rule.
 import { fromProperties, toProperties } from '../messages/property-values.ts';
 import { present } from '../wire/present.ts';
 import { type AmqpValue, described, list, mapOf, NULL, str, timestamp } from '../wire/value.ts';
-import { type Asked, Body } from './operation.ts';
+import { Body, type OperationRequest } from './operation.ts';
 
 /** How rules are described on the wire (semantics W25). */
 const CODES = {
@@ -20,7 +20,7 @@ const CODES = {
 /** Rules that one answer lists, unless the client says. */
 const PAGE_MAX = 100;
 
-export async function addRule({ context, path, body }: Asked): Promise<AmqpValue> {
+export async function addRule({ context, path, body }: OperationRequest): Promise<AmqpValue> {
   const fields = new Body(body);
   const description = new Body(fields.at('rule-description') ?? NULL);
   const action = description.at('sql-rule-action');
@@ -32,7 +32,7 @@ export async function addRule({ context, path, body }: Asked): Promise<AmqpValue
       action: expression === undefined ? undefined : { expression, parameters: {} },
     }),
   };
-  await context.parts.rules.create(path.name, rule);
+  await context.dependencies.rules.create(path.name, rule);
   return mapOf({});
 }
 
@@ -62,8 +62,8 @@ function readFilter(description: Body): Filter {
   };
 }
 
-export async function removeRule({ context, path, body }: Asked): Promise<AmqpValue> {
-  await context.parts.rules.delete(path.name, new Body(body).requiredText('rule-name'));
+export async function removeRule({ context, path, body }: OperationRequest): Promise<AmqpValue> {
+  await context.dependencies.rules.delete(path.name, new Body(body).requiredText('rule-name'));
   return mapOf({});
 }
 
@@ -71,19 +71,19 @@ export async function enumerateRules({
   context,
   path,
   body,
-}: Asked): Promise<AmqpValue | undefined> {
+}: OperationRequest): Promise<AmqpValue | undefined> {
   const fields = new Body(body);
-  const { items } = await context.parts.rules.list(path.name, {
+  const { items } = await context.dependencies.rules.list(path.name, {
     skip: fields.skipped('skip'),
     top: fields.number('top') === undefined ? PAGE_MAX : fields.requiredCount('top', PAGE_MAX),
     order: 'name',
   });
   if (items.length === 0) return undefined;
-  const rules = items.map(({ stored }) => mapOf({ 'rule-description': describe(stored.rule) }));
+  const rules = items.map(({ stored }) => mapOf({ 'rule-description': describeRule(stored.rule) }));
   return mapOf({ rules: list(rules) });
 }
 
-function describe({ name, filter, action, createdAt }: Rule): AmqpValue {
+function describeRule({ name, filter, action, createdAt }: Rule): AmqpValue {
   const actionValue =
     action === undefined
       ? described(CODES.emptyAction, list([]))

@@ -4,7 +4,7 @@ import { LIMITS } from '../../shared/domain/limits.ts';
 import { tooLarge } from '../../shared/domain/messages/outgoing-rules.ts';
 import { readMessages } from '../messages/read-message.ts';
 import { type AmqpValue, array, fieldsOf, long, mapOf } from '../wire/value.ts';
-import { type Asked, Body, messageBytesMax } from './operation.ts';
+import { Body, messageBytesMax, type OperationRequest } from './operation.ts';
 
 /** What stands for the number of a message that has none to be cancelled by. */
 const NO_NUMBER = 0n;
@@ -12,7 +12,7 @@ const { encodingBytes: ENCODING_BYTES, encodingMessageBytes: ENCODING_MESSAGE_BY
   BUDGETS.delivery;
 
 /** Stores messages for later, and answers with the numbers by which they can be cancelled. */
-export async function schedule(asked: Asked): Promise<AmqpValue> {
+export async function schedule(asked: OperationRequest): Promise<AmqpValue> {
   const { context, path, pathname, body, hold, enlistment } = asked;
   const encoded = new Body(body).list('messages').map((entry) => {
     const message = fieldsOf(entry).get('message');
@@ -33,12 +33,15 @@ export async function schedule(asked: Asked): Promise<AmqpValue> {
     enlistment.add({ kind: 'send', path, messages }, need);
     return numbered(messages.map(() => NO_NUMBER));
   }
-  const sent = await context.parts.broker.send(path, messages);
+  const sent = await context.dependencies.broker.send(path, messages);
   return numbered(sent.map(({ sequenceNumber }) => sequenceNumber ?? NO_NUMBER));
 }
 
 /** Refuses what is too long for the entity before it is read. Throws MessageSizeExceeded. */
-async function requireBytesFit(asked: Asked, encoded: readonly Uint8Array[]): Promise<void> {
+async function requireBytesFit(
+  asked: OperationRequest,
+  encoded: readonly Uint8Array[],
+): Promise<void> {
   const encoding = ENCODING_BYTES + encoded.length * ENCODING_MESSAGE_BYTES;
   const bytes = encoded.reduce((sum, { byteLength }) => sum + byteLength, 0);
   if (bytes <= LIMITS.batchBytes + encoding) return;
@@ -50,7 +53,14 @@ function numbered(numbers: readonly bigint[]): AmqpValue {
   return mapOf({ 'sequence-numbers': array('long', numbers.map(long)) });
 }
 
-export async function cancelScheduled({ context, path, body }: Asked): Promise<AmqpValue> {
-  await context.parts.broker.cancelScheduled(path, new Body(body).bigints('sequence-numbers'));
+export async function cancelScheduled({
+  context,
+  path,
+  body,
+}: OperationRequest): Promise<AmqpValue> {
+  await context.dependencies.broker.cancelScheduled(
+    path,
+    new Body(body).bigints('sequence-numbers'),
+  );
   return mapOf({});
 }

@@ -1,5 +1,5 @@
 import { type AmqpValue, array, binary, int, mapOf, NULL, str, timestamp } from '../wire/value.ts';
-import { type Asked, Body } from './operation.ts';
+import { Body, type OperationRequest } from './operation.ts';
 
 /** .NET's largest instant: what is asked for are sessions with messages (semantics #99). */
 const WITH_MESSAGES_FROM = 253_402_300_799_000;
@@ -7,33 +7,41 @@ const WITH_MESSAGES_FROM = 253_402_300_799_000;
 /** Session ids in one answer. */
 const PAGE_MAX = 1000;
 
-export async function renewSession({ context, path, body }: Asked): Promise<AmqpValue> {
+export async function renewSession({ context, path, body }: OperationRequest): Promise<AmqpValue> {
   const handle = context.sessions.handle(path, new Body(body).requiredText('session-id'));
-  const lock = await context.parts.broker.renewSession(path, handle);
+  const lock = await context.dependencies.broker.renewSession(path, handle);
   context.sessions.renewed(path, lock);
   return mapOf({ expiration: timestamp(lock.lockedUntil) });
 }
 
-export async function sessionState({ context, path, body }: Asked): Promise<AmqpValue> {
+export async function sessionState({ context, path, body }: OperationRequest): Promise<AmqpValue> {
   const handle = context.sessions.handle(path, new Body(body).requiredText('session-id'));
-  const state = await context.parts.broker.sessionState(path, handle);
+  const state = await context.dependencies.broker.sessionState(path, handle);
   return mapOf({ 'session-state': state === undefined ? NULL : binary(state) });
 }
 
-export async function setSessionState({ context, path, body }: Asked): Promise<AmqpValue> {
+export async function setSessionState({
+  context,
+  path,
+  body,
+}: OperationRequest): Promise<AmqpValue> {
   const fields = new Body(body);
   const handle = context.sessions.handle(path, fields.requiredText('session-id'));
   const state = fields.at('session-state');
   const bytes = state?.type === 'binary' ? Uint8Array.from(state.value) : undefined;
-  await context.parts.broker.setSessionState(path, handle, bytes);
+  await context.dependencies.broker.setSessionState(path, handle, bytes);
   return mapOf({});
 }
 
-export async function listSessions({ context, path, body }: Asked): Promise<AmqpValue | undefined> {
+export async function listSessions({
+  context,
+  path,
+  body,
+}: OperationRequest): Promise<AmqpValue | undefined> {
   const fields = new Body(body);
   const skip = fields.skipped('skip');
   const updatedAfter = fields.number('last-updated-time');
-  const ids = await context.parts.broker.listSessions(path, {
+  const ids = await context.dependencies.broker.listSessions(path, {
     skip,
     top: fields.requiredCount('top', PAGE_MAX),
     ...(updatedAfter === undefined || updatedAfter >= WITH_MESSAGES_FROM ? {} : { updatedAfter }),

@@ -5,11 +5,11 @@ import type { AmqpValue } from '../wire/value.ts';
 
 /** Writes messages of an answer one after the other, with turns for others in between. */
 export async function writeEach<Message extends ReceivedMessage>(
-  context: Pick<ClientContext, 'parts'>,
+  context: Pick<ClientContext, 'dependencies'>,
   messages: readonly Message[],
   write: (message: Message) => AmqpValue,
 ): Promise<readonly AmqpValue[]> {
-  const turns = new WritingTurns(context.parts.workTurns, context);
+  const turns = new WritingTurns(context.dependencies.workTurns, context);
   const entries: AmqpValue[] = [];
   for (const message of messages) {
     await turns.before(message);

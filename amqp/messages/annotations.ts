@@ -15,10 +15,10 @@ export const ANNOTATION = {
 export const LOCK_TOKEN = 'x-opt-lock-token';
 
 /** Read-only ones that a sender has no say in are dropped, as `BrokerProperties` are over HTTP. */
-export const OWN_ANNOTATIONS: ReadonlySet<string> = new Set(Object.values(ANNOTATION));
+export const BROKER_ANNOTATIONS: ReadonlySet<string> = new Set(Object.values(ANNOTATION));
 
 /** The same of delivery annotations. */
-export const OWN_DELIVERY_ANNOTATIONS: ReadonlySet<string> = new Set([LOCK_TOKEN]);
+export const BROKER_DELIVERY_ANNOTATIONS: ReadonlySet<string> = new Set([LOCK_TOKEN]);
 
 /** Places in the properties section (part 3.2.4 of the standard). */
 export const PROPERTY = {

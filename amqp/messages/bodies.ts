@@ -4,14 +4,14 @@ import { compact } from '../wire/compact.ts';
 import { codeOf } from '../wire/descriptors.ts';
 import { type AmqpValue, binary, described, str } from '../wire/value.ts';
 import { DecodeError } from '../wire/wire-error.ts';
-import type { KeptBody } from './kept-parts.ts';
-import { plainSize, plainText } from './plain-text.ts';
+import type { BodyForm } from './amqp-only-sections.ts';
+import { jsonBytesMax, jsonText } from './json-text.ts';
 import { SECTION } from './sections.ts';
 
 /** The bytes of a body as every transport sees them, and what else is to be kept of its form. */
-export interface BodyParts {
+export interface ReadBody {
   readonly body: Uint8Array;
-  readonly kept: KeptBody | undefined;
+  readonly form: BodyForm | undefined;
 }
 
 const { shownBytes, shownPerByte, heldPerShownByte } = BUDGETS.delivery;
@@ -29,17 +29,13 @@ export type HoldBytes = (bytes: number) => void;
  * as one; they are kept as they are beside it. `bytes` = how long the sections are. Throws
  * DecodeError for data that is no bytes, and MessageSizeExceeded where the JSON is many times as long as they are.
  */
-export function readBody(
-  sections: readonly AmqpValue[],
-  bytes: number,
-  hold: HoldBytes,
-): BodyParts {
+export function readBody(sections: readonly AmqpValue[], bytes: number, hold: HoldBytes): ReadBody {
   const [first, ...more] = sections;
   if (sections.some(isDataWithoutBytes)) throw new DecodeError('a data section holds bytes');
-  if (first?.type !== 'described') return { body: new Uint8Array(), kept: { kind: 'none' } };
+  if (first?.type !== 'described') return { body: new Uint8Array(), form: { kind: 'none' } };
   const single = more.length === 0 ? readSingle(first) : undefined;
   if (single !== undefined) return single;
-  return { body: shown(sections, bytes, hold), kept: { kind: 'sections', sections } };
+  return { body: jsonBody(sections, bytes, hold), form: { kind: 'sections', sections } };
 }
 
 function isDataWithoutBytes(section: AmqpValue): boolean {
@@ -48,24 +44,24 @@ function isDataWithoutBytes(section: AmqpValue): boolean {
 }
 
 /** A body that its bytes and kind bring back as it is. */
-function readSingle(section: AmqpValue): BodyParts | undefined {
+function readSingle(section: AmqpValue): ReadBody | undefined {
   if (section.type !== 'described') return undefined;
   const { value } = section;
   const code = codeOf(section);
   if (value.type === 'binary') {
     const body = Uint8Array.from(value.value);
-    if (code === SECTION.data) return { body, kept: undefined };
-    if (code === SECTION.value) return { body, kept: { kind: 'bytes' } };
+    if (code === SECTION.data) return { body, form: undefined };
+    if (code === SECTION.value) return { body, form: { kind: 'bytes' } };
   }
   if (value.type === 'string' && code === SECTION.value) {
-    return { body: UTF8.encode(value.value), kept: { kind: 'text' } };
+    return { body: UTF8.encode(value.value), form: { kind: 'text' } };
   }
   return undefined;
 }
 
 /** The sections of a body, as they came; what came over another transport is one data section. */
-export function writeBody(body: Uint8Array, kept: KeptBody | undefined): readonly AmqpValue[] {
-  switch (kept?.kind) {
+export function writeBody(body: Uint8Array, form: BodyForm | undefined): readonly AmqpValue[] {
+  switch (form?.kind) {
     case 'none':
       return [];
     case 'text':
@@ -73,24 +69,24 @@ export function writeBody(body: Uint8Array, kept: KeptBody | undefined): readonl
     case 'bytes':
       return [described(SECTION.value, binary(body))];
     case 'sections':
-      return kept.sections;
+      return form.sections;
     default:
       return [described(SECTION.data, binary(body))];
   }
 }
 
-function shown(sections: readonly AmqpValue[], bytes: number, hold: HoldBytes): Uint8Array {
+function jsonBody(sections: readonly AmqpValue[], bytes: number, hold: HoldBytes): Uint8Array {
   const values = sections.map((section) => (section as { value: AmqpValue }).value);
   if (sections.every((section) => codeOf(section) === SECTION.data)) {
     const parts = values.map((value) => (value.type === 'binary' ? value.value : []));
     return compact(Buffer.concat(parts as Uint8Array[]));
   }
-  const size = values.reduce((sum, value) => sum + plainSize(value) + ','.length, '[]'.length);
+  const size = values.reduce((sum, value) => sum + jsonBytesMax(value) + ','.length, '[]'.length);
   if (size > shownBytes + bytes * shownPerByte) throw tooLongAsJson(size);
   hold(size * heldPerShownByte);
   const [only] = values;
-  const isOne = values.length === 1 && only !== undefined;
-  const body = UTF8.encode(isOne ? plainText(only) : `[${values.map(plainText).join(',')}]`);
+  const isSingle = values.length === 1 && only !== undefined;
+  const body = UTF8.encode(isSingle ? jsonText(only) : `[${values.map(jsonText).join(',')}]`);
   hold((body.byteLength - size) * heldPerShownByte);
   return body;
 }

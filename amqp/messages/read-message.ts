@@ -9,16 +9,16 @@ import { Fields } from '../wire/fields.ts';
 import { present } from '../wire/present.ts';
 import { type AmqpValue, bigintOf, fieldsOf, textOf } from '../wire/value.ts';
 import { DecodeError } from '../wire/wire-error.ts';
+import { packAmqpOnly } from './amqp-only-sections.ts';
 import {
   ANNOTATION,
+  BROKER_ANNOTATIONS,
+  BROKER_DELIVERY_ANNOTATIONS,
   HEADER,
-  OWN_ANNOTATIONS,
-  OWN_DELIVERY_ANNOTATIONS,
   PROPERTY,
 } from './annotations.ts';
 import { type HoldBytes, readBody } from './bodies.ts';
-import { packKept } from './kept-parts.ts';
-import { idText } from './plain-text.ts';
+import { idText } from './json-text.ts';
 import { toProperties } from './property-values.ts';
 import { readSections, SECTION, type Sections } from './sections.ts';
 
@@ -40,9 +40,9 @@ export function readDelivery(
 ): readonly OutgoingMessage[] {
   const bytesOfAll = payload.byteLength;
   if (format !== BATCH_FORMAT) {
-    return orArgumentError(() => readEach([payload], { valuesBefore: 0, bytesOfAll }, hold));
+    return withArgumentErrors(() => readEach([payload], { valuesBefore: 0, bytesOfAll }, hold));
   }
-  return orArgumentError(() => {
+  return withArgumentErrors(() => {
     const { body, values: valuesBefore } = readSections(payload);
     requireBatchFits(body.length);
     return readEach(body.map(bytesOf), { valuesBefore, bytesOfAll }, hold);
@@ -67,7 +67,7 @@ export async function readMessages(
     await before(bytes.byteLength);
     hold(bytes.byteLength * HELD_PER_BYTE);
     const delivery = { valuesBefore, bytesOfAll };
-    const [message, values] = orArgumentError(() => readOne(bytes, delivery, hold));
+    const [message, values] = withArgumentErrors(() => readOne(bytes, delivery, hold));
     valuesBefore = values;
     messages.push(message);
   }
@@ -83,14 +83,14 @@ function bytesOf(section: AmqpValue): Uint8Array {
 }
 
 /** What a message came in: the values that were read of it before, and all its bytes. */
-interface Delivery {
+interface DeliveryTotals {
   readonly valuesBefore: number;
   readonly bytesOfAll: number;
 }
 
 function readEach(
   encoded: readonly Uint8Array[],
-  { valuesBefore, bytesOfAll }: Delivery,
+  { valuesBefore, bytesOfAll }: DeliveryTotals,
   hold: HoldBytes,
 ): OutgoingMessage[] {
   let values = valuesBefore;
@@ -104,7 +104,7 @@ function readEach(
 /** One message, and how many values were read with those before. */
 function readOne(
   bytes: Uint8Array,
-  delivery: Delivery,
+  delivery: DeliveryTotals,
   hold: HoldBytes,
 ): readonly [OutgoingMessage, number] {
   hold(MESSAGE_BYTES);
@@ -115,7 +115,7 @@ function readOne(
   return [message, sections.values];
 }
 
-function orArgumentError<Value>(read: () => Value): Value {
+function withArgumentErrors<Value>(read: () => Value): Value {
   try {
     return read();
   } catch (error) {
@@ -131,19 +131,22 @@ function toMessage(sections: Sections, bytes: number, hold: HoldBytes): Outgoing
   const { applicationProperties } = sections;
   if (applicationProperties?.type === 'map') requireCountFits(applicationProperties.value.length);
   const { properties: application, others } = toProperties(applicationProperties);
-  const { body, kept } = readBody(sections.body, bytes, hold);
-  const amqp = packKept({
+  const { body, form } = readBody(sections.body, bytes, hold);
+  const amqp = packAmqpOnly({
     ...present({
       durable: header.at(HEADER.durable),
       priority: header.at(HEADER.priority),
       firstAcquirer: header.at(HEADER.firstAcquirer),
       footer: sections.footer,
     }),
-    annotations: foreignAnnotations(sections.annotations, OWN_ANNOTATIONS),
-    deliveryAnnotations: foreignAnnotations(sections.deliveryAnnotations, OWN_DELIVERY_ANNOTATIONS),
-    properties: keptProperties(properties),
+    annotations: senderAnnotations(sections.annotations, BROKER_ANNOTATIONS),
+    deliveryAnnotations: senderAnnotations(
+      sections.deliveryAnnotations,
+      BROKER_DELIVERY_ANNOTATIONS,
+    ),
+    properties: amqpOnlyProperties(properties),
     others,
-    body: kept,
+    body: form,
   });
   return {
     body,
@@ -157,12 +160,12 @@ function toMessage(sections: Sections, bytes: number, hold: HoldBytes): Outgoing
       contentType: properties.text(PROPERTY.contentType),
       sessionId: properties.text(PROPERTY.groupId),
       replyToSessionId: properties.text(PROPERTY.replyToGroupId),
-      partitionKey: keyText(annotations.get(ANNOTATION.partitionKey)),
-      viaPartitionKey: keyText(annotations.get(ANNOTATION.viaPartitionKey)),
+      partitionKey: partitionKeyText(annotations.get(ANNOTATION.partitionKey)),
+      viaPartitionKey: partitionKeyText(annotations.get(ANNOTATION.viaPartitionKey)),
       scheduledEnqueueAt: instantOf(annotations.get(ANNOTATION.scheduledEnqueueTime)),
       timeToLiveMs: timeToLive(header, properties),
       amqp,
-      bodyShowsAmqp: kept?.kind === 'sections' || undefined,
+      bodyShowsAmqp: form?.kind === 'sections' || undefined,
     }),
   };
 }
@@ -192,7 +195,7 @@ function timeToLive(header: Fields, properties: Fields): number | undefined {
 }
 
 /** What of the properties section a plain text does not bring back. */
-function keptProperties(properties: Fields): readonly (AmqpValue | undefined)[] {
+function amqpOnlyProperties(properties: Fields): readonly (AmqpValue | undefined)[] {
   return Object.values(PROPERTY).map((place) => {
     const value = properties.at(place);
     switch (place) {
@@ -211,11 +214,11 @@ function keptProperties(properties: Fields): readonly (AmqpValue | undefined)[] 
 }
 
 /** An annotation that some client sends as bytes is a text, too. */
-function keyText(value: AmqpValue | undefined): string | undefined {
+function partitionKeyText(value: AmqpValue | undefined): string | undefined {
   return value?.type === 'binary' ? Buffer.from(value.value).toString('utf8') : textOf(value);
 }
 
-function foreignAnnotations(annotations: AmqpValue | undefined, own: ReadonlySet<string>) {
+function senderAnnotations(annotations: AmqpValue | undefined, own: ReadonlySet<string>) {
   if (annotations?.type !== 'map') return [];
   return annotations.value.filter(([key]) => !own.has(textOf(key) ?? ''));
 }

@@ -17,10 +17,10 @@ import {
   uint,
   uuid,
 } from '../wire/value.ts';
+import { type AmqpOnlySections, unpackAmqpOnly } from './amqp-only-sections.ts';
 import { ANNOTATION, HEADER, LOCK_TOKEN, PROPERTY } from './annotations.ts';
 import { writeBody } from './bodies.ts';
-import { type KeptParts, unpackKept } from './kept-parts.ts';
-import { idText } from './plain-text.ts';
+import { idText } from './json-text.ts';
 import { fromProperties, guidBytes } from './property-values.ts';
 import { writeSections } from './sections.ts';
 
@@ -29,7 +29,7 @@ const STATES = { Active: 0, Deferred: 1, Scheduled: 2 } as const;
 const HEADER_TTL_MAX = 0xffff_ffff;
 
 /** A message that was scheduled is still called so when it is handed out, as the service has it. */
-export function asHandedOut(received: ReceivedMessage): ReceivedMessage {
+export function withScheduledState(received: ReceivedMessage): ReceivedMessage {
   const wasScheduled = received.message.scheduledEnqueueAt === received.enqueuedAt;
   return wasScheduled && received.state === 'Active'
     ? { ...received, state: 'Scheduled' }
@@ -39,83 +39,90 @@ export function asHandedOut(received: ReceivedMessage): ReceivedMessage {
 /** Encodes a message as a receiver or a browser gets it (semantics W16, W17). */
 export function writeMessage(stored: ReceivedMessage): Buffer {
   const { message } = stored;
-  const kept = unpackKept(message.amqp);
-  const applicationProperties = fromProperties(message.properties, kept.others);
+  const amqpOnly = unpackAmqpOnly(message.amqp);
+  const applicationProperties = fromProperties(message.properties, amqpOnly.others);
   return writeSections({
-    header: header(stored, kept),
-    ...present({ deliveryAnnotations: deliveryAnnotations(stored, kept) }),
-    annotations: annotations(stored, kept),
-    properties: properties(stored, kept),
+    header: header(stored, amqpOnly),
+    ...present({ deliveryAnnotations: deliveryAnnotations(stored, amqpOnly) }),
+    annotations: annotations(stored, amqpOnly),
+    properties: properties(stored, amqpOnly),
     ...(applicationProperties === undefined ? {} : { applicationProperties }),
-    body: writeBody(message.body, kept.body),
-    ...(kept.footer === undefined ? {} : { footer: kept.footer }),
+    body: writeBody(message.body, amqpOnly.body),
+    ...(amqpOnly.footer === undefined ? {} : { footer: amqpOnly.footer }),
   });
 }
 
-function header({ timeToLiveMs, failedDeliveries }: ReceivedMessage, kept: KeptParts): AmqpValue {
+function header(
+  { timeToLiveMs, failedDeliveries }: ReceivedMessage,
+  amqpOnly: AmqpOnlySections,
+): AmqpValue {
   const fields: (AmqpValue | undefined)[] = [];
-  fields[HEADER.durable] = kept.durable;
-  fields[HEADER.priority] = kept.priority;
+  fields[HEADER.durable] = amqpOnly.durable;
+  fields[HEADER.priority] = amqpOnly.priority;
   fields[HEADER.timeToLive] =
     timeToLiveMs === undefined ? undefined : uint(Math.min(timeToLiveMs, HEADER_TTL_MAX));
   fields[HEADER.firstAcquirer] =
-    failedDeliveries > 0 ? kept.firstAcquirer && bool(false) : kept.firstAcquirer;
+    failedDeliveries > 0 ? amqpOnly.firstAcquirer && bool(false) : amqpOnly.firstAcquirer;
   fields[HEADER.deliveryCount] = uint(failedDeliveries);
   return trimmed(Array.from(fields));
 }
 
 /** Those of the sender come back, asserted by the live suite of the vendor's Go client. */
-function deliveryAnnotations(stored: ReceivedMessage, kept: KeptParts): AmqpValue | undefined {
+function deliveryAnnotations(
+  stored: ReceivedMessage,
+  amqpOnly: AmqpOnlySections,
+): AmqpValue | undefined {
   const lock: readonly MapEntry[] =
     'lockToken' in stored ? [[symbol(LOCK_TOKEN), uuid(guidBytes(stored.lockToken))]] : [];
-  const value = [...lock, ...kept.deliveryAnnotations];
+  const value = [...lock, ...amqpOnly.deliveryAnnotations];
   return value.length === 0 ? undefined : { type: 'map', value };
 }
 
-function annotations(stored: ReceivedMessage, kept: KeptParts): AmqpValue {
+function annotations(stored: ReceivedMessage, amqpOnly: AmqpOnlySections): AmqpValue {
   const { message, sequenceNumber, enqueuedAt, state } = stored;
   const { enqueuedSequenceNumber, scheduledEnqueueAt } = message;
   const own = mapOf(
     {
       [ANNOTATION.sequenceNumber]: long(sequenceNumber),
       [ANNOTATION.enqueuedTime]: timestamp(enqueuedAt),
-      [ANNOTATION.enqueuedSequenceNumber]: maybe(long, enqueuedSequenceNumber),
+      [ANNOTATION.enqueuedSequenceNumber]: optional(long, enqueuedSequenceNumber),
       [ANNOTATION.lockedUntil]: 'lockedUntil' in stored ? timestamp(stored.lockedUntil) : undefined,
       [ANNOTATION.messageState]: int(STATES[state]),
-      [ANNOTATION.partitionKey]: maybe(str, shownPartitionKey(message)),
-      [ANNOTATION.viaPartitionKey]: maybe(str, message.viaPartitionKey),
-      [ANNOTATION.scheduledEnqueueTime]: maybe(timestamp, scheduledEnqueueAt),
-      [ANNOTATION.deadLetterSource]: maybe(str, message.deadLetterSource),
+      [ANNOTATION.partitionKey]: optional(str, shownPartitionKey(message)),
+      [ANNOTATION.viaPartitionKey]: optional(str, message.viaPartitionKey),
+      [ANNOTATION.scheduledEnqueueTime]: optional(timestamp, scheduledEnqueueAt),
+      [ANNOTATION.deadLetterSource]: optional(str, message.deadLetterSource),
     },
     symbol,
   );
-  return own.type === 'map' ? { ...own, value: [...own.value, ...kept.annotations] } : own;
+  return own.type === 'map' ? { ...own, value: [...own.value, ...amqpOnly.annotations] } : own;
 }
 
-function properties(stored: ReceivedMessage, kept: KeptParts): AmqpValue {
+function properties(stored: ReceivedMessage, amqpOnly: AmqpOnlySections): AmqpValue {
   const { message } = stored;
-  const fields: (AmqpValue | undefined)[] = [...kept.properties];
-  fields[PROPERTY.messageId] = idOf(message.messageId, fields[PROPERTY.messageId]);
-  fields[PROPERTY.to] = maybe(str, message.to);
-  fields[PROPERTY.subject] = maybe(str, message.label);
-  fields[PROPERTY.replyTo] = maybe(str, message.replyTo);
-  fields[PROPERTY.correlationId] = idOf(message.correlationId, fields[PROPERTY.correlationId]);
-  fields[PROPERTY.contentType] = maybe(symbol, message.contentType);
-  setLife(fields, stored);
-  fields[PROPERTY.groupId] = maybe(str, message.sessionId);
-  fields[PROPERTY.replyToGroupId] = maybe(str, message.replyToSessionId);
+  const fields: (AmqpValue | undefined)[] = [...amqpOnly.properties];
+  fields[PROPERTY.messageId] = idValue(message.messageId, fields[PROPERTY.messageId]);
+  fields[PROPERTY.to] = optional(str, message.to);
+  fields[PROPERTY.subject] = optional(str, message.label);
+  fields[PROPERTY.replyTo] = optional(str, message.replyTo);
+  fields[PROPERTY.correlationId] = idValue(message.correlationId, fields[PROPERTY.correlationId]);
+  fields[PROPERTY.contentType] = optional(symbol, message.contentType);
+  setLifetime(fields, stored);
+  fields[PROPERTY.groupId] = optional(str, message.sessionId);
+  fields[PROPERTY.replyToGroupId] = optional(str, message.replyToSessionId);
   return trimmed(Array.from(fields));
 }
 
 /** Clients take the time between the two instants for the time to live, so they must fit it. */
-function setLife(
+function setLifetime(
   fields: (AmqpValue | undefined)[],
   { message, enqueuedAt, timeToLiveMs }: ReceivedMessage,
 ): void {
   if (timeToLiveMs === undefined) return;
   // A message that was scheduled began to live when it came due.
-  const said = message.scheduledEnqueueAt === undefined ? fields[PROPERTY.creationTime] : undefined;
-  const createdAt = numberOf(said) ?? enqueuedAt;
+  const sentCreationTime =
+    message.scheduledEnqueueAt === undefined ? fields[PROPERTY.creationTime] : undefined;
+  const createdAt = numberOf(sentCreationTime) ?? enqueuedAt;
   fields[PROPERTY.creationTime] = timestamp(createdAt);
   fields[PROPERTY.absoluteExpiryTime] = timestamp(
     Math.min(createdAt + timeToLiveMs, LIMITS.instantMax),
@@ -123,11 +130,11 @@ function setLife(
 }
 
 /** The id in its own type, unless a rule's action has set another since. */
-function idOf(text: string | undefined, typed: AmqpValue | undefined): AmqpValue | undefined {
+function idValue(text: string | undefined, typed: AmqpValue | undefined): AmqpValue | undefined {
   if (text === undefined) return undefined;
   return idText(typed) === text ? typed : str(text);
 }
 
-function maybe<T>(wrap: (value: T) => AmqpValue, value: T | undefined): AmqpValue | undefined {
+function optional<T>(wrap: (value: T) => AmqpValue, value: T | undefined): AmqpValue | undefined {
   return value === undefined ? undefined : wrap(value);
 }

@@ -4,14 +4,14 @@ import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { AccessRight } from '../../shared/domain/entities/descriptions.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import { pause, type Scheduler } from '../../shared/domain/scheduler.ts';
-import type { OutgoingLink, OutgoingMessage } from '../endpoint/outgoing-link.ts';
+import type { OutgoingLink, OutgoingTransfer } from '../endpoint/outgoing-link.ts';
 import { guidBytes, swapGuid } from '../messages/property-values.ts';
-import { asHandedOut, writeMessage } from '../messages/write-message.ts';
+import { withScheduledState, writeMessage } from '../messages/write-message.ts';
 import { WritingTurns } from '../messages/writing-turns.ts';
 import type { Node } from '../service/address.ts';
-import { tell } from '../service/conditions.ts';
 import type { ClientContext } from '../service/context.ts';
-import type { Claim } from './claim-room.ts';
+import { mapError } from '../service/error-mapping.ts';
+import type { Claim } from './claim-budget.ts';
 import { UnsentMessages } from './unsent-messages.ts';
 
 /** How long one receive of the broker waits; then it is asked again, which costs a look. */
@@ -23,7 +23,7 @@ const BUSY_PAUSE_MS = { first: 100, most: 1000 };
 /** So long, more credit is waited for where the peer is about to give it bit by bit. */
 const GATHER_MS = 10;
 /** A link ends so long after the lock of its session. */
-export const LOST_LOCK_TOLD_MS = 250;
+export const LOST_LOCK_DETACH_MS = 250;
 /** The sender's mode in which messages are settled as they go out. */
 const SETTLED = 1;
 
@@ -48,22 +48,22 @@ export class Deliverer {
   readonly #options: DelivererOptions;
   readonly #mode: 'peekLock' | 'receiveAndDelete';
   readonly #unsent: UnsentMessages;
-  readonly #forgetShutdown: () => void;
+  readonly #stopListening: () => void;
   #isRunning = false;
   /** Ends the receive that is under way. */
-  #wait: AbortController | undefined;
-  #sent = 0;
+  #receiveAbort: AbortController | undefined;
+  #sentCount = 0;
 
   constructor(context: ClientContext, options: DelivererOptions) {
     this.#context = context;
-    this.#scheduler = context.parts.scheduler;
+    this.#scheduler = context.dependencies.scheduler;
     this.#options = options;
     const { node, session } = options;
     this.#unsent = new UnsentMessages(context, node.path, session !== undefined);
-    const isSettled = options.link.asked.senderSettleMode === SETTLED;
+    const isSettled = options.link.attach.senderSettleMode === SETTLED;
     this.#mode = isSettled ? 'receiveAndDelete' : 'peekLock';
     options.link.onFlow(() => this.#wake());
-    this.#forgetShutdown = context.shutdown.onBegin(() => this.#endWait());
+    this.#stopListening = context.shutdown.onBegin(() => this.#endWait());
   }
 
   /** The link is open; the peer may have given credit before it heard of that. */
@@ -73,13 +73,14 @@ export class Deliverer {
 
   /** Ends what is waiting, since the link has ended. */
   stop(): void {
-    this.#forgetShutdown();
+    this.#stopListening();
     // With a connection many links end at once.
-    if (this.#wait !== undefined) void this.#context.endTurns.next().then(() => this.#endWait());
+    if (this.#receiveAbort !== undefined)
+      void this.#context.endTurns.next().then(() => this.#endWait());
   }
 
   #endWait(): void {
-    this.#wait?.abort(WAIT_ENDED);
+    this.#receiveAbort?.abort(WAIT_ENDED);
   }
 
   get #mayDeliver(): boolean {
@@ -98,10 +99,10 @@ export class Deliverer {
   async #run(): Promise<void> {
     const { link } = this.#options;
     try {
-      while (this.#mayDeliver) await this.#round();
+      while (this.#mayDeliver) await this.#receiveOnce();
       link.drained();
     } catch (error) {
-      await this.#end(error);
+      await this.#endLink(error);
     } finally {
       this.#isRunning = false;
     }
@@ -109,18 +110,19 @@ export class Deliverer {
     if (this.#mayDeliver) this.#wake();
   }
 
-  async #round(): Promise<void> {
+  async #receiveOnce(): Promise<void> {
     const { link } = this.#options;
     // It works on more than it wants, so it will want more: what is claimed at once costs one write.
-    if (link.credit < link.held && !link.isDraining) await pause(this.#scheduler, GATHER_MS);
+    if (link.credit < link.unsettledCount && !link.isDraining)
+      await pause(this.#scheduler, GATHER_MS);
     await this.#untilAdmitted();
     // Nobody would end a wait that begins after the end of the link.
     if (!this.#mayDeliver) return;
-    const most = Math.min(link.credit, LIMITS.receiveMessages);
-    const claim = this.#context.claimRoom.claim(most, () => this.#mayDeliver);
+    const messagesMax = Math.min(link.credit, LIMITS.receiveMessages);
+    const claim = this.#context.claimBudget.claim(messagesMax, () => this.#mayDeliver);
     let isRefused = false;
     try {
-      if (await claim.begin()) await this.#handOut(claim, most);
+      if (await claim.begin()) await this.#handOut(claim, messagesMax);
     } catch (error) {
       if (!claim.isRefusal(error)) throw error;
       isRefused = true;
@@ -130,10 +132,10 @@ export class Deliverer {
     if (isRefused) await pause(this.#scheduler, BUSY_PAUSE_MS.most);
   }
 
-  async #handOut(claim: Claim, most: number): Promise<void> {
+  async #handOut(claim: Claim, messagesMax: number): Promise<void> {
     const { link } = this.#options;
     const isDraining = link.isDraining;
-    const messages = await this.#receive(isDraining ? 0 : WAIT_MS, claim, most);
+    const messages = await this.#receive(isDraining ? 0 : WAIT_MS, claim, messagesMax);
     if (link.isOpen) await this.#sendAll(messages, claim);
     else this.#unsent.dropAll(messages);
     // Only a look after the drain was asked for can say that there is nothing.
@@ -161,34 +163,38 @@ export class Deliverer {
   /** Sends messages in order; the peer takes one that is large before the next. */
   async #sendAll(messages: readonly ReceivedMessage[], claim: Claim): Promise<void> {
     const { link } = this.#options;
-    const { claimRoom, parts } = this.#context;
-    const turns = new WritingTurns(parts.workTurns, this.#context);
+    const { claimBudget, dependencies } = this.#context;
+    const turns = new WritingTurns(dependencies.workTurns, this.#context);
     const isWanted = () => link.isOpen;
     for (const [i, message] of messages.entries()) {
       await turns.before(message);
-      const outgoing = this.#written(message);
+      const outgoing = this.#tryEncode(message);
       if (outgoing === undefined) continue;
       const send = () => {
         claim.sending();
         link.deliver(outgoing);
       };
-      const isSent = await claimRoom.send(outgoing.payload.byteLength, isWanted, send);
+      const isSent = await claimBudget.send(outgoing.payload.byteLength, isWanted, send);
       if (!isSent) return this.#unsent.dropAll(messages.slice(i));
     }
     this.#context.sendNow();
   }
 
-  async #receive(waitMs: number, claim: Claim, most: number): Promise<readonly ReceivedMessage[]> {
+  async #receive(
+    waitMs: number,
+    claim: Claim,
+    messagesMax: number,
+  ): Promise<readonly ReceivedMessage[]> {
     const { link, node, session } = this.#options;
-    const { background, parts } = this.#context;
+    const { background, dependencies } = this.#context;
     const wait = new AbortController();
-    this.#wait = wait;
-    const check = this.#scheduler.every(CHECK_MS, () => background(() => this.#check()));
+    this.#receiveAbort = wait;
+    const check = this.#scheduler.every(CHECK_MS, () => background(() => this.#checkRight()));
     try {
       if (!this.#mayDeliver) return [];
-      return await parts.broker.receive(node.path, {
+      return await dependencies.broker.receive(node.path, {
         mode: this.#mode,
-        maxMessages: Math.min(link.credit, most),
+        maxMessages: Math.min(link.credit, messagesMax),
         waitMs,
         signal: wait.signal,
         admit: async () => {
@@ -205,7 +211,7 @@ export class Deliverer {
       });
     } finally {
       check.cancel();
-      this.#wait = undefined;
+      this.#receiveAbort = undefined;
     }
   }
 
@@ -220,7 +226,7 @@ export class Deliverer {
     await this.#context.authorization.confirm(pathname, path, LISTEN);
   }
 
-  async #check(): Promise<void> {
+  async #checkRight(): Promise<void> {
     try {
       await this.#confirmRight();
     } catch (error) {
@@ -232,10 +238,10 @@ export class Deliverer {
    * Ends the link with what a receive failed with. If the lock of its session is lost, that is told a moment
    * later: a client that waits for as long as the lock lasts ends its wait just then, and has lost nothing.
    */
-  async #end(error: unknown): Promise<void> {
+  async #endLink(error: unknown): Promise<void> {
     const { link } = this.#options;
     if (isSessionLockLost(error)) {
-      await pause(this.#scheduler, LOST_LOCK_TOLD_MS);
+      await pause(this.#scheduler, LOST_LOCK_DETACH_MS);
       link.drained();
     }
     this.#refuse(error);
@@ -243,33 +249,33 @@ export class Deliverer {
 
   #refuse(error: unknown): void {
     const { link, node } = this.#options;
-    link.detach(tell(this.#context.parts, error, node.path.name));
+    link.detach(mapError(this.#context.dependencies, error, node.path.name));
   }
 
   /**
    * A message that cannot be written goes back, and keeps nobody from the others: one fault of ours. In a
    * session, none may come before it: the error is thrown.
    */
-  #written(message: ReceivedMessage): OutgoingMessage | undefined {
+  #tryEncode(message: ReceivedMessage): OutgoingTransfer | undefined {
     try {
-      return this.#write(message);
+      return this.#encode(message);
     } catch (error) {
       if (this.#options.session !== undefined)
         throw new Error('A message cannot be written.', { cause: error });
-      this.#context.parts.reportFault(error);
-      this.#unsent.fail(message);
+      this.#context.dependencies.reportFault(error);
+      this.#unsent.dropUnwritable(message);
       return undefined;
     }
   }
 
-  #write(message: ReceivedMessage): OutgoingMessage {
-    const payload = writeMessage(asHandedOut(message));
+  #encode(message: ReceivedMessage): OutgoingTransfer {
+    const payload = writeMessage(withScheduledState(message));
     if ('lockToken' in message) {
       const tag = swapGuid(guidBytes(message.lockToken));
-      return { tag, payload, settled: false, dropped: () => this.#unsent.drop(message) };
+      return { tag, payload, settled: false, onDropped: () => this.#unsent.drop(message) };
     }
     const tag = Buffer.alloc(16);
-    tag.writeUInt32BE(this.#sent++ >>> 0);
+    tag.writeUInt32BE(this.#sentCount++ >>> 0);
     return { tag, payload, settled: true };
   }
 }

@@ -11,8 +11,8 @@ import type { RuleProved } from '../authorization/authorization.ts';
 import type { Acceptance } from '../endpoint/link.ts';
 import type { OutgoingLink } from '../endpoint/outgoing-link.ts';
 import type { Node } from '../service/address.ts';
-import { tell } from '../service/conditions.ts';
 import type { ClientContext } from '../service/context.ts';
+import { mapError } from '../service/error-mapping.ts';
 import {
   type AmqpValue,
   fieldsOf,
@@ -24,8 +24,8 @@ import {
   symbol,
   textOf,
 } from '../wire/value.ts';
-import { Deliverer, LOST_LOCK_TOLD_MS, WAIT_ENDED } from './deliverer.ts';
-import type { HeldSession } from './session-holders.ts';
+import { Deliverer, LOST_LOCK_DETACH_MS, WAIT_ENDED } from './deliverer.ts';
+import type { HeldSession } from './held-sessions.ts';
 import { Settler } from './settler.ts';
 
 const SESSION_FILTER = 'com.microsoft:session-filter';
@@ -46,9 +46,9 @@ export async function openReceiver(
   node: EntityNode,
   proved: RuleProved,
 ): Promise<void> {
-  const { parts, authorization } = context;
+  const { dependencies, authorization } = context;
   await authorization.require(node.pathname, node.path, ['Listen'], proved);
-  const entity = await parts.entities.find(node.path.key);
+  const entity = await dependencies.entities.find(node.path.key);
   if (entity === undefined) throw entityNotFound(node.path.name);
   if (entity.description.kind === 'topic') {
     throw new BrokerError(
@@ -57,27 +57,27 @@ export async function openReceiver(
     );
   }
   // The client went away meanwhile: the end of the link has been told, and is not told again.
-  if (!link.isAsked) return;
+  if (!link.isAttaching) return;
   const filter = sessionFilter(link);
-  const isBySession = node.path.subQueue === 'main' && requiresSession(entity);
-  if (isBySession && filter === undefined) throw sessionRequired();
-  if (!isBySession && filter !== undefined) throw noSessionsHere();
+  const needsSession = node.path.subQueue === 'main' && requiresSession(entity);
+  if (needsSession && filter === undefined) throw sessionRequired();
+  if (!needsSession && filter !== undefined) throw noSessionsHere();
   if (filter !== undefined) await openSession(context, link, node, filter);
-  else openPlain(context, link, node);
+  else openWithoutSession(context, link, node);
 }
 
-function openPlain(context: ClientContext, link: OutgoingLink, node: EntityNode): void {
-  if (!link.isAsked) return;
+function openWithoutSession(context: ClientContext, link: OutgoingLink, node: EntityNode): void {
+  if (!link.isAttaching) return;
   const deliverer = new Deliverer(context, { link, node });
   const settler = new Settler(context, link, node);
-  link.onDisposition((delivery, state) => settler.take(delivery, state));
+  link.onDisposition((delivery, state) => settler.add(delivery, state));
   link.onEnd(() => deliverer.stop());
   link.accept(withFilters(link, undefined));
   deliverer.start();
 }
 
 /** What a client asks for: an id, or null for whichever session comes next. */
-function sessionFilter({ asked: { source } }: OutgoingLink): AmqpValue | undefined {
+function sessionFilter({ attach: { source } }: OutgoingLink): AmqpValue | undefined {
   const filters = fieldsOf(
     source?.type === 'described' ? listOf(source.value)[FILTERS] : undefined,
   );
@@ -99,24 +99,24 @@ async function openSession(
   node: EntityNode,
   filter: AmqpValue,
 ): Promise<void> {
-  const { authorization, endTurns, parts, sessions, shutdown, slots } = context;
+  const { authorization, endTurns, dependencies, sessions, shutdown, workSlots } = context;
   const sessionId = textOf(filter.type === 'described' ? filter.value : filter);
   const wait = new AbortController();
   const endWait = () => wait.abort(WAIT_ENDED);
   link.onEnd(() => void endTurns.next().then(endWait));
-  const forgetShutdown = shutdown.onBegin(endWait);
-  const asked = numberOf(fieldsOf(link.asked.properties).get(TIMEOUT));
-  const slot = slots.slot();
-  const accepting = parts.broker.acceptSession(node.path, {
+  const stopListening = shutdown.onBegin(endWait);
+  const timeoutMs = numberOf(fieldsOf(link.attach.properties).get(TIMEOUT));
+  const slot = workSlots.slot();
+  const accepting = dependencies.broker.acceptSession(node.path, {
     ...(sessionId === undefined ? {} : { sessionId }),
-    waitMs: Math.min(asked ?? ACCEPT_MS_MAX, ACCEPT_MS_MAX),
+    waitMs: Math.min(timeoutMs ?? ACCEPT_MS_MAX, ACCEPT_MS_MAX),
     signal: wait.signal,
     admit: () => slot.take(),
-    onWait: () => slot.giveBack(),
+    onWait: () => slot.release(),
   });
   const lock = await accepting.finally(() => {
-    slot.giveBack();
-    forgetShutdown();
+    slot.release();
+    stopListening();
   });
   // Nobody is told that there is none: the end of the connection has the client ask elsewhere.
   if (lock === undefined && shutdown.hasBegun) return;
@@ -130,27 +130,27 @@ async function openSession(
   await authorization
     .require(node.pathname, node.path, ['Listen'])
     .catch(async (error: unknown) => {
-      await parts.broker.releaseSession(node.path, lock);
+      await dependencies.broker.releaseSession(node.path, lock);
       throw error;
     });
   // The client went away while its session was found: nobody will ever give it back.
-  if (!link.isAsked) {
-    await parts.broker.releaseSession(node.path, lock);
+  if (!link.isAttaching) {
+    await dependencies.broker.releaseSession(node.path, lock);
     return;
   }
   const held: HeldSession = { linkName: link.name, lock, renewed: () => {} };
   const stopWatch = watchLock(context, link, node, held);
   const deliverer = new Deliverer(context, { link, node, session: lock });
   const settler = new Settler(context, link, node, lock.sessionId);
-  link.onDisposition((delivery, state) => settler.take(delivery, state));
+  link.onDisposition((delivery, state) => settler.add(delivery, state));
   sessions.add(node.path, held);
   link.onEnd(() => {
     stopWatch();
     deliverer.stop();
     sessions.remove(node.path, held);
-    return giveBack(context, node, held.lock);
+    return releaseSession(context, node, held.lock);
   });
-  link.accept(acceptance(link, filter, lock));
+  link.accept(sessionAcceptance(link, filter, lock));
   deliverer.start();
 }
 
@@ -158,16 +158,16 @@ async function openSession(
  * Who ended the link hears back once the session is free: the next one may be accepted at once. What
  * was settled before needs the session's lock still.
  */
-function giveBack(
-  { parts, background, settlements, slots }: ClientContext,
+function releaseSession(
+  { dependencies, background, settlements, workSlots }: ClientContext,
   node: EntityNode,
   lock: SessionLock,
 ): Promise<void> {
   return new Promise((resolve) => {
     background(async () => {
       try {
-        await settlements.before(node.path);
-        await slots.during(() => parts.broker.releaseSession(node.path, lock));
+        await settlements.settled(node.path);
+        await workSlots.run(() => dependencies.broker.releaseSession(node.path, lock));
       } catch (error) {
         // A lock that was lost is nothing to give back.
         if (!(error instanceof BrokerError)) throw error;
@@ -180,18 +180,18 @@ function giveBack(
 
 /** Ends the link soon after the lock on its session has run out (semantics #93). Returns how to stop. */
 function watchLock(
-  { parts }: ClientContext,
+  { dependencies }: ClientContext,
   link: OutgoingLink,
   node: EntityNode,
   held: HeldSession,
 ): () => void {
   let timer: Timer | undefined;
-  const look = () => {
-    const left = held.lock.lockedUntil + LOST_LOCK_TOLD_MS - parts.clock.now();
-    if (left > 0) timer = parts.scheduler.after(left, look);
-    else link.detach(tell(parts, sessionLockLost(), node.path.name));
+  const check = () => {
+    const leftMs = held.lock.lockedUntil + LOST_LOCK_DETACH_MS - dependencies.clock.now();
+    if (leftMs > 0) timer = dependencies.scheduler.after(leftMs, check);
+    else link.detach(mapError(dependencies, sessionLockLost(), node.path.name));
   };
-  look();
+  check();
   held.renewed = (lock) => {
     held.lock = lock;
   };
@@ -199,7 +199,7 @@ function watchLock(
 }
 
 /** Our attach names the session, and until when it is held. */
-function acceptance(link: OutgoingLink, filter: AmqpValue, lock: SessionLock): Acceptance {
+function sessionAcceptance(link: OutgoingLink, filter: AmqpValue, lock: SessionLock): Acceptance {
   const filters = mapOf({ [SESSION_FILTER]: withSession(filter, lock.sessionId) }, symbol);
   const lockedUntil = BigInt(lock.lockedUntil) * 10_000n + TICKS_AT_EPOCH;
   return {
@@ -210,7 +210,7 @@ function acceptance(link: OutgoingLink, filter: AmqpValue, lock: SessionLock): A
 
 /** The source as it was asked for, but with the filters that are in force (part 3.5.8 of the standard). */
 function withFilters(
-  { asked: { source } }: OutgoingLink,
+  { attach: { source } }: OutgoingLink,
   filters: AmqpValue | undefined,
 ): Acceptance {
   if (source?.type !== 'described') return {};

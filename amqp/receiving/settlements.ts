@@ -1,12 +1,12 @@
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
 
-const { settlementsAtOnce: AT_ONCE } = BUDGETS.connection;
+const { settlementsAtOnce: CONCURRENT_MAX } = BUDGETS.connection;
 
 /** Outcomes of so many deliveries that are to be carried out. */
-interface Waiting {
+interface QueuedWork {
   readonly deliveries: number;
-  readonly goOn: () => void;
+  readonly start: () => void;
 }
 
 /**
@@ -16,8 +16,8 @@ interface Waiting {
 export class Settlements {
   readonly #underWay = new Map<string, Set<Promise<void>>>();
   /** Deliveries whose outcomes are carried out. */
-  #carriedOut = 0;
-  readonly #waiting = new Set<Waiting>();
+  #running = 0;
+  readonly #waiting = new Set<QueuedWork>();
 
   add({ key }: EntityPath, settlement: Promise<void>): void {
     const ofEntity = this.#underWay.get(key) ?? new Set();
@@ -29,30 +29,30 @@ export class Settlements {
   }
 
   /** Carries out the outcomes of so many deliveries once no more than enough others are. */
-  async carryOut(deliveries: number, work: () => Promise<void>): Promise<void> {
-    await new Promise<void>((goOn) => {
-      this.#waiting.add({ deliveries, goOn });
-      this.#goOn();
+  async runLimited(deliveries: number, work: () => Promise<void>): Promise<void> {
+    await new Promise<void>((start) => {
+      this.#waiting.add({ deliveries, start });
+      this.#startQueued();
     });
     try {
       await work();
     } finally {
-      this.#carriedOut -= deliveries;
-      this.#goOn();
+      this.#running -= deliveries;
+      this.#startQueued();
     }
   }
 
-  #goOn(): void {
+  #startQueued(): void {
     for (const waiting of this.#waiting) {
-      if (this.#carriedOut >= AT_ONCE) return;
+      if (this.#running >= CONCURRENT_MAX) return;
       this.#waiting.delete(waiting);
-      this.#carriedOut += waiting.deliveries;
-      waiting.goOn();
+      this.#running += waiting.deliveries;
+      waiting.start();
     }
   }
 
   /** Resolves once all that are under way now have their outcome. */
-  async before({ key }: EntityPath): Promise<void> {
+  async settled({ key }: EntityPath): Promise<void> {
     await Promise.all(this.#underWay.get(key) ?? []);
   }
 }

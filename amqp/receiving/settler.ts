@@ -5,8 +5,8 @@ import type { Properties } from '../../shared/domain/messages/property-value.ts'
 import type { Timer } from '../../shared/domain/scheduler.ts';
 import type { OutgoingDelivery, OutgoingLink } from '../endpoint/outgoing-link.ts';
 import { guidText, swapGuid, toProperties } from '../messages/property-values.ts';
-import { tell, tooMuchHeld } from '../service/conditions.ts';
 import type { ClientContext } from '../service/context.ts';
+import { connectionMemoryExceeded, mapError } from '../service/error-mapping.ts';
 import { actionBytes } from '../transactions/operations.ts';
 import type { DeliveryState, Outcome } from '../wire/states.ts';
 import type { AmqpValue } from '../wire/value.ts';
@@ -20,11 +20,11 @@ const { settlementBytes: SETTLEMENT_BYTES } = BUDGETS.weights;
 const DEAD_LETTER = 'com.microsoft:dead-letter';
 
 /** An outcome that the peer said, of one delivery or of thousands by one frame. */
-interface Said {
+interface RequestedOutcome {
   /** What it asks for. */
   readonly action: SettlementAction;
   /** How it is said back. */
-  readonly confirmed: Outcome;
+  readonly confirmation: Outcome;
   /** What it takes, bytes. */
   readonly bytes: number;
   /** Deliveries with this outcome that the broker has not answered for. */
@@ -33,7 +33,7 @@ interface Said {
 
 interface Pending {
   readonly delivery: OutgoingDelivery;
-  readonly said: Said;
+  readonly requested: RequestedOutcome;
 }
 
 /** What goes to the broker in one call: each delivery by itself would take several times the memory. */
@@ -60,7 +60,7 @@ export class Settler {
   readonly #pathname: string;
   readonly #sessionId: string | undefined;
   /** What outcomes ask for: read once each, however many deliveries have them. */
-  readonly #said = new WeakMap<Outcome, Said>();
+  readonly #requested = new WeakMap<Outcome, RequestedOutcome>();
   readonly #groups: Group[] = [];
   #isRunning = false;
   #timer: Timer | undefined;
@@ -80,22 +80,22 @@ export class Settler {
     this.#sessionId = sessionId;
   }
 
-  take(delivery: OutgoingDelivery, state: DeliveryState | undefined): void {
+  add(delivery: OutgoingDelivery, state: DeliveryState | undefined): void {
     // Settled without an outcome: the peer has forgotten the message, its lock will run out.
     if (state?.kind === 'transactional') this.#enlist(delivery, state);
     if (state === undefined || !isOutcome(state)) return;
-    const said = this.#read(state);
-    if (!this.#hold(said)) {
+    const requested = this.#requestOf(state);
+    if (!this.#hold(requested)) {
       // Its answer is a frame by itself.
-      this.#context.limits.handled();
-      this.#link.settle([delivery], this.#rejected(tooMuchHeld()));
+      this.#context.limits.countFrame();
+      this.#link.settle([delivery], this.#rejected(connectionMemoryExceeded()));
       return;
     }
-    this.#lastGroup().push({ delivery, said });
+    this.#lastGroup().push({ delivery, requested: requested });
     if (this.#isRunning) return;
     // Who has nothing left to settle waits for us.
-    if (!this.#isBusy || this.#link.held === 0) this.#start();
-    else this.#timer ??= this.#context.parts.scheduler.after(GATHER_MS, () => this.#start());
+    if (!this.#isBusy || this.#link.unsettledCount === 0) this.#start();
+    else this.#timer ??= this.#context.dependencies.scheduler.after(GATHER_MS, () => this.#start());
   }
 
   /** The group that takes one more. */
@@ -109,34 +109,41 @@ export class Settler {
     return pending;
   }
 
-  #read(state: Outcome): Said {
-    const known = this.#said.get(state);
+  #requestOf(state: Outcome): RequestedOutcome {
+    const known = this.#requested.get(state);
     if (known !== undefined) return known;
     const action = actionOf(state);
-    const said = { action, confirmed: confirmed(state), bytes: actionBytes(action), pending: 0 };
-    this.#said.set(state, said);
-    return said;
+    const requested = {
+      action,
+      confirmation: confirmationOf(state),
+      bytes: actionBytes(action),
+      pending: 0,
+    };
+    this.#requested.set(state, requested);
+    return requested;
   }
 
   /** Holds what a settlement takes until the broker has answered; false where there is no room. */
-  #hold(said: Said): boolean {
-    const bytes = SETTLEMENT_BYTES + (said.pending === 0 ? said.bytes : 0);
+  #hold(requested: RequestedOutcome): boolean {
+    const bytes = SETTLEMENT_BYTES + (requested.pending === 0 ? requested.bytes : 0);
     if (!this.#context.limits.tryHoldWork(bytes)) return false;
-    said.pending++;
+    requested.pending++;
     return true;
   }
 
-  #release(said: Said): void {
-    said.pending--;
-    this.#context.limits.releaseWork(SETTLEMENT_BYTES + (said.pending === 0 ? said.bytes : 0));
+  #release(requested: RequestedOutcome): void {
+    requested.pending--;
+    this.#context.limits.releaseWork(
+      SETTLEMENT_BYTES + (requested.pending === 0 ? requested.bytes : 0),
+    );
   }
 
   #start(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
     this.#isRunning = true;
-    const { background, parts } = this.#context;
-    parts.scheduler.soon(() => background(() => this.#run()));
+    const { background, dependencies } = this.#context;
+    dependencies.scheduler.soon(() => background(() => this.#run()));
   }
 
   /** A settlement of a transaction is carried out when that is discharged; the lock stays until then. */
@@ -146,21 +153,25 @@ export class Settler {
   ): void {
     if (outcome === undefined) return;
     // It is answered by itself: a disposition of thousands is as much work as thousands of frames.
-    this.#context.limits.handled();
-    const { action, confirmed: said } = this.#read(outcome);
+    this.#context.limits.countFrame();
+    const { action, confirmation } = this.#requestOf(outcome);
     const settlement = { lockToken: lockTokenOf(delivery.tag), action };
     const path = this.#path;
     const sessionId = this.#sessionId === undefined ? {} : { sessionId: this.#sessionId };
     try {
       const operation = { kind: 'settle', path, settlement, ...sessionId } as const;
-      const onCommit = () => this.#link.settle([delivery], said);
+      const onCommit = () => this.#link.settle([delivery], confirmation);
       const need = { pathname: this.#pathname, path, right: 'Listen' } as const;
       const enlistment = this.#context.transactions.enlist(transaction);
       enlistment.add(operation, need, onCommit);
       enlistment.end();
-      this.#link.note(delivery, { kind: 'transactional', transaction, outcome: said });
+      this.#link.reportState(delivery, {
+        kind: 'transactional',
+        transaction,
+        outcome: confirmation,
+      });
     } catch (error) {
-      this.#link.note(delivery, this.#rejected(error));
+      this.#link.reportState(delivery, this.#rejected(error));
     }
   }
 
@@ -168,27 +179,27 @@ export class Settler {
     for (let group = this.#groups.shift(); group !== undefined; group = this.#groups.shift()) {
       const { pending, done } = group;
       this.#isBusy = pending.length > 1;
-      await this.#context.settlements.carryOut(pending.length, () => this.#settle(pending));
-      for (const { said } of pending) this.#release(said);
+      await this.#context.settlements.runLimited(pending.length, () => this.#settle(pending));
+      for (const { requested } of pending) this.#release(requested);
       done();
     }
     this.#isRunning = false;
   }
 
   async #settle(group: readonly Pending[]): Promise<void> {
-    const settlements: Settlement[] = group.map(({ delivery: { tag }, said: { action } }) => ({
+    const settlements: Settlement[] = group.map(({ delivery: { tag }, requested: { action } }) => ({
       lockToken: lockTokenOf(tag),
       action,
     }));
-    const { authorization, parts } = this.#context;
-    const { broker } = parts;
+    const { authorization, dependencies } = this.#context;
+    const { broker } = dependencies;
     try {
       // The right may have ended since the messages were handed out.
       await authorization.confirm(this.#pathname, this.#path, ['Listen']);
       const outcomes = await broker.settle(this.#path, settlements, this.#sessionId);
-      const states = group.map(({ said }, i) => {
+      const states = group.map(({ requested }, i) => {
         const refusal = outcomes[i]?.refusal;
-        return refusal === undefined ? said.confirmed : this.#rejected(refusal);
+        return refusal === undefined ? requested.confirmation : this.#rejected(refusal);
       });
       this.#answer(group, states);
     } catch (error) {
@@ -201,7 +212,7 @@ export class Settler {
   }
 
   #rejected(error: unknown): Outcome {
-    const { condition, description } = tell(this.#context.parts, error, this.#path.name);
+    const { condition, description } = mapError(this.#context.dependencies, error, this.#path.name);
     return { kind: 'rejected', error: { condition, description } };
   }
 
@@ -229,7 +240,7 @@ function isOutcome(state: DeliveryState): state is Outcome {
  * The outcome as we say it back. An error in it would be one of ours, and to repeat annotations would
  * only have them held, and sent, once more.
  */
-function confirmed(state: Outcome): Outcome {
+function confirmationOf(state: Outcome): Outcome {
   if (state.kind === 'rejected') return REJECTED;
   if (state.kind !== 'modified') return state;
   const { annotations, ...rest } = state;
@@ -265,9 +276,9 @@ function deadLetter(error: Extract<Outcome, { kind: 'rejected' }>['error']): Set
   const { properties } = toProperties(error?.info);
   const { DeadLetterReason, DeadLetterErrorDescription, ...others } = properties;
   const isPlain = error === undefined || error.condition === DEAD_LETTER;
-  const said = isPlain ? {} : { reason: error.condition, description: error.description };
-  const reason = textIn(DeadLetterReason) ?? said.reason;
-  const description = textIn(DeadLetterErrorDescription) ?? said.description;
+  const named = isPlain ? {} : { reason: error.condition, description: error.description };
+  const reason = textIn(DeadLetterReason) ?? named.reason;
+  const description = textIn(DeadLetterErrorDescription) ?? named.description;
   return {
     kind: 'deadLetter',
     ...(reason === undefined ? {} : { reason }),

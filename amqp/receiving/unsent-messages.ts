@@ -3,7 +3,7 @@ import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
 import type { ClientContext } from '../service/context.ts';
 
 /** Messages that are given back in one call. */
-const GIVEN_BACK_TOGETHER = 250;
+const MESSAGES_PER_CALL = 250;
 /** Nobody tried to handle what was never sent. */
 const UNTRIED: SettlementAction = { kind: 'abandon', isUncounted: true };
 /** What cannot be written would come again for ever if its deliveries did not count. */
@@ -11,14 +11,14 @@ const FAILED: SettlementAction = { kind: 'abandon' };
 
 /** Gives messages back that were locked for a link and never sent on it. */
 export class UnsentMessages {
-  readonly #context: Pick<ClientContext, 'parts' | 'background' | 'returnTurns'>;
+  readonly #context: Pick<ClientContext, 'dependencies' | 'background' | 'returnTurns'>;
   readonly #path: EntityPath;
   readonly #isOfSession: boolean;
   #dropped: Settlement[] = [];
 
   /** Messages of a session are freed with it. */
   constructor(
-    context: Pick<ClientContext, 'parts' | 'background' | 'returnTurns'>,
+    context: Pick<ClientContext, 'dependencies' | 'background' | 'returnTurns'>,
     path: EntityPath,
     isOfSession: boolean,
   ) {
@@ -37,7 +37,7 @@ export class UnsentMessages {
   }
 
   /** A message that cannot be written. */
-  fail(message: ReceivedMessage): void {
+  dropUnwritable(message: ReceivedMessage): void {
     this.#drop(message, FAILED);
   }
 
@@ -46,17 +46,17 @@ export class UnsentMessages {
     this.#dropped.push({ lockToken: message.lockToken, action });
     if (this.#dropped.length > 1) return;
     // Together with what else is dropped in this turn.
-    const { parts, background } = this.#context;
-    parts.scheduler.soon(() => background(() => this.#giveBack()));
+    const { dependencies, background } = this.#context;
+    dependencies.scheduler.soon(() => background(() => this.#returnDropped()));
   }
 
-  async #giveBack(): Promise<void> {
-    const { parts, returnTurns } = this.#context;
+  async #returnDropped(): Promise<void> {
+    const { dependencies, returnTurns } = this.#context;
     const dropped = this.#dropped;
     this.#dropped = [];
-    for (let next = 0; next < dropped.length; next += GIVEN_BACK_TOGETHER) {
+    for (let next = 0; next < dropped.length; next += MESSAGES_PER_CALL) {
       await returnTurns.next();
-      await parts.broker.settle(this.#path, dropped.slice(next, next + GIVEN_BACK_TOGETHER));
+      await dependencies.broker.settle(this.#path, dropped.slice(next, next + MESSAGES_PER_CALL));
     }
   }
 }

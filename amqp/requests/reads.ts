@@ -22,7 +22,7 @@ export class Reads {
   /** Reads up to so many bytes of messages. Throws ServiceBusy where the process has no room for them. */
   async run<Result>(bytesMax: number, read: () => Promise<Result>): Promise<Result> {
     const bytes = Math.min(bytesMax, BYTES_MAX);
-    await this.#turn(bytes);
+    await this.#waitForTurn(bytes);
     const memory = this.#memory;
     const share = memory.open(memory.limit, () => {});
     // What is under way is not ended: messages may be locked, or gone, already.
@@ -37,7 +37,7 @@ export class Reads {
     }
   }
 
-  async #turn(bytes: number): Promise<void> {
+  async #waitForTurn(bytes: number): Promise<void> {
     if (this.#waiting.length === 0 && this.#bytes + bytes <= BYTES_MAX) this.#bytes += bytes;
     else await new Promise<void>((begin) => this.#waiting.push({ bytes, begin }));
   }

@@ -18,9 +18,9 @@ export class Replies {
    */
   add(link: OutgoingLink, node: string): void {
     const { session } = link;
-    const address = addressOf(link.asked.target) ?? link.name;
+    const address = addressOf(link.attach.target) ?? link.name;
     requireShort(address);
-    link.keep(address);
+    link.holdText(address);
     const ofSession = this.#bySession.get(session) ?? new Map<string, Set<ReplyLink>>();
     this.#bySession.set(session, ofSession);
     const reply = new ReplyLink(link);
@@ -74,9 +74,9 @@ class ReplyLink {
 
   /** Sends an answer once there is credit; the oldest one that waits makes room. */
   send(payload: Uint8Array): void {
-    if (this.#waiting.length >= BUDGETS.connection.waitingAnswers) this.#next();
+    if (this.#waiting.length >= BUDGETS.connection.waitingAnswers) this.#takeNext();
     while (!this.#link.limits.tryHold(payload.byteLength)) {
-      if (this.#next() === undefined) return;
+      if (this.#takeNext() === undefined) return;
     }
     this.#waiting.push(payload);
     this.#sendWaiting();
@@ -84,10 +84,10 @@ class ReplyLink {
 
   /** The link has ended: nothing waits for it any more. */
   end(): void {
-    while (this.#next() !== undefined);
+    while (this.#takeNext() !== undefined);
   }
 
-  #next(): Uint8Array | undefined {
+  #takeNext(): Uint8Array | undefined {
     const payload = this.#waiting.shift();
     if (payload !== undefined) this.#link.limits.release(payload.byteLength);
     return payload;
@@ -95,7 +95,7 @@ class ReplyLink {
 
   #sendWaiting(): void {
     while (this.#link.credit > 0) {
-      const payload = this.#next();
+      const payload = this.#takeNext();
       if (payload === undefined) break;
       const tag = Buffer.alloc(4);
       tag.writeUInt32BE(this.#sent++ >>> 0);

@@ -1,5 +1,5 @@
 import type { ConnectionLimits } from '../endpoint/connection-limits.ts';
-import { tooMuchHeld } from '../service/conditions.ts';
+import { connectionMemoryExceeded } from '../service/error-mapping.ts';
 
 /** What one request has the process hold until it is answered, also when its connection is gone. */
 export class RequestMemory {
@@ -13,7 +13,7 @@ export class RequestMemory {
   /** Holds so many bytes more, or, as a negative number, less. Throws ServiceBusy where there is no room. */
   readonly hold = (bytes: number): void => {
     if (bytes < 0) this.#limits.releaseWork(-bytes);
-    else if (!this.#limits.tryHoldWork(bytes)) throw tooMuchHeld();
+    else if (!this.#limits.tryHoldWork(bytes)) throw connectionMemoryExceeded();
     this.#held += bytes;
   };
 

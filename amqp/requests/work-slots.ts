@@ -10,13 +10,13 @@ export class WorkSlots {
   readonly #waiting: (() => void)[] = [];
 
   /** Does the work once there is a slot. */
-  async during<T>(work: () => Promise<T>): Promise<T> {
+  async run<T>(work: () => Promise<T>): Promise<T> {
     const slot = this.slot();
     try {
       await slot.take();
       return await work();
     } finally {
-      slot.giveBack();
+      slot.release();
     }
   }
 
@@ -24,7 +24,7 @@ export class WorkSlots {
   slot(): WorkSlot {
     return new WorkSlot(
       () => this.#take(),
-      () => this.#giveBack(),
+      () => this.#release(),
     );
   }
 
@@ -33,7 +33,7 @@ export class WorkSlots {
     else await new Promise<void>((goOn) => this.#waiting.push(goOn));
   }
 
-  #giveBack(): void {
+  #release(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#free++;
     else next();
@@ -43,12 +43,12 @@ export class WorkSlots {
 /** For one work that may wait for something in between, and has no slot meanwhile. */
 export class WorkSlot {
   readonly #take: () => Promise<void>;
-  readonly #giveBack: () => void;
+  readonly #release: () => void;
   #isTaken = false;
 
-  constructor(take: () => Promise<void>, giveBack: () => void) {
+  constructor(take: () => Promise<void>, release: () => void) {
     this.#take = take;
-    this.#giveBack = giveBack;
+    this.#release = release;
   }
 
   /** Waits for a slot. */
@@ -58,8 +58,8 @@ export class WorkSlot {
   }
 
   /** Gives the slot back where it was taken. */
-  giveBack(): void {
-    if (this.#isTaken) this.#giveBack();
+  release(): void {
+    if (this.#isTaken) this.#release();
     this.#isTaken = false;
   }
 }

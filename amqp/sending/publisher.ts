@@ -7,11 +7,11 @@ import type { OutgoingMessage } from '../../shared/domain/messages/message.ts';
 import { pause } from '../../shared/domain/scheduler.ts';
 import type { IncomingDelivery, IncomingLink } from '../endpoint/incoming-link.ts';
 import { BATCH_FORMAT, readDelivery } from '../messages/read-message.ts';
-import { tell } from '../service/conditions.ts';
 import type { ClientContext } from '../service/context.ts';
+import { mapError } from '../service/error-mapping.ts';
 import type { Enlistment } from '../transactions/transactions.ts';
 import { ACCEPTED } from '../wire/states.ts';
-import type { Copies } from './copy-room.ts';
+import type { CopyAccount } from './copy-budget.ts';
 
 /** Deliveries that are stored by one write where they come together. */
 const GROUP_MAX = 100;
@@ -25,7 +25,7 @@ const {
 } = BUDGETS.delivery;
 
 /** Refusals that come before anything is stored, and may be due to one message among many. */
-const OF_ONE: ReadonlySet<BrokerErrorCode> = new Set([
+const MESSAGE_ERRORS: ReadonlySet<BrokerErrorCode> = new Set([
   'ArgumentError',
   'InvalidOperation',
   'MessageSizeExceeded',
@@ -40,22 +40,22 @@ export interface PublisherOptions {
   readonly bytesMax: number;
 }
 
-interface Read {
+interface ReadDelivery {
   readonly delivery: IncomingDelivery;
   readonly messages: readonly OutgoingMessage[];
 }
 
 /** How the next group is to be read: as any, alone, or alone after a pause. */
-type Next = 'group' | 'alone' | 'later';
+type NextRead = 'group' | 'alone' | 'later';
 
 interface Group {
-  readonly read: readonly Read[];
+  readonly read: readonly ReadDelivery[];
   readonly bytes: number;
-  readonly next: Next;
+  readonly next: NextRead;
 }
 
 /** There is no memory now for what is made of a delivery. */
-class NoRoom extends Error {}
+class NoMemory extends Error {}
 
 /**
  * Stores what comes in on a link, in order. What arrives while an earlier write is under way goes into
@@ -84,7 +84,7 @@ export class Publisher {
     this.#bytesMax = bytesMax;
   }
 
-  take(delivery: IncomingDelivery): void {
+  add(delivery: IncomingDelivery): void {
     const { state } = delivery;
     if (state?.kind === 'transactional') {
       this.#enlistments.set(delivery, this.#context.transactions.enlist(state.transaction));
@@ -93,57 +93,57 @@ export class Publisher {
     if (this.#isRunning) return;
     this.#isRunning = true;
     // Deliveries of the same turn are there before it runs.
-    const { background, limits, parts } = this.#context;
-    const stopListening = limits.onGone((isAll) => this.#giveUp(isAll));
-    parts.scheduler.soon(() => background(() => this.#run().finally(stopListening)));
+    const { background, limits, dependencies } = this.#context;
+    const stopListening = limits.onGone((isAll) => this.#abort(isAll));
+    dependencies.scheduler.soon(() => background(() => this.#run().finally(stopListening)));
   }
 
   async #run(): Promise<void> {
-    const { copyRoom, parts } = this.#context;
+    const { copyBudget, dependencies } = this.#context;
     let isAlone = false;
     let busyMs = BUSY_PAUSE_MS.first;
     while (this.#pending.length > 0) {
-      const copies = await copyRoom.open(isAlone);
+      const copies = await copyBudget.open(isAlone);
       const next = await this.#storeNext(copies).finally(() => copies.close());
       isAlone = next !== 'group';
-      if (next === 'later') await pause(parts.scheduler, busyMs);
+      if (next === 'later') await pause(dependencies.scheduler, busyMs);
       busyMs = next === 'later' ? Math.min(2 * busyMs, BUSY_PAUSE_MS.most) : BUSY_PAUSE_MS.first;
     }
     this.#isRunning = false;
   }
 
   /** Drops what waits and whose outcome is unknown to the peer, or all. */
-  #giveUp(isAll: boolean): void {
+  #abort(isAll: boolean): void {
     const isKept = ({ settled }: IncomingDelivery) => settled && !isAll;
-    const givenUp = this.#pending.filter((delivery) => !isKept(delivery));
+    const aborted = this.#pending.filter((delivery) => !isKept(delivery));
     this.#pending = this.#pending.filter(isKept);
-    this.#link.giveUp(givenUp);
-    this.#refuseEnlisted(givenUp);
+    this.#link.abort(aborted);
+    this.#refuseEnlisted(aborted);
   }
 
   /** Stores what comes next, which waits until then; `copies` counts what is made of it meanwhile. */
-  async #storeNext(copies: Copies): Promise<Next> {
+  async #storeNext(copies: CopyAccount): Promise<NextRead> {
     const { read, bytes, next } = await this.#readGroup(copies);
-    if (bytes > TURN_BYTES) await this.#turnToStore(bytes, read);
-    const others: Read[] = [];
+    if (bytes > TURN_BYTES) await this.#waitToStore(bytes, read);
+    const outsideTransactions: ReadDelivery[] = [];
     for (const one of read) {
       const enlistment = this.#enlistments.get(one.delivery);
-      if (enlistment === undefined) others.push(one);
+      if (enlistment === undefined) outsideTransactions.push(one);
       else await this.#enlist(one, enlistment);
     }
-    for (const one of await this.#mayShare(others)) await this.#send(one);
+    for (const one of await this.#batches(outsideTransactions)) await this.#send(one);
     return next;
   }
 
   /** To store what takes long to read takes as long again. */
-  async #turnToStore(bytes: number, read: readonly Read[]): Promise<void> {
+  async #waitToStore(bytes: number, read: readonly ReadDelivery[]): Promise<void> {
     const longest = Math.max(...read.map(({ delivery }) => delivery.payload.byteLength));
     await this.#context.readingTurns.before(bytes, this.#context, longest);
   }
 
   /** Reads as many as are stored by one write, and as there is room for. */
-  async #readGroup(copies: Copies): Promise<Group> {
-    const read: Read[] = [];
+  async #readGroup(copies: CopyAccount): Promise<Group> {
+    const read: ReadDelivery[] = [];
     let bytes = 0;
     for (let count = 0; count < (copies.isAlone ? 1 : GROUP_MAX); count++) {
       const bytesMax = count === 0 ? Number.POSITIVE_INFINITY : GROUP_BYTES_MAX - bytes;
@@ -155,9 +155,9 @@ export class Publisher {
       } catch (error) {
         const isFirst = read.length === 0;
         const next =
-          error instanceof NoRoom ? nextTry(delivery, copies.isAlone, isFirst) : undefined;
+          error instanceof NoMemory ? retryOf(delivery, copies.isAlone, isFirst) : undefined;
         if (next === undefined) {
-          this.#refuse([delivery], error instanceof NoRoom ? busy() : error);
+          this.#refuse([delivery], error instanceof NoMemory ? busy() : error);
         } else {
           this.#pending.unshift(delivery);
           return { read, bytes, next };
@@ -180,14 +180,14 @@ export class Publisher {
   }
 
   /** The messages of a delivery. Throws NoRoom, with nothing held, where that is for want of memory. */
-  #read(delivery: IncomingDelivery, copies: Copies): readonly OutgoingMessage[] {
+  #read(delivery: IncomingDelivery, copies: CopyAccount): readonly OutgoingMessage[] {
     const { payload, format } = delivery;
-    const { limit } = this.#context.parts.memory;
+    const { limit } = this.#context.dependencies.memory;
     let held = 0;
     const hold = (bytes: number) => {
       if (bytes < 0) copies.release(-bytes);
       else if (payload.byteLength + held + bytes > limit) throw neverFits();
-      else if (!copies.hold(bytes)) throw new NoRoom();
+      else if (!copies.hold(bytes)) throw new NoMemory();
       held += bytes;
     };
     try {
@@ -204,30 +204,32 @@ export class Publisher {
    * In an entity with partitions a batch goes to one of them, by its key: no two keys share one. Where
    * it cannot be read, each is sent, and refused, on its own.
    */
-  async #mayShare(read: readonly Read[]): Promise<readonly (readonly Read[])[]> {
+  async #batches(read: readonly ReadDelivery[]): Promise<readonly (readonly ReadDelivery[])[]> {
     if (read.length < 2) return read.length === 0 ? [] : [read];
-    const entity = await this.#context.parts.entities.find(this.#path.key).catch(() => undefined);
+    const entity = await this.#context.dependencies.entities
+      .find(this.#path.key)
+      .catch(() => undefined);
     return entity === undefined || partitionsOf(entity) > 1 ? read.map((one) => [one]) : [read];
   }
 
-  async #send(group: readonly Read[]): Promise<void> {
+  async #send(group: readonly ReadDelivery[]): Promise<void> {
     const deliveries = group.map(({ delivery }) => delivery);
-    const { authorization, parts } = this.#context;
+    const { authorization, dependencies } = this.#context;
     try {
       await authorization.require(this.#pathname, this.#path, ['Send']);
       const messages = group.flatMap((one) => one.messages);
-      await parts.broker.send(this.#path, messages);
+      await dependencies.broker.send(this.#path, messages);
       this.#settle(deliveries, ACCEPTED);
       this.#context.sendNow();
     } catch (error) {
-      const isOfOne = error instanceof BrokerError && OF_ONE.has(error.code);
-      if (group.length === 1 || !isOfOne) this.#refuse(deliveries, error);
+      const isMessageError = error instanceof BrokerError && MESSAGE_ERRORS.has(error.code);
+      if (group.length === 1 || !isMessageError) this.#refuse(deliveries, error);
       else for (const one of group) await this.#send([one]);
     }
   }
 
   /** Messages of a transaction are stored when it is discharged; until then they are only noted. */
-  async #enlist({ delivery, messages }: Read, enlistment: Enlistment): Promise<void> {
+  async #enlist({ delivery, messages }: ReadDelivery, enlistment: Enlistment): Promise<void> {
     const { authorization } = this.#context;
     const { transaction } = enlistment;
     try {
@@ -259,7 +261,7 @@ export class Publisher {
 
   #refuse(deliveries: readonly IncomingDelivery[], error: unknown): void {
     this.#refuseEnlisted(deliveries);
-    const { condition, description } = tell(this.#context.parts, error, this.#path.name);
+    const { condition, description } = mapError(this.#context.dependencies, error, this.#path.name);
     this.#settle(deliveries, { kind: 'rejected', error: { condition, description } });
   }
 
@@ -274,11 +276,11 @@ function turnBytesOf({ payload, format }: IncomingDelivery): number {
 }
 
 /** What to do about a delivery for which there was no room; undefined = it is refused. */
-function nextTry(
+function retryOf(
   { settled, state }: IncomingDelivery,
   isAlone: boolean,
   isFirst: boolean,
-): Next | undefined {
+): NextRead | undefined {
   if (!isFirst) return 'group';
   if (!isAlone) return 'alone';
   // The client hears of the refusal of a transaction's at the discharge.

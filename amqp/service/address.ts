@@ -25,12 +25,12 @@ export function nodeOf(terminus: AmqpValue | undefined): Node {
   if (codeOf(terminus) === CODE.coordinator) return { kind: 'coordinator' };
   const address = addressOf(terminus) ?? '';
   requireShort(address);
-  const asked = addressPath(address);
-  if (asked.toLowerCase() === '$cbs') return { kind: 'claims' };
-  const entity = withoutNode(asked);
-  const path = parseEntityPath(entity);
+  const fullPath = addressPath(address);
+  if (fullPath.toLowerCase() === '$cbs') return { kind: 'claims' };
+  const entityName = withoutManagementSuffix(fullPath);
+  const path = parseEntityPath(entityName);
   const pathname = pathOf(path.name, path.subQueue);
-  if (entity === asked) return { kind: 'entity', path, pathname };
+  if (entityName === fullPath) return { kind: 'entity', path, pathname };
   return { kind: 'management', path, pathname: `${pathname}${MANAGEMENT}` };
 }
 
@@ -60,7 +60,7 @@ export function addressPath(address: string): string {
 }
 
 /** The entity of a management address; other paths as they are. */
-export function withoutNode(pathname: string): string {
+export function withoutManagementSuffix(pathname: string): string {
   return pathname.toLowerCase().endsWith(MANAGEMENT)
     ? pathname.slice(0, -MANAGEMENT.length)
     : pathname;

@@ -5,39 +5,39 @@ import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import { LoopTurns } from '../../shared/domain/turns/loop-turns.ts';
 import { Authorization, type RuleProved } from '../authorization/authorization.ts';
-import { answerClaim } from '../authorization/put-token.ts';
+import { answerPutToken } from '../authorization/put-token.ts';
 import type { Connection } from '../endpoint/connection.ts';
 import type { ConnectionHandler } from '../endpoint/handlers.ts';
 import type { IncomingLink } from '../endpoint/incoming-link.ts';
 import type { OutgoingLink } from '../endpoint/outgoing-link.ts';
 import { readPlain } from '../endpoint/sasl.ts';
-import { answer } from '../management/answer.ts';
-import { ClaimRoom } from '../receiving/claim-room.ts';
+import { answerManagement } from '../management/answer.ts';
+import { ClaimBudget } from '../receiving/claim-budget.ts';
+import { HeldSessions } from '../receiving/held-sessions.ts';
 import { openReceiver } from '../receiving/receiver-link.ts';
-import { SessionHolders } from '../receiving/session-holders.ts';
 import { Settlements } from '../receiving/settlements.ts';
 import { Reads } from '../requests/reads.ts';
 import { Replies } from '../requests/replies.ts';
 import { serveRequests } from '../requests/serve-requests.ts';
 import { WorkSlots } from '../requests/work-slots.ts';
-import { CopyRoom } from '../sending/copy-room.ts';
+import { CopyBudget } from '../sending/copy-budget.ts';
 import { Publisher } from '../sending/publisher.ts';
 import { openCoordinator } from '../transactions/coordinator.ts';
 import { Transactions } from '../transactions/transactions.ts';
 import type { ErrorInfo } from '../wire/states.ts';
 import { fieldsOf, textOf } from '../wire/value.ts';
 import { addressOf, addressPath, type Node, nodeOf, requireShort } from './address.ts';
-import { tell } from './conditions.ts';
-import type { ClientContext, TurnsOfAll } from './context.ts';
-import type { GatewayParts } from './dependencies.ts';
+import type { ClientContext, ProcessTurns } from './context.ts';
+import type { GatewayDependencies } from './dependencies.ts';
+import { mapError } from './error-mapping.ts';
 
 /** A token; strangers may put one. */
-const CLAIM = {
+const PUT_TOKEN_LIMITS = {
   bytes: BUDGETS.connection.beforeRight.requestBytes,
   values: BUDGETS.connection.beforeRight.requestValues,
 };
 /** The node where clients put tokens; no entity can have the name. */
-const CLAIMS = '$cbs';
+const CBS = '$cbs';
 /** As the vendor's service has it: a client that finds no credit waits a second, then half a minute. */
 const SENDER_CREDIT = 1000;
 const LOGGED_PATH_LENGTH_MAX = 300;
@@ -75,30 +75,34 @@ export class Client implements ConnectionHandler {
   readonly #connection: Pick<Connection, 'close'>;
 
   constructor(
-    parts: GatewayParts,
+    dependencies: GatewayDependencies,
     connection: Connection,
-    own: Pick<ClientContext, 'background' | 'shutdown' | 'peer' | keyof TurnsOfAll>,
+    own: Pick<ClientContext, 'background' | 'shutdown' | 'peer' | keyof ProcessTurns>,
     events: ClientEvents,
   ) {
     this.#context = {
-      parts,
-      authorization: new Authorization(parts, connection.limits, {
+      dependencies: dependencies,
+      authorization: new Authorization(dependencies, connection.limits, {
         proved: () => {
           connection.proved();
           events.proved();
         },
         refusedTooOften: () => connection.close(REFUSED_TOO_OFTEN),
       }),
-      sessions: new SessionHolders(),
+      sessions: new HeldSessions(),
       settlements: new Settlements(),
-      transactions: new Transactions(parts, connection.limits),
-      reads: new Reads(parts.memory),
+      transactions: new Transactions(dependencies, connection.limits),
+      reads: new Reads(dependencies.memory),
       limits: connection.limits,
       sendNow: () => connection.outgoing.sendNow(),
-      slots: new WorkSlots(),
-      claimTurns: new LoopTurns(parts.scheduler, BUDGETS.connection.turnClaims),
-      claimRoom: new ClaimRoom(parts.scheduler, parts.memory, () => connection.backlog),
-      copyRoom: new CopyRoom(parts.memory),
+      workSlots: new WorkSlots(),
+      claimTurns: new LoopTurns(dependencies.scheduler, BUDGETS.connection.turnClaims),
+      claimBudget: new ClaimBudget(
+        dependencies.scheduler,
+        dependencies.memory,
+        () => connection.backlog,
+      ),
+      copyBudget: new CopyBudget(dependencies.memory),
       ...own,
     };
     this.#events = events;
@@ -124,19 +128,19 @@ export class Client implements ConnectionHandler {
       switch (node.kind) {
         case 'claims': {
           return serveRequests(this.#context, this.#replies, link, {
-            name: CLAIMS,
-            max: () => CLAIM,
-            answerTo: (...asked) => answerClaim(this.#context, ...asked),
+            name: CBS,
+            limits: () => PUT_TOKEN_LIMITS,
+            answer: (...asked) => answerPutToken(this.#context, ...asked),
           });
         }
         case 'management': {
-          const { limits, slots } = this.#context;
+          const { limits, workSlots } = this.#context;
           return serveRequests(this.#context, this.#replies, link, {
             name: node.pathname.toLowerCase(),
-            max: () => limits.request,
-            answerTo: (...asked) => answer(this.#context, node, ...asked),
+            limits: () => limits.requestLimits,
+            answer: (...asked) => answerManagement(this.#context, node, ...asked),
             // What waits for a slot is not read yet: its values take more memory than its bytes.
-            during: (respond) => limits.check(() => slots.during(respond)),
+            admit: (respond) => limits.check(() => workSlots.run(respond)),
           });
         }
         case 'entity':
@@ -152,7 +156,7 @@ export class Client implements ConnectionHandler {
     this.#open(link, async (node, proved) => {
       switch (node.kind) {
         case 'claims':
-          this.#replies.add(link, CLAIMS);
+          this.#replies.add(link, CBS);
           return;
         case 'management':
           this.#replies.add(link, node.pathname.toLowerCase());
@@ -167,7 +171,7 @@ export class Client implements ConnectionHandler {
   }
 
   failed(error: unknown): void {
-    this.#context.parts.reportFault(error);
+    this.#context.dependencies.reportFault(error);
   }
 
   closed(): void {
@@ -179,7 +183,7 @@ export class Client implements ConnectionHandler {
     link: IncomingLink | OutgoingLink,
     open: (node: Node, proved: RuleProved) => Promise<void>,
   ): void {
-    const { role, source, target } = link.asked;
+    const { role, source, target } = link.attach;
     const terminus = role === 'sender' ? target : source;
     const opening = this.#context.limits.check(async () => {
       const address = addressPath(addressOf(terminus) ?? '');
@@ -190,16 +194,16 @@ export class Client implements ConnectionHandler {
       try {
         requireShort(link.name);
         const node = nodeOf(terminus);
-        if ('pathname' in node) link.keep(node.pathname);
+        if ('pathname' in node) link.holdText(node.pathname);
         await open(node, proved);
         this.#logAccess(role, address, 'opened', rule);
       } catch (error) {
-        const told = tell(this.#context.parts, error, address);
-        link.refuse(told);
-        this.#logAccess(role, address, told.condition, rule);
+        const mapped = mapError(this.#context.dependencies, error, address);
+        link.refuse(mapped);
+        this.#logAccess(role, address, mapped.condition, rule);
       }
     });
-    link.opens(opening);
+    link.setOpening(opening);
     this.#context.background(() => opening);
   }
 
@@ -209,18 +213,18 @@ export class Client implements ConnectionHandler {
     outcome: string,
     proved: ProvedRule | undefined,
   ): void {
-    const { parts, peer, authorization } = this.#context;
+    const { dependencies, peer, authorization } = this.#context;
     const isClaimed = proved === undefined && outcome === UNAUTHORIZED;
     const rule = isClaimed ? { claimedRule: authorization.claimedRule } : loggedRule(proved);
     const path = `/${address.slice(0, LOGGED_PATH_LENGTH_MAX)}`;
-    parts.logAccess?.('link', { client: peer, role, path, ...rule, outcome });
+    dependencies.logAccess?.('link', { client: peer, role, path, ...rule, outcome });
   }
 
   async #openSender(link: IncomingLink, node: EntityNode, proved: RuleProved): Promise<void> {
-    const { parts, authorization, shutdown } = this.#context;
+    const { dependencies, authorization, shutdown } = this.#context;
     const { path, pathname } = await this.#destination(link, node, proved);
     await authorization.require(pathname, path, ['Send'], proved);
-    const entity = await parts.entities.find(path.key);
+    const entity = await dependencies.entities.find(path.key);
     if (entity === undefined) throw entityNotFound(path.name);
     if (path.subQueue !== 'main' || entity.description.kind === 'subscription') {
       throw new BrokerError(
@@ -229,16 +233,16 @@ export class Client implements ConnectionHandler {
       );
     }
     // Nobody would end what begins after the end of the link.
-    if (!link.isAsked) return;
+    if (!link.isAttaching) return;
     const messageBytes = entity.description.maxMessageSizeInKilobytes * 1024;
     const bytesMax = Math.max(messageBytes, LIMITS.batchBytes) + BUDGETS.delivery.encodingBytes;
     const publisher = new Publisher(this.#context, link, { path, pathname, bytesMax });
     link.onDelivery(
-      (delivery) => publisher.take(delivery),
+      (delivery) => publisher.add(delivery),
       () => bytesMax,
     );
     link.onIgnored((transaction) => this.#context.transactions.enlist(transaction).refuse());
-    link.onEnd(shutdown.onBegin(() => link.hold()));
+    link.onEnd(shutdown.onBegin(() => link.holdOutcomes()));
     link.accept({ maxMessageSize: BigInt(messageBytes) });
     link.start(SENDER_CREDIT);
   }
@@ -252,7 +256,7 @@ export class Client implements ConnectionHandler {
     node: EntityNode,
     proved: RuleProved,
   ): Promise<Omit<EntityNode, 'kind'>> {
-    const address = textOf(fieldsOf(link.asked.properties).get(DESTINATION));
+    const address = textOf(fieldsOf(link.attach.properties).get(DESTINATION));
     if (address === undefined) return node;
     await this.#context.authorization.require(node.pathname, node.path, ['Send'], proved);
     requireShort(address);

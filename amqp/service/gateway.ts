@@ -6,36 +6,36 @@ import { InputTurns } from '../endpoint/input-turns.ts';
 import type { Transport } from '../endpoint/transport.ts';
 import { ReadingTurns } from '../messages/reading-turns.ts';
 import { Client } from './client.ts';
-import type { TurnsOfAll } from './context.ts';
-import type { GatewayParts } from './dependencies.ts';
+import type { ProcessTurns } from './context.ts';
+import type { GatewayDependencies } from './dependencies.ts';
 import { Shutdown } from './shutdown.ts';
 
-const { connectionsBeforeRight: UNPROVED_MAX, connectionsCrowdedOut: CROWDED_OUT_MAX } =
+const { connectionsBeforeRight: UNPROVED_MAX, connectionsCrowdedOut: EVICTED_MAX } =
   BUDGETS.process;
 /** How long a shutdown waits for what clients are still being told. */
 const CLOSE_MS_MAX = 5_000;
 /** By then all that is on its way has arrived, here or there. */
-const ARRIVED_MS = 500;
+const ARRIVAL_MS = 500;
 /** So often is looked whether peers have taken what they were sent. */
-const SENT_LOOK_MS = 20;
+const SENT_POLL_MS = 20;
 
 /** Speaks AMQP 1.0 to any number of clients. */
 export class Gateway {
-  readonly #parts: GatewayParts;
+  readonly #dependencies: GatewayDependencies;
   readonly #connections = new Set<Connection>();
   /** Those that have proved no right, the oldest first. */
   readonly #unproved = new Set<Connection>();
   /** Those that were closed to make room and whose peers have not answered, the oldest first. */
-  readonly #crowdedOut = new Set<Connection>();
+  readonly #evicted = new Set<Connection>();
   readonly #background = new Set<Promise<void>>();
   readonly #shutdown = new Shutdown();
   readonly #turns: InputTurns;
-  readonly #turnsOfAll: TurnsOfAll;
+  readonly #processTurns: ProcessTurns;
 
-  constructor(parts: GatewayParts) {
-    this.#parts = parts;
-    this.#turns = new InputTurns(parts.scheduler);
-    this.#turnsOfAll = turnsOf(parts);
+  constructor(dependencies: GatewayDependencies) {
+    this.#dependencies = dependencies;
+    this.#turns = new InputTurns(dependencies.scheduler);
+    this.#processTurns = createProcessTurns(dependencies);
   }
 
   /** How many clients are connected. */
@@ -45,17 +45,17 @@ export class Gateway {
 
   /** Serves a client; what it says goes to `input` of what is returned. */
   accept(transport: Transport): Connection {
-    const { namespace: containerId, scheduler, memory } = this.#parts;
-    const crowdedOut = (closed: Connection) => this.#addCrowdedOut(closed);
-    const options = { containerId, scheduler, turns: this.#turns, memory, crowdedOut };
+    const { namespace: containerId, scheduler, memory } = this.#dependencies;
+    const onEvicted = (closed: Connection) => this.#addEvicted(closed);
+    const options = { containerId, scheduler, turns: this.#turns, memory, crowdedOut: onEvicted };
     const connection: Connection = new Connection(transport, options, (own) => {
       return new Client(
-        this.#parts,
+        this.#dependencies,
         own,
         {
-          background: (work) => this.#add(work),
+          background: (work) => this.#runInBackground(work),
           shutdown: this.#shutdown,
-          ...this.#turnsOfAll,
+          ...this.#processTurns,
           peer: transport.peer,
         },
         {
@@ -63,7 +63,7 @@ export class Gateway {
           closed: () => {
             this.#connections.delete(connection);
             this.#unproved.delete(connection);
-            this.#crowdedOut.delete(connection);
+            this.#evicted.delete(connection);
           },
         },
       );
@@ -81,9 +81,9 @@ export class Gateway {
    */
   async close(): Promise<void> {
     this.#shutdown.begin();
-    await this.#settle();
-    for (const connection of this.#connections) connection.release();
-    await this.#settle();
+    await this.#finishArriving();
+    for (const connection of this.#connections) connection.releaseOutcomes();
+    await this.#finishArriving();
     await this.#untilSent();
     for (const connection of this.#connections) {
       connection.close({
@@ -100,35 +100,35 @@ export class Gateway {
     const [oldest] = this.#unproved;
     if (oldest === undefined || this.#unproved.size <= UNPROVED_MAX) return;
     this.#unproved.delete(oldest);
-    oldest.makeRoom();
+    oldest.evict();
   }
 
   /** Cuts the oldest where there are too many: what they hold until then counts no more. */
-  #addCrowdedOut(connection: Connection): void {
-    this.#crowdedOut.add(connection);
-    const [oldest] = this.#crowdedOut;
-    if (this.#crowdedOut.size > CROWDED_OUT_MAX) oldest?.abort();
+  #addEvicted(connection: Connection): void {
+    this.#evicted.add(connection);
+    const [oldest] = this.#evicted;
+    if (this.#evicted.size > EVICTED_MAX) oldest?.abort();
   }
 
   /** Waits for what clients have sent, and until it is done. */
-  async #settle(): Promise<void> {
-    if (this.#connections.size > 0) await pause(this.#parts.scheduler, ARRIVED_MS);
+  async #finishArriving(): Promise<void> {
+    if (this.#connections.size > 0) await pause(this.#dependencies.scheduler, ARRIVAL_MS);
     await this.#finish();
   }
 
   /** Waits until peers have taken what was handed out to them, some of it for good; though not for ever. */
   async #untilSent(): Promise<void> {
-    const { scheduler } = this.#parts;
+    const { scheduler } = this.#dependencies;
     const deadline = scheduler.now() + CLOSE_MS_MAX;
     const isSent = ({ limits }: Connection) => limits.outgoingBytes === 0;
     while (![...this.#connections].every(isSent) && scheduler.now() < deadline) {
-      await pause(scheduler, SENT_LOOK_MS);
+      await pause(scheduler, SENT_POLL_MS);
     }
   }
 
   /** Waits for what is under way, and for what comes of it, though not for ever. */
   async #finish(): Promise<void> {
-    const { scheduler } = this.#parts;
+    const { scheduler } = this.#dependencies;
     const deadline = scheduler.now() + CLOSE_MS_MAX;
     for (let left = CLOSE_MS_MAX; this.#background.size > 0 && left > 0; ) {
       await new Promise<void>((resolve) => {
@@ -142,14 +142,14 @@ export class Gateway {
     }
   }
 
-  #add(work: () => Promise<void>): void {
-    const run = work().catch((error) => this.#parts.reportFault(error));
+  #runInBackground(work: () => Promise<void>): void {
+    const run = work().catch((error) => this.#dependencies.reportFault(error));
     this.#background.add(run);
     void run.finally(() => this.#background.delete(run));
   }
 }
 
-function turnsOf({ scheduler, workTurns }: GatewayParts): TurnsOfAll {
+function createProcessTurns({ scheduler, workTurns }: GatewayDependencies): ProcessTurns {
   const small = new LoopTurns(scheduler, BUDGETS.connection.turnReadBytes);
   const turns = { large: workTurns, small };
   return {

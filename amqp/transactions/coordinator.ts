@@ -1,8 +1,8 @@
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { IncomingDelivery, IncomingLink } from '../endpoint/incoming-link.ts';
 import { readSections } from '../messages/sections.ts';
-import { tell } from '../service/conditions.ts';
 import type { ClientContext } from '../service/context.ts';
+import { mapError } from '../service/error-mapping.ts';
 import { CODE, codeOf } from '../wire/descriptors.ts';
 import { Fields } from '../wire/fields.ts';
 import { ACCEPTED, type DeliveryState } from '../wire/states.ts';
@@ -25,7 +25,7 @@ export function openCoordinator(context: ClientContext, link: IncomingLink): voi
     () => BUDGETS.connection.transactionRequestBytes,
   );
   link.onEnd(() => {
-    for (const id of declared) transactions.drop(id);
+    for (const id of declared) transactions.rollBack(id);
   });
   link.accept();
   link.start();
@@ -55,7 +55,7 @@ async function outcomeOf(
     );
     return ACCEPTED;
   } catch (error) {
-    const { condition, description } = tell(context.parts, error, 'coordinator');
+    const { condition, description } = mapError(context.dependencies, error, 'coordinator');
     return { kind: 'rejected', error: { condition, description } };
   }
 }

@@ -6,7 +6,7 @@ import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { requireTransactionSize } from '../../shared/domain/messages/transaction-rules.ts';
 import type { Timer } from '../../shared/domain/scheduler.ts';
 import type { ConnectionLimits } from '../endpoint/connection-limits.ts';
-import type { GatewayParts } from '../service/dependencies.ts';
+import type { GatewayDependencies } from '../service/dependencies.ts';
 import { AmqpError } from '../wire/wire-error.ts';
 import { heldBytes, isSameSettlement, requireFits } from './operations.ts';
 
@@ -23,15 +23,15 @@ interface OpenTransaction {
   readonly startedAt: number;
   readonly operations: TransactionOperation[];
   /** What has come in and is not noted yet. */
-  readonly expected: Set<Promise<void>>;
+  readonly pending: Set<Promise<void>>;
   /** An operation was refused, so the rest is not carried out either. */
   isRefused: boolean;
   /** Rolled back: nothing more is noted. */
-  isForgotten: boolean;
+  isClosed: boolean;
   /** Called once the operations are carried out. */
   readonly onCommit: (() => void)[];
   /** The rights that the operations take, each once. */
-  readonly needs: Map<string, NeededRight>;
+  readonly rights: Map<string, NeededRight>;
   /** The operations that settle messages, by their lock tokens. */
   readonly settled: Map<string, TransactionOperation>;
   messages: number;
@@ -77,22 +77,25 @@ export interface Enlistment {
  * refusal when it asked for the commit.
  */
 export class Transactions {
-  readonly #parts: GatewayParts;
+  readonly #dependencies: GatewayDependencies;
   readonly #limits: Pick<ConnectionLimits, 'tryHold' | 'release'>;
   readonly #open = new Map<string, OpenTransaction>();
   /** What all of them hold. */
   #bytes = 0;
 
-  constructor(parts: GatewayParts, limits: Pick<ConnectionLimits, 'tryHold' | 'release'>) {
-    this.#parts = parts;
+  constructor(
+    dependencies: GatewayDependencies,
+    limits: Pick<ConnectionLimits, 'tryHold' | 'release'>,
+  ) {
+    this.#dependencies = dependencies;
     this.#limits = limits;
   }
 
   /** Declares a transaction; its id comes back. Throws InvalidOperation where there are too many. */
   declare(): Uint8Array {
-    const now = this.#parts.scheduler.now();
+    const now = this.#dependencies.scheduler.now();
     for (const [id, { startedAt }] of this.#open) {
-      if (now - startedAt > OPEN_MS_MAX) this.#forget(id);
+      if (now - startedAt > OPEN_MS_MAX) this.#rollBack(id);
     }
     if (this.#open.size >= OPEN_MAX) {
       throw new BrokerError(
@@ -100,15 +103,15 @@ export class Transactions {
         `No more than ${OPEN_MAX} transactions can be open.`,
       );
     }
-    const id = this.#parts.random.bytes(ID_BYTES);
-    this.#open.set(keyOf(id), {
+    const id = this.#dependencies.random.bytes(ID_BYTES);
+    this.#open.set(transactionKey(id), {
       startedAt: now,
       operations: [],
-      expected: new Set(),
+      pending: new Set(),
       isRefused: false,
-      isForgotten: false,
+      isClosed: false,
       onCommit: [],
-      needs: new Map(),
+      rights: new Map(),
       settled: new Map(),
       messages: 0,
       bytes: 0,
@@ -117,7 +120,7 @@ export class Transactions {
   }
 
   isOpen(id: Uint8Array): boolean {
-    return this.#open.has(keyOf(id));
+    return this.#open.has(transactionKey(id));
   }
 
   /** To be called when a delivery or request of a transaction comes in: the discharge waits for it. */
@@ -127,13 +130,13 @@ export class Transactions {
     let end = () => {};
     const ended = new Promise<void>((resolve) => {
       end = () => {
-        transaction.expected.delete(ended);
+        transaction.pending.delete(ended);
         resolve();
       };
     });
-    transaction.expected.add(ended);
+    transaction.pending.add(ended);
     const refuse = () => {
-      if (!transaction.expected.has(ended)) return;
+      if (!transaction.pending.has(ended)) return;
       transaction.isRefused = true;
       end();
     };
@@ -154,7 +157,7 @@ export class Transactions {
     need: NeededRight,
     onCommit: () => void = () => {},
   ): void {
-    if (transaction.isForgotten) throw unknownId();
+    if (transaction.isClosed) throw unknownId();
     const messages = operation.kind === 'send' ? operation.messages.length : 0;
     requireTransactionSize(transaction.messages + messages);
     requireFits(operation);
@@ -176,7 +179,7 @@ export class Transactions {
     }
     this.#hold(transaction, heldBytes(operation));
     transaction.messages += messages;
-    transaction.needs.set(`${need.right}/${need.pathname}`, need);
+    transaction.rights.set(`${need.right}/${need.pathname}`, need);
     if (lockToken !== undefined) transaction.settled.set(lockToken, operation);
     transaction.operations.push(operation);
     transaction.onCommit.push(onCommit);
@@ -194,16 +197,16 @@ export class Transactions {
   ): Promise<void> {
     const transaction = this.#lookUp(id);
     if (transaction === undefined) throw unknownId();
-    const { operations, onCommit, needs } = transaction;
+    const { operations, onCommit, rights } = transaction;
     // What comes in from now on belongs to it no more.
-    this.#open.delete(keyOf(id));
+    this.#open.delete(transactionKey(id));
     try {
-      await this.#allNoted(transaction);
+      await this.#untilAllAdded(transaction);
       if (isRollback) return;
       if (transaction.isRefused) throw rolledBack();
       if (operations.length === 0) return;
-      for (const need of needs.values()) await confirm(need);
-      await this.#parts.broker.transact({ operations });
+      for (const need of rights.values()) await confirm(need);
+      await this.#dependencies.broker.transact({ operations });
       for (const done of onCommit) done();
     } finally {
       this.#release(transaction);
@@ -211,31 +214,31 @@ export class Transactions {
   }
 
   /** Waits for what came in and is not noted yet, for as long as a transaction may take. */
-  async #allNoted(transaction: OpenTransaction): Promise<void> {
-    const { scheduler } = this.#parts;
+  async #untilAllAdded(transaction: OpenTransaction): Promise<void> {
+    const { scheduler } = this.#dependencies;
     const left = transaction.startedAt + OPEN_MS_MAX - scheduler.now();
     let timer: Timer | undefined;
     const late = new Promise<void>((resolve) => {
       timer = scheduler.after(left, () => {
-        transaction.isRefused ||= transaction.expected.size > 0;
-        transaction.isForgotten = true;
+        transaction.isRefused ||= transaction.pending.size > 0;
+        transaction.isClosed = true;
         resolve();
       });
     });
-    await Promise.race([Promise.all(transaction.expected), late]);
+    await Promise.race([Promise.all(transaction.pending), late]);
     timer?.cancel();
   }
 
   /** Forgets a transaction, whose coordinator has gone. */
-  drop(id: Uint8Array): void {
-    this.#forget(keyOf(id));
+  rollBack(id: Uint8Array): void {
+    this.#rollBack(transactionKey(id));
   }
 
-  #forget(key: string): void {
+  #rollBack(key: string): void {
     const transaction = this.#open.get(key);
     if (transaction === undefined) return;
     this.#open.delete(key);
-    transaction.isForgotten = true;
+    transaction.isClosed = true;
     this.#release(transaction);
   }
 
@@ -256,10 +259,10 @@ export class Transactions {
   }
 
   #lookUp(id: Uint8Array): OpenTransaction | undefined {
-    const transaction = this.#open.get(keyOf(id));
-    const now = this.#parts.scheduler.now();
+    const transaction = this.#open.get(transactionKey(id));
+    const now = this.#dependencies.scheduler.now();
     if (transaction !== undefined && now - transaction.startedAt <= OPEN_MS_MAX) return transaction;
-    this.#forget(keyOf(id));
+    this.#rollBack(transactionKey(id));
     return undefined;
   }
 }
@@ -286,6 +289,6 @@ function rolledBack(): AmqpError {
   );
 }
 
-function keyOf(id: Uint8Array): string {
+function transactionKey(id: Uint8Array): string {
   return Buffer.from(id).toString('hex');
 }

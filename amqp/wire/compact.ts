@@ -1,6 +1,7 @@
 /**
- * Bytes in memory that is at most twice as large as they are: few bytes of a large chunk would keep all
- * of it alive. Copies have memory of their own, since the pool of `Buffer.from` is such a chunk too.
+ * Returns the bytes in a buffer at most twice their size, and copies them if theirs is larger: a few bytes
+ * of a large chunk would keep the whole chunk alive. A copy gets memory of its own, because the pool of
+ * `Buffer.from` is such a chunk too.
  */
 export function compact(bytes: Uint8Array): Buffer {
   if (bytes.byteLength < bytes.buffer.byteLength / 2) return copyOf(bytes);

@@ -1,13 +1,13 @@
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
-import { empty, fixed, typeOfCode, unknown, variable } from './type-codes.ts';
+import { emptyValue, fixedValue, typeOfCode, unknownCode, variableValue } from './type-codes.ts';
 import type { AmqpValue, MapEntry } from './value.ts';
 import { DecodeError, TooManyValuesError } from './wire-error.ts';
 
 const { depth: DEPTH_MAX, emptyElements: EMPTY_ELEMENTS_MAX } = BUDGETS.value;
 
 /**
- * Reads encoded values one after the other. Lengths and counts are checked against what is there, so
- * that no few bytes make much of anything. Throws DecodeError.
+ * Reads encoded values in order. Checks every length and count against the bytes that are present, so that
+ * a small input cannot claim large values. Every read throws DecodeError for invalid bytes.
  */
 export class Decoder {
   readonly #bytes: Buffer;
@@ -17,8 +17,8 @@ export class Decoder {
   #values: number;
 
   /**
-   * `valuesMax` = values to be read at most: a value of one byte takes some fifty when it is decoded.
-   * `valuesBefore` of them were read from other bytes.
+   * `valuesMax` = the most values to read: a value of one byte takes about fifty bytes once decoded. Beyond
+   * it, reads throw TooManyValuesError. `valuesBefore` = how many of them other bytes have used up already.
    */
   constructor(bytes: Uint8Array, valuesMax = Number.POSITIVE_INFINITY, valuesBefore = 0) {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -27,12 +27,12 @@ export class Decoder {
     this.#values = valuesBefore;
   }
 
-  /** Where the next value begins. */
+  /** The offset of the next value, bytes. */
   get at(): number {
     return this.#at;
   }
 
-  /** How many values were read: each element and each descriptor is one, and so is what they are in. */
+  /** How many values were read: each container, each of its elements and each descriptor counts as one. */
   get values(): number {
     return this.#values;
   }
@@ -41,6 +41,7 @@ export class Decoder {
     return this.#at >= this.#end;
   }
 
+  /** Reads the next value. `depth` = how many values enclose it. Throws DecodeError, TooManyValuesError. */
   read(depth = 0): AmqpValue {
     if (depth > DEPTH_MAX) throw new DecodeError('values are nested too deeply');
     const code = this.#byte();
@@ -54,13 +55,13 @@ export class Decoder {
     this.#count();
     switch (code >> 4) {
       case 0x4:
-        return empty(code);
+        return emptyValue(code);
       case 0x5:
       case 0x6:
       case 0x7:
       case 0x8:
       case 0x9:
-        return fixed(code, this.#bytes, this.#skip(1 << ((code >> 4) - 5)));
+        return fixedValue(code, this.#bytes, this.#skip(1 << ((code >> 4) - 5)));
       case 0xa:
         return this.#variable(code, this.#byte());
       case 0xb:
@@ -72,12 +73,12 @@ export class Decoder {
       case 0xf:
         return this.#array(code, depth);
       default:
-        throw unknown(code);
+        throw unknownCode(code);
     }
   }
 
   #variable(code: number, size: number): AmqpValue {
-    return size === 0 ? empty(code) : variable(code, this.#take(size));
+    return size === 0 ? emptyValue(code) : variableValue(code, this.#take(size));
   }
 
   #compound(code: number, depth: number): AmqpValue {
@@ -91,12 +92,12 @@ export class Decoder {
     this.#requireAt(end);
     if (code === 0xc0 || code === 0xd0) return { type: 'list', value: items };
     if (code === 0xc1 || code === 0xd1) return { type: 'map', value: pairs(items) };
-    throw unknown(code);
+    throw unknownCode(code);
   }
 
   #array(code: number, depth: number): AmqpValue {
     if (depth >= DEPTH_MAX) throw new DecodeError('values are nested too deeply');
-    if (code !== 0xe0 && code !== 0xf0) throw unknown(code);
+    if (code !== 0xe0 && code !== 0xf0) throw unknownCode(code);
     const isWide = code === 0xf0;
     const end = this.#endOf(isWide ? this.#uint32() : this.#byte());
     const count = isWide ? this.#uint32() : this.#byte();
@@ -136,7 +137,7 @@ export class Decoder {
     return this.#bytes.subarray(at, this.#at);
   }
 
-  /** Where the next bytes begin, which it passes over. */
+  /** Skips bytes and returns the offset of the first. */
   #skip(count: number): number {
     const at = this.#at;
     this.#at = this.#endOf(count);
@@ -145,20 +146,20 @@ export class Decoder {
 
   #endOf(size: number): number {
     const end = this.#at + size;
-    if (end > this.#end) throw new DecodeError('a value ends behind its bytes');
+    if (end > this.#end) throw new DecodeError('a value is longer than the bytes that were sent');
     return end;
   }
 
   #requireAt(end: number): void {
-    if (this.#at !== end) throw new DecodeError('a size does not fit what is in it');
+    if (this.#at !== end) throw new DecodeError('a size does not match its contents');
   }
 }
 
-/** Reads exactly one value; `depth` = how deep it lies already. Throws DecodeError. */
+/** Decodes exactly one value. `depth` = how many values enclose it. Throws DecodeError. */
 export function decode(bytes: Uint8Array, depth = 0): AmqpValue {
   const decoder = new Decoder(bytes);
   const value = decoder.read(depth);
-  if (!decoder.isAtEnd) throw new DecodeError('there is something behind the value');
+  if (!decoder.isAtEnd) throw new DecodeError('bytes follow the value');
   return value;
 }
 

@@ -1,6 +1,6 @@
 import type { AmqpValue } from './value.ts';
 
-/** The described types of the standard that are read or written here, by their numeric descriptors. */
+/** Numeric descriptors of the standard's described types that this server reads or writes. */
 export const CODE = {
   open: 0x10n,
   begin: 0x11n,
@@ -35,7 +35,7 @@ export const CODE = {
   footer: 0x78n,
 } as const;
 
-/** Their symbolic descriptors. A peer may use either form for any type (part 1.2.2 of the standard). */
+/** The symbolic descriptors. A peer may use either form for any type (part 1.2.2 of the standard). */
 const CODES_BY_SYMBOL: ReadonlyMap<string, bigint> = new Map([
   ['amqp:open:list', CODE.open],
   ['amqp:begin:list', CODE.begin],
@@ -71,8 +71,8 @@ const CODES_BY_SYMBOL: ReadonlyMap<string, bigint> = new Map([
 ]);
 
 /**
- * The numeric descriptor of a described value, whichever form its own has. Undefined for a value that
- * is not described, or whose symbolic descriptor is not one of the standard's.
+ * Returns the numeric descriptor of a described value, also if the value carries the symbolic one. Returns
+ * undefined if the value is not described, or if its symbolic descriptor is not one of the standard's.
  */
 export function codeOf(value: AmqpValue | undefined): bigint | undefined {
   if (value?.type !== 'described') return undefined;

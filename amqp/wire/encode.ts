@@ -1,6 +1,6 @@
 import type { AmqpArray, AmqpType, AmqpValue } from './value.ts';
 
-/** Encodes values, each in the shortest form of its type; elements of arrays in the longest. */
+/** Encodes values, each in the shortest encoding of its type; elements of arrays in the longest. */
 export function encode(...values: readonly AmqpValue[]): Buffer {
   const out = new Output();
   for (const value of values) write(out, value);
@@ -16,7 +16,7 @@ class Output {
     return this.#length;
   }
 
-  /** Makes room for so many bytes; the caller fills them at the place that is returned. */
+  /** Appends `count` bytes, which the caller fills in `buffer` from `at`. */
   grow(count: number): { readonly buffer: Buffer; readonly at: number } {
     const needed = this.#length + count;
     if (needed > this.#buffer.length) {
@@ -44,7 +44,7 @@ class Output {
     buffer.set(value, at);
   }
 
-  /** Fills in what was not known when its place was passed. */
+  /** Overwrites four bytes that were appended before their value was known. */
   setUint32(at: number, value: number): void {
     this.#buffer.writeUInt32BE(value, at);
   }
@@ -88,7 +88,7 @@ function octetsOf(value: Variable): Uint8Array {
   return Buffer.from(value.value, value.type === 'string' ? 'utf8' : 'latin1');
 }
 
-/** Strings, symbols and binaries: one byte of length, or four. */
+/** Writes a string, symbol or binary with a length of one byte, or of four if it is longer than 255 bytes. */
 function writeOctets(out: Output, shortCode: number, bytes: Uint8Array): void {
   if (bytes.byteLength <= 0xff) {
     out.byte(shortCode);
@@ -125,7 +125,7 @@ function shortForm(value: AmqpValue): readonly number[] | undefined {
   }
 }
 
-/** The code of each type's longest form, the one that every value of the type has. */
+/** The code of each type's longest encoding, which fits every value of the type. */
 const CODES: Readonly<Record<Exclude<AmqpType, 'described'>, number>> = {
   null: 0x40,
   boolean: 0x56,
@@ -157,7 +157,7 @@ function codeOfType(type: Exclude<AmqpType, 'described'>): number {
   return CODES[type];
 }
 
-/** The value in the longest form of its type, without the code. */
+/** Writes the value in the longest encoding of its type, without the code. */
 function writeLong(out: Output, value: AmqpValue): void {
   switch (value.type) {
     case 'null':
@@ -177,12 +177,12 @@ function writeLong(out: Output, value: AmqpValue): void {
       out.octets(value.value);
       return;
     case 'list':
-      sized(out, value.value.length, () => {
+      writeSized(out, value.value.length, () => {
         for (const item of value.value) write(out, item);
       });
       return;
     case 'map':
-      sized(out, value.value.length * 2, () => {
+      writeSized(out, value.value.length * 2, () => {
         for (const [key, item] of value.value) {
           write(out, key);
           write(out, item);
@@ -190,7 +190,7 @@ function writeLong(out: Output, value: AmqpValue): void {
       });
       return;
     case 'array':
-      sized(out, value.value.length, () => writeElements(out, value));
+      writeSized(out, value.value.length, () => writeElements(out, value));
       return;
     case 'described':
       write(out, value.value);
@@ -262,8 +262,8 @@ function writeNumber(out: Output, value: NumberValue): void {
   }
 }
 
-/** A size and a count before what they are of; the size is filled in at the end. */
-function sized(out: Output, count: number, writeItems: () => void): void {
+/** Writes size, count and items. The size is filled in last, when it is known. */
+function writeSized(out: Output, count: number, writeItems: () => void): void {
   const { at } = out.grow(4);
   out.uint32(count);
   writeItems();

@@ -6,29 +6,30 @@ import { isAttach } from './performatives.ts';
 import type { AmqpValue } from './value.ts';
 import { DecodeError } from './wire-error.ts';
 
-/** What both sides say first: the layer they want to speak. */
+/** Protocol ids in the header that opens each layer of a connection. */
 export const PROTOCOL = { amqp: 0, sasl: 3 } as const;
 export const HEADER_BYTES = 8;
 const FRAME_TYPE = { amqp: 0, sasl: 1 } as const;
-/** A peer that sends a byte at a time makes pieces that cost more than what is in them. */
+/** More chunks are joined: those of a peer that sends single bytes cost more than their contents. */
 const CHUNKS_MAX = 64;
 type Layer = keyof typeof PROTOCOL;
 
-/** One frame. Without a performative it only says that the peer is still there. */
+/** One frame. A frame without a performative is a heartbeat. */
 export interface Frame {
   readonly channel: number;
   readonly performative?: AmqpValue;
-  /** What the performative takes once it is decoded, bytes, about. */
-  readonly weight: number;
-  /** What follows the performative: bytes of a message. */
+  /** The memory that the decoded performative takes, bytes, estimated. */
+  readonly decodedBytes: number;
+  /** The bytes after the performative: a message, or a part of one. */
   readonly payload: Uint8Array;
 }
 
+/** Encodes the protocol header that asks for a layer, or accepts it. */
 export function protocolHeader(layer: Layer): Buffer {
   return Buffer.from([0x41, 0x4d, 0x51, 0x50, PROTOCOL[layer], 1, 0, 0]);
 }
 
-/** Encodes a frame: its size, where its data begins (word 2), its layer and channel, and the data. */
+/** Encodes a frame: size, data offset (2 words), type, channel, performative and payload. */
 export function encodeFrame(
   layer: Layer,
   channel: number,
@@ -47,19 +48,19 @@ export function encodeFrame(
   return frame;
 }
 
-/** Cuts what comes in, in whatever pieces, into protocol headers and frames. */
+/** Assembles protocol headers and frames from the chunks in which bytes arrive. */
 export class FrameReader {
   #chunks: Buffer[] = [];
   #length = 0;
 
-  /** Bytes that wait for the rest of their frame. */
+  /** Bytes that were pushed and not read yet. */
   get length(): number {
     return this.#length;
   }
 
-  /** Keeps what waits in no much larger memory than it needs; returns how many bytes it is. */
-  keep(): number {
-    // Only the rest of a chunk and the chunk that came last can be new here.
+  /** Moves unread bytes out of chunks much larger than they are. Returns how many bytes are unread. */
+  compactUnread(): number {
+    // Only the first chunk, which may be half read, and the newest one can have changed since the last call.
     for (const at of new Set([0, this.#chunks.length - 1])) {
       const chunk = this.#chunks[at];
       if (chunk !== undefined) this.#chunks[at] = compact(chunk);
@@ -67,6 +68,7 @@ export class FrameReader {
     return this.#length;
   }
 
+  /** Adds bytes that arrived. */
   push(bytes: Uint8Array): void {
     if (bytes.byteLength === 0) return;
     this.#chunks.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
@@ -74,7 +76,10 @@ export class FrameReader {
     if (this.#chunks.length > CHUNKS_MAX) this.#joined();
   }
 
-  /** The layer that the next eight bytes ask for; undefined until they are there. Throws DecodeError. */
+  /**
+   * Reads a protocol header and returns the layer that it asks for; undefined until all eight bytes are
+   * there. Throws DecodeError for another protocol or version.
+   */
   protocolHeader(): Layer | undefined {
     if (this.#length < HEADER_BYTES) return undefined;
     const header = this.#take(HEADER_BYTES);
@@ -85,14 +90,14 @@ export class FrameReader {
   }
 
   /**
-   * The next frame of a layer; undefined until it is there as a whole. One larger than `sizeMax` is
-   * refused before it is waited for. Throws DecodeError.
+   * Reads the next frame of a layer; undefined until it is complete. Throws DecodeError for an invalid
+   * frame, and for one larger than `sizeMax` bytes as soon as its size is known.
    */
   frame(layer: Layer, sizeMax: number): Frame | undefined {
     if (this.#length < HEADER_BYTES) return undefined;
     const size = this.#peekUint32();
     if (size < HEADER_BYTES) throw new DecodeError('a frame is shorter than its header');
-    if (size > sizeMax) throw new DecodeError('a frame is larger than was agreed');
+    if (size > sizeMax) throw new DecodeError('a frame is larger than agreed');
     return this.#length < size ? undefined : parseFrame(layer, this.#take(size));
   }
 
@@ -128,13 +133,13 @@ function parseFrame(layer: Layer, frame: Buffer): Frame {
   if (frame.readUInt8(5) !== FRAME_TYPE[layer]) throw new DecodeError('a frame has another type');
   const channel = layer === 'amqp' ? frame.readUInt16BE(6) : 0;
   const data = frame.subarray(dataAt);
-  if (data.length === 0) return { channel, weight: 0, payload: data };
+  if (data.length === 0) return { channel, decodedBytes: 0, payload: data };
   const decoder = new Decoder(data, BUDGETS.connection.performativeValues);
   const performative = decoder.read();
-  const weight = decoder.at + decoder.values * BUDGETS.weights.valueBytes;
+  const decodedBytes = decoder.at + decoder.values * BUDGETS.weights.valueBytes;
   const payload = data.subarray(decoder.at);
-  if (!isAttach(performative)) return { channel, performative, weight, payload };
-  // It is kept until it is answered, and bytes in it would keep all of the chunk that they came in.
+  if (!isAttach(performative)) return { channel, performative, decodedBytes, payload };
+  // A link keeps its attach until it answers, and binary values in it would keep the whole chunk alive.
   const own = compact(data.subarray(0, decoder.at));
-  return { channel, performative: decode(own), weight, payload };
+  return { channel, performative: decode(own), decodedBytes, payload };
 }

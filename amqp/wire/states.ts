@@ -2,7 +2,7 @@ import { CODE, codeOf } from './descriptors.ts';
 import { Fields, filled, trimmed } from './fields.ts';
 import { type AmqpValue, binary, bool, described, str, symbol } from './value.ts';
 
-/** An error as it stands in a frame. */
+/** An error as a frame carries it. */
 export interface ErrorInfo {
   readonly condition: string;
   readonly description?: string;
@@ -10,7 +10,7 @@ export interface ErrorInfo {
   readonly info?: AmqpValue;
 }
 
-/** How a delivery stands or ended (part 3.4 of the standard), also within a transaction (part 4.5). */
+/** The state of a delivery (part 3.4 of the standard), also within a transaction (part 4.5). */
 export type DeliveryState =
   | Outcome
   | { readonly kind: 'declared'; readonly transaction: Uint8Array }
@@ -19,9 +19,10 @@ export type DeliveryState =
       readonly transaction: Uint8Array;
       readonly outcome?: Outcome;
     }
-  /** Something that says nothing of an end. */
+  /** Any other state. None of them is an outcome. */
   | { readonly kind: 'other' };
 
+/** A terminal delivery state. */
 export type Outcome =
   | { readonly kind: 'accepted' | 'released' }
   | { readonly kind: 'rejected'; readonly error?: ErrorInfo }
@@ -35,7 +36,7 @@ export type Outcome =
 
 export const ACCEPTED: Outcome = { kind: 'accepted' };
 
-/** Reads a state; undefined where there is none. Throws DecodeError. */
+/** Reads a delivery state; undefined if the field is absent. Throws DecodeError. */
 export function readDeliveryState(value: AmqpValue | undefined): DeliveryState | undefined {
   if (value === undefined) return undefined;
   const outcome = readOutcome(value);
@@ -80,6 +81,7 @@ function readOutcome(value: AmqpValue | undefined): Outcome | undefined {
   }
 }
 
+/** Returns a delivery state as a value to encode. */
 export function writeDeliveryState(state: DeliveryState): AmqpValue {
   switch (state.kind) {
     case 'accepted':
@@ -114,6 +116,7 @@ export function writeDeliveryState(state: DeliveryState): AmqpValue {
   }
 }
 
+/** Reads an error; undefined if the value is not an error. Throws DecodeError. */
 export function readError(value: AmqpValue | undefined): ErrorInfo | undefined {
   if (codeOf(value) !== CODE.error || value === undefined) return undefined;
   const fields = new Fields(value);
@@ -126,7 +129,7 @@ export function readError(value: AmqpValue | undefined): ErrorInfo | undefined {
   };
 }
 
-/** With all three fields, as clients read them by place. */
+/** Returns an error as a value to encode, always with three fields: some clients read them by position. */
 export function writeError({ condition, description, info }: ErrorInfo): AmqpValue {
   const text = description === undefined ? undefined : str(description);
   return described(CODE.error, filled([symbol(condition), text, info], 3));

@@ -1,13 +1,13 @@
 import type { AmqpType, AmqpValue } from './value.ts';
 import { DecodeError } from './wire-error.ts';
 
-/** The codes of types without parts, and what their bytes say (part 1.6 of the standard). */
+/** Type codes of primitive values and how to decode them (part 1.6 of the standard). */
 
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Values that take no bytes, each made once: there may be very many of them in few bytes. All messages share
- * them, so nobody may change them.
+ * Values without bytes, each created once, because a short input may hold very many of them. All messages
+ * share these objects, so they are frozen.
  */
 const EMPTY: Readonly<Record<number, AmqpValue>> = {
   64: { type: 'null' },
@@ -16,7 +16,7 @@ const EMPTY: Readonly<Record<number, AmqpValue>> = {
   67: { type: 'uint', value: 0 },
   68: { type: 'ulong', value: 0n },
   69: { type: 'list', value: Object.freeze([]) },
-  // Bytes and texts of length 0.
+  // Binaries, strings and symbols of length 0.
   160: { type: 'binary', value: NOTHING },
   161: { type: 'string', value: '' },
   163: { type: 'symbol', value: '' },
@@ -26,15 +26,15 @@ const EMPTY: Readonly<Record<number, AmqpValue>> = {
 };
 for (const value of Object.values(EMPTY)) Object.freeze(value);
 
-/** Values that take no bytes. */
-export function empty(code: number): AmqpValue {
+/** Returns the value of a code without bytes. Throws DecodeError for other codes. */
+export function emptyValue(code: number): AmqpValue {
   const value = EMPTY[code];
-  if (value === undefined) throw unknown(code);
+  if (value === undefined) throw unknownCode(code);
   return value;
 }
 
-/** Values whose code says how many bytes they take. */
-export function fixed(code: number, bytes: Buffer, at: number): AmqpValue {
+/** Decodes a value of fixed width at an offset. Throws DecodeError for a code of no such type. */
+export function fixedValue(code: number, bytes: Buffer, at: number): AmqpValue {
   switch (code) {
     case 0x50:
       return { type: 'ubyte', value: bytes.readUInt8(at) };
@@ -79,12 +79,12 @@ export function fixed(code: number, bytes: Buffer, at: number): AmqpValue {
     case 0x98:
       return { type: 'uuid', value: bytes.subarray(at, at + 16) };
     default:
-      throw unknown(code);
+      throw unknownCode(code);
   }
 }
 
-/** Bytes and texts. */
-export function variable(code: number, bytes: Buffer): AmqpValue {
+/** Decodes a binary, string or symbol from its bytes. Throws DecodeError for a code of no such type. */
+export function variableValue(code: number, bytes: Buffer): AmqpValue {
   switch (code) {
     case 0xa0:
     case 0xb0:
@@ -96,7 +96,7 @@ export function variable(code: number, bytes: Buffer): AmqpValue {
     case 0xb3:
       return { type: 'symbol', value: bytes.toString('latin1') };
     default:
-      throw unknown(code);
+      throw unknownCode(code);
   }
 }
 
@@ -142,13 +142,14 @@ const TYPE_OF_CODE: Readonly<Record<number, AmqpType>> = {
   240: 'array',
 };
 
-/** The type of the elements of an array, also where there are none. */
+/** Returns the type of a code, which an empty array carries too. Throws DecodeError for an unknown code. */
 export function typeOfCode(code: number): AmqpType {
   const type = TYPE_OF_CODE[code];
-  if (type === undefined) throw unknown(code);
+  if (type === undefined) throw unknownCode(code);
   return type;
 }
 
-export function unknown(code: number): DecodeError {
+/** The error for a code that the standard does not define. */
+export function unknownCode(code: number): DecodeError {
   return new DecodeError(`no type has the code 0x${code.toString(16).padStart(2, '0')}`);
 }

@@ -1,6 +1,6 @@
 /**
- * A value of AMQP's type system (part 1 of the standard). The type stays with the value: filters and
- * typed languages tell an int from a long, and what a sender wrote a receiver must read.
+ * A value of AMQP's type system (part 1 of the standard). Each value keeps its type: filters and typed
+ * languages distinguish an int from a long, and a receiver must read exactly what the sender wrote.
  */
 export type AmqpValue =
   | { readonly type: 'null' }
@@ -16,7 +16,7 @@ export type AmqpValue =
   | AmqpArray
   | Described;
 
-/** A char is its Unicode number. */
+/** Types with a JavaScript number. A char is its Unicode code point. */
 type SmallNumber =
   | 'ubyte'
   | 'ushort'
@@ -31,13 +31,14 @@ type Octets = 'decimal32' | 'decimal64' | 'decimal128' | 'uuid';
 export type MapEntry = readonly [AmqpValue, AmqpValue];
 export type AmqpType = AmqpValue['type'];
 
-/** All elements have one type; `element` says which, since there may be none. */
+/** All elements have the type `element`, which is kept apart because an array may be empty. */
 export interface AmqpArray {
   readonly type: 'array';
   readonly element: AmqpType;
   readonly value: readonly AmqpValue[];
 }
 
+/** A value with a descriptor, which names its meaning. */
 export interface Described {
   readonly type: 'described';
   readonly descriptor: AmqpValue;
@@ -65,13 +66,14 @@ export const array = (element: AmqpType, value: readonly AmqpValue[]): AmqpValue
   value,
 });
 
+/** Creates a described value with a numeric descriptor. */
 export const described = (code: bigint, value: AmqpValue): Described => ({
   type: 'described',
   descriptor: ulong(code),
   value,
 });
 
-/** A map with texts for keys; entries without a value are left out. */
+/** Creates a map with text keys, strings unless `key` creates another type. Drops entries without a value. */
 export function mapOf(
   entries: Readonly<Record<string, AmqpValue | undefined>>,
   key: (name: string) => AmqpValue = str,
@@ -82,12 +84,12 @@ export function mapOf(
   return { type: 'map', value: present };
 }
 
-/** The text of a string or symbol. */
+/** Returns the text of a string or symbol, undefined for other types. */
 export function textOf(value: AmqpValue | undefined): string | undefined {
   return value?.type === 'string' || value?.type === 'symbol' ? value.value : undefined;
 }
 
-/** A whole number of any type that fits a JavaScript number. */
+/** Returns an integer of any type; undefined for other types, and if a JavaScript number cannot hold it. */
 export function numberOf(value: AmqpValue | undefined): number | undefined {
   switch (value?.type) {
     case 'ubyte':
@@ -108,14 +110,14 @@ export function numberOf(value: AmqpValue | undefined): number | undefined {
   }
 }
 
-/** A whole number of any size. */
+/** Returns an integer of any type and size, undefined for other types. */
 export function bigintOf(value: AmqpValue | undefined): bigint | undefined {
   if (value?.type === 'ulong' || value?.type === 'long') return value.value;
   const number = numberOf(value);
   return number === undefined ? undefined : BigInt(number);
 }
 
-/** The entries of a map by the texts of their keys; other keys are passed over. */
+/** Returns the entries of a map by the text of their keys. Ignores keys of other types. */
 export function fieldsOf(value: AmqpValue | undefined): ReadonlyMap<string, AmqpValue> {
   const fields = new Map<string, AmqpValue>();
   if (value?.type !== 'map') return fields;
@@ -126,7 +128,7 @@ export function fieldsOf(value: AmqpValue | undefined): ReadonlyMap<string, Amqp
   return fields;
 }
 
-/** The elements of a list or an array; a value on its own stands for a list of one. */
+/** Returns the elements of a list or array. A single value counts as a list of one, null as an empty one. */
 export function elementsOf(value: AmqpValue | undefined): readonly AmqpValue[] {
   if (value === undefined || value.type === 'null') return [];
   return value.type === 'list' || value.type === 'array' ? value.value : [value];

@@ -1,4 +1,4 @@
-/** Bytes that are not what AMQP says they are. */
+/** The error for bytes that are not valid AMQP. */
 export class DecodeError extends Error {
   constructor(why: string, sentence = `The bytes are not valid AMQP: ${why}.`) {
     super(sentence);
@@ -6,15 +6,15 @@ export class DecodeError extends Error {
   }
 }
 
-/** Bytes that hold more values than are read at a time. */
+/** The error for bytes with more values than one decoder reads. */
 export class TooManyValuesError extends DecodeError {
   constructor(max: number) {
-    super('too many values', `At most ${max} values are read at a time: send fewer together.`);
+    super('too many values', `Too many values: the limit is ${max}. Send fewer at a time.`);
     this.name = 'TooManyValuesError';
   }
 }
 
-/** An error as the peer is told of it: a condition it can act on, and a sentence. */
+/** An error to be sent to the peer: a condition, which it can act on, and a description. */
 export class AmqpError extends Error {
   readonly condition: string;
 

@@ -20,7 +20,7 @@ function hostOf(limits: ConnectionLimits): { readonly host: SendingHost; readonl
     forget: ignore,
     settled: ignore,
     afterTransfers: ignore,
-    transfer: (link) => sent.push(link.asked.handle),
+    transfer: (link) => sent.push(link.attach.handle),
   };
   return { host, sent };
 }

@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test';
-import type { GatewayParts } from '../../amqp/service/dependencies.ts';
+import type { GatewayDependencies } from '../../amqp/service/dependencies.ts';
 import { Gateway } from '../../amqp/service/gateway.ts';
 import { startServer } from '../../local/server.ts';
 import { realScheduler } from '../../shared/app/real-scheduler.ts';
@@ -9,7 +9,7 @@ import { httpParts, startApp } from './http-fixture.ts';
 import { RawAmqp } from './raw-amqp.ts';
 import { RawSession } from './raw-session.ts';
 
-type Changes = Partial<Omit<GatewayParts, 'broker'>> & {
+type Changes = Partial<Omit<GatewayDependencies, 'broker'>> & {
   /** Calls that the fake broker does otherwise. */
   readonly calls?: Partial<Broker>;
 };
@@ -20,7 +20,7 @@ export async function startFakeGateway(t: TestContext, { calls = {}, ...changes 
   const broker: FakeBroker = Object.assign(fake.broker, calls);
   const faults: unknown[] = [];
   const unexpected = () => Promise.reject(new Error('Rules are not asked for here.'));
-  const parts: GatewayParts = {
+  const parts: GatewayDependencies = {
     ...fake,
     rules: { add: unexpected, remove: unexpected, list: unexpected, find: unexpected } as never,
     scheduler: realScheduler,

@@ -108,7 +108,7 @@ function countedSettler(hasRoom: boolean) {
     entity,
   );
   const take = (count: number, state: DeliveryState) => {
-    for (let id = 0; id < count; id++) settler.take({ id, tag: new Uint8Array(16) }, state);
+    for (let id = 0; id < count; id++) settler.add({ id, tag: new Uint8Array(16) }, state);
   };
   return { counts, take };
 }

@@ -23,7 +23,7 @@ class Loop {
     const intake = new Intake({ pause: () => {}, resume: () => {} }, () => own.advance());
     own.advance = () => {
       const limits = { isProved, isTurnOver: false };
-      for (let read = 0; own.left > 0 && this.turns.mayGoOn(limits, intake); ) {
+      for (let read = 0; own.left > 0 && this.turns.mayContinue(limits, intake); ) {
         own.left--;
         this.ms += FRAME_MS;
         limits.isTurnOver = ++read >= turnFrames;

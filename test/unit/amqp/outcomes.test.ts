@@ -72,7 +72,7 @@ test('what leaves at once counts as part of the turn: who has more parts to send
     outbox.sendNow();
   }
   assert.equal(
-    outbox.mayGoOn(() => wentOn++),
+    outbox.mayWrite(() => wentOn++),
     false,
   );
   outbox.sendNow();

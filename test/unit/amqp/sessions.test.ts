@@ -23,8 +23,8 @@ function openSession() {
     send: (_channel: number, performative: Performative) => void said.push(performative),
     linked: (link: unknown) => void links.push(link as OutgoingLink),
     close: ignore,
-    outgoing: { mayGoOn: () => true, forget: ignore },
-    inSteps: (step: () => boolean) => void steps.push(step),
+    outgoing: { mayWrite: () => true, forget: ignore },
+    runInSteps: (step: () => boolean) => void steps.push(step),
   };
   const windows = { nextOutgoingId: 0, incomingWindow: 9, outgoingWindow: 9 };
   const session = new Session(0, { kind: 'begin', ...windows }, host);

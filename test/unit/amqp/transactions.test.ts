@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { GatewayParts } from '../../../amqp/service/dependencies.ts';
+import type { GatewayDependencies } from '../../../amqp/service/dependencies.ts';
 import { Transactions } from '../../../amqp/transactions/transactions.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
@@ -35,7 +35,7 @@ function start() {
     },
   };
   const random = { bytes: (count: number) => new Uint8Array(count) };
-  const parts = { scheduler, random, broker } as unknown as GatewayParts;
+  const parts = { scheduler, random, broker } as unknown as GatewayDependencies;
   const transactions = new Transactions(parts, {
     tryHold: (bytes) => {
       held += bytes;
@@ -112,7 +112,7 @@ test('an outcome that is said often again takes no long turn', () => {
 test('a transaction that is dropped takes nothing more', () => {
   const { transactions, id, held } = start();
   const late = transactions.enlist(id);
-  transactions.drop(id);
+  transactions.rollBack(id);
   assert.throws(() => late.add(SEND, NEED), { condition: 'amqp:transaction:unknown-id' });
   assert.equal(held(), 0);
 });

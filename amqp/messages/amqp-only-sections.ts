@@ -8,7 +8,7 @@ import { type AmqpValue, elementsOf, list, type MapEntry, ubyte } from '../wire/
  * What of an AMQP message no other transport has a place for: kept with the message bit for bit, as
  * `Message.amqp`. Its form is one encoded list; fields are only ever added at its end.
  */
-export interface KeptParts {
+export interface AmqpOnlySections {
   /** The header's. */
   readonly durable?: AmqpValue;
   readonly priority?: AmqpValue;
@@ -22,18 +22,18 @@ export interface KeptParts {
   /** Application properties of types that properties do not have. */
   readonly others: readonly MapEntry[];
   /** The body, where it is not one data section. */
-  readonly body: KeptBody | undefined;
+  readonly body: BodyForm | undefined;
   readonly footer?: AmqpValue;
 }
 
 /** The form of a body whose bytes stand in `Message.body`, or the body itself. */
-export type KeptBody =
+export type BodyForm =
   | { readonly kind: 'text' | 'bytes' | 'none' }
   | { readonly kind: 'sections'; readonly sections: readonly AmqpValue[] };
 
 const BODY_KINDS = ['text', 'bytes', 'none', 'sections'] as const;
 
-export const NOTHING_KEPT: KeptParts = {
+export const NO_AMQP_ONLY: AmqpOnlySections = {
   annotations: [],
   deliveryAnnotations: [],
   properties: [],
@@ -45,9 +45,10 @@ export const NOTHING_KEPT: KeptParts = {
 const PACKED_DEPTH = 2;
 
 /** Packs the parts; undefined where there is nothing to keep. */
-export function packKept(kept: KeptParts): Uint8Array | undefined {
-  const { durable, priority, firstAcquirer, annotations, properties, others, body, footer } = kept;
-  const { deliveryAnnotations } = kept;
+export function packAmqpOnly(sections: AmqpOnlySections): Uint8Array | undefined {
+  const { durable, priority, firstAcquirer, annotations, properties, others, body, footer } =
+    sections;
+  const { deliveryAnnotations } = sections;
   const fields = [
     durable,
     priority,
@@ -65,8 +66,8 @@ export function packKept(kept: KeptParts): Uint8Array | undefined {
 }
 
 /** Unpacks what `packKept` made. */
-export function unpackKept(bytes: Uint8Array | undefined): KeptParts {
-  if (bytes === undefined) return NOTHING_KEPT;
+export function unpackAmqpOnly(bytes: Uint8Array | undefined): AmqpOnlySections {
+  if (bytes === undefined) return NO_AMQP_ONLY;
   const [
     durable,
     priority,
@@ -85,7 +86,7 @@ export function unpackKept(bytes: Uint8Array | undefined): KeptParts {
     deliveryAnnotations: entriesOf(deliveryAnnotations),
     properties: elementsOf(properties).map(unlessNull),
     others: entriesOf(others),
-    body: bodyOf(kind, sections),
+    body: bodyForm(kind, sections),
   };
 }
 
@@ -93,10 +94,10 @@ function unlessNull(value: AmqpValue): AmqpValue | undefined {
   return value.type === 'null' ? undefined : value;
 }
 
-function bodyOf(
+function bodyForm(
   kind: AmqpValue | undefined,
   sections: AmqpValue | undefined,
-): KeptBody | undefined {
+): BodyForm | undefined {
   if (kind?.type !== 'ubyte') return undefined;
   const name = BODY_KINDS[kind.value];
   if (name === undefined) return undefined;

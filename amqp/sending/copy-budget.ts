@@ -6,11 +6,11 @@ import type { MemoryBudget, MemoryShare } from '../../shared/domain/budgets/memo
  * no more than a part of what the process may hold. A group for which that is too little is read again
  * alone, and then may hold more.
  */
-export class CopyRoom {
+export class CopyBudget {
   readonly #memory: MemoryBudget;
   readonly #waiting: { readonly isAlone: boolean; readonly begin: () => void }[] = [];
   #groups = 0;
-  #isTaken = false;
+  #isExclusive = false;
   #held = 0;
 
   constructor(memory: MemoryBudget) {
@@ -18,12 +18,12 @@ export class CopyRoom {
   }
 
   /** Opens the account of a group, in order; one alone once no other is open, and others after it. */
-  async open(isAlone: boolean): Promise<Copies> {
+  async open(isAlone: boolean): Promise<CopyAccount> {
     if (this.#waiting.length === 0 && this.#mayOpen(isAlone)) this.#begin(isAlone);
     else await new Promise<void>((begin) => this.#waiting.push({ isAlone, begin }));
-    return new Copies(this.#memory, isAlone, {
+    return new CopyAccount(this.#memory, isAlone, {
       mayHold: (bytes) => isAlone || this.#held + bytes <= this.#limit,
-      note: (bytes) => {
+      count: (bytes) => {
         this.#held += bytes;
       },
       closed: () => this.#end(),
@@ -35,17 +35,17 @@ export class CopyRoom {
   }
 
   #mayOpen(isAlone: boolean): boolean {
-    return !this.#isTaken && (this.#groups === 0 || !isAlone);
+    return !this.#isExclusive && (this.#groups === 0 || !isAlone);
   }
 
   #begin(isAlone: boolean): void {
     this.#groups++;
-    this.#isTaken = isAlone;
+    this.#isExclusive = isAlone;
   }
 
   #end(): void {
     this.#groups--;
-    this.#isTaken = false;
+    this.#isExclusive = false;
     for (;;) {
       const [next] = this.#waiting;
       if (next === undefined || !this.#mayOpen(next.isAlone)) return;
@@ -57,22 +57,22 @@ export class CopyRoom {
 }
 
 /** What a group is to its connection. */
-interface Room {
+interface CopyAccountHost {
   readonly mayHold: (bytes: number) => boolean;
-  readonly note: (bytes: number) => void;
+  readonly count: (bytes: number) => void;
   readonly closed: () => void;
 }
 
 /** What is made of one group. */
-export class Copies {
+export class CopyAccount {
   /** Whether no other group of the connection is open. */
   readonly isAlone: boolean;
   readonly #share: MemoryShare;
-  readonly #room: Room;
+  readonly #host: CopyAccountHost;
 
-  constructor(memory: MemoryBudget, isAlone: boolean, room: Room) {
+  constructor(memory: MemoryBudget, isAlone: boolean, host: CopyAccountHost) {
     this.isAlone = isAlone;
-    this.#room = room;
+    this.#host = host;
     this.#share = memory.open(memory.limit, () => {});
     // What is under way is not ended: nobody would know whether it was done.
     this.#share.pin();
@@ -80,19 +80,19 @@ export class Copies {
 
   /** Holds so many bytes more; false where the connection, or the process, has no room for them. */
   hold(bytes: number): boolean {
-    if (!this.#room.mayHold(bytes) || !this.#share.hold(bytes)) return false;
-    this.#room.note(bytes);
+    if (!this.#host.mayHold(bytes) || !this.#share.hold(bytes)) return false;
+    this.#host.count(bytes);
     return true;
   }
 
   release(bytes: number): void {
     this.#share.release(bytes);
-    this.#room.note(-bytes);
+    this.#host.count(-bytes);
   }
 
   /** The group is done with. */
   close(): void {
     this.release(this.#share.held);
-    this.#room.closed();
+    this.#host.closed();
   }
 }

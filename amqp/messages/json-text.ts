@@ -3,7 +3,7 @@ import { type AmqpValue, textOf } from '../wire/value.ts';
 import { guidText } from './property-values.ts';
 
 /** A value as JSON, for those who do not speak AMQP. 64-bit numbers stand in full. */
-export function plainText(value: AmqpValue): string {
+export function jsonText(value: AmqpValue): string {
   switch (value.type) {
     case 'null':
       return 'null';
@@ -16,7 +16,7 @@ export function plainText(value: AmqpValue): string {
     case 'double':
       return Number.isFinite(value.value) ? String(value.value) : `"${value.value}"`;
     case 'timestamp':
-      return instant(value.value);
+      return timestampText(value.value);
     case 'uuid':
       return JSON.stringify(guidText(value.value));
     case 'binary':
@@ -26,18 +26,18 @@ export function plainText(value: AmqpValue): string {
       return JSON.stringify(Buffer.from(value.value).toString('base64'));
     case 'list':
     case 'array':
-      return `[${value.value.map(plainText).join(',')}]`;
+      return `[${value.value.map(jsonText).join(',')}]`;
     case 'map':
-      return `{${value.value.map(([key, item]) => `${keyText(key)}:${plainText(item)}`).join(',')}}`;
+      return `{${value.value.map(([key, item]) => `${keyText(key)}:${jsonText(item)}`).join(',')}}`;
     case 'described':
-      return plainText(value.value);
+      return jsonText(value.value);
     default:
       return String(value.value);
   }
 }
 
 /** How long that is at most, bytes. */
-export function plainSize(value: AmqpValue): number {
+export function jsonBytesMax(value: AmqpValue): number {
   switch (value.type) {
     case 'string':
     case 'symbol':
@@ -46,21 +46,21 @@ export function plainSize(value: AmqpValue): number {
       return '""'.length + 4 * Math.ceil(value.value.byteLength / 3);
     case 'list':
     case 'array':
-      return value.value.reduce((sum, item) => sum + plainSize(item) + ','.length, '[]'.length);
+      return value.value.reduce((sum, item) => sum + jsonBytesMax(item) + ','.length, '[]'.length);
     case 'map':
       return value.value.reduce(
-        (sum, [key, item]) => sum + keySize(key) + plainSize(item) + ':,'.length,
+        (sum, [key, item]) => sum + keyBytesMax(key) + jsonBytesMax(item) + ':,'.length,
         '{}'.length,
       );
     case 'described':
-      return plainSize(value.value);
+      return jsonBytesMax(value.value);
     default:
-      return WIDEST[value.type];
+      return FIXED_BYTES_MAX[value.type];
   }
 }
 
 /** How long values of a fixed size are at most. */
-const WIDEST = {
+const FIXED_BYTES_MAX = {
   null: 'null'.length,
   boolean: 'false'.length,
   ubyte: '255'.length,
@@ -82,16 +82,16 @@ const WIDEST = {
 } as const;
 
 /** A key that is no text is printed, and then quoted: each of its characters may be escaped. */
-function keySize(key: AmqpValue): number {
+function keyBytesMax(key: AmqpValue): number {
   const text = textOf(key);
-  return text === undefined ? '""'.length + 2 * plainSize(key) : quotedSize(text);
+  return text === undefined ? '""'.length + 2 * jsonBytesMax(key) : quotedSize(text);
 }
 
 function keyText(key: AmqpValue): string {
-  return JSON.stringify(textOf(key) ?? plainText(key));
+  return JSON.stringify(textOf(key) ?? jsonText(key));
 }
 
-function instant(ms: bigint): string {
+function timestampText(ms: bigint): string {
   const date = new Date(Number(ms));
   return Number.isNaN(date.getTime()) ? String(ms) : JSON.stringify(date.toISOString());
 }
@@ -100,5 +100,5 @@ function instant(ms: bigint): string {
 export function idText(value: AmqpValue | undefined): string | undefined {
   if (value === undefined) return undefined;
   if (value.type === 'uuid') return guidText(value.value);
-  return textOf(value) ?? plainText(value).replaceAll('"', '');
+  return textOf(value) ?? jsonText(value).replaceAll('"', '');
 }

@@ -7,15 +7,15 @@ import { pause, type Scheduler } from '../../shared/domain/scheduler.ts';
 
 const { backlogBytes, claimBytes, claimedMessageBytes, largeClaim } = BUDGETS.connection;
 /** How long until it is looked again what the peer has taken. */
-const LOOK_MS = { first: 20, most: 1000 };
+const POLL_MS = { first: 20, most: 1000 };
 
 /** Who waits for room. */
-interface Waiting {
+interface QueuedWork {
   /** Takes the room, where there is enough. */
   readonly take: () => boolean;
   /** Whether it is still of use. */
   readonly isWanted: () => boolean;
-  readonly goOn: () => void;
+  readonly resume: () => void;
 }
 
 /**
@@ -23,18 +23,18 @@ interface Waiting {
  * that they wait in the queue, where they are counted, and not here. A connection whose peer reads is
  * never ended for what is sent to it.
  */
-export class ClaimRoom {
+export class ClaimBudget {
   readonly #scheduler: Scheduler;
   readonly #backlog: () => number;
   /** Messages that were claimed go before further claims. */
-  #sends: Waiting[] = [];
-  #claims: Waiting[] = [];
+  #waitingSends: QueuedWork[] = [];
+  #waitingClaims: QueuedWork[] = [];
   /** Bytes that the claims under way may bring. */
-  #claimed = 0;
+  #claimedBytes = 0;
   /** Whether a claim under way brings a large message: one does at a time. */
   #hasLarge = false;
   readonly #memory: MemoryBudget;
-  #isLooking = false;
+  #isPolling = false;
 
   /** `backlog` = bytes that the peer has not taken yet. */
   constructor(scheduler: Scheduler, memory: MemoryBudget, backlog: () => number) {
@@ -47,22 +47,22 @@ export class ClaimRoom {
   claim(messages: number, isWanted: () => boolean): Claim {
     const bytes = Math.min(messages * claimedMessageBytes, LIMITS.receiveBytes);
     const take = () => {
-      if (this.#backlog() > backlogBytes || this.#claimed + bytes > claimBytes) return false;
-      this.#claimed += bytes;
+      if (this.#backlog() > backlogBytes || this.#claimedBytes + bytes > claimBytes) return false;
+      this.#claimedBytes += bytes;
       return true;
     };
     return new Claim({
-      take: () => this.#until('claims', { take, isWanted }),
-      giveBack: () => {
-        this.#claimed -= bytes;
-        this.#serve();
+      take: () => this.#waitFor('claims', { take, isWanted }),
+      release: () => {
+        this.#claimedBytes -= bytes;
+        this.#resumeFitting();
       },
       openLarge: (largeBytes) => this.#openLarge(largeBytes),
     });
   }
 
   /** Memory for a large message; undefined where one is on its way already, or the process has none. */
-  #openLarge(bytes: number): Large | undefined {
+  #openLarge(bytes: number): LargeAllowance | undefined {
     if (this.#hasLarge) return undefined;
     const { limit } = this.#memory;
     const share = this.#memory.open(limit, () => {});
@@ -92,100 +92,101 @@ export class ClaimRoom {
       if (isSent) send();
       return true;
     };
-    await this.#until('sends', { take, isWanted });
+    await this.#waitFor('sends', { take, isWanted });
     return isSent;
   }
 
   /** Resolves with whether there is room: without, once it is not wanted any more. */
-  async #until(
+  async #waitFor(
     what: 'sends' | 'claims',
-    { take, isWanted }: Omit<Waiting, 'goOn'>,
+    { take, isWanted }: Omit<QueuedWork, 'resume'>,
   ): Promise<boolean> {
-    const isFirst = this.#sends.length + (what === 'claims' ? this.#claims.length : 0) === 0;
-    if (isFirst && take()) return true;
+    const isNext =
+      this.#waitingSends.length + (what === 'claims' ? this.#waitingClaims.length : 0) === 0;
+    if (isNext && take()) return true;
     let isTaken = false;
-    const taking = () => {
+    const takeOnce = () => {
       isTaken = take();
       return isTaken;
     };
-    await new Promise<void>((goOn) => {
-      const waiting = what === 'sends' ? this.#sends : this.#claims;
-      waiting.push({ take: taking, isWanted, goOn });
-      void this.#look();
+    await new Promise<void>((resume) => {
+      const waiting = what === 'sends' ? this.#waitingSends : this.#waitingClaims;
+      waiting.push({ take: takeOnce, isWanted, resume });
+      void this.#poll();
     });
     return isTaken;
   }
 
   /** Looks again and again what the peer has taken, as long as anybody waits. */
-  async #look(): Promise<void> {
-    if (this.#isLooking) return;
-    this.#isLooking = true;
-    for (let ms = LOOK_MS.first; this.#sends.length + this.#claims.length > 0; ) {
+  async #poll(): Promise<void> {
+    if (this.#isPolling) return;
+    this.#isPolling = true;
+    for (let ms = POLL_MS.first; this.#waitingSends.length + this.#waitingClaims.length > 0; ) {
       await pause(this.#scheduler, ms);
-      this.#sends = stillWanted(this.#sends);
-      this.#claims = stillWanted(this.#claims);
-      ms = this.#serve() ? LOOK_MS.first : Math.min(2 * ms, LOOK_MS.most);
+      this.#waitingSends = stillWanted(this.#waitingSends);
+      this.#waitingClaims = stillWanted(this.#waitingClaims);
+      ms = this.#resumeFitting() ? POLL_MS.first : Math.min(2 * ms, POLL_MS.most);
     }
-    this.#isLooking = false;
+    this.#isPolling = false;
   }
 
   /** Lets go on those for whom there is room, in order; tells whether there was any. */
-  #serve(): boolean {
-    const sent = serve(this.#sends);
-    return (this.#sends.length === 0 && serve(this.#claims)) || sent;
+  #resumeFitting(): boolean {
+    const sent = resumeInOrder(this.#waitingSends);
+    return (this.#waitingSends.length === 0 && resumeInOrder(this.#waitingClaims)) || sent;
   }
 }
 
 /** Those that are still of use; the others go on without room. */
-function stillWanted(waiting: readonly Waiting[]): Waiting[] {
-  for (const { isWanted, goOn } of waiting) if (!isWanted()) goOn();
+function stillWanted(waiting: readonly QueuedWork[]): QueuedWork[] {
+  for (const { isWanted, resume } of waiting) if (!isWanted()) resume();
   return waiting.filter(({ isWanted }) => isWanted());
 }
 
-function serve(waiting: Waiting[]): boolean {
+function resumeInOrder(waiting: QueuedWork[]): boolean {
   const before = waiting.length;
   for (let first = waiting[0]; first?.take() === true; first = waiting[0]) {
     waiting.shift();
-    first.goOn();
+    first.resume();
   }
   return waiting.length < before;
 }
 
 /** Memory that is held for a large message. */
-interface Large {
+interface LargeAllowance {
   readonly bytes: number;
   readonly close: () => void;
 }
 
-interface Room {
+interface ClaimAllowance {
   /** Resolves with whether there is room: without, once it is not wanted any more. */
   readonly take: () => Promise<boolean>;
-  readonly giveBack: () => void;
-  readonly openLarge: (bytes: number) => Large | undefined;
+  readonly release: () => void;
+  readonly openLarge: (bytes: number) => LargeAllowance | undefined;
 }
 
 /** One claim: it has room until its messages are in the queue, but not while it waits for some. */
 export class Claim implements PayloadAccount {
-  readonly #room: Room;
-  #hasRoom = false;
-  #large: Large | undefined;
+  readonly #allowance: ClaimAllowance;
+  #hasAllowance = false;
+  #large: LargeAllowance | undefined;
   #refusal: BrokerError | undefined;
 
-  constructor(room: Room) {
-    this.#room = room;
+  constructor(allowance: ClaimAllowance) {
+    this.#allowance = allowance;
   }
 
   /** Waits until there is room, unless it has some. False where it is not wanted any more. */
   async begin(): Promise<boolean> {
-    this.#hasRoom ||= await this.#room.take();
-    return this.#hasRoom;
+    this.#hasAllowance ||= await this.#allowance.take();
+    return this.#hasAllowance;
   }
 
   /** Has memory for large messages before they are claimed. Throws ServiceBusy where there is none now. */
   hold(bytes: number): void {
     if (bytes <= LIMITS.receiveBytes || (this.#large?.bytes ?? 0) >= bytes) return;
     this.sending();
-    this.#large = this.#room.openLarge(bytes);
+    this.#large = this.#allowance.openLarge(bytes);
     if (this.#large !== undefined) return;
     this.#refusal = new BrokerError('ServiceBusy', 'There is no memory for a large message now.');
     throw this.#refusal;
@@ -205,7 +206,7 @@ export class Claim implements PayloadAccount {
   /** Gives the room back. */
   end(): void {
     this.sending();
-    if (this.#hasRoom) this.#room.giveBack();
-    this.#hasRoom = false;
+    if (this.#hasAllowance) this.#allowance.release();
+    this.#hasAllowance = false;
   }
 }

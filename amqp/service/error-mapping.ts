@@ -2,16 +2,16 @@ import { BrokerError, type BrokerErrorCode } from '../../shared/domain/broker-er
 import { guidText } from '../messages/property-values.ts';
 import type { ErrorInfo } from '../wire/states.ts';
 import { AmqpError, DecodeError } from '../wire/wire-error.ts';
-import type { GatewayParts } from './dependencies.ts';
+import type { GatewayDependencies } from './dependencies.ts';
 
-interface Code {
+interface ErrorMapping {
   readonly condition: string;
   /** What `$management` answers with. */
   readonly status: number;
 }
 
 /** What the broker's refusals are called here (semantics W27). */
-const CODES = {
+const MAPPINGS = {
   ArgumentError: { condition: 'com.microsoft:argument-error', status: 400 },
   InvalidOperation: { condition: 'amqp:not-allowed', status: 400 },
   MessageSizeExceeded: { condition: 'amqp:link:message-size-exceeded', status: 403 },
@@ -32,12 +32,12 @@ const CODES = {
   ServiceTimeout: { condition: 'com.microsoft:timeout', status: 408 },
   TransactionAborted: { condition: 'amqp:transaction:rollback', status: 409 },
   NotSupported: { condition: 'amqp:not-implemented', status: 501 },
-} as const satisfies Record<BrokerErrorCode, Code>;
+} as const satisfies Record<BrokerErrorCode, ErrorMapping>;
 
-const FAULT: Code = { condition: 'amqp:internal-error', status: 500 };
+const FAULT: ErrorMapping = { condition: 'amqp:internal-error', status: 500 };
 
 /** A refusal as a client is told of it. */
-export interface Told extends ErrorInfo {
+export interface MappedError extends ErrorInfo {
   readonly description: string;
   readonly status: number;
 }
@@ -46,28 +46,32 @@ export interface Told extends ErrorInfo {
  * Puts anything thrown into the client's words, with what brings its report and our log together.
  * Faults of our own are reported, and told without detail.
  */
-export function tell(parts: GatewayParts, error: unknown, address: string): Told {
-  const trackingId = guidText(parts.random.bytes(16));
-  const time = new Date(parts.clock.now()).toISOString().slice(0, 19);
-  const suffix = `TrackingId:${trackingId}_G0, SystemTracker:${parts.namespace}:${address.slice(0, 300)}, Timestamp:${time}`;
-  const { condition, status } = codeOf(error);
+export function mapError(
+  dependencies: GatewayDependencies,
+  error: unknown,
+  address: string,
+): MappedError {
+  const trackingId = guidText(dependencies.random.bytes(16));
+  const time = new Date(dependencies.clock.now()).toISOString().slice(0, 19);
+  const suffix = `TrackingId:${trackingId}_G0, SystemTracker:${dependencies.namespace}:${address.slice(0, 300)}, Timestamp:${time}`;
+  const { condition, status } = mappingOf(error);
   if (status === FAULT.status && !(error instanceof BrokerError)) {
-    parts.reportFault(error, trackingId);
+    dependencies.reportFault(error, trackingId);
   }
   return { condition, status, description: `${sentenceOf(error)} ${suffix}` };
 }
 
 /** The refusal where a connection may not hold what a request or settlement takes. */
-export function tooMuchHeld(): BrokerError {
+export function connectionMemoryExceeded(): BrokerError {
   return new BrokerError(
     'ServiceBusy',
     'The connection holds more memory than the service has for it. Wait for the outcome of others and try again.',
   );
 }
 
-function codeOf(error: unknown): Code {
-  if (error instanceof BrokerError) return CODES[error.code];
-  if (error instanceof DecodeError) return CODES.ArgumentError;
+function mappingOf(error: unknown): ErrorMapping {
+  if (error instanceof BrokerError) return MAPPINGS[error.code];
+  if (error instanceof DecodeError) return MAPPINGS.ArgumentError;
   return error instanceof AmqpError ? { condition: error.condition, status: 400 } : FAULT;
 }
 

@@ -14,40 +14,40 @@ export interface HeldSession {
  * The sessions that the links of one connection hold: requests name a session by its id alone, or by
  * the link that holds it, since they come over the same connection.
  */
-export class SessionHolders {
+export class HeldSessions {
   readonly #held = new Map<string, HeldSession>();
   /** The same by the links that hold them. */
   readonly #byLink = new Map<string, HeldSession>();
 
   add(path: EntityPath, held: HeldSession): void {
-    this.#held.set(keyOf(path, held.lock.sessionId), held);
-    this.#byLink.set(keyOf(path, held.linkName), held);
+    this.#held.set(holderKey(path, held.lock.sessionId), held);
+    this.#byLink.set(holderKey(path, held.linkName), held);
   }
 
   remove(path: EntityPath, held: HeldSession): void {
-    const key = keyOf(path, held.lock.sessionId);
+    const key = holderKey(path, held.lock.sessionId);
     if (this.#held.get(key) === held) this.#held.delete(key);
-    const linkKey = keyOf(path, held.linkName);
+    const linkKey = holderKey(path, held.linkName);
     if (this.#byLink.get(linkKey) === held) this.#byLink.delete(linkKey);
   }
 
   /** The lock on a session. Throws SessionLockLost where no link holds it. */
   handle(path: EntityPath, sessionId: string): SessionHandle {
-    const held = this.#held.get(keyOf(path, sessionId));
+    const held = this.#held.get(holderKey(path, sessionId));
     if (held === undefined) throw sessionLockLost();
     return held.lock;
   }
 
   /** The session of a link, for requests that name the link instead. */
   idOfLink(path: EntityPath, linkName: string): string | undefined {
-    return this.#byLink.get(keyOf(path, linkName))?.lock.sessionId;
+    return this.#byLink.get(holderKey(path, linkName))?.lock.sessionId;
   }
 
   renewed(path: EntityPath, lock: SessionLock): void {
-    this.#held.get(keyOf(path, lock.sessionId))?.renewed(lock);
+    this.#held.get(holderKey(path, lock.sessionId))?.renewed(lock);
   }
 }
 
-function keyOf({ key, subQueue }: EntityPath, name: string): string {
+function holderKey({ key, subQueue }: EntityPath, name: string): string {
   return `${key}\0${subQueue}\0${name}`;
 }
