@@ -15,40 +15,39 @@ import type { GatewayDependencies } from '../service/dependencies.ts';
 import { type TokenAccount, TokenStore } from './tokens.ts';
 
 const { refusals: REFUSALS_MAX, refusalsAtOnce, refusalPauseMs } = BUDGETS.connection;
-/** A name and key stand for a token that outlasts every connection. */
+/** A SAS name and key count as a token that outlasts every connection. */
 const KEY_MS = 10 * 365 * 24 * 60 * 60 * 1000;
 const ANY_RIGHT: readonly AccessRight[] = ['Send', 'Listen', 'Manage'];
-/** Rules of the namespace, as the signer of a token. */
+/** The signer of tokens that a rule of the namespace has signed. */
 const NAMESPACE = '';
 
-/** Is told which rule gave a right. */
+/** Called with the rule that granted a right. */
 export type RuleProved = (rule: ProvedRule) => void;
 
-/** What a connection is told about its peer. */
+/** What an authorization reports to its connection. */
 export interface AuthorizationEvents {
-  /** A known rule has signed a token, or has the key, of this peer; may be told more than once. */
+  /** The peer has a valid token or key of a known rule. May be called more than once. */
   proved(): void;
-  /** So many tokens and keys were refused that the connection is to be closed. */
+  /** Too many tokens and keys were refused: the connection must be closed. */
   refusedTooOften(): void;
 }
 
 /**
- * What one connection may do: the tokens that it has put over `$cbs`, or the key it has proved
- * at the start. Every use is checked anew, by the same rules as requests over HTTP, so a token that
- * ran out or a key that was changed counts no more.
+ * The rights of one connection: its tokens from `$cbs`, or the key of its SASL PLAIN. Every use is checked
+ * again, by the same rules as requests over HTTP, so an expired token or a changed key is refused.
  */
 export class Authorization {
   readonly #dependencies: GatewayDependencies;
   readonly #events: AuthorizationEvents;
   readonly #tokens: TokenStore;
   #key: { readonly keyName: string; readonly key: string } | undefined;
-  /** The token that the key stands for. */
+  /** A token signed with the key. */
   #keyToken: string | undefined;
   #host = 'localhost';
   #claimedRule: string | undefined;
   #refusals = 0;
 
-  /** `account` counts what is kept of tokens. */
+  /** `account` counts the memory of stored tokens. */
   constructor(
     dependencies: GatewayDependencies,
     account: TokenAccount,
@@ -59,17 +58,17 @@ export class Authorization {
     this.#events = events;
   }
 
-  /** The rule that the peer named last, by a key or token; whether it has proved anything by that or not. */
+  /** The rule that the peer's last key or token named, valid or not. */
   get claimedRule(): string | undefined {
     return this.#claimedRule;
   }
 
-  /** How long the answer to a token that was refused is held back, ms: those who guess are slowed. */
+  /** How long to delay the answer to a refused token, ms. The delay slows guessing. */
   get refusalPauseMs(): number {
     return this.#refusals > refusalsAtOnce ? refusalPauseMs : 0;
   }
 
-  /** The peer said as whom it knows us. */
+  /** Sets the host name of the peer's open, which audiences of tokens contain. */
   opened(host: string): void {
     this.#host = host;
     if (this.#key === undefined) return;
@@ -79,8 +78,8 @@ export class Authorization {
   }
 
   /**
-   * Whether a name and key are good. Rules of single entities are not known before one is addressed,
-   * so that only a wrong key of a rule of the namespace is refused here.
+   * Checks a SAS name and key, and keeps them. Returns false only for a wrong key of a rule of the
+   * namespace: a rule of an entity is unknown until a link addresses the entity, and is checked then.
    */
   async offerKey(keyName: string, key: string): Promise<boolean> {
     this.#claimedRule = boundedName(keyName);
@@ -96,9 +95,9 @@ export class Authorization {
   }
 
   /**
-   * Takes a token for an address. Throws Unauthenticated where it is good for nothing there, and
-   * MessagingEntityNotFound, by its whole address: clients expect to hear of it here already; and
-   * ServiceBusy where the connection may hold no more.
+   * Stores a token for an address. Throws ArgumentError if the address is too long, Unauthenticated if the
+   * token grants no right there, MessagingEntityNotFound with the full address of a missing entity (clients
+   * expect it here already), and ServiceBusy if the connection may hold no more memory.
    */
   async putToken(address: string, token: string): Promise<void> {
     requireShort(address);
@@ -117,7 +116,7 @@ export class Authorization {
     });
   }
 
-  /** What a token that was put is good for; counts it where it is not good. Throws Unauthenticated. */
+  /** Checks a token that was put, and counts a refusal. Throws Unauthenticated. */
   async #checkPut(
     token: string,
     pathname: string,
@@ -133,8 +132,9 @@ export class Authorization {
   }
 
   /**
-   * Throws Unauthenticated unless one of these rights is there for what an address names, and ServiceBusy
-   * where the rule that the right comes of may do no more for now. `proved` is told the rule before.
+   * Requires one of the rights to an entity, and counts an operation of the rule that grants it. `proved` is
+   * called with that rule before it is counted. Throws Unauthenticated if the peer has none of the rights,
+   * and ServiceBusy if the rule exceeds its rate limit.
    */
   async require(
     pathname: string,
@@ -148,9 +148,9 @@ export class Authorization {
   }
 
   /**
-   * The same for an operation that goes on, and counts no more for its rule; the rule that gives the
-   * right comes back. Cheap enough to be asked before each look for messages: it computes no signature
-   * twice, and reads an entity at most once in the time for which entities are kept anyway.
+   * The same for an operation that continues, which does not count again. Returns the rule that grants the
+   * right. Cheap enough for every query for messages: it verifies no signature twice, and reads an entity
+   * from DynamoDB only when the cached one has expired. Throws Unauthenticated.
    */
   async confirm(
     pathname: string,
@@ -164,8 +164,8 @@ export class Authorization {
       const outcome = await tryToken(token);
       if ('rule' in outcome) return outcome.rule;
     }
-    // All that this peer does rests on its key, unless it has brought tokens that are good for this.
-    // Only what no known rule has signed has a subcode: one that lacks the right was proved all the same.
+    // Without a suitable token, the peer relies on its key. A refusal of the key counts only if it has a
+    // subcode, that is, if no known rule has this key. A valid key that lacks the right does not count.
     if (keyOutcome?.refusal.subCode !== undefined) this.#countRefusal();
     throw new BrokerError(
       'Unauthenticated',
@@ -193,7 +193,7 @@ export class Authorization {
     try {
       return await this.#check(token, host, pathname, path, rights);
     } catch (error) {
-      // That a rule could not be looked up says nothing about the token.
+      // Other errors, such as a failed read of a rule, say nothing about the token.
       if (error instanceof BrokerError && error.code === 'Unauthenticated')
         return { refusal: error };
       throw error;
@@ -214,7 +214,7 @@ export class Authorization {
   }
 }
 
-/** The entity that an address is about, if any: a token may be for the whole namespace. */
+/** Returns the entity of an address; undefined if it names none, since a token may cover the namespace. */
 function entityAt(pathname: string): EntityPath | undefined {
   try {
     return parseEntityPath(withoutManagementSuffix(pathname));

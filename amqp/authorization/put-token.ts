@@ -8,18 +8,17 @@ import { mapError } from '../service/error-mapping.ts';
 import { int, str, symbol, textOf } from '../wire/value.ts';
 import type { Authorization } from './authorization.ts';
 
-/** The kind of tokens that is taken (semantics W3). */
+/** The token type of SAS tokens (semantics W3). */
 const SIGNATURE = 'servicebus.windows.net:sastoken';
-/** What the official Python client calls every token, signatures too. */
+/** The token type that the vendor's Python client sends for every token, SAS tokens too. */
 const WEB_TOKEN = 'jwt';
 
-/** Answers a request to `$cbs`: the client puts a token for an address. Texts of tokens are never told. */
+/**
+ * Answers a `put-token` request to `$cbs`, which stores a token for an address. The encoded reply carries the
+ * status of any error. No reply or log contains the text of a token.
+ */
 export async function answerPutToken(
-  {
-    dependencies,
-    authorization,
-    limits,
-  }: Pick<ClientContext, 'dependencies' | 'authorization' | 'limits'>,
+  { dependencies, authorization, limits }: ClientContext,
   request: Request,
   memory: RequestMemory,
 ): Promise<Buffer> {
@@ -44,7 +43,7 @@ export async function answerPutToken(
 
 async function putToken(authorization: Authorization, request: Request, address: string) {
   if (request.operation !== 'put-token') {
-    throw new BrokerError('NotSupported', `There is no operation '${request.operation}' here.`);
+    throw new BrokerError('NotSupported', `'${request.operation}' is not an operation of $cbs.`);
   }
   const type = textOf(request.fields.get('type'));
   const token = textOf(request.body) ?? '';

@@ -1,27 +1,27 @@
-import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
+import { connectionMemoryExceeded } from '../service/error-mapping.ts';
 
 const { tokens: TOKENS_MAX, tokenBytes: BYTES_MAX } = BUDGETS.connection;
 
-/** What a token is kept by: it takes the place of an earlier one that is for the same. */
+/** The key of a stored token: a new token replaces an earlier one with the same scope. */
 export interface TokenScope {
-  /** The path that it is good for, with everything below it. */
+  /** The path that the token covers, with everything below it. */
   readonly audiencePath: string;
-  /** The entity whose rule has signed it; empty where that was one of the namespace. */
+  /** The entity whose rule signed it; empty for a rule of the namespace. */
   readonly signer: string;
   readonly keyName: string;
 }
 
 /** Counts the bytes that a connection holds. */
 export interface TokenAccount {
-  /** False where there is no room for so many more. */
+  /** Returns false if the connection may not hold that many more. */
   tryHold(bytes: number): boolean;
   release(bytes: number): void;
 }
 
-/** The tokens of one connection, found by the path for which a right is wanted. */
+/** The tokens of one connection, found by the path to which a right is required. */
 export class TokenStore {
-  /** By path and signer, then by the name of the key. What was renewed longest ago comes first. */
+  /** Tokens by path and signer, then by key name; the scope that was renewed longest ago comes first. */
   readonly #scopes = new Map<string, Map<string, string>>();
   readonly #account: TokenAccount;
   #count = 0;
@@ -32,13 +32,13 @@ export class TokenStore {
   }
 
   /**
-   * Keeps a token. Where there are too many, the one that was put longest ago makes room. Throws
-   * ServiceBusy where the connection may hold no more.
+   * Stores a token, and removes the oldest ones if there are too many. Throws ServiceBusy if the connection
+   * may hold no more memory.
    */
   add(token: string, { audiencePath, signer, keyName }: TokenScope): void {
     const key = scopeKey(audiencePath, signer);
     const bytes = bytesOf(key, keyName, token);
-    if (!this.#account.tryHold(bytes)) throw memoryExceeded();
+    if (!this.#account.tryHold(bytes)) throw connectionMemoryExceeded();
     const tokens = this.#scopes.get(key) ?? new Map<string, string>();
     this.#remove(key, tokens, keyName);
     this.#scopes.delete(key);
@@ -52,7 +52,7 @@ export class TokenStore {
     return this.#count === 0;
   }
 
-  /** The tokens that are good for one of these paths, by a rule of one of these signers. */
+  /** Yields the tokens that cover one of these paths, signed by a rule of one of these signers. */
   *coveringPaths(audiencePaths: readonly string[], signers: readonly string[]): Iterable<string> {
     for (const audiencePath of audiencePaths) {
       for (const signer of signers) {
@@ -80,14 +80,8 @@ export class TokenStore {
   }
 }
 
-/** Neither holds a line break: names of entities have none, and paths that hold one match no address. */
+/** A line break separates the two: entity names contain none, and a path with one matches no address. */
 const scopeKey = (audiencePath: string, signer: string): string => `${signer}\n${audiencePath}`;
-
-const memoryExceeded = () =>
-  new BrokerError(
-    'ServiceBusy',
-    'The connection holds as much as it may. Wait until it holds less, and send the token again.',
-  );
 
 const bytesOf = (...texts: readonly string[]): number =>
   texts.reduce((sum, text) => sum + text.length, 0);

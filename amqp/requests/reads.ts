@@ -1,35 +1,38 @@
-import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
+import { processMemoryExceeded } from '../service/error-mapping.ts';
 
 const { bytes: BYTES_MAX, heldPerByte, shareOfProcess } = BUDGETS.connection.reads;
 
 /**
- * The requests of one connection that read messages. How much that is shows only once it is read, so
- * what it may be is counted before, until it is answered. What would be too much at a time waits for
- * its turn.
+ * Bounds the memory of requests of one connection that read messages. The size of messages is unknown
+ * before they are read, so a request reserves the maximum until it is answered. Requests that would read
+ * too much at a time wait, in order.
  */
 export class Reads {
   readonly #memory: MemoryBudget;
   readonly #waiting: { readonly bytes: number; readonly begin: () => void }[] = [];
-  /** What those that have begun may read. */
+  /** The maximum of all requests that have begun. */
   #bytes = 0;
 
   constructor(memory: MemoryBudget) {
     this.#memory = memory;
   }
 
-  /** Reads up to so many bytes of messages. Throws ServiceBusy where the process has no room for them. */
+  /**
+   * Runs a read of at most `bytesMax` bytes of messages. Throws ServiceBusy if the process has no memory for
+   * them.
+   */
   async run<Result>(bytesMax: number, read: () => Promise<Result>): Promise<Result> {
     const bytes = Math.min(bytesMax, BYTES_MAX);
     await this.#waitForTurn(bytes);
     const memory = this.#memory;
     const share = memory.open(memory.limit, () => {});
-    // What is under way is not ended: messages may be locked, or gone, already.
+    // Not evictable: the read may have locked or deleted messages already.
     share.pin();
     try {
       const held = Math.min(bytesMax * heldPerByte, memory.limit * shareOfProcess);
-      if (!share.hold(held)) throw busy();
+      if (!share.hold(held)) throw processMemoryExceeded();
       return await read();
     } finally {
       share.close();
@@ -52,11 +55,4 @@ export class Reads {
       next.begin();
     }
   }
-}
-
-function busy(): BrokerError {
-  return new BrokerError(
-    'ServiceBusy',
-    'The service is busy with as many messages as it has memory for. Wait a moment and try again.',
-  );
 }

@@ -4,17 +4,18 @@ import type { OutgoingLink } from '../endpoint/outgoing-link.ts';
 import { addressOf, requireShort } from '../service/address.ts';
 
 /**
- * The links on which answers to requests go back. A request names one by the address that the client
- * gave it, or by its name; or by none, then it is one in the same session that leads to the same node.
+ * The reply links of one connection. A request names its reply link by the target address that the client
+ * gave it, or by its link name. A request without a name is answered on a link of the same session to the
+ * same node.
  */
 export class Replies {
-  /** By name and address, since nobody says which it is. */
+  /** By link name and by target address, since a request does not say which of the two it names. */
   readonly #byName = new Map<string, Set<ReplyLink>>();
   readonly #bySession = new Map<object, Map<string, Set<ReplyLink>>>();
 
   /**
-   * Takes a link that the peer opened to receive answers of a node. Throws ArgumentError where its own
-   * address is too long, and AmqpError where the connection may hold no more.
+   * Accepts a link on which the peer receives the replies of a node. Throws ArgumentError if its address is
+   * too long, and AmqpError `amqp:resource-limit-exceeded` if the connection may hold no more memory.
    */
   add(link: OutgoingLink, node: string): void {
     const { session } = link;
@@ -37,8 +38,8 @@ export class Replies {
   }
 
   /**
-   * Sends an answer to a request that came on a link to a node; one that nobody waits for any more is
-   * dropped.
+   * Sends the reply to a request that came on a link to a node; `to` = the reply link that it names. Drops
+   * the reply if there is no such link any more.
    */
   send(
     { link, node }: { readonly link: IncomingLink; readonly node: string },
@@ -62,6 +63,7 @@ function removeFrom(links: Map<string, Set<ReplyLink>>, key: string, reply: Repl
   if (ofKey?.size === 0) links.delete(key);
 }
 
+/** A link for replies, which queues them until the client grants credit. */
 class ReplyLink {
   readonly #link: OutgoingLink;
   readonly #waiting: Uint8Array[] = [];
@@ -72,7 +74,7 @@ class ReplyLink {
     link.onFlow(() => this.#sendWaiting());
   }
 
-  /** Sends an answer once there is credit; the oldest one that waits makes room. */
+  /** Sends a reply, or queues it until there is credit. Drops the oldest replies if the queue is full. */
   send(payload: Uint8Array): void {
     if (this.#waiting.length >= BUDGETS.connection.waitingAnswers) this.#takeNext();
     while (!this.#link.limits.tryHold(payload.byteLength)) {
@@ -82,7 +84,7 @@ class ReplyLink {
     this.#sendWaiting();
   }
 
-  /** The link has ended: nothing waits for it any more. */
+  /** Drops queued replies, since the link has ended. */
   end(): void {
     while (this.#takeNext() !== undefined);
   }

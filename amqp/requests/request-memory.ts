@@ -1,7 +1,7 @@
 import type { ConnectionLimits } from '../endpoint/connection-limits.ts';
 import { connectionMemoryExceeded } from '../service/error-mapping.ts';
 
-/** What one request has the process hold until it is answered, also when its connection is gone. */
+/** The memory of one request until it is answered, also after its connection is gone. */
 export class RequestMemory {
   readonly #limits: Pick<ConnectionLimits, 'tryHoldWork' | 'releaseWork'>;
   #held = 0;
@@ -10,14 +10,14 @@ export class RequestMemory {
     this.#limits = limits;
   }
 
-  /** Holds so many bytes more, or, as a negative number, less. Throws ServiceBusy where there is no room. */
+  /** Holds bytes, or releases them if negative. Throws ServiceBusy if the connection may hold no more. */
   readonly hold = (bytes: number): void => {
     if (bytes < 0) this.#limits.releaseWork(-bytes);
     else if (!this.#limits.tryHoldWork(bytes)) throw connectionMemoryExceeded();
     this.#held += bytes;
   };
 
-  /** The request is answered. */
+  /** Releases everything, since the request is answered. */
   close(): void {
     this.#limits.releaseWork(this.#held);
     this.#held = 0;

@@ -11,18 +11,18 @@ import { DecodeError } from '../wire/wire-error.ts';
 /** A request to `$cbs` or `$management`. */
 export interface Request {
   readonly messageId: AmqpValue | undefined;
-  /** The link on which to answer; some clients leave it out. */
+  /** The name or address of the reply link. Some clients omit it. */
   readonly replyTo: string | undefined;
   readonly operation: string;
   readonly fields: ReadonlyMap<string, AmqpValue>;
   readonly body: AmqpValue;
-  /** There where the request is part of a transaction. */
+  /** Set if the request is part of a transaction. */
   readonly enlistment: Enlistment | undefined;
-  /** What it takes in memory, beside the bytes in which it came. */
+  /** The memory of the decoded request, bytes, in addition to its payload. */
   readonly heldBytes: number;
 }
 
-/** Reads a request of so many values at most. Throws DecodeError for what is none. */
+/** Decodes a request of at most `valuesMax` values. Throws DecodeError if it is invalid or has more. */
 export function readRequest(
   { payload }: IncomingDelivery,
   valuesMax: number,
@@ -49,7 +49,7 @@ export function readRequest(
   };
 }
 
-/** An answer to a request. */
+/** Encodes the reply to a request: application properties and a body. */
 export function writeReply(
   { messageId }: Request,
   fields: Readonly<Record<string, AmqpValue | undefined>>,

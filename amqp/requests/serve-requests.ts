@@ -2,24 +2,27 @@ import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { ConnectionLimits } from '../endpoint/connection-limits.ts';
 import type { IncomingDelivery, IncomingLink } from '../endpoint/incoming-link.ts';
 import type { ClientContext } from '../service/context.ts';
-import { mapError } from '../service/error-mapping.ts';
+import { rejection } from '../service/error-mapping.ts';
 import type { Enlistment } from '../transactions/transactions.ts';
 import { ACCEPTED, type DeliveryState } from '../wire/states.ts';
 import type { Replies } from './replies.ts';
 import { type Request, readRequest } from './request.ts';
 import { RequestMemory } from './request-memory.ts';
 
-/** A node that answers requests. */
+/** A node that answers requests, such as `$cbs`. */
 export interface RequestNode {
   readonly name: string;
   readonly limits: () => ConnectionLimits['requestLimits'];
-  /** Refusals are answers too, also that of a request for whose values there is no memory. */
+  /** Returns the encoded reply. Errors are replies too, also the one for a request that exceeds memory. */
   readonly answer: (request: Request, memory: RequestMemory) => Promise<Buffer>;
-  /** Has a request answered once that may begin. Absent = at once. */
+  /** Runs `respond` as soon as the request may begin. Absent = at once. */
   readonly admit?: (respond: () => Promise<void>) => Promise<void>;
 }
 
-/** Answers requests to a node as they come; a client that wants an order waits for each answer. */
+/**
+ * Accepts a link for requests to a node and answers them concurrently. A client that needs an order waits
+ * for each reply.
+ */
 export function serveRequests(
   context: Pick<
     ClientContext,
@@ -29,10 +32,10 @@ export function serveRequests(
   link: IncomingLink,
   node: RequestNode,
 ): void {
-  const { admit: during = (respond) => respond() } = node;
+  const { admit = (respond) => respond() } = node;
   link.onDelivery(
     (delivery) => {
-      // Counts at once, for the turn in which it came: each of its bytes may be a value.
+      // Counts in the turn of its arrival, because each of its bytes may be a value to decode.
       context.limits.countRequestBytes(delivery.payload.byteLength);
       const { state: deliveryState } = delivery;
       const enlistment =
@@ -40,18 +43,18 @@ export function serveRequests(
           ? context.transactions.enlist(deliveryState.transaction)
           : undefined;
       const respond = async () => {
-        // What strangers ask is bounded to so little that it needs no turn, and delays nobody in the line.
+        // Without a proved right, requests are so small that they need no turn, and delay no other request.
         if (context.limits.isProved) {
           await context.requestReadingTurns.before(delivery.payload.byteLength, context);
         }
-        // Its peer does not know what became of it, whatever that is.
+        // The peer expects no outcome any more, so the request is not carried out.
         if (context.limits.isLost) return link.abort([delivery]);
         const state = await answerRequest(context, replies, { link, node }, delivery, enlistment);
-        // Not before it is answered: the credit bounds what one link can have us do at a time.
+        // Settled only after the reply, so that the credit bounds the concurrent requests of a link.
         link.settle([delivery], state);
       };
-      // Of what was never answered the discharge must not say that it is done.
-      context.background(() => during(respond).finally(() => enlistment?.refuse()));
+      // A request without a reply must make the discharge of its transaction fail.
+      context.background(() => admit(respond).finally(() => enlistment?.refuse()));
     },
     () => node.limits().bytes,
   );
@@ -59,7 +62,7 @@ export function serveRequests(
   link.start();
 }
 
-/** Answers one request; tells what becomes of its delivery. */
+/** Answers one request and returns the outcome of its delivery. */
 async function answerRequest(
   { dependencies, limits }: Pick<ClientContext, 'dependencies' | 'limits'>,
   replies: Replies,
@@ -73,7 +76,7 @@ async function answerRequest(
     if (delivery.isTooLarge) {
       throw new BrokerError(
         'MessageSizeExceeded',
-        `The request is too large: ${max.bytes} bytes are the limit here.`,
+        `The request is too large: the limit is ${max.bytes} bytes.`,
       );
     }
     const request = readRequest(delivery, max.values, enlistment);
@@ -83,8 +86,7 @@ async function answerRequest(
     const { transaction } = enlistment;
     return { kind: 'transactional', transaction, outcome: ACCEPTED };
   } catch (error) {
-    const { condition, description } = mapError(dependencies, error, link.name);
-    return { kind: 'rejected', error: { condition, description } };
+    return rejection(dependencies, error, link.name);
   } finally {
     memory.close();
   }

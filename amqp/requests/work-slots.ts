@@ -1,15 +1,14 @@
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 
 /**
- * How much the database is asked for one connection at the same time, where its peer decides how much that
- * would be: by requests, and by links to sessions. What is more waits, in order; other connections' work
- * does not wait for it.
+ * Bounds the concurrent work in DynamoDB that the peer of one connection can cause by requests and by links
+ * to sessions. Further work waits, in order. Other connections have slots of their own.
  */
 export class WorkSlots {
   #free = BUDGETS.connection.worksAtOnce;
   readonly #waiting: (() => void)[] = [];
 
-  /** Does the work once there is a slot. */
+  /** Runs work as soon as a slot is free. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     const slot = this.slot();
     try {
@@ -20,7 +19,7 @@ export class WorkSlots {
     }
   }
 
-  /** A slot that is not taken yet. */
+  /** Creates a slot that is not taken yet. */
   slot(): WorkSlot {
     return new WorkSlot(
       () => this.#take(),
@@ -40,7 +39,7 @@ export class WorkSlots {
   }
 }
 
-/** For one work that may wait for something in between, and has no slot meanwhile. */
+/** The slot of one operation, which can release it while it waits for an event. */
 export class WorkSlot {
   readonly #take: () => Promise<void>;
   readonly #release: () => void;
@@ -51,13 +50,13 @@ export class WorkSlot {
     this.#release = release;
   }
 
-  /** Waits for a slot. */
+  /** Waits until a slot is free, and takes it. */
   async take(): Promise<void> {
     await this.#take();
     this.#isTaken = true;
   }
 
-  /** Gives the slot back where it was taken. */
+  /** Releases the slot if it was taken. */
   release(): void {
     if (this.#isTaken) this.#release();
     this.#isTaken = false;

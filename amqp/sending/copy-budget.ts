@@ -2,9 +2,9 @@ import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { MemoryBudget, MemoryShare } from '../../shared/domain/budgets/memory-budget.ts';
 
 /**
- * What is made of the deliveries of one connection while they are read and stored, in groups: all of it is
- * no more than a part of what the process may hold. A group for which that is too little is read again
- * alone, and then may hold more.
+ * Bounds the memory of decoded messages while the deliveries of one connection are decoded and stored, in
+ * groups: all groups of a connection together may take a share of the process's budget. A group that does
+ * not fit is decoded again alone, and may then take more.
  */
 export class CopyBudget {
   readonly #memory: MemoryBudget;
@@ -17,7 +17,10 @@ export class CopyBudget {
     this.#memory = memory;
   }
 
-  /** Opens the account of a group, in order; one alone once no other is open, and others after it. */
+  /**
+   * Opens the account of a group; groups wait in order. `isAlone` = the group waits until no other is open,
+   * and no other opens until its account is closed.
+   */
   async open(isAlone: boolean): Promise<CopyAccount> {
     if (this.#waiting.length === 0 && this.#mayOpen(isAlone)) this.#begin(isAlone);
     else await new Promise<void>((begin) => this.#waiting.push({ isAlone, begin }));
@@ -56,14 +59,14 @@ export class CopyBudget {
   }
 }
 
-/** What a group is to its connection. */
+/** What an account needs of its connection's budget. */
 interface CopyAccountHost {
   readonly mayHold: (bytes: number) => boolean;
   readonly count: (bytes: number) => void;
   readonly closed: () => void;
 }
 
-/** What is made of one group. */
+/** The memory of the decoded messages of one group. */
 export class CopyAccount {
   /** Whether no other group of the connection is open. */
   readonly isAlone: boolean;
@@ -74,23 +77,24 @@ export class CopyAccount {
     this.isAlone = isAlone;
     this.#host = host;
     this.#share = memory.open(memory.limit, () => {});
-    // What is under way is not ended: nobody would know whether it was done.
+    // Not evictable: the outcome of a write under way would be unknown.
     this.#share.pin();
   }
 
-  /** Holds so many bytes more; false where the connection, or the process, has no room for them. */
+  /** Holds more bytes. Returns false if that exceeds the budget of the connection or the process. */
   hold(bytes: number): boolean {
     if (!this.#host.mayHold(bytes) || !this.#share.hold(bytes)) return false;
     this.#host.count(bytes);
     return true;
   }
 
+  /** Gives bytes back. */
   release(bytes: number): void {
     this.#share.release(bytes);
     this.#host.count(-bytes);
   }
 
-  /** The group is done with. */
+  /** Gives everything back and lets the next group open. */
   close(): void {
     this.release(this.#share.held);
     this.#host.closed();

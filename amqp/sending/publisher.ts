@@ -8,15 +8,15 @@ import { pause } from '../../shared/domain/scheduler.ts';
 import type { IncomingDelivery, IncomingLink } from '../endpoint/incoming-link.ts';
 import { BATCH_FORMAT, readDelivery } from '../messages/read-message.ts';
 import type { ClientContext } from '../service/context.ts';
-import { mapError } from '../service/error-mapping.ts';
+import { processMemoryExceeded, rejection } from '../service/error-mapping.ts';
 import type { Enlistment } from '../transactions/transactions.ts';
 import { ACCEPTED } from '../wire/states.ts';
 import type { CopyAccount } from './copy-budget.ts';
 
-/** Deliveries that are stored by one write where they come together. */
+/** The most deliveries, and bytes, that one write stores together. */
 const GROUP_MAX = 100;
 const GROUP_BYTES_MAX = 512 * 1024;
-/** Between two tries to store what nobody hears of, where the process has no room for it. */
+/** The pause between two tries to store a presettled delivery while the process is out of memory. */
 const BUSY_PAUSE_MS = { first: 100, most: 5000 };
 const {
   heldPerByte: HELD_PER_BYTE,
@@ -24,7 +24,7 @@ const {
   batchBytesPerByte: BATCH_BYTES_PER_BYTE,
 } = BUDGETS.delivery;
 
-/** Refusals that come before anything is stored, and may be due to one message among many. */
+/** Errors thrown before anything is stored, which may concern a single message of a group. */
 const MESSAGE_ERRORS: ReadonlySet<BrokerErrorCode> = new Set([
   'ArgumentError',
   'InvalidOperation',
@@ -32,11 +32,11 @@ const MESSAGE_ERRORS: ReadonlySet<BrokerErrorCode> = new Set([
   'QuotaExceeded',
 ]);
 
-/** Where messages of a link go. */
+/** The entity that messages of a link are sent to. */
 export interface PublisherOptions {
   readonly path: EntityPath;
   readonly pathname: string;
-  /** The largest delivery that the link takes. */
+  /** The largest delivery that the link accepts, bytes. */
   readonly bytesMax: number;
 }
 
@@ -45,7 +45,7 @@ interface ReadDelivery {
   readonly messages: readonly OutgoingMessage[];
 }
 
-/** How the next group is to be read: as any, alone, or alone after a pause. */
+/** How to decode the next group: normally, alone, or alone after a pause. */
 type NextRead = 'group' | 'alone' | 'later';
 
 interface Group {
@@ -54,12 +54,12 @@ interface Group {
   readonly next: NextRead;
 }
 
-/** There is no memory now for what is made of a delivery. */
+/** There is currently no memory for a decoded delivery. */
 class NoMemory extends Error {}
 
 /**
- * Stores what comes in on a link, in order. What arrives while an earlier write is under way goes into
- * the next one together; each delivery has its own outcome, told once it is durable.
+ * Stores the deliveries of a link, in order. Deliveries that arrive during a write share the next one. Each
+ * delivery gets its own outcome, which is sent once its messages are durable.
  */
 export class Publisher {
   readonly #context: ClientContext;
@@ -68,7 +68,7 @@ export class Publisher {
   readonly #pathname: string;
   readonly #bytesMax: number;
   #pending: IncomingDelivery[] = [];
-  /** Of the deliveries that belong to a transaction and have no outcome yet. */
+  /** The enlistments of transactional deliveries without an outcome. */
   readonly #enlistments = new Map<IncomingDelivery, Enlistment>();
   #isRunning = false;
 
@@ -84,6 +84,7 @@ export class Publisher {
     this.#bytesMax = bytesMax;
   }
 
+  /** Adds a delivery to be stored, or to be added to its transaction. */
   add(delivery: IncomingDelivery): void {
     const { state } = delivery;
     if (state?.kind === 'transactional') {
@@ -92,7 +93,7 @@ export class Publisher {
     this.#pending.push(delivery);
     if (this.#isRunning) return;
     this.#isRunning = true;
-    // Deliveries of the same turn are there before it runs.
+    // Deferred, so that all deliveries of this turn share a write.
     const { background, limits, dependencies } = this.#context;
     const stopListening = limits.onGone((isAll) => this.#abort(isAll));
     dependencies.scheduler.soon(() => background(() => this.#run().finally(stopListening)));
@@ -112,7 +113,7 @@ export class Publisher {
     this.#isRunning = false;
   }
 
-  /** Drops what waits and whose outcome is unknown to the peer, or all. */
+  /** Aborts waiting deliveries that the peer has not settled, or all. */
   #abort(isAll: boolean): void {
     const isKept = ({ settled }: IncomingDelivery) => settled && !isAll;
     const aborted = this.#pending.filter((delivery) => !isKept(delivery));
@@ -121,7 +122,7 @@ export class Publisher {
     this.#refuseEnlisted(aborted);
   }
 
-  /** Stores what comes next, which waits until then; `copies` counts what is made of it meanwhile. */
+  /** Decodes and stores the next group; `copies` counts the memory of its decoded messages. */
   async #storeNext(copies: CopyAccount): Promise<NextRead> {
     const { read, bytes, next } = await this.#readGroup(copies);
     if (bytes > TURN_BYTES) await this.#waitToStore(bytes, read);
@@ -135,13 +136,13 @@ export class Publisher {
     return next;
   }
 
-  /** To store what takes long to read takes as long again. */
+  /** Waits for a turn to store a large group: that takes about as long as to decode it. */
   async #waitToStore(bytes: number, read: readonly ReadDelivery[]): Promise<void> {
     const longest = Math.max(...read.map(({ delivery }) => delivery.payload.byteLength));
     await this.#context.readingTurns.before(bytes, this.#context, longest);
   }
 
-  /** Reads as many as are stored by one write, and as there is room for. */
+  /** Decodes as many deliveries as one write stores, and as fit into memory. */
   async #readGroup(copies: CopyAccount): Promise<Group> {
     const read: ReadDelivery[] = [];
     let bytes = 0;
@@ -157,7 +158,7 @@ export class Publisher {
         const next =
           error instanceof NoMemory ? retryOf(delivery, copies.isAlone, isFirst) : undefined;
         if (next === undefined) {
-          this.#refuse([delivery], error instanceof NoMemory ? busy() : error);
+          this.#refuse([delivery], error instanceof NoMemory ? processMemoryExceeded() : error);
         } else {
           this.#pending.unshift(delivery);
           return { read, bytes, next };
@@ -167,19 +168,19 @@ export class Publisher {
     return { read, bytes, next: 'group' };
   }
 
-  /** Takes the next delivery once it may be read; undefined = there is none of so many bytes at most. */
+  /** Waits for a turn and takes the next delivery; undefined if none has at most `bytesMax` bytes. */
   async #nextDelivery(bytesMax: number): Promise<IncomingDelivery | undefined> {
     const { readingTurns } = this.#context;
     for (;;) {
       const [next] = this.#pending;
       if (next === undefined || next.payload.byteLength > bytesMax) return undefined;
       await readingTurns.before(turnBytesOf(next), this.#context);
-      // It may have been given up meanwhile.
+      // It may have been aborted meanwhile.
       if (this.#pending[0] === next) return this.#pending.shift();
     }
   }
 
-  /** The messages of a delivery. Throws NoRoom, with nothing held, where that is for want of memory. */
+  /** Decodes the messages of a delivery. Throws NoMemory, with nothing held, if they do not fit now. */
   #read(delivery: IncomingDelivery, copies: CopyAccount): readonly OutgoingMessage[] {
     const { payload, format } = delivery;
     const { limit } = this.#context.dependencies.memory;
@@ -201,8 +202,9 @@ export class Publisher {
   }
 
   /**
-   * In an entity with partitions a batch goes to one of them, by its key: no two keys share one. Where
-   * it cannot be read, each is sent, and refused, on its own.
+   * Groups deliveries into batches of one send each. In a partitioned entity every delivery is a batch of its
+   * own, since a batch goes to one partition. So it is if the entity cannot be looked up, and each delivery
+   * is then refused by itself.
    */
   async #batches(read: readonly ReadDelivery[]): Promise<readonly (readonly ReadDelivery[])[]> {
     if (read.length < 2) return read.length === 0 ? [] : [read];
@@ -219,7 +221,7 @@ export class Publisher {
       await authorization.require(this.#pathname, this.#path, ['Send']);
       const messages = group.flatMap((one) => one.messages);
       await dependencies.broker.send(this.#path, messages);
-      this.#settle(deliveries, ACCEPTED);
+      this.#link.settle(deliveries, ACCEPTED);
       this.#context.sendNow();
     } catch (error) {
       const isMessageError = error instanceof BrokerError && MESSAGE_ERRORS.has(error.code);
@@ -228,7 +230,7 @@ export class Publisher {
     }
   }
 
-  /** Messages of a transaction are stored when it is discharged; until then they are only noted. */
+  /** Adds messages to their transaction, which stores them when it is discharged. */
   async #enlist({ delivery, messages }: ReadDelivery, enlistment: Enlistment): Promise<void> {
     const { authorization } = this.#context;
     const { transaction } = enlistment;
@@ -238,7 +240,7 @@ export class Publisher {
       enlistment.add({ kind: 'send', path: this.#path, messages }, need);
       enlistment.end();
       this.#enlistments.delete(delivery);
-      this.#settle([delivery], { kind: 'transactional', transaction, outcome: ACCEPTED });
+      this.#link.settle([delivery], { kind: 'transactional', transaction, outcome: ACCEPTED });
     } catch (error) {
       this.#refuse([delivery], error);
     }
@@ -261,21 +263,16 @@ export class Publisher {
 
   #refuse(deliveries: readonly IncomingDelivery[], error: unknown): void {
     this.#refuseEnlisted(deliveries);
-    const { condition, description } = mapError(this.#context.dependencies, error, this.#path.name);
-    this.#settle(deliveries, { kind: 'rejected', error: { condition, description } });
-  }
-
-  #settle(deliveries: readonly IncomingDelivery[], state: Parameters<IncomingLink['settle']>[1]) {
-    this.#link.settle(deliveries, state);
+    this.#link.settle(deliveries, rejection(this.#context.dependencies, error, this.#path.name));
   }
 }
 
-/** As how much a delivery counts that is to be read. */
+/** Returns the bytes for which a delivery counts in a turn of decoding. */
 function turnBytesOf({ payload, format }: IncomingDelivery): number {
   return payload.byteLength * (format === BATCH_FORMAT ? BATCH_BYTES_PER_BYTE : 1);
 }
 
-/** What to do about a delivery for which there was no room; undefined = it is refused. */
+/** Returns how to retry a delivery that did not fit into memory; undefined = it is refused. */
 function retryOf(
   { settled, state }: IncomingDelivery,
   isAlone: boolean,
@@ -283,20 +280,13 @@ function retryOf(
 ): NextRead | undefined {
   if (!isFirst) return 'group';
   if (!isAlone) return 'alone';
-  // The client hears of the refusal of a transaction's at the discharge.
+  // A refused delivery of a transaction makes the discharge fail, so the client learns of it there.
   return settled && state === undefined ? 'later' : undefined;
-}
-
-function busy(): BrokerError {
-  return new BrokerError(
-    'ServiceBusy',
-    'The service is busy with as many messages as it has memory for. Wait a moment and try again.',
-  );
 }
 
 function neverFits(): BrokerError {
   return new BrokerError(
     'MessageSizeExceeded',
-    'The message is longer than the service has memory for. Send less in one message, or give the service more memory.',
+    'The message is larger than the memory of the service. Send smaller messages, or give the service more memory.',
   );
 }

@@ -8,25 +8,26 @@ import {
 import { CODE, codeOf } from '../wire/descriptors.ts';
 import { type AmqpValue, textOf } from '../wire/value.ts';
 
-/** What a link leads to. */
+/** The node that a link is attached to. */
 export type Node =
-  /** Where clients put tokens. */
-  | { readonly kind: 'claims' }
-  /** Requests about an entity. */
-  | { readonly kind: 'management'; readonly path: EntityPath; readonly pathname: string }
-  | { readonly kind: 'entity'; readonly path: EntityPath; readonly pathname: string }
-  | { readonly kind: 'coordinator' };
+  /** `$cbs`, where clients put tokens. */
+  { readonly kind: 'cbs' } | ManagementNode | EntityNode | { readonly kind: 'coordinator' };
+
+/** `$management` of an entity; `pathname` = its whole address. */
+export type ManagementNode = NodeOf<'management'>;
+export type EntityNode = NodeOf<'entity'>;
+type NodeOf<Kind> = { readonly kind: Kind; readonly path: EntityPath; readonly pathname: string };
 
 const { linkTextLength: LENGTH_MAX } = BUDGETS.connection;
 const MANAGEMENT = '/$management';
 
-/** The node that a source or target names. Throws ArgumentError for a name that none can have. */
+/** Returns the node that a source or target addresses. Throws ArgumentError for an invalid address. */
 export function nodeOf(terminus: AmqpValue | undefined): Node {
   if (codeOf(terminus) === CODE.coordinator) return { kind: 'coordinator' };
   const address = addressOf(terminus) ?? '';
   requireShort(address);
   const fullPath = addressPath(address);
-  if (fullPath.toLowerCase() === '$cbs') return { kind: 'claims' };
+  if (fullPath.toLowerCase() === '$cbs') return { kind: 'cbs' };
   const entityName = withoutManagementSuffix(fullPath);
   const path = parseEntityPath(entityName);
   const pathname = pathOf(path.name, path.subQueue);
@@ -34,7 +35,10 @@ export function nodeOf(terminus: AmqpValue | undefined): Node {
   return { kind: 'management', path, pathname: `${pathname}${MANAGEMENT}` };
 }
 
-/** Throws ArgumentError for a name or address that no client has a use for: it would be kept and searched. */
+/**
+ * Throws ArgumentError for a name or address longer than any honest one: the connection would keep it in
+ * memory and search it.
+ */
 export function requireShort(nameOrAddress: string): void {
   if (nameOrAddress.length <= LENGTH_MAX) return;
   throw new BrokerError(
@@ -43,13 +47,13 @@ export function requireShort(nameOrAddress: string): void {
   );
 }
 
-/** The text of a source's or target's address. */
+/** Returns the address of a source or target; undefined if it has none. */
 export function addressOf(terminus: AmqpValue | undefined): string | undefined {
   if (terminus?.type !== 'described' || terminus.value.type !== 'list') return undefined;
   return textOf(terminus.value.value[0]);
 }
 
-/** The path in an address, which may be a whole URL, without slashes around it. */
+/** Returns the path of an address, which may be a whole URL, without leading and trailing slashes. */
 export function addressPath(address: string): string {
   const path = address.replace(/^[a-z][a-z\d+.-]*:\/\/[^/]*/i, '');
   let start = 0;
@@ -59,7 +63,7 @@ export function addressPath(address: string): string {
   return path.slice(start, end);
 }
 
-/** The entity of a management address; other paths as they are. */
+/** Returns a path without a trailing `/$management`. */
 export function withoutManagementSuffix(pathname: string): string {
   return pathname.toLowerCase().endsWith(MANAGEMENT)
     ? pathname.slice(0, -MANAGEMENT.length)

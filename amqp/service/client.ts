@@ -26,19 +26,26 @@ import { openCoordinator } from '../transactions/coordinator.ts';
 import { Transactions } from '../transactions/transactions.ts';
 import type { ErrorInfo } from '../wire/states.ts';
 import { fieldsOf, textOf } from '../wire/value.ts';
-import { addressOf, addressPath, type Node, nodeOf, requireShort } from './address.ts';
+import {
+  addressOf,
+  addressPath,
+  type EntityNode,
+  type Node,
+  nodeOf,
+  requireShort,
+} from './address.ts';
 import type { ClientContext, ProcessTurns } from './context.ts';
 import type { GatewayDependencies } from './dependencies.ts';
 import { mapError } from './error-mapping.ts';
 
-/** A token; strangers may put one. */
+/** The size limits of a put-token request: the low ones, since peers without a proved right send it. */
 const PUT_TOKEN_LIMITS = {
   bytes: BUDGETS.connection.beforeRight.requestBytes,
   values: BUDGETS.connection.beforeRight.requestValues,
 };
-/** The node where clients put tokens; no entity can have the name. */
+/** The node where clients put tokens. No entity can have this name. */
 const CBS = '$cbs';
-/** As the vendor's service has it: a client that finds no credit waits a second, then half a minute. */
+/** The vendor's number. Lower credit costs: a client without credit waits a second, then half a minute. */
 const SENDER_CREDIT = 1000;
 const LOGGED_PATH_LENGTH_MAX = 300;
 const { proofBytes: PROOF_BYTES_MAX, hostLength: HOST_LENGTH_MAX } = BUDGETS.connection;
@@ -48,25 +55,23 @@ const MECHANISMS = ['MSSBCBS', 'ANONYMOUS', 'PLAIN'];
 const UNAUTHORIZED = 'amqp:unauthorized-access';
 const REFUSED_TOO_OFTEN: ErrorInfo = {
   condition: UNAUTHORIZED,
-  description: 'Too many tokens or keys were refused. Connect again with good ones.',
+  description: 'Too many tokens or keys were refused. Connect again with valid ones.',
 };
 
 const HOST_TOO_LONG: ErrorInfo = {
   condition: 'amqp:invalid-field',
-  description: `The host that the open names is too long: ${HOST_LENGTH_MAX} characters are the limit.`,
+  description: `The hostname of the open is too long: the limit is ${HOST_LENGTH_MAX} characters.`,
 };
 
-type EntityNode = Extract<Node, { readonly kind: 'entity' }>;
-
-/** What a client tells of itself. */
+/** What a client reports to the gateway. */
 export interface ClientEvents {
-  /** It has proved a right; may be told more than once. */
+  /** The client has proved a right. May be called more than once. */
   proved(): void;
-  /** Its connection is gone. */
+  /** The connection is gone. */
   closed(): void;
 }
 
-/** One connected client: leads each link to what it asks for. */
+/** One connected client: authenticates it and opens its links. */
 export class Client implements ConnectionHandler {
   readonly mechanisms = MECHANISMS;
   readonly #context: ClientContext;
@@ -81,7 +86,7 @@ export class Client implements ConnectionHandler {
     events: ClientEvents,
   ) {
     this.#context = {
-      dependencies: dependencies,
+      dependencies,
       authorization: new Authorization(dependencies, connection.limits, {
         proved: () => {
           connection.proved();
@@ -110,7 +115,7 @@ export class Client implements ConnectionHandler {
   }
 
   async authenticate(mechanism: string, response: Uint8Array): Promise<boolean> {
-    // Without a proof at the start, every link needs a token first.
+    // A client without a key puts a token at `$cbs` before it attaches other links.
     if (mechanism === 'ANONYMOUS' || mechanism === 'MSSBCBS') return true;
     if (mechanism !== 'PLAIN' || response.byteLength > PROOF_BYTES_MAX) return false;
     const plain = readPlain(response);
@@ -126,11 +131,11 @@ export class Client implements ConnectionHandler {
   incoming(link: IncomingLink): void {
     this.#open(link, async (node, proved) => {
       switch (node.kind) {
-        case 'claims': {
+        case 'cbs': {
           return serveRequests(this.#context, this.#replies, link, {
             name: CBS,
             limits: () => PUT_TOKEN_LIMITS,
-            answer: (...asked) => answerPutToken(this.#context, ...asked),
+            answer: (...args) => answerPutToken(this.#context, ...args),
           });
         }
         case 'management': {
@@ -138,8 +143,8 @@ export class Client implements ConnectionHandler {
           return serveRequests(this.#context, this.#replies, link, {
             name: node.pathname.toLowerCase(),
             limits: () => limits.requestLimits,
-            answer: (...asked) => answerManagement(this.#context, node, ...asked),
-            // What waits for a slot is not read yet: its values take more memory than its bytes.
+            answer: (...args) => answerManagement(this.#context, node, ...args),
+            // A request that waits for a slot is not decoded yet: values take more memory than bytes.
             admit: (respond) => limits.check(() => workSlots.run(respond)),
           });
         }
@@ -155,7 +160,7 @@ export class Client implements ConnectionHandler {
   outgoing(link: OutgoingLink): void {
     this.#open(link, async (node, proved) => {
       switch (node.kind) {
-        case 'claims':
+        case 'cbs':
           this.#replies.add(link, CBS);
           return;
         case 'management':
@@ -165,7 +170,7 @@ export class Client implements ConnectionHandler {
           await openReceiver(this.#context, link, node, proved);
           return;
         case 'coordinator':
-          throw new BrokerError('NotSupported', 'Nothing is received from a coordinator.');
+          throw new BrokerError('NotSupported', 'A coordinator sends no messages.');
       }
     });
   }
@@ -178,7 +183,7 @@ export class Client implements ConnectionHandler {
     this.#events.closed();
   }
 
-  /** Finds out where a link leads and opens it, or refuses it with what is thrown. */
+  /** Resolves the node of a link and opens the link, or refuses it with the error that is thrown. */
   #open(
     link: IncomingLink | OutgoingLink,
     open: (node: Node, proved: RuleProved) => Promise<void>,
@@ -232,7 +237,7 @@ export class Client implements ConnectionHandler {
         'Cannot create a message sender for a subscription.',
       );
     }
-    // Nobody would end what begins after the end of the link.
+    // A link that has ended meanwhile would never stop the publisher.
     if (!link.isAttaching) return;
     const messageBytes = entity.description.maxMessageSizeInKilobytes * 1024;
     const bytesMax = Math.max(messageBytes, LIMITS.batchBytes) + BUDGETS.delivery.encodingBytes;
@@ -248,8 +253,8 @@ export class Client implements ConnectionHandler {
   }
 
   /**
-   * Where messages of a link go: a link to one entity may name another, to which they go via the
-   * first (semantics U6, U7). It takes the right to send to both.
+   * Returns the entity to which messages of a link go: a link to one entity may name another, to which they
+   * go via the first (semantics U6, U7). Requires the right to send to both.
    */
   async #destination(
     link: IncomingLink,

@@ -12,7 +12,7 @@ import type { Transactions } from '../transactions/transactions.ts';
 import type { GatewayDependencies } from './dependencies.ts';
 import type { Shutdown } from './shutdown.ts';
 
-/** What the links of one connection share. */
+/** State and services that the links of one connection share. */
 export interface ClientContext extends ProcessTurns {
   readonly dependencies: GatewayDependencies;
   readonly authorization: Authorization;
@@ -20,32 +20,33 @@ export interface ClientContext extends ProcessTurns {
   readonly settlements: Settlements;
   readonly transactions: Transactions;
   readonly reads: Reads;
-  /** The address of the client, where it is known. */
+  /** The network address of the client, if known. */
   readonly peer: string | undefined;
-  /** Once it has begun nothing more is handed out. */
+  /** Once it has begun, no more messages are delivered. */
   readonly shutdown: Shutdown;
   readonly limits: ConnectionLimits;
-  /** Sends what was written at once, not at the end of the turn: for what an operation has come to. */
+  /** Sends queued output at once instead of at the end of the turn: for the outcome of an operation. */
   readonly sendNow: () => void;
-  /** How much the database is asked for it at a time. */
+  /** Bounds the concurrent work that its requests and session links cause in DynamoDB. */
   readonly workSlots: WorkSlots;
-  /** How much its receivers may claim. */
+  /** Bounds the messages that its receivers claim. */
   readonly claimBudget: ClaimBudget;
-  /** When its receivers may claim what was found for them. */
+  /** Schedules the claims of its receivers, after a query has found messages. */
   readonly claimTurns: LoopTurns;
+  /** Bounds the memory of the messages that its senders have decoded. */
   readonly copyBudget: CopyBudget;
-  /** Does what no answer waits for; a shutdown does. */
+  /** Runs work without waiting for it. A shutdown waits for it. */
   readonly background: (work: () => Promise<void>) => void;
 }
 
-/** Turns that all connections share. */
+/** Turns that all connections of the process share. */
 export interface ProcessTurns {
-  /** When receives of links that have ended may end. */
+  /** Schedules the end of receives of links that have ended. */
   readonly endTurns: LoopTurns;
-  /** When messages may be given back that links which have ended were to send. */
+  /** Schedules the return of messages that were locked for a link that has ended. */
   readonly returnTurns: LoopTurns;
-  /** When what senders send may be read. */
+  /** Schedules the decoding of deliveries. */
   readonly readingTurns: ReadingTurns;
-  /** When requests may be read. */
+  /** Schedules the decoding of requests. */
   readonly requestReadingTurns: ReadingTurns;
 }

@@ -2,13 +2,13 @@ import type { SurfaceDependencies } from '../../shared/app/surface-dependencies.
 import type { RuleManagement } from '../../shared/broker/management/rules.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
 
-/** What the gateway is built from: the same broker as every other transport, and who may do what. */
+/** The dependencies of the gateway: the broker and authorization of every surface, and some for AMQP only. */
 export interface GatewayDependencies extends SurfaceDependencies {
   readonly rules: RuleManagement;
   readonly scheduler: Scheduler;
-  /** Told of faults of our own, of which clients learn nothing but the tracking id. */
+  /** Reports a fault of this service. Clients receive only the tracking id. */
   readonly reportFault: (error: unknown, trackingId?: string) => void;
-  /** Told of each link that is opened or refused. */
+  /** Writes an entry to the access log for each link that is opened or refused. */
   readonly logAccess?:
     | ((kind: string, details: Readonly<Record<string, unknown>>) => void)
     | undefined;

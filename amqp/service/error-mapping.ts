@@ -1,16 +1,16 @@
 import { BrokerError, type BrokerErrorCode } from '../../shared/domain/broker-error.ts';
 import { guidText } from '../messages/property-values.ts';
-import type { ErrorInfo } from '../wire/states.ts';
+import type { ErrorInfo, Outcome } from '../wire/states.ts';
 import { AmqpError, DecodeError } from '../wire/wire-error.ts';
 import type { GatewayDependencies } from './dependencies.ts';
 
 interface ErrorMapping {
   readonly condition: string;
-  /** What `$management` answers with. */
+  /** The status code in replies of `$management`. */
   readonly status: number;
 }
 
-/** What the broker's refusals are called here (semantics W27). */
+/** The AMQP error condition and status of each broker error (semantics W27). */
 const MAPPINGS = {
   ArgumentError: { condition: 'com.microsoft:argument-error', status: 400 },
   InvalidOperation: { condition: 'amqp:not-allowed', status: 400 },
@@ -36,15 +36,16 @@ const MAPPINGS = {
 
 const FAULT: ErrorMapping = { condition: 'amqp:internal-error', status: 500 };
 
-/** A refusal as a client is told of it. */
+/** An error as the client receives it. */
 export interface MappedError extends ErrorInfo {
   readonly description: string;
   readonly status: number;
 }
 
 /**
- * Puts anything thrown into the client's words, with what brings its report and our log together.
- * Faults of our own are reported, and told without detail.
+ * Maps a thrown error to the condition, status and description for the client. The description carries a
+ * tracking id, which is also in the log. An unexpected error is reported as a fault, and the client gets no
+ * details of it. `address` = the entity, for the description.
  */
 export function mapError(
   dependencies: GatewayDependencies,
@@ -61,11 +62,29 @@ export function mapError(
   return { condition, status, description: `${sentenceOf(error)} ${suffix}` };
 }
 
-/** The refusal where a connection may not hold what a request or settlement takes. */
+/** Maps a thrown error to a rejected outcome. */
+export function rejection(
+  dependencies: GatewayDependencies,
+  error: unknown,
+  address: string,
+): Extract<Outcome, { readonly kind: 'rejected' }> {
+  const { condition, description } = mapError(dependencies, error, address);
+  return { kind: 'rejected', error: { condition, description } };
+}
+
+/** The error if the process has no memory for the messages of a request or delivery. */
+export function processMemoryExceeded(): BrokerError {
+  return new BrokerError(
+    'ServiceBusy',
+    'The service is busy with as many messages as it has memory for. Wait a moment and try again.',
+  );
+}
+
+/** The error if a connection may not hold the memory of a request or settlement. */
 export function connectionMemoryExceeded(): BrokerError {
   return new BrokerError(
     'ServiceBusy',
-    'The connection holds more memory than the service has for it. Wait for the outcome of others and try again.',
+    'The connection exceeds its memory limit. Wait for the outcome of other operations and try again.',
   );
 }
 

@@ -12,20 +12,20 @@ import { Shutdown } from './shutdown.ts';
 
 const { connectionsBeforeRight: UNPROVED_MAX, connectionsCrowdedOut: EVICTED_MAX } =
   BUDGETS.process;
-/** How long a shutdown waits for what clients are still being told. */
+/** How long a shutdown waits for work and output at most, each time. */
 const CLOSE_MS_MAX = 5_000;
-/** By then all that is on its way has arrived, here or there. */
+/** How long a shutdown waits for frames in transit, in either direction. */
 const ARRIVAL_MS = 500;
-/** So often is looked whether peers have taken what they were sent. */
+/** How often a shutdown checks whether peers have taken their messages. */
 const SENT_POLL_MS = 20;
 
-/** Speaks AMQP 1.0 to any number of clients. */
+/** Serves AMQP 1.0 to any number of clients. */
 export class Gateway {
   readonly #dependencies: GatewayDependencies;
   readonly #connections = new Set<Connection>();
-  /** Those that have proved no right, the oldest first. */
+  /** Connections without a proved right, the oldest first. */
   readonly #unproved = new Set<Connection>();
-  /** Those that were closed to make room and whose peers have not answered, the oldest first. */
+  /** Connections closed to free memory whose peers have not answered the close, the oldest first. */
   readonly #evicted = new Set<Connection>();
   readonly #background = new Set<Promise<void>>();
   readonly #shutdown = new Shutdown();
@@ -38,16 +38,16 @@ export class Gateway {
     this.#processTurns = createProcessTurns(dependencies);
   }
 
-  /** How many clients are connected. */
+  /** The number of connected clients. */
   get connections(): number {
     return this.#connections.size;
   }
 
-  /** Serves a client; what it says goes to `input` of what is returned. */
+  /** Serves a client. The caller passes its bytes to `input` of the returned connection. */
   accept(transport: Transport): Connection {
     const { namespace: containerId, scheduler, memory } = this.#dependencies;
     const onEvicted = (closed: Connection) => this.#addEvicted(closed);
-    const options = { containerId, scheduler, turns: this.#turns, memory, crowdedOut: onEvicted };
+    const options = { containerId, scheduler, turns: this.#turns, memory, onEvicted };
     const connection: Connection = new Connection(transport, options, (own) => {
       return new Client(
         this.#dependencies,
@@ -75,9 +75,8 @@ export class Gateway {
   }
 
   /**
-   * Hands out and takes in nothing more, finishes what clients have asked for and tells them, and
-   * sends them away.
-   * Resolves when nothing is left to do for them.
+   * Shuts down: stops deliveries in both directions, finishes the work under way, sends its outcomes, and
+   * closes all connections. Resolves when no work is left, or its time limit has passed.
    */
   async close(): Promise<void> {
     this.#shutdown.begin();
@@ -94,7 +93,7 @@ export class Gateway {
     await this.#finish();
   }
 
-  /** Closes the oldest where there are too many, so that strangers keep nobody out who proves a right. */
+  /** Evicts the oldest connection beyond the limit, so that clients with a token can always connect. */
   #addUnproved(connection: Connection): void {
     this.#unproved.add(connection);
     const [oldest] = this.#unproved;
@@ -103,20 +102,20 @@ export class Gateway {
     oldest.evict();
   }
 
-  /** Cuts the oldest where there are too many: what they hold until then counts no more. */
+  /** Aborts the oldest connection beyond the limit: the memory of evicted ones is not counted any more. */
   #addEvicted(connection: Connection): void {
     this.#evicted.add(connection);
     const [oldest] = this.#evicted;
     if (this.#evicted.size > EVICTED_MAX) oldest?.abort();
   }
 
-  /** Waits for what clients have sent, and until it is done. */
+  /** Waits for frames in transit, and for the work that they cause. */
   async #finishArriving(): Promise<void> {
     if (this.#connections.size > 0) await pause(this.#dependencies.scheduler, ARRIVAL_MS);
     await this.#finish();
   }
 
-  /** Waits until peers have taken what was handed out to them, some of it for good; though not for ever. */
+  /** Waits until peers have taken their messages, some of which are deleted already, up to a time limit. */
   async #untilSent(): Promise<void> {
     const { scheduler } = this.#dependencies;
     const deadline = scheduler.now() + CLOSE_MS_MAX;
@@ -126,7 +125,7 @@ export class Gateway {
     }
   }
 
-  /** Waits for what is under way, and for what comes of it, though not for ever. */
+  /** Waits for background work, including work that it starts, up to a time limit. */
   async #finish(): Promise<void> {
     const { scheduler } = this.#dependencies;
     const deadline = scheduler.now() + CLOSE_MS_MAX;

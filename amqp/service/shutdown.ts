@@ -1,4 +1,4 @@
-/** Whether the service is about to stop, and who wants to hear of it. */
+/** The state of a shutdown, and its listeners. */
 export class Shutdown {
   readonly #listeners = new Set<() => void>();
   #hasBegun = false;
@@ -7,12 +7,13 @@ export class Shutdown {
     return this.#hasBegun;
   }
 
+  /** Begins the shutdown and calls all listeners. */
   begin(): void {
     this.#hasBegun = true;
     for (const listener of this.#listeners) listener();
   }
 
-  /** Has a listener called when it begins, or at once where it has; returns how to stop listening. */
+  /** Calls a listener when the shutdown begins, or now if it has. Returns a function that removes it. */
   onBegin(listener: () => void): () => void {
     if (this.#hasBegun) listener();
     this.#listeners.add(listener);

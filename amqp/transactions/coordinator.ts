@@ -2,7 +2,7 @@ import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { IncomingDelivery, IncomingLink } from '../endpoint/incoming-link.ts';
 import { readSections } from '../messages/sections.ts';
 import type { ClientContext } from '../service/context.ts';
-import { mapError } from '../service/error-mapping.ts';
+import { rejection } from '../service/error-mapping.ts';
 import { CODE, codeOf } from '../wire/descriptors.ts';
 import { Fields } from '../wire/fields.ts';
 import { ACCEPTED, type DeliveryState } from '../wire/states.ts';
@@ -10,8 +10,8 @@ import type { AmqpValue } from '../wire/value.ts';
 import { DecodeError } from '../wire/wire-error.ts';
 
 /**
- * Serves a link to the coordinator, over which transactions are declared and discharged (part 4 of
- * the standard). What was declared on it and is open when it ends is rolled back.
+ * Accepts a link to the coordinator, on which the peer declares and discharges transactions (part 4 of the
+ * standard). Transactions declared on the link that are open when it ends are rolled back.
  */
 export function openCoordinator(context: ClientContext, link: IncomingLink): void {
   const { transactions } = context;
@@ -45,7 +45,7 @@ async function outcomeOf(
       return { kind: 'declared', transaction };
     }
     if (codeOf(command) !== CODE.discharge) {
-      throw new DecodeError('a coordinator is told to declare or to discharge');
+      throw new DecodeError('a coordinator accepts declare and discharge only');
     }
     const fields = new Fields(command);
     const id = fields.octets(0) ?? new Uint8Array();
@@ -55,8 +55,7 @@ async function outcomeOf(
     );
     return ACCEPTED;
   } catch (error) {
-    const { condition, description } = mapError(context.dependencies, error, 'coordinator');
-    return { kind: 'rejected', error: { condition, description } };
+    return rejection(context.dependencies, error, 'coordinator');
   }
 }
 

@@ -10,12 +10,15 @@ import {
 } from '../../shared/domain/messages/property-limits.ts';
 import type { Properties } from '../../shared/domain/messages/property-value.ts';
 
-/** What an operation takes, and each message in one, beside their contents. */
+/** The memory of an operation, and of each message in one, without their contents. */
 const OPERATION_BYTES = BUDGETS.weights.deliveryBytes;
 /** A name and a value. */
 const PROPERTY_BYTES = 2 * BUDGETS.weights.valueBytes;
 
-/** Refuses properties that no entity would take at the discharge: until then they would only be held. */
+/**
+ * Refuses properties early that every entity would refuse at the discharge, instead of holding them until
+ * then. Throws what the operation throws outside of transactions.
+ */
 export function requireFits(operation: TransactionOperation): void {
   if (operation.kind === 'send') {
     for (const { properties } of operation.messages) requirePropertiesFit(properties);
@@ -23,7 +26,7 @@ export function requireFits(operation: TransactionOperation): void {
   if (operation.kind === 'settle') requireAction(operation.path, operation.settlement.action);
 }
 
-/** The bytes of an operation until it is carried out, as it is decoded. */
+/** Returns the memory of a decoded operation until the discharge, bytes. */
 export function heldBytes(operation: TransactionOperation): number {
   if (operation.kind === 'send') return operation.messages.reduce(addMessage, OPERATION_BYTES);
   if (operation.kind === 'settle')
@@ -35,7 +38,7 @@ function addMessage(sum: number, message: OutgoingMessage): number {
   return sum + OPERATION_BYTES + messageSize(message) + propertiesOverhead(message.properties);
 }
 
-/** What a settlement takes beside its lock, as it is decoded. */
+/** Returns the memory of a decoded settlement without its lock token, bytes. */
 export function actionBytes(action: SettlementAction): number {
   if (action.kind === 'complete') return 0;
   const { properties = {} } = action;
@@ -48,7 +51,7 @@ function propertiesOverhead(properties: Properties): number {
   return Object.keys(properties).length * PROPERTY_BYTES;
 }
 
-/** Whether two settlements of one message are the same; with texts or changed properties none are. */
+/** Whether two settlements of one message are the same; never if they have reasons or changed properties. */
 export function isSameSettlement(one: TransactionOperation, other: TransactionOperation): boolean {
   if (one.kind !== 'settle' || other.kind !== 'settle') return false;
   const [a, b] = [one.settlement.action, other.settlement.action];

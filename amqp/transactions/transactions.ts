@@ -19,18 +19,18 @@ const {
 const ID_BYTES = 16;
 
 interface OpenTransaction {
-  /** Monotonic ms: to move the clock of the namespace ends no transaction. */
+  /** Monotonic ms, so that moving the clock of the namespace ends no transaction. */
   readonly startedAt: number;
   readonly operations: TransactionOperation[];
-  /** What has come in and is not noted yet. */
+  /** Enlistments that have not ended yet. */
   readonly pending: Set<Promise<void>>;
-  /** An operation was refused, so the rest is not carried out either. */
+  /** Whether an operation was refused, so that the transaction can only be rolled back. */
   isRefused: boolean;
-  /** Rolled back: nothing more is noted. */
+  /** Whether it accepts no more operations. */
   isClosed: boolean;
-  /** Called once the operations are carried out. */
+  /** Called once the transaction is committed. */
   readonly onCommit: (() => void)[];
-  /** The rights that the operations take, each once. */
+  /** The rights that the operations require, each once. */
   readonly rights: Map<string, NeededRight>;
   /** The operations that settle messages, by their lock tokens. */
   readonly settled: Map<string, TransactionOperation>;
@@ -38,7 +38,7 @@ interface OpenTransaction {
   bytes: number;
 }
 
-/** The right that an operation takes, as `Authorization.confirm` asks for it. */
+/** A right that an operation requires, in the form that `Authorization.confirm` checks. */
 export interface NeededRight {
   readonly pathname: string;
   readonly path: EntityPath;
@@ -46,41 +46,40 @@ export interface NeededRight {
 }
 
 /**
- * A delivery or request of a transaction, from when it comes in until its operations are noted. `end` or
- * `refuse` is called at last; what follows the first of them has no effect.
+ * A delivery or request of a transaction, from its arrival until its operations are added. The caller always
+ * finishes with `end` or `refuse`; further calls of the two have no effect.
  */
 export interface Enlistment {
   /** The id of the transaction. */
   readonly transaction: Uint8Array;
   /**
-   * Notes an operation; `onCommit` is called once the transaction is carried out. Throws
-   * `amqp:transaction:unknown-id` where the transaction is not open, or where the discharge came first;
-   * InvalidOperation for too many operations or messages and for a message that it settles already;
-   * QuotaExceeded for too many bytes; and properties that no entity takes are refused as they are outside
-   * of transactions.
+   * Adds an operation; `onCommit` is called once the transaction is committed. Throws AmqpError
+   * `amqp:transaction:unknown-id` if the transaction is not open or its discharge came first;
+   * InvalidOperation for too many operations or messages, and for a message that the transaction settles
+   * already; QuotaExceeded for too many bytes; and, for properties that no entity accepts, what a send
+   * throws outside of transactions.
    */
   add(operation: TransactionOperation, need: NeededRight, onCommit?: () => void): void;
-  /** All of its operations are noted. */
+  /** Ends the enlistment: all operations are added. */
   end(): void;
-  /** It was refused, or its outcome will never be known. */
+  /** Ends the enlistment and makes the discharge fail: it was refused, or its outcome will stay unknown. */
   refuse(): void;
 }
 
 /**
- * The open transactions of one connection. What belongs to one is only noted, and counted as what the
- * connection holds; the broker carries all of it out, or nothing, when it is discharged. So a rollback
- * is to forget.
+ * The open transactions of one connection. Operations are kept in memory, which counts for the connection,
+ * until the discharge: then the broker executes all of them or none. A rollback only drops them.
  *
- * A client may send operations and the discharge without waiting for an answer (Qpid Proton does). What
- * came in before the discharge belongs to the transaction, so the discharge waits until it is noted. If an
- * operation is refused, the discharge rolls the transaction back: the client may not have heard of the
- * refusal when it asked for the commit.
+ * A client may send operations and the discharge without waiting for outcomes (Qpid Proton does). Operations
+ * that arrive before the discharge belong to the transaction, so the discharge waits until they are added. If
+ * an operation is refused, the discharge rolls the transaction back: the client may have requested the commit
+ * before it received the refusal.
  */
 export class Transactions {
   readonly #dependencies: GatewayDependencies;
   readonly #limits: Pick<ConnectionLimits, 'tryHold' | 'release'>;
   readonly #open = new Map<string, OpenTransaction>();
-  /** What all of them hold. */
+  /** The memory of all open transactions. */
   #bytes = 0;
 
   constructor(
@@ -91,7 +90,7 @@ export class Transactions {
     this.#limits = limits;
   }
 
-  /** Declares a transaction; its id comes back. Throws InvalidOperation where there are too many. */
+  /** Declares a transaction and returns its id. Throws InvalidOperation if too many are open. */
   declare(): Uint8Array {
     const now = this.#dependencies.scheduler.now();
     for (const [id, { startedAt }] of this.#open) {
@@ -100,7 +99,7 @@ export class Transactions {
     if (this.#open.size >= OPEN_MAX) {
       throw new BrokerError(
         'InvalidOperation',
-        `No more than ${OPEN_MAX} transactions can be open.`,
+        `A connection can have no more than ${OPEN_MAX} open transactions.`,
       );
     }
     const id = this.#dependencies.random.bytes(ID_BYTES);
@@ -123,7 +122,7 @@ export class Transactions {
     return this.#open.has(transactionKey(id));
   }
 
-  /** To be called when a delivery or request of a transaction comes in: the discharge waits for it. */
+  /** Enlists a delivery or request when it arrives: the discharge waits until the enlistment has ended. */
   enlist(id: Uint8Array): Enlistment {
     const transaction = this.#lookUp(id);
     if (transaction === undefined) return notOpen(id);
@@ -164,17 +163,17 @@ export class Transactions {
     const lockToken = operation.kind === 'settle' ? operation.settlement.lockToken : undefined;
     const earlier = lockToken === undefined ? undefined : transaction.settled.get(lockToken);
     if (earlier !== undefined) {
-      // A client may say an outcome, and say it again as it settles the delivery.
+      // A client may send an outcome, and repeat it when it settles the delivery.
       if (isSameSettlement(earlier, operation)) return;
       throw new BrokerError(
         'InvalidOperation',
-        'A transaction settles a message once; this one is settled by an earlier operation.',
+        'A transaction settles a message only once. An earlier operation settles this one already.',
       );
     }
     if (transaction.operations.length >= OPERATIONS_MAX) {
       throw new BrokerError(
         'InvalidOperation',
-        `A transaction takes no more than ${OPERATIONS_MAX} operations.`,
+        `A transaction can have no more than ${OPERATIONS_MAX} operations.`,
       );
     }
     this.#hold(transaction, heldBytes(operation));
@@ -186,9 +185,10 @@ export class Transactions {
   }
 
   /**
-   * Carries a transaction out, or forgets it, once all that came in before is noted. Each right that it
-   * takes is confirmed: it may have ended since. Throws what it is refused for, as a whole, and
-   * `amqp:transaction:rollback` where one of its operations was refused.
+   * Commits a transaction or rolls it back, once all operations that arrived before are added. `confirm`
+   * checks each required right again, which may have been revoked. Throws AmqpError
+   * `amqp:transaction:unknown-id` if the transaction is not open, `amqp:transaction:rollback` if one of its
+   * operations was refused, and what the broker refuses the commit with. A refused commit changes nothing.
    */
   async discharge(
     id: Uint8Array,
@@ -198,7 +198,7 @@ export class Transactions {
     const transaction = this.#lookUp(id);
     if (transaction === undefined) throw unknownId();
     const { operations, onCommit, rights } = transaction;
-    // What comes in from now on belongs to it no more.
+    // Operations that arrive from now on do not belong to it.
     this.#open.delete(transactionKey(id));
     try {
       await this.#untilAllAdded(transaction);
@@ -213,7 +213,7 @@ export class Transactions {
     }
   }
 
-  /** Waits for what came in and is not noted yet, for as long as a transaction may take. */
+  /** Waits for enlistments that have not ended, until the transaction exceeds its time limit. */
   async #untilAllAdded(transaction: OpenTransaction): Promise<void> {
     const { scheduler } = this.#dependencies;
     const left = transaction.startedAt + OPEN_MS_MAX - scheduler.now();
@@ -229,7 +229,7 @@ export class Transactions {
     timer?.cancel();
   }
 
-  /** Forgets a transaction, whose coordinator has gone. */
+  /** Rolls a transaction back whose coordinator link has ended. */
   rollBack(id: Uint8Array): void {
     this.#rollBack(transactionKey(id));
   }
@@ -246,7 +246,7 @@ export class Transactions {
     if (this.#bytes + bytes > BYTES_MAX || !this.#limits.tryHold(bytes)) {
       throw new BrokerError(
         'QuotaExceeded',
-        `The open transactions of a connection hold no more than ${BYTES_MAX} bytes. Discharge one, or send larger messages outside of transactions.`,
+        `The open transactions of a connection can hold no more than ${BYTES_MAX} bytes. Discharge one, or send large messages outside of transactions.`,
       );
     }
     this.#bytes += bytes;
@@ -267,7 +267,7 @@ export class Transactions {
   }
 }
 
-/** In a transaction that is not open: every operation is refused. */
+/** Returns the enlistment in a transaction that is not open, which refuses every operation. */
 function notOpen(transaction: Uint8Array): Enlistment {
   const add = () => {
     throw unknownId();
@@ -285,7 +285,7 @@ function unknownId(): AmqpError {
 function rolledBack(): AmqpError {
   return new AmqpError(
     'amqp:transaction:rollback',
-    'An operation of the transaction was refused, so none was carried out. Begin the transaction again without it.',
+    'An operation of the transaction was refused, so the transaction was rolled back. Retry it without that operation.',
   );
 }
 

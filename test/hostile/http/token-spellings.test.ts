@@ -109,7 +109,7 @@ test('row 9: tokens are counted among what the connection holds, and refused bey
   );
   await assert.rejects(
     authorization.putToken('r', token(`/r#${'x'.repeat(1000)}`, 'root')),
-    /ServiceBusy|The connection holds as much as it may/,
+    /ServiceBusy|The connection exceeds its memory limit/,
   );
   assert.deepEqual([held(), await may('q', 'Send'), await may('r', 'Send')], [ofOne, true, false]);
 });
