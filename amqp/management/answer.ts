@@ -2,7 +2,7 @@ import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { AccessRight } from '../../shared/domain/entities/descriptions.ts';
 import { type Request, writeReply } from '../requests/request.ts';
 import type { RequestMemory } from '../requests/request-memory.ts';
-import type { Node } from '../service/address.ts';
+import type { ManagementNode } from '../service/address.ts';
 import type { ClientContext } from '../service/context.ts';
 import { mapError } from '../service/error-mapping.ts';
 import { int, str, symbol, textOf } from '../wire/value.ts';
@@ -13,19 +13,17 @@ import { addRule, enumerateRules, removeRule } from './rules.ts';
 import { cancelScheduled, schedule } from './scheduling.ts';
 import { listSessions, renewSession, sessionState, setSessionState } from './sessions.ts';
 
-type ManagementNode = Extract<Node, { readonly kind: 'management' }>;
-
 const LISTEN: readonly AccessRight[] = ['Listen'];
 const SEND: readonly AccessRight[] = ['Send'];
 
 const NO_MESSAGE = 'com.microsoft:message-not-found';
 const NO_SESSION = 'com.microsoft:session-not-found';
 
-/** Of an operation the rights of which one is needed, and the condition that goes with an empty answer. */
+/** An operation, the rights of which it requires one, and the error condition of an empty reply. */
 type OperationEntry = readonly [Operation, readonly AccessRight[], string?];
 
-/** What operations that answer with messages may read, bytes. */
-const READ_BYTES: ReadonlyMap<Operation, (asked: OperationRequest) => Promise<number>> = new Map([
+/** The bytes that an operation which returns messages reads at most. */
+const READ_BYTES: ReadonlyMap<Operation, (request: OperationRequest) => Promise<number>> = new Map([
   [receiveDeferred, deferredBytes],
   [peek, peekedBytes],
 ]);
@@ -48,7 +46,7 @@ const OPERATIONS: Readonly<Record<string, OperationEntry>> = {
   'enumerate-rules': [enumerateRules, ['Manage', 'Listen']],
 };
 
-/** What changes something and could not be undone with the transaction that it were part of. */
+/** Operations whose effect a transaction could not roll back. */
 const NOT_IN_TRANSACTIONS: ReadonlySet<string> = new Set([
   'batch-delete-messages',
   'cancel-scheduled-message',
@@ -57,7 +55,7 @@ const NOT_IN_TRANSACTIONS: ReadonlySet<string> = new Set([
   'remove-rule',
 ]);
 
-/** If one of these is refused its transaction goes on: they are no operations of it. */
+/** Operations whose refusal does not make the transaction fail, since they are not part of it. */
 const READS: ReadonlySet<string> = new Set([
   'renew-lock',
   'renew-session-lock',
@@ -73,7 +71,10 @@ const LINK_NAME = 'associated-link-name';
 const TRACKING_ID = 'com.microsoft:tracking-id';
 const NO_CONTENT = 204;
 
-/** Answers a request about an entity. Links outlive their entity, so it is looked up for each. */
+/**
+ * Answers a request to `$management` of an entity. The encoded reply carries the status of any error. Every
+ * request checks the right and the entity again, because links outlive their entity.
+ */
 export async function answerManagement(
   context: ClientContext,
   node: ManagementNode,
@@ -137,7 +138,7 @@ function operationOf(request: Request): OperationEntry {
   const name = operationName(request);
   const entry = Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name] : undefined;
   if (entry === undefined) {
-    throw new BrokerError('NotSupported', `There is no operation '${operation}' here.`);
+    throw new BrokerError('NotSupported', `'${operation}' is not an operation of $management.`);
   }
   if (enlistment !== undefined && NOT_IN_TRANSACTIONS.has(name)) {
     throw new BrokerError('NotSupported', `'${name}' cannot be part of a transaction.`);

@@ -7,15 +7,18 @@ import { type AmqpValue, bigintOf, binary, int, list, mapOf } from '../wire/valu
 import { Body, messageBytesMax, type OperationRequest } from './operation.ts';
 import { writeEach } from './write-each.ts';
 
-/** The vendor's largest, too (semantics L14). */
+/** The most messages that one request deletes, as in the vendor's service (semantics L14). */
 const DELETE_MAX = 4000;
 
-/** What `peek` may read, bytes. */
-export async function peekedBytes(asked: OperationRequest): Promise<number> {
-  return Math.max(LIMITS.peekBytes, await messageBytesMax(asked));
+/** Returns the bytes that `peek` reads at most. */
+export async function peekedBytes(request: OperationRequest): Promise<number> {
+  return Math.max(LIMITS.peekBytes, await messageBytesMax(request));
 }
 
-/** Shows messages without touching them. */
+/**
+ * `peek-message`: returns messages without locking or changing them, undefined if there are none. Throws what
+ * the broker's peek throws.
+ */
 export async function peek({
   context,
   path,
@@ -38,14 +41,17 @@ export async function peek({
   return mapOf({ messages: list(entries) });
 }
 
-/** All of a message but its body, in place of which there is not even an empty one. */
+/** Returns a message without a body section, not even an empty one. */
 function withoutBody(stored: StoredMessage): StoredMessage {
   const { amqp: all, ...message } = stored.message;
   const amqp = packAmqpOnly({ ...unpackAmqpOnly(all), body: { kind: 'none' } });
   return { ...stored, message: { ...message, body: new Uint8Array(), ...present({ amqp }) } };
 }
 
-/** Removes messages that were enqueued before an instant; best effort, as the count tells. */
+/**
+ * `batch-delete-messages`: deletes messages enqueued before an instant. Returns how many, undefined if none.
+ * It may delete fewer than there are.
+ */
 export async function deleteMessages({
   context,
   path,

@@ -3,19 +3,21 @@ import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { requiresSession } from '../../shared/domain/entities/entity.ts';
 import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
-import type { Properties } from '../../shared/domain/messages/property-value.ts';
-import { guidBytes, toProperties } from '../messages/property-values.ts';
+import { guidBytes, modifiedProperties } from '../messages/property-values.ts';
 import { writeMessage } from '../messages/write-message.ts';
 import type { ClientContext } from '../service/context.ts';
 import { type AmqpValue, array, binary, list, mapOf, timestamp, uuid } from '../wire/value.ts';
 import { Body, messageBytesMax, type OperationRequest, sessionIdOf } from './operation.ts';
 import { writeEach } from './write-each.ts';
 
-/** The receiver's mode in which messages are gone once they are handed out. */
+/** The receiver settle mode that deletes messages on receipt. */
 const RECEIVE_AND_DELETE = 0;
 const { settlementBytes: SETTLEMENT_BYTES } = BUDGETS.weights;
 
-/** Starts locks anew: all of them, or the first refusal is the answer. */
+/**
+ * `renew-lock`: renews message locks and returns their new ends. Throws the first refusal, such as
+ * MessageLockLost, while other locks may have been renewed.
+ */
 export async function renewLocks({
   context,
   path,
@@ -32,13 +34,17 @@ export async function renewLocks({
   return mapOf({ expirations: array('timestamp', ends) });
 }
 
-/** Settles messages that were received by number, or on another link. */
-export async function settle(asked: OperationRequest): Promise<AmqpValue> {
-  const { context, path, pathname, body, hold, enlistment } = asked;
+/**
+ * `update-disposition`: settles messages that were received by sequence number, or on another link, or adds
+ * the settlements to the request's transaction. Throws the first refusal, such as MessageLockLost, while
+ * other messages may have been settled.
+ */
+export async function settle(request: OperationRequest): Promise<AmqpValue> {
+  const { context, path, pathname, body, hold, enlistment } = request;
   const fields = new Body(body);
   const action = actionOf(fields);
   const settlements = fields.lockTokens().map((lockToken) => ({ lockToken, action }));
-  const sessionId = (await hasSessions(context, path)) ? sessionIdOf(asked) : undefined;
+  const sessionId = (await hasSessions(context, path)) ? sessionIdOf(request) : undefined;
   if (enlistment !== undefined) {
     const session = sessionId === undefined ? {} : { sessionId };
     const need = { pathname, path, right: 'Listen' } as const;
@@ -53,7 +59,7 @@ export async function settle(asked: OperationRequest): Promise<AmqpValue> {
   return mapOf({});
 }
 
-/** Clients name the session of every message that has one, also where sessions mean nothing. */
+/** Whether an entity has sessions. Clients send a session id for every message with one, on any entity. */
 async function hasSessions({ dependencies }: ClientContext, path: EntityPath): Promise<boolean> {
   const entity = await dependencies.entities.find(path.key);
   return entity !== undefined && path.subQueue === 'main' && requiresSession(entity);
@@ -61,13 +67,13 @@ async function hasSessions({ dependencies }: ClientContext, path: EntityPath): P
 
 function actionOf(fields: Body): SettlementAction {
   const status = fields.requiredText('disposition-status');
-  const properties = changed(fields);
+  const properties = modifiedProperties(fields.at('properties-to-modify'));
   switch (status) {
     case 'completed':
       return { kind: 'complete' };
     case 'abandoned':
       return { kind: 'abandon', ...properties };
-    // The word is the vendor's.
+    // The vendor's spelling.
     case 'defered':
       return { kind: 'defer', ...properties };
     case 'suspended': {
@@ -81,27 +87,25 @@ function actionOf(fields: Body): SettlementAction {
       };
     }
     default:
-      throw new BrokerError('ArgumentError', `There is no disposition status '${status}'.`);
+      throw new BrokerError('ArgumentError', `'${status}' is not a disposition status.`);
   }
 }
 
-function changed(fields: Body): { readonly properties?: Properties } {
-  const { properties } = toProperties(fields.at('properties-to-modify'));
-  return Object.keys(properties).length === 0 ? {} : { properties };
-}
-
-/** What `receiveDeferred` may read, bytes; one message alone may be larger than all together. */
-export async function deferredBytes(asked: OperationRequest): Promise<number> {
-  const count = new Body(asked.body).list('sequence-numbers').length;
-  const messageBytes = await messageBytesMax(asked);
+/** Returns the bytes that `receiveDeferred` reads at most. One message may exceed the limit for several. */
+export async function deferredBytes(request: OperationRequest): Promise<number> {
+  const count = new Body(request.body).list('sequence-numbers').length;
+  const messageBytes = await messageBytesMax(request);
   return Math.max(messageBytes, Math.min(count * messageBytes, BUDGETS.request.deferredBytes));
 }
 
-/** Hands out deferred messages by their numbers. */
-export async function receiveDeferred(asked: OperationRequest): Promise<AmqpValue> {
-  const { context, path, body } = asked;
+/**
+ * `receive-by-sequence-number`: returns deferred messages, locked or deleted by the receiver settle mode.
+ * Throws MessageNotFound, SessionLockLost and what else the broker throws.
+ */
+export async function receiveDeferred(request: OperationRequest): Promise<AmqpValue> {
+  const { context, path, body } = request;
   const fields = new Body(body);
-  const sessionId = sessionIdOf(asked);
+  const sessionId = sessionIdOf(request);
   const isGone = fields.number('receiver-settle-mode') === RECEIVE_AND_DELETE;
   const messages = await context.dependencies.broker.receiveDeferred(path, {
     mode: isGone ? 'receiveAndDelete' : 'peekLock',

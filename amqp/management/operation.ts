@@ -7,25 +7,25 @@ import type { ClientContext } from '../service/context.ts';
 import type { Enlistment } from '../transactions/transactions.ts';
 import { type AmqpValue, bigintOf, elementsOf, fieldsOf, numberOf, textOf } from '../wire/value.ts';
 
-/** What a request asks for, and of whom. */
+/** The input of a management operation. */
 export interface OperationRequest {
   readonly context: ClientContext;
   readonly path: EntityPath;
-  /** The address of the entity. */
+  /** The management address of the entity, without leading slash. */
   readonly pathname: string;
   readonly body: AmqpValue;
-  /** Holds so many bytes more until the request is answered. Throws ServiceBusy where there is no room. */
+  /** Holds bytes until the request is answered. Throws ServiceBusy if the connection may hold no more. */
   readonly hold: HoldBytes;
-  /** The link for which it is asked. */
+  /** The name of the link for which the client makes the request, if it says. */
   readonly linkName: string | undefined;
-  /** There where the request is part of a transaction. */
+  /** Set if the request is part of a transaction. */
   readonly enlistment: Enlistment | undefined;
 }
 
-/** Answers with the body of the reply; undefined = there is nothing (204). */
-export type Operation = (asked: OperationRequest) => Promise<AmqpValue | undefined>;
+/** Returns the body of the reply; undefined = nothing was found (204). */
+export type Operation = (request: OperationRequest) => Promise<AmqpValue | undefined>;
 
-/** The named fields of a request's body. What is missing or of another type is refused by name. */
+/** The fields of a request's body. Throws ArgumentError for a missing field and for one of a wrong type. */
 export class Body {
   readonly #fields: ReadonlyMap<string, AmqpValue>;
 
@@ -33,7 +33,7 @@ export class Body {
     this.#fields = fieldsOf(body);
   }
 
-  /** The value of a field; undefined for one that is null. */
+  /** Returns a field; undefined if it is absent or null. */
   at(name: string): AmqpValue | undefined {
     const value = this.#fields.get(name);
     return value?.type === 'null' ? undefined : value;
@@ -59,13 +59,13 @@ export class Body {
     return this.number(name) ?? invalidField(name);
   }
 
-  /** How many are wanted: one at least, and never more than are given at a time. */
+  /** Returns a count of at least 1, reduced to `max`. */
   requiredCount(name: string, max: number): number {
     const count = this.requiredNumber(name);
     return count >= 1 ? Math.min(count, max) : invalidField(name);
   }
 
-  /** How many are to be left out; none where nothing is said. */
+  /** Returns a number of entries to skip, 0 if absent. */
   skipped(name: string): number {
     const count = this.number(name) ?? 0;
     return count >= 0 ? count : invalidField(name);
@@ -75,14 +75,14 @@ export class Body {
     return this.list(name).map((value) => bigintOf(value) ?? invalidField(name));
   }
 
-  /** The lock tokens of messages, no more than one call takes over HTTP either. */
+  /** Returns the lock tokens, at most as many as one request over HTTP can have. */
   lockTokens(): readonly string[] {
     const name = 'lock-tokens';
     const values = this.list(name);
     if (values.length > LIMITS.settlements) {
       throw new BrokerError(
         'ArgumentError',
-        `No more than ${LIMITS.settlements} lock tokens can be named at once, not ${values.length}.`,
+        `Too many lock tokens: ${values.length}. The limit is ${LIMITS.settlements} in one request.`,
       );
     }
     return values.map((value) =>
@@ -95,7 +95,7 @@ export class Body {
   }
 }
 
-/** The session that a request is about. The Go client names it only by the link that holds it. */
+/** Returns the session id of a request. The Go client names only the link that holds the session. */
 export function sessionIdOf({
   context,
   path,
@@ -108,8 +108,8 @@ export function sessionIdOf({
 }
 
 /**
- * What the largest message of an entity takes, bytes. Of a subscription only the topic knows, which is
- * not looked up for that.
+ * Returns the maximum message size of an entity, bytes. For a subscription it returns the general maximum,
+ * since its own limit is in the topic, which would cost another lookup.
  */
 export async function messageBytesMax({ context, path }: OperationRequest): Promise<number> {
   const { description } = (await context.dependencies.entities.find(path.key)) ?? {};

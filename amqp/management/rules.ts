@@ -6,7 +6,7 @@ import { present } from '../wire/present.ts';
 import { type AmqpValue, described, list, mapOf, NULL, str, timestamp } from '../wire/value.ts';
 import { Body, type OperationRequest } from './operation.ts';
 
-/** How rules are described on the wire (semantics W25). */
+/** Descriptors of rules, filters and actions (semantics W25). */
 const CODES = {
   rule: 0x0000_0137_0000_0004n,
   emptyAction: 0x0000_0137_0000_0005n,
@@ -17,9 +17,13 @@ const CODES = {
   correlation: 0x0000_0013_7000_0009n,
 } as const;
 
-/** Rules that one answer lists, unless the client says. */
+/** The most rules in one reply, and the default. */
 const PAGE_MAX = 100;
 
+/**
+ * `add-rule`: creates a rule of a subscription. Throws ArgumentError for an invalid rule, and what the
+ * rule management throws, such as MessagingEntityAlreadyExists.
+ */
 export async function addRule({ context, path, body }: OperationRequest): Promise<AmqpValue> {
   const fields = new Body(body);
   const description = new Body(fields.at('rule-description') ?? NULL);
@@ -62,11 +66,13 @@ function readFilter(description: Body): Filter {
   };
 }
 
+/** `remove-rule`: deletes a rule. Throws MessagingEntityNotFound if there is none of this name. */
 export async function removeRule({ context, path, body }: OperationRequest): Promise<AmqpValue> {
   await context.dependencies.rules.delete(path.name, new Body(body).requiredText('rule-name'));
   return mapOf({});
 }
 
+/** `enumerate-rules`: returns a page of rules ordered by name, undefined if it is empty. */
 export async function enumerateRules({
   context,
   path,

@@ -6,14 +6,18 @@ import { readMessages } from '../messages/read-message.ts';
 import { type AmqpValue, array, fieldsOf, long, mapOf } from '../wire/value.ts';
 import { Body, messageBytesMax, type OperationRequest } from './operation.ts';
 
-/** What stands for the number of a message that has none to be cancelled by. */
+/** Returned for a message without a sequence number, which cannot be cancelled. */
 const NO_NUMBER = 0n;
 const { encodingBytes: ENCODING_BYTES, encodingMessageBytes: ENCODING_MESSAGE_BYTES } =
   BUDGETS.delivery;
 
-/** Stores messages for later, and answers with the numbers by which they can be cancelled. */
-export async function schedule(asked: OperationRequest): Promise<AmqpValue> {
-  const { context, path, pathname, body, hold, enlistment } = asked;
+/**
+ * `schedule-message`: stores messages to be enqueued later, or adds them to the request's transaction.
+ * Returns their sequence numbers, by which they can be cancelled. Throws ArgumentError for an invalid
+ * message, MessageSizeExceeded, and what a send throws.
+ */
+export async function schedule(request: OperationRequest): Promise<AmqpValue> {
+  const { context, path, pathname, body, hold, enlistment } = request;
   const encoded = new Body(body).list('messages').map((entry) => {
     const message = fieldsOf(entry).get('message');
     if (message?.type !== 'binary') {
@@ -21,14 +25,14 @@ export async function schedule(asked: OperationRequest): Promise<AmqpValue> {
     }
     return message.value;
   });
-  await requireBytesFit(asked, encoded);
+  await requireBytesFit(request, encoded);
   const before = (bytes: number) => context.readingTurns.before(bytes, context);
   const messages = await readMessages(encoded, before, hold);
   if (messages.some(({ scheduledEnqueueAt }) => scheduledEnqueueAt === undefined)) {
-    throw new BrokerError('ArgumentError', 'A message to be scheduled must say for when.');
+    throw new BrokerError('ArgumentError', 'A scheduled message needs a scheduled enqueue time.');
   }
   if (enlistment !== undefined) {
-    // Numbers are given when the transaction is committed; the client wants to hear some now.
+    // Sequence numbers are assigned at the commit, but the client expects some in this reply.
     const need = { pathname, path, right: 'Send' } as const;
     enlistment.add({ kind: 'send', path, messages }, need);
     return numbered(messages.map(() => NO_NUMBER));
@@ -37,15 +41,15 @@ export async function schedule(asked: OperationRequest): Promise<AmqpValue> {
   return numbered(sent.map(({ sequenceNumber }) => sequenceNumber ?? NO_NUMBER));
 }
 
-/** Refuses what is too long for the entity before it is read. Throws MessageSizeExceeded. */
+/** Throws MessageSizeExceeded, before decoding, if the encoded messages are too large for the entity. */
 async function requireBytesFit(
-  asked: OperationRequest,
+  request: OperationRequest,
   encoded: readonly Uint8Array[],
 ): Promise<void> {
   const encoding = ENCODING_BYTES + encoded.length * ENCODING_MESSAGE_BYTES;
   const bytes = encoded.reduce((sum, { byteLength }) => sum + byteLength, 0);
   if (bytes <= LIMITS.batchBytes + encoding) return;
-  const bytesMax = Math.max(LIMITS.batchBytes, await messageBytesMax(asked));
+  const bytesMax = Math.max(LIMITS.batchBytes, await messageBytesMax(request));
   if (bytes > bytesMax + encoding) throw tooLarge('batch', bytes, bytesMax);
 }
 
@@ -53,6 +57,7 @@ function numbered(numbers: readonly bigint[]): AmqpValue {
   return mapOf({ 'sequence-numbers': array('long', numbers.map(long)) });
 }
 
+/** `cancel-scheduled-message`: deletes scheduled messages by sequence number. Throws MessageNotFound. */
 export async function cancelScheduled({
   context,
   path,

@@ -1,12 +1,13 @@
 import { type AmqpValue, array, binary, int, mapOf, NULL, str, timestamp } from '../wire/value.ts';
 import { Body, type OperationRequest } from './operation.ts';
 
-/** .NET's largest instant: what is asked for are sessions with messages (semantics #99). */
+/** .NET's largest instant, ms: the client asks for sessions with active messages (semantics #99). */
 const WITH_MESSAGES_FROM = 253_402_300_799_000;
 
-/** Session ids in one answer. */
+/** The most session ids in one reply. */
 const PAGE_MAX = 1000;
 
+/** `renew-session-lock`: renews the session lock of a link of this connection. Throws SessionLockLost. */
 export async function renewSession({ context, path, body }: OperationRequest): Promise<AmqpValue> {
   const handle = context.sessions.handle(path, new Body(body).requiredText('session-id'));
   const lock = await context.dependencies.broker.renewSession(path, handle);
@@ -14,12 +15,14 @@ export async function renewSession({ context, path, body }: OperationRequest): P
   return mapOf({ expiration: timestamp(lock.lockedUntil) });
 }
 
+/** `get-session-state`: returns the state of a session, null if it has none. Throws SessionLockLost. */
 export async function sessionState({ context, path, body }: OperationRequest): Promise<AmqpValue> {
   const handle = context.sessions.handle(path, new Body(body).requiredText('session-id'));
   const state = await context.dependencies.broker.sessionState(path, handle);
   return mapOf({ 'session-state': state === undefined ? NULL : binary(state) });
 }
 
+/** `set-session-state`: sets the state of a session, or clears it with null. Throws SessionLockLost. */
 export async function setSessionState({
   context,
   path,
@@ -33,6 +36,7 @@ export async function setSessionState({
   return mapOf({});
 }
 
+/** `get-message-sessions`: returns a page of session ids and the next `skip`, undefined if it is empty. */
 export async function listSessions({
   context,
   path,

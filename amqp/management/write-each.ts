@@ -3,7 +3,7 @@ import { WritingTurns } from '../messages/writing-turns.ts';
 import type { ClientContext } from '../service/context.ts';
 import type { AmqpValue } from '../wire/value.ts';
 
-/** Writes messages of an answer one after the other, with turns for others in between. */
+/** Encodes the messages of a reply in turns, so that large replies do not delay other work. */
 export async function writeEach<Message extends ReceivedMessage>(
   context: Pick<ClientContext, 'dependencies'>,
   messages: readonly Message[],

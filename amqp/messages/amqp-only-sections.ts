@@ -5,28 +5,28 @@ import { present } from '../wire/present.ts';
 import { type AmqpValue, elementsOf, list, type MapEntry, ubyte } from '../wire/value.ts';
 
 /**
- * What of an AMQP message no other transport has a place for: kept with the message bit for bit, as
- * `Message.amqp`. Its form is one encoded list; fields are only ever added at its end.
+ * The sections and fields of an AMQP message that no other protocol can express. They are stored with the
+ * message unchanged, as `Message.amqp`: one encoded list, to which fields are only ever appended.
  */
 export interface AmqpOnlySections {
-  /** The header's. */
+  /** Of the header, like the next two. */
   readonly durable?: AmqpValue;
   readonly priority?: AmqpValue;
   readonly firstAcquirer?: AmqpValue;
-  /** Annotations that are none of the broker's. */
+  /** Message annotations except the broker's. */
   readonly annotations: readonly MapEntry[];
-  /** Delivery annotations that are none of the broker's. */
+  /** Delivery annotations except the broker's. */
   readonly deliveryAnnotations: readonly MapEntry[];
-  /** Fields of the properties section by place, where our own text does not say all. */
+  /** Fields of the properties section by position, if the fields of `Message` do not restore them. */
   readonly properties: readonly (AmqpValue | undefined)[];
-  /** Application properties of types that properties do not have. */
+  /** Application properties whose type `Message.properties` does not have. */
   readonly others: readonly MapEntry[];
-  /** The body, where it is not one data section. */
+  /** The form of the body, if it is not one data section. */
   readonly body: BodyForm | undefined;
   readonly footer?: AmqpValue;
 }
 
-/** The form of a body whose bytes stand in `Message.body`, or the body itself. */
+/** The form of a body whose bytes are in `Message.body`, or the body sections themselves. */
 export type BodyForm =
   | { readonly kind: 'text' | 'bytes' | 'none' }
   | { readonly kind: 'sections'; readonly sections: readonly AmqpValue[] };
@@ -41,10 +41,10 @@ export const NO_AMQP_ONLY: AmqpOnlySections = {
   body: undefined,
 };
 
-/** Sections of a body lie so much deeper in the list than in the message. */
+/** How many more values enclose a body section in the list than in the message. */
 const PACKED_DEPTH = 2;
 
-/** Packs the parts; undefined where there is nothing to keep. */
+/** Encodes the sections for `Message.amqp`; undefined if all are empty. */
 export function packAmqpOnly(sections: AmqpOnlySections): Uint8Array | undefined {
   const { durable, priority, firstAcquirer, annotations, properties, others, body, footer } =
     sections;
@@ -65,7 +65,7 @@ export function packAmqpOnly(sections: AmqpOnlySections): Uint8Array | undefined
   return Uint8Array.from(encode(trimmed(fields)));
 }
 
-/** Unpacks what `packKept` made. */
+/** Decodes what `packAmqpOnly` returned. */
 export function unpackAmqpOnly(bytes: Uint8Array | undefined): AmqpOnlySections {
   if (bytes === undefined) return NO_AMQP_ONLY;
   const [

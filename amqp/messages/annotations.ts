@@ -1,4 +1,4 @@
-/** The annotations that are the broker's own (semantics W16). */
+/** The annotations that the broker reads or sets (semantics W16). */
 export const ANNOTATION = {
   partitionKey: 'x-opt-partition-key',
   viaPartitionKey: 'x-opt-via-partition-key',
@@ -14,13 +14,13 @@ export const ANNOTATION = {
 
 export const LOCK_TOKEN = 'x-opt-lock-token';
 
-/** Read-only ones that a sender has no say in are dropped, as `BrokerProperties` are over HTTP. */
+/** Not kept as sent: fields of `Message`, or read-only ones, ignored as in `BrokerProperties` over HTTP. */
 export const BROKER_ANNOTATIONS: ReadonlySet<string> = new Set(Object.values(ANNOTATION));
 
-/** The same of delivery annotations. */
+/** The same for delivery annotations. */
 export const BROKER_DELIVERY_ANNOTATIONS: ReadonlySet<string> = new Set([LOCK_TOKEN]);
 
-/** Places in the properties section (part 3.2.4 of the standard). */
+/** Field positions in the properties section (part 3.2.4 of the standard). */
 export const PROPERTY = {
   messageId: 0,
   userId: 1,
@@ -37,7 +37,7 @@ export const PROPERTY = {
   replyToGroupId: 12,
 } as const;
 
-/** Places in the header (part 3.2.1). */
+/** Field positions in the header section (part 3.2.1 of the standard). */
 export const HEADER = {
   durable: 0,
   priority: 1,

@@ -8,7 +8,7 @@ import type { BodyForm } from './amqp-only-sections.ts';
 import { jsonBytesMax, jsonText } from './json-text.ts';
 import { SECTION } from './sections.ts';
 
-/** The bytes of a body as every transport sees them, and what else is to be kept of its form. */
+/** A decoded body: the bytes that every protocol returns, and the AMQP form if it is not one data section. */
 export interface ReadBody {
   readonly body: Uint8Array;
   readonly form: BodyForm | undefined;
@@ -17,17 +17,14 @@ export interface ReadBody {
 const { shownBytes, shownPerByte, heldPerShownByte } = BUDGETS.delivery;
 const UTF8 = new TextEncoder();
 
-/**
- * Told of memory that a body takes beside its bytes, and, as a negative number, of what it takes less than
- * that; throws where there is none.
- */
+/** Holds memory for decoded messages, bytes; a negative number releases some. Throws if there is none. */
 export type HoldBytes = (bytes: number) => void;
 
 /**
- * One data section is the body of other transports too, and so are a text or bytes as a value. What
- * is left (other values, sequences, several sections) others see as JSON, and several data sections
- * as one; they are kept as they are beside it. `bytes` = how long the sections are. Throws
- * DecodeError for data that is no bytes, and MessageSizeExceeded where the JSON is many times as long as they are.
+ * Reads the body of a message. One data section, and one value that is a string or a binary, are the body for
+ * every protocol. Any other body is kept as it is for AMQP, and other protocols get several data sections
+ * joined, and the rest (other values, sequences) as JSON. `bytes` = the size of the encoded message. Throws
+ * DecodeError for data that is not binary, and MessageSizeExceeded if the JSON is many times that size.
  */
 export function readBody(sections: readonly AmqpValue[], bytes: number, hold: HoldBytes): ReadBody {
   const [first, ...more] = sections;
@@ -43,7 +40,7 @@ function isDataWithoutBytes(section: AmqpValue): boolean {
   return isData && section.value.type !== 'binary';
 }
 
-/** A body that its bytes and kind bring back as it is. */
+/** Reads a section that its bytes and form restore exactly; undefined for any other. */
 function readSingle(section: AmqpValue): ReadBody | undefined {
   if (section.type !== 'described') return undefined;
   const { value } = section;

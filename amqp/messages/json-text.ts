@@ -2,7 +2,7 @@ import { quotedSize } from '../../shared/domain/messages/printed-size.ts';
 import { type AmqpValue, textOf } from '../wire/value.ts';
 import { guidText } from './property-values.ts';
 
-/** A value as JSON, for those who do not speak AMQP. 64-bit numbers stand in full. */
+/** Returns a value as JSON, for clients without AMQP. 64-bit numbers keep all their digits. */
 export function jsonText(value: AmqpValue): string {
   switch (value.type) {
     case 'null':
@@ -36,7 +36,7 @@ export function jsonText(value: AmqpValue): string {
   }
 }
 
-/** How long that is at most, bytes. */
+/** Returns the maximum length of `jsonText` of a value, bytes. */
 export function jsonBytesMax(value: AmqpValue): number {
   switch (value.type) {
     case 'string':
@@ -59,7 +59,7 @@ export function jsonBytesMax(value: AmqpValue): number {
   }
 }
 
-/** How long values of a fixed size are at most. */
+/** The maximum length of the JSON of each type of fixed width. */
 const FIXED_BYTES_MAX = {
   null: 'null'.length,
   boolean: 'false'.length,
@@ -81,7 +81,7 @@ const FIXED_BYTES_MAX = {
   decimal128: '"AAAAAAAAAAAAAAAAAAAAAA=="'.length,
 } as const;
 
-/** A key that is no text is printed, and then quoted: each of its characters may be escaped. */
+/** A key that is not a text becomes JSON and then a JSON string, in which each character may be escaped. */
 function keyBytesMax(key: AmqpValue): number {
   const text = textOf(key);
   return text === undefined ? '""'.length + 2 * jsonBytesMax(key) : quotedSize(text);
@@ -96,7 +96,7 @@ function timestampText(ms: bigint): string {
   return Number.isNaN(date.getTime()) ? String(ms) : JSON.stringify(date.toISOString());
 }
 
-/** A message or correlation id of any of its four types, as the text that others know it by. */
+/** Returns a message or correlation id of any of its four types as text, as other protocols show it. */
 export function idText(value: AmqpValue | undefined): string | undefined {
   if (value === undefined) return undefined;
   if (value.type === 'uuid') return guidText(value.value);

@@ -1,14 +1,14 @@
 import type { Properties, PropertyValue } from '../../shared/domain/messages/property-value.ts';
 import { type AmqpValue, type MapEntry, str, symbol, textOf } from '../wire/value.ts';
 
-/** Types that AMQP lacks, by the names under which the vendor's clients describe them (semantics M7). */
+/** Symbolic descriptors of the vendor's clients for types that AMQP lacks (semantics M7). */
 const DESCRIBED = {
   timeSpan: 'com.microsoft:timespan',
   uri: 'com.microsoft:uri',
   dateTimeOffset: 'com.microsoft:datetime-offset',
 } as const;
 
-/** The property that a value is; undefined where properties know no such type. */
+/** Converts a value to a property; undefined for types that properties do not have. */
 export function toProperty(value: AmqpValue): PropertyValue | undefined {
   switch (value.type) {
     case 'null':
@@ -62,7 +62,7 @@ function fromDescribed(name: string | undefined, value: AmqpValue): PropertyValu
   return undefined;
 }
 
-/** The value that a property is. */
+/** Converts a property to a value. */
 export function fromProperty(property: PropertyValue): AmqpValue {
   switch (property.type) {
     case 'byte':
@@ -98,7 +98,7 @@ export function fromProperty(property: PropertyValue): AmqpValue {
   }
 }
 
-/** The entries of a map that are properties, and those that are none. */
+/** Splits the entries of a map into properties and entries of other types. */
 export function toProperties(map: AmqpValue | undefined): {
   readonly properties: Properties;
   readonly others: readonly MapEntry[];
@@ -114,7 +114,15 @@ export function toProperties(map: AmqpValue | undefined): {
   return { properties: Object.fromEntries(properties), others };
 }
 
-/** A map of properties; undefined where there are none. */
+/** Returns the properties of a map in the form of a settlement action; nothing if there are none. */
+export function modifiedProperties(map: AmqpValue | undefined): {
+  readonly properties?: Properties;
+} {
+  const { properties } = toProperties(map);
+  return Object.keys(properties).length === 0 ? {} : { properties };
+}
+
+/** Returns a map of properties and other entries; undefined if there are none. */
 export function fromProperties(
   properties: Properties,
   others: readonly MapEntry[] = [],
@@ -122,7 +130,7 @@ export function fromProperties(
   const entries = Object.entries(properties).map(([name, value]): MapEntry => {
     return [str(name), fromProperty(value)];
   });
-  // A property that was set since replaces what stood there under its name.
+  // A property replaces another entry of the same name, which a rule's action may have overwritten.
   const kept = others.filter(([key]) => !Object.hasOwn(properties, textOf(key) ?? ''));
   if (entries.length + kept.length === 0) return undefined;
   return { type: 'map', value: [...entries, ...kept] };
@@ -136,21 +144,21 @@ function isUnicode(code: number): boolean {
   return code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
 }
 
-/** The text of a GUID whose bytes stand in the order of the text. */
+/** Returns the text of a GUID whose bytes are in the order of the text. */
 export function guidText(bytes: Uint8Array): string {
   const hex = Buffer.from(bytes).toString('hex');
   const parts = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)];
   return `${parts.join('-')}-${hex.slice(20)}`;
 }
 
-/** The bytes of a GUID in the order of its text. */
+/** Returns the bytes of a GUID in the order of its text. */
 export function guidBytes(text: string): Uint8Array {
   return Uint8Array.from(Buffer.from(text.replaceAll('-', ''), 'hex'));
 }
 
 /**
- * The same bytes as .NET has them in memory, and back: the first three groups turned around. Delivery
- * tags carry lock tokens so.
+ * Converts GUID bytes between the order of the text and the memory order of .NET, which reverses the first
+ * three groups. Delivery tags carry lock tokens in .NET's order.
  */
 export function swapGuid(bytes: Uint8Array): Uint8Array {
   const order = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];

@@ -26,12 +26,13 @@ import { readSections, SECTION, type Sections } from './sections.ts';
 export const BATCH_FORMAT = 0x80013700;
 const { heldPerByte: HELD_PER_BYTE } = BUDGETS.delivery;
 const { sentMessageBytes: MESSAGE_BYTES } = BUDGETS.weights;
-/** A name and a value. */
+/** The memory of a property: a name and a value. */
 const PROPERTY_BYTES = 2 * BUDGETS.weights.valueBytes;
 
 /**
- * The messages in one delivery. `hold` is told of memory that messages take beside their bytes, and may
- * throw. Throws ArgumentError for bytes that are none, and MessageSizeExceeded as `readBody` does.
+ * Decodes the messages of one delivery, several if `format` is a batch. `hold` holds the memory of decoded
+ * messages in addition to their bytes. Throws ArgumentError for invalid messages, MessageSizeExceeded for too
+ * many messages or as `readBody` does, and what `hold` throws.
  */
 export function readDelivery(
   payload: Uint8Array,
@@ -50,9 +51,9 @@ export function readDelivery(
 }
 
 /**
- * Messages that came together, each encoded by itself; `before` resolves when so many bytes more may be
- * read, and `hold` is told of all memory that the messages take. Throws what these throw, ArgumentError for
- * bytes that are none, and MessageSizeExceeded for more messages than a batch may have.
+ * Decodes messages of one request, each encoded by itself. `before` resolves when that many more bytes may be
+ * decoded; `hold` holds all memory of the decoded messages. Throws ArgumentError for invalid messages,
+ * MessageSizeExceeded for more messages than a batch may have, and what `before` and `hold` throw.
  */
 export async function readMessages(
   encoded: readonly Uint8Array[],
@@ -76,13 +77,13 @@ export async function readMessages(
 
 function bytesOf(section: AmqpValue): Uint8Array {
   if (codeOf(section) !== SECTION.data || section.type !== 'described') {
-    throw new DecodeError('a batch consists of data sections');
+    throw new DecodeError('a batch has a section that is not data');
   }
   if (section.value.type !== 'binary') throw new DecodeError('a data section holds bytes');
   return section.value.value;
 }
 
-/** What a message came in: the values that were read of it before, and all its bytes. */
+/** Totals of the delivery that contains a message: values decoded before it, and bytes of all messages. */
 interface DeliveryTotals {
   readonly valuesBefore: number;
   readonly bytesOfAll: number;
@@ -101,7 +102,7 @@ function readEach(
   });
 }
 
-/** One message, and how many values were read with those before. */
+/** Decodes one message; also returns the number of values decoded so far. */
 function readOne(
   bytes: Uint8Array,
   delivery: DeliveryTotals,
@@ -176,13 +177,13 @@ const EMPTY: AmqpValue = {
   value: { type: 'list', value: [] },
 };
 
-/** A number of ms. One of no year that there is comes out as such, so that it is refused and not left out. */
+/** Returns epoch ms. Out-of-range numbers are returned too, so that they are refused and not ignored. */
 function instantOf(value: AmqpValue | undefined): number | undefined {
   const ms = bigintOf(value) ?? (value?.type === 'timestamp' ? value.value : undefined);
   return ms === undefined ? undefined : Number(ms);
 }
 
-/** Where the header's 32 bits end, the instant of expiry says how long a message lives. */
+/** At the maximum of the header's 32 bits, the absolute expiry time determines the time to live. */
 const HEADER_TTL_MAX = 0xffff_ffff;
 
 function timeToLive(header: Fields, properties: Fields): number | undefined {
@@ -194,7 +195,7 @@ function timeToLive(header: Fields, properties: Fields): number | undefined {
   return unlimitedAbove(Math.max(ms, expires - created));
 }
 
-/** What of the properties section a plain text does not bring back. */
+/** Returns the fields of the properties section that the fields of `Message` do not restore. */
 function amqpOnlyProperties(properties: Fields): readonly (AmqpValue | undefined)[] {
   return Object.values(PROPERTY).map((place) => {
     const value = properties.at(place);
@@ -213,7 +214,7 @@ function amqpOnlyProperties(properties: Fields): readonly (AmqpValue | undefined
   });
 }
 
-/** An annotation that some client sends as bytes is a text, too. */
+/** Returns a partition key as text. Some clients send it as a binary. */
 function partitionKeyText(value: AmqpValue | undefined): string | undefined {
   return value?.type === 'binary' ? Buffer.from(value.value).toString('utf8') : textOf(value);
 }

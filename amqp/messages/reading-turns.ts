@@ -5,28 +5,28 @@ import type { WorkTurns } from '../../shared/domain/turns/work-turns.ts';
 const { turnBytes: TURN_BYTES } = BUDGETS.delivery;
 const { turnMessageBytes: MESSAGE_BYTES } = BUDGETS.connection;
 
-/** What connections that have proved a right share, so that each has its turn. */
+/** The turns that connections with a proved right share. */
 export interface SharedTurns {
-  /** For what is large: each waits for the moments of all others. */
+  /** For large input: each waits until all others have had their turn. */
   readonly large: Pick<WorkTurns, 'next'>;
-  /** For what is small, which waits for nothing that is large: so many bytes are read in each turn. */
+  /** For small input, which does not wait for large input: a bounded number of bytes in each turn. */
   readonly small: Pick<LoopTurns, 'next'>;
 }
 
-/** Lets others have their turn while what connections send is read, whatever the links that they send on. */
+/** Divides the time to decode input among connections, however many links each of them has. */
 export class ReadingTurns {
   readonly #turns: SharedTurns;
   readonly #smallBytes: number;
 
-  /** What is longer than `smallBytes` is large. */
+  /** Input of more than `smallBytes` is large. */
   constructor(turns: SharedTurns, smallBytes: number = TURN_BYTES) {
     this.#turns = turns;
     this.#smallBytes = smallBytes;
   }
 
   /**
-   * To be called before so many bytes of `peer` are read, or stored: resolves when they may be. `longest` =
-   * the bytes of the largest among them.
+   * Resolves when `bytes` of `peer`, an object that stands for the connection, may be decoded or stored.
+   * `longest` = the bytes of the largest delivery among them.
    */
   before(bytes: number, peer: object, longest: number = bytes): Promise<void> {
     const { small, large } = this.#turns;

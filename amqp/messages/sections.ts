@@ -5,7 +5,7 @@ import { encode } from '../wire/encode.ts';
 import { type AmqpValue, described } from '../wire/value.ts';
 import { DecodeError } from '../wire/wire-error.ts';
 
-/** The sections of a message by their codes (part 3.2 of the standard). */
+/** The descriptor codes of message sections (part 3.2 of the standard). */
 export const SECTION = {
   header: CODE.header,
   deliveryAnnotations: CODE.deliveryAnnotations,
@@ -20,19 +20,19 @@ export const SECTION = {
 
 const { emptyElements: EMPTY_ELEMENTS_MAX } = BUDGETS.value;
 
-/** A message as it lies in a transfer. Sections that are absent are undefined. */
+/** The sections of an encoded message. Absent sections are undefined. */
 export interface Sections {
   readonly header?: AmqpValue;
   readonly deliveryAnnotations?: AmqpValue;
   readonly annotations?: AmqpValue;
   readonly properties?: AmqpValue;
   readonly applicationProperties?: AmqpValue;
-  /** One value, or any number of data or sequence sections; each still described. */
+  /** One value section, or any number of data or sequence sections, each a described value. */
   readonly body: readonly AmqpValue[];
   readonly footer?: AmqpValue;
 }
 
-/** What was read, and how many values it took, those read before included. */
+/** Decoded sections, and the number of values decoded for the delivery so far. */
 export interface ReadSections extends Sections {
   readonly values: number;
 }
@@ -42,9 +42,10 @@ const NAMES = new Map<bigint, keyof typeof SECTION>(
 );
 
 /**
- * Takes a message apart, of so many values at most. `valuesBefore` were read of the delivery that it
- * came in, whose bytes are `bytesOfAll`: values of which there are more than two for a byte take none,
- * and few of these are read. Throws DecodeError, also where there are more values.
+ * Decodes the sections of a message, with at most `valuesMax` values in its delivery. `valuesBefore` of them
+ * were decoded already, and `bytesOfAll` is the size of the delivery. If there are more than two values for
+ * each byte, most of them take no bytes, and only a few of those are accepted. Throws DecodeError for an
+ * invalid message, and TooManyValuesError.
  */
 export function readSections(
   bytes: Uint8Array,
@@ -63,19 +64,19 @@ export function readSections(
     const code = codeOf(section);
     const name = code === undefined ? undefined : NAMES.get(code);
     if (code === undefined || name === undefined || section.type !== 'described') {
-      throw new DecodeError('a message has a section of an unknown kind');
+      throw new DecodeError('a message has an unknown section');
     }
     if (name === 'data' || name === 'sequence' || name === 'value') {
       body.push(described(code, section.value));
     } else {
-      // A list is read with its descriptor, a map without.
+      // `Fields` reads a list with its descriptor; maps are used without one.
       sections[name] = name === 'header' || name === 'properties' ? section : section.value;
     }
   }
   return { ...sections, body, values: decoder.values };
 }
 
-/** Puts a message together; header and properties come as plain lists. */
+/** Encodes a message. Header and properties are lists without descriptor. */
 export function writeSections(sections: Sections): Buffer {
   const { header, deliveryAnnotations, annotations, properties, applicationProperties } = sections;
   return encode(

@@ -25,10 +25,10 @@ import { fromProperties, guidBytes } from './property-values.ts';
 import { writeSections } from './sections.ts';
 
 const STATES = { Active: 0, Deferred: 1, Scheduled: 2 } as const;
-/** The header has 32 bits for a time to live. */
+/** The header's time to live has 32 bits. */
 const HEADER_TTL_MAX = 0xffff_ffff;
 
-/** A message that was scheduled is still called so when it is handed out, as the service has it. */
+/** Returns a received message that was scheduled with the state Scheduled, as the vendor's service does. */
 export function withScheduledState(received: ReceivedMessage): ReceivedMessage {
   const wasScheduled = received.message.scheduledEnqueueAt === received.enqueuedAt;
   return wasScheduled && received.state === 'Active'
@@ -36,7 +36,7 @@ export function withScheduledState(received: ReceivedMessage): ReceivedMessage {
     : received;
 }
 
-/** Encodes a message as a receiver or a browser gets it (semantics W16, W17). */
+/** Encodes a message for a receiver or a peek (semantics W16, W17). */
 export function writeMessage(stored: ReceivedMessage): Buffer {
   const { message } = stored;
   const amqpOnly = unpackAmqpOnly(message.amqp);
@@ -67,7 +67,7 @@ function header(
   return trimmed(Array.from(fields));
 }
 
-/** Those of the sender come back, asserted by the live suite of the vendor's Go client. */
+/** The sender's delivery annotations are returned, as the live suite of the vendor's Go client asserts. */
 function deliveryAnnotations(
   stored: ReceivedMessage,
   amqpOnly: AmqpOnlySections,
@@ -113,13 +113,13 @@ function properties(stored: ReceivedMessage, amqpOnly: AmqpOnlySections): AmqpVa
   return trimmed(Array.from(fields));
 }
 
-/** Clients take the time between the two instants for the time to live, so they must fit it. */
+/** Sets creation and expiry time. Clients compute the time to live from the two, so they must match it. */
 function setLifetime(
   fields: (AmqpValue | undefined)[],
   { message, enqueuedAt, timeToLiveMs }: ReceivedMessage,
 ): void {
   if (timeToLiveMs === undefined) return;
-  // A message that was scheduled began to live when it came due.
+  // The time to live of a scheduled message starts when it becomes due.
   const sentCreationTime =
     message.scheduledEnqueueAt === undefined ? fields[PROPERTY.creationTime] : undefined;
   const createdAt = numberOf(sentCreationTime) ?? enqueuedAt;
@@ -129,7 +129,7 @@ function setLifetime(
   );
 }
 
-/** The id in its own type, unless a rule's action has set another since. */
+/** Returns an id in the sender's type, unless a rule's action has changed it. */
 function idValue(text: string | undefined, typed: AmqpValue | undefined): AmqpValue | undefined {
   if (text === undefined) return undefined;
   return idText(typed) === text ? typed : str(text);

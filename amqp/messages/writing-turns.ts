@@ -8,19 +8,19 @@ const {
   turnPropertyBytes: PROPERTY_BYTES,
 } = BUDGETS.connection;
 
-/** Lets others have their turn while messages are written one after the other. */
+/** Divides the time to encode messages among connections. */
 export class WritingTurns {
   readonly #turns: Pick<WorkTurns, 'next'>;
   readonly #peer: object;
   #bytes = 0;
 
-  /** `peer` = for whom the messages are written. */
+  /** `peer` = an object that stands for the connection. */
   constructor(turns: Pick<WorkTurns, 'next'>, peer: object) {
     this.#turns = turns;
     this.#peer = peer;
   }
 
-  /** To be called before a message is written: resolves when it may be; undefined = at once. */
+  /** Called before each message is encoded: resolves when it may be; undefined = at once. */
   before({ message: { amqp, properties } }: ReceivedMessage): Promise<void> | undefined {
     this.#bytes += MESSAGE_BYTES + (amqp?.byteLength ?? 0);
     this.#bytes += PROPERTY_BYTES * Object.keys(properties).length;
