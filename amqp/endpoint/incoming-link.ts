@@ -185,7 +185,7 @@ export class IncomingLink extends Link {
   }
 
   #complete(
-    { id, format, state, receivedBytes: length, settled }: PartialDelivery,
+    { id, format, state, receivedBytes, settled }: PartialDelivery,
     payload: Uint8Array,
   ): void {
     this.#credit--;
@@ -197,7 +197,7 @@ export class IncomingLink extends Link {
     }
     this.#deliveryCount = (this.#deliveryCount + 1) >>> 0;
     this.#withoutOutcome++;
-    const isTooLarge = length > this.#bytesMax();
+    const isTooLarge = receivedBytes > this.#bytesMax();
     const kept = isTooLarge ? NOTHING : compact(payload);
     this.host.limits.messageReceived(kept.byteLength);
     this.#onDelivery({

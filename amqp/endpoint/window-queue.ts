@@ -43,7 +43,7 @@ export class WindowQueue {
       this.#host.close({ condition: 'amqp:resource-limit-exceeded', description });
       return;
     }
-    this.#waiting.push({ bytes, proceed, onDropped: onDropped });
+    this.#waiting.push({ bytes, proceed, onDropped });
     this.proceed();
   }
 

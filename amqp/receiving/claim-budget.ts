@@ -6,32 +6,32 @@ import type { PayloadAccount } from '../../shared/domain/messages/payload-accoun
 import { pause, type Scheduler } from '../../shared/domain/scheduler.ts';
 
 const { backlogBytes, claimBytes, claimedMessageBytes, largeClaim } = BUDGETS.connection;
-/** How long until it is looked again what the peer has taken. */
+/** The pause between two checks of what the peer has taken: it doubles from `first` to `most`. */
 const POLL_MS = { first: 20, most: 1000 };
 
-/** Who waits for room. */
+/** A claim or send that waits for its allowance. */
 interface QueuedWork {
-  /** Takes the room, where there is enough. */
+  /** Takes the allowance if the budget has it. */
   readonly take: () => boolean;
-  /** Whether it is still of use. */
+  /** Whether it is still needed. */
   readonly isWanted: () => boolean;
   readonly resume: () => void;
 }
 
 /**
- * How many messages the links of one connection claim together: no more than its peer takes soon, so
- * that they wait in the queue, where they are counted, and not here. A connection whose peer reads is
- * never ended for what is sent to it.
+ * Bounds the messages that the links of one connection claim together to what its peer takes soon, so that
+ * messages wait unlocked in their queue and not, locked, in this process. With it, output never exceeds the
+ * memory limit of a connection whose peer reads.
  */
 export class ClaimBudget {
   readonly #scheduler: Scheduler;
   readonly #backlog: () => number;
-  /** Messages that were claimed go before further claims. */
+  /** Claimed messages to be sent. They take precedence over further claims. */
   #waitingSends: QueuedWork[] = [];
   #waitingClaims: QueuedWork[] = [];
-  /** Bytes that the claims under way may bring. */
+  /** Bytes that the claims under way may return. */
   #claimedBytes = 0;
-  /** Whether a claim under way brings a large message: one does at a time. */
+  /** Whether a claim under way has memory for a large message. Only one has at a time. */
   #hasLarge = false;
   readonly #memory: MemoryBudget;
   #isPolling = false;
@@ -43,7 +43,7 @@ export class ClaimBudget {
     this.#backlog = backlog;
   }
 
-  /** A claim of so many messages at most, which has no room yet. */
+  /** Creates a claim of at most `messages` messages, without an allowance yet. */
   claim(messages: number, isWanted: () => boolean): Claim {
     const bytes = Math.min(messages * claimedMessageBytes, LIMITS.receiveBytes);
     const take = () => {
@@ -61,12 +61,12 @@ export class ClaimBudget {
     });
   }
 
-  /** Memory for a large message; undefined where one is on its way already, or the process has none. */
+  /** Holds memory for a large message; undefined if another one has it, or the process has none. */
   #openLarge(bytes: number): LargeAllowance | undefined {
     if (this.#hasLarge) return undefined;
     const { limit } = this.#memory;
     const share = this.#memory.open(limit, () => {});
-    // What was claimed for it would have to be given back, or be lost.
+    // Not evictable: the claimed message would have to be returned, or would be lost.
     share.pin();
     const held = Math.min(bytes * largeClaim.heldPerByte, limit * largeClaim.shareOfProcess);
     if (!share.hold(held)) return undefined;
@@ -79,8 +79,8 @@ export class ClaimBudget {
   }
 
   /**
-   * Sends a message of so many bytes once the queue has room; one that is large goes alone. False where
-   * it is wanted no more.
+   * Calls `send` for a message of `bytes` as soon as the peer has taken enough; a large one is sent alone.
+   * Returns false if it is not wanted any more.
    */
   async send(bytes: number, isWanted: () => boolean, send: () => void): Promise<boolean> {
     let isSent = false;
@@ -88,7 +88,7 @@ export class ClaimBudget {
       const backlog = this.#backlog();
       if (backlog > 0 && backlog + bytes > backlogBytes + claimBytes) return false;
       isSent = isWanted();
-      // At once: those who wait behind it look at what waits then.
+      // Sent here, because the next one in the queue checks the backlog with this message in it.
       if (isSent) send();
       return true;
     };
@@ -96,7 +96,7 @@ export class ClaimBudget {
     return isSent;
   }
 
-  /** Resolves with whether there is room: without, once it is not wanted any more. */
+  /** Waits for an allowance, in order. Returns false if it is not wanted any more. */
   async #waitFor(
     what: 'sends' | 'claims',
     { take, isWanted }: Omit<QueuedWork, 'resume'>,
@@ -117,7 +117,7 @@ export class ClaimBudget {
     return isTaken;
   }
 
-  /** Looks again and again what the peer has taken, as long as anybody waits. */
+  /** Polls what the peer has taken, as long as a claim or send waits. */
   async #poll(): Promise<void> {
     if (this.#isPolling) return;
     this.#isPolling = true;
@@ -130,14 +130,14 @@ export class ClaimBudget {
     this.#isPolling = false;
   }
 
-  /** Lets go on those for whom there is room, in order; tells whether there was any. */
+  /** Resumes what now fits, in order. Returns whether anything did. */
   #resumeFitting(): boolean {
     const sent = resumeInOrder(this.#waitingSends);
     return (this.#waitingSends.length === 0 && resumeInOrder(this.#waitingClaims)) || sent;
   }
 }
 
-/** Those that are still of use; the others go on without room. */
+/** Resumes what is not needed any more, without an allowance, and returns the rest. */
 function stillWanted(waiting: readonly QueuedWork[]): QueuedWork[] {
   for (const { isWanted, resume } of waiting) if (!isWanted()) resume();
   return waiting.filter(({ isWanted }) => isWanted());
@@ -152,20 +152,23 @@ function resumeInOrder(waiting: QueuedWork[]): boolean {
   return waiting.length < before;
 }
 
-/** Memory that is held for a large message. */
+/** Memory held for a large message. */
 interface LargeAllowance {
   readonly bytes: number;
   readonly close: () => void;
 }
 
 interface ClaimAllowance {
-  /** Resolves with whether there is room: without, once it is not wanted any more. */
+  /** Waits for the allowance. Returns false if it is not wanted any more. */
   readonly take: () => Promise<boolean>;
   readonly release: () => void;
   readonly openLarge: (bytes: number) => LargeAllowance | undefined;
 }
 
-/** One claim: it has room until its messages are in the queue, but not while it waits for some. */
+/**
+ * One claim. It has an allowance while it claims messages and sends them, but not while it waits for messages
+ * to arrive.
+ */
 export class Claim implements PayloadAccount {
   readonly #allowance: ClaimAllowance;
   #hasAllowance = false;
@@ -176,13 +179,13 @@ export class Claim implements PayloadAccount {
     this.#allowance = allowance;
   }
 
-  /** Waits until there is room, unless it has some. False where it is not wanted any more. */
+  /** Waits for an allowance unless it has one. Returns false if the claim is not wanted any more. */
   async begin(): Promise<boolean> {
     this.#hasAllowance ||= await this.#allowance.take();
     return this.#hasAllowance;
   }
 
-  /** Has memory for large messages before they are claimed. Throws ServiceBusy where there is none now. */
+  /** Holds memory for a large message before it is claimed. Throws ServiceBusy if there is none now. */
   hold(bytes: number): void {
     if (bytes <= LIMITS.receiveBytes || (this.#large?.bytes ?? 0) >= bytes) return;
     this.sending();
@@ -192,18 +195,18 @@ export class Claim implements PayloadAccount {
     throw this.#refusal;
   }
 
-  /** Whether that was thrown by `hold`: the messages are there still, and can be had later. */
+  /** Whether `hold` threw this error, so that the messages are not claimed and can be received later. */
   isRefusal(error: unknown): boolean {
     return error !== undefined && error === this.#refusal;
   }
 
-  /** From now on a large message is counted where it waits to be sent. */
+  /** Gives memory for a large message back: from now on the message counts as output. */
   sending(): void {
     this.#large?.close();
     this.#large = undefined;
   }
 
-  /** Gives the room back. */
+  /** Gives the allowance back. */
   end(): void {
     this.sending();
     if (this.#hasAllowance) this.#allowance.release();

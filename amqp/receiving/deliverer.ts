@@ -8,39 +8,40 @@ import type { OutgoingLink, OutgoingTransfer } from '../endpoint/outgoing-link.t
 import { guidBytes, swapGuid } from '../messages/property-values.ts';
 import { withScheduledState, writeMessage } from '../messages/write-message.ts';
 import { WritingTurns } from '../messages/writing-turns.ts';
-import type { Node } from '../service/address.ts';
+import type { EntityNode } from '../service/address.ts';
 import type { ClientContext } from '../service/context.ts';
 import { mapError } from '../service/error-mapping.ts';
 import type { Claim } from './claim-budget.ts';
 import { UnsentMessages } from './unsent-messages.ts';
 
-/** How long one receive of the broker waits; then it is asked again, which costs a look. */
+/** How long one receive of the broker waits. Each new one costs a query in DynamoDB. */
 const WAIT_MS = 10 * 60_000;
-/** Meanwhile, it is asked this often whether the peer may still receive. */
+/** How often the right to receive is checked during a receive. */
 const CHECK_MS = 60_000;
-/** A rule that may do no more for now is asked again after so long: others may have the same one. */
+/** The pause before the next try for a rule at its rate limit, which other connections may share. */
 const BUSY_PAUSE_MS = { first: 100, most: 1000 };
-/** So long, more credit is waited for where the peer is about to give it bit by bit. */
+/** How long to wait for more credit from a peer that grants it in small steps. */
 const GATHER_MS = 10;
-/** A link ends so long after the lock of its session. */
+/** How long after the end of its session lock a link is detached. */
 export const LOST_LOCK_DETACH_MS = 250;
-/** The sender's mode in which messages are settled as they go out. */
+/** The sender settle mode in which messages are sent settled. */
 const SETTLED = 1;
 
-/** Why a wait is over. Without a reason the runtime makes an exception, which takes longer than all else. */
-export const WAIT_ENDED = 'Nothing is waited for any more.';
+/** The reason of an aborted wait. Without one the runtime creates an exception, which costs more CPU. */
+export const WAIT_ENDED = 'The wait was aborted.';
 
 const LISTEN: readonly AccessRight[] = ['Listen'];
 
+/** The link to deliver to, its entity, and the session that it holds, if any. */
 export interface DelivererOptions {
   readonly link: OutgoingLink;
-  readonly node: Extract<Node, { readonly path: unknown }>;
+  readonly node: EntityNode;
   readonly session?: SessionHandle;
 }
 
 /**
- * Hands out messages on a link as long as there is credit. One waiting receive of the broker stands
- * behind it, which a send in this process wakes at once.
+ * Delivers messages on a link as long as it has credit. It keeps one receive of the broker waiting, which a
+ * send in this process wakes at once.
  */
 export class Deliverer {
   readonly #context: ClientContext;
@@ -50,7 +51,7 @@ export class Deliverer {
   readonly #unsent: UnsentMessages;
   readonly #stopListening: () => void;
   #isRunning = false;
-  /** Ends the receive that is under way. */
+  /** Aborts the receive under way. */
   #receiveAbort: AbortController | undefined;
   #sentCount = 0;
 
@@ -66,15 +67,15 @@ export class Deliverer {
     this.#stopListening = context.shutdown.onBegin(() => this.#endWait());
   }
 
-  /** The link is open; the peer may have given credit before it heard of that. */
+  /** Starts, since the link is open. The peer may have granted credit before it received our attach. */
   start(): void {
     if (this.#mayDeliver) this.#wake();
   }
 
-  /** Ends what is waiting, since the link has ended. */
+  /** Stops, since the link has ended. */
   stop(): void {
     this.#stopListening();
-    // With a connection many links end at once.
+    // In turns, because all links of a connection end at once.
     if (this.#receiveAbort !== undefined)
       void this.#context.endTurns.next().then(() => this.#endWait());
   }
@@ -89,7 +90,7 @@ export class Deliverer {
   }
 
   #wake(): void {
-    // Who drains wants what there is now: the wait is over.
+    // A peer that drains wants the messages available now, and no wait.
     if (this.#options.link.isDraining) this.#endWait();
     if (this.#isRunning) return;
     this.#isRunning = true;
@@ -106,17 +107,18 @@ export class Deliverer {
     } finally {
       this.#isRunning = false;
     }
-    // Credit may have come between the last look and the end.
+    // Credit may have arrived after the last check of the loop.
     if (this.#mayDeliver) this.#wake();
   }
 
   async #receiveOnce(): Promise<void> {
     const { link } = this.#options;
-    // It works on more than it wants, so it will want more: what is claimed at once costs one write.
+    // The peer has more unsettled messages than credit, so more credit will come soon. To claim for all of it
+    // costs one write.
     if (link.credit < link.unsettledCount && !link.isDraining)
       await pause(this.#scheduler, GATHER_MS);
     await this.#untilAdmitted();
-    // Nobody would end a wait that begins after the end of the link.
+    // The end of the link would not abort a wait that begins after it.
     if (!this.#mayDeliver) return;
     const messagesMax = Math.min(link.credit, LIMITS.receiveMessages);
     const claim = this.#context.claimBudget.claim(messagesMax, () => this.#mayDeliver);
@@ -138,11 +140,11 @@ export class Deliverer {
     const messages = await this.#receive(isDraining ? 0 : WAIT_MS, claim, messagesMax);
     if (link.isOpen) await this.#sendAll(messages, claim);
     else this.#unsent.dropAll(messages);
-    // Only a look after the drain was asked for can say that there is nothing.
+    // Only a query that began after the drain was requested proves that there are no messages.
     if (isDraining && messages.length === 0) link.drained();
   }
 
-  /** Counts a receive for the rule that gives the right to it, once that may do more. */
+  /** Requires the right to receive, and waits while the rule that grants it is at its rate limit. */
   async #untilAdmitted(): Promise<void> {
     const { path, pathname } = this.#options.node;
     for (
@@ -160,7 +162,7 @@ export class Deliverer {
     }
   }
 
-  /** Sends messages in order; the peer takes one that is large before the next. */
+  /** Sends messages in order, and waits after a large one until the peer has taken it. */
   async #sendAll(messages: readonly ReceivedMessage[], claim: Claim): Promise<void> {
     const { link } = this.#options;
     const { claimBudget, dependencies } = this.#context;
@@ -199,7 +201,7 @@ export class Deliverer {
         signal: wait.signal,
         admit: async () => {
           if ((await claim.begin()) && this.#mayDeliver) return await this.#confirmRight();
-          // Nothing is to be claimed. The message that has woken it may wake all of many that have ended.
+          // The link has ended. In turns, because one message may wake receives of many ended links.
           await this.#context.endTurns.next();
           this.#endWait();
         },
@@ -215,7 +217,7 @@ export class Deliverer {
     }
   }
 
-  /** Waits for a turn to claim what was found, which nobody may want any more then. */
+  /** Waits for a turn to claim the messages that were found, and aborts if the link has ended by then. */
   async #claimTurn(): Promise<void> {
     await this.#context.claimTurns.next();
     if (!this.#mayDeliver) this.#endWait();
@@ -235,8 +237,8 @@ export class Deliverer {
   }
 
   /**
-   * Ends the link with what a receive failed with. If the lock of its session is lost, that is told a moment
-   * later: a client that waits for as long as the lock lasts ends its wait just then, and has lost nothing.
+   * Detaches the link with the error of a receive. For a lost session lock it waits a moment first: a client
+   * whose wait lasts as long as the lock ends it just then, and gets no error.
    */
   async #endLink(error: unknown): Promise<void> {
     const { link } = this.#options;
@@ -253,15 +255,15 @@ export class Deliverer {
   }
 
   /**
-   * A message that cannot be written goes back, and keeps nobody from the others: one fault of ours. In a
-   * session, none may come before it: the error is thrown.
+   * Encodes a message. If that fails, it reports the fault, returns the message to its queue, and continues
+   * with the others. In a session it throws instead, because later messages must not overtake this one.
    */
   #tryEncode(message: ReceivedMessage): OutgoingTransfer | undefined {
     try {
       return this.#encode(message);
     } catch (error) {
       if (this.#options.session !== undefined)
-        throw new Error('A message cannot be written.', { cause: error });
+        throw new Error('A message cannot be encoded.', { cause: error });
       this.#context.dependencies.reportFault(error);
       this.#unsent.dropUnwritable(message);
       return undefined;

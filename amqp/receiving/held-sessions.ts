@@ -6,17 +6,17 @@ import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
 export interface HeldSession {
   readonly linkName: string;
   lock: SessionLock;
-  /** Called when the lock was started anew, with its new end. */
+  /** Called with the renewed lock. */
   renewed: (lock: SessionLock) => void;
 }
 
 /**
- * The sessions that the links of one connection hold: requests name a session by its id alone, or by
- * the link that holds it, since they come over the same connection.
+ * The sessions that links of one connection hold. Requests come over the same connection, and name a session
+ * by its id, or by the link that holds it.
  */
 export class HeldSessions {
   readonly #held = new Map<string, HeldSession>();
-  /** The same by the links that hold them. */
+  /** The same by link name. */
   readonly #byLink = new Map<string, HeldSession>();
 
   add(path: EntityPath, held: HeldSession): void {
@@ -31,18 +31,19 @@ export class HeldSessions {
     if (this.#byLink.get(linkKey) === held) this.#byLink.delete(linkKey);
   }
 
-  /** The lock on a session. Throws SessionLockLost where no link holds it. */
+  /** Returns the lock of a session. Throws SessionLockLost if no link holds it. */
   handle(path: EntityPath, sessionId: string): SessionHandle {
     const held = this.#held.get(holderKey(path, sessionId));
     if (held === undefined) throw sessionLockLost();
     return held.lock;
   }
 
-  /** The session of a link, for requests that name the link instead. */
+  /** Returns the id of the session that a link holds, for requests that name the link. */
   idOfLink(path: EntityPath, linkName: string): string | undefined {
     return this.#byLink.get(holderKey(path, linkName))?.lock.sessionId;
   }
 
+  /** Passes a renewed lock to the link that holds the session. */
   renewed(path: EntityPath, lock: SessionLock): void {
     this.#held.get(holderKey(path, lock.sessionId))?.renewed(lock);
   }

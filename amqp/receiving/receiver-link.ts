@@ -10,7 +10,7 @@ import type { Timer } from '../../shared/domain/scheduler.ts';
 import type { RuleProved } from '../authorization/authorization.ts';
 import type { Acceptance } from '../endpoint/link.ts';
 import type { OutgoingLink } from '../endpoint/outgoing-link.ts';
-import type { Node } from '../service/address.ts';
+import type { EntityNode } from '../service/address.ts';
 import type { ClientContext } from '../service/context.ts';
 import { mapError } from '../service/error-mapping.ts';
 import {
@@ -30,16 +30,19 @@ import { Settler } from './settler.ts';
 
 const SESSION_FILTER = 'com.microsoft:session-filter';
 const TIMEOUT = 'com.microsoft:timeout';
-/** Their place in a source (part 3.5.3 of the standard). */
+/** The position of filters in a source (part 3.5.3 of the standard). */
 const FILTERS = 7;
-/** How long the next session is waited for at most, and unless the client says. */
+/** The longest, and default, wait for the next available session. */
 const ACCEPT_MS_MAX = 60_000;
-/** .NET counts from the year 1, in steps of 100 ns. */
+/** The Unix epoch in .NET ticks: steps of 100 ns since the year 1. */
 const TICKS_AT_EPOCH = 621_355_968_000_000_000n;
 
-type EntityNode = Extract<Node, { readonly kind: 'entity' }>;
-
-/** Answers a client that wants to receive from an entity. Throws what it is refused for. */
+/**
+ * Opens a link on which a client receives from an entity, and accepts its session if it asks for one; that
+ * may wait up to a minute. Throws Unauthenticated, MessagingEntityNotFound, InvalidOperation for a topic or a
+ * wrong use of sessions, ServiceTimeout if no session becomes available, and what `acceptSession` of the
+ * broker throws.
+ */
 export async function openReceiver(
   context: ClientContext,
   link: OutgoingLink,
@@ -56,7 +59,7 @@ export async function openReceiver(
       `Messages of the topic '${node.path.name}' are received from its subscriptions.`,
     );
   }
-  // The client went away meanwhile: the end of the link has been told, and is not told again.
+  // If the client has detached meanwhile, the link has called its end listener already.
   if (!link.isAttaching) return;
   const filter = sessionFilter(link);
   const needsSession = node.path.subQueue === 'main' && requiresSession(entity);
@@ -76,7 +79,7 @@ function openWithoutSession(context: ClientContext, link: OutgoingLink, node: En
   deliverer.start();
 }
 
-/** What a client asks for: an id, or null for whichever session comes next. */
+/** Returns the session filter of a link: a session id, or null for the next available session. */
 function sessionFilter({ attach: { source } }: OutgoingLink): AmqpValue | undefined {
   const filters = fieldsOf(
     source?.type === 'described' ? listOf(source.value)[FILTERS] : undefined,
@@ -84,7 +87,7 @@ function sessionFilter({ attach: { source } }: OutgoingLink): AmqpValue | undefi
   return filters.get(SESSION_FILTER);
 }
 
-/** The same with an id in it. The standard's form of a filter has a descriptor; some clients' has none. */
+/** Returns the filter with a session id. A standard filter has a descriptor; some clients send none. */
 function withSession(filter: AmqpValue, sessionId: string): AmqpValue {
   return filter.type === 'described' ? { ...filter, value: str(sessionId) } : str(sessionId);
 }
@@ -118,22 +121,19 @@ async function openSession(
     slot.release();
     stopListening();
   });
-  // Nobody is told that there is none: the end of the connection has the client ask elsewhere.
+  // No refusal during a shutdown: the close of the connection makes the client try another process.
   if (lock === undefined && shutdown.hasBegun) return;
   if (lock === undefined) {
-    throw new BrokerError(
-      'ServiceTimeout',
-      'The wait for the next session is over: there is none.',
-    );
+    throw new BrokerError('ServiceTimeout', 'No session became available within the timeout.');
   }
-  // The right may have ended during the wait.
+  // The right may have been revoked during the wait.
   await authorization
     .require(node.pathname, node.path, ['Listen'])
     .catch(async (error: unknown) => {
       await dependencies.broker.releaseSession(node.path, lock);
       throw error;
     });
-  // The client went away while its session was found: nobody will ever give it back.
+  // The client detached while the session was accepted, so no end listener will release it.
   if (!link.isAttaching) {
     await dependencies.broker.releaseSession(node.path, lock);
     return;
@@ -155,8 +155,8 @@ async function openSession(
 }
 
 /**
- * Who ended the link hears back once the session is free: the next one may be accepted at once. What
- * was settled before needs the session's lock still.
+ * Releases the session lock of an ended link, after its settlements, which still need the lock. A peer that
+ * detaches gets its answer after that, so that it can accept the session again at once.
  */
 function releaseSession(
   { dependencies, background, settlements, workSlots }: ClientContext,
@@ -169,7 +169,7 @@ function releaseSession(
         await settlements.settled(node.path);
         await workSlots.run(() => dependencies.broker.releaseSession(node.path, lock));
       } catch (error) {
-        // A lock that was lost is nothing to give back.
+        // A lost lock needs no release.
         if (!(error instanceof BrokerError)) throw error;
       } finally {
         resolve();
@@ -178,7 +178,7 @@ function releaseSession(
   });
 }
 
-/** Ends the link soon after the lock on its session has run out (semantics #93). Returns how to stop. */
+/** Detaches the link soon after its session lock expires (semantics #93). Returns a function to stop. */
 function watchLock(
   { dependencies }: ClientContext,
   link: OutgoingLink,
@@ -198,7 +198,7 @@ function watchLock(
   return () => timer?.cancel();
 }
 
-/** Our attach names the session, and until when it is held. */
+/** Returns the fields of our attach: the session id, and the end of its lock. */
 function sessionAcceptance(link: OutgoingLink, filter: AmqpValue, lock: SessionLock): Acceptance {
   const filters = mapOf({ [SESSION_FILTER]: withSession(filter, lock.sessionId) }, symbol);
   const lockedUntil = BigInt(lock.lockedUntil) * 10_000n + TICKS_AT_EPOCH;
@@ -208,7 +208,7 @@ function sessionAcceptance(link: OutgoingLink, filter: AmqpValue, lock: SessionL
   };
 }
 
-/** The source as it was asked for, but with the filters that are in force (part 3.5.8 of the standard). */
+/** Returns the source of the client's attach with the filters in force (part 3.5.8 of the standard). */
 function withFilters(
   { attach: { source } }: OutgoingLink,
   filters: AmqpValue | undefined,

@@ -3,22 +3,23 @@ import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
 
 const { settlementsAtOnce: CONCURRENT_MAX } = BUDGETS.connection;
 
-/** Outcomes of so many deliveries that are to be carried out. */
+/** Settlements that wait to be carried out; `deliveries` = how many. */
 interface QueuedWork {
   readonly deliveries: number;
   readonly start: () => void;
 }
 
 /**
- * What the links of one connection are settling. There are clients that settle a message without
- * hearing the outcome, and ask `$management` for it next: requests wait for what was said before.
+ * The settlements under way on links of one connection. Some clients settle a message without waiting for
+ * the answer and request the same message over `$management` next, so requests wait for earlier settlements.
  */
 export class Settlements {
   readonly #underWay = new Map<string, Set<Promise<void>>>();
-  /** Deliveries whose outcomes are carried out. */
+  /** How many deliveries are being settled. */
   #running = 0;
   readonly #waiting = new Set<QueuedWork>();
 
+  /** Adds a settlement under way for an entity. */
   add({ key }: EntityPath, settlement: Promise<void>): void {
     const ofEntity = this.#underWay.get(key) ?? new Set();
     this.#underWay.set(key, ofEntity.add(settlement));
@@ -28,7 +29,7 @@ export class Settlements {
     });
   }
 
-  /** Carries out the outcomes of so many deliveries once no more than enough others are. */
+  /** Runs the settlement of `deliveries` deliveries as soon as fewer than the maximum are being settled. */
   async runLimited(deliveries: number, work: () => Promise<void>): Promise<void> {
     await new Promise<void>((start) => {
       this.#waiting.add({ deliveries, start });
@@ -51,7 +52,7 @@ export class Settlements {
     }
   }
 
-  /** Resolves once all that are under way now have their outcome. */
+  /** Resolves once all settlements of an entity that are under way now are done. */
   async settled({ key }: EntityPath): Promise<void> {
     await Promise.all(this.#underWay.get(key) ?? []);
   }

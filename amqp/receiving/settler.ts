@@ -4,30 +4,34 @@ import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
 import type { Properties } from '../../shared/domain/messages/property-value.ts';
 import type { Timer } from '../../shared/domain/scheduler.ts';
 import type { OutgoingDelivery, OutgoingLink } from '../endpoint/outgoing-link.ts';
-import { guidText, swapGuid, toProperties } from '../messages/property-values.ts';
+import {
+  guidText,
+  modifiedProperties,
+  swapGuid,
+  toProperties,
+} from '../messages/property-values.ts';
 import type { ClientContext } from '../service/context.ts';
-import { connectionMemoryExceeded, mapError } from '../service/error-mapping.ts';
+import { connectionMemoryExceeded, rejection } from '../service/error-mapping.ts';
 import { actionBytes } from '../transactions/operations.ts';
 import type { DeliveryState, Outcome } from '../wire/states.ts';
-import type { AmqpValue } from '../wire/value.ts';
 
-/** Settlements that go to the broker in one call. */
+/** The most settlements in one call of the broker. */
 const GROUP_MAX = 1000;
-/** So long, settlements that come in one after the other are waited for. */
+/** How long to wait for more settlements of a peer that sends them one by one. */
 const GATHER_MS = 10;
 const REJECTED: Outcome = { kind: 'rejected' };
 const { settlementBytes: SETTLEMENT_BYTES } = BUDGETS.weights;
 const DEAD_LETTER = 'com.microsoft:dead-letter';
 
-/** An outcome that the peer said, of one delivery or of thousands by one frame. */
+/** An outcome from the peer, which one frame may give to thousands of deliveries. */
 interface RequestedOutcome {
-  /** What it asks for. */
+  /** The settlement that it requests. */
   readonly action: SettlementAction;
-  /** How it is said back. */
+  /** The outcome that confirms it. */
   readonly confirmation: Outcome;
-  /** What it takes, bytes. */
+  /** Its memory, bytes. */
   readonly bytes: number;
-  /** Deliveries with this outcome that the broker has not answered for. */
+  /** Deliveries with this outcome whose settlement is under way. */
   pending: number;
 }
 
@@ -36,22 +40,23 @@ interface Pending {
   readonly requested: RequestedOutcome;
 }
 
-/** What goes to the broker in one call: each delivery by itself would take several times the memory. */
+/** Settlements for one call of the broker. A promise for each delivery would take several times the memory. */
 interface Group {
   readonly pending: Pending[];
-  /** Called once the outcomes are known. */
+  /** Called once all are settled or refused. */
   readonly done: () => void;
 }
 
-/** The entity whose messages are settled, by its address and path. */
+/** The address and path of the entity whose messages are settled. */
 export interface SettledEntity {
   readonly pathname: string;
   readonly path: EntityPath;
 }
 
 /**
- * Settles what the peer has said the outcome of, and says so back. What arrives together goes to the
- * broker together, which needs one write a block for it; where much comes in a row, a little is waited.
+ * Carries out and confirms the outcomes that the peer sends for messages of one link. Outcomes that arrive
+ * together share a call of the broker, which needs one write for each block of messages. While outcomes
+ * arrive in quick succession, each call waits a moment for more of them.
  */
 export class Settler {
   readonly #context: ClientContext;
@@ -59,12 +64,12 @@ export class Settler {
   readonly #path: EntityPath;
   readonly #pathname: string;
   readonly #sessionId: string | undefined;
-  /** What outcomes ask for: read once each, however many deliveries have them. */
+  /** Decoded outcomes: each is decoded once, however many deliveries have it. */
   readonly #requested = new WeakMap<Outcome, RequestedOutcome>();
   readonly #groups: Group[] = [];
   #isRunning = false;
   #timer: Timer | undefined;
-  /** Whether the last call had company: then it is likely that the next one has. */
+  /** Whether the last group had several settlements. Then the next one probably has, too. */
   #isBusy = false;
 
   constructor(
@@ -80,25 +85,25 @@ export class Settler {
     this.#sessionId = sessionId;
   }
 
+  /** Handles a disposition of the peer. Without an outcome it does nothing: the message's lock expires. */
   add(delivery: OutgoingDelivery, state: DeliveryState | undefined): void {
-    // Settled without an outcome: the peer has forgotten the message, its lock will run out.
     if (state?.kind === 'transactional') this.#enlist(delivery, state);
     if (state === undefined || !isOutcome(state)) return;
     const requested = this.#requestOf(state);
     if (!this.#hold(requested)) {
-      // Its answer is a frame by itself.
+      // Each refusal costs a frame.
       this.#context.limits.countFrame();
       this.#link.settle([delivery], this.#rejected(connectionMemoryExceeded()));
       return;
     }
-    this.#lastGroup().push({ delivery, requested: requested });
+    this.#lastGroup().push({ delivery, requested });
     if (this.#isRunning) return;
-    // Who has nothing left to settle waits for us.
+    // A peer without further unsettled messages waits for this answer.
     if (!this.#isBusy || this.#link.unsettledCount === 0) this.#start();
     else this.#timer ??= this.#context.dependencies.scheduler.after(GATHER_MS, () => this.#start());
   }
 
-  /** The group that takes one more. */
+  /** Returns the group to add to, a new one if the last is full. */
   #lastGroup(): Pending[] {
     const last = this.#groups.at(-1);
     if (last !== undefined && last.pending.length < GROUP_MAX) return last.pending;
@@ -123,7 +128,7 @@ export class Settler {
     return requested;
   }
 
-  /** Holds what a settlement takes until the broker has answered; false where there is no room. */
+  /** Holds the memory of a settlement until it is done; false if the connection may hold no more. */
   #hold(requested: RequestedOutcome): boolean {
     const bytes = SETTLEMENT_BYTES + (requested.pending === 0 ? requested.bytes : 0);
     if (!this.#context.limits.tryHoldWork(bytes)) return false;
@@ -146,13 +151,13 @@ export class Settler {
     dependencies.scheduler.soon(() => background(() => this.#run()));
   }
 
-  /** A settlement of a transaction is carried out when that is discharged; the lock stays until then. */
+  /** Adds a settlement to its transaction, whose discharge carries it out. The lock stays until then. */
   #enlist(
     delivery: OutgoingDelivery,
     { transaction, outcome }: Extract<DeliveryState, { readonly kind: 'transactional' }>,
   ): void {
     if (outcome === undefined) return;
-    // It is answered by itself: a disposition of thousands is as much work as thousands of frames.
+    // The answer is a frame for each delivery, so a disposition of thousands costs thousands of frames.
     this.#context.limits.countFrame();
     const { action, confirmation } = this.#requestOf(outcome);
     const settlement = { lockToken: lockTokenOf(delivery.tag), action };
@@ -194,7 +199,7 @@ export class Settler {
     const { authorization, dependencies } = this.#context;
     const { broker } = dependencies;
     try {
-      // The right may have ended since the messages were handed out.
+      // The right may have been revoked since the messages were delivered.
       await authorization.confirm(this.#pathname, this.#path, ['Listen']);
       const outcomes = await broker.settle(this.#path, settlements, this.#sessionId);
       const states = group.map(({ requested }, i) => {
@@ -212,11 +217,10 @@ export class Settler {
   }
 
   #rejected(error: unknown): Outcome {
-    const { condition, description } = mapError(this.#context.dependencies, error, this.#path.name);
-    return { kind: 'rejected', error: { condition, description } };
+    return rejection(this.#context.dependencies, error, this.#path.name);
   }
 
-  /** Neighbours with the same outcome share a frame. */
+  /** Answers settlements. Adjacent ones with the same outcome share a frame. */
   #answer(group: readonly Pending[], states: readonly Outcome[]): void {
     let from = 0;
     for (let i = 1; i <= group.length; i++) {
@@ -237,8 +241,8 @@ function isOutcome(state: DeliveryState): state is Outcome {
 }
 
 /**
- * The outcome as we say it back. An error in it would be one of ours, and to repeat annotations would
- * only have them held, and sent, once more.
+ * Returns the outcome that confirms one of the peer. It omits the error, which would mean a refusal by this
+ * service, and annotations, which would only cost memory and bytes.
  */
 function confirmationOf(state: Outcome): Outcome {
   if (state.kind === 'rejected') return REJECTED;
@@ -251,12 +255,12 @@ function isSame(one: Outcome, other: Outcome | undefined): boolean {
   return one === other || (one.kind === 'accepted' && other?.kind === 'accepted');
 }
 
-/** The token of the lock under which a message went out: its delivery tag, as .NET orders it. */
+/** Returns the lock token of a delivery: its tag, in .NET's order of GUID bytes. */
 export function lockTokenOf(tag: Uint8Array): string {
   return guidText(swapGuid(tag));
 }
 
-/** What an outcome asks for (semantics L17). */
+/** Returns the settlement that an outcome requests (semantics L17). */
 function actionOf(state: Outcome): SettlementAction {
   switch (state.kind) {
     case 'accepted':
@@ -265,7 +269,7 @@ function actionOf(state: Outcome): SettlementAction {
       return { kind: 'abandon', isUncounted: true };
     case 'modified': {
       const kind = state.undeliverableHere === true ? 'defer' : 'abandon';
-      return { kind, ...changed(state.annotations) };
+      return { kind, ...modifiedProperties(state.annotations) };
     }
     case 'rejected':
       return deadLetter(state.error);
@@ -289,9 +293,4 @@ function deadLetter(error: Extract<Outcome, { kind: 'rejected' }>['error']): Set
 
 function textIn(property: Properties[string] | undefined): string | undefined {
   return property?.type === 'string' ? property.value : undefined;
-}
-
-function changed(annotations: AmqpValue | undefined): { readonly properties?: Properties } {
-  const { properties } = toProperties(annotations);
-  return Object.keys(properties).length === 0 ? {} : { properties };
 }

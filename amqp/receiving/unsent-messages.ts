@@ -2,21 +2,21 @@ import type { ReceivedMessage, Settlement, SettlementAction } from '../../shared
 import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
 import type { ClientContext } from '../service/context.ts';
 
-/** Messages that are given back in one call. */
+/** The most messages that one call of the broker returns to their queue. */
 const MESSAGES_PER_CALL = 250;
-/** Nobody tried to handle what was never sent. */
+/** For a message that was never sent: it does not count as a delivery. */
 const UNTRIED: SettlementAction = { kind: 'abandon', isUncounted: true };
-/** What cannot be written would come again for ever if its deliveries did not count. */
+/** For a message that cannot be encoded: it counts as a delivery, or it would be received again forever. */
 const FAILED: SettlementAction = { kind: 'abandon' };
 
-/** Gives messages back that were locked for a link and never sent on it. */
+/** Returns messages to their queue that were locked for a link and never sent on it. */
 export class UnsentMessages {
   readonly #context: Pick<ClientContext, 'dependencies' | 'background' | 'returnTurns'>;
   readonly #path: EntityPath;
   readonly #isOfSession: boolean;
   #dropped: Settlement[] = [];
 
-  /** Messages of a session are freed with it. */
+  /** `isOfSession` = nothing is returned here: the release of the session frees its messages. */
   constructor(
     context: Pick<ClientContext, 'dependencies' | 'background' | 'returnTurns'>,
     path: EntityPath,
@@ -27,16 +27,17 @@ export class UnsentMessages {
     this.#isOfSession = isOfSession;
   }
 
-  /** Messages that nobody waits for any more: their link has ended. */
+  /** Returns messages whose link has ended. */
   dropAll(messages: readonly ReceivedMessage[]): void {
     for (const message of messages) this.drop(message);
   }
 
+  /** Returns a message whose link has ended. */
   drop(message: ReceivedMessage): void {
     this.#drop(message, UNTRIED);
   }
 
-  /** A message that cannot be written. */
+  /** Returns a message that cannot be encoded. */
   dropUnwritable(message: ReceivedMessage): void {
     this.#drop(message, FAILED);
   }
@@ -45,7 +46,7 @@ export class UnsentMessages {
     if (this.#isOfSession || !('lockToken' in message)) return;
     this.#dropped.push({ lockToken: message.lockToken, action });
     if (this.#dropped.length > 1) return;
-    // Together with what else is dropped in this turn.
+    // Deferred, so that all messages dropped in this turn share a call.
     const { dependencies, background } = this.#context;
     dependencies.scheduler.soon(() => background(() => this.#returnDropped()));
   }
