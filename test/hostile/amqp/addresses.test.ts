@@ -7,7 +7,7 @@ import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { AmqpPeer, attachFrame, GatewayFixture, turns } from '../../support/amqp-peer.ts';
 import { targetOf } from '../../support/raw-session.ts';
 
-/** Names, addresses, hosts and keys, which are kept as long as their link or connection. */
+/** Names, addresses, hosts and keys, which stay in memory as long as their link or connection. */
 
 const { linkTextLength, hostLength, proofBytes, beforeRight } = BUDGETS.connection;
 const TOO_LONG = 'a'.repeat(linkTextLength + 1);
@@ -24,7 +24,7 @@ test('row 3: an address of very many slashes is refused', async (t) => {
   assert.match(detach?.error?.description ?? '', /has 60012 characters; the limit is 1024/);
 });
 
-test('row 3: of an address only the path of its entity is kept', () => {
+test('row 3: only the entity path of an address is kept', () => {
   const path = { key: 'a', name: 'a', subQueue: 'main' };
   assert.deepEqual(nodeOf(targetOf(slashes(900))), {
     kind: 'management',
@@ -39,7 +39,7 @@ for (const [what, [role, address, more]] of Object.entries({
   'address of a node': ['receiver', TOO_LONG, {}],
   'address for answers': ['receiver', '$cbs', { answers: TOO_LONG }],
 } as const)) {
-  test(`row 1: a very long ${what} is refused with a sentence, and then forgotten`, async (t) => {
+  test(`row 1: a very long ${what} is refused with an error and not kept`, async (t) => {
     const fixture = new GatewayFixture(t);
     const peer = await fixture.peer();
     const before = fixture.memory.held;
@@ -54,7 +54,7 @@ for (const [what, [role, address, more]] of Object.entries({
   });
 }
 
-test('row 1: addresses of links count as long as they are kept', async (t) => {
+test('row 1: addresses of links count as memory while they are kept', async (t) => {
   const fixture = new GatewayFixture(t);
   const peer = await fixture.peer();
   const before = fixture.memory.held;
@@ -73,7 +73,7 @@ test('row 1: addresses of links count as long as they are kept', async (t) => {
   assert.equal(fixture.memory.held, before);
 });
 
-test('row 1: a name that is no UTF-8 counts as what it is read as', async (t) => {
+test('row 1: a name of invalid UTF-8 counts with its decoded size', async (t) => {
   const fixture = new GatewayFixture(t);
   const peer = await fixture.peer();
   const before = fixture.memory.held;
@@ -89,7 +89,7 @@ test('row 1: a name that is no UTF-8 counts as what it is read as', async (t) =>
   assert.deepEqual(fixture.faults, []);
 });
 
-test('row 1: an open that names a very long host is refused', async (t) => {
+test('row 1: an open with a very long hostname is refused', async (t) => {
   const { gateway } = new GatewayFixture(t);
   const peer = new AmqpPeer(gateway);
   t.after(() => peer.lost());
@@ -98,7 +98,7 @@ test('row 1: an open that names a very long host is refused', async (t) => {
   await turns();
   const [close] = peer.said('close');
   assert.equal(close?.error?.condition, 'amqp:invalid-field');
-  assert.match(close?.error?.description ?? '', /512 characters are the limit/);
+  assert.match(close?.error?.description ?? '', /the limit is 512 characters/);
 });
 
 test('row 1: a very long name or key is refused', async (t) => {

@@ -18,10 +18,10 @@ import { WorkTurns } from '../../../shared/domain/turns/work-turns.ts';
 import { FakePeer, fakeGateway, lockedMessage, turnsUntil } from '../../support/fake-peer.ts';
 
 const COUNT = 10;
-/** Far more than one turn is for. */
+/** Far more messages than one turn encodes. */
 const VALUES = 200_000;
 
-/** Counts the turns that were asked for. */
+/** Counts the requested turns. */
 class CountedTurns extends WorkTurns {
   count = 0;
   override async next(): Promise<void> {
@@ -41,7 +41,7 @@ function heavyMessages(): readonly LockedMessage[] {
   });
 }
 
-/** A peer that may ask the management node of a queue, and hears the answers. */
+/** A peer with links to the management node of a queue, for requests and replies. */
 async function askingPeer(workTurns: WorkTurns) {
   const made = fakeGateway({ workTurns });
   const peer = await FakePeer.root(made.gateway);
@@ -69,7 +69,7 @@ for (const [operation, body] of [
     mapOf({ 'sequence-numbers': list([long(1n)]), 'receiver-settle-mode': int(1) }),
   ],
 ] as const) {
-  test(`row 5: ${operation} writes messages of many values a few at a time`, async () => {
+  test(`row 5: ${operation} encodes messages of many values a few at a time`, async () => {
     const turns = new CountedTurns(realScheduler);
     const { peer, ask, broker, faults } = await askingPeer(turns);
     const messages = heavyMessages();
@@ -85,7 +85,7 @@ for (const [operation, body] of [
   });
 }
 
-test('row 4: a request counts as much of a turn as it may have values', async () => {
+test('row 4: a request fills a turn in proportion to the values that it may hold', async () => {
   const { peer, ask } = await askingPeer(new WorkTurns(realScheduler));
   const before = peer.pauses;
   const requests = 20;

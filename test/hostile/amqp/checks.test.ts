@@ -5,7 +5,7 @@ import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { type AmqpPeer, GatewayFixture, turns } from '../../support/amqp-peer.ts';
 import { FAKE_NOW } from '../../support/fake-broker.ts';
 
-/** Row 11: what is done for peers before they have proved a right. */
+/** Row 11: the work for peers without a proved right. */
 
 const { refusals } = BUDGETS.connection;
 
@@ -20,7 +20,7 @@ const tokenFor = (path: string, keyName: string, key = `${keyName}-primary`) =>
 const detach = (peer: AmqpPeer, handle: number) =>
   peer.say({ kind: 'detach', handle, closed: true });
 
-test('row 11: claims that come together are checked one at a time, and no more than twenty', async (t) => {
+test('row 11: tokens that arrive together are checked one at a time, and no more than twenty', async (t) => {
   const fixture = new GatewayFixture(t);
   const peer = await fixture.peer();
   const links = 10;
@@ -43,7 +43,7 @@ test('row 11: claims that come together are checked one at a time, and no more t
   assert.deepEqual(fixture.faults, []);
 });
 
-test('row 11: links that a made-up key asks for are checked one at a time, and no more than twenty', async (t) => {
+test('row 11: links of a client with a made-up key are checked one at a time, and no more than twenty', async (t) => {
   const fixture = new GatewayFixture(t);
   const peer = await fixture.peer('made up');
   fixture.holdReads();
@@ -63,7 +63,7 @@ test('row 11: links that a made-up key asks for are checked one at a time, and n
   assert.equal(close?.error?.condition, 'amqp:unauthorized-access');
 });
 
-test('row 11: a link that is ended before it is answered counts until its check is over', async (t) => {
+test('row 11: a link that detaches before its answer counts until its check is over', async (t) => {
   const fixture = new GatewayFixture(t);
   const peer = await fixture.peer('root');
   const before = fixture.memory.held;
@@ -80,7 +80,7 @@ test('row 11: a link that is ended before it is answered counts until its check 
   assert.equal(fixture.memory.held, before);
 });
 
-test('row 11: the session of such a link counts as long', async (t) => {
+test('row 11: the session of such a link also counts until then', async (t) => {
   const fixture = new GatewayFixture(t);
   const peer = await fixture.peer('root');
   fixture.holdReads();
@@ -95,7 +95,7 @@ test('row 11: the session of such a link counts as long', async (t) => {
   assert.ok(fixture.memory.held < before - BUDGETS.weights.linkBytes);
 });
 
-test('row 11: with the key of an entity many links may be asked for at once', async (t) => {
+test('row 11: with the key of an entity, many links may attach at once', async (t) => {
   const fixture = new GatewayFixture(t);
   const peer = await fixture.peer('sender');
   const links = 2 * BUDGETS.connection.beforeRight.links;
@@ -110,7 +110,7 @@ test('row 11: with the key of an entity many links may be asked for at once', as
   assert.equal(peer.isPaused, false);
 });
 
-test('row 11: a key that is wrong for an entity is no refusal where a token is good for it', async (t) => {
+test('row 11: a wrong key for an entity is not a refusal if a token grants the right', async (t) => {
   const fixture = new GatewayFixture(t);
   const peer = await fixture.peer('sender', 'another entity has this key');
   peer.attach(0, 'sender', '$cbs');

@@ -20,13 +20,13 @@ const PART_BYTES = 60_000;
 const LIMIT = 40 * MEGABYTE;
 const valueMessage = (...values: readonly AmqpValue[]) =>
   writeSections({ body: [described(SECTION.value, list(values))] });
-/** A message that is shown as JSON of six times its bytes. */
+/** A message whose JSON is six times as long. */
 const shownLonger = (bytes: number, first = 'm') =>
   valueMessage(str(first), str('\0'.repeat(bytes)));
 
 type Changes = Parameters<typeof fakeGateway>[0];
 
-/** A peer that has links to send on; the broker stores nothing while `isHeld`. */
+/** A peer with links to send on; the broker stores nothing while `isHeld`. */
 async function sender(t: TestContext, links: number, changes: Changes = {}) {
   const memory = changes.memory ?? new MemoryBudget(Number.POSITIVE_INFINITY);
   const made = fakeGateway({ ...changes, memory });
@@ -68,7 +68,7 @@ const textOf = (
   { body }: OutgoingMessage | undefined = { body: Buffer.alloc(0), properties: {} },
 ) => Buffer.from(body ?? []).toString('utf8', 0, 20);
 
-test('row 5: copies of what one connection sends take a part of the memory, and all is stored', async (t) => {
+test('row 5: decoded messages of one connection take a share of the memory, and all are stored', async (t) => {
   const memory = new MemoryBudget(LIMIT);
   const { send, stored, state, letGo, peer, faults } = await sender(t, 16, { memory });
   const payload = shownLonger(100_000);
@@ -89,7 +89,7 @@ test('row 5: copies of what one connection sends take a part of the memory, and 
   assert.equal(memory.held, 0);
 });
 
-test('row 5: a message of which more is made than that is stored alone, in order', async (t) => {
+test('row 5: a message that takes more than that share is stored alone, in order', async (t) => {
   const memory = new MemoryBudget(LIMIT);
   const { send, stored, state, letGo } = await sender(t, 3, { memory });
   const large = 1_000_000;
@@ -108,7 +108,7 @@ test('row 5: a message of which more is made than that is stored alone, in order
   assert.deepEqual(texts.slice(2).sort(), ['four', 'three']);
 });
 
-test('row 5: many links of one connection store small messages at a time', async (t) => {
+test('row 5: many links of one connection store small messages at the same time', async (t) => {
   const links = 100;
   const { send, state } = await sender(t, links, { memory: new MemoryBudget(LIMIT) });
   for (let i = 0; i < links; i++) send(i, dataMessage('x'.repeat(17_000)));
@@ -116,7 +116,7 @@ test('row 5: many links of one connection store small messages at a time', async
   assert.equal(state.sends, links);
 });
 
-test('row 5: once it is written, the JSON of a body counts as long as it is', async (t) => {
+test('row 5: the JSON of a body counts with its actual length once it is written', async (t) => {
   const memory = new MemoryBudget(LIMIT);
   const { send, state } = await sender(t, 1, { memory });
   const zero = ulong(0n);
@@ -130,7 +130,7 @@ test('row 5: once it is written, the JSON of a body counts as long as it is', as
   assert.ok(held <= most + sentMessageBytes + 1000, `${held} of ${most}`);
 });
 
-test('row 5: messages of batches count, however small they are', async (t) => {
+test('row 5: every message of a batch counts, however small it is', async (t) => {
   const memory = new MemoryBudget(LIMIT);
   const links = 20;
   const { send, stored, state, letGo } = await sender(t, links, { memory });
@@ -157,7 +157,7 @@ function zeros(arrays: number): Buffer {
   return Buffer.concat([head, elements]);
 }
 
-test('row 5: of values that take no bytes few are read, and what they are kept as counts', () => {
+test('row 5: few values without bytes are decoded, and their memory counts', () => {
   let held = 0;
   const hold = (bytes: number) => {
     held += bytes;
@@ -173,7 +173,7 @@ test('row 5: of values that take no bytes few are read, and what they are kept a
   assert.throws(() => readDelivery(batch, BATCH_FORMAT, hold), /Too many values/);
 });
 
-test('row 8: what nobody hears of is not dropped for want of memory, but tried again', async (t) => {
+test('row 8: a presettled message is not dropped for lack of memory, but tried again', async (t) => {
   const memory = new MemoryBudget(LIMIT);
   const pauses: (() => void)[] = [];
   const scheduler = {
@@ -202,7 +202,7 @@ test('row 8: what nobody hears of is not dropped for want of memory, but tried a
   assert.deepEqual(faults, []);
 });
 
-/** The most bytes of what is sent on each link that were read in a turn, which ends after some of the loop. */
+/** The most bytes decoded in one turn, which spans several turns of the event loop, of messages on each link. */
 async function mostRead(
   t: TestContext,
   {
@@ -214,7 +214,7 @@ async function mostRead(
 ): Promise<number> {
   const { workTurns, end } = singleTurns();
   const memory = new MemoryBudget(LIMIT);
-  // All is taken in before it is read, however slow the machine: what comes in would count as read.
+  // All arrives before it is decoded, however slow the machine: input would count as decoded.
   const scheduler = { ...realScheduler, now: () => 0 };
   const { send, state } = await sender(t, links, { memory, workTurns, scheduler });
   const payload = dataMessage('x'.repeat(bytes));
@@ -233,20 +233,20 @@ async function mostRead(
   return most * payload.length;
 }
 
-test('row 5: of large messages that are stored together one is read in a turn', async (t) => {
+test('row 5: of large messages that are stored together, one is decoded in a turn', async (t) => {
   const bytes = 200_000;
   const most = await mostRead(t, { links: 1, count: 2, bytes, loopTurns: 10 });
   assert.ok(most < 2 * bytes, `${most} bytes in a turn`);
 });
 
-test('row 5: of small messages of many links a few are read in a turn', async (t) => {
+test('row 5: of small messages on many links, a few are decoded in a turn', async (t) => {
   const bytes = turnBytes / 4;
   const most = await mostRead(t, { links: 100, count: 100, bytes, loopTurns: 1 });
-  // Some may be read before the test looks, others behind that in the same turn.
+  // Some may be decoded before the test looks, others after it in the same turn.
   assert.ok(most <= 2 * (turnReadBytes + bytes), `${most} bytes in a turn`);
 });
 
-test('row 12: small messages wait for nothing that is large, however many come', async (t) => {
+test('row 12: small messages do not wait for large ones, however many arrive', async (t) => {
   const { workTurns } = singleTurns();
   // Its turn never ends.
   await workTurns.next();
@@ -258,7 +258,7 @@ test('row 12: small messages wait for nothing that is large, however many come',
     send(0, payload);
     await turnsUntil(() => stored.length > sent, 100);
   }
-  // Together, too.
+  // The same for several at once.
   for (let sent = 0; sent < count; sent++) send(0, payload);
   await turnsUntil(() => stored.length >= 2 * count, 1000);
   assert.ok(stored.length >= 2 * count, `${stored.length} of 2 * ${count} are stored`);

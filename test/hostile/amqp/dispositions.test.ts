@@ -11,16 +11,16 @@ import { LIMITS } from '../../../shared/domain/limits.ts';
 import { WorkTurns } from '../../../shared/domain/turns/work-turns.ts';
 import { FakePeer, fakeGateway, lockedMessage, turn, turnsUntil } from '../../support/fake-peer.ts';
 
-/** Row 8: one disposition may be about all deliveries that a connection holds. */
+/** Row 8: one disposition may cover all deliveries that a connection holds. */
 
 const { deliveryBytes } = BUDGETS.weights;
 const { afterRight, deliveriesPerFrame, settlementsAtOnce } = BUDGETS.connection;
 const PER_CALL = LIMITS.receiveMessages;
 const TURNS_MAX = 100_000;
 
-/** A peer that was handed out so many small messages on its links, and has settled none. */
+/** A peer that received small messages on its links and has settled none. */
 async function peerWith(t: TestContext, links: number, perLink: number) {
-  // However slow the machine: turns in which nothing is written because time is over would look like the end.
+  // Standing time: on a slow machine, a turn without output would look like the end.
   const scheduler = { ...realScheduler, now: () => 0 };
   const made = fakeGateway({ scheduler, workTurns: new WorkTurns(scheduler) });
   const { gateway, broker, memory } = made;
@@ -37,14 +37,14 @@ async function peerWith(t: TestContext, links: number, perLink: number) {
   await peer.receive('q', links, perLink);
   const isHeld = () => memory.held >= count * deliveryBytes && given === count;
   await turnsUntil(() => isHeld() && peer.hasTakenAll, TURNS_MAX);
-  // The last of what is held may still wait for a turn to be written.
+  // The last messages may still wait for a turn to be written.
   for (let writes = -1; writes !== peer.writes.length; await peer.settled()) {
     writes = peer.writes.length;
   }
   return { ...made, peer, count };
 }
 
-test('row 8: a disposition of very many deliveries is taken in over several turns; what follows waits', async (t) => {
+test('row 8: a disposition of very many deliveries takes several turns, and later frames wait', async (t) => {
   const { peer, memory, count, faults } = await peerWith(t, 1, 45_000);
   const before = memory.held;
   peer.atOnce(() => {
@@ -63,7 +63,7 @@ test('row 8: a disposition of very many deliveries is taken in over several turn
   assert.deepEqual(faults, []);
 });
 
-test('row 8: outcomes of few deliveries at a time are carried out, and all of them in the end', async (t) => {
+test('row 8: few deliveries are settled at a time, and all in the end', async (t) => {
   const { peer, broker, count, faults } = await peerWith(t, 20, 500);
   let underWay = 0;
   let most = 0;
@@ -85,21 +85,21 @@ test('row 8: outcomes of few deliveries at a time are carried out, and all of th
   assert.deepEqual(faults, []);
 });
 
-/** A settler whose broker never answers; what it asks of its connection is counted. */
+/** A settler whose broker never answers; its calls of the connection are counted. */
 function countedSettler(hasRoom: boolean) {
   const counts = { promises: 0, frames: 0 };
   const context = {
-    limits: { tryHoldWork: () => hasRoom, handled: () => counts.frames++ },
+    limits: { tryHoldWork: () => hasRoom, countFrame: () => counts.frames++ },
     settlements: { add: () => counts.promises++ },
     transactions: { enlist: () => ({ add: () => {}, end: () => {} }) },
     background: () => counts.promises++,
-    parts: {
+    dependencies: {
       scheduler: { soon: () => {}, after: () => {} },
       random: { bytes: (length: number) => new Uint8Array(length) },
       clock: { now: () => 0 },
     },
   };
-  const link = { held: 0, settle: () => {}, note: () => {} };
+  const link = { unsettledCount: 0, settle: () => {}, reportState: () => {} };
   const path = parseEntityPath('q');
   const entity = { path, pathname: '/q' };
   const settler = new Settler(
@@ -113,7 +113,7 @@ function countedSettler(hasRoom: boolean) {
   return { counts, take };
 }
 
-test('row 8: deliveries that are settled together are waited for together', () => {
+test('row 8: deliveries that are settled together share one promise', () => {
   const { counts, take } = countedSettler(true);
   take(5 * PER_CALL, { kind: 'accepted' });
   assert.deepEqual(counts, { promises: 2 * 5, frames: 0 });
@@ -129,7 +129,7 @@ for (const [what, hasRoom, state] of [
   ['for which there is no room', false, accepted],
   ['that belongs to a transaction', true, transactional],
 ] as const) {
-  test(`row 8: a delivery ${what} counts as a frame, which its answer is`, () => {
+  test(`row 8: a delivery ${what} counts as a frame, since its answer is one`, () => {
     const { counts, take } = countedSettler(hasRoom);
     take(50, state);
     assert.deepEqual(counts, { promises: 0, frames: 50 });

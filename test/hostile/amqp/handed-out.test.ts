@@ -11,21 +11,21 @@ import { GatewayFixture, turns } from '../../support/amqp-peer.ts';
 import { FakePeer, fakeGateway, lockedMessage, turn, turnsUntil } from '../../support/fake-peer.ts';
 import { sourceOf, targetOf } from '../../support/raw-session.ts';
 
-/** What was claimed for a peer reaches it, goes back, or is not claimed. */
+/** A message for a peer is delivered, is returned to its queue, or is not claimed. */
 
 const BYTES = 250_000;
 const PER_RECEIVE = 12;
-/** So long a stop waits for what arrives, twice. */
+/** How long a shutdown waits for frames in transit, each of two times. */
 const ARRIVED_MS = 500;
 const { backlogBytes, largeClaim } = BUDGETS.connection;
 
-/** Once the signal is given, nothing. */
+/** A broker's answer to an aborted receive: nothing. */
 async function nothingUntil(signal?: AbortSignal): Promise<readonly []> {
   if (signal?.aborted === false) await once(signal, 'abort');
   return [];
 }
 
-/** A receiver `A` with credit for messages that it is handed out, and has taken a part of the first. */
+/** A receiver `A` with credit for messages, of which it has taken a part of the first. */
 async function slowReceiver(t: TestContext, count: number) {
   const fixture = new GatewayFixture(t);
   const abandoned: string[] = [];
@@ -52,7 +52,7 @@ async function slowReceiver(t: TestContext, count: number) {
   return { peer, abandoned, fixture };
 }
 
-test('row 5: no part of a message goes out after its link was ended, and what was not sent goes back', async (t) => {
+test('row 5: no part of a message is sent after its link has ended, and unsent messages are returned', async (t) => {
   const count = 8;
   const { peer, abandoned, fixture } = await slowReceiver(t, count);
   const before = peer.said('transfer');
@@ -70,7 +70,7 @@ test('row 5: no part of a message goes out after its link was ended, and what wa
   assert.deepEqual(fixture.faults, []);
 });
 
-test('row 5: what waited for the peer goes back when its connection is gone', async (t) => {
+test('row 5: messages that waited for the peer are returned when its connection is gone', async (t) => {
   const count = 8;
   const { peer, abandoned } = await slowReceiver(t, count);
   const whole = peer.said('transfer').filter(({ more }) => !more).length;
@@ -79,7 +79,7 @@ test('row 5: what waited for the peer goes back when its connection is gone', as
   assert.equal(abandoned.length, count - whole);
 });
 
-test('row 12: very many that waited for the peer go back a part in each turn', async () => {
+test('row 12: very many messages that waited for the peer are returned a part in each turn', async () => {
   const count = 5000;
   const { gateway, broker, faults } = fakeGateway();
   let given = 0;
@@ -116,7 +116,7 @@ test('row 12: very many that waited for the peer go back a part in each turn', a
   assert.deepEqual(faults, []);
 });
 
-/** A gateway where each receive finds a message of so many bytes; `claims` are those that had room for it. */
+/** A gateway whose receives each find a message of that size; `claims` = those with memory for it. */
 function largeMessages(bytes: number, memory?: MemoryBudget) {
   const made = fakeGateway(memory === undefined ? {} : { memory });
   const claims = { count: 0, asked: 0 };
@@ -133,7 +133,7 @@ function largeMessages(bytes: number, memory?: MemoryBudget) {
   return { ...made, claims };
 }
 
-test('row 5: receivers whose peer takes nothing claim one large message', async () => {
+test('row 5: receivers whose peer does not read claim one large message', async () => {
   const { gateway, claims, faults } = largeMessages(10 * MEGABYTE);
   const peer = await FakePeer.root(gateway);
   peer.isTaking = false;
@@ -147,7 +147,7 @@ test('row 5: receivers whose peer takes nothing claim one large message', async 
   peer.lost();
 });
 
-test('row 5: a large message is claimed only where the process has memory for it', async () => {
+test('row 5: a large message is claimed only if the process has memory for it', async () => {
   const memory = new MemoryBudget(100 * MEGABYTE);
   const bytes = 40 * MEGABYTE;
   const { gateway, claims } = largeMessages(bytes, memory);
@@ -172,7 +172,7 @@ test('row 5: a large message is claimed only where the process has memory for it
   peer.lost();
 });
 
-test('row 5: more credit is no room for more than what was claimed for', async () => {
+test('row 5: more credit during a claim does not make it larger', async () => {
   const { gateway, broker } = fakeGateway();
   const asked: number[] = [];
   broker.receive = async (_path, { admit, maxMessages, signal }) => {
@@ -199,13 +199,13 @@ test('row 5: more credit is no room for more than what was claimed for', async (
   peer.lost();
 });
 
-test('row 5: what a stop finds handed out is sent before the connection ends', async () => {
+test('row 5: messages claimed before a shutdown are sent before the connection ends', async () => {
   const count = 60;
   let left = count;
   let isStopping = false;
   const peers: FakePeer[] = [];
   let arrivals = 0;
-  // From the stop on waits are short; once it has waited for what arrives, the peer takes something in each.
+  // From the shutdown on, pauses are short. After the one for frames in transit, the peer reads in each.
   const scheduler: Scheduler = {
     ...realScheduler,
     after: (ms, work) => {

@@ -15,7 +15,7 @@ const { sentMessageBytes } = BUDGETS.weights;
 const valueMessage = (value: AmqpValue) =>
   writeSections({ body: [described(SECTION.value, value)] });
 
-test('row 5: what is made of a message is counted until it is stored', async (t) => {
+test('row 5: the memory of a decoded message counts until it is stored', async (t) => {
   let held = 0;
   const memory = new MemoryBudget(100 * MEGABYTE);
   const { connect, broker } = await startFakeGateway(t, { memory });
@@ -33,7 +33,7 @@ test('row 5: what is made of a message is counted until it is stored', async (t)
   assert.ok(memory.held - empty < payload.length);
 });
 
-test('row 5: a message that would never fit into the memory is refused by its size', async (t) => {
+test('row 5: a message larger than all memory is refused by its size', async (t) => {
   const memory = new MemoryBudget(1.25 * MEGABYTE);
   const { connect, broker } = await startFakeGateway(t, { memory });
   const session = connect();
@@ -43,11 +43,11 @@ test('row 5: a message that would never fit into the memory is refused by its si
   assert.equal(outcome.error?.condition, 'amqp:link:message-size-exceeded');
   assert.match(outcome.error?.description ?? '', /more memory/);
   assert.deepEqual(broker.waiting('q'), []);
-  // The connection goes on.
+  // The connection stays open.
   assert.equal((await session.send(sender, dataMessage('small')))?.kind, 'accepted');
 });
 
-test('row 5: a body that is many times as long as JSON is refused before that is written', () => {
+test('row 5: a body whose JSON is many times as long is refused before the JSON is written', () => {
   const length = Math.ceil(shownBytes / 3);
   const stringify = JSON.stringify;
   let written = 0;
@@ -64,7 +64,7 @@ test('row 5: a body that is many times as long as JSON is refused before that is
   assert.equal(written, 0);
 });
 
-test('row 5: a value is never longer as JSON than it is counted', () => {
+test('row 5: the JSON of a value is never longer than its computed maximum', () => {
   const values: readonly AmqpValue[] = [
     ...[NULL, { type: 'boolean', value: false } as const],
     ...(['float', 'double'] as const).flatMap((type) =>
@@ -96,7 +96,7 @@ test('row 5: a value is never longer as JSON than it is counted', () => {
   }
 });
 
-test('row 5: the JSON of a body is counted before it is written', () => {
+test('row 5: the JSON of a body counts before it is written', () => {
   let held = 0;
   const text = '"'.repeat(10_000);
   readDelivery(valueMessage(list([str(text)])), 0, (bytes) => {

@@ -9,7 +9,7 @@ const LINKS = 20;
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 for (const role of ['sender', 'receiver'] as const) {
-  test(`row 1: a ${role} that detaches before it is answered leaves nothing behind`, async (t) => {
+  test(`row 1: a ${role} that detaches before its answer leaves nothing behind`, async (t) => {
     let listeners = 0;
     const { onBegin } = Shutdown.prototype;
     t.mock.method(Shutdown.prototype, 'onBegin', function (this: Shutdown, listener: () => void) {
@@ -37,14 +37,14 @@ for (const role of ['sender', 'receiver'] as const) {
       raw.say({ kind: 'attach', name: `link-${i}`, handle: i, role, ...ends, ...count });
       raw.say({ kind: 'detach', handle: i, closed: true });
     }
-    // Both are there before the first is answered.
+    // Both frames arrive before the first is answered.
     raw.begin(1);
     while ((await raw.hear('begin')).remoteChannel !== 1);
     look();
     for (let i = 0; i < LINKS; i++) await raw.hear('detach');
     await turn();
     assert.equal(listeners, 0);
-    // Nor is a link told of credit that is no more.
+    // A link that has ended gets no credit either.
     const other = {
       name: 'other',
       handle: LINKS,

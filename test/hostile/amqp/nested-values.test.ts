@@ -22,7 +22,7 @@ import { fakeEntity, findableEntities } from '../../support/http-fixture.ts';
 import { RawSession, sessionSource, sourceOf, targetOf } from '../../support/raw-session.ts';
 import { startBroker } from '../../support/start-broker.ts';
 
-/** Row 5: no message is taken that nobody could receive, or that would take others with it. */
+/** Row 5: no message is accepted that cannot be received, or that would block others. */
 
 const DEPTHS = Array.from({ length: 6 }, (_, i) => BUDGETS.value.depth - 4 + i);
 const nested = (levels: number): AmqpValue => (levels === 0 ? int(1) : list([nested(levels - 1)]));
@@ -39,7 +39,7 @@ const PLACES: readonly (readonly [string, (value: AmqpValue) => Buffer])[] = [
 ];
 
 for (const [place, message] of PLACES) {
-  test(`row 5: ${place} as deep as may be sent comes back, and what is deeper is refused`, async (t) => {
+  test(`row 5: ${place} of the maximum depth is received as sent, and a deeper one is refused`, async (t) => {
     const bus = await startBroker(t);
     await bus.createQueue('q');
     const session = RawSession.root(Number(new URL(bus.api.url).port));
@@ -60,7 +60,7 @@ for (const [place, message] of PLACES) {
   });
 }
 
-/** What a message has of such values, encoded. */
+/** The encoded size of such values in a message. */
 function textOf(payload: Uint8Array = new Uint8Array()): string {
   const { body, annotations, footer } = readSections(payload);
   const own = annotations?.type === 'map' ? annotations.value.filter(([key]) => isX(key)) : [];
@@ -71,7 +71,7 @@ function textOf(payload: Uint8Array = new Uint8Array()): string {
 
 const isX = (key: AmqpValue) => key.type === 'symbol' && key.value === 'x';
 
-test('row 5: data that is no bytes is refused, and no fault of ours', async (t) => {
+test('row 5: a data section without binary is refused, and is not reported as a fault', async (t) => {
   const bus = await startBroker(t);
   await bus.createQueue('q');
   const session = RawSession.root(Number(new URL(bus.api.url).port));
@@ -86,7 +86,7 @@ test('row 5: data that is no bytes is refused, and no fault of ours', async (t) 
 });
 
 for (const mode of ['peek-lock', 'receive-and-delete'] as const) {
-  test(`row 5: a message that cannot be written takes no other with it: ${mode}`, async (t) => {
+  test(`row 5: a message that cannot be encoded does not block others: ${mode}`, async (t) => {
     const fixture = new GatewayFixture(t);
     const [first, broken, last] = [1, 2, 3].map((number) => lockedMessage(number, 10));
     const unreadable = { ...broken, message: { ...broken?.message, amqp: Buffer.of(0xff) } };
@@ -109,7 +109,7 @@ for (const mode of ['peek-lock', 'receive-and-delete'] as const) {
     await turns();
     peer.credit(0);
     const back = mode === 'peek-lock' ? [broken?.lockToken] : [];
-    // It is given back a turn after the others have left.
+    // It is returned a turn after the others were sent.
     const isGivenBack = () => received === 2 && given.length === back.length;
     await turnsUntil(() => peer.said('transfer').length === 2 && isGivenBack());
     assert.equal(peer.said('transfer').length, 2);
@@ -120,7 +120,7 @@ for (const mode of ['peek-lock', 'receive-and-delete'] as const) {
   });
 }
 
-test('row 5: in a session a message that cannot be written ends its link: none comes before it', async (t) => {
+test('row 5: in a session, a message that cannot be encoded ends its link, so that none overtakes it', async (t) => {
   const [broken, last] = [1, 2].map((number) => lockedMessage(number, 10));
   const unreadable = { ...broken, message: { ...broken?.message, amqp: Buffer.of(0xff) } };
   const held = { sessionId: 'a', lockToken: last?.lockToken ?? '', lockedUntil: FAKE_NOW + 60_000 };

@@ -29,7 +29,7 @@ const { deliveryBytes, valueBytes } = BUDGETS.weights;
 const conditionOf = (state: DeliveryState | undefined) =>
   state?.kind === 'rejected' ? state.error?.condition : undefined;
 
-/** So many properties, each of a few bytes. */
+/** Properties of a few bytes each. */
 const properties = (count: number): AmqpValue => ({
   type: 'map',
   value: Array.from({ length: count }, (_, i) => [str(i.toString(36)), bool(true)]),
@@ -57,7 +57,7 @@ async function declared({ connect, parts }: Fixture) {
   return { session, coordinator, id, state: inTransaction(id), held };
 }
 
-test('row 6: requests that settle in a transaction count as what they decode to', async (t) => {
+test('row 6: requests that settle in a transaction count with their decoded size', async (t) => {
   const { session, state, held } = await declared(await startFakeGateway(t));
   await session.ask('q', 'peek-message', mapOf({}));
   const before = held();
@@ -70,7 +70,7 @@ test('row 6: requests that settle in a transaction count as what they decode to'
   assert.ok(held() - before > 3 * 900 * 2 * valueBytes, `${held() - before} bytes are counted`);
 });
 
-test('row 6: a settlement that no message may get is refused before it is held', async (t) => {
+test('row 6: an invalid settlement is refused before it is held', async (t) => {
   const { session, state, held } = await declared(await startFakeGateway(t));
   await session.ask('q', 'peek-message', mapOf({}));
   const before = held();
@@ -79,7 +79,7 @@ test('row 6: a settlement that no message may get is refused before it is held',
   assert.equal(held(), before);
 });
 
-test('row 6: a delivery is settled once in a transaction', async (t) => {
+test('row 6: a transaction settles a delivery only once', async (t) => {
   const fixture = await startFakeGateway(t);
   fixture.broker.put('q', { message: { messageId: 'm', body: Buffer.from('x'), properties: {} } });
   const { session, id, held } = await declared(fixture);
@@ -95,7 +95,7 @@ test('row 6: a delivery is settled once in a transaction', async (t) => {
   assert.equal(held(), once);
 });
 
-test('row 6: messages of a transaction count as what they decode to', async (t) => {
+test('row 6: messages of a transaction count with their decoded size', async (t) => {
   const { session, state, held } = await declared(await startFakeGateway(t));
   const sender = await session.sender(targetOf('q'));
   const before = held();
@@ -113,7 +113,7 @@ test('row 6: a message with too many properties is refused before it is held', a
   assert.ok(held() - before < 4 * deliveryBytes);
 });
 
-test('row 6: an expired transaction gives back what it holds once it is named', async (t) => {
+test('row 6: an expired transaction releases its memory when a client uses it', async (t) => {
   const scheduler = new VirtualTime();
   const fixture = await startFakeGateway(t, { scheduler });
   const { session, coordinator, id, state, held } = await declared(fixture);
@@ -127,7 +127,7 @@ test('row 6: an expired transaction gives back what it holds once it is named', 
   assert.ok(held() - before < 4 * deliveryBytes, `${held() - before} bytes are held`);
 });
 
-test('row 12: a transaction is not carried out once the right to its operations has ended', async (t) => {
+test('row 12: a transaction is not committed after the right to its operations was revoked', async (t) => {
   let keys = [rule('root', 'Manage', 'Send', 'Listen')];
   const fixture = await startFakeGateway(t, { namespaceKeys: { rules: async () => keys } });
   fixture.broker.put('q', { message: { messageId: 'm', body: Buffer.from('x'), properties: {} } });

@@ -9,16 +9,16 @@ import { FakePeer, fakeGateway, lockedMessage, turn, turnsUntil } from '../../su
 
 const { afterRight } = BUDGETS.connection;
 const LARGE_BYTES = 250_000;
-/** As many of these as one receive hands out. */
+/** The most messages of this size that one receive returns. */
 const LARGE_COUNT = Math.floor(LIMITS.receiveBytes / LARGE_BYTES);
 
-/** A receive that finds nothing as long as anybody waits for it. */
+/** A receive that finds nothing until it is aborted. */
 async function waitInVain(signal?: AbortSignal): Promise<readonly []> {
   if (signal !== undefined && !signal.aborted) await once(signal, 'abort');
   return [];
 }
 
-/** A gateway with so many messages of a size, of which one receive hands out a few. */
+/** A gateway with messages of one size, of which each receive returns a few. */
 function gatewayOf(count: number, bytes: number, perReceive: number, memory?: MemoryBudget) {
   const made = fakeGateway(memory === undefined ? {} : { memory });
   let given = 0;
@@ -37,7 +37,7 @@ function gatewayOf(count: number, bytes: number, perReceive: number, memory?: Me
   return { ...made, calls };
 }
 
-test('row 5: the largest message there is arrives within what a connection may hold', async () => {
+test('row 5: the largest message fits into the memory limit of a connection', async () => {
   const bytes = 100 * MEGABYTE;
   const { gateway, memory, faults } = gatewayOf(1, bytes, 1);
   const peer = await FakePeer.root(gateway);
@@ -54,7 +54,7 @@ test('row 5: the largest message there is arrives within what a connection may h
   peer.lost();
 });
 
-test('row 5: large messages of several links wait for one another', async () => {
+test('row 5: large messages on several links are sent one after the other', async () => {
   const [count, bytes] = [3, 60 * MEGABYTE];
   const { gateway } = gatewayOf(count, bytes, 1);
   const peer = await FakePeer.root(gateway);
@@ -69,7 +69,7 @@ test('row 5: large messages of several links wait for one another', async () => 
 
 for (const isTaking of [true, false]) {
   const who = isTaking ? 'takes what it is sent' : 'takes nothing for now';
-  test(`row 5: a connection with 60 receivers whose peer ${who} is not cut`, async () => {
+  test(`row 5: a connection with 60 receivers whose peer ${who} is not closed`, async () => {
     const links = 60;
     const count = 2 * links * LARGE_COUNT;
     const { gateway, memory, calls } = gatewayOf(count, LARGE_BYTES, LARGE_COUNT);
@@ -99,7 +99,7 @@ for (const isTaking of [true, false]) {
   });
 }
 
-test('row 5: links that wait for messages take no room from those for which there are some', async () => {
+test('row 5: links that wait for messages take no allowance from links with messages', async () => {
   const { gateway, broker } = fakeGateway();
   const waiting = 60;
   let calls = 0;
@@ -132,7 +132,7 @@ test('small frames are written a few at a time', async () => {
   peer.lost();
 });
 
-test('answers that waited for the window are written a part at a time', async () => {
+test('replies that waited for the window are written a part at a time', async () => {
   const [message, drained] = [0, 1];
   const { turnParts } = BUDGETS.connection;
   const { gateway } = gatewayOf(1, 1, 1);
@@ -163,7 +163,7 @@ test('answers that waited for the window are written a part at a time', async ()
   peer.lost();
 });
 
-test('a connection that makes room for others gives back memory, not only its account', async () => {
+test('an evicted connection frees its memory, not only its share of the budget', async () => {
   const memory = new MemoryBudget(20 * MEGABYTE);
   const { gateway } = gatewayOf(LARGE_COUNT, LARGE_BYTES, LARGE_COUNT, memory);
   const hoarder = await FakePeer.root(gateway);
@@ -175,7 +175,7 @@ test('a connection that makes room for others gives back memory, not only its ac
   assert.equal(hoarder.isDestroyed, true);
 });
 
-test('a connection that makes room and has nothing to send hears why', async () => {
+test('an evicted connection with nothing to send gets an error', async () => {
   const memory = new MemoryBudget(200_000);
   const { gateway } = fakeGateway({ memory });
   const hoarder = await FakePeer.root(gateway);
@@ -191,7 +191,7 @@ test('a connection that makes room and has nothing to send hears why', async () 
   for (const peer of [hoarder, ...others]) peer.lost();
 });
 
-test('of connections that made room for others few wait for their peers', async () => {
+test('of evicted connections, few wait for their peers', async () => {
   const most = BUDGETS.process.connectionsCrowdedOut;
   const { gateway } = fakeGateway();
   const strangers: FakePeer[] = [];

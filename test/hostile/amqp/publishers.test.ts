@@ -10,10 +10,10 @@ const { connectionBytes } = BUDGETS.weights;
 const PAYLOAD = dataMessage('x'.repeat(60_000));
 const COUNT = 40;
 const SENT = COUNT * PAYLOAD.length;
-/** What is stored by one write. */
+/** The deliveries that one write stores. */
 const GROUP = 512 * 1024;
 
-/** A peer that sends on one link to a broker that stores nothing until it is let go. */
+/** A peer that sends on one link to a broker that stores nothing until it is released. */
 async function sending(
   t: TestContext,
   { settled, memory }: { readonly settled: boolean; readonly memory: MemoryBudget },
@@ -38,7 +38,7 @@ async function sending(
   }
   await turnsUntil(() => waiting.length > 0);
   await peer.settled();
-  /** Has the broker store what it is asked to; resolves with how many messages that were. */
+  /** Lets the broker store its messages; resolves with how many there were. */
   const store = async () => {
     isHeld = false;
     for (const resolve of waiting.splice(0)) resolve();
@@ -49,10 +49,10 @@ async function sending(
 }
 
 const unlimited = () => new MemoryBudget(Number.POSITIVE_INFINITY);
-/** A process that has room for this and not much more. */
+/** A process with memory for this and not much more. */
 const LIMIT = 16 * MEGABYTE;
 
-/** Other peers take all there is, none more than a megabyte, and one of them so many bytes more. */
+/** Other peers take all memory, none more than a megabyte, and one of them that many bytes more. */
 function crowd(memory: MemoryBudget, more: number): { leave(): void } {
   const never = () => assert.fail('the largest is to be ended');
   const shares: MemoryShare[] = [];
@@ -69,7 +69,7 @@ function crowd(memory: MemoryBudget, more: number): { leave(): void } {
   };
 }
 
-test('row 8: what waits to be stored is given up where its connection is lost', async (t) => {
+test('row 8: deliveries that wait to be stored are aborted if their connection is lost', async (t) => {
   const memory = unlimited();
   const { peer, store } = await sending(t, { settled: false, memory });
   assert.ok(memory.held > SENT);
@@ -80,7 +80,7 @@ test('row 8: what waits to be stored is given up where its connection is lost', 
   assert.equal(memory.held, 0);
 });
 
-test('row 8: what nobody waits to hear of is counted, without its connection, until it is stored', async (t) => {
+test('row 8: presettled deliveries of a lost connection count until they are stored', async (t) => {
   const memory = unlimited();
   const { peer, store } = await sending(t, { settled: true, memory });
   peer.lost();
@@ -89,7 +89,7 @@ test('row 8: what nobody waits to hear of is counted, without its connection, un
   assert.equal(memory.held, 0);
 });
 
-test('row 8: what came before a close is counted until it is stored', async (t) => {
+test('row 8: deliveries that arrived before a close count until they are stored', async (t) => {
   const memory = unlimited();
   const { peer, store } = await sending(t, { settled: false, memory });
   peer.say({ kind: 'close' });
@@ -99,13 +99,13 @@ test('row 8: what came before a close is counted until it is stored', async (t) 
   assert.equal(memory.held, 0);
 });
 
-test('row 8: what a lost connection left makes room for others', async (t) => {
+test('row 8: waiting deliveries of a lost connection are evicted for others', async (t) => {
   const memory = new MemoryBudget(LIMIT);
   const { peer, store } = await sending(t, { settled: true, memory });
   peer.lost();
   const others = crowd(memory, 1.5 * MEGABYTE);
   others.leave();
-  // What is under way is still counted.
+  // Work under way still counts.
   assert.ok(memory.held > GROUP && memory.held < 3 * GROUP, `${memory.held} bytes are counted`);
   const stored = await store();
   assert.ok(stored * PAYLOAD.length <= GROUP, `${stored} messages were stored`);
@@ -114,7 +114,7 @@ test('row 8: what a lost connection left makes room for others', async (t) => {
 
 for (const settled of [true, false]) {
   const become = settled ? 'is stored' : 'is given up';
-  test(`row 8: of a connection that makes room, what was sent ${settled ? '' : 'un'}settled ${become}`, async (t) => {
+  test(`row 8: what an evicted connection sent ${settled ? '' : 'un'}settled ${become}`, async (t) => {
     const memory = new MemoryBudget(LIMIT);
     const { peer, store } = await sending(t, { settled, memory });
     const before = memory.held;

@@ -16,7 +16,7 @@ for (const [count, most] of [
   [LIMITS.sequenceNumbers, 1],
   [READ_BYTES / 4 / MESSAGE_BYTES, 4],
 ] as const) {
-  test(`row 1: of requests that receive ${count} deferred messages, ${most} are under way at a time`, async (t) => {
+  test(`row 1: of requests for ${count} deferred messages, ${most} run at a time`, async (t) => {
     const memory = new MemoryBudget(400 * MEGABYTE);
     let running = 0;
     let highest = 0;

@@ -14,7 +14,7 @@ const [KEY, OTHER_KEY] = ['first-key', 'other-key'].map((text) =>
 ) as [string, string];
 const MINUTE = 60_000;
 
-describe('AMQP receivers whose right ends', () => {
+describe('AMQP receivers whose right is revoked', () => {
   let namespace: TestNamespace;
   const clock = new ManualClock();
   before(async () => {
@@ -24,7 +24,7 @@ describe('AMQP receivers whose right ends', () => {
 
   const admin = () => administrationOf(namespace.connectionString);
 
-  /** A queue with a rule for a receiver, who waits on it by a token of one minute. */
+  /** A queue with a rule, and a receiver that waits on it with a token of one minute. */
   const start = async (modes: { readonly senderSettleMode?: number } = {}) => {
     const queue = newName('watched');
     const rule = { keyName: KEY_NAME, primaryKey: KEY, secondaryKey: KEY };
@@ -50,7 +50,7 @@ describe('AMQP receivers whose right ends', () => {
     ['peek-lock', 0],
     ['receive-and-delete', 1],
   ] as const) {
-    test(`row 12: an expired token is given nothing more by ${mode}`, async () => {
+    test(`row 12: an expired token receives nothing more in ${mode}`, async () => {
       const { queue, receiver, send } = await start({ senderSettleMode });
       clock.advance({ ms: MINUTE });
       await send('late');
@@ -60,14 +60,14 @@ describe('AMQP receivers whose right ends', () => {
       const other = RawSession.root(namespace.port);
       const { handle } = await other.receiver(sourceOf(queue));
       other.credit(handle, 10);
-      // The lock of the early one has run out, too.
+      // The lock of the early one has expired, too.
       while (dataOf((await other.raw.hear('transfer')).payload) !== 'late');
       receiver.raw.destroy();
       other.raw.destroy();
     });
   }
 
-  test('row 12: a changed key ends what its tokens receive', async () => {
+  test('row 12: a changed key ends the links of its tokens', async () => {
     const { queue, receiver, send } = await start();
     const description = await admin().getQueue(queue);
     const [rule] = description.authorizationRules ?? [];

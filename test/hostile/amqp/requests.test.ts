@@ -28,7 +28,7 @@ const VALUES = 40_000;
 const LIMIT = 40 * MEGABYTE;
 
 const LOCK_TOKENS = { 'lock-tokens': list([uuid(Buffer.alloc(16, 1))]) };
-/** A request with so many values that nothing asks for, each of one byte. */
+/** A request with unused values, each of one byte. */
 const renewWith = (values: number) =>
   request(
     'renew-lock',
@@ -53,7 +53,7 @@ function slowRenewals() {
   return { renewLocks, state, finish: () => finish() };
 }
 
-test('row 5: the values of a request count until it is answered, also when its peer is gone', async (t) => {
+test('row 5: the values of a request count until it is answered, also after its peer is gone', async (t) => {
   const made = fakeGateway();
   const { renewLocks, state, finish } = slowRenewals();
   made.broker.renewLocks = renewLocks;
@@ -70,7 +70,7 @@ test('row 5: the values of a request count until it is answered, also when its p
   assert.equal(memory.held, 0);
 });
 
-/** The statuses of answers that come next, `answers` having credit. */
+/** The statuses of the next replies; `answers` has credit. */
 async function statuses({ raw }: RawSession, count: number): Promise<(number | undefined)[]> {
   const heard: (number | undefined)[] = [];
   while (heard.length < count) {
@@ -81,7 +81,7 @@ async function statuses({ raw }: RawSession, count: number): Promise<(number | u
   return heard;
 }
 
-test('row 5: requests for whose values there is no room are told so, and small ones are answered', async (t) => {
+test('row 5: requests that exceed memory are refused, and small ones are answered', async (t) => {
   const memory = new MemoryBudget(LIMIT);
   const { renewLocks, state, finish } = slowRenewals();
   const { connect } = await startFakeGateway(t, {
@@ -101,7 +101,7 @@ test('row 5: requests for whose values there is no room are told so, and small o
   assert.deepEqual(refused, Array(worksAtOnce - fit).fill(503));
   assert.equal((await session.ask('q', ...SMALL)).status, 200);
   assert.equal(state.begun, fit);
-  // All that may be held for work under way is held.
+  // The memory for work under way is used up.
   const others = memory.open(LIMIT, () => {});
   others.pin();
   assert.ok(others.hold(LIMIT - memory.held));
@@ -111,7 +111,7 @@ test('row 5: requests for whose values there is no room are told so, and small o
   assert.deepEqual(await statuses(session, fit), Array(fit).fill(200));
 });
 
-test('row 5: requests of many peers hold no more than the process may, and end nobody', async (t) => {
+test('row 5: requests of many peers stay within the memory of the process, and end no connection', async (t) => {
   const memory = new MemoryBudget(LIMIT);
   const made = fakeGateway({ memory });
   const { renewLocks, state, finish } = slowRenewals();
@@ -119,7 +119,7 @@ test('row 5: requests of many peers hold no more than the process may, and end n
   const peers = [];
   for (let i = 0; i < 12; i++) peers.push(await asking(t, made));
   const payload = renewWith(VALUES);
-  // Each holds more than the next one, until that asks for more.
+  // Each holds more than the next one, until the next one requests more.
   for (let i = 0; i < worksAtOnce; i++) {
     for (const { ask } of peers) ask(payload);
     await turnsUntil(() => false, 30);
@@ -131,7 +131,7 @@ test('row 5: requests of many peers hold no more than the process may, and end n
   finish();
 });
 
-test('row 5: of large requests of many peers, one is read in a turn', async (t) => {
+test('row 5: of large requests of many peers, one is decoded in a turn', async (t) => {
   const { workTurns, end } = singleTurns();
   const made = fakeGateway({ workTurns });
   const { renewLocks, state, finish } = slowRenewals();
@@ -151,7 +151,7 @@ test('row 5: of large requests of many peers, one is read in a turn', async (t) 
   finish();
 });
 
-test('row 5: a small request waits for no turn', async (t) => {
+test('row 5: a small request does not wait for a turn', async (t) => {
   const { workTurns } = singleTurns();
   // Its turn never ends.
   await workTurns.next();

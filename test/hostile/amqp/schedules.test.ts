@@ -33,8 +33,8 @@ const scheduleOf = (messages: readonly Uint8Array[]) =>
   mapOf({ messages: list(messages.map((message) => mapOf({ message: binary(message) }))) });
 
 /**
- * Messages of one schedule that were read in each turn, as far as they count as held. A turn of what is
- * large ends by hand, after some of the event loop.
+ * Messages of one schedule decoded in each turn, as far as they count as memory. A turn of large messages
+ * is ended by the test, after several turns of the event loop.
  */
 async function readPerTurn(
   t: TestContext,
@@ -58,11 +58,11 @@ async function readPerTurn(
     end();
   }
   assert.ok(isSent);
-  // What came before is the request itself, what comes behind is what it gives back.
+  // The first count is of the request itself, the last one of the memory that it releases.
   return perTurn.slice(2, -1);
 }
 
-test('row 5: of large messages that are scheduled together, one is read in a turn', async (t) => {
+test('row 5: of large messages that are scheduled together, one is decoded in a turn', async (t) => {
   const message = dueMessage(binary(Buffer.alloc(turnBytes)));
   const bytesOfOne = message.length * heldPerByte + sentMessageBytes;
   const messages = Array<Buffer>(20).fill(message);
@@ -71,18 +71,18 @@ test('row 5: of large messages that are scheduled together, one is read in a tur
   assert.ok(perTurn.length >= 12, `${perTurn}`);
 });
 
-test('row 5: of small messages that are scheduled together, a few are read in a turn', async (t) => {
+test('row 5: of small messages that are scheduled together, a few are decoded in a turn', async (t) => {
   const message = dueMessage(binary(Buffer.alloc(10)));
   const bytesOfOne = message.length * heldPerByte + sentMessageBytes;
   const messages = Array<Buffer>(1000).fill(message);
   const perTurn = await readPerTurn(t, messages, { bytesOfOne, loopTurns: 1 });
   const most = Math.ceil(turnReadBytes / (message.length + turnMessageBytes));
-  // Some may be read before the test looks, others behind that in the same turn.
+  // Some may be decoded before the test looks, others after it in the same turn.
   assert.ok(Math.max(...perTurn) <= 2 * most, `${perTurn}`);
   assert.ok(perTurn.length >= messages.length / most / 3, `${perTurn}`);
 });
 
-test('row 5: a small schedule waits for no turn', async (t) => {
+test('row 5: a small schedule does not wait for a turn', async (t) => {
   const { workTurns } = singleTurns();
   // Its turn never ends.
   await workTurns.next();
@@ -98,7 +98,7 @@ test('row 5: a small schedule waits for no turn', async (t) => {
   assert.equal(sent, 1);
 });
 
-test('row 5: messages that are scheduled count with all that is made of them until they are stored', async (t) => {
+test('row 5: scheduled messages count with their decoded size until they are stored', async (t) => {
   const made = fakeGateway();
   const { memory } = made;
   let finish = () => {};
@@ -135,7 +135,7 @@ test('row 5: messages that are scheduled count with all that is made of them unt
   assert.equal(memory.held, before);
 });
 
-test('row 5: a schedule that is too long for its entity is refused before a message is read', async (t) => {
+test('row 5: a schedule that is too large for its entity is refused before a message is decoded', async (t) => {
   const { connect } = await startFakeGateway(t);
   const session = connect();
   const noMessage = Buffer.alloc(LIMITS.batchBytes / 2, 0xff);

@@ -18,14 +18,14 @@ import {
 } from '../../support/raw-session.ts';
 
 const { incomingBytes, transactionBytes } = BUDGETS.connection;
-/** As large as a message of a default queue may be, nearly. */
+/** Nearly the maximum message size of a default queue. */
 const LARGE = writeSections({ body: [described(SECTION.data, binary(Buffer.alloc(250 * 1024)))] });
 const PART_BYTES = 60_000;
 
 const conditionOf = (state: DeliveryState | undefined) =>
   state?.kind === 'rejected' ? state.error?.condition : undefined;
 
-/** Sends a message in as many frames as it needs, and waits for nothing. */
+/** Sends a message in as many frames as it needs, without waiting. */
 function pipeline({ raw }: RawSession, handle: number, deliveryId: number, state?: DeliveryState) {
   for (let at = 0; at < LARGE.length; at += PART_BYTES) {
     const more = at + PART_BYTES < LARGE.length;
@@ -35,7 +35,7 @@ function pipeline({ raw }: RawSession, handle: number, deliveryId: number, state
   }
 }
 
-describe('AMQP clients that may send', () => {
+describe('AMQP clients with the right to send', () => {
   let namespace: TestNamespace;
   before(async () => {
     namespace = await startNamespace();
@@ -52,7 +52,7 @@ describe('AMQP clients that may send', () => {
     return { session, sender: await session.sender(targetOf(queue)) };
   };
 
-  test('row 8: of many large messages few bytes are held at a time, and all are stored', async () => {
+  test('row 8: few bytes of many large messages are held at a time, and all are stored', async () => {
     const count = 60;
     const { session, sender } = await start();
     const empty = namespace.memory.held;
@@ -69,12 +69,12 @@ describe('AMQP clients that may send', () => {
     }
     clearInterval(watch);
     assert.ok(count * LARGE.length > 3 * incomingBytes, 'enough is sent');
-    // What one read of the socket brings is handled as a whole; and those that are stored are copied.
+    // The bytes of one read of the socket are handled together, and messages to be stored are copied.
     assert.ok(most < incomingBytes + 2 * MEGABYTE, `${most} bytes were held`);
     session.raw.destroy();
   });
 
-  test('row 6: open transactions take so many bytes, and give them back', async () => {
+  test('row 6: open transactions hold bytes up to a limit, and release them', async () => {
     const { session, sender } = await start();
     const coordinator = await session.sender(COORDINATOR);
     const empty = namespace.memory.held;
@@ -94,7 +94,7 @@ describe('AMQP clients that may send', () => {
     session.raw.destroy();
   });
 
-  test('row 6: a transaction is refused its first message too many at once', async () => {
+  test('row 6: a transaction refuses the first message beyond its limit', async () => {
     const { session, sender } = await start();
     const coordinator = await session.sender(COORDINATOR);
     const state = inTransaction(await session.declare(coordinator));
@@ -107,7 +107,7 @@ describe('AMQP clients that may send', () => {
     session.raw.destroy();
   });
 
-  test('row 6: a connection that ends gives back what its transactions hold', async () => {
+  test('row 6: a connection that ends releases the memory of its transactions', async () => {
     const { session, sender } = await start();
     const coordinator = await session.sender(COORDINATOR);
     const held = namespace.memory.held;
@@ -120,7 +120,7 @@ describe('AMQP clients that may send', () => {
   });
 });
 
-test('the connection that holds the most makes room for others', async () => {
+test('the connection that holds the most memory is evicted', async () => {
   const small = await startNamespace({ memoryBytes: 1.5 * MEGABYTE });
   const queue = newName('hostile');
   await administrationOf(small.connectionString).createQueue(queue);
@@ -138,13 +138,13 @@ test('the connection that holds the most makes room for others', async () => {
   const other = await begin(8);
   const { error } = await largest.raw.hear('close');
   assert.equal(error?.condition, 'amqp:resource-limit-exceeded');
-  // The other one is still served.
+  // The other connection still works.
   await other.sender(targetOf(queue));
   for (const { raw } of [largest, other]) raw.destroy();
   await small.stop();
 });
 
-test('strangers, however many, are no reason to end a client that has a right', async () => {
+test('clients without a proved right, however many, never evict one with a right', async () => {
   const small = await startNamespace({ memoryBytes: 1.5 * MEGABYTE });
   const queue = newName('hostile');
   await administrationOf(small.connectionString).createQueue(queue);
@@ -164,14 +164,14 @@ test('strangers, however many, are no reason to end a client that has a right', 
     { length: 20 },
     () => new RawSession(RawAmqp.opened(small.port, 'ANONYMOUS')),
   );
-  // Most find no room, and hear nothing but the end; the others hear that all was taken.
+  // Most get no memory and are closed; the messages of the others are all accepted.
   const attack = async (session: RawSession) => {
     await begin(session, '$cbs', 50_000);
     await session.sender(targetOf('$cbs'));
   };
   await Promise.all(strangers.map((session) => attack(session).catch(() => {})));
   assert.ok(small.memory.held - provedHeld <= mostBeforeRight);
-  // The honest one is still served.
+  // The client with a right still works.
   await honest.sender(targetOf(queue));
   for (const { raw } of [honest, ...strangers]) raw.destroy();
   await small.stop();

@@ -15,7 +15,7 @@ const message = (text: string) => ({
   message: { messageId: text, body: Buffer.from(text), properties: {} },
 });
 
-test('row 8: an outcome of many deliveries is read once, and counted until it is settled', async (t) => {
+test('row 8: an outcome of many deliveries is decoded once, and counts until all are settled', async (t) => {
   let answer = () => {};
   const answered = new Promise<void>((resolve) => {
     answer = resolve;
@@ -57,12 +57,12 @@ test('row 8: an outcome of many deliveries is read once, and counted until it is
   answer();
   const said = await session.raw.hear('disposition');
   assert.deepEqual([said.first, said.last], [0, DELIVERIES - 1]);
-  // What the peer said is not repeated: it knows it.
+  // The answer does not repeat the peer's annotations.
   assert.ok(said.state?.kind === 'modified' && said.state.annotations === undefined);
   assert.equal(parts.memory.held, empty);
 });
 
-test('row 12: a message is not settled once the right to receive has ended', async (t) => {
+test('row 12: a message is not settled after the right to receive was revoked', async (t) => {
   let keys = [rule('root', 'Manage', 'Send', 'Listen')];
   const { connect, broker } = await startFakeGateway(t, {
     namespaceKeys: { rules: async () => keys },
@@ -77,11 +77,11 @@ test('row 12: a message is not settled once the right to receive has ended', asy
   assert.deepEqual(broker.settled, []);
 });
 
-test('row 21: a receiver whose rule may do no more for now waits, and then goes on', async (t) => {
+test('row 21: a receiver whose rule is at its rate limit waits, and then continues', async (t) => {
   let refusals = 0;
   const { connect, broker } = await startFakeGateway(t, {
     admitRule: () => {
-      // The first is the link itself.
+      // The first operation is the attach of the link.
       if (refusals++ % 4 > 0) throw new BrokerError('ServiceBusy', 'The rule does too much.');
     },
   });

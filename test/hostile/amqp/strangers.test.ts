@@ -14,18 +14,18 @@ const { beforeRight, performativeValues } = BUDGETS.connection;
 
 const values = (count: number): AmqpValue => list(Array<AmqpValue>(count).fill(ubyte(7)));
 
-/** A connection of somebody who has proved nothing. */
+/** A connection without a proved right. */
 const stranger = (port: number) => new RawSession(RawAmqp.opened(port, 'ANONYMOUS'));
 
 const reasonOf = (state: DeliveryState | undefined) =>
   state?.kind === 'rejected' ? state.error?.condition : undefined;
 
-/** Resolves once a condition holds; looks again whenever something was done. */
+/** Resolves once a condition holds; checks it after each event. */
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise(setImmediate);
 }
 
-describe('AMQP clients that have proved no right', () => {
+describe('AMQP clients without a proved right', () => {
   let namespace: TestNamespace;
   before(async () => {
     namespace = await startNamespace();
@@ -35,14 +35,14 @@ describe('AMQP clients that have proved no right', () => {
     assert.deepEqual(namespace.faults, []);
   });
 
-  test('row 1: a performative of many values is refused, however few bytes it has', async () => {
+  test('row 1: a performative with many values is refused, however few bytes it has', async () => {
     const { raw } = stranger(namespace.port);
     const [source, target] = [sourceOf('$cbs'), targetOf('$cbs')];
     const properties = values(performativeValues);
     raw.say({ kind: 'attach', name: 'l', handle: 0, role: 'receiver', source, target, properties });
     const { error } = await raw.hear('close');
     assert.equal(error?.condition, 'amqp:decode-error');
-    assert.match(error?.description ?? '', /At most 1000 values/);
+    assert.match(error?.description ?? '', /the limit is 1000/);
     raw.destroy();
   });
 
@@ -68,7 +68,7 @@ describe('AMQP clients that have proved no right', () => {
     ['links', beforeRight.links],
     ['sessions', beforeRight.sessions],
   ] as const) {
-    test(`row 3: ${count} ${what} are enough for a stranger`, async () => {
+    test(`row 3: a client without a proved right has at most ${count} ${what}`, async () => {
       const { raw } = stranger(namespace.port);
       for (let i = 0; i <= count; i++) {
         if (what === 'sessions') raw.begin(1 + i);
@@ -85,7 +85,7 @@ describe('AMQP clients that have proved no right', () => {
   }
 
   for (const node of ['$cbs', 'nothing/$management']) {
-    test(`row 4: of a request to ${node} no more is read than strangers may say`, async () => {
+    test(`row 4: a request to ${node} is limited as for clients without a proved right`, async () => {
       const session = stranger(namespace.port);
       const handle = await session.sender(targetOf(node));
       const large = await session.send(handle, Buffer.alloc(beforeRight.requestBytes + 1));
@@ -97,7 +97,7 @@ describe('AMQP clients that have proved no right', () => {
     });
   }
 
-  test('row 1: bytes of a frame that does not end count as held', async () => {
+  test('row 1: bytes of an incomplete frame count as memory', async () => {
     await until(() => namespace.memory.held === 0);
     const { raw } = stranger(namespace.port);
     await raw.hear('begin');
@@ -107,14 +107,14 @@ describe('AMQP clients that have proved no right', () => {
     raw.destroy();
   });
 
-  test('row 1: before it is open a connection takes small frames only', async () => {
+  test('row 1: a connection that is not open accepts small frames only', async () => {
     const raw = new RawAmqp(namespace.port);
     raw.write(protocolHeader('amqp'));
     raw.write(Buffer.from('0000ffff02000000', 'hex'));
     assert.equal((await raw.hear('close')).error?.condition, 'amqp:decode-error');
   });
 
-  test('row 1: of too many connections of strangers the oldest makes room', async () => {
+  test('row 1: of too many connections without a proved right the oldest is evicted', async () => {
     const open = () => {
       const raw = new RawAmqp(namespace.port);
       raw.write(protocolHeader('amqp'));

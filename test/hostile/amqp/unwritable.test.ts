@@ -10,8 +10,8 @@ import { engineClient, ROOT_KEY, TABLES, tablesExist } from '../../support/start
 
 const DELIVERIES_MAX = 3;
 
-/** A receiver that has credit left claims what was given back at once: it must come to an end. */
-test('row 5: a message that cannot be written comes as often as its queue allows, and no more', async (t) => {
+/** A receiver with credit claims a returned message again at once, which must end after some deliveries. */
+test('row 5: a message that cannot be encoded is claimed up to the maximum delivery count', async (t) => {
   const client = engineClient();
   await tablesExist();
   const composition = compose({

@@ -12,12 +12,12 @@ import { startFakeGateway } from '../../support/fake-gateway.ts';
 import { fakeEntity, findableEntities } from '../../support/http-fixture.ts';
 import { type RawSession, sessionSource, sourceOf, targetOf } from '../../support/raw-session.ts';
 
-/** Row 12: how much one peer has the database asked for at the same time. */
+/** Row 12: the concurrent work in DynamoDB that one peer can cause. */
 
 const MOST = BUDGETS.connection.worksAtOnce;
 const COUNT = 4 * MOST;
 
-/** Works that take a while, and how many of them there were at the same time at most. */
+/** Operations that take a while, and the most of them at the same time. */
 class Counted {
   highest = 0;
   #running = 0;
@@ -47,7 +47,7 @@ function askForSessions({ raw }: RawSession, idOf: (handle: number) => string | 
   }
 }
 
-test('row 12: links to sessions lock some at a time, and give some back at a time', async (t) => {
+test('row 12: links to sessions lock some at a time, and release some at a time', async (t) => {
   const locked = new Counted();
   const givenBack = new Counted();
   let left = COUNT;
@@ -75,7 +75,7 @@ test('row 12: links to sessions lock some at a time, and give some back at a tim
   assert.deepEqual(faults, []);
 });
 
-test('row 12: links that wait for a session are looked for some at a time, and all of them wait', async (t) => {
+test('row 12: links that wait for a session query some at a time, and all of them wait', async (t) => {
   const looks = new Counted();
   const wake: (() => void)[] = [];
   const { connect } = await startFakeGateway(t, {
@@ -101,7 +101,7 @@ test('row 12: links that wait for a session are looked for some at a time, and a
   assert.equal(looks.highest, MOST);
 });
 
-/** Has `COUNT` locks renewed on four links, whose answers come to one. */
+/** Requests `COUNT` lock renewals on four links; the replies arrive on one. */
 async function renewOften(session: RawSession): Promise<void> {
   const { handle } = await session.attach('receiver', [
     sourceOf('q/$management'),
@@ -122,7 +122,7 @@ async function renewOften(session: RawSession): Promise<void> {
   }
 }
 
-test('row 12: requests on many links are answered some at a time; another peer waits for none of them', async (t) => {
+test('row 12: requests on many links are answered some at a time, and another peer does not wait for them', async (t) => {
   const renewed = new Counted();
   let goOn = () => {};
   const othersAnswered = new Promise<void>((resolve) => {
@@ -148,7 +148,7 @@ test('row 12: requests on many links are answered some at a time; another peer w
   assert.equal(renewed.highest, MOST);
 });
 
-test('row 8: requests that wait for a connection that is lost are not carried out, and count no more', async (t) => {
+test('row 8: requests that wait are not carried out after their connection is lost, and count no more', async (t) => {
   const memory = new MemoryBudget(100 * MEGABYTE);
   let goOn = () => {};
   const until = new Promise<void>((resolve) => {
