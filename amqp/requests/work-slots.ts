@@ -29,7 +29,7 @@ export class WorkSlots {
 
   async #take(): Promise<void> {
     if (this.#free > 0) this.#free--;
-    else await new Promise<void>((goOn) => this.#waiting.push(goOn));
+    else await new Promise<void>((resume) => this.#waiting.push(resume));
   }
 
   #release(): void {

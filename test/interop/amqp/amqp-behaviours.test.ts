@@ -13,7 +13,7 @@ import { type StartOptions, startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import { VirtualTime } from '../../support/virtual-time.ts';
 
-/** Rules of docs/semantics that only AMQP has, in time that is moved. */
+/** Behaviours of the reference that only AMQP has, on a clock that the tests move. */
 
 const ACCEPTED = { kind: 'accepted' } as const;
 
@@ -63,13 +63,13 @@ test('#17 #B15 the lock of a broken connection is not carried over to a new link
 
 const NO_MESSAGE = Buffer.from('not a message');
 
-/** Sends without waiting for an outcome. */
+/** Sends without waiting for the outcome. */
 function say(session: RawSession, handle: number, deliveryId: number, payload: Uint8Array): void {
   const deliveryTag = Buffer.of(deliveryId);
   session.raw.say({ kind: 'transfer', handle, deliveryId, deliveryTag }, 0, payload);
 }
 
-test('#B3 sends do not wait for one another, and each is told its own outcome', async (t) => {
+test('#B3 sends do not wait for one another, and each gets its own outcome', async (t) => {
   const { broker, connect } = await start(t);
   const session = connect();
   const sender = await session.sender(targetOf('q'));
@@ -89,7 +89,7 @@ test('#B3 sends do not wait for one another, and each is told its own outcome', 
   assert.equal((await bodiesIn(broker)).length, 57);
 });
 
-test('#B4 a transfer that is settled beforehand is stored, and nothing is said of it', async (t) => {
+test('#B4 a presettled transfer is stored, and gets no disposition', async (t) => {
   const { broker, connect } = await start(t);
   const session = connect();
   const sender = await session.sender(targetOf('q'));
@@ -117,7 +117,7 @@ test('#131 a transaction older than two minutes is rolled back', async (t) => {
   assert.ok(late?.kind === 'rejected');
   assert.equal(late.error?.condition, 'amqp:transaction:unknown-id');
   assert.deepEqual(await bodiesIn(broker), ['held']);
-  // The lock is as it was.
+  // The lock is unchanged.
   assert.equal((await session.settle(held, ACCEPTED)).state?.kind, 'accepted');
   assert.deepEqual(await bodiesIn(broker), []);
 });

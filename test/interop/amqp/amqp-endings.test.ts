@@ -7,7 +7,7 @@ import { administrationOf } from '../administration/admin-clients.ts';
 import { newName } from '../messaging/bus-entities.ts';
 import { startNamespace, type TestNamespace } from '../start-namespace.ts';
 
-describe('what was said just before the end', () => {
+describe('settlements just before the end', () => {
   let namespace: TestNamespace;
   let client: ServiceBusClient;
   before(async () => {
@@ -24,7 +24,7 @@ describe('what was said just before the end', () => {
     ['the session', 'end'],
     ['the connection', 'close'],
   ] as const) {
-    test(`a message of a session that is settled in one breath with the end of ${end} is settled`, async () => {
+    test(`a message of a session is settled although the end of ${end} follows at once`, async () => {
       const queue = newName('breath');
       const settings = { requiresSession: true, lockDuration: 'PT5M' };
       await administrationOf(namespace.connectionString).createQueue(queue, settings);
@@ -39,10 +39,10 @@ describe('what was said just before the end', () => {
       for (const _ of bodies) deliveries.push(await peer.raw.hear('transfer'));
       const [first = 0, last = 0, third = 0] = deliveries.map(({ deliveryId }) => deliveryId);
       const settled = { settled: true, state: { kind: 'accepted' } } as const;
-      // Where some came together, the next ones are waited for.
+      // After a group of several settlements, the settler waits for more of them.
       peer.raw.say({ kind: 'disposition', role: 'receiver', first, last, ...settled });
       await peer.raw.hear('disposition');
-      // Without waiting for a word of whether it went well, as the official Python client does.
+      // Without waiting for the answer, as the official Python client does.
       peer.raw.say({ kind: 'disposition', role: 'receiver', first: third, ...settled });
       peer.raw.say(kind === 'detach' ? { kind, handle, closed: true } : { kind });
       await peer.raw.hear(kind);

@@ -13,15 +13,15 @@ import { hostileConnection } from './fuzz-connection.ts';
 import type { Keys } from './fuzz-conversation.ts';
 
 /**
- * Connections that say nearly the right thing, or anything: none may end the process, cost another
- * client anything, leave something behind, or come upon a fault of ours.
+ * Connections with nearly valid or arbitrary input: none may end the process, affect another client, leave
+ * anything behind, or cause a fault of the service.
  */
 
 const SEED = seedOfRun();
 const CONNECTIONS = Number(process.env['DYNABUS_FUZZ_CONNECTIONS'] ?? 600);
 const AT_ONCE = 40;
 const BATCH = 300;
-/** What is left by what is under way when one looks, and caches that fill up. */
+/** Memory that work under way and filling caches may hold at a check. */
 const GROWTH_MB_MAX = 25;
 const FREE_MS_MAX = 20_000;
 
@@ -49,7 +49,7 @@ test(`${CONNECTIONS} hostile connections leave nothing behind (seed ${SEED})`, a
     const message = await receiveOne(receiver);
     assert.equal(message.body, `after ${done}`);
     await receiver.completeMessage(message);
-    // The first batch makes what is made once: pools, caches, compiled code.
+    // The first batch creates what is created once: pools, caches, compiled code.
     if (done === 0) idle = await untilFree(Number.POSITIVE_INFINITY);
     else if (done % (20 * BATCH) === 0) await untilFree(idle);
     heaps.push(heapMegabytes());
@@ -69,7 +69,7 @@ async function hostileBatch(
   count: number,
 ): Promise<void> {
   let left = count;
-  // A seed of its own for each, whatever order they end in.
+  // Each has its own seed, whatever the order in which they end.
   const work = async () => {
     while (left-- > 0) {
       await hostileConnection(new LoadRandom(String(random.next())), port, keys);
@@ -78,7 +78,7 @@ async function hostileBatch(
   await Promise.all(Array.from({ length: AT_ONCE }, work));
 }
 
-/** Waits until no more sockets and timers are there than before; returns how many there are. */
+/** Waits until there are no more sockets and timers than before; returns how many there are. */
 async function untilFree(max: number): Promise<number> {
   const deadline = performance.now() + FREE_MS_MAX;
   let count = resources();

@@ -19,7 +19,7 @@ const attach = (handle: number, role: 'sender' | 'receiver', address: string): P
   target: described(0x29n, list([str(address)])),
 });
 
-/** A generator whose bytes are the same in each run. */
+/** A generator with the same bytes in each run. */
 function bytesOf(seed: number): (count: number) => Buffer {
   let state = seed;
   const next = () => {
@@ -38,7 +38,7 @@ describe('hostile AMQP clients', () => {
   });
   after(() => namespace.stop());
 
-  /** The service must still serve others. */
+  /** Asserts that the service still serves others. */
   const assertServing = async () => {
     const client = RawAmqp.open(namespace.port);
     assert.equal((await client.hear('open')).kind, 'open');
@@ -47,7 +47,7 @@ describe('hostile AMQP clients', () => {
     await client.hear('ended');
   };
 
-  test('what comes a byte at a time is understood', async () => {
+  test('input that arrives a byte at a time is understood', async () => {
     const client = new RawAmqp(namespace.port);
     const said = Buffer.concat([
       protocolHeader('amqp'),
@@ -75,7 +75,7 @@ describe('hostile AMQP clients', () => {
     await assertServing();
   });
 
-  test('transfers, flows and detaches of links that are not there end the connection', async () => {
+  test('transfers, flows and detaches of missing links end the connection', async () => {
     const windows = { nextOutgoingId: 0, incomingWindow: 9, outgoingWindow: 9 };
     const wrong: readonly Performative[] = [
       { kind: 'transfer', handle: 9, deliveryId: 0 },
@@ -109,7 +109,7 @@ describe('hostile AMQP clients', () => {
     client.destroy();
   });
 
-  test('who detaches and closes in one breath hears of both ends', async () => {
+  test('a client that detaches and closes at once gets both answers', async () => {
     await administrationOf(namespace.connectionString).createQueue('left');
     const client = RawAmqp.authenticated(namespace.port, 'RootManageSharedAccessKey', ROOT_KEY);
     client.say(attach(0, 'sender', 'left'));
@@ -124,7 +124,7 @@ describe('hostile AMQP clients', () => {
     await client.hear('close');
   });
 
-  test('a receiver that goes away while more credit is waited for takes nothing with it', async () => {
+  test('a receiver that ends during the wait for more credit locks no message', async () => {
     await administrationOf(namespace.connectionString).createQueue('kept');
     const bus = new ServiceBusClient(namespace.connectionString);
     const sender = bus.createSender('kept');
@@ -133,7 +133,7 @@ describe('hostile AMQP clients', () => {
     client.say(attach(0, 'receiver', 'kept'));
     const windows = { nextIncomingId: 0, incomingWindow: 9, nextOutgoingId: 0, outgoingWindow: 9 };
     const credit = { kind: 'flow', ...windows, handle: 0, deliveryCount: 0, echo: true } as const;
-    // Before the link is answered.
+    // Sent before the link is answered.
     client.say({ ...credit, linkCredit: 3 });
     for (let i = 0; i < 3; i++) await client.hear('transfer');
     client.say({ ...credit, linkCredit: 4 });
@@ -147,7 +147,7 @@ describe('hostile AMQP clients', () => {
     assert.deepEqual([message?.body, message?.deliveryCount], ['free', 0]);
   });
 
-  test('who goes away before the answer hears the end all the same', async () => {
+  test('a client that detaches before the answer still gets the detach', async () => {
     await administrationOf(namespace.connectionString).createQueue('waits', {
       requiresSession: true,
     });
@@ -158,7 +158,7 @@ describe('hostile AMQP clients', () => {
       ...attach(3, 'receiver', 'waits'),
       source: described(0x28n, list([str('waits'), ...nothing, filter])),
     } as Performative);
-    // Long enough for the wait for a session to have begun, or not: either must do.
+    // The wait for a session may have begun by then or not; both must work.
     await new Promise(setImmediate);
     client.say({ kind: 'detach', handle: 3, closed: true });
     await client.hear('attach');
@@ -168,7 +168,7 @@ describe('hostile AMQP clients', () => {
     client.destroy();
   });
 
-  test('a frame that is too large is not waited for', async () => {
+  test('a frame that is too large is refused before it is complete', async () => {
     const client = RawAmqp.open(namespace.port);
     await client.hear('open');
     client.write(Buffer.from('7fffffff02000000', 'hex'));
@@ -176,7 +176,7 @@ describe('hostile AMQP clients', () => {
     await client.hear('ended');
   });
 
-  test('who brings no token gets no link to an entity', async () => {
+  test('a client without a token gets no link to an entity', async () => {
     const client = RawAmqp.open(namespace.port);
     client.begin();
     for (const role of ['sender', 'receiver'] as const) {
@@ -211,7 +211,7 @@ describe('hostile AMQP clients', () => {
     await assertServing();
   });
 
-  test('more links than a session has end the connection, and thousands of sessions do not', async () => {
+  test('more links than a session may have end the connection, thousands of sessions do not', async () => {
     const many = RawAmqp.authenticated(namespace.port, 'RootManageSharedAccessKey', ROOT_KEY);
     for (let handle = 0; handle <= 1024; handle++) many.say(attach(handle, 'receiver', '$cbs'));
     assert.equal((await many.hear('close')).error?.condition, 'amqp:session:errant-link');
@@ -223,7 +223,7 @@ describe('hostile AMQP clients', () => {
     await assertServing();
   });
 
-  test('noise of every kind ends its own connection at most', async () => {
+  test('noise of every kind ends only its own connection', async () => {
     const random = bytesOf(20_260_101);
     const frames = [
       encodeFrame('amqp', 0, writePerformative({ kind: 'open', containerId: 'noise' })),

@@ -27,7 +27,7 @@ describe('names of links', () => {
     return raw.hear('attach', 'detach');
   };
 
-  test('a link takes the name of an older one, which ends as stolen', async () => {
+  test('a link steals the name of an older one, which is detached', async () => {
     await attach(0, 'receiver', 'same');
     const detach = await attach(1, 'receiver', 'same');
     assert.ok(detach.kind === 'detach');

@@ -23,7 +23,7 @@ import { administrationOf } from '../administration/admin-clients.ts';
 import { newName, receiveOne } from '../messaging/bus-entities.ts';
 import { startNamespace, type TestNamespace } from '../start-namespace.ts';
 
-/** What clients send for "sessions with messages". */
+/** The time that clients send to ask for sessions with messages. */
 const ALL_TIME = timestamp(253_402_300_800_000);
 
 describe('requests to $management', () => {
@@ -38,7 +38,7 @@ describe('requests to $management', () => {
     await namespace.stop();
   });
 
-  test('sessions with messages are listed, page by page; then there is nothing', async () => {
+  test('sessions with messages are listed page by page, up to an empty page', async () => {
     const queue = newName('listed');
     await administrationOf(namespace.connectionString).createQueue(queue, {
       requiresSession: true,
@@ -64,7 +64,7 @@ describe('requests to $management', () => {
     asking.raw.destroy();
   });
 
-  test('what is asked wrongly is refused by name, and the link goes on', async () => {
+  test('an invalid request is refused with its mistake, and the link stays open', async () => {
     const queue = newName('asked');
     await administrationOf(namespace.connectionString).createQueue(queue);
     const asking = RawSession.root(namespace.port);
@@ -100,7 +100,7 @@ describe('requests to $management', () => {
     asking.raw.destroy();
   });
 
-  test('who names no link for the answer gets it on the one beside', async () => {
+  test('a request without a reply link is answered on the one in its session', async () => {
     const [queue, another] = [newName('asked'), newName('asked')];
     for (const name of [another, queue]) {
       await administrationOf(namespace.connectionString).createQueue(name);
@@ -112,15 +112,15 @@ describe('requests to $management', () => {
     }
   });
 
-  test('a request that follows a settlement finds it carried out', async () => {
+  test('a request after a settlement sees its effect', async () => {
     const queue = newName('deferred');
     await administrationOf(namespace.connectionString).createQueue(queue);
     await client.createSender(queue).sendMessages({ body: 'later' });
     const asking = RawSession.root(namespace.port);
-    // Its links are there before the settlement, so that nothing else comes in between.
+    // Its links are attached before the settlement, so that nothing happens in between.
     await asking.ask(queue, 'peek-message', mapOf({ 'message-count': int(1) }));
     const first = await asking.lockOne(queue);
-    // Without a word of whether it went well, as the official Python client does.
+    // Without waiting for the answer, as the official Python client does.
     const state = { kind: 'modified', deliveryFailed: false, undeliverableHere: true } as const;
     const settling = { kind: 'disposition', role: 'receiver', first, settled: true } as const;
     asking.raw.say({ ...settling, state });
@@ -130,7 +130,7 @@ describe('requests to $management', () => {
     asking.raw.destroy();
   });
 
-  test('a peek may leave the bodies out', async () => {
+  test('a peek may omit the bodies', async () => {
     const queue = newName('peeked');
     await administrationOf(namespace.connectionString).createQueue(queue);
     const sent: AmqpAnnotatedMessage = {

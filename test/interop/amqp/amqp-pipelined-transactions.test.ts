@@ -31,7 +31,7 @@ import { startNamespace, type TestNamespace } from '../start-namespace.ts';
 const ACCEPTED = { kind: 'accepted' };
 const NO_MESSAGE = Buffer.of(0xff);
 
-/** The condition with which a delivery was rejected. */
+/** The error condition of a rejected delivery. */
 function conditionOf(state: Awaited<ReturnType<RawSession['send']>>): string | undefined {
   return state?.kind === 'rejected' ? state.error?.condition : undefined;
 }
@@ -58,7 +58,7 @@ describe('transactions that Qpid Proton pipelines', () => {
     return { queue, session, coordinator, content };
   };
 
-  test('what came before the discharge is committed', async () => {
+  test('messages sent before the discharge are committed', async () => {
     const { queue, session, coordinator, content } = await start();
     const sender = await session.sender(targetOf(queue));
     const id = await session.declare(coordinator);
@@ -71,7 +71,7 @@ describe('transactions that Qpid Proton pipelines', () => {
     session.raw.destroy();
   });
 
-  test('the links may belong to several sessions of the connection', async () => {
+  test('the links may belong to several AMQP sessions of the connection', async () => {
     const { queue, session, coordinator, content } = await start();
     session.raw.begin(1);
     const other = new RawSession(session.raw, 1);
@@ -83,7 +83,7 @@ describe('transactions that Qpid Proton pipelines', () => {
     session.raw.destroy();
   });
 
-  test('what came before a rollback is dropped', async () => {
+  test('messages sent before a rollback are dropped', async () => {
     const { queue, session, coordinator, content } = await start();
     const sender = await session.sender(targetOf(queue));
     const id = await session.declare(coordinator);
@@ -94,7 +94,7 @@ describe('transactions that Qpid Proton pipelines', () => {
     session.raw.destroy();
   });
 
-  test('what comes after the discharge does not belong to the transaction', async () => {
+  test('messages sent after the discharge do not belong to the transaction', async () => {
     const { queue, session, coordinator, content } = await start();
     const sender = await session.sender(targetOf(queue));
     const id = await session.declare(coordinator);
@@ -131,7 +131,7 @@ describe('transactions that Qpid Proton pipelines', () => {
     const id = await session.declare(coordinator);
     session.sendAhead(sender, message('answer'), { state: inTransaction(id), settled: true });
     await session.settle(locked, accepting(id));
-    // A message is settled in one way in a transaction.
+    // A transaction settles a message only once.
     const rejected = { kind: 'transactional', transaction: id, outcome: { kind: 'released' } };
     await session.settle(locked, rejected as DeliveryState);
     const discharged = await session.discharge(coordinator, id, false);
@@ -140,7 +140,7 @@ describe('transactions that Qpid Proton pipelines', () => {
     session.raw.destroy();
   });
 
-  test('an outcome that is said again as the delivery is settled changes nothing', async () => {
+  test('an outcome that is repeated when the delivery is settled changes nothing', async () => {
     const { queue, session, coordinator, content } = await start();
     const sender = await session.sender(targetOf(queue));
     await session.send(sender, message('order'));
@@ -157,7 +157,7 @@ describe('transactions that Qpid Proton pipelines', () => {
     const { queue, session, coordinator, content } = await start();
     const sender = await session.sender(targetOf(queue), { name: 'same' });
     const id = await session.declare(coordinator);
-    // The name of a link is taken by another one, while the client still sends on the first.
+    // Another link steals the name while the client still sends on the first one.
     const again = { kind: 'attach', name: 'same', handle: 77, role: 'sender' } as const;
     const ends = { source: sourceOf('here'), target: targetOf(queue), initialDeliveryCount: 0 };
     session.raw.say({ ...again, ...ends });
@@ -193,7 +193,7 @@ describe('transactions that Qpid Proton pipelines', () => {
     return { ...started, asking };
   };
 
-  test('requests that came before the discharge are committed', async () => {
+  test('requests sent before the discharge are committed', async () => {
     const { session, coordinator, asking, content } = await startAsking();
     const id = await session.declare(coordinator);
     const body = scheduled(Date.now() + 3_600_000);
@@ -218,7 +218,7 @@ describe('transactions that Qpid Proton pipelines', () => {
     session.raw.destroy();
   });
 
-  test('if a request that only reads is refused the transaction goes on', async () => {
+  test('if a request that only reads is refused the transaction can be committed', async () => {
     const { queue, session, coordinator, asking, content } = await startAsking();
     const sender = await session.sender(targetOf(queue));
     const id = await session.declare(coordinator);

@@ -18,14 +18,14 @@ import { startNamespace, type TestNamespace } from '../start-namespace.ts';
 
 const terminus = (code: bigint, address: string) => described(code, list([str(address)]));
 
-describe('tokens brought to $cbs', () => {
+describe('tokens put at $cbs', () => {
   let namespace: TestNamespace;
   before(async () => {
     namespace = await startNamespace();
   });
   after(() => namespace.stop());
 
-  /** Brings a token as the official Python client does: it names no link for the answer. */
+  /** Puts a token as the official Python client does: it names no reply link. */
   const bring = async (type: string, token: string) => {
     const raw = RawAmqp.open(namespace.port);
     raw.begin();
@@ -63,13 +63,13 @@ describe('tokens brought to $cbs', () => {
     return createSasToken({ audience: 'sb://localhost/', keyName, key: ROOT_KEY, expiresAt });
   };
 
-  test('a signature is one whether it is called so or a web token', async () => {
+  test('a SAS token is accepted under its own type and as a web token', async () => {
     for (const type of ['servicebus.windows.net:sastoken', 'jwt']) {
       assert.deepEqual(await bring(type, signature()), [202, undefined], type);
     }
   });
 
-  test('what is no signature is refused', async () => {
+  test('other tokens are refused', async () => {
     assert.deepEqual(await bring('jwt', 'eyJhbGciOiJub25lIn0.e30.'), [501, 'amqp:not-implemented']);
     assert.deepEqual(await bring('kerberos', signature()), [501, 'amqp:not-implemented']);
     assert.deepEqual(await bring('servicebus.windows.net:sastoken', ''), [

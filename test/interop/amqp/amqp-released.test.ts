@@ -19,11 +19,11 @@ import { newName } from '../messaging/bus-entities.ts';
 import { startNamespace, type TestNamespace } from '../start-namespace.ts';
 
 const RELEASED = { kind: 'released' } as const;
-/** The place of the count in a header. */
+/** The position of the delivery count in a header. */
 const DELIVERY_COUNT = 4;
 
-/** The vendor's live tests assert that AMQP's outcome `released` counts no delivery, wherever it is said. */
-describe('messages that the live tests of the vendor release', () => {
+/** The vendor's live tests assert that the outcome `released` never counts a delivery. */
+describe('messages released by the live tests of the vendor', () => {
   let namespace: TestNamespace;
   let session: RawSession;
   before(async () => {
@@ -46,7 +46,7 @@ describe('messages that the live tests of the vendor release', () => {
     return queue;
   };
 
-  /** Receives a message, settles it, detaches, and returns the count that it came with. */
+  /** Receives a message, settles it, detaches, and returns its delivery count. */
   const deliver = async (source: AmqpValue, outcome: DeliveryState) => {
     const { handle } = await session.receiver(source);
     session.credit(handle, 1);
@@ -76,7 +76,7 @@ describe('messages that the live tests of the vendor release', () => {
     assert.deepEqual(counts, [0, 0]);
   });
 
-  test('in a dead-letter queue, where nothing counts', async () => {
+  test('in a dead-letter queue, where no delivery counts', async () => {
     const queue = await queueWith(dataMessage('m'));
     const modified = { kind: 'modified', deliveryFailed: true } as const;
     await deliver(sourceOf(queue), modified);

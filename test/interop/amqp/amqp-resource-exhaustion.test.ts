@@ -14,7 +14,7 @@ import { ROOT_KEY } from '../../support/start-broker.ts';
 import { administrationOf } from '../administration/admin-clients.ts';
 import { startNamespace, type TestNamespace } from '../start-namespace.ts';
 
-/** Clients that take much and give little: memory, links, sessions, time. */
+/** Clients that use much memory, time, or many links and sessions. */
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -35,7 +35,7 @@ function attach(handle: number, role: 'sender' | 'receiver', address: string): P
   return { kind: 'attach', name: `${role}-${address}-${handle}`, handle, role, ...terminus };
 }
 
-/** Many links over as many sessions as they need; resolves when all are answered. */
+/** Attaches many links in as many sessions as they need; resolves when all are answered. */
 async function attachMany(client: RawAmqp, count: number, address: string): Promise<void> {
   for (let done = 0; done < count; done += LINKS_OF_SESSION) {
     const channel = 1 + done / LINKS_OF_SESSION;
@@ -47,7 +47,7 @@ async function attachMany(client: RawAmqp, count: number, address: string): Prom
   for (let i = 0; i < count; i++) await client.hear('attach');
 }
 
-describe('clients that take much', () => {
+describe('clients that exhaust resources', () => {
   let namespace: TestNamespace;
   before(async () => {
     namespace = await startNamespace({ firstBytesMs: 300 });
@@ -62,7 +62,7 @@ describe('clients that take much', () => {
   const authenticated = () =>
     RawAmqp.authenticated(namespace.port, 'RootManageSharedAccessKey', ROOT_KEY);
 
-  test(`a client has ${LINKS} links, and their memory is free again`, async (t) => {
+  test(`a client has ${LINKS} links, whose memory is released`, async (t) => {
     const empty = heapBytes();
     const client = authenticated();
     await attachMany(client, LINKS, 'orders');
@@ -77,7 +77,7 @@ describe('clients that take much', () => {
     assert.ok(heapBytes() - empty <= (full - empty) / 4, 'memory of links stays');
   });
 
-  test('more links than a connection may have end it', async () => {
+  test('more links than a connection may have end the connection', async () => {
     const client = authenticated();
     for (let channel = 1; channel <= 21; channel++) {
       client.begin(channel);
@@ -90,7 +90,7 @@ describe('clients that take much', () => {
     client.destroy();
   });
 
-  test('links that ended make room for others', async () => {
+  test('links that have ended can be replaced', async () => {
     const client = authenticated();
     for (let round = 0; round < 21; round++) {
       const handles = Array.from({ length: LINKS_OF_SESSION }, (_, handle) => handle);
@@ -102,7 +102,7 @@ describe('clients that take much', () => {
     assert.equal((await client.hear('close')).error, undefined);
   });
 
-  test('parts of messages that never end cost no more than what they hold', async () => {
+  test('parts of incomplete messages cost no more memory than their bytes', async () => {
     const client = RawAmqp.open(namespace.port);
     client.begin();
     client.say(attach(0, 'sender', '$cbs'));
@@ -110,7 +110,7 @@ describe('clients that take much', () => {
     const before = heapBytes();
     const part: Performative = { kind: 'transfer', handle: 0, deliveryId: 0, more: true };
     for (let i = 0; i < 100; i++) {
-      // Half of a session's window, after which it is opened again.
+      // Half of a session's window, after which the service renews it.
       for (let j = 0; j < 1024; j++) client.say(part);
       await client.hear('flow');
     }
@@ -118,7 +118,7 @@ describe('clients that take much', () => {
     client.destroy();
   });
 
-  test('too many bytes of messages that never end close the connection', async () => {
+  test('too many bytes of incomplete messages close the connection', async () => {
     const client = authenticated();
     const payload = Buffer.alloc(60_000);
     let said: Said = { kind: 'ended' };
@@ -134,7 +134,7 @@ describe('clients that take much', () => {
     client.destroy();
   });
 
-  test('who asks and never reads is not listened to for ever', async () => {
+  test('the input of a client that never reads is paused', async () => {
     const socket = connect(namespace.port, '127.0.0.1');
     socket.on('error', () => {});
     const closed = new Promise((resolve) => socket.on('close', () => resolve(false)));
@@ -148,7 +148,7 @@ describe('clients that take much', () => {
     const flow = frame({ kind: 'flow', ...WINDOWS, incomingWindow: 9, echo: true });
     const flows = Buffer.concat(Array.from({ length: 20_000 }, () => flow));
     let written = 0;
-    // Until the service takes no more: what it has not read fills what lies between.
+    // Until the service reads no more, and the buffers between are full.
     while (written < 400_000_000 && !socket.destroyed) {
       written += flows.length;
       if (!socket.write(flows)) {
@@ -162,7 +162,7 @@ describe('clients that take much', () => {
     socket.destroy();
   });
 
-  test('a receiver whose window stays closed holds few messages', async () => {
+  test('a receiver with a closed session window locks few messages', async () => {
     const sender = authenticated();
     sender.say(attach(0, 'sender', 'full'));
     await sender.hear('flow');
@@ -181,7 +181,7 @@ describe('clients that take much', () => {
     await deaf.hear('attach');
     const credit = { handle: 0, deliveryCount: 0, linkCredit: 1000 };
     deaf.say({ kind: 'flow', ...WINDOWS, incomingWindow: 0, ...credit });
-    // Until it takes no more.
+    // Until it reads no more.
     const pause = () => new Promise((resolve) => setTimeout(resolve, 200));
     while ((await namespace.units(pause)).requests > 2);
     const other = authenticated();
@@ -193,7 +193,7 @@ describe('clients that take much', () => {
     sender.destroy();
   });
 
-  test('credit that comes with the attach is good', async () => {
+  test('credit that arrives with the attach counts', async () => {
     const sender = authenticated();
     sender.say(attach(0, 'sender', 'orders'));
     await sender.hear('flow');
@@ -208,7 +208,7 @@ describe('clients that take much', () => {
     sender.destroy();
   });
 
-  test('an idle time-out of nothing asks for nothing', async () => {
+  test('an idle timeout of 0 requests no heartbeats', async () => {
     const client = new RawAmqp(namespace.port);
     client.write(protocolHeader('amqp'));
     client.say({ kind: 'open', containerId: 'calm', idleTimeOutMs: 0 });
@@ -219,7 +219,7 @@ describe('clients that take much', () => {
     client.destroy();
   });
 
-  test('numbers that no field can have are refused', async () => {
+  test('invalid numbers in fields are refused', async () => {
     for (const wrong of [-1, 2 ** 40]) {
       const client = RawAmqp.open(namespace.port);
       client.begin();
@@ -237,14 +237,14 @@ describe('clients that take much', () => {
     'begins a TLS handshake and stops': '160301',
   };
   for (const [what, bytes] of Object.entries(silent)) {
-    test(`who ${what} is sent away`, async () => {
+    test(`a client that ${what} is disconnected`, async () => {
       const socket = connect(namespace.port, '127.0.0.1');
       socket.write(Buffer.from(bytes, 'hex'));
       await once(socket.resume(), 'close');
     });
   }
 
-  test('who asks for a WebSocket elsewhere and is gone ends nothing', async () => {
+  test('a client that requests a WebSocket at another path and leaves affects nothing', async () => {
     for (let i = 0; i < 20; i++) {
       const socket = connect(namespace.port, '127.0.0.1');
       socket.on('error', () => {});
@@ -258,7 +258,7 @@ describe('clients that take much', () => {
     client.destroy();
   });
 
-  test('a shutdown does not wait for those who say nothing', async () => {
+  test('a shutdown does not wait for silent clients', async () => {
     const other = await startNamespace();
     const socket = connect(other.port, '127.0.0.1');
     await once(socket, 'connect');

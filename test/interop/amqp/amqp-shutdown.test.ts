@@ -8,11 +8,11 @@ import { ROOT_KEY } from '../../support/start-broker.ts';
 import { administrationOf } from '../administration/admin-clients.ts';
 import { startNamespace } from '../start-namespace.ts';
 
-/** Less than is waited for what does not end. */
+/** Less than the time limit for work that does not end. */
 const STOP_MS_MAX = 4000;
 const BODY = encode(described(0x75n, binary(Buffer.from('body'))));
 
-/** A sender link of a namespace, and how to send on it. */
+/** A sender link of a namespace, and functions to send on it. */
 async function startSender() {
   const namespace = await startNamespace();
   await administrationOf(namespace.connectionString).createQueue('q');
@@ -34,7 +34,7 @@ async function startSender() {
   return { namespace, raw, send };
 }
 
-test('who sends while the service stops hears the outcome, then has no credit, then is sent away', async () => {
+test('a sender during a shutdown gets its outcome, loses its credit, and is then disconnected', async () => {
   const { namespace, raw, send } = await startSender();
   send(0);
   assert.deepEqual((await raw.hear('disposition')).state, { kind: 'accepted' });
@@ -45,7 +45,7 @@ test('who sends while the service stops hears the outcome, then has no credit, t
 
   const flow = await raw.hear('flow', 'disposition', 'close');
   assert.ok(flow.kind === 'flow');
-  // Counted from what has arrived: with nothing on its way the sender has exactly none.
+  // Counted from the messages that arrived: with none in transit the sender has exactly no credit.
   assert.deepEqual([flow.deliveryCount, flow.linkCredit], [3, 0]);
   const told = new Set<number>();
   while (told.size < 2) {
@@ -60,7 +60,7 @@ test('who sends while the service stops hears the outcome, then has no credit, t
   await stopped;
 });
 
-test('a link that is opened while the service stops is told as much', async () => {
+test('a link that is opened during a shutdown loses its credit too', async () => {
   const { namespace, raw, send } = await startSender();
   const stopped = namespace.stop();
   raw.say({ kind: 'detach', handle: 0, closed: true });
@@ -83,7 +83,7 @@ test('a link that is opened while the service stops is told as much', async () =
   await stopped;
 });
 
-test('nobody who waits for a session holds up the end of the service', async () => {
+test('clients that wait for a session do not delay a shutdown', async () => {
   const namespace = await startNamespace();
   const admin = administrationOf(namespace.connectionString);
   await admin.createQueue('in-sessions', { requiresSession: true });
@@ -100,7 +100,7 @@ test('nobody who waits for a session holds up the end of the service', async () 
 
   const stoppedAt = performance.now();
   const stopped = namespace.stop();
-  // Told that there is none, a client would ask again a service that is going.
+  // After an error, a client would retry at the service that is stopping.
   assert.equal((await raw.hear('attach', 'close')).kind, 'close');
   raw.destroy();
   await stopped;

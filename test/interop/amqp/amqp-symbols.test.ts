@@ -61,7 +61,7 @@ const SYMBOLS = new Map([
   [0x78n, 'amqp:footer:map'],
 ]);
 
-/** The value with symbols in place of numeric descriptors, on all levels. */
+/** Replaces numeric descriptors by symbols on all levels of a value. */
 function bySymbols(value: AmqpValue): AmqpValue {
   switch (value.type) {
     case 'list':
@@ -104,7 +104,7 @@ describe('a client that describes types by symbols', () => {
     await namespace.stop();
   });
 
-  /** Receives one message, settles it, and returns it as it came. */
+  /** Receives one message, settles it, and returns its bytes. */
   const receive = async (outcome: Parameters<RawSession['settle']>[1]) => {
     const { handle } = await session.receiver(sourceOf(queue));
     session.credit(handle, 1);
@@ -129,7 +129,7 @@ describe('a client that describes types by symbols', () => {
     'a value': [described(0x77n, list([str('x')]))],
   };
   for (const [name, body] of Object.entries(bodies)) {
-    test(`sends ${name}, and receives what it would have sent by numbers`, async () => {
+    test(`sends ${name}, and receives the same as with numeric descriptors`, async () => {
       const sender = await session.sender(targetOf(queue));
       const footer = described(0x78n, mapOf({ 'x-sum': str('f') }, symbol));
       const bytes = encode(...head, ...body, footer);

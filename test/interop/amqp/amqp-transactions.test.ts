@@ -31,7 +31,7 @@ describe('transactions over AMQP', () => {
     await administrationOf(namespace.connectionString).createQueue(queue);
     const transacting = RawSession.root(namespace.port);
     const coordinator = await transacting.sender(COORDINATOR);
-    // Each time from the beginning: a client goes on where its last look ended.
+    // From the first message: a client's next peek continues after its last one.
     const content = async () => {
       const looking = new ServiceBusClient(namespace.connectionString);
       const found = await looking.createReceiver(queue).peekMessages(20);
@@ -41,7 +41,7 @@ describe('transactions over AMQP', () => {
     return { queue, transacting, coordinator, content };
   };
 
-  test('what is sent in a transaction is there once it is committed', async () => {
+  test('messages of a transaction can be received once it is committed', async () => {
     const { queue, transacting, coordinator, content } = await start();
     const sender = await transacting.sender(targetOf(queue));
     const id = await transacting.declare(coordinator);
@@ -55,7 +55,7 @@ describe('transactions over AMQP', () => {
     transacting.raw.destroy();
   });
 
-  test('what is sent in a transaction that is rolled back never was', async () => {
+  test('messages of a transaction that is rolled back are never stored', async () => {
     const { queue, transacting, coordinator, content } = await start();
     const sender = await transacting.sender(targetOf(queue));
     const id = await transacting.declare(coordinator);
@@ -65,7 +65,7 @@ describe('transactions over AMQP', () => {
     transacting.raw.destroy();
   });
 
-  test('a message is completed and an answer sent, both or neither', async () => {
+  test('a message is completed and a reply sent, both or neither', async () => {
     const { queue, transacting, coordinator, content } = await start();
     await client.createSender(queue).sendMessages({ body: 'order' });
     const locked = await transacting.lockOne(queue);
@@ -85,7 +85,7 @@ describe('transactions over AMQP', () => {
     transacting.raw.destroy();
   });
 
-  test('where the lock is lost the whole transaction is refused', async () => {
+  test('if a lock is lost the whole transaction is refused', async () => {
     const { queue, transacting, coordinator, content } = await start();
     await client.createSender(queue).sendMessages({ body: 'order' });
     const locked = await transacting.lockOne(queue);
@@ -95,7 +95,7 @@ describe('transactions over AMQP', () => {
     await transacting.settle(locked, accepting(id));
     const other = await transacting.declare(coordinator);
     await transacting.settle(locked, accepting(other));
-    // The first to be discharged settles the message; the other finds it gone.
+    // The first discharge settles the message, so the second one fails.
     await transacting.discharge(coordinator, other, false);
     const state = await transacting.discharge(coordinator, id, false);
     assert.ok(state?.kind === 'rejected');
@@ -104,7 +104,7 @@ describe('transactions over AMQP', () => {
     transacting.raw.destroy();
   });
 
-  test('a transaction that is not open is unknown, and one ends with its coordinator', async () => {
+  test('a transaction that is not open is unknown, and one ends with its coordinator link', async () => {
     const { queue, transacting, coordinator, content } = await start();
     const sender = await transacting.sender(targetOf(queue));
     const unknown = await transacting.send(sender, message('a'), {

@@ -36,7 +36,7 @@ import { administrationOf } from '../administration/admin-clients.ts';
 import { newName } from '../messaging/bus-entities.ts';
 import { startNamespace, type TestNamespace } from '../start-namespace.ts';
 
-/** The window of a client that sets no bounds. */
+/** The session window of a client without a limit. */
 const UINT_MAX = 0xffff_ffff;
 const BATCH_FORMAT = 0x80013700;
 const HOUR_MS = 60 * 60 * 1000;
@@ -45,7 +45,7 @@ const hello = (body: string) => ({ body: Buffer.from(body) });
 const tokenFor = (audience: string, keyName = 'RootManageSharedAccessKey', key = ROOT_KEY) =>
   createSasToken({ audience, keyName, key, expiresAt: Date.now() + HOUR_MS });
 
-describe('what the .NET client says', () => {
+describe('frames of the .NET client', () => {
   let namespace: TestNamespace;
   let client: ServiceBusClient;
   before(async () => {
@@ -62,7 +62,7 @@ describe('what the .NET client says', () => {
     await administrationOf(namespace.connectionString).createQueue(queue, { requiresSession });
     return queue;
   };
-  /** Each time from the beginning: a client goes on where its last look ended. */
+  /** Peeks from the first message: a client's next peek would continue after its last one. */
   const content = async (queue: string) => {
     const looking = new ServiceBusClient(namespace.connectionString);
     const found = await looking.createReceiver(queue).peekMessages(20);
@@ -70,7 +70,7 @@ describe('what the .NET client says', () => {
     return found.map(({ body }) => String(body));
   };
 
-  test('tokens are brought after MSSBCBS, and addresses are paths from the root', async () => {
+  test('tokens are put after MSSBCBS, and addresses are paths with a leading slash', async () => {
     const queue = await newQueue();
     const raw = RawAmqp.opened(namespace.port, 'MSSBCBS');
     const session = new RawSession(raw);
@@ -83,7 +83,7 @@ describe('what the .NET client says', () => {
     raw.destroy();
   });
 
-  test('a window and credit without bounds let everything through', async () => {
+  test('an unlimited window and credit let all messages through', async () => {
     const queue = await newQueue();
     const raw = RawAmqp.authenticated(namespace.port, 'RootManageSharedAccessKey', ROOT_KEY);
     raw.begin(1, UINT_MAX);
@@ -102,7 +102,7 @@ describe('what the .NET client says', () => {
     raw.destroy();
   });
 
-  test('credit that is given before the link is there counts', async () => {
+  test('credit that is granted before the link is attached counts', async () => {
     const queue = await newQueue();
     await client.createSender(queue).sendMessages(hello('prefetched'));
     const session = RawSession.root(namespace.port);
@@ -113,7 +113,7 @@ describe('what the .NET client says', () => {
     session.raw.destroy();
   });
 
-  test('a batch has the first message’s fields around it, and a lone message may be one', async () => {
+  test('a batch has the sections of its first message around it, and may have one message', async () => {
     const queue = await newQueue();
     const session = RawSession.root(namespace.port);
     const link = await session.sender(targetOf(queue));
@@ -131,7 +131,7 @@ describe('what the .NET client says', () => {
     session.raw.destroy();
   });
 
-  test('the next session comes with its name and its end in ticks', async () => {
+  test('the next available session is returned with its id and the end of its lock in ticks', async () => {
     const queue = await newQueue(true);
     await client.createSender(queue).sendMessages({ ...hello('one'), sessionId: 'S' });
     const session = RawSession.root(namespace.port);
@@ -145,7 +145,7 @@ describe('what the .NET client says', () => {
     session.raw.destroy();
   });
 
-  test('one session spans entities, each by its own right; all is done or nothing', async () => {
+  test('one transaction spans entities, each with its own right, all or nothing', async () => {
     const [orders, answers] = [await newQueue(), await newQueue()];
     await client.createSender(orders).sendMessages([hello('one'), hello('two')]);
     const admin = administrationOf(namespace.connectionString);
@@ -157,7 +157,7 @@ describe('what the .NET client says', () => {
     ] as const;
     const raw = RawAmqp.opened(namespace.port, 'MSSBCBS');
     const session = new RawSession(raw);
-    // The coordinator comes first, before the client may do anything.
+    // The coordinator link is attached first, before the client has any right.
     const coordinator = await session.sender(COORDINATOR);
     for (const [queue, right] of claims) {
       const rule = { claimType: 'SharedAccessKey', keyName: right, accessRights: [right], ...keys };

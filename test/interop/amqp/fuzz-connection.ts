@@ -3,18 +3,18 @@ import type { LoadRandom } from '../../support/load-random.ts';
 import { conversation, type Keys } from './fuzz-conversation.ts';
 import { bomb } from './fuzz-values.ts';
 
-/** What a connection is given to answer, when it is not cut off before. */
+/** The time for the service to answer, unless the connection ends before. */
 const PATIENCE_MS = 15;
 const NOISE_BYTES_MAX = 600;
 const UPGRADE = (path: string) =>
   `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: AMQPWSB10\r\n\r\n`;
 
-/** How a client sends what it has to say. */
+/** How a client splits its input. */
 type Pace = 'atOnce' | 'frameByFrame' | 'bytes' | 'pieces';
-/** How it goes away. */
+/** How it disconnects. */
 type Leave = 'destroy' | 'reset' | 'halfClose';
 
-/** One hostile connection: something that was nearly right, sent and ended in some way. */
+/** One hostile connection: nearly valid frames, split and disconnected in a random way. */
 export async function hostileConnection(
   random: LoadRandom,
   port: number,
@@ -24,7 +24,7 @@ export async function hostileConnection(
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => {});
   const closed = new Promise((resolve) => socket.once('close', resolve));
-  // Some never read what they are told.
+  // Some never read.
   if (random.chance(0.9)) socket.resume();
   const pace = random.pick<Pace>(['atOnce', 'atOnce', 'frameByFrame', 'bytes', 'pieces']);
   for (const piece of piecesOf(random, frames, pace)) {
@@ -68,7 +68,7 @@ function http(random: LoadRandom): readonly Buffer[] {
   return random.chance(0.3) ? [Buffer.from(said), noise(random)] : [Buffer.from(said)];
 }
 
-/** Frames of a WebSocket as a client masks them (with zeros); some are broken. */
+/** WebSocket frames as a client masks them (with zeros); some are invalid. */
 function inWebSocket(random: LoadRandom, frames: readonly Buffer[]): readonly Buffer[] {
   const wrapped = frames.map((frame) => {
     const head = Buffer.alloc(8);
@@ -80,7 +80,7 @@ function inWebSocket(random: LoadRandom, frames: readonly Buffer[]): readonly Bu
   return [Buffer.from(UPGRADE('/$servicebus/websocket')), ...wrapped];
 }
 
-/** A few changes to a conversation. */
+/** Makes a few changes to a conversation. */
 function mutated(random: LoadRandom, frames: readonly Buffer[]): Buffer[] {
   const changed = frames.map((frame) => Buffer.from(frame));
   for (let i = random.between(1, 3); i > 0; i--) mutate(random, changed);
@@ -88,7 +88,7 @@ function mutated(random: LoadRandom, frames: readonly Buffer[]): Buffer[] {
 }
 
 function mutate(random: LoadRandom, frames: Buffer[]): void {
-  // What stands first is spared at times, so that much gets further.
+  // The first frames are often spared, so that more conversations get far.
   const spared = random.chance(0.7) ? Math.min(4, frames.length - 1) : 0;
   const place = spared + random.below(frames.length - spared);
   const frame = frames[place];
@@ -138,7 +138,7 @@ function piecesOf(random: LoadRandom, frames: readonly Buffer[], pace: Pace): re
   if (pace === 'frameByFrame') return frames;
   const all = Buffer.concat(frames);
   if (pace === 'atOnce') return [all];
-  // Byte by byte as far as one cares to wait.
+  // Byte by byte, up to a limit to save time.
   const step = pace === 'bytes' ? 1 : random.between(2, 100);
   const single = Math.min(all.length, step * 400);
   const pieces = Array.from({ length: Math.ceil(single / step) }, (_, i) =>

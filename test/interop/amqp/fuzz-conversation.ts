@@ -55,7 +55,7 @@ export interface Keys {
   readonly token: string;
 }
 
-/** What a client might say on one connection, frame by frame; most of it in order. */
+/** The frames of a client on one connection, most of them in a valid order. */
 export function conversation(random: LoadRandom, keys: Keys): Buffer[] {
   return new Conversation(random, keys).frames();
 }

@@ -20,7 +20,7 @@ import {
 import type { LoadRandom } from '../../support/load-random.ts';
 import { anyValue, orAny } from './fuzz-values.ts';
 
-/** A message, with something odd in it now and then. */
+/** A message, sometimes with an unusual section. */
 export function anyMessage(random: LoadRandom): Buffer {
   const body = random.pick([
     [described(SECTION.data, binary(Buffer.alloc(random.below(300), 0x61)))],
@@ -47,7 +47,7 @@ export function anyMessage(random: LoadRandom): Buffer {
   });
 }
 
-/** What any operation of `$management` may be asked with; each takes the fields it knows. */
+/** Fields of all operations of `$management`; each operation reads its own. */
 export function anyRequest(random: LoadRandom): AmqpValue {
   const ids = array('uuid', [uuid(Buffer.alloc(16, random.below(4)))]);
   const message = mapOf({
@@ -81,7 +81,7 @@ export function anyRequest(random: LoadRandom): AmqpValue {
   );
 }
 
-/** What may become of a delivery. */
+/** Any state of a delivery. */
 export function anyState(random: LoadRandom): DeliveryState {
   return random.pick<DeliveryState>([
     { kind: 'accepted' },

@@ -77,12 +77,12 @@ export function anyValue(random: LoadRandom, depth = 0): AmqpValue {
   return kind === undefined ? NULL : kind();
 }
 
-/** A value, or now and then any other in its place. */
+/** A value, or sometimes any other in its place. */
 export function orAny(random: LoadRandom, value: AmqpValue, share = 0.03): AmqpValue {
   return random.chance(share) ? anyValue(random) : value;
 }
 
-/** Encoded values that promise more than they hold, or hold more than anybody wants. */
+/** Encoded values that announce more than they hold, or hold very much. */
 export function bomb(random: LoadRandom): Buffer {
   const huge = 'ffffffff';
   return Buffer.from(

@@ -29,7 +29,7 @@ import { administrationOf } from '../administration/admin-clients.ts';
 import { newName } from '../messaging/bus-entities.ts';
 import { startNamespace, type TestNamespace } from '../start-namespace.ts';
 
-/** How the Go client describes the filter by which it asks for a session. */
+/** The descriptor of the Go client's session filter. */
 const FILTER_CODE = 0x0000_0137_0000_00cn;
 const filterOf = (value: AmqpValue): AmqpValue => ({
   type: 'described',
@@ -43,7 +43,7 @@ function filterIn({ source }: Attach): AmqpValue | undefined {
   return fieldsOf(fields[7]).get('com.microsoft:session-filter');
 }
 
-describe('what the Go client says', () => {
+describe('frames of the Go client', () => {
   let namespace: TestNamespace;
   let client: ServiceBusClient;
   before(async () => {
@@ -55,7 +55,7 @@ describe('what the Go client says', () => {
     await namespace.stop();
   });
 
-  /** A queue with sessions, with messages of one in it. */
+  /** A queue with sessions and the messages of one. */
   const start = async (...messages: readonly string[]) => {
     const queue = newName('go');
     const admin = administrationOf(namespace.connectionString);
@@ -67,18 +67,18 @@ describe('what the Go client says', () => {
     return { queue, session: RawSession.root(namespace.port) };
   };
 
-  test('a session that is asked for by a described filter is named by one', async () => {
+  test('a described session filter is answered with a described one', async () => {
     const { queue, session } = await start('hello');
     const attach = await session.receiver(sessionSource(queue, filterOf(NULL)));
     assert.deepEqual(filterIn(attach), filterOf(str('A')));
     session.raw.destroy();
   });
 
-  test('a drain in a session that was lost is answered, and then the link ends with why', async () => {
+  test('a drain after a lost session lock is answered, and then the link is detached with the error', async () => {
     const { queue, session } = await start();
     const { handle } = await session.receiver(sessionSource(queue, filterOf(str('A'))));
     const admin = administrationOf(namespace.connectionString);
-    // Ends all locks.
+    // All locks expire.
     await admin.updateQueue({ ...(await admin.getQueue(queue)), lockDuration: 'PT2M' });
     const windows = { incomingWindow: 100, nextOutgoingId: 0, outgoingWindow: 100 };
     const drain = { handle, deliveryCount: 0, linkCredit: 1, drain: true };
@@ -90,7 +90,7 @@ describe('what the Go client says', () => {
     session.raw.destroy();
   });
 
-  test('a filter that is not in force does not come back', async () => {
+  test('a filter that is not in force is not returned', async () => {
     const queue = newName('go');
     await administrationOf(namespace.connectionString).createQueue(queue);
     const session = RawSession.root(namespace.port);
@@ -102,7 +102,7 @@ describe('what the Go client says', () => {
     session.raw.destroy();
   });
 
-  test('a link that is refused has neither a source nor a target', async () => {
+  test('the attach of a refused link has neither source nor target', async () => {
     const { queue, session } = await start();
     const held = await session.receiver(sessionSource(queue, filterOf(str('A'))));
     assert.deepEqual(filterIn(held), filterOf(str('A')));
@@ -125,7 +125,7 @@ describe('what the Go client says', () => {
     session.raw.destroy();
   });
 
-  test('deferred messages of a session are had by naming the link that holds it', async () => {
+  test('deferred messages of a session are received by the name of the link that holds it', async () => {
     const { queue, session } = await start('one', 'two');
     const { handle, name } = await session.receiver(sessionSource(queue, filterOf(str('A'))));
     session.credit(handle, 2);
@@ -156,7 +156,7 @@ describe('what the Go client says', () => {
     for (const entry of entries) {
       const bytes = entry.get('message');
       assert.ok(bytes?.type === 'binary');
-      // This client takes the token from the message, not from beside it.
+      // This client reads the lock token from the message and not from the reply's field.
       const token = fieldsOf(readSections(bytes.value).deliveryAnnotations).get('x-opt-lock-token');
       assert.ok(token?.type === 'uuid');
       const settled = mapOf({
@@ -173,7 +173,7 @@ describe('what the Go client says', () => {
     session.raw.destroy();
   });
 
-  test('what a client releases it was not interested in is there for others', async () => {
+  test('messages that a client releases can be received by others', async () => {
     const queue = newName('go');
     await administrationOf(namespace.connectionString).createQueue(queue);
     await client.createSender(queue).sendMessages({ body: 'late' });
@@ -186,7 +186,7 @@ describe('what the Go client says', () => {
     session.raw.destroy();
   });
 
-  test('a lock token that was never given is lost, whoever asks', async () => {
+  test('an unknown lock token is a lost lock', async () => {
     const queue = newName('go');
     await administrationOf(namespace.connectionString).createQueue(queue);
     const session = RawSession.root(namespace.port);

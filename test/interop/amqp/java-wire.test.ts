@@ -28,7 +28,7 @@ import { administrationOf } from '../administration/admin-clients.ts';
 import { newName } from '../messaging/bus-entities.ts';
 import { startNamespace, type TestNamespace } from '../start-namespace.ts';
 
-describe('what the Java client says', () => {
+describe('frames of the Java client', () => {
   let namespace: TestNamespace;
   let client: ServiceBusClient;
   before(async () => {
@@ -46,7 +46,7 @@ describe('what the Java client says', () => {
     return queue;
   };
 
-  test('a link and its session are ended at once, and both are answered, the link first', async () => {
+  test('a link and its session end at once, and both are answered, the link first', async () => {
     const queue = await newQueue();
     const session = RawSession.root(namespace.port);
     const { handle } = await session.receiver(sourceOf(queue));
@@ -57,7 +57,7 @@ describe('what the Java client says', () => {
     session.raw.destroy();
   });
 
-  test('a session that ends with its link, or instead of it, sets what the link held free', async () => {
+  test('an AMQP session that ends with its link, or in place of it, releases what the link held', async () => {
     const queue = await newQueue(true);
     const raw = RawAmqp.authenticated(namespace.port, 'RootManageSharedAccessKey', ROOT_KEY);
     const accept = () => new RawSession(raw).receiver(sessionSource(queue, str('A')));
@@ -72,7 +72,7 @@ describe('what the Java client says', () => {
     raw.destroy();
   });
 
-  test('requests and answers may go in sessions of their own', async () => {
+  test('requests and replies may use different AMQP sessions', async () => {
     const queue = await newQueue();
     await client.createSender(queue).sendMessages({ body: 'seen' });
     const raw = RawAmqp.authenticated(namespace.port, 'RootManageSharedAccessKey', ROOT_KEY);
@@ -130,7 +130,7 @@ describe('what the Java client says', () => {
     session.raw.destroy();
   });
 
-  test('a source and a target without an address will do, and so will no properties', async () => {
+  test('a source and a target may lack an address, and an attach its properties', async () => {
     const queue = await newQueue();
     const session = RawSession.root(namespace.port);
     const nowhere = described(0x28n, list([NULL]));

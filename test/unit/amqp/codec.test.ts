@@ -74,7 +74,7 @@ const { value: anyValue } = fc.letrec<{ value: AmqpValue }>((tie) => ({
   ),
 }));
 
-/** Buffers and plain byte arrays are the same here. */
+/** Makes buffers and plain byte arrays equal. */
 const plain = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value, (_, part) => {
@@ -86,7 +86,7 @@ const plain = (value: unknown): unknown =>
     }),
   );
 
-test('every value comes back with its type', () => {
+test('every value is decoded as it was encoded, with its type', () => {
   fc.assert(
     fc.property(anyValue, (value) => {
       assert.deepEqual(plain(decode(encode(value))), plain(value));
@@ -95,7 +95,7 @@ test('every value comes back with its type', () => {
   );
 });
 
-test('the longest forms of values are read too', () => {
+test('the longest encodings of values are decoded too', () => {
   const cases: readonly [string, AmqpValue][] = [
     ['5600', { type: 'boolean', value: false }],
     ['5601', { type: 'boolean', value: true }],
@@ -113,7 +113,7 @@ test('the longest forms of values are read too', () => {
   }
 });
 
-test('bytes that are no value are refused, and nothing else happens', () => {
+test('invalid bytes are refused, without other errors', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
       try {
@@ -126,7 +126,7 @@ test('bytes that are no value are refused, and nothing else happens', () => {
   );
 });
 
-test('a changed byte in a value is refused or means something else, and nothing else happens', () => {
+test('a value with a changed byte is refused or decoded as another value, without other errors', () => {
   fc.assert(
     fc.property(anyValue, fc.nat(), fc.nat({ max: 255 }), (value, place, byte) => {
       const bytes = encode(value);
@@ -141,7 +141,7 @@ test('a changed byte in a value is refused or means something else, and nothing 
   );
 });
 
-test('a few bytes that announce very much are refused at once', () => {
+test('a few bytes that announce a large value are refused at once', () => {
   const bombs = [
     'd0fffffffffffffffe', // a list of 4 GB
     'd000000008ffffffff40404040', // more items than bytes
@@ -156,7 +156,7 @@ test('a few bytes that announce very much are refused at once', () => {
   }
 });
 
-test('frames are found in whatever pieces they come', () => {
+test('frames are read whatever the pieces in which they arrive', () => {
   const frames = Buffer.from('0000000802000000' + '0000000802000003', 'hex');
   fc.assert(
     fc.property(fc.array(fc.nat({ max: 16 }), { maxLength: 6 }), (cuts) => {
@@ -174,7 +174,7 @@ test('frames are found in whatever pieces they come', () => {
   );
 });
 
-test('a frame that is too long, too short or of another kind is refused', () => {
+test('a frame that is too long, too short or of another type is refused', () => {
   for (const hex of [
     '00010001' + '02000000',
     '0000000702000000',
@@ -188,7 +188,7 @@ test('a frame that is too long, too short or of another kind is refused', () => 
   }
 });
 
-test('performatives and errors are written with all fields, for clients that read by place', () => {
+test('performatives and errors are written with all fields, for clients that read by position', () => {
   const windows = { nextOutgoingId: 0, incomingWindow: 1, outgoingWindow: 1 };
   const error = { condition: 'amqp:not-found' };
   const counted: readonly (readonly [Performative, number])[] = [
@@ -214,7 +214,7 @@ function fieldsIn(value: AmqpValue | undefined): readonly AmqpValue[] {
   return value.value.value;
 }
 
-test('row 5: a decoder reads no more values than it is told, elements and descriptors among them', () => {
+test('row 5: a decoder reads no more values than its limit, including elements and descriptors', () => {
   const cases: readonly [string, number][] = [
     ['40', 1],
     ['c00403404040', 4], // a list of three
@@ -233,7 +233,7 @@ test('row 5: a decoder reads no more values than it is told, elements and descri
   }
 });
 
-test('row 5: values that take no bytes are made once, and nobody changes them for others', () => {
+test('row 5: values without bytes are created once and frozen', () => {
   for (const hex of ['40', '41', '42', '43', '44', '45', 'a000', 'a100', 'a300', 'b000000000']) {
     const value = decode(Buffer.from(hex, 'hex'));
     assert.equal(decode(Buffer.from(hex, 'hex')), value, hex);

@@ -22,7 +22,7 @@ const HANDLER = {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A connection whose peer wants to hear something this often; tells how often something was written. */
+/** A connection whose peer has this idle timeout; counts the writes. */
 async function opened({ mock }: TestContext, idleTimeOutMs: number) {
   mock.timers.enable({ apis: ['setInterval', 'setTimeout'] });
   let now = 0;
@@ -51,17 +51,17 @@ async function opened({ mock }: TestContext, idleTimeOutMs: number) {
   };
 }
 
-test('a peer that names no time to hear something in is not written to without need', async (t) => {
+test('a peer without an idle timeout gets few heartbeats', async (t) => {
   const written = await opened(t, 0);
   assert.equal(await written(1000), 0);
 });
 
-test('a peer hears something before its time is over', async (t) => {
+test('a peer gets a heartbeat before its idle timeout', async (t) => {
   const written = await opened(t, 900);
   assert.ok((await written(1000)) > 0);
 });
 
-test('a message is done with before the next one comes in, also where it ends a pause', async (t) => {
+test('a message is handled before the next one, also if it ends a pause', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval', 'setTimeout'] });
   const transport = {
     ...{ backlog: 0, write: ignore, end: ignore, destroy: ignore },
@@ -78,7 +78,7 @@ test('a message is done with before the next one comes in, also where it ends a 
     link.accept();
     link.start();
   };
-  // Each message alone is more than may wait where there is so little room.
+  // With so little memory, each message alone exceeds what may wait.
   const memory = new MemoryBudget(BUDGETS.connection.incomingBytesMin * 4);
   const options = connectionOptions('here', memory);
   const connection = new Connection(transport, options, () => ({ ...HANDLER, incoming }));
@@ -104,7 +104,7 @@ test('a message is done with before the next one comes in, also where it ends a 
   assert.deepEqual(order, ['begins 0', 'ends 0', 'begins 1', 'ends 1']);
 });
 
-test('a peer that goes on after the close is cut off', (t) => {
+test('a peer that keeps sending after the close is disconnected', (t) => {
   t.mock.timers.enable({ apis: ['setInterval', 'setTimeout'] });
   let destroyed = 0;
   const transport = {
@@ -125,7 +125,7 @@ test('a peer that goes on after the close is cut off', (t) => {
   assert.equal(destroyed, 1);
 });
 
-test('a connection for which there is no memory ends, and nothing throws', async (t) => {
+test('a connection without memory ends, and nothing throws', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval', 'setTimeout'] });
   let ended = 0;
   const transport = {

@@ -6,11 +6,11 @@ import { writePerformative } from '../../../amqp/wire/write-performative.ts';
 import { MemoryBudget } from '../../../shared/domain/budgets/memory-budget.ts';
 import { connectionOptions } from '../../support/amqp-peer.ts';
 
-/** What a load balancer with TLS waits until it forgets a connection without a word, and no setting. */
+/** The idle timeout of a load balancer with TLS, after which it silently drops a connection. It is fixed. */
 const FORGOTTEN_MS = 350_000;
 const STEP_MS = 10_000;
 
-test('a peer that wants no heartbeats is sent some, before a load balancer forgets it', async (t) => {
+test('a peer without an idle timeout gets heartbeats before a load balancer drops the connection', async (t) => {
   let now = 0;
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   t.mock.method(performance, 'now', () => now);

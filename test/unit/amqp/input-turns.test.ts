@@ -7,7 +7,7 @@ import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 const FRAME_MS = 1;
 const { beforeRight, afterRight } = BUDGETS.connection;
 
-/** An event loop of which each turn ends when it is told to; a frame takes a millisecond. */
+/** An event loop whose turns the test ends; a frame takes a millisecond. */
 class Loop {
   ms = 0;
   readonly turns = new InputTurns({ now: () => this.ms, soon: (work) => this.#soon.push(work) });
@@ -17,7 +17,7 @@ class Loop {
     for (const work of this.#soon.splice(0)) work();
   }
 
-  /** A connection with so many frames to be read, and what is left of them. */
+  /** A connection with that many frames to read, and how many are left. */
   connection(frames: number, { isProved = false, turnFrames = Number.POSITIVE_INFINITY } = {}) {
     const own = { left: frames, advance: () => {} };
     const intake = new Intake({ pause: () => {}, resume: () => {} }, () => own.advance());
@@ -39,7 +39,7 @@ const KINDS = [
 ] as const;
 
 for (const { who, isProved, turnMs } of KINDS) {
-  test(`what ${who} is read for a moment of each turn, whatever their number`, () => {
+  test(`input of ${who} is handled for a moment of each turn, whatever their number`, () => {
     const loop = new Loop();
     const frames = 10;
     const all = Array.from({ length: 1000 }, () => {
@@ -68,7 +68,7 @@ for (const { who, isProved, turnMs } of KINDS) {
   });
 }
 
-test('a connection that alone has much to be read goes on in every turn, for all of its own', () => {
+test('a single connection with much input continues in every turn, until its own turn is over', () => {
   const loop = new Loop();
   const turnFrames = afterRight.turnMs / FRAME_MS;
   const busy = loop.connection(5 * turnFrames, { isProved: true, turnFrames });
@@ -80,7 +80,7 @@ test('a connection that alone has much to be read goes on in every turn, for all
   assert.equal(busy.left, 0);
 });
 
-test('strangers have their turns one after the other', () => {
+test('connections without a proved right have their turns one after the other', () => {
   const loop = new Loop();
   const [hostile, honest] = [loop.connection(1000, { turnFrames: 2 }), loop.connection(1)];
   hostile.advance();

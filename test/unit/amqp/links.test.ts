@@ -7,7 +7,7 @@ import { MemoryBudget } from '../../../shared/domain/budgets/memory-budget.ts';
 const WINDOWS = { nextOutgoingId: 0, incomingWindow: 9, outgoingWindow: 9 };
 const UINT_MAX = 0xffff_ffff;
 
-/** A link whose messages go nowhere. */
+/** A link whose messages are dropped. */
 function openLink(): OutgoingLink {
   const ignore = () => {};
   const host = {
@@ -37,7 +37,7 @@ function flow(link: OutgoingLink, linkCredit: number, deliveryCount?: number): v
   });
 }
 
-test('credit is what the peer gives from its own count on', () => {
+test('credit counts from the delivery count of the peer', () => {
   const link = openLink();
   flow(link, 5);
   link.deliver({ tag: Uint8Array.of(1), payload: Uint8Array.of(), settled: true });
@@ -48,7 +48,7 @@ test('credit is what the peer gives from its own count on', () => {
   assert.equal(link.credit, 5);
 });
 
-test('a peer may give the largest number there is', () => {
+test('a peer may grant the largest credit there is', () => {
   const link = openLink();
   flow(link, UINT_MAX);
   assert.equal(link.credit, UINT_MAX);
@@ -57,7 +57,7 @@ test('a peer may give the largest number there is', () => {
   assert.equal(link.credit, UINT_MAX);
 });
 
-test('a peer that claims to have seen more than there was has no more credit than can be told', () => {
+test('the credit of a peer with a wrong delivery count fits into its field', () => {
   const link = openLink();
   flow(link, UINT_MAX, 120);
   assert.equal(link.credit, UINT_MAX);

@@ -34,7 +34,7 @@ function readMessage(bytes: Uint8Array): OutgoingMessage {
   return message;
 }
 
-/** The message as a receiver gets it back, taken apart. */
+/** The decoded sections of the message as a receiver gets it. */
 function comeBack(bytes: Uint8Array, change: Partial<OutgoingMessage> = {}, failedDeliveries = 0) {
   const message = readMessage(bytes);
   const stored = {
@@ -97,7 +97,7 @@ const BODIES: Readonly<Record<string, { sections: readonly AmqpValue[]; shown: s
 };
 
 for (const [name, { sections, shown }] of Object.entries(BODIES)) {
-  test(`a body that is ${name} comes back bit for bit, and is readable elsewhere`, () => {
+  test(`a body that is ${name} is returned unchanged, and is readable over other protocols`, () => {
     const bytes = writeSections({ body: sections });
     assert.equal(Buffer.from(readMessage(bytes).body).toString('utf8'), shown);
     assert.equal(
@@ -107,12 +107,12 @@ for (const [name, { sections, shown }] of Object.entries(BODIES)) {
   });
 }
 
-test('a body that other transports know needs nothing beside it', () => {
+test('a body that other protocols can express has no AMQP-only form', () => {
   const bytes = writeSections({ body: [described(SECTION.data, binary(Buffer.from('plain')))] });
   assert.equal(readMessage(bytes).amqp, undefined);
 });
 
-test('application properties of every type come back bit for bit', () => {
+test('application properties of every type are returned unchanged', () => {
   const properties = mapOf({
     null: NULL,
     boolean: { type: 'boolean', value: true },
@@ -150,7 +150,7 @@ test('application properties of every type come back bit for bit', () => {
   assert.deepEqual(entries(back), entries(properties));
 });
 
-test('a property set since takes the place of one that only AMQP knows', () => {
+test('a property set later replaces an AMQP-only one', () => {
   const bytes = writeSections({
     applicationProperties: mapOf({ colour: symbol('red') }),
     body: [],
@@ -159,7 +159,7 @@ test('a property set since takes the place of one that only AMQP knows', () => {
   assert.equal(hex(back.applicationProperties), hex(mapOf({ colour: str('blue') })));
 });
 
-test('ids of other types than text are seen as text, and come back as they were', () => {
+test('ids of other types than text are shown as text, and returned in their type', () => {
   for (const [id, text] of [
     [uuid(GUID), '00010203-0405-0607-0809-0a0b0c0d0e0f'],
     [ulong(17n), '17'],
@@ -177,7 +177,7 @@ test('ids of other types than text are seen as text, and come back as they were'
   }
 });
 
-test('annotations that a sender may not set are not kept, others are', () => {
+test('annotations that a sender may not set are dropped, others are kept', () => {
   const annotations = mapOf(
     { 'x-opt-sequence-number': long(99n), 'x-opt-partition-key': str('key'), mine: uint(3) },
     symbol,
@@ -197,7 +197,7 @@ test('annotations that a sender may not set are not kept, others are', () => {
   );
 });
 
-test("the Go client's delivery annotations come back, but a lock is the broker's", () => {
+test("the Go client's delivery annotations are returned, except the lock token", () => {
   const own: readonly MapEntry[] = [[symbol('x-opt-delivery-annotation-test'), str('value')]];
   const lock: MapEntry = [symbol('x-opt-lock-token'), str('forged')];
   const sections = {
@@ -208,7 +208,7 @@ test("the Go client's delivery annotations come back, but a lock is the broker's
   assert.deepEqual(deliveryAnnotations, { type: 'map', value: own });
 });
 
-test('a partition key that a client sends as bytes is a text', () => {
+test('a partition key that a client sends as a binary is read as text', () => {
   const annotations = mapOf(
     {
       'x-opt-partition-key': binary(Buffer.from('clé')),
@@ -235,7 +235,7 @@ for (const [keys, expected] of [
   });
 }
 
-test('who has a message first is told as it was sent, unless somebody had it before', () => {
+test('first-acquirer is returned as sent, unless the message was delivered before', () => {
   const header = (value: AmqpValue) => list([NULL, NULL, NULL, value]);
   for (const [sent, failedDeliveries, told] of [
     [bool(true), 0, bool(true)],
@@ -250,7 +250,7 @@ test('who has a message first is told as it was sent, unless somebody had it bef
   }
 });
 
-test('a time to live beyond 32 bits is taken from the two instants', () => {
+test('a time to live beyond 32 bits is read from creation and expiry time', () => {
   const fields = [
     ...Array.from({ length: 8 }, () => NULL),
     timestamp(8_000_000_000_000),
@@ -261,7 +261,7 @@ test('a time to live beyond 32 bits is taken from the two instants', () => {
   assert.equal(readMessage(bytes).timeToLiveMs, 7_000_000_000_000);
 });
 
-test('a batch is the messages in its data sections', () => {
+test('a batch consists of the messages in its data sections', () => {
   const inner = ['a', 'b'].map((text) =>
     binary(writeSections({ body: [described(SECTION.data, binary(Buffer.from(text)))] })),
   );
@@ -272,7 +272,7 @@ test('a batch is the messages in its data sections', () => {
   );
 });
 
-test('bytes that are no message are refused by name', () => {
+test('invalid messages are refused with their mistake', () => {
   for (const bytes of [Buffer.from('nonsense'), encode(uint(1)), encode(described(0x99n, NULL))]) {
     assert.throws(
       () => readMessage(bytes),
@@ -285,7 +285,7 @@ test('bytes that are no message are refused by name', () => {
   );
 });
 
-test('a batch of too many messages is refused before any of them is read', () => {
+test('a batch of too many messages is refused before any of them is decoded', () => {
   const noMessage = described(SECTION.data, binary(Buffer.of(0xff)));
   const body = Array.from({ length: LIMITS.batchMessages + 1 }, () => noMessage);
   assert.throws(() => readDelivery(writeSections({ body }), 0x80013700), {
@@ -293,7 +293,7 @@ test('a batch of too many messages is refused before any of them is read', () =>
   });
 });
 
-test('too many messages to be scheduled are refused before any of them is read', async () => {
+test('too many messages to be scheduled are refused before any of them is decoded', async () => {
   const encoded = Array.from({ length: LIMITS.batchMessages + 1 }, () => Buffer.of(0xff));
   await assert.rejects(readMessages(encoded), { code: 'MessageSizeExceeded' });
 });

@@ -5,10 +5,10 @@ import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { FakePeer, fakeGateway, lockedMessage } from '../../support/fake-peer.ts';
 import { dataMessage } from '../../support/raw-session.ts';
 
-/** More than anything takes that waits for nothing; the event loop has no turn meanwhile. */
+/** More microtasks than any work without waiting takes. The event loop gets no turn meanwhile. */
 const MICROTASKS = 200;
 
-/** A broker call that is answered by hand. `writesOf` answers it and counts the writes that follow in the same turn. */
+/** A broker call that the test answers. `writesOf` answers it and counts the writes in the same turn. */
 function heldAnswers<Answer>() {
   const asked: ((answer: Answer) => void)[] = [];
   const call = () => new Promise<Answer>((resolve) => asked.push(resolve));
@@ -29,7 +29,7 @@ async function peerOf(t: TestContext, gateway: ReturnType<typeof fakeGateway>['g
   return peer;
 }
 
-test('what has been received leaves in the turn in which it was found, and so does the outcome of its settlement', async (t) => {
+test('received messages, and the outcomes of their settlement, are sent in the turn in which they are known', async (t) => {
   const receives = heldAnswers<unknown[]>();
   const settles = heldAnswers<unknown[]>();
   const { gateway, broker } = fakeGateway();
@@ -42,7 +42,7 @@ test('what has been received leaves in the turn in which it was found, and so do
   assert.equal(await settles.writesOf(peer, [{}]), 1);
 });
 
-test('the outcome of a send leaves in the turn in which it is known', async (t) => {
+test('the outcome of a send is sent in the turn in which it is known', async (t) => {
   const sends = heldAnswers<unknown[]>();
   const { gateway, broker } = fakeGateway();
   Object.assign(broker, { send: sends.call });
@@ -54,7 +54,7 @@ test('the outcome of a send leaves in the turn in which it is known', async (t) 
   assert.equal(await sends.writesOf(peer, [{}]), 1);
 });
 
-test('what leaves at once counts as part of the turn: who has more parts to send waits for its end', () => {
+test('output that is sent at once counts for its turn: senders with more parts wait for the end of the turn', () => {
   const soon: (() => void)[] = [];
   const takes = (_bytes: Uint8Array, written: () => void) => written();
   const outbox = new Outbox(

@@ -9,7 +9,7 @@ import { MemoryBudget } from '../../../shared/domain/budgets/memory-budget.ts';
 
 const ignore = () => {};
 
-/** A session that keeps what it says, and its links. */
+/** A session whose frames and links are recorded. */
 function openSession() {
   const intake = { pause: ignore, resume: ignore };
   const limits = new ConnectionLimits(new MemoryBudget(1e9), intake, ignore);
@@ -56,7 +56,7 @@ test('the name of a new link is compared with few others', () => {
   assert.ok(reads <= 5 * count, `${reads} reads of names`);
 });
 
-test('a name that is taken again ends the older link of the same direction only', () => {
+test('a new link with the same name ends only the older link of the same direction', () => {
   const { say, said, links } = openSession();
   say(attach('l', 0));
   say(attach('l', 1, 'sender'));
@@ -73,7 +73,7 @@ test('a name that is taken again ends the older link of the same direction only'
   assert.deepEqual(said.filter(({ kind }) => kind === 'detach').length, 2);
 });
 
-test('a name is taken again also where the older link is answered later', () => {
+test('a new link steals a name also from an older link that was answered later', () => {
   const { say, said, links } = openSession();
   for (const handle of [0, 1]) say(attach('l', handle));
   for (const link of links) link.accept();
@@ -81,7 +81,7 @@ test('a name is taken again also where the older link is answered later', () => 
   assert.equal(said.filter(({ kind }) => kind === 'detach').length, 2);
 });
 
-/** A session whose peer receives so many messages on a link, and is told which of them it said the outcome of. */
+/** A session whose peer receives messages on a link; records for which of them it sent an outcome. */
 function receivingSession(count: number) {
   const session = openSession();
   const { say, links } = session;
@@ -98,7 +98,7 @@ function receivingSession(count: number) {
   return { ...session, link, told, tag, deliver };
 }
 
-test('a disposition of many deliveries is taken in a part at a time, without those settled meanwhile', () => {
+test('a disposition of many deliveries is applied in steps, except to those settled meanwhile', () => {
   const { deliveriesPerFrame } = BUDGETS.connection;
   const count = 3 * deliveriesPerFrame;
   const { say, link, told, tag, deliver, steps } = receivingSession(count);
@@ -120,7 +120,7 @@ for (const [what, first, last] of [
   ['two', 1, 2],
   ['billions of', 1, 0xffff_ffff],
 ] as const) {
-  test(`a disposition of ${what} ids is about deliveries that went out before it only`, () => {
+  test(`a disposition of ${what} ids applies only to deliveries sent before it`, () => {
     const { say, deliver, told, steps } = receivingSession(5);
     for (let i = 0; i < 2; i++) deliver();
     say({ kind: 'disposition', role: 'receiver', first, last, settled: true });
@@ -131,7 +131,7 @@ for (const [what, first, last] of [
   });
 }
 
-test('the deliveries of a link that has ended are forgotten a part at a time', () => {
+test('the deliveries of a link that has ended are forgotten in steps', () => {
   const { deliveriesPerFrame } = BUDGETS.connection;
   const count = 3 * deliveriesPerFrame;
   const { say, deliver, steps, limits } = receivingSession(count);

@@ -6,7 +6,7 @@ import type { Gateway } from '../../../amqp/service/gateway.ts';
 import { serveAmqp } from '../../../server/amqp-socket.ts';
 import { fakeGateway, turn } from '../../support/fake-peer.ts';
 
-test('what is written after the peer has gone away is told as written: it never will be', async () => {
+test('bytes written after the peer is gone are reported as written', async () => {
   const { gateway } = fakeGateway();
   let transport: Transport | undefined;
   const accepting: Pick<Gateway, 'accept'> = {

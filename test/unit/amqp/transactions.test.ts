@@ -50,7 +50,7 @@ function start() {
   return { advance, transactions, id, commit, carriedOut: () => carriedOut, held: () => held };
 }
 
-test('a discharge waits for what came in before, and holds nothing afterwards', async () => {
+test('a discharge waits for earlier operations, and releases all memory', async () => {
   const { transactions, id, commit, carriedOut, held } = start();
   const first = transactions.enlist(id);
   const discharge = commit();
@@ -63,7 +63,7 @@ test('a discharge waits for what came in before, and holds nothing afterwards', 
 });
 
 for (const isAdded of [false, true]) {
-  test(`a discharge waits no longer than a transaction may take${isAdded ? ', with what is noted' : ''}`, async () => {
+  test(`a discharge waits no longer than a transaction may take${isAdded ? ', also with operations added' : ''}`, async () => {
     const { advance, transactions, id, commit, carriedOut, held } = start();
     const stuck = transactions.enlist(id);
     if (isAdded) stuck.add(SEND, NEED);
@@ -75,7 +75,7 @@ for (const isAdded of [false, true]) {
   });
 }
 
-test('what is refused, or never heard of, is not committed without', async () => {
+test('a transaction with a refused or unanswered operation is not committed', async () => {
   const { transactions, id, commit, carriedOut, held } = start();
   const first = transactions.enlist(id);
   const lost = transactions.enlist(id);
@@ -87,7 +87,7 @@ test('what is refused, or never heard of, is not committed without', async () =>
   assert.deepEqual([carriedOut(), held()], [0, 0]);
 });
 
-test('an outcome that is said often again takes no long turn', () => {
+test('an outcome that is often repeated takes no long turn', () => {
   const { transactions, id } = start();
   const enlistment = transactions.enlist(id);
   const need = { ...NEED, right: 'Listen' } as const;
@@ -109,7 +109,7 @@ test('an outcome that is said often again takes no long turn', () => {
   );
 });
 
-test('a transaction that is dropped takes nothing more', () => {
+test('a transaction that was rolled back accepts no more operations', () => {
   const { transactions, id, held } = start();
   const late = transactions.enlist(id);
   transactions.rollBack(id);

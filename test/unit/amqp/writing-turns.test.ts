@@ -7,7 +7,7 @@ import { lockedMessage } from '../../support/fake-peer.ts';
 
 const { turnBytes, turnMessageBytes, turnPropertyBytes } = BUDGETS.connection;
 
-/** How often messages of one kind wait for a turn while so many are written. */
+/** How often messages of one kind wait for a turn while that many are encoded. */
 async function turnsFor(count: number, properties: Properties): Promise<number> {
   let turns = 0;
   const workTurns = {
@@ -23,12 +23,12 @@ async function turnsFor(count: number, properties: Properties): Promise<number> 
   return turns;
 }
 
-test('of small messages, too, a few are written before others have their turn', async () => {
+test('a few small messages, too, are encoded before others have their turn', async () => {
   const perTurn = turnBytes / turnMessageBytes;
   assert.equal(await turnsFor(4 * perTurn + 4, {}), 4);
 });
 
-test('messages of very many properties are written one at a time', async () => {
+test('messages of very many properties are encoded one at a time', async () => {
   const names = Array.from({ length: turnBytes / turnPropertyBytes }, (_, i) => `p${i}`);
   const properties = Object.fromEntries(names.map((name) => [name, text('')]));
   assert.equal(await turnsFor(10, properties), 10);
