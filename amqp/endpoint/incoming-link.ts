@@ -126,10 +126,7 @@ export class IncomingLink extends Link {
     this.#partial ??= beginDelivery(transfer);
     const partial = this.#partial;
     if (transfer.deliveryId !== undefined && transfer.deliveryId !== partial.id) {
-      throw new AmqpError(
-        'amqp:not-allowed',
-        'A delivery began before the previous one was complete.',
-      );
+      throw new AmqpError('amqp:not-allowed', 'A delivery began before the previous one ended.');
     }
     partial.settled ||= transfer.settled === true;
     partial.receivedBytes += payload.byteLength;

@@ -104,10 +104,7 @@ export class Session implements SendingHost {
         this.#disposition(performative);
         return;
       default:
-        throw new AmqpError(
-          'amqp:not-allowed',
-          `A '${performative.kind}' is not allowed in a session.`,
-        );
+        throw new AmqpError('amqp:not-allowed', `A session has no '${performative.kind}'.`);
     }
   }
 

@@ -8,7 +8,7 @@ import { mapError } from '../service/error-mapping.ts';
 import { int, str, symbol, textOf } from '../wire/value.ts';
 import { deleteMessages, peek, peekedBytes } from './browsing.ts';
 import { deferredBytes, receiveDeferred, renewLocks, settle } from './locks.ts';
-import type { Operation, OperationRequest } from './operation.ts';
+import type { Input, Operation } from './operation.ts';
 import { addRule, enumerateRules, removeRule } from './rules.ts';
 import { cancelScheduled, schedule } from './scheduling.ts';
 import { listSessions, renewSession, sessionState, setSessionState } from './sessions.ts';
@@ -23,7 +23,7 @@ const NO_SESSION = 'com.microsoft:session-not-found';
 type OperationEntry = readonly [Operation, readonly AccessRight[], string?];
 
 /** The bytes that an operation which returns messages reads at most. */
-const READ_BYTES: ReadonlyMap<Operation, (request: OperationRequest) => Promise<number>> = new Map([
+const READ_BYTES: ReadonlyMap<Operation, (input: Input) => Promise<number>> = new Map([
   [receiveDeferred, deferredBytes],
   [peek, peekedBytes],
 ]);
@@ -87,7 +87,7 @@ export async function answerManagement(
     const [operation, rights, emptyCondition] = operationOf(request);
     await context.authorization.require(node.pathname, node.path, rights);
     await context.settlements.settled(node.path);
-    const operationRequest: OperationRequest = {
+    const input: Input = {
       context,
       path: node.path,
       pathname: node.pathname,
@@ -97,7 +97,7 @@ export async function answerManagement(
       enlistment: request.enlistment,
     };
     const reply = async () => {
-      const body = await operation(operationRequest);
+      const body = await operation(input);
       return writeReply(
         request,
         {
@@ -112,18 +112,14 @@ export async function answerManagement(
     const readBytes = READ_BYTES.get(operation);
     return readBytes === undefined
       ? await reply()
-      : await context.reads.run(await readBytes(operationRequest), reply);
+      : await context.reads.run(await readBytes(input), reply);
   } catch (error) {
     if (!READS.has(operationName(request))) request.enlistment?.refuse();
-    const { condition, description, status } = mapError(
-      context.dependencies,
-      error,
-      node.path.name,
-    );
+    const mapped = mapError(context.dependencies, error, node.path.name);
     return writeReply(request, {
-      statusCode: int(status),
-      statusDescription: str(description),
-      errorCondition: symbol(condition),
+      statusCode: int(mapped.status),
+      statusDescription: str(mapped.description),
+      errorCondition: symbol(mapped.condition),
       [TRACKING_ID]: trackingId,
     });
   }

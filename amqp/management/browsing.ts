@@ -4,26 +4,22 @@ import { packAmqpOnly, unpackAmqpOnly } from '../messages/amqp-only-sections.ts'
 import { writeMessage } from '../messages/write-message.ts';
 import { present } from '../wire/present.ts';
 import { type AmqpValue, bigintOf, binary, int, list, mapOf } from '../wire/value.ts';
-import { Body, messageBytesMax, type OperationRequest } from './operation.ts';
+import { Body, type Input, messageBytesMax } from './operation.ts';
 import { writeEach } from './write-each.ts';
 
 /** The most messages that one request deletes, as in the vendor's service (semantics L14). */
 const DELETE_MAX = 4000;
 
 /** Returns the bytes that `peek` reads at most. */
-export async function peekedBytes(request: OperationRequest): Promise<number> {
-  return Math.max(LIMITS.peekBytes, await messageBytesMax(request));
+export async function peekedBytes(input: Input): Promise<number> {
+  return Math.max(LIMITS.peekBytes, await messageBytesMax(input));
 }
 
 /**
  * `peek-message`: returns messages without locking or changing them, undefined if there are none. Throws what
  * the broker's peek throws.
  */
-export async function peek({
-  context,
-  path,
-  body,
-}: OperationRequest): Promise<AmqpValue | undefined> {
+export async function peek({ context, path, body }: Input): Promise<AmqpValue | undefined> {
   const fields = new Body(body);
   const from = bigintOf(fields.at('from-sequence-number'));
   const sessionId = fields.text('session-id');
@@ -56,7 +52,7 @@ export async function deleteMessages({
   context,
   path,
   body,
-}: OperationRequest): Promise<AmqpValue | undefined> {
+}: Input): Promise<AmqpValue | undefined> {
   const fields = new Body(body);
   const sessionId = fields.text('session-id');
   const count = await context.dependencies.broker.deleteMessages(path, {

@@ -3,11 +3,11 @@ import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { requiresSession } from '../../shared/domain/entities/entity.ts';
 import type { EntityPath } from '../../shared/domain/entities/entity-path.ts';
-import { guidBytes, modifiedProperties } from '../messages/property-values.ts';
+import { changedProperties, guidBytes } from '../messages/property-values.ts';
 import { writeMessage } from '../messages/write-message.ts';
 import type { ClientContext } from '../service/context.ts';
 import { type AmqpValue, array, binary, list, mapOf, timestamp, uuid } from '../wire/value.ts';
-import { Body, messageBytesMax, type OperationRequest, sessionIdOf } from './operation.ts';
+import { Body, type Input, messageBytesMax, sessionIdOf } from './operation.ts';
 import { writeEach } from './write-each.ts';
 
 /** The receiver settle mode that deletes messages on receipt. */
@@ -18,12 +18,7 @@ const { settlementBytes: SETTLEMENT_BYTES } = BUDGETS.weights;
  * `renew-lock`: renews message locks and returns their new ends. Throws the first refusal, such as
  * MessageLockLost, while other locks may have been renewed.
  */
-export async function renewLocks({
-  context,
-  path,
-  body,
-  hold,
-}: OperationRequest): Promise<AmqpValue> {
+export async function renewLocks({ context, path, body, hold }: Input): Promise<AmqpValue> {
   const tokens = new Body(body).lockTokens();
   hold(tokens.length * SETTLEMENT_BYTES);
   const outcomes = await context.dependencies.broker.renewLocks(path, tokens);
@@ -39,12 +34,12 @@ export async function renewLocks({
  * the settlements to the request's transaction. Throws the first refusal, such as MessageLockLost, while
  * other messages may have been settled.
  */
-export async function settle(request: OperationRequest): Promise<AmqpValue> {
-  const { context, path, pathname, body, hold, enlistment } = request;
+export async function settle(input: Input): Promise<AmqpValue> {
+  const { context, path, pathname, body, hold, enlistment } = input;
   const fields = new Body(body);
   const action = actionOf(fields);
   const settlements = fields.lockTokens().map((lockToken) => ({ lockToken, action }));
-  const sessionId = (await hasSessions(context, path)) ? sessionIdOf(request) : undefined;
+  const sessionId = (await hasSessions(context, path)) ? sessionIdOf(input) : undefined;
   if (enlistment !== undefined) {
     const session = sessionId === undefined ? {} : { sessionId };
     const need = { pathname, path, right: 'Listen' } as const;
@@ -67,7 +62,7 @@ async function hasSessions({ dependencies }: ClientContext, path: EntityPath): P
 
 function actionOf(fields: Body): SettlementAction {
   const status = fields.requiredText('disposition-status');
-  const properties = modifiedProperties(fields.at('properties-to-modify'));
+  const properties = changedProperties(fields.at('properties-to-modify'));
   switch (status) {
     case 'completed':
       return { kind: 'complete' };
@@ -92,9 +87,9 @@ function actionOf(fields: Body): SettlementAction {
 }
 
 /** Returns the bytes that `receiveDeferred` reads at most. One message may exceed the limit for several. */
-export async function deferredBytes(request: OperationRequest): Promise<number> {
-  const count = new Body(request.body).list('sequence-numbers').length;
-  const messageBytes = await messageBytesMax(request);
+export async function deferredBytes(input: Input): Promise<number> {
+  const count = new Body(input.body).list('sequence-numbers').length;
+  const messageBytes = await messageBytesMax(input);
   return Math.max(messageBytes, Math.min(count * messageBytes, BUDGETS.request.deferredBytes));
 }
 
@@ -102,10 +97,10 @@ export async function deferredBytes(request: OperationRequest): Promise<number> 
  * `receive-by-sequence-number`: returns deferred messages, locked or deleted by the receiver settle mode.
  * Throws MessageNotFound, SessionLockLost and what else the broker throws.
  */
-export async function receiveDeferred(request: OperationRequest): Promise<AmqpValue> {
-  const { context, path, body } = request;
+export async function receiveDeferred(input: Input): Promise<AmqpValue> {
+  const { context, path, body } = input;
   const fields = new Body(body);
-  const sessionId = sessionIdOf(request);
+  const sessionId = sessionIdOf(input);
   const isGone = fields.number('receiver-settle-mode') === RECEIVE_AND_DELETE;
   const messages = await context.dependencies.broker.receiveDeferred(path, {
     mode: isGone ? 'receiveAndDelete' : 'peekLock',

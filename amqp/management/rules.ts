@@ -4,7 +4,7 @@ import type { CorrelationFilter, Filter, Rule } from '../../shared/filters/rule.
 import { fromProperties, toProperties } from '../messages/property-values.ts';
 import { present } from '../wire/present.ts';
 import { type AmqpValue, described, list, mapOf, NULL, str, timestamp } from '../wire/value.ts';
-import { Body, type OperationRequest } from './operation.ts';
+import { Body, type Input } from './operation.ts';
 
 /** Descriptors of rules, filters and actions (semantics W25). */
 const CODES = {
@@ -24,7 +24,7 @@ const PAGE_MAX = 100;
  * `add-rule`: creates a rule of a subscription. Throws ArgumentError for an invalid rule, and what the
  * rule management throws, such as MessagingEntityAlreadyExists.
  */
-export async function addRule({ context, path, body }: OperationRequest): Promise<AmqpValue> {
+export async function addRule({ context, path, body }: Input): Promise<AmqpValue> {
   const fields = new Body(body);
   const description = new Body(fields.at('rule-description') ?? NULL);
   const action = description.at('sql-rule-action');
@@ -67,7 +67,7 @@ function readFilter(description: Body): Filter {
 }
 
 /** `remove-rule`: deletes a rule. Throws MessagingEntityNotFound if there is none of this name. */
-export async function removeRule({ context, path, body }: OperationRequest): Promise<AmqpValue> {
+export async function removeRule({ context, path, body }: Input): Promise<AmqpValue> {
   await context.dependencies.rules.delete(path.name, new Body(body).requiredText('rule-name'));
   return mapOf({});
 }
@@ -77,7 +77,7 @@ export async function enumerateRules({
   context,
   path,
   body,
-}: OperationRequest): Promise<AmqpValue | undefined> {
+}: Input): Promise<AmqpValue | undefined> {
   const fields = new Body(body);
   const { items } = await context.dependencies.rules.list(path.name, {
     skip: fields.skipped('skip'),

@@ -4,7 +4,7 @@ import { LIMITS } from '../../shared/domain/limits.ts';
 import { tooLarge } from '../../shared/domain/messages/outgoing-rules.ts';
 import { readMessages } from '../messages/read-message.ts';
 import { type AmqpValue, array, fieldsOf, long, mapOf } from '../wire/value.ts';
-import { Body, messageBytesMax, type OperationRequest } from './operation.ts';
+import { Body, type Input, messageBytesMax } from './operation.ts';
 
 /** Returned for a message without a sequence number, which cannot be cancelled. */
 const NO_NUMBER = 0n;
@@ -16,8 +16,8 @@ const { encodingBytes: ENCODING_BYTES, encodingMessageBytes: ENCODING_MESSAGE_BY
  * Returns their sequence numbers, by which they can be cancelled. Throws ArgumentError for an invalid
  * message, MessageSizeExceeded, and what a send throws.
  */
-export async function schedule(request: OperationRequest): Promise<AmqpValue> {
-  const { context, path, pathname, body, hold, enlistment } = request;
+export async function schedule(input: Input): Promise<AmqpValue> {
+  const { context, path, pathname, body, hold, enlistment } = input;
   const encoded = new Body(body).list('messages').map((entry) => {
     const message = fieldsOf(entry).get('message');
     if (message?.type !== 'binary') {
@@ -25,7 +25,7 @@ export async function schedule(request: OperationRequest): Promise<AmqpValue> {
     }
     return message.value;
   });
-  await requireBytesFit(request, encoded);
+  await requireBytesFit(input, encoded);
   const before = (bytes: number) => context.readingTurns.before(bytes, context);
   const messages = await readMessages(encoded, before, hold);
   if (messages.some(({ scheduledEnqueueAt }) => scheduledEnqueueAt === undefined)) {
@@ -42,14 +42,11 @@ export async function schedule(request: OperationRequest): Promise<AmqpValue> {
 }
 
 /** Throws MessageSizeExceeded, before decoding, if the encoded messages are too large for the entity. */
-async function requireBytesFit(
-  request: OperationRequest,
-  encoded: readonly Uint8Array[],
-): Promise<void> {
+async function requireBytesFit(input: Input, encoded: readonly Uint8Array[]): Promise<void> {
   const encoding = ENCODING_BYTES + encoded.length * ENCODING_MESSAGE_BYTES;
   const bytes = encoded.reduce((sum, { byteLength }) => sum + byteLength, 0);
   if (bytes <= LIMITS.batchBytes + encoding) return;
-  const bytesMax = Math.max(LIMITS.batchBytes, await messageBytesMax(request));
+  const bytesMax = Math.max(LIMITS.batchBytes, await messageBytesMax(input));
   if (bytes > bytesMax + encoding) throw tooLarge('batch', bytes, bytesMax);
 }
 
@@ -58,11 +55,7 @@ function numbered(numbers: readonly bigint[]): AmqpValue {
 }
 
 /** `cancel-scheduled-message`: deletes scheduled messages by sequence number. Throws MessageNotFound. */
-export async function cancelScheduled({
-  context,
-  path,
-  body,
-}: OperationRequest): Promise<AmqpValue> {
+export async function cancelScheduled({ context, path, body }: Input): Promise<AmqpValue> {
   await context.dependencies.broker.cancelScheduled(
     path,
     new Body(body).bigints('sequence-numbers'),

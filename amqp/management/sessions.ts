@@ -1,5 +1,5 @@
 import { type AmqpValue, array, binary, int, mapOf, NULL, str, timestamp } from '../wire/value.ts';
-import { Body, type OperationRequest } from './operation.ts';
+import { Body, type Input } from './operation.ts';
 
 /** .NET's largest instant, ms: the client asks for sessions with active messages (semantics #99). */
 const WITH_MESSAGES_FROM = 253_402_300_799_000;
@@ -8,7 +8,7 @@ const WITH_MESSAGES_FROM = 253_402_300_799_000;
 const PAGE_MAX = 1000;
 
 /** `renew-session-lock`: renews the session lock of a link of this connection. Throws SessionLockLost. */
-export async function renewSession({ context, path, body }: OperationRequest): Promise<AmqpValue> {
+export async function renewSession({ context, path, body }: Input): Promise<AmqpValue> {
   const handle = context.sessions.handle(path, new Body(body).requiredText('session-id'));
   const lock = await context.dependencies.broker.renewSession(path, handle);
   context.sessions.renewed(path, lock);
@@ -16,18 +16,14 @@ export async function renewSession({ context, path, body }: OperationRequest): P
 }
 
 /** `get-session-state`: returns the state of a session, null if it has none. Throws SessionLockLost. */
-export async function sessionState({ context, path, body }: OperationRequest): Promise<AmqpValue> {
+export async function sessionState({ context, path, body }: Input): Promise<AmqpValue> {
   const handle = context.sessions.handle(path, new Body(body).requiredText('session-id'));
   const state = await context.dependencies.broker.sessionState(path, handle);
   return mapOf({ 'session-state': state === undefined ? NULL : binary(state) });
 }
 
 /** `set-session-state`: sets the state of a session, or clears it with null. Throws SessionLockLost. */
-export async function setSessionState({
-  context,
-  path,
-  body,
-}: OperationRequest): Promise<AmqpValue> {
+export async function setSessionState({ context, path, body }: Input): Promise<AmqpValue> {
   const fields = new Body(body);
   const handle = context.sessions.handle(path, fields.requiredText('session-id'));
   const state = fields.at('session-state');
@@ -37,11 +33,7 @@ export async function setSessionState({
 }
 
 /** `get-message-sessions`: returns a page of session ids and the next `skip`, undefined if it is empty. */
-export async function listSessions({
-  context,
-  path,
-  body,
-}: OperationRequest): Promise<AmqpValue | undefined> {
+export async function listSessions({ context, path, body }: Input): Promise<AmqpValue | undefined> {
   const fields = new Body(body);
   const skip = fields.skipped('skip');
   const updatedAfter = fields.number('last-updated-time');

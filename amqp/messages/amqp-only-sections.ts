@@ -8,7 +8,7 @@ import { type AmqpValue, elementsOf, list, type MapEntry, ubyte } from '../wire/
  * The sections and fields of an AMQP message that no other protocol can express. They are stored with the
  * message unchanged, as `Message.amqp`: one encoded list, to which fields are only ever appended.
  */
-export interface AmqpOnlySections {
+export interface AmqpOnly {
   /** Of the header, like the next two. */
   readonly durable?: AmqpValue;
   readonly priority?: AmqpValue;
@@ -33,7 +33,7 @@ export type BodyForm =
 
 const BODY_KINDS = ['text', 'bytes', 'none', 'sections'] as const;
 
-export const NO_AMQP_ONLY: AmqpOnlySections = {
+export const NO_AMQP_ONLY: AmqpOnly = {
   annotations: [],
   deliveryAnnotations: [],
   properties: [],
@@ -45,7 +45,7 @@ export const NO_AMQP_ONLY: AmqpOnlySections = {
 const PACKED_DEPTH = 2;
 
 /** Encodes the sections for `Message.amqp`; undefined if all are empty. */
-export function packAmqpOnly(sections: AmqpOnlySections): Uint8Array | undefined {
+export function packAmqpOnly(sections: AmqpOnly): Uint8Array | undefined {
   const { durable, priority, firstAcquirer, annotations, properties, others, body, footer } =
     sections;
   const { deliveryAnnotations } = sections;
@@ -66,7 +66,7 @@ export function packAmqpOnly(sections: AmqpOnlySections): Uint8Array | undefined
 }
 
 /** Decodes what `packAmqpOnly` returned. */
-export function unpackAmqpOnly(bytes: Uint8Array | undefined): AmqpOnlySections {
+export function unpackAmqpOnly(bytes: Uint8Array | undefined): AmqpOnly {
   if (bytes === undefined) return NO_AMQP_ONLY;
   const [
     durable,

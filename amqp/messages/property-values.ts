@@ -115,7 +115,7 @@ export function toProperties(map: AmqpValue | undefined): {
 }
 
 /** Returns the properties of a map in the form of a settlement action; nothing if there are none. */
-export function modifiedProperties(map: AmqpValue | undefined): {
+export function changedProperties(map: AmqpValue | undefined): {
   readonly properties?: Properties;
 } {
   const { properties } = toProperties(map);

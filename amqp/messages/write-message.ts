@@ -17,7 +17,7 @@ import {
   uint,
   uuid,
 } from '../wire/value.ts';
-import { type AmqpOnlySections, unpackAmqpOnly } from './amqp-only-sections.ts';
+import { type AmqpOnly, unpackAmqpOnly } from './amqp-only-sections.ts';
 import { ANNOTATION, HEADER, LOCK_TOKEN, PROPERTY } from './annotations.ts';
 import { writeBody } from './bodies.ts';
 import { idText } from './json-text.ts';
@@ -54,7 +54,7 @@ export function writeMessage(stored: ReceivedMessage): Buffer {
 
 function header(
   { timeToLiveMs, failedDeliveries }: ReceivedMessage,
-  amqpOnly: AmqpOnlySections,
+  amqpOnly: AmqpOnly,
 ): AmqpValue {
   const fields: (AmqpValue | undefined)[] = [];
   fields[HEADER.durable] = amqpOnly.durable;
@@ -68,17 +68,14 @@ function header(
 }
 
 /** The sender's delivery annotations are returned, as the live suite of the vendor's Go client asserts. */
-function deliveryAnnotations(
-  stored: ReceivedMessage,
-  amqpOnly: AmqpOnlySections,
-): AmqpValue | undefined {
+function deliveryAnnotations(stored: ReceivedMessage, amqpOnly: AmqpOnly): AmqpValue | undefined {
   const lock: readonly MapEntry[] =
     'lockToken' in stored ? [[symbol(LOCK_TOKEN), uuid(guidBytes(stored.lockToken))]] : [];
   const value = [...lock, ...amqpOnly.deliveryAnnotations];
   return value.length === 0 ? undefined : { type: 'map', value };
 }
 
-function annotations(stored: ReceivedMessage, amqpOnly: AmqpOnlySections): AmqpValue {
+function annotations(stored: ReceivedMessage, amqpOnly: AmqpOnly): AmqpValue {
   const { message, sequenceNumber, enqueuedAt, state } = stored;
   const { enqueuedSequenceNumber, scheduledEnqueueAt } = message;
   const own = mapOf(
@@ -98,7 +95,7 @@ function annotations(stored: ReceivedMessage, amqpOnly: AmqpOnlySections): AmqpV
   return own.type === 'map' ? { ...own, value: [...own.value, ...amqpOnly.annotations] } : own;
 }
 
-function properties(stored: ReceivedMessage, amqpOnly: AmqpOnlySections): AmqpValue {
+function properties(stored: ReceivedMessage, amqpOnly: AmqpOnly): AmqpValue {
   const { message } = stored;
   const fields: (AmqpValue | undefined)[] = [...amqpOnly.properties];
   fields[PROPERTY.messageId] = idValue(message.messageId, fields[PROPERTY.messageId]);
@@ -120,9 +117,8 @@ function setLifetime(
 ): void {
   if (timeToLiveMs === undefined) return;
   // The time to live of a scheduled message starts when it becomes due.
-  const sentCreationTime =
-    message.scheduledEnqueueAt === undefined ? fields[PROPERTY.creationTime] : undefined;
-  const createdAt = numberOf(sentCreationTime) ?? enqueuedAt;
+  const sent = message.scheduledEnqueueAt === undefined ? fields[PROPERTY.creationTime] : undefined;
+  const createdAt = numberOf(sent) ?? enqueuedAt;
   fields[PROPERTY.creationTime] = timestamp(createdAt);
   fields[PROPERTY.absoluteExpiryTime] = timestamp(
     Math.min(createdAt + timeToLiveMs, LIMITS.instantMax),

@@ -52,7 +52,7 @@ export class Deliverer {
   readonly #stopListening: () => void;
   #isRunning = false;
   /** Aborts the receive under way. */
-  #receiveAbort: AbortController | undefined;
+  #wait: AbortController | undefined;
   #sentCount = 0;
 
   constructor(context: ClientContext, options: DelivererOptions) {
@@ -76,12 +76,11 @@ export class Deliverer {
   stop(): void {
     this.#stopListening();
     // In turns, because all links of a connection end at once.
-    if (this.#receiveAbort !== undefined)
-      void this.#context.endTurns.next().then(() => this.#endWait());
+    if (this.#wait !== undefined) void this.#context.endTurns.next().then(() => this.#endWait());
   }
 
   #endWait(): void {
-    this.#receiveAbort?.abort(WAIT_ENDED);
+    this.#wait?.abort(WAIT_ENDED);
   }
 
   get #mayDeliver(): boolean {
@@ -115,16 +114,15 @@ export class Deliverer {
     const { link } = this.#options;
     // The peer has more unsettled messages than credit, so more credit will come soon. To claim for all of it
     // costs one write.
-    if (link.credit < link.unsettledCount && !link.isDraining)
-      await pause(this.#scheduler, GATHER_MS);
+    if (link.credit < link.unsettled && !link.isDraining) await pause(this.#scheduler, GATHER_MS);
     await this.#untilAdmitted();
     // The end of the link would not abort a wait that begins after it.
     if (!this.#mayDeliver) return;
-    const messagesMax = Math.min(link.credit, LIMITS.receiveMessages);
-    const claim = this.#context.claimBudget.claim(messagesMax, () => this.#mayDeliver);
+    const limit = Math.min(link.credit, LIMITS.receiveMessages);
+    const claim = this.#context.claimBudget.claim(limit, () => this.#mayDeliver);
     let isRefused = false;
     try {
-      if (await claim.begin()) await this.#handOut(claim, messagesMax);
+      if (await claim.begin()) await this.#handOut(claim, limit);
     } catch (error) {
       if (!claim.isRefusal(error)) throw error;
       isRefused = true;
@@ -134,10 +132,10 @@ export class Deliverer {
     if (isRefused) await pause(this.#scheduler, BUSY_PAUSE_MS.most);
   }
 
-  async #handOut(claim: Claim, messagesMax: number): Promise<void> {
+  async #handOut(claim: Claim, limit: number): Promise<void> {
     const { link } = this.#options;
     const isDraining = link.isDraining;
-    const messages = await this.#receive(isDraining ? 0 : WAIT_MS, claim, messagesMax);
+    const messages = await this.#receive(isDraining ? 0 : WAIT_MS, claim, limit);
     if (link.isOpen) await this.#sendAll(messages, claim);
     else this.#unsent.dropAll(messages);
     // Only a query that began after the drain was requested proves that there are no messages.
@@ -182,21 +180,17 @@ export class Deliverer {
     this.#context.sendNow();
   }
 
-  async #receive(
-    waitMs: number,
-    claim: Claim,
-    messagesMax: number,
-  ): Promise<readonly ReceivedMessage[]> {
+  async #receive(waitMs: number, claim: Claim, limit: number): Promise<readonly ReceivedMessage[]> {
     const { link, node, session } = this.#options;
     const { background, dependencies } = this.#context;
     const wait = new AbortController();
-    this.#receiveAbort = wait;
+    this.#wait = wait;
     const check = this.#scheduler.every(CHECK_MS, () => background(() => this.#checkRight()));
     try {
       if (!this.#mayDeliver) return [];
       return await dependencies.broker.receive(node.path, {
         mode: this.#mode,
-        maxMessages: Math.min(link.credit, messagesMax),
+        maxMessages: Math.min(link.credit, limit),
         waitMs,
         signal: wait.signal,
         admit: async () => {
@@ -213,7 +207,7 @@ export class Deliverer {
       });
     } finally {
       check.cancel();
-      this.#receiveAbort = undefined;
+      this.#wait = undefined;
     }
   }
 

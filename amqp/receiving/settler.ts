@@ -5,8 +5,8 @@ import type { Properties } from '../../shared/domain/messages/property-value.ts'
 import type { Timer } from '../../shared/domain/scheduler.ts';
 import type { OutgoingDelivery, OutgoingLink } from '../endpoint/outgoing-link.ts';
 import {
+  changedProperties,
   guidText,
-  modifiedProperties,
   swapGuid,
   toProperties,
 } from '../messages/property-values.ts';
@@ -28,7 +28,7 @@ interface RequestedOutcome {
   /** The settlement that it requests. */
   readonly action: SettlementAction;
   /** The outcome that confirms it. */
-  readonly confirmation: Outcome;
+  readonly answer: Outcome;
   /** Its memory, bytes. */
   readonly bytes: number;
   /** Deliveries with this outcome whose settlement is under way. */
@@ -37,7 +37,7 @@ interface RequestedOutcome {
 
 interface Pending {
   readonly delivery: OutgoingDelivery;
-  readonly requested: RequestedOutcome;
+  readonly request: RequestedOutcome;
 }
 
 /** Settlements for one call of the broker. A promise for each delivery would take several times the memory. */
@@ -65,7 +65,7 @@ export class Settler {
   readonly #pathname: string;
   readonly #sessionId: string | undefined;
   /** Decoded outcomes: each is decoded once, however many deliveries have it. */
-  readonly #requested = new WeakMap<Outcome, RequestedOutcome>();
+  readonly #requests = new WeakMap<Outcome, RequestedOutcome>();
   readonly #groups: Group[] = [];
   #isRunning = false;
   #timer: Timer | undefined;
@@ -89,17 +89,17 @@ export class Settler {
   add(delivery: OutgoingDelivery, state: DeliveryState | undefined): void {
     if (state?.kind === 'transactional') this.#enlist(delivery, state);
     if (state === undefined || !isOutcome(state)) return;
-    const requested = this.#requestOf(state);
-    if (!this.#hold(requested)) {
+    const request = this.#requestOf(state);
+    if (!this.#hold(request)) {
       // Each refusal costs a frame.
       this.#context.limits.countFrame();
       this.#link.settle([delivery], this.#rejected(connectionMemoryExceeded()));
       return;
     }
-    this.#lastGroup().push({ delivery, requested });
+    this.#lastGroup().push({ delivery, request });
     if (this.#isRunning) return;
     // A peer without further unsettled messages waits for this answer.
-    if (!this.#isBusy || this.#link.unsettledCount === 0) this.#start();
+    if (!this.#isBusy || this.#link.unsettled === 0) this.#start();
     else this.#timer ??= this.#context.dependencies.scheduler.after(GATHER_MS, () => this.#start());
   }
 
@@ -115,31 +115,26 @@ export class Settler {
   }
 
   #requestOf(state: Outcome): RequestedOutcome {
-    const known = this.#requested.get(state);
+    const known = this.#requests.get(state);
     if (known !== undefined) return known;
     const action = actionOf(state);
-    const requested = {
-      action,
-      confirmation: confirmationOf(state),
-      bytes: actionBytes(action),
-      pending: 0,
-    };
-    this.#requested.set(state, requested);
-    return requested;
+    const request = { action, answer: answerTo(state), bytes: actionBytes(action), pending: 0 };
+    this.#requests.set(state, request);
+    return request;
   }
 
   /** Holds the memory of a settlement until it is done; false if the connection may hold no more. */
-  #hold(requested: RequestedOutcome): boolean {
-    const bytes = SETTLEMENT_BYTES + (requested.pending === 0 ? requested.bytes : 0);
+  #hold(request: RequestedOutcome): boolean {
+    const bytes = SETTLEMENT_BYTES + (request.pending === 0 ? request.bytes : 0);
     if (!this.#context.limits.tryHoldWork(bytes)) return false;
-    requested.pending++;
+    request.pending++;
     return true;
   }
 
-  #release(requested: RequestedOutcome): void {
-    requested.pending--;
+  #release(request: RequestedOutcome): void {
+    request.pending--;
     this.#context.limits.releaseWork(
-      SETTLEMENT_BYTES + (requested.pending === 0 ? requested.bytes : 0),
+      SETTLEMENT_BYTES + (request.pending === 0 ? request.bytes : 0),
     );
   }
 
@@ -159,22 +154,18 @@ export class Settler {
     if (outcome === undefined) return;
     // The answer is a frame for each delivery, so a disposition of thousands costs thousands of frames.
     this.#context.limits.countFrame();
-    const { action, confirmation } = this.#requestOf(outcome);
+    const { action, answer } = this.#requestOf(outcome);
     const settlement = { lockToken: lockTokenOf(delivery.tag), action };
     const path = this.#path;
     const sessionId = this.#sessionId === undefined ? {} : { sessionId: this.#sessionId };
     try {
       const operation = { kind: 'settle', path, settlement, ...sessionId } as const;
-      const onCommit = () => this.#link.settle([delivery], confirmation);
+      const onCommit = () => this.#link.settle([delivery], answer);
       const need = { pathname: this.#pathname, path, right: 'Listen' } as const;
       const enlistment = this.#context.transactions.enlist(transaction);
       enlistment.add(operation, need, onCommit);
       enlistment.end();
-      this.#link.reportState(delivery, {
-        kind: 'transactional',
-        transaction,
-        outcome: confirmation,
-      });
+      this.#link.reportState(delivery, { kind: 'transactional', transaction, outcome: answer });
     } catch (error) {
       this.#link.reportState(delivery, this.#rejected(error));
     }
@@ -185,14 +176,14 @@ export class Settler {
       const { pending, done } = group;
       this.#isBusy = pending.length > 1;
       await this.#context.settlements.runLimited(pending.length, () => this.#settle(pending));
-      for (const { requested } of pending) this.#release(requested);
+      for (const { request } of pending) this.#release(request);
       done();
     }
     this.#isRunning = false;
   }
 
   async #settle(group: readonly Pending[]): Promise<void> {
-    const settlements: Settlement[] = group.map(({ delivery: { tag }, requested: { action } }) => ({
+    const settlements: Settlement[] = group.map(({ delivery: { tag }, request: { action } }) => ({
       lockToken: lockTokenOf(tag),
       action,
     }));
@@ -202,9 +193,9 @@ export class Settler {
       // The right may have been revoked since the messages were delivered.
       await authorization.confirm(this.#pathname, this.#path, ['Listen']);
       const outcomes = await broker.settle(this.#path, settlements, this.#sessionId);
-      const states = group.map(({ requested }, i) => {
+      const states = group.map(({ request }, i) => {
         const refusal = outcomes[i]?.refusal;
-        return refusal === undefined ? requested.confirmation : this.#rejected(refusal);
+        return refusal === undefined ? request.answer : this.#rejected(refusal);
       });
       this.#answer(group, states);
     } catch (error) {
@@ -244,7 +235,7 @@ function isOutcome(state: DeliveryState): state is Outcome {
  * Returns the outcome that confirms one of the peer. It omits the error, which would mean a refusal by this
  * service, and annotations, which would only cost memory and bytes.
  */
-function confirmationOf(state: Outcome): Outcome {
+function answerTo(state: Outcome): Outcome {
   if (state.kind === 'rejected') return REJECTED;
   if (state.kind !== 'modified') return state;
   const { annotations, ...rest } = state;
@@ -269,7 +260,7 @@ function actionOf(state: Outcome): SettlementAction {
       return { kind: 'abandon', isUncounted: true };
     case 'modified': {
       const kind = state.undeliverableHere === true ? 'defer' : 'abandon';
-      return { kind, ...modifiedProperties(state.annotations) };
+      return { kind, ...changedProperties(state.annotations) };
     }
     case 'rejected':
       return deadLetter(state.error);

@@ -26,14 +26,8 @@ import { openCoordinator } from '../transactions/coordinator.ts';
 import { Transactions } from '../transactions/transactions.ts';
 import type { ErrorInfo } from '../wire/states.ts';
 import { fieldsOf, textOf } from '../wire/value.ts';
-import {
-  addressOf,
-  addressPath,
-  type EntityNode,
-  type Node,
-  nodeOf,
-  requireShort,
-} from './address.ts';
+import type { EntityNode, Node } from './address.ts';
+import { addressOf, addressPath, nodeOf, requireShort } from './address.ts';
 import type { ClientContext, ProcessTurns } from './context.ts';
 import type { GatewayDependencies } from './dependencies.ts';
 import { mapError } from './error-mapping.ts';
@@ -85,6 +79,7 @@ export class Client implements ConnectionHandler {
     own: Pick<ClientContext, 'background' | 'shutdown' | 'peer' | keyof ProcessTurns>,
     events: ClientEvents,
   ) {
+    const { scheduler, memory } = dependencies;
     this.#context = {
       dependencies,
       authorization: new Authorization(dependencies, connection.limits, {
@@ -97,17 +92,13 @@ export class Client implements ConnectionHandler {
       sessions: new HeldSessions(),
       settlements: new Settlements(),
       transactions: new Transactions(dependencies, connection.limits),
-      reads: new Reads(dependencies.memory),
+      reads: new Reads(memory),
       limits: connection.limits,
       sendNow: () => connection.outgoing.sendNow(),
       workSlots: new WorkSlots(),
-      claimTurns: new LoopTurns(dependencies.scheduler, BUDGETS.connection.turnClaims),
-      claimBudget: new ClaimBudget(
-        dependencies.scheduler,
-        dependencies.memory,
-        () => connection.backlog,
-      ),
-      copyBudget: new CopyBudget(dependencies.memory),
+      claimTurns: new LoopTurns(scheduler, BUDGETS.connection.turnClaims),
+      claimBudget: new ClaimBudget(scheduler, memory, () => connection.backlog),
+      copyBudget: new CopyBudget(memory),
       ...own,
     };
     this.#events = events;

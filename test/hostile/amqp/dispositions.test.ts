@@ -99,7 +99,7 @@ function countedSettler(hasRoom: boolean) {
       clock: { now: () => 0 },
     },
   };
-  const link = { unsettledCount: 0, settle: () => {}, reportState: () => {} };
+  const link = { unsettled: 0, settle: () => {}, reportState: () => {} };
   const path = parseEntityPath('q');
   const entity = { path, pathname: '/q' };
   const settler = new Settler(
