@@ -1,4 +1,4 @@
-import { hasOwnCredentials } from './engine/dynamo-client.ts';
+import { usesAwsCredentials } from './engine/dynamo-client.ts';
 import { engineAddress } from './engine/engine-address.ts';
 import { isLoopback } from './local-admission.ts';
 import { StartupError } from './startup-error.ts';
@@ -31,7 +31,7 @@ export function chooseRootKey(
   if (!isLoopback(new URL(address.url).hostname)) {
     throw refused(`the tables at ${address.url} are not on this machine`);
   }
-  if (hasOwnCredentials(address, env)) {
+  if (usesAwsCredentials(address, env)) {
     throw refused(`the tables at ${address.url} are used with your AWS credentials`);
   }
   return key;

@@ -8,7 +8,7 @@ import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { unlogged } from '../../shared/app/unlogged.ts';
 import { ENGINE_REGION, type EngineAddress, engineAddress } from './engine-address.ts';
 
-/** More than requests ever run at once against one engine, so that none waits for a socket. */
+/** Above the number of requests that run at once against one engine, so that no request waits for a socket. */
 const SOCKETS_MAX = 256;
 const ATTEMPTS_MAX = 4;
 const CONNECT_MS_MAX = 2000;
@@ -16,10 +16,11 @@ const REQUEST_MS_MAX = 30_000;
 const FAILURE_EVERY_MS = 10_000;
 
 /**
- * No engine of ours checks a signature, but each wants to see one. A constant does, and saves a third
- * of what a request costs the client: signing hashes every byte that is sent.
+ * A region, credentials and a constant signature for an engine on this machine. The local engines require a
+ * signature and do not check it. Signing hashes every byte of a request: the constant saves a third of the
+ * client's processor time per request.
  */
-function madeUpIdentity(accessKeyId: string) {
+function placeholderIdentity(accessKeyId: string) {
   const credential = `Credential=${accessKeyId}/20260101/${ENGINE_REGION}/dynamodb/aws4_request`;
   return {
     region: ENGINE_REGION,
@@ -36,29 +37,32 @@ function madeUpIdentity(accessKeyId: string) {
 }
 
 export interface DynamoClientOptions {
-  /** Whether the engine answers a transaction before it is committed (see Engine). */
+  /** Whether the engine answers a transaction before it commits it; see `Engine.commitsLate`. */
   readonly commitsLate?: boolean;
-  /** Told in a line that the engine failed, at most every 10 s; clients only hear of a time-out. */
+  /**
+   * Receives a line when the engine fails, at most every 10 s. The clients' own error is only a time-out.
+   */
   readonly reportFailure?: (line: string) => void;
-  /** The last error that the engine told of. */
+  /** The last error line of the engine's output; empty if there is none. */
   readonly lastError?: () => string;
 }
 
 /**
- * A client for the engine at an endpoint. Its credentials are the key in the endpoint, or else made up,
- * unless `DYNAMODB_ENDPOINT` and AWS credentials are both in the environment: then the engine may be one
- * that checks them.
+ * Creates a client for the engine at an endpoint. Its access key is the one in the endpoint, or else a
+ * placeholder. Exception: without a key in the endpoint, and with both `DYNAMODB_ENDPOINT` and AWS credentials
+ * in the environment, the client signs with those, because that engine may check signatures. Throws
+ * StartupError if the endpoint is not an HTTP URL.
  */
 export function createDynamoClient(
   endpoint: string,
   { commitsLate = false, reportFailure, lastError }: DynamoClientOptions = {},
 ): DynamoDBClient {
-  // Meant for those who deploy; whoever runs the local server has chosen their Node.
+  // The warning is for deployments. Users of the local server choose their version of Node themselves.
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
   const address = engineAddress(endpoint);
   const options = {
     endpoint: address.url,
-    ...identity(address, process.env),
+    ...chooseIdentity(address, process.env),
     maxAttempts: ATTEMPTS_MAX,
     requestHandler: new NodeHttpHandler({
       httpAgent: new Agent({ keepAlive: true, maxSockets: SOCKETS_MAX }),
@@ -72,7 +76,7 @@ export function createDynamoClient(
   return client;
 }
 
-/** Tells of requests that the engine failed at, or left without an answer, in all their tries. */
+/** Reports requests that failed in the engine, or got no answer, after all retries. */
 function watchFailures(
   client: DynamoDBClient,
   report: (line: string) => void,
@@ -103,9 +107,9 @@ function isEngineFailure(error: unknown): error is Error {
   );
 }
 
-function failureLine(command: string, { name, message }: Error, words: string): string {
-  const said = words === '' ? '' : ` Its last error: ${words}`;
-  return `The engine failed at a ${command}: ${name}: ${message}${said}\nCheck that its disk is not full and that its data can be read and written.`;
+function failureLine(command: string, { name, message }: Error, lastError: string): string {
+  const detail = lastError === '' ? '' : ` Its last error: ${lastError}`;
+  return `The engine failed at a ${command}: ${name}: ${message}${detail}\nCheck that its disk is not full and that its data can be read and written.`;
 }
 
 interface ServiceException {
@@ -114,8 +118,8 @@ interface ServiceException {
 }
 
 /**
- * Asks such an engine something more before a transaction counts as done. It works in one line, so
- * whatever it answers afterwards it answers after the commit.
+ * Sends one more request after each transaction, and resolves the transaction only after its answer. The
+ * engine processes requests in one queue, so that answer comes after the commit.
  */
 function awaitCommits(client: DynamoDBClient): void {
   client.middlewareStack.add(
@@ -131,14 +135,17 @@ function awaitCommits(client: DynamoDBClient): void {
   );
 }
 
-/** Whether requests to an engine are signed with the AWS credentials of the environment. */
-export function hasOwnCredentials({ namesKey }: EngineAddress, env: NodeJS.ProcessEnv): boolean {
+/**
+ * Whether requests to an engine are signed with the AWS credentials of the environment: they are if these and
+ * `DYNAMODB_ENDPOINT` are set and the endpoint holds no access key.
+ */
+export function usesAwsCredentials({ hasKey }: EngineAddress, env: NodeJS.ProcessEnv): boolean {
   const { DYNAMODB_ENDPOINT, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = env;
-  return !namesKey && Boolean(DYNAMODB_ENDPOINT && AWS_ACCESS_KEY_ID && AWS_SECRET_ACCESS_KEY);
+  return !hasKey && Boolean(DYNAMODB_ENDPOINT && AWS_ACCESS_KEY_ID && AWS_SECRET_ACCESS_KEY);
 }
 
-function identity(address: EngineAddress, env: NodeJS.ProcessEnv): DynamoDBClientConfig {
-  if (!hasOwnCredentials(address, env)) return madeUpIdentity(address.accessKey);
+function chooseIdentity(address: EngineAddress, env: NodeJS.ProcessEnv): DynamoDBClientConfig {
+  if (!usesAwsCredentials(address, env)) return placeholderIdentity(address.accessKey);
   const { AWS_ACCESS_KEY_ID = '', AWS_SECRET_ACCESS_KEY = '', AWS_SESSION_TOKEN } = env;
   return {
     region: env['AWS_REGION'] ?? env['AWS_DEFAULT_REGION'] ?? ENGINE_REGION,

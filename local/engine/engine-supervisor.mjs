@@ -1,14 +1,16 @@
 // @ts-check
 /**
- * Keeps an engine from outliving us. A process cannot clean up after its own `kill -9`, so the engine
- * is run by this small one, whose stdin is a pipe held by the server: when the server is gone, however
- * it went, the pipe closes and the engine is ended. Plain JavaScript, so that it starts at once.
+ * Runs an engine and ends it when the server ends. A server cannot clean up after its own `kill -9`, so this
+ * small process runs the engine. Its standard input is a pipe that the server holds: when the server ends, for
+ * any reason, the pipe closes and the supervisor ends the engine. It is plain JavaScript, which needs no
+ * compilation at the start.
  *
  *   node engine-supervisor.mjs FILES COMMAND ARGUMENT…
  *
- * FILES is JSON: the GuardedFiles of supervised-process.ts.
+ * FILES is JSON: the SupervisedFiles of supervised-process.ts.
  *
- * It writes the engine's process id to stdout, lets the engine speak on stderr, and exits with it.
+ * It writes the engine's process id to stdout, passes the engine's output to stderr, and exits with the
+ * engine's exit code.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,19 +18,22 @@ import { existsSync, readdirSync, renameSync, rmSync, unlinkSync } from 'node:fs
 import { connect, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** How long an engine may take to end in order before it is killed. */
+/** How long an engine may take to end after SIGTERM before the supervisor kills it. */
 const STOP_MS_MAX = 3000;
-/** The engine of a server that was just killed may still be on its way out. */
+/** How long to wait for the lock: the engine of a server that was just killed may still be ending. */
 const LOCK_WAIT_MS_MAX = STOP_MS_MAX + 1000;
 const LOCK_NAME = 'in-use.sock';
-/** What SQLite leaves beside a file after a crash, and needs to read it; before the file itself. */
+/**
+ * The endings of the files that SQLite leaves beside a data file after a crash and needs to read it, before the
+ * data file's own: a rename that is interrupted leaves the data file under its old name.
+ */
 const FILE_PARTS = ['-journal', '-wal', '-shm', ''];
 
 const [files = '{}', command = '', ...engineArguments] = process.argv.slice(2);
-/** @type {import('./supervised-process.ts').GuardedFiles} */
+/** @type {import('./supervised-process.ts').SupervisedFiles} */
 const { data, temporary } = JSON.parse(files);
 
-// What an engine writes is for its owner alone.
+// Only the owner may read the files of an engine.
 process.umask(0o077);
 if (temporary !== undefined) {
   process.on('exit', () => rmSync(temporary, { recursive: true, force: true }));
@@ -36,12 +41,12 @@ if (temporary !== undefined) {
 if (data !== undefined) {
   await lock(data.directory);
   requireNoRival(data);
-  adoptEarlierData(data);
+  renameLegacyData(data);
 }
 
 const engine = spawn(command, engineArguments, {
   stdio: ['ignore', 2, 2],
-  // Node takes paths as UTF-8 whatever the locale; Java does only in a locale of UTF-8.
+  // Node reads paths as UTF-8 in any locale; Java does so only in a UTF-8 locale.
   env: { ...process.env, LC_ALL: 'C.UTF-8' },
 });
 engine.once('error', (error) => fail(`${command} could not be started: ${error.message}`));
@@ -56,9 +61,9 @@ function stop() {
 }
 
 /**
- * Neither engine minds a second one on the same files, and each would then overwrite the other. A
- * socket in the directory is the lock: unlike a file with a process id in it, it cannot be taken for
- * held once its holder is dead. Its name is relative, because the path of a socket must be short.
+ * Locks a data directory. Neither engine rejects a second engine on the same files, and each would overwrite
+ * the other's data. The lock is a socket in the directory: unlike a file with a process id, it cannot look held
+ * after its holder has ended. Its name is relative, because the path of a socket must be short.
  * @param {string} directory
  */
 async function lock(directory) {
@@ -79,7 +84,10 @@ async function lock(directory) {
   process.on('exit', () => unlinkIfThere(LOCK_NAME));
 }
 
-/** Where the file system knows no sockets there is no lock, which is no reason not to start. */
+/**
+ * Tries to take the lock once. A file system without sockets gives another error than EADDRINUSE: the engine
+ * then starts without a lock.
+ */
 async function tryLock() {
   const server = createServer((socket) => socket.on('error', () => {}).resume());
   server.unref().listen(LOCK_NAME);
@@ -90,8 +98,9 @@ async function tryLock() {
 }
 
 /**
- * Another process may have begun a data file while the lock was waited for: a second one would hide it.
- * @param {import('./supervised-process.ts').GuardedData} data
+ * Fails if another process has created a data file while this one waited for the lock: a second data file
+ * would hide it.
+ * @param {import('./supervised-process.ts').SupervisedData} data
  */
 function requireNoRival({ directory, file, rivals }) {
   if (rivals === undefined) return;
@@ -105,18 +114,18 @@ function requireNoRival({ directory, file, rivals }) {
 }
 
 /**
- * Gives data of an earlier version the name by which the engine now finds it.
- * @param {import('./supervised-process.ts').GuardedData} data
+ * Renames a data file of an earlier version to the name that the engine now reads.
+ * @param {import('./supervised-process.ts').SupervisedData} data
  */
-function adoptEarlierData({ directory, file, earlierFile }) {
-  if (earlierFile === undefined || !existsSync(earlierFile)) return;
+function renameLegacyData({ directory, file, legacyFile }) {
+  if (legacyFile === undefined || !existsSync(legacyFile)) return;
   if (existsSync(file)) {
     fail(
-      `The data directory ${directory} holds both ${earlierFile}, of an earlier version, and ${file}: move one away.`,
+      `The data directory ${directory} holds both ${legacyFile}, of an earlier version, and ${file}: move one away.`,
     );
   }
   for (const part of FILE_PARTS) {
-    if (existsSync(earlierFile + part)) renameSync(earlierFile + part, file + part);
+    if (existsSync(legacyFile + part)) renameSync(legacyFile + part, file + part);
   }
 }
 
@@ -125,9 +134,9 @@ function unlinkIfThere(path) {
   try {
     unlinkSync(path);
   } catch (error) {
-    // Another starter was quicker; the next try tells who holds the lock.
+    // Another process removed it first; the next attempt shows whether that process holds the lock.
     if (error.code === 'ENOENT') return;
-    fail(`${path} in ${data?.directory} stands in the way of the lock: remove it.`);
+    fail(`${path} in ${data?.directory} blocks the lock of the data directory: remove it.`);
   }
 }
 

@@ -1,17 +1,18 @@
 import { type DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { StartupError } from '../startup-error.ts';
 
-/** Waiting for an engine that somebody else starts, at `DYNAMODB_ENDPOINT`. */
+/** Waits for the engine at `DYNAMODB_ENDPOINT`, which the user starts. */
 
 const POLL_MS = 500;
-const TELL_EVERY_MS = 10_000;
+const REPORT_EVERY_MS = 10_000;
 const ANSWER_MS_MAX = 5000;
 
+/** What `untilEngineAnswers` needs; tests replace the clock and the probe. */
 export interface EngineWait {
   readonly endpoint: string;
-  /** Asks the engine once: why it does not answer, or nothing where it does. Throws StartupError. */
+  /** Sends one request. Resolves with the reason if the engine does not answer. Throws StartupError. */
   readonly probe: () => Promise<string | undefined>;
-  /** Told at once that the engine does not answer, and again every 10 s. */
+  /** Receives a line as soon as the engine does not answer, and another every 10 s. */
   readonly say: (line: string) => void;
   readonly pause: (ms: number) => Promise<void>;
   /** Epoch ms. */
@@ -19,31 +20,31 @@ export interface EngineWait {
 }
 
 /**
- * Resolves once the engine answers; says meanwhile that it waits, since when, and what to do. Throws
- * StartupError where something else answers, which no waiting changes.
+ * Resolves when the engine answers. Until then it reports that it waits, since when, and what to do. Throws
+ * StartupError if another kind of server answers, since waiting cannot change that.
  */
 export async function untilEngineAnswers(wait: EngineWait): Promise<void> {
   const { endpoint, probe, say, pause, now } = wait;
   const since = now();
-  let toldAt: number | undefined;
+  let reportedAt: number | undefined;
   for (let reason = await probe(); reason !== undefined; reason = await probe()) {
     const at = now();
-    if (toldAt === undefined || at - toldAt >= TELL_EVERY_MS) {
+    if (reportedAt === undefined || at - reportedAt >= REPORT_EVERY_MS) {
       const time = new Date(since).toTimeString().slice(0, 8);
       const seconds = Math.round((at - since) / 1000);
-      const waited = toldAt === undefined ? '' : ` since ${time}, for ${seconds} s`;
+      const waited = reportedAt === undefined ? '' : ` since ${time}, for ${seconds} s`;
       say(
         `Waiting for the engine at ${endpoint}${waited}: ${reason}. Start it, or correct DYNAMODB_ENDPOINT.`,
       );
-      toldAt = at;
+      reportedAt = at;
     }
     await pause(POLL_MS);
   }
 }
 
 /**
- * Asks an engine for its tables. Returns why it does not answer, or nothing where it does; a refusal is
- * an answer, too. Throws StartupError where what answers is no engine.
+ * Asks an engine for its tables. Returns the reason if it does not answer, and undefined if it does; a refusal
+ * is an answer, too. Throws StartupError if a server answers that is not a DynamoDB engine.
  */
 export async function probeEngine(
   client: DynamoDBClient,
@@ -56,12 +57,12 @@ export async function probeEngine(
     return undefined;
   } catch (error) {
     if (error instanceof StartupError) throw error;
-    return judged(error, endpoint);
+    return interpretError(error, endpoint);
   }
 }
 
-/** What the SDK's error says of the other side. */
-function judged(error: unknown, endpoint: string): string | undefined {
+/** What an error of the SDK says about the server: a reason, undefined for an answer, or StartupError. */
+function interpretError(error: unknown, endpoint: string): string | undefined {
   const { name = '', code, $metadata } = error as Partial<SdkError>;
   const status = $metadata?.httpStatusCode;
   if (status !== undefined) {
@@ -85,8 +86,8 @@ interface SdkError {
   readonly $metadata: { readonly httpStatusCode?: number };
 }
 
-function notAnEngine(endpoint: string, why: string): StartupError {
+function notAnEngine(endpoint: string, reason: string): StartupError {
   return new StartupError(
-    `What answers at ${endpoint} is not a DynamoDB engine: ${why}. Correct DYNAMODB_ENDPOINT.`,
+    `The server at ${endpoint} is not a DynamoDB engine: ${reason}. Correct DYNAMODB_ENDPOINT.`,
   );
 }

@@ -12,7 +12,7 @@ import {
   isDataFile,
   type Recipe,
 } from './engine-recipes.ts';
-import { type GuardedProcess, startGuarded } from './supervised-process.ts';
+import { type SupervisedProcess, startSupervised } from './supervised-process.ts';
 
 const START_MS_MAX = 60_000;
 const POLL_MS = 20;
@@ -20,47 +20,51 @@ const TRIES_MAX = 3;
 
 /** A running engine that speaks the DynamoDB API. */
 export interface Engine {
-  /** Holds the access key, which is secret where the engine was started here: see `engineAddress`. */
+  /** Holds the access key, which is secret if this process started the engine; see `engineAddress`. */
   readonly endpoint: string;
-  /** As users are told, for instance `DynamoDB Local (Java 17), in memory`. */
+  /** For messages to the user, for example `DynamoDB Local (Java 17), in memory`. */
   readonly name: string;
-  /** Whether it was started here, so that nobody else works on its data. */
+  /** Whether this process started the engine, so that no other process works on its data. */
   readonly startedHere: boolean;
   /**
-   * Whether it answers a transaction when the commit is in line, not done: killed at that moment, it
-   * loses what it acknowledged. So does DynamoDB Local where it writes to a file.
+   * Whether the engine answers a transaction while its commit is still in the queue. If it is killed at that
+   * moment, it loses a transaction that it acknowledged. True for DynamoDB Local with a data file.
    */
   readonly commitsLate: boolean;
-  /** The last error that the engine told of, to explain a failure; empty where it is not ours. */
+  /**
+   * The last error line of the engine's output, to explain a failure. Empty if there is none or if this
+   * process did not start the engine.
+   */
   lastError(): string;
-  /** Resolves with the reason should the engine end without having been asked to. */
+  /** Resolves with the reason if the engine ends without a call of `stop`. */
   readonly failed: Promise<string>;
-  /** Ends the engine if it was started here. Resolves once it is gone. */
+  /** Ends the engine if this process started it. Resolves when it has ended. */
   stop(): Promise<void>;
 }
 
 export interface EngineOptions {
-  /** An engine kind; absent = `DYNABUS_ENGINE`, or else the first that can run here. */
+  /** An engine kind. Default: `DYNABUS_ENGINE`, or else the first that can run on this machine. */
   readonly kind?: string | undefined;
-  /** Kept over restarts; created if missing. Absent = in memory. */
+  /** Keeps the data over restarts; created if missing. Default: in memory. */
   readonly dataDirectory?: string | undefined;
-  /** Told in a sentence what its user should put right. */
+  /** Receives a sentence about something that the user should correct. */
   readonly warn?: (sentence: string) => void;
 }
 
 /**
- * Starts an engine on a free port and waits until it answers, or takes the one at
- * `DYNAMODB_ENDPOINT`. It ends with this process at the latest. Throws StartupError.
+ * Starts an engine on a free port and waits until it answers. If `DYNAMODB_ENDPOINT` is set, uses the engine
+ * there instead and does not wait. An engine that it starts ends with this process at the latest. Throws
+ * StartupError.
  */
 export async function startEngine(options: EngineOptions = {}): Promise<Engine> {
   const endpoint = process.env['DYNAMODB_ENDPOINT'];
-  if (endpoint) return engineElsewhere(endpoint, options);
+  if (endpoint) return externalEngine(endpoint, options);
   const directory = options.dataDirectory && resolve(options.dataDirectory);
   if (directory) requireWritable(directory);
   const recipe = chooseRecipe(options.kind ?? process.env['DYNABUS_ENGINE'], directory);
-  if (directory && !keepToOwner(directory) && recipe.namesAreSecret) {
+  if (directory && !keepToOwner(directory) && recipe.hasSecretFileName) {
     options.warn?.(
-      `Other users of this machine may look into ${directory}, where the name of the data file is the key to the data: make it yours alone with chmod 700, or choose another directory with --data.`,
+      `Other users of this machine can list ${directory}, where the name of the data file is the key to the data: restrict it to yourself with chmod 700, or choose another directory with --data.`,
     );
   }
   return await startOnFreePort(recipe, directory);
@@ -73,15 +77,15 @@ async function startOnFreePort(
   for (let tries = 1; ; tries++) {
     const port = await freePort(host);
     const preparation = prepare(directory, port);
-    const engine = startGuarded(command, preparation.arguments, preparation.files);
+    const engine = startSupervised(command, preparation.arguments, preparation.files);
     try {
-      return await answering(engine, {
+      return await untilReady(engine, {
         endpoint: endpointOf(host, port, preparation.accessKey),
         name: `${name}, ${directory ? `data in ${directory}` : 'in memory'}`,
         commitsLate: commitsLate && directory !== undefined,
       });
     } catch (error) {
-      // Between our look at the port and the engine's, somebody else may have taken it.
+      // Another process may have taken the port after `freePort` found it and before the engine used it.
       if (tries === TRIES_MAX || (await isFree(host, port))) throw error;
     } finally {
       preparation.clean();
@@ -89,7 +93,7 @@ async function startOnFreePort(
   }
 }
 
-function engineElsewhere(endpoint: string, { kind, dataDirectory }: EngineOptions): Engine {
+function externalEngine(endpoint: string, { kind, dataDirectory }: EngineOptions): Engine {
   if (kind !== undefined || dataDirectory !== undefined) {
     throw new StartupError(
       'DYNAMODB_ENDPOINT is set, so no engine is started here: unset it, or leave out the options for an engine and its data.',
@@ -107,7 +111,10 @@ function engineElsewhere(endpoint: string, { kind, dataDirectory }: EngineOption
   };
 }
 
-/** Data belongs to the engine that wrote it: to start another would look like having lost it. */
+/**
+ * Chooses the engine. Data belongs to the engine that wrote it: another engine would start without it, as if
+ * the data were lost.
+ */
 function chooseRecipe(kind: string | undefined, directory: string | undefined): Recipe {
   if (kind !== undefined && !isEngineKind(kind)) {
     throw new StartupError(
@@ -174,15 +181,16 @@ async function listenOn(host: string, port: number): Promise<Server> {
   return server;
 }
 
-async function answering(
-  process: GuardedProcess,
+/** Waits until a started engine answers. Throws StartupError if it ends or is too slow. */
+async function untilReady(
+  process: SupervisedProcess,
   known: Pick<Engine, 'endpoint' | 'name' | 'commitsLate'>,
 ): Promise<Engine> {
   let ended: string | undefined;
   let stopping = false;
-  const failed = process.ended.then((words) => {
-    ended = words;
-    return stopping ? new Promise<never>(() => {}) : words;
+  const failed = process.ended.then((output) => {
+    ended = output;
+    return stopping ? new Promise<never>(() => {}) : output;
   });
   const stop = async () => {
     stopping = true;
@@ -190,7 +198,7 @@ async function answering(
   };
   const deadline = Date.now() + START_MS_MAX;
   const { url } = engineAddress(known.endpoint);
-  while (!(await answers(url))) {
+  while (!(await isReady(url))) {
     if (ended !== undefined) throw new StartupError(`The engine did not start: ${ended}`);
     if (Date.now() > deadline) {
       await stop();
@@ -202,10 +210,10 @@ async function answering(
 }
 
 /**
- * A refusal will do: an engine that can refuse an unsigned request can serve a signed one. What
- * others might answer on this port bears no request id.
+ * Whether an engine answers at a URL. A refusal is enough: an engine that refuses an unsigned request can
+ * serve a signed one. An answer of another server on this port has no request id.
  */
-async function answers(url: string): Promise<boolean> {
+async function isReady(url: string): Promise<boolean> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(1000) });
     await response.arrayBuffer();

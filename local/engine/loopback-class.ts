@@ -1,7 +1,8 @@
 /**
- * DynamoDB Local listens on all interfaces and serves any `Host`, and has no option for either. This is
- * its `main` with two lines more, as a Java class: a runtime alone has no compiler, so the class is put
- * together here. Other hosts get 404: a web page whose own name was made to resolve to 127.0.0.1.
+ * Assembles a Java class that starts DynamoDB Local on 127.0.0.1 only, and for two host names only. DynamoDB
+ * Local itself listens on all interfaces, serves any `Host`, and has no option for either. The class is its
+ * `main` with two more lines. A Java runtime has no compiler, so this file writes the bytecode. Requests for
+ * other hosts get 404: they come from web pages whose name was made to resolve to 127.0.0.1 (DNS rebinding).
  *
  *     public static void main(String[] args) {
  *       DynamoDBProxyServer proxy = ServerRunner.createServerFromCommandLineArgs(args);
@@ -15,7 +16,7 @@
  *     }
  */
 
-/** The name of the class, and of its file without the ending. */
+/** The name of the class, and of its file without the extension. */
 export const LOOPBACK_CLASS = 'LoopbackServer';
 
 const LOCAL = 'software/amazon/dynamodb/services/local';
@@ -26,7 +27,7 @@ const CONTEXT = `${JETTY}/handler/ContextHandler`;
 const STRING = 'java/lang/String';
 const FIELD = 'java/lang/reflect/Field';
 
-/** What is used of the format of class files (Java virtual machine specification, chapters 4 and 6). */
+/** The parts of the class file format that are used here (Java virtual machine specification, chapters 4, 6). */
 const MAGIC = 0xcafebabe;
 const JAVA_8 = 52;
 const PUBLIC = 0x01;
@@ -50,11 +51,11 @@ const OP = {
   invokeStatic: 0xb8,
   checkCast: 0xc0,
 } as const;
-/** The most values on the stack at once, and of parameters and variables. */
+/** The maximum size of the operand stack, and of parameters and local variables. */
 const STACK_MAX = 3;
 const LOCALS_MAX = 4;
 
-/** The bytes of the class file, for a DynamoDB Local that shall listen on 127.0.0.1 only. */
+/** The bytes of the class file. */
 export function loopbackClass(): Buffer {
   const pool = new ConstantPool();
   const call = (op: number, owner: string, name: string, type: string) => [
@@ -153,7 +154,7 @@ function classFile(pool: ConstantPool, code: Buffer): Buffer {
   ]);
 }
 
-/** The constants of a class; they are named by their place, which counts from 1. */
+/** The constants of a class. Its methods return the index of the constant, which counts from 1. */
 class ConstantPool {
   readonly #entries: number[][] = [];
 

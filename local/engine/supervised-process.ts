@@ -3,75 +3,79 @@ import { once } from 'node:events';
 import { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
-const GUARD = fileURLToPath(new URL('./engine-supervisor.mjs', import.meta.url));
-/** What is kept of an engine's output, to explain its end. */
+const SUPERVISOR = fileURLToPath(new URL('./engine-supervisor.mjs', import.meta.url));
+/** The last part of an engine's output, kept to explain why the engine ended. */
 const OUTPUT_CHARACTERS_MAX = 4000;
 const REASON_LINES_MAX = 3;
 
-/** A process that ends when we do, whatever ends us. */
-export interface GuardedProcess {
-  /** Resolves once it has ended, with the last it said. */
+/** A process that ends when this one does, also if this one is killed. */
+export interface SupervisedProcess {
+  /** Resolves with the last lines of its output when it has ended. */
   readonly ended: Promise<string>;
-  /** The last line in which it told of an error, or nothing. */
+  /** The last line of its output that names an error; empty if there is none. */
   lastError(): string;
-  /** Ends it in order, or by force after a few seconds. Resolves once it is gone. */
+  /** Ends it by SIGTERM, and after three seconds by SIGKILL. Resolves when it has ended. */
   stop(): Promise<void>;
 }
 
-/** The files that the guard of a process takes care of. */
-export interface GuardedFiles {
-  readonly data?: GuardedData | undefined;
-  /** A directory that is removed once the process has ended. */
+/** The files that the supervisor manages for a process. */
+export interface SupervisedFiles {
+  readonly data?: SupervisedData | undefined;
+  /** A directory that the supervisor removes when the process has ended. */
   readonly temporary?: string;
 }
 
-/** A directory that serves one process at a time. */
-export interface GuardedData {
+/** A data directory, which the supervisor locks for one process at a time. */
+export interface SupervisedData {
   readonly directory: string;
   /** The name of the process's data file in it. */
   readonly file: string;
-  /** What other names, as a regular expression, a data file could have; there must be none. */
+  /** A regular expression for names of data files; the directory may hold no other file that it matches. */
   readonly rivals?: string;
-  /** The name that the file had in earlier versions: it is renamed. */
-  readonly earlierFile?: string;
+  /** The name of the data file in earlier versions: the supervisor renames such a file. */
+  readonly legacyFile?: string;
 }
 
 /**
- * Starts a command under engine-supervisor.mjs, which also keeps the data directory to itself. The guard
- * leads a process group of its own: Ctrl-C reaches the whole group of the terminal, and the engine
- * has to outlive the requests that are being finished.
+ * Starts a command under engine-supervisor.mjs, which also locks the data directory. The supervisor leads a
+ * process group of its own: Ctrl-C reaches the terminal's whole process group, and the engine must still run
+ * while the server finishes its requests.
  */
-export function startGuarded(
+export function startSupervised(
   command: string,
   args: readonly string[],
-  files: GuardedFiles,
-): GuardedProcess {
-  const guard = spawn(process.execPath, [GUARD, JSON.stringify(files), command, ...args], {
-    detached: true,
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
-  const pid = textOf(guard.stdout);
-  const output = textOf(guard.stderr);
-  guard.stdin.on('error', () => {}); // It has ended, which `ended` tells.
-  const ended = once(guard, 'exit').then(() => {
-    if (guard.signalCode !== null) killOrphan(Number(pid()));
+  files: SupervisedFiles,
+): SupervisedProcess {
+  const supervisor = spawn(
+    process.execPath,
+    [SUPERVISOR, JSON.stringify(files), command, ...args],
+    {
+      detached: true,
+      stdio: ['pipe', 'pipe', 'pipe'],
+    },
+  );
+  const pid = textOf(supervisor.stdout);
+  const output = textOf(supervisor.stderr);
+  supervisor.stdin.on('error', () => {}); // It has ended, which `ended` reports.
+  const ended = once(supervisor, 'exit').then(() => {
+    if (supervisor.signalCode !== null) killOrphan(Number(pid()));
     return linesOf(output()).slice(-REASON_LINES_MAX).join(' ').trim();
   });
-  // An engine that somebody forgot to stop must not keep its owner from ending.
-  guard.unref();
-  for (const stream of [guard.stdin, guard.stdout, guard.stderr]) unref(stream);
+  // A running engine must not keep this process alive if the caller does not stop it.
+  supervisor.unref();
+  for (const stream of [supervisor.stdin, supervisor.stdout, supervisor.stderr]) unref(stream);
   return {
     ended,
     lastError: () => linesOf(output()).findLast((line) => /exception|error/i.test(line)) ?? '',
     stop: async () => {
-      guard.ref();
-      guard.stdin.end();
+      supervisor.ref();
+      supervisor.stdin.end();
       await ended;
     },
   };
 }
 
-/** Lines without the places in code that follow an exception of Java. */
+/** The lines of a text without the stack frames of Java exceptions. */
 function linesOf(text: string): readonly string[] {
   return text
     .trim()
@@ -79,12 +83,12 @@ function linesOf(text: string): readonly string[] {
     .filter((line) => !/^\s+(?:at |\.\.\. )/.test(line));
 }
 
-/** The pipes to a child are sockets, whatever their types say. */
+/** Unrefs a pipe to a child. Such pipes are sockets, although their types do not say so. */
 function unref(stream: unknown): void {
   if (stream instanceof Socket) stream.unref();
 }
 
-/** The last that a stream said so far. */
+/** Collects a stream. The returned function gives its last characters. */
 function textOf(stream: NonNullable<ChildProcess['stdout']>): () => string {
   let text = '';
   stream.setEncoding('utf8').on('data', (chunk: string) => {
@@ -93,11 +97,11 @@ function textOf(stream: NonNullable<ChildProcess['stdout']>): () => string {
   return () => text;
 }
 
-/** Should the guard itself be killed, its engine is ours to end. */
+/** Kills the engine of a supervisor that was itself killed. */
 function killOrphan(pid: number): void {
   try {
     if (pid > 0) process.kill(pid, 'SIGKILL');
   } catch {
-    // It is gone already.
+    // It has ended already.
   }
 }

@@ -86,7 +86,7 @@ for (const [what, start] of Object.entries(OTHERS)) {
     const cli = startFor(t, endpoint);
     assert.equal(await cli.ended, 1);
     const [line, ...more] = cli.errors().split('\n');
-    assert.ok(line?.startsWith(`What answers at ${endpoint} is not a DynamoDB engine: `), line);
+    assert.ok(line?.startsWith(`The server at ${endpoint} is not a DynamoDB engine: `), line);
     assert.ok(line?.endsWith('. Correct DYNAMODB_ENDPOINT.'));
     assert.deepEqual(more, ['']);
   });

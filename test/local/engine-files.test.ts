@@ -14,9 +14,9 @@ import { ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { createDynamoClient } from '../../local/engine/dynamo-client.ts';
 import { type Engine, startEngine } from '../../local/engine/engine.ts';
 import { engineAddress } from '../../local/engine/engine-address.ts';
-import { engineKey } from '../../local/engine/engine-files.ts';
+import { chooseAccessKey } from '../../local/engine/engine-files.ts';
 import { ENGINE_KINDS } from '../../local/engine/engine-recipes.ts';
-import { startGuarded } from '../../local/engine/supervised-process.ts';
+import { startSupervised } from '../../local/engine/supervised-process.ts';
 import { ensureTables, LOCAL_TABLES } from '../../local/tables.ts';
 import { temporaryDirectory } from './cli.ts';
 
@@ -62,20 +62,20 @@ test('row 13: of several data files none is chosen', async (t) => {
   rmSync(join(dataDirectory, `${A}_local.db`));
   // What SQLite left beside the other chooses nothing.
   writeFileSync(join(dataDirectory, `${A}_local.db-wal`), '');
-  assert.equal(engineKey(dataDirectory), B);
+  assert.equal(chooseAccessKey(dataDirectory), B);
 });
 
 test('row 13: data of an earlier version that was renamed in part keeps its new name', (t) => {
   const directory = temporaryDirectory(t);
   for (const name of [EARLIER, `${A}_local.db-wal`]) writeFileSync(join(directory, name), '');
-  assert.equal(engineKey(directory), A);
+  assert.equal(chooseAccessKey(directory), A);
 });
 
 test('row 13: a data file that came while the lock was waited for is not hidden', async (t) => {
   const directory = temporaryDirectory(t);
   writeFileSync(join(directory, `${A}_local.db`), '');
   const data = { directory, file: `${B}_local.db`, rivals: '_local\\.db$' };
-  const engine = startGuarded(process.execPath, ['-e', ''], { data });
+  const engine = startSupervised(process.execPath, ['-e', ''], { data });
   await engine.stop();
   assert.equal(
     await engine.ended,
@@ -126,7 +126,7 @@ test('row 13: a directory with other files stays open, its data does not, and it
   const warn = (line: string) => warnings.push(line);
   const engine = await started(t, dataDirectory, warn);
   assert.deepEqual(warnings, [
-    `Other users of this machine may look into ${dataDirectory}, where the name of the data file is the key to the data: make it yours alone with chmod 700, or choose another directory with --data.`,
+    `Other users of this machine can list ${dataDirectory}, where the name of the data file is the key to the data: restrict it to yourself with chmod 700, or choose another directory with --data.`,
   ]);
   await engine.stop();
   assert.equal(modeOf(dataDirectory), 0o755);

@@ -15,7 +15,7 @@ import { createDynamoClient } from '../../local/engine/dynamo-client.ts';
 import { type Engine, startEngine } from '../../local/engine/engine.ts';
 import { endpointOf, engineAddress } from '../../local/engine/engine-address.ts';
 import { ENGINE_KINDS, type EngineKind, findRecipe } from '../../local/engine/engine-recipes.ts';
-import { startGuarded } from '../../local/engine/supervised-process.ts';
+import { startSupervised } from '../../local/engine/supervised-process.ts';
 import { ensureTables, LOCAL_TABLES } from '../../local/tables.ts';
 import { freePort, startNamespaceCli, temporaryDirectory } from './cli.ts';
 
@@ -134,7 +134,7 @@ async function writeAsBefore(t: TestContext, directory: string): Promise<void> {
   const port = await freePort();
   const preparation = recipe.prepare(elsewhere, port);
   const args = [...preparation.arguments, '-sharedDb'];
-  const old = startGuarded(recipe.command, args, preparation.files);
+  const old = startSupervised(recipe.command, args, preparation.files);
   const client = clientOf(t, endpointOf(recipe.host, port, 'local'));
   while ((await tables(client).catch(() => undefined)) === undefined) await delay(20);
   await ensureTables(client, LOCAL_TABLES);

@@ -64,7 +64,7 @@ for (const kind of ENGINE_KINDS) {
     const dataDirectory = temporaryDirectory(t);
     mkdirSync(join(dataDirectory, 'in-use.sock'));
     const { message } = await rejection(startEngine({ kind, dataDirectory }));
-    assert.match(message, /in-use\.sock in .+ stands in the way of the lock: remove it\./);
+    assert.match(message, /in-use\.sock in .+ blocks the lock of the data directory: remove it\./);
   });
 }
 

@@ -54,13 +54,13 @@ test('row 16: made-up credentials for an engine on this machine need no key', as
 
 for (const endpoint of ['localhost:8000', 'dynamodb:8000', '127.0.0.1:8000', 'ftp://localhost']) {
   for (const args of [[], ['--key', 'k']]) {
-    test(`row 16: DYNAMODB_ENDPOINT=${endpoint} ${args} is told to be no URL of HTTP`, async (t) => {
+    test(`row 16: DYNAMODB_ENDPOINT=${endpoint} ${args} is refused because it is not an HTTP URL`, async (t) => {
       const env = { ...AWS, DYNAMODB_ENDPOINT: endpoint };
       const cli = startCli(t, { args: ['--port', '0', ...args], env });
       assert.equal(await cli.ended, 1);
       assert.equal(
         cli.errors(),
-        `DYNAMODB_ENDPOINT is no URL of HTTP: '${endpoint}'. Write it with its scheme, for instance http://localhost:8000.\n`,
+        `DYNAMODB_ENDPOINT is not an HTTP URL: '${endpoint}'. Write it with its scheme, for example http://localhost:8000.\n`,
       );
     });
   }
