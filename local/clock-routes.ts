@@ -6,73 +6,74 @@ import type { MovableClock } from './movable-clock.ts';
 
 const PATH = '/$clock';
 
-const USAGE = 'Say either {"advanceSeconds": 60} or {"now": "2030-01-01T00:00:00Z"}.';
+const USAGE = 'Send either {"advanceSeconds": 60} or {"now": "2030-01-01T00:00:00Z"}.';
 const JSON_TYPE = /^application\/json *(?:;|$)/i;
 
-export interface ClockRules {
-  /** Called after each move; the answer waits for it. */
+/** What the clock routes call. */
+export interface ClockHooks {
+  /** Called after each move. The response waits for it. */
   readonly afterMove: () => Promise<void>;
-  /** Why a request may not move the clock; nothing where it may. */
+  /** Resolves with the reason if a request may not move the clock, and with undefined if it may. */
   readonly authorize: (request: Request) => Promise<string | undefined>;
 }
 
-interface Move {
+interface MoveRequest {
   readonly advanceSeconds?: unknown;
   readonly now?: unknown;
 }
 
 /**
- * An app with the clock beside it, for laptops and tests only:
- * `GET /$clock` tells the time, `POST /$clock` moves it by `{"advanceSeconds": n}` or to
- * `{"now": "2030-01-01T00:00:00Z"}`. It answers after `afterMove`, when what came due is done. What
- * a page of another site can have a browser send is refused: 403 and 415.
+ * Adds clock routes to an app, for laptops and tests only. `GET /$clock` returns the time. `POST /$clock` moves
+ * the clock by `{"advanceSeconds": n}` or to `{"now": "2030-01-01T00:00:00Z"}`, and answers after `afterMove`,
+ * when the work that came due is done. It refuses requests that a page of another site can make a browser send,
+ * with 403 or 415.
  */
 export function withClockRoutes(
   app: WebApp,
   clock: MovableClock,
-  { afterMove, authorize }: ClockRules,
+  { afterMove, authorize }: ClockHooks,
 ): WebApp {
   const routes = clockRoutes(clock, { afterMove, authorize });
   return {
     fetch: (request, bindings) =>
-      isClock(request) ? routes.fetch(request) : app.fetch(request, bindings),
+      isClockRequest(request) ? routes.fetch(request) : app.fetch(request, bindings),
   };
 }
 
-/** Looked at by hand: routing every request a second time would cost all for the sake of few. */
-function isClock({ url }: Request): boolean {
+/** Whether a request is for the clock. A second router would cost every request time for the sake of few. */
+function isClockRequest({ url }: Request): boolean {
   return url.includes(PATH) && new URL(url).pathname === PATH;
 }
 
-function clockRoutes(clock: MovableClock, { afterMove, authorize }: ClockRules): Hono {
+function clockRoutes(clock: MovableClock, { afterMove, authorize }: ClockHooks): Hono {
   const routes = new Hono();
-  const time = (c: Context) => c.json({ now: new Date(clock.now()).toISOString() });
+  const sendTime = (c: Context) => c.json({ now: new Date(clock.now()).toISOString() });
 
   const limit = bodyLimit({
     maxSize: BUDGETS.localServer.clockRequestBytes,
     onError: (c) => c.json({ error: `The body is too large. ${USAGE}` }, 413),
   });
 
-  routes.get(PATH, time);
-  routes.post(PATH, admit(authorize), limit, async (c) => {
+  routes.get(PATH, sendTime);
+  routes.post(PATH, requireAdmission(authorize), limit, async (c) => {
     const body: unknown = await c.req.json().catch(() => undefined);
-    const refusal = move(clock, typeof body === 'object' && body !== null ? body : {});
+    const refusal = moveClock(clock, typeof body === 'object' && body !== null ? body : {});
     if (refusal !== undefined) return c.json({ error: refusal }, 400);
     await afterMove();
-    return time(c);
+    return sendTime(c);
   });
   return routes;
 }
 
-/** Turns away whom the clock is not for, before the body is read. */
-function admit(authorize: ClockRules['authorize']): MiddlewareHandler {
+/** Refuses requests that may not move the clock, before their body is read. */
+function requireAdmission(authorize: ClockHooks['authorize']): MiddlewareHandler {
   return async (c, next) => {
     if (c.req.header('Sec-Fetch-Site') === 'cross-site') {
       return c.json({ error: 'A page of another site may not move the clock.' }, 403);
     }
     if (!JSON_TYPE.test(c.req.header('Content-Type') ?? '')) {
       return c.json(
-        { error: 'The clock is moved by a body of Content-Type application/json.' },
+        { error: 'The body must have the Content-Type application/json to move the clock.' },
         415,
       );
     }
@@ -82,10 +83,10 @@ function admit(authorize: ClockRules['authorize']): MiddlewareHandler {
   };
 }
 
-/** Moves the clock, or says why not. */
-function move(clock: MovableClock, { advanceSeconds, now }: Move): string | undefined {
+/** Moves the clock, or returns the reason why it cannot. */
+function moveClock(clock: MovableClock, { advanceSeconds, now }: MoveRequest): string | undefined {
   try {
-    if (typeof advanceSeconds === 'number') clock.advance(inMs(advanceSeconds));
+    if (typeof advanceSeconds === 'number') clock.advance(toMilliseconds(advanceSeconds));
     else if (typeof now === 'string') clock.set(Date.parse(now));
     else return USAGE;
     return undefined;
@@ -95,8 +96,11 @@ function move(clock: MovableClock, { advanceSeconds, now }: Move): string | unde
   }
 }
 
-/** 1.1 * 1000 is no whole number, though 1.1 s are whole milliseconds; 0.0005 s are not. */
-function inMs(seconds: number): number {
+/**
+ * Converts without rounding errors: 1.1 s are whole milliseconds, although 1.1 * 1000 is not a whole number. A
+ * fraction of a millisecond, as in 0.0005 s, stays a fraction.
+ */
+function toMilliseconds(seconds: number): number {
   const rounded = Math.round(seconds * 1000);
   return rounded / 1000 === seconds ? rounded : seconds * 1000;
 }

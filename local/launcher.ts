@@ -1,37 +1,37 @@
 import { readFileSync } from 'node:fs';
 import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 
-/** What is known of a process that runs. */
+/** A running process. */
 export interface ProcessInfo {
   readonly parent: number;
-  /** The process that leads its session: all that one terminal, or one `setsid`, has started. */
+  /** The id of its session's leader. A session holds what one terminal, or one `setsid`, has started. */
   readonly session: number;
   readonly arguments: readonly string[];
 }
 
-/** Finds a process by its id; undefined where it does not run, or the system does not tell. */
+/** Finds a process by its id; undefined if it does not run or the system does not show it. */
 export type FindProcess = (pid: number) => ProcessInfo | undefined;
 
-/** The processes through which npm has started this one. */
+/** The processes between npm and this one. */
 interface Launcher {
+  /** The parent of this process: npm, or the shell in which npm runs the script. */
   readonly parent: number;
-  /** npm itself, where `parent` is the shell through which it runs its scripts. */
+  /** npm, if `parent` is that shell. */
   readonly aboveShell?: number;
 }
 
-/** This process. */
 type Self = Pick<NodeJS.Process, 'pid' | 'ppid' | 'env'>;
 
 /**
- * The npm that runs this process as the script `start`. `gone` = it has ended already. Undefined where
- * there is none: whoever starts the server without npm, or by `setsid`, may end before it.
+ * Finds the npm that runs this process as its script `start`; `gone` = it has ended already. Undefined for a
+ * server that was started without npm or by `setsid`: such a server may outlive its parent.
  */
 export function findLauncher(self: Self, find: FindProcess): Launcher | 'gone' | undefined {
   const { npm_lifecycle_event: script, npm_package_name: name } = self.env;
   if (script !== 'start' || name !== 'dynabus') return undefined;
   const session = find(self.pid)?.session;
   if (session === self.pid) return undefined;
-  // A process whose parent has ended gets another one, of another session.
+  // A process whose parent has ended gets a new parent, from another session.
   const isElsewhere = (pid: number) => {
     const other = find(pid)?.session;
     return session !== undefined && other !== undefined && other !== session;
@@ -43,15 +43,19 @@ export function findLauncher(self: Self, find: FindProcess): Launcher | 'gone' |
   return isElsewhere(above.parent) ? 'gone' : { parent, aboveShell: above.parent };
 }
 
-/** Whether one of the processes through which npm has started this one has ended. */
+/**
+ * Whether npm, or the shell in which it runs the script, has ended.
+ * @param ppid the id of this process's parent now
+ */
 export function hasEnded({ parent, aboveShell }: Launcher, ppid: number, find: FindProcess) {
   if (ppid !== parent) return true;
   return aboveShell !== undefined && find(parent)?.parent !== aboveShell;
 }
 
 /**
- * Watches the npm that has started this process; undefined where none has. The promise resolves once it
- * has ended. It passes on SIGINT and SIGTERM only, and to the shell of its script where there is one.
+ * Watches the npm that has started this process; undefined if npm has not. The promise resolves when npm has
+ * ended. Signals are not enough: npm forwards only SIGINT and SIGTERM, and only to the shell if it runs the
+ * script in one.
  */
 export function watchLauncher(): Promise<void> | undefined {
   const launcher = findLauncher(process, findProcess);
@@ -67,14 +71,14 @@ export function watchLauncher(): Promise<void> | undefined {
   });
 }
 
-/** As Linux tells; elsewhere nothing is known but this process's own parent. */
+/** Reads `/proc`, which only Linux has. Elsewhere `process.ppid` is all that is known. */
 const findProcess: FindProcess = (pid) => {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name stands in parentheses, and may hold anything.
+    // The process name is in parentheses and may hold any characters, so the fields after it count.
     const [, parent, , session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-    return { parent: Number(parent), session: Number(session), arguments: words };
+    const argv = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+    return { parent: Number(parent), session: Number(session), arguments: argv };
   } catch {
     return undefined;
   }

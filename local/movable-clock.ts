@@ -1,15 +1,15 @@
 import type { Clock } from '../shared/domain/clock.ts';
 
 /**
- * The latest instant the clock can be moved to: the start of the last year that the formats of dates
- * can name. The year that is left lets the clock go on running, and locks and schedules end after it.
+ * The latest instant that the clock can be moved to, epoch ms: the start of the last year that the date formats
+ * can express. The year that remains lets the clock run on, and locks and schedules end, after the last move.
  */
 const INSTANT_MAX = Date.UTC(9999, 0, 1);
 
 /**
- * The time of the machine, moved ahead at will, so that users can try what happens in 14 days. It
- * goes on running, and only ever forward: a bus whose time goes back has no meaning for a lock. It is the
- * clock of messages and entities; tokens expire by the time of the machine, as their clients have it.
+ * A clock that runs ahead of the machine's clock by an offset, so that users can try what happens in 14 days.
+ * It keeps running and moves forward only, because locks have no meaning if time goes back. Messages and
+ * entities use this clock. Tokens expire by the machine's clock, with which clients make them.
  */
 export class MovableClock implements Clock {
   #aheadMs = 0;
@@ -20,25 +20,25 @@ export class MovableClock implements Clock {
   }
 
   /**
-   * Moves ahead. Throws RangeError for a step back, for a fraction of a millisecond, which stored
-   * instants cannot hold, and for an instant after the start of the year 9999.
+   * Moves the clock ahead. Throws RangeError for a negative number, for a fraction of a millisecond, which
+   * stored instants cannot hold, and beyond the start of the year 9999.
    */
   advance(ms: number): void {
-    if (!(ms >= 0)) throw new RangeError('The clock only goes forward.');
+    if (!(ms >= 0)) throw new RangeError('The clock moves forward only.');
     if (!(this.now() + ms <= INSTANT_MAX)) {
-      throw new RangeError('The clock goes no further than 9999-01-01T00:00:00Z.');
+      throw new RangeError('The clock cannot be moved beyond 9999-01-01T00:00:00Z.');
     }
     if (!Number.isInteger(ms)) throw new RangeError('The clock moves by whole milliseconds.');
     this.#aheadMs += ms;
     for (const listener of this.#listeners) listener();
   }
 
-  /** Moves ahead to an instant, epoch ms. Throws RangeError as `advance` does. */
+  /** Moves the clock ahead to an instant, epoch ms. Throws RangeError like `advance`. */
   set(instant: number): void {
     this.advance(instant - this.now());
   }
 
-  /** Calls back after every move. Returns what ends that. */
+  /** Calls a listener after every move. Returns a function that removes the listener. */
   onMove(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -22,55 +22,59 @@ import { ensureTables, LOCAL_TABLES } from './tables.ts';
 import { listenOnUsualPorts } from './usual-ports.ts';
 
 const NAMESPACE = 'dynabus';
-/** For the making of the tables, which takes an engine a second. */
+/** The time limit for the creation of the tables, which takes an engine a second. */
 const TABLES_MS_MAX = 30_000;
 const SWEEP_EVERY_MS = 60_000;
-/** Waiting is free here, so a receive may wait as long as clients ever ask for. */
+/** The longest wait that clients ask for: on this machine a waiting receive costs nothing. */
 const RECEIVE_WAIT_MS_MAX = 60_000;
 
-/** A namespace that answers. */
+/** A running namespace. */
 export interface LocalNamespace {
   readonly url: string;
-  /** Stops accepting and lets requests finish. The engine is left to its owner. */
+  /** Stops accepting connections and lets requests finish. Does not stop the engine. */
   stop(): Promise<void>;
 }
 
+/** How to serve the namespace. */
 export interface NamespaceOptions
   extends Pick<Options, 'host' | 'port' | 'tier' | 'certificate' | 'allowedOrigins'> {
-  /** Of the rule with all rights. */
+  /** The key of RootManageSharedAccessKey, the rule with all rights. */
   readonly rootKey: string;
   readonly admission: Admission;
-  /** Told what is being done, a line a step. */
+  /** Receives a line for each step of the start. */
   readonly say: (step: string) => void;
-  /** Told in a sentence what its user may put right. */
+  /** Receives a sentence about something that the user can correct. */
   readonly warn: (sentence: string) => void;
   readonly reportError: (error: unknown) => void;
 }
 
-/** Creates the missing tables. Throws StartupError where the engine fails, since the user can correct that. */
+/** Creates the missing tables. Throws StartupError if the engine fails, because the user can correct that. */
 async function requireTables(client: DynamoDBClient, engine: Engine): Promise<void> {
   try {
-    await Promise.race([ensureTables(client, LOCAL_TABLES), overdue()]);
+    await Promise.race([ensureTables(client, LOCAL_TABLES), failAfterTimeout()]);
   } catch (cause) {
     if (!(cause instanceof Error)) throw cause;
     const where = engine.startedHere
       ? ` (${engine.name})`
       : ` at ${engineAddress(engine.endpoint).url}`;
-    const words = engine.lastError();
-    const said = words === '' ? '' : ` Its last error: ${words}`;
+    const lastError = engine.lastError();
+    const detail = lastError === '' ? '' : ` Its last error: ${lastError}`;
     throw new StartupError(
-      `The tables cannot be made in the engine${where}: ${cause.name}: ${cause.message}${said}`,
+      `The tables cannot be created in the engine${where}: ${cause.name}: ${cause.message}${detail}`,
       { cause },
     );
   }
 }
 
-async function overdue(): Promise<never> {
+async function failAfterTimeout(): Promise<never> {
   await delay(TABLES_MS_MAX, undefined, { ref: false });
   throw new Error(`it did not answer within ${TABLES_MS_MAX / 1000} s`);
 }
 
-/** Serves a namespace whose data an engine keeps. Throws StartupError. */
+/**
+ * Creates the missing tables in an engine and serves a namespace on them, over HTTP and AMQP, with the regular
+ * sweep. Throws StartupError.
+ */
 export async function serveNamespace(
   engine: Engine,
   options: NamespaceOptions,
@@ -92,7 +96,7 @@ export async function serveNamespace(
     namespace: NAMESPACE,
     tier,
     clock,
-    // Clients make tokens by the time of the machine: a clock that was moved must not end them.
+    // Clients make tokens by the machine's clock: a move of the other clock must not expire them.
     tokenClock: { now: () => Date.now() },
     random: { bytes: (count) => randomBytes(count) },
     rootKey,
@@ -104,11 +108,11 @@ export async function serveNamespace(
   const clocked = withClockRoutes(composition.app, clock, {
     afterMove: () => sweeping.now(),
     authorize: async (request) =>
-      rootKey === PUBLIC_ROOT_KEY ? undefined : await rightsRefusal(composition.parts, request),
+      rootKey === PUBLIC_ROOT_KEY ? undefined : await rootRightsRefusal(composition.parts, request),
   });
   const app = withAllowedOrigins(clocked, allowedOrigins);
   const gateway = new Gateway({ ...composition.parts, reportFault: reportError });
-  // Made at once where it is kept, so that clients can be given it before they connect.
+  // A certificate with a file is made at once, so that clients can be told to trust it before they connect.
   const kept = file === undefined ? undefined : obtainCertificate(file, Date.now());
   const server = await startServer({
     app,
@@ -119,7 +123,7 @@ export async function serveNamespace(
     port,
     admission,
   });
-  // Who asked for any port at all has no wish for these.
+  // A server on any free port does not take the usual ports.
   const usual =
     port === 0 ? undefined : await listenOnUsualPorts({ host, port }, server.serve, warn);
   const also = usual?.ports.length ? `, for AMQP on ${usual.ports.join(' and ')} too` : '';
@@ -128,7 +132,7 @@ export async function serveNamespace(
   return {
     url: server.url,
     stop: async () => {
-      // First no new requests; then those that only wait are let go, and the rest finish.
+      // First no new requests; then waiting receives end, and all other requests finish.
       usual?.close();
       const closed = server.close();
       await gateway.close();
@@ -141,8 +145,8 @@ export async function serveNamespace(
   };
 }
 
-/** Why a request may not do what takes all rights; nothing where it may. */
-async function rightsRefusal(
+/** The reason why a request has not all rights on the namespace; undefined if it has. */
+async function rootRightsRefusal(
   parts: Composition['parts'],
   request: Request,
 ): Promise<string | undefined> {

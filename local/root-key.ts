@@ -3,42 +3,44 @@ import { engineAddress } from './engine/engine-address.ts';
 import { isLoopback } from './local-admission.ts';
 import { StartupError } from './startup-error.ts';
 
-/** The key of the vendor's emulator, which the clients' samples hold: everybody knows it. */
+/** The key of the vendor's emulator. It is public: the samples of the client libraries hold it. */
 export const PUBLIC_ROOT_KEY = 'SAS_KEY_VALUE';
 
-/** What decides who can reach the namespace, and what is in it. */
-export interface KeyChoice {
+/** The options that decide which key is safe. */
+export interface RootKeyOptions {
+  /** The key of the user's choice. Default: the public key. */
   readonly key: string | undefined;
   /** The address to listen on. */
   readonly host: string;
 }
 
 /**
- * The key of the rule with all rights. The public one protects nothing, so it serves only where nobody
- * else can come in, and only data on this machine. Throws StartupError.
+ * Chooses the key of the rule with all rights. The public key protects nothing, so it is accepted only if other
+ * machines cannot reach the server, and only for tables on this machine that need no AWS credentials. Throws
+ * StartupError.
  */
 export function chooseRootKey(
-  { key = PUBLIC_ROOT_KEY, host }: KeyChoice,
+  { key = PUBLIC_ROOT_KEY, host }: RootKeyOptions,
   env: NodeJS.ProcessEnv = process.env,
 ): string {
   if (key !== PUBLIC_ROOT_KEY) return key;
   if (!isLoopback(host)) {
-    throw refused(`other machines can reach ${host}`);
+    throw publicKeyRefused(`other machines can reach ${host}`);
   }
   const { DYNAMODB_ENDPOINT: endpoint } = env;
   if (!endpoint) return key;
   const address = engineAddress(endpoint);
   if (!isLoopback(new URL(address.url).hostname)) {
-    throw refused(`the tables at ${address.url} are not on this machine`);
+    throw publicKeyRefused(`the tables at ${address.url} are not on this machine`);
   }
   if (usesAwsCredentials(address, env)) {
-    throw refused(`the tables at ${address.url} are used with your AWS credentials`);
+    throw publicKeyRefused(`the tables at ${address.url} are used with your AWS credentials`);
   }
   return key;
 }
 
-function refused(reason: string): StartupError {
+function publicKeyRefused(reason: string): StartupError {
   return new StartupError(
-    `Everybody knows the key ${PUBLIC_ROOT_KEY}, and ${reason}: choose a key of your own with --key or DYNABUS_KEY.`,
+    `The key ${PUBLIC_ROOT_KEY} is public, and ${reason}: choose a key of your own with --key or DYNABUS_KEY.`,
   );
 }

@@ -3,35 +3,37 @@ import { createProtocolServer, type ServerParts } from '../server/server.ts';
 import { obtainCertificate } from './certificate.ts';
 import { StartupError } from './startup-error.ts';
 
+/** The settings of the local server; those of `ServerParts` are described there. */
 export interface ServerOptions
   extends Pick<
     ServerParts,
     'app' | 'memory' | 'gateway' | 'certificate' | 'firstBytesMs' | 'refusalPauseMs' | 'admission'
   > {
+  /** The address to listen on. */
   readonly host: string;
-  /** 0 = any free one. */
+  /** 0 = any free port. */
   readonly port: number;
-  /** How long a connection may stay without a word. */
+  /** How long a client may take to send its first bytes, ms. */
   readonly firstBytesMs?: number;
 }
 
 /** A server that accepts requests. */
 export interface LocalServer {
-  /** Where a client on this machine reaches it, without a slash at the end. */
+  /** Its address for clients on this machine, without a slash at the end. */
   readonly url: string;
   readonly port: number;
-  /** Serves a connection that came in elsewhere. */
+  /** Serves a connection that another port accepted. */
   serve(socket: Socket): void;
   /**
-   * Stops accepting, closes idle connections and lets requests finish, for five seconds at most.
-   * Resolves once all connections are closed.
+   * Stops accepting connections, closes idle ones and lets requests finish, for five seconds at most. Resolves
+   * when all connections are closed.
    */
   close(): Promise<void>;
 }
 
 /**
- * Serves an app on this machine, and AMQP beside it. TLS clients are shown a certificate that is made
- * for the occasion where none is given. Throws StartupError where the address cannot be had.
+ * Serves an app over HTTP and, with a gateway, AMQP on the same port. Without `certificate`, one is made when
+ * the first TLS client connects. Throws StartupError if the server cannot listen on the address.
  */
 export async function startServer({
   app,
@@ -57,7 +59,7 @@ export async function startServer({
   const address = server.http.address();
   if (address === null || typeof address === 'string') throw new Error('A TCP server has a port.');
   return {
-    url: `http://${nameOf(host)}:${address.port}`,
+    url: `http://${localNameOf(host)}:${address.port}`,
     port: address.port,
     serve: (socket) => {
       server.http.emit('connection', socket);
@@ -67,8 +69,7 @@ export async function startServer({
 }
 
 /**
- * Finds out early whether the address can be had, before an engine is started for nothing. Throws
- * StartupError.
+ * Checks that the server can listen on an address, before an engine is started in vain. Throws StartupError.
  */
 export async function requireFreePort(host: string, port: number): Promise<void> {
   const probe = createServer();
@@ -79,13 +80,18 @@ export async function requireFreePort(host: string, port: number): Promise<void>
 function listen(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(new StartupError(refusal(error, host, port), { cause: error }));
+      reject(new StartupError(explainListenError(error, host, port), { cause: error }));
     });
     server.listen(port, host, resolve);
   });
 }
 
-function refusal({ code, message }: NodeJS.ErrnoException, host: string, port: number): string {
+/** A sentence for the user that says why the server cannot listen, and what to do. */
+function explainListenError(
+  { code, message }: NodeJS.ErrnoException,
+  host: string,
+  port: number,
+): string {
   switch (code) {
     case 'EADDRINUSE':
       return `Port ${port} on ${host} is taken: stop what listens there, or choose another with --port.`;
@@ -95,12 +101,12 @@ function refusal({ code, message }: NodeJS.ErrnoException, host: string, port: n
     case 'ENOTFOUND':
       return `This machine has no address ${host}: choose another with --host.`;
     default:
-      return `Port ${port} on ${host} cannot be listened on: ${message}.`;
+      return `The server cannot listen on port ${port} of ${host}: ${message}.`;
   }
 }
 
-/** The name by which this machine reaches an address it listens on. */
-function nameOf(host: string): string {
+/** The host name for clients on this machine of an address that the server listens on. */
+function localNameOf(host: string): string {
   if (['127.0.0.1', '0.0.0.0', '::1', '::'].includes(host)) return 'localhost';
   return host.includes(':') ? `[${host}]` : host;
 }

@@ -1,4 +1,4 @@
-/** Something the user can put right. Its message is one whole sentence; it is shown without a stack. */
+/** An error that the user can correct. Its message is a whole sentence, shown without a stack trace. */
 export class StartupError extends Error {
   constructor(message: string, options?: { readonly cause?: unknown }) {
     super(message, options);

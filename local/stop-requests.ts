@@ -1,12 +1,12 @@
 import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import { watchLauncher } from './launcher.ts';
 
-/** Exit codes after a second signal, as shells have them: 128 + the signal's number. */
+/** Exit codes after a second signal. As in shells, they are 128 + the signal's number. */
 const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
 /**
- * What asks the server to stop: a signal, or the end of the npm that has started it. Until `first` is
- * called, each of them ends the process at once.
+ * Requests to stop the server: a signal, or the end of the npm that has started it. Before a call of `first`,
+ * each of them ends the process at once.
  */
 export class StopRequests {
   readonly #launcherEnded = watchLauncher();
@@ -18,7 +18,7 @@ export class StopRequests {
     });
   }
 
-  /** Resolves with who asked first; a second signal does not wait for anything. */
+  /** Resolves with the kind of the first request. A second signal ends the process at once. */
   first(): Promise<'signal' | 'npm'> {
     this.#isAwaited = true;
     return new Promise((resolve) => {
@@ -28,15 +28,15 @@ export class StopRequests {
         process.on(signal, () => {
           const now = performance.now();
           signalledAt ??= now;
-          if (now > signalledAt && !this.#isPassedOn(now - signalledAt)) process.exit(exitCode);
+          if (now > signalledAt && !this.#isForwarded(now - signalledAt)) process.exit(exitCode);
           resolve('signal');
         });
       }
     });
   }
 
-  /** Ctrl-C reaches all processes of a terminal, and npm passes it on: the server hears it twice. */
-  #isPassedOn(afterMs: number): boolean {
+  /** Whether npm forwarded the signal: Ctrl-C reaches all processes of a terminal, so it comes twice. */
+  #isForwarded(afterMs: number): boolean {
     return this.#launcherEnded !== undefined && afterMs < BUDGETS.localServer.repeatedSignalMs;
   }
 }

@@ -1,12 +1,12 @@
-/** The regular sweep of the local server; in the cloud a schedule does this. */
+/** The regular sweep of the local server; in a deployment an EventBridge schedule starts the sweeps. */
 export interface Sweeping {
-  /** Sweeps now, after the sweep that may be under way. Rejects with its error. */
+  /** Sweeps now, or after the current sweep if one runs. Rejects with the error of this sweep. */
   now(): Promise<void>;
-  /** No more sweeps. Resolves once the one under way has ended. */
+  /** Ends the sweeps. Resolves when the current one has ended. */
   stop(): Promise<void>;
 }
 
-/** Sweeps at an interval, one at a time. A sweep that fails is reported, and the next one comes. */
+/** Sweeps at an interval, one at a time. After a failure, which it reports, the next sweep still comes. */
 export function startSweeping(
   sweep: () => Promise<void>,
   intervalMs: number,
@@ -16,7 +16,7 @@ export function startSweeping(
   let waiting: Promise<void> | undefined;
 
   const now = () => {
-    // Whoever asks while one waits its turn is served by that one.
+    // A call while a sweep waits for its turn joins that sweep.
     waiting ??= last.then(() => {
       waiting = undefined;
       const running = sweep();

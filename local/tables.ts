@@ -14,7 +14,7 @@ export const LOCAL_TABLES: TableNames = {
 
 const ACTIVE_SECONDS_MAX = 60;
 
-/** Creates the tables that are missing and waits until all can be used. */
+/** Creates the missing tables and waits until all are active. Rejects with the engine's error. */
 export async function ensureTables(client: DynamoDBClient, names: TableNames): Promise<void> {
   await Promise.all([names.entities, names.messages].map((name) => ensureTable(client, name)));
 }
@@ -29,7 +29,7 @@ async function ensureTable(client: DynamoDBClient, name: string): Promise<void> 
         KeySchema: [...request.KeySchema],
       }),
     );
-    // The engines make a table at once; only the service takes its time.
+    // The local engines create a table at once; only DynamoDB itself needs the wait below.
     if (TableDescription?.TableStatus === 'ACTIVE') return;
   } catch (error) {
     if (!(error instanceof ResourceInUseException)) throw error;

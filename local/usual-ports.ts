@@ -1,24 +1,25 @@
 import { createServer, type Server, type Socket } from 'node:net';
 
-/** Where AMQP clients look that are told no port: plain, and with TLS. */
+/** The default ports of AMQP, which clients use if their address names no port: plain, and with TLS. */
 const USUAL_PORTS = [5672, 5671];
 
-/** The address that the server has already. */
+/** The address on which the server listens already. */
 export interface OwnAddress {
   readonly host: string;
   readonly port: number;
 }
 
-/** A usual port that cannot be had. */
-interface Refused {
+/** A usual port on which the server cannot listen. */
+interface RefusedPort {
   readonly port: number;
-  /** The code of the system, for instance `EADDRINUSE`. */
+  /** The system's error code, for example `EADDRINUSE`. */
   readonly code: string | undefined;
 }
 
 /**
- * Listens on the ports that AMQP usually has too, as far as they can be had. `warn` is told of each other
- * one, with what to do. Returns how to stop.
+ * Listens on the usual ports of AMQP, too, and passes their connections to `serve`. For each port that is not
+ * available, `warn` receives a sentence with the reason and the remedy. Resolves with the ports in use and a
+ * function that closes them.
  */
 export async function listenOnUsualPorts(
   own: OwnAddress,
@@ -29,9 +30,9 @@ export async function listenOnUsualPorts(
   const wanted = usualPorts.filter((port) => port !== own.port);
   const servers = wanted.map(() => createServer({ allowHalfOpen: true }, serve));
   const refusals = await Promise.all(
-    servers.map((server, i) => refusalOf(server, own.host, wanted[i] ?? 0)),
+    servers.map((server, i) => tryListen(server, own.host, wanted[i] ?? 0)),
   );
-  for (const refused of refusals) if (refused !== undefined) warn(refusedPort(refused, own));
+  for (const refused of refusals) if (refused !== undefined) warn(refusedPortWarning(refused, own));
   return {
     ports: wanted.filter((_, i) => refusals[i] === undefined),
     close: () => {
@@ -40,19 +41,19 @@ export async function listenOnUsualPorts(
   };
 }
 
-/** Listens; resolves with why that is not possible. */
-function refusalOf(server: Server, host: string, port: number): Promise<Refused | undefined> {
+/** Listens on a port. Resolves with the refusal if that fails. */
+function tryListen(server: Server, host: string, port: number): Promise<RefusedPort | undefined> {
   return new Promise((resolve) => {
     server.once('error', ({ code }: NodeJS.ErrnoException) => resolve({ port, code }));
     server.listen(port, host, () => resolve(undefined));
   });
 }
 
-/** What users are told of a usual port that cannot be had. */
-export function refusedPort({ port, code }: Refused, own: OwnAddress): string {
+/** The warning about a usual port on which the server cannot listen. */
+export function refusedPortWarning({ port, code }: RefusedPort, own: OwnAddress): string {
   const [reason, remedy] =
     code === 'EADDRINUSE'
       ? ['is taken by another process', `stop what listens on ${port} and start again`]
-      : [`cannot be listened on (${code})`, `make port ${port} usable and start again`];
+      : [`is not available (${code})`, `make port ${port} usable and start again`];
   return `Port ${port} on ${own.host} ${reason}, so AMQP clients that name no port do not reach this server. AMQP works on port ${own.port}: name it in the address of the client, or ${remedy}.`;
 }

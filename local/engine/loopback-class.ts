@@ -27,7 +27,7 @@ const CONTEXT = `${JETTY}/handler/ContextHandler`;
 const STRING = 'java/lang/String';
 const FIELD = 'java/lang/reflect/Field';
 
-/** The parts of the class file format that are used here (Java virtual machine specification, chapters 4, 6). */
+/** Constants of the class file format (Java virtual machine specification, chapters 4 and 6). */
 const MAGIC = 0xcafebabe;
 const JAVA_8 = 52;
 const PUBLIC = 0x01;

@@ -39,7 +39,7 @@ for (const [what, { args = [], env = {} }] of Object.entries<{
     assert.equal(await Promise.race([cli.ended, starts.catch(() => cli.ended)]), 1);
     assert.match(
       cli.errors(),
-      /^Everybody knows the key SAS_KEY_VALUE, and .+: choose a key of your own with --key or DYNABUS_KEY\.\n$/,
+      /^The key SAS_KEY_VALUE is public, and .+: choose a key of your own with --key or DYNABUS_KEY\.\n$/,
     );
   });
 }

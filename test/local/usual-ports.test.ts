@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { listenOnUsualPorts, refusedPort } from '../../local/usual-ports.ts';
+import { listenOnUsualPorts, refusedPortWarning } from '../../local/usual-ports.ts';
 import { startCli } from './cli.ts';
 
 /** Of this file alone: any address of 127/8 is this machine, on Linux. */
@@ -44,13 +44,13 @@ test('a usual port that is taken is told once, and the others are served', async
   t.after(() => usual.close());
   assert.deepEqual(usual.ports, [other]);
   assert.deepEqual(sentences, [
-    refusedPort({ port: taken, code: 'EADDRINUSE' }, { host: HOST, port: own }),
+    refusedPortWarning({ port: taken, code: 'EADDRINUSE' }, { host: HOST, port: own }),
   ]);
 });
 
 test('a usual port that may not be used has another reason', () => {
-  const said = refusedPort({ port: 5671, code: 'EACCES' }, { host: HOST, port: 5300 });
-  assert.match(said, /^Port 5671 on \S+ cannot be listened on \(EACCES\), so /);
+  const said = refusedPortWarning({ port: 5671, code: 'EACCES' }, { host: HOST, port: 5300 });
+  assert.match(said, /^Port 5671 on \S+ is not available \(EACCES\), so /);
 });
 
 async function freePort(): Promise<number> {

@@ -56,7 +56,7 @@ test('row 14: a WebSocket without a Host is refused, as an HTTP request is', asy
   const without = (request: string) => request.replace('Host: localhost\r\n', '');
   const upgrade = await ask(without(requestText('GET /$servicebus/websocket', WEB_SOCKET)));
   assert.deepEqual(upgrade.statuses, [403]);
-  assert.match(upgrade.text, /names no host/);
+  assert.match(upgrade.text, /has no Host header/);
   assert.deepEqual((await ask(without(requestText('GET /$health')))).statuses, [400]);
   const old = 'GET http://evil.example/$health HTTP/1.0\r\n\r\n';
   assert.deepEqual((await ask(old)).statuses, [403]);
