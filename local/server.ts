@@ -13,8 +13,6 @@ export interface ServerOptions
   readonly host: string;
   /** 0 = any free port. */
   readonly port: number;
-  /** How long a client may take to send its first bytes, ms. */
-  readonly firstBytesMs?: number;
 }
 
 /** A server that accepts requests. */
@@ -80,18 +78,14 @@ export async function requireFreePort(host: string, port: number): Promise<void>
 function listen(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(new StartupError(explainListenError(error, host, port), { cause: error }));
+      reject(new StartupError(explain(error, host, port), { cause: error }));
     });
     server.listen(port, host, resolve);
   });
 }
 
 /** A sentence for the user that says why the server cannot listen, and what to do. */
-function explainListenError(
-  { code, message }: NodeJS.ErrnoException,
-  host: string,
-  port: number,
-): string {
+function explain({ code, message }: NodeJS.ErrnoException, host: string, port: number): string {
   switch (code) {
     case 'EADDRINUSE':
       return `Port ${port} on ${host} is taken: stop what listens there, or choose another with --port.`;

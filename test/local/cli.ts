@@ -16,12 +16,12 @@ const POLL_MS = 25;
 /** The command line under test, as a process. */
 export interface Cli {
   readonly child: ChildProcess;
-  /** All that it printed so far. */
+  /** Everything that it has printed so far. */
   output(): string;
   errors(): string;
-  /** Waits until the output holds the text; fails with everything printed if it ends before. */
+  /** Waits until the output holds a text. Fails with the whole output if the process ends before. */
   untilPrinted(text: string): Promise<void>;
-  /** The same for what it says on the error output. */
+  /** The same for the error output. */
   untilReported(text: string): Promise<void>;
   /** Resolves with the exit code, or with the name of the signal that ended it. */
   readonly ended: Promise<number | string>;
@@ -29,13 +29,13 @@ export interface Cli {
 
 export interface CliOptions {
   readonly args?: readonly string[];
-  /** On top of ours; undefined takes a variable away. */
+  /** Variables on top of this process's; undefined removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Makes it the leader of a process group, as a terminal does. */
+  /** Whether it leads a process group, as in a terminal. */
   readonly ownGroup?: boolean;
 }
 
-/** Runs `local/main.ts`. It starts an engine of its own, whatever engine the test run uses. */
+/** Runs `local/main.ts`. It starts its own engine, independent of the engine of the test run. */
 export function startCli(t: TestContext, options: CliOptions = {}): Cli {
   const { args = [], env = {}, ownGroup = false } = options;
   const child = spawn(process.execPath, ['--import', 'tsx', 'local/main.ts', ...args], {
@@ -73,7 +73,7 @@ export function startCli(t: TestContext, options: CliOptions = {}): Cli {
   };
 }
 
-/** Starts a namespace on a free port. Resolves, once it is ready, with its URL as well. */
+/** Starts a namespace on a free port. Resolves when it is ready; the result also holds its URL. */
 export async function startNamespaceCli(
   t: TestContext,
   options: CliOptions = {},
@@ -85,28 +85,28 @@ export async function startNamespaceCli(
   return { ...cli, url };
 }
 
-/** The lines for curl that a namespace prints, in their order. */
+/** The curl command lines that a namespace prints, in their order. */
 export function curlLines(output: string): readonly string[] {
   return output.split('\n').filter((line) => line.startsWith('curl '));
 }
 
-/** A description of a queue, with all defaults. */
+/** The Atom entry of a queue with all defaults. */
 export const QUEUE_ENTRY =
   '<entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml"><QueueDescription xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect" /></content></entry>';
 
-/** A token of the root rule, out of what a namespace prints. */
+/** Finds a token of the root rule in the output of a namespace. */
 export function tokenIn(output: string): string {
   const token = /SharedAccessSignature [^']+/.exec(output)?.[0];
   assert.ok(token, output);
   return token;
 }
 
-/** Runs a line as a user's shell does. Returns what it prints, the status code last. */
+/** Runs a command line in a shell, as a user does. Returns its output, with the HTTP status code at the end. */
 export function paste(line: string): string {
   return execFileSync('sh', ['-c', `${line} -w '\\n%{http_code}'`], { encoding: 'utf8' });
 }
 
-/** The processes below one: for a server, the guard and its engine. */
+/** The descendants of a process: for a server, the supervisor and the engine. */
 export function descendants(pid: number | undefined): readonly number[] {
   const running = processes();
   const below = (above: number | undefined): number[] =>
@@ -114,27 +114,27 @@ export function descendants(pid: number | undefined): readonly number[] {
   return below(pid);
 }
 
-/** Whether a process runs. */
+/** Whether a process runs; a zombie does not. */
 export function isRunning(pid: number | undefined): boolean {
   return processes().some((one) => one.pid === pid && !one.state.startsWith('Z'));
 }
 
-/** Waits until none of the processes runs any more. */
-export function untilGone(pids: readonly number[]): Promise<void> {
-  return until(`processes ${pids.join(', ')} are gone`, () => {
+/** Waits until all of the processes have ended. */
+export function untilEnded(pids: readonly number[]): Promise<void> {
+  return until(`processes ${pids.join(', ')} have ended`, () => {
     const running = processes().filter(({ state }) => !state.startsWith('Z'));
     return !running.some(({ pid }) => pids.includes(pid));
   });
 }
 
-/** A directory that is removed after the test. */
+/** Creates a directory, and removes it after the test. */
 export function temporaryDirectory(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'dynabus-test-'));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
 
-/** Waits until a condition holds. */
+/** Waits until a condition holds; fails after a minute, with `what` in the message. */
 export async function until(what: string, holds: () => boolean): Promise<void> {
   const deadline = Date.now() + READY_MS_MAX;
   while (!holds()) {
@@ -143,7 +143,7 @@ export async function until(what: string, holds: () => boolean): Promise<void> {
   }
 }
 
-/** What runs on this machine, but for the `ps` that tells. */
+/** All processes of this machine, without the `ps` that lists them. */
 function processes() {
   const table = execFileSync('ps', ['-eo', 'pid=,ppid=,stat=,comm='], { encoding: 'utf8' });
   return table
@@ -164,7 +164,7 @@ function textOf(stream: ChildProcess['stdout']): () => string {
   return () => text;
 }
 
-/** A port that no process has. */
+/** Finds a port of 127.0.0.1 that is free. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -7,7 +7,7 @@ import { startSweeping } from '../../local/sweeping.ts';
 const HOUR_MS = 60 * 60 * 1000;
 const CLOCK_URL = 'http://localhost/$clock';
 
-test('the clock is moved by seconds, and goes on running from there', async () => {
+test('the clock moves by seconds and keeps running', async () => {
   const { clock, post } = clockApp();
   const before = Date.now();
 
@@ -19,14 +19,14 @@ test('the clock is moved by seconds, and goes on running from there', async () =
   assert.ok(clock.now() >= Date.parse(now));
 });
 
-test('the clock is moved to an instant, and tells it', async () => {
+test('the clock moves to an instant and reports it', async () => {
   const { app, post } = clockApp();
   await post({ now: '2100-01-01T00:00:00Z' });
   const now = await timeIn(await app.fetch(new Request(CLOCK_URL)));
   assert.match(now, /^2100-01-01T00:00:/);
 });
 
-test('what came due is done before the move is answered', async () => {
+test('the response to a move comes after the work that came due', async () => {
   const done: string[] = [];
   const { clock, post } = clockApp(async () => {
     await Promise.resolve();
@@ -58,7 +58,7 @@ for (const body of [
   });
 }
 
-test('all other paths are left to the app', async () => {
+test('requests for all other paths reach the app', async () => {
   const { app } = clockApp();
   const others = ['/clock', '/q/$clock', '/?x=/$clock', '/q/messages/head?sessionId=a/$clock'];
   for (const path of others) {
@@ -68,7 +68,7 @@ test('all other paths are left to the app', async () => {
   assert.match(await timeIn(await app.fetch(new Request(`${CLOCK_URL}?x=1`))), /^\d{4}-/);
 });
 
-test('sweeps never overlap, and none is left out', async () => {
+test('sweeps never overlap, and no call goes without a sweep', async () => {
   let running = 0;
   let sweeps = 0;
   const sweeping = startSweeping(
@@ -89,7 +89,7 @@ test('sweeps never overlap, and none is left out', async () => {
   assert.equal(sweeps, 2);
 });
 
-test('a sweep that fails says so to who asked, and the next one comes', async () => {
+test('a call rejects with the error of its sweep, and the next sweep still comes', async () => {
   let sweeps = 0;
   const sweeping = startSweeping(
     async () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { LoadRandom } from '../support/load-random.ts';
 
-/** One document of a corpus, as it is to come out again. */
+/** One document of a corpus. The test expects it back unchanged. */
 export interface CorpusDocument {
   /** Its MessageId. */
   readonly id: string;
@@ -10,7 +10,7 @@ export interface CorpusDocument {
 }
 
 const KB = 1024;
-/** As webhooks come: most are small, a few are huge. One is over 1 MiB. */
+/** Sizes as of webhooks: most are small, a few are large, and one is over 1 MiB. */
 const SIZES_BYTES = [
   ...Array.from({ length: 40 }, (_, i) => KB * (1 + (i % 13))),
   ...[24 * KB, 64 * KB, 65 * KB, 130 * KB, 255 * KB],
@@ -18,7 +18,7 @@ const SIZES_BYTES = [
   1200 * KB,
 ];
 
-/** Words beyond ASCII, quotes and escapes: what a careless path through JSON would change. */
+/** Non-ASCII characters, quotes and escapes, which faulty JSON handling changes. */
 const WORDS = [
   ...[
     'created',
@@ -33,7 +33,7 @@ const WORDS = [
   ...['a "quoted" word', 'back\\slash', 'tab\there', '<b>&amp;</b>', '\u0000', 'naïve', '0', ''],
 ] as const;
 
-/** JSON documents like those that webhooks carry; the same ones for the same seed. */
+/** Generates JSON documents like those of webhooks; the same ones for the same seed. */
 export function generateCorpus(seed: string): readonly CorpusDocument[] {
   const random = new LoadRandom(`${seed}:corpus`);
   return random.order(SIZES_BYTES.length).map((place, i) => {
@@ -41,7 +41,7 @@ export function generateCorpus(seed: string): readonly CorpusDocument[] {
   });
 }
 
-/** Reads a corpus of one JSON document a line. */
+/** Reads a corpus with one JSON document per line. */
 export function readCorpus(file: string): readonly CorpusDocument[] {
   const lines = readFileSync(file, 'utf8').split('\n');
   return lines.filter((line) => line !== '').map(toDocument);
@@ -51,7 +51,7 @@ function toDocument(text: string, number: number): CorpusDocument {
   return { id: `document-${number}`, text, bytes: Buffer.byteLength(text) };
 }
 
-/** At least that many bytes of JSON, and few more. */
+/** JSON of at least `bytes` bytes, and few more. */
 function generateText(random: LoadRandom, bytes: number): string {
   const entries: string[] = [];
   for (let length = 0; length < bytes; ) {

@@ -4,25 +4,28 @@ import { createSasToken } from '../../shared/auth/sas-token.ts';
 import { rawHttp, requestText } from '../support/http-conversation.ts';
 import { startNamespaceCli } from './cli.ts';
 
-/** What a browser asks for before and after it lets a page of another origin use the local server. */
+/** CORS: the requests of a browser when a page of another origin uses the local server. */
 
 const ALLOWED = 'http://localhost:3000';
 const ENTRY =
   '<entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml"><QueueDescription xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect" /></content></entry>';
-const ASKED = 'authorization,brokerproperties,content-type,my-property';
+const REQUESTED_HEADERS = 'authorization,brokerproperties,content-type,my-property';
 
-test('row 14: a page of an allowed origin may send, and read all that is answered', async (t) => {
+test('row 14: a page of an allowed origin may send requests and read every response header', async (t) => {
   const { ask, authorization } = await start(t);
   for (const method of ['PUT', 'POST', 'DELETE', 'GET']) {
     const answer = await ask(`OPTIONS /q`, {
       Origin: ALLOWED,
       'Access-Control-Request-Method': method,
-      'Access-Control-Request-Headers': ASKED,
+      'Access-Control-Request-Headers': REQUESTED_HEADERS,
     });
     assert.equal(answer.status, 204);
     assert.equal(answer.header('access-control-allow-origin'), ALLOWED);
     assert.ok(listOf(answer.header('access-control-allow-methods')).includes(method));
-    assert.deepEqual(listOf(answer.header('access-control-allow-headers')), ASKED.split(','));
+    assert.deepEqual(
+      listOf(answer.header('access-control-allow-headers')),
+      REQUESTED_HEADERS.split(','),
+    );
     assert.ok(listOf(answer.header('vary')).includes('Origin'));
   }
   const own = { ...authorization, Origin: ALLOWED };
@@ -46,7 +49,7 @@ test('row 14: a page of an allowed origin may send, and read all that is answere
   assert.equal(time.header('access-control-allow-origin'), ALLOWED);
 });
 
-test('row 14: an allowed origin lets in no other, and no answer names all', async (t) => {
+test('row 14: one allowed origin allows no other, and no response allows all origins', async (t) => {
   const { ask, authorization, own } = await start(t);
   const preflight = { 'Access-Control-Request-Method': 'PUT' };
   const statuses: number[] = [];
@@ -81,7 +84,7 @@ test('row 14: a page of an allowed origin may open a WebSocket', async (t) => {
   assert.equal(await open('http://localhost:3001'), 403);
 });
 
-/** A server that allows one origin, and how to ask it one thing. */
+/** Starts a server that allows one origin. `ask` sends it one request. */
 async function start(t: TestContext) {
   const { url } = await startNamespaceCli(t, {
     args: ['--engine', 'dynoxide', '--allowed-origin', ALLOWED],

@@ -11,14 +11,14 @@ import {
   paste,
   startNamespaceCli,
   temporaryDirectory,
-  untilGone,
+  untilEnded,
 } from './cli.ts';
 
-// These tests start engines of their own.
+// These tests start their own engines.
 process.env['DYNAMODB_ENDPOINT'] = '';
 
 for (const kind of ENGINE_KINDS) {
-  test(`what was acknowledged outlives kill -9 of the engine: ${kind}`, async (t) => {
+  test(`acknowledged writes survive kill -9 of the engine: ${kind}`, async (t) => {
     const dataDirectory = temporaryDirectory(t);
     const first = await startEngine({ kind, dataDirectory });
     const acknowledged = await writeUntilKilled(first);
@@ -30,7 +30,7 @@ for (const kind of ENGINE_KINDS) {
     assert.deepEqual(await readBack(second, acknowledged), acknowledged);
   });
 
-  test(`a message outlives kill -9 of the server: ${kind}`, async (t) => {
+  test(`a message survives kill -9 of the server: ${kind}`, async (t) => {
     const args = ['--engine', kind, '--data', temporaryDirectory(t)];
     const first = await startNamespaceCli(t, { args });
     const [create, send] = curlLines(first.output());
@@ -47,7 +47,7 @@ for (const kind of ENGINE_KINDS) {
   });
 }
 
-test('a data directory serves one engine at a time', async (t) => {
+test('a second engine on one data directory is refused', async (t) => {
   const dataDirectory = temporaryDirectory(t);
   const first = await startEngine({ kind: 'dynoxide', dataDirectory });
   t.after(() => first.stop());
@@ -58,7 +58,7 @@ test('a data directory serves one engine at a time', async (t) => {
   });
 });
 
-test('an engine that is on its way out is waited for', async (t) => {
+test('an engine waits for the one before it, which is still ending', async (t) => {
   const dataDirectory = temporaryDirectory(t);
   const first = await startEngine({ kind: 'dynamodb-local', dataDirectory });
   const stopped = first.stop();
@@ -69,7 +69,7 @@ test('an engine that is on its way out is waited for', async (t) => {
   await second.stop();
 });
 
-test('a data directory stays with the engine that wrote it', async (t) => {
+test('a data directory belongs to the engine that wrote it', async (t) => {
   const dataDirectory = temporaryDirectory(t);
   await (await startEngine({ kind: 'dynoxide', dataDirectory })).stop();
 
@@ -82,7 +82,7 @@ test('a data directory stays with the engine that wrote it', async (t) => {
   });
 });
 
-/** Writes from many sides until the engine is killed under them. Returns what it acknowledged. */
+/** Writes in parallel, and kills the engine meanwhile. Returns the writes that it acknowledged. */
 async function writeUntilKilled(engine: Engine): Promise<readonly number[]> {
   const client = createDynamoClient(engine.endpoint);
   await ensureTables(client, LOCAL_TABLES);
@@ -102,13 +102,13 @@ async function writeUntilKilled(engine: Engine): Promise<readonly number[]> {
       }
       if (acknowledged.length >= 100 && killed.length === 0) {
         killed = descendants(process.pid);
-        // Guard first, lest it end the engine in order.
+        // The supervisor first, so that it does not end the engine by SIGTERM.
         for (const pid of killed) process.kill(pid, 'SIGKILL');
       }
     }
   };
   await Promise.all(Array.from({ length: 8 }, write));
-  await untilGone(killed);
+  await untilEnded(killed);
   client.destroy();
   return acknowledged;
 }

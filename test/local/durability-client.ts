@@ -6,7 +6,7 @@ import type { CorpusDocument } from './corpus.ts';
 const ROOT_KEY = 'SAS_KEY_VALUE';
 const CONNECT = 'http://schemas.microsoft.com/netservices/2010/10/servicebus/connect';
 
-/** A received document: which one it claims to be, and the bytes that came. */
+/** A received document: the id of its message, and its bytes. */
 export interface ReceivedDocument {
   readonly id: string;
   readonly bytes: Buffer;
@@ -19,7 +19,7 @@ interface WireMessage {
   readonly BrokerProperties: { readonly MessageId: string; readonly LockToken: string };
 }
 
-/** The few requests of the durability test, over plain HTTP to a server at a URL. */
+/** The requests of the durability test, over plain HTTP to a server at a URL. */
 export class DurabilityClient {
   readonly #api: ApiClient;
 
@@ -27,7 +27,7 @@ export class DurabilityClient {
     this.#api = new ApiClient(url, ROOT_KEY);
   }
 
-  /** Creates a queue; without a limit, with the default one. */
+  /** Creates a queue with a message size limit, or with the default limit. */
   async createQueue(name: string, messageKilobytesMax: number | undefined): Promise<void> {
     const limit =
       messageKilobytesMax === undefined
@@ -40,7 +40,7 @@ export class DurabilityClient {
     expectStatus(answer, 201);
   }
 
-  /** Sends one document as it is. Resolves with the status, and with the sentence of a refusal. */
+  /** Sends one document as a single message. Resolves with the status and the text of the response. */
   async sendOne(queue: string, document: CorpusDocument) {
     const { status, text } = await this.#api.request('POST', `${queue}/messages`, {
       headers: {
@@ -80,13 +80,13 @@ export class DurabilityClient {
     if (answer.status === 204) return [];
     expectStatus(answer, 201);
     return answer.json<readonly WireMessage[]>().map(({ Body, BodyEncoding, BrokerProperties }) => {
-      assert.equal(BodyEncoding, undefined, 'a text came as something else');
+      assert.equal(BodyEncoding, undefined, 'the body is sent as text, not encoded');
       const { MessageId, LockToken } = BrokerProperties;
       return { id: MessageId, bytes: Buffer.from(Body), lockToken: LockToken };
     });
   }
 
-  /** Settles all of them. Resolves with those lock tokens that were settled. */
+  /** Settles messages. Resolves with the lock tokens whose messages were settled. */
   async settle(
     queue: string,
     lockTokens: readonly string[],

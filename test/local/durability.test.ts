@@ -7,21 +7,20 @@ import { type CorpusDocument, generateCorpus, readCorpus } from './corpus.ts';
 import { DurabilityRun } from './durability-run.ts';
 
 /**
- * The server of `npm start` is killed in the middle of things, again and again, over one data
- * directory. The seed repeats documents, steps and kills; `DYNABUS_CORPUS` names a file of further
- * documents, one a line.
+ * The server of `npm start` is killed again and again during its work, over one data directory. The same seed
+ * repeats documents, steps and kills. `DYNABUS_CORPUS` names a file of further documents, one per line.
  */
 
 const SEED = seedOfRun();
-/** Kills in the middle of a step; besides, there is one right after the answer of each kind of step. */
+/** The number of kills during a step. There is also one right after the answer to each kind of step. */
 const INTERRUPTIONS = 2;
 const BATCH_BYTES_MAX = 1024 * 1024;
 const BATCH_DOCUMENTS_MAX = 20;
-/** What a document's MessageId and properties take of the limit. */
-const ROOM_BYTES = 256;
+/** The part of the size limit for a document's MessageId and properties. */
+const PROPERTIES_BYTES = 256;
 const { DYNABUS_CORPUS: CORPUS, DYNABUS_ENGINE: ENGINE } = process.env;
 
-/** By what they admit, in KB; the first has no limit of its own, but the default. */
+/** Queues by message size limit, in KB. `setting` is undefined for the default limit. */
 const QUEUES = [
   { name: 'small', kilobytes: 1024, setting: undefined },
   { name: 'large', kilobytes: 1536, setting: 1536 },
@@ -33,20 +32,22 @@ for (const engine of ENGINE_KINDS.filter((kind) => (ENGINE || kind) === kind)) {
   const found = findRecipe[engine]();
   const skip = 'missing' in found ? found.missing : false;
 
-  test(`kill -9 loses and revives nothing: ${engine} (seed ${SEED})`, { skip }, (t) =>
-    outlive(t, engine, generateCorpus(SEED)),
+  test(`kill -9 loses and revives no message: ${engine} (seed ${SEED})`, { skip }, (t) =>
+    survive(t, engine, generateCorpus(SEED)),
   );
 
   if (CORPUS) {
-    test(`nor any of the corpus: ${engine} (seed ${SEED})`, { skip }, (t) =>
-      outlive(t, engine, readCorpus(CORPUS)),
+    test(
+      `kill -9 loses and revives no document of the corpus: ${engine} (seed ${SEED})`,
+      { skip },
+      (t) => survive(t, engine, readCorpus(CORPUS)),
     );
   }
 }
 
-async function outlive(t: TestContext, engine: string, documents: readonly CorpusDocument[]) {
+async function survive(t: TestContext, engine: string, documents: readonly CorpusDocument[]) {
   const random = new LoadRandom(`${SEED}:${engine}`);
-  // Of which messages may be large.
+  // Premium allows large messages.
   const args = ['--engine', engine, '--data', temporaryDirectory(t), '--tier', 'premium'];
   const run = new DurabilityRun(t, args, { documents, random });
   await run.start();
@@ -66,7 +67,7 @@ async function outlive(t: TestContext, engine: string, documents: readonly Corpu
   await run.finish(NAMES);
 }
 
-/** Kills in the middle of a step: its requests may get an answer or not. */
+/** Kills the server during a step, whose requests may get an answer or not. */
 async function interrupt(step: () => Promise<void>, random: LoadRandom, kill: () => Promise<void>) {
   const outcome = step().then(
     () => undefined,
@@ -75,12 +76,12 @@ async function interrupt(step: () => Promise<void>, random: LoadRandom, kill: ()
   await new Promise((resolve) => setTimeout(resolve, random.below(25)));
   await kill();
   const error = await outcome;
-  // So fetch says that a server went away; anything else is a fault of the bus.
-  const isGone = error instanceof TypeError && /^(fetch failed|terminated)$/.test(error.message);
-  if (error !== undefined && !isGone) throw error;
+  // These are fetch's errors for a server that has ended; any other error is a fault of the server.
+  const hasEnded = error instanceof TypeError && /^(fetch failed|terminated)$/.test(error.message);
+  if (error !== undefined && !hasEnded) throw error;
 }
 
-/** Each document is refused, clearly, by every queue that is too small for it. */
+/** Checks that every queue with too small a limit refuses a document, and says why. */
 async function assertRefusals(run: DurabilityRun, documents: readonly CorpusDocument[]) {
   for (const document of documents) {
     for (const { name, kilobytes } of QUEUES) {
@@ -99,7 +100,7 @@ interface Step {
 
 const KINDS = ['send', 'receive', 'settle'] as const;
 
-/** By the numbers of steps: at which the server is killed, and when. */
+/** Chooses the steps at which the server is killed, and whether during or after the step. */
 function chooseKills(steps: readonly Step[], random: LoadRandom) {
   const order = random.order(steps.length);
   const kills = new Map<number, 'during' | 'after'>();
@@ -112,13 +113,13 @@ function chooseKills(steps: readonly Step[], random: LoadRandom) {
   return kills;
 }
 
-/** Sends of all documents, with receives and settlements of what is there in between. */
+/** Sends of all documents, with receives and settlements between them. */
 function stepsOf(run: DurabilityRun, documents: readonly CorpusDocument[], random: LoadRandom) {
   return batchesOf(documents, random).flatMap(({ queue, batch }): readonly Step[] => [
     { kind: 'send', act: () => run.send(queue, batch) },
     { kind: 'receive', act: () => receiveSome(run, random) },
     ...(random.chance(0.7) ? [{ kind: 'settle' as const, act: () => run.settle(0.5, 0.2) }] : []),
-    ...(random.chance(0.2) ? [{ kind: 'wait' as const, act: () => run.letLocksRunOut() }] : []),
+    ...(random.chance(0.2) ? [{ kind: 'wait' as const, act: () => run.expireLocks() }] : []),
   ]);
 }
 
@@ -137,7 +138,7 @@ function batchesOf(documents: readonly CorpusDocument[], random: LoadRandom) {
     let bytes = 0;
     let countMax = random.between(1, BATCH_DOCUMENTS_MAX);
     for (const document of ofQueue) {
-      const size = document.bytes + ROOM_BYTES;
+      const size = document.bytes + PROPERTIES_BYTES;
       if (batch.length > 0 && (bytes + size > BATCH_BYTES_MAX || batch.length >= countMax)) {
         batches.push({ queue: name, batch });
         batch = [];
@@ -152,9 +153,9 @@ function batchesOf(documents: readonly CorpusDocument[], random: LoadRandom) {
   return random.order(batches.length).flatMap((place) => batches[place] ?? []);
 }
 
-/** The first queue that is large enough. */
+/** The first queue whose limit is large enough. */
 function queueOf({ id, bytes }: CorpusDocument): string {
-  const queue = QUEUES.find(({ kilobytes }) => bytes + ROOM_BYTES <= kilobytes * 1024);
-  assert.ok(queue, `${id} is larger than any queue takes`);
+  const queue = QUEUES.find(({ kilobytes }) => bytes + PROPERTIES_BYTES <= kilobytes * 1024);
+  assert.ok(queue, `${id} is larger than the limit of every queue`);
   return queue.name;
 }

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { untilEngineAnswers } from '../../local/engine/engine-wait.ts';
 import { startCli } from './cli.ts';
 
-/** The server is started while the engine at DYNAMODB_ENDPOINT is away, or is none. */
+/** The server starts while no engine runs at DYNAMODB_ENDPOINT, or another kind of server. */
 
 async function listen(t: TestContext, server: Server, port = 0): Promise<number> {
   server.listen(port, '127.0.0.1');
@@ -17,7 +17,7 @@ async function listen(t: TestContext, server: Server, port = 0): Promise<number>
   return address.port;
 }
 
-/** A port on which nobody listens. */
+/** Finds a port that is free. */
 async function freePort(t: TestContext): Promise<number> {
   const server = createServer();
   const port = await listen(t, server);
@@ -29,7 +29,7 @@ async function freePort(t: TestContext): Promise<number> {
 const startFor = (t: TestContext, endpoint: string, ...args: string[]) =>
   startCli(t, { args: ['--port', '0', ...args], env: { DYNAMODB_ENDPOINT: endpoint } });
 
-test('a server that is started before its engine waits for it, and then serves', async (t) => {
+test('a server that starts before its engine waits for it, and then serves', async (t) => {
   const engine = process.env['DYNAMODB_ENDPOINT'];
   if (engine === undefined) return t.skip('no engine: start through test/run.ts');
   const port = await freePort(t);
@@ -62,7 +62,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-test('--quiet says on the error output that it waits, and prints nothing else', async (t) => {
+test('with --quiet the server reports on the error output that it waits, and prints nothing else', async (t) => {
   const endpoint = `http://127.0.0.1:${await freePort(t)}`;
   const cli = startFor(t, endpoint, '--quiet');
   await cli.untilReported('Waiting for the engine');
@@ -81,7 +81,7 @@ const OTHERS = {
 } as const;
 
 for (const [what, start] of Object.entries(OTHERS)) {
-  test(`an endpoint that is no engine (${what}) is one sentence and exit code 1`, async (t) => {
+  test(`an endpoint that is not an engine (${what}) gives one sentence and exit code 1`, async (t) => {
     const endpoint = `http://127.0.0.1:${await listen(t, start())}`;
     const cli = startFor(t, endpoint);
     assert.equal(await cli.ended, 1);
@@ -92,7 +92,7 @@ for (const [what, start] of Object.entries(OTHERS)) {
   });
 }
 
-test('while the engine is away, one line tells so at once, and one every 10 seconds', async () => {
+test('while the engine does not answer, the server reports it at once and every 10 seconds', async () => {
   let now = Date.UTC(2026, 0, 1);
   const lines: string[] = [];
   const reasons = Array.from({ length: 45 }, () => 'it cannot be reached (ECONNREFUSED)');

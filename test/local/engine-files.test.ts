@@ -20,9 +20,9 @@ import { startSupervised } from '../../local/engine/supervised-process.ts';
 import { ensureTables, LOCAL_TABLES } from '../../local/tables.ts';
 import { temporaryDirectory } from './cli.ts';
 
-/** A data file of DynamoDB Local is named by the key to it. */
+/** The name of DynamoDB Local's data file holds the access key to it. */
 
-// These tests start engines of their own.
+// These tests start their own engines.
 process.env['DYNAMODB_ENDPOINT'] = '';
 
 const OWN = Object.values(LOCAL_TABLES);
@@ -35,7 +35,7 @@ for (const [what, change] of Object.entries<(keyFile: string) => void>({
   'an empty key file': (keyFile) => writeFileSync(keyFile, ''),
   'the key file of another directory': (keyFile) => writeFileSync(keyFile, `${A}\n`),
 })) {
-  test(`row 13: data on disk is found again by its file's name alone, with ${what}`, async (t) => {
+  test(`row 13: the name of the data file is enough to find the data again, with ${what}`, async (t) => {
     const dataDirectory = join(temporaryDirectory(t), 'new');
     const first = await started(t, dataDirectory);
     await first.stop();
@@ -52,7 +52,7 @@ for (const [what, change] of Object.entries<(keyFile: string) => void>({
   });
 }
 
-test('row 13: of several data files none is chosen', async (t) => {
+test('row 13: a directory with several data files is refused', async (t) => {
   const dataDirectory = temporaryDirectory(t);
   for (const key of [A, B]) writeFileSync(join(dataDirectory, `${key}_local.db`), '');
   await assert.rejects(startEngine({ dataDirectory }), {
@@ -60,18 +60,18 @@ test('row 13: of several data files none is chosen', async (t) => {
     message: `The data directory ${dataDirectory} holds several data files, ${A}_local.db and ${B}_local.db: move all but one away, each with the files whose names begin with its name.`,
   });
   rmSync(join(dataDirectory, `${A}_local.db`));
-  // What SQLite left beside the other chooses nothing.
+  // The file that SQLite left beside the removed data file has no effect.
   writeFileSync(join(dataDirectory, `${A}_local.db-wal`), '');
   assert.equal(chooseAccessKey(dataDirectory), B);
 });
 
-test('row 13: data of an earlier version that was renamed in part keeps its new name', (t) => {
+test('row 13: a partly renamed data file of an earlier version keeps its new name', (t) => {
   const directory = temporaryDirectory(t);
   for (const name of [EARLIER, `${A}_local.db-wal`]) writeFileSync(join(directory, name), '');
   assert.equal(chooseAccessKey(directory), A);
 });
 
-test('row 13: a data file that came while the lock was waited for is not hidden', async (t) => {
+test('row 13: a data file that another process created during the wait for the lock is not hidden', async (t) => {
   const directory = temporaryDirectory(t);
   writeFileSync(join(directory, `${A}_local.db`), '');
   const data = { directory, file: `${B}_local.db`, rivals: '_local\\.db$' };
@@ -83,7 +83,7 @@ test('row 13: a data file that came while the lock was waited for is not hidden'
   );
 });
 
-test('row 13: a first start that failed leaves the directory to either engine', async (t) => {
+test('row 13: after a first start that failed, either engine may use the directory', async (t) => {
   const dataDirectory = temporaryDirectory(t);
   const home = temporaryDirectory(t);
   mkdirSync(join(home, 'bin'));
@@ -102,12 +102,12 @@ test('row 13: a first start that failed leaves the directory to either engine', 
 });
 
 for (const kind of ENGINE_KINDS) {
-  test(`row 13: an open directory of ours is closed to other users: ${kind}`, async (t) => {
+  test(`row 13: a data directory that others can read is closed to them: ${kind}`, async (t) => {
     const dataDirectory = openDirectory(t);
     const warnings: string[] = [];
     const options = { kind, dataDirectory, warn: (line: string) => warnings.push(line) };
     await (await startEngine(options)).stop();
-    // As an earlier version left them.
+    // The access rights that earlier versions set.
     chmodSync(dataDirectory, 0o755);
     for (const name of readdirSync(dataDirectory)) chmodSync(join(dataDirectory, name), 0o644);
     const engine = await startEngine(options);
@@ -118,7 +118,7 @@ for (const kind of ENGINE_KINDS) {
   });
 }
 
-test('row 13: a directory with other files stays open, its data does not, and its user is told', async (t) => {
+test('row 13: a directory with other files stays open with a warning, and its data files are closed', async (t) => {
   const dataDirectory = openDirectory(t);
   const other = join(dataDirectory, 'notes.txt');
   writeFileSync(other, '', { mode: 0o644 });
@@ -142,7 +142,7 @@ function openDirectory(t: TestContext): string {
   return directory;
 }
 
-/** A DynamoDB Local with our tables. */
+/** Starts DynamoDB Local and creates the tables. */
 async function started(t: TestContext, dataDirectory: string, warn = (_: string) => {}) {
   const engine = await startEngine({ kind: 'dynamodb-local', dataDirectory, warn });
   t.after(() => engine.stop());

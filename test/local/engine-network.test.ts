@@ -19,23 +19,23 @@ import { startSupervised } from '../../local/engine/supervised-process.ts';
 import { ensureTables, LOCAL_TABLES } from '../../local/tables.ts';
 import { freePort, startNamespaceCli, temporaryDirectory } from './cli.ts';
 
-/** The network, other users of the machine and web pages find the port of the engine. */
+/** The network, other users of the machine and web pages can find the port of the engine. */
 
-// These tests start engines of their own.
+// These tests start their own engines.
 process.env['DYNAMODB_ENDPOINT'] = '';
 
 const OWN = Object.values(LOCAL_TABLES);
-const SHARED_FILE = 'shared-local-instance.db';
-/** The addresses by which others reach this machine; those of IPv6 that need a zone are left out. */
+const LEGACY_FILE = 'shared-local-instance.db';
+/** The addresses by which other machines reach this one, without IPv6 addresses that need a zone. */
 const OUTSIDE = Object.values(networkInterfaces())
   .flatMap((addresses) => addresses ?? [])
   .filter(({ internal, address }) => !internal && !address.startsWith('fe80'))
   .map(({ address }) => address);
 
 for (const kind of ENGINE_KINDS) {
-  const skip = OUTSIDE.length === 0 && 'this machine has no address but its own';
+  const skip = OUTSIDE.length === 0 && 'this machine has only loopback addresses';
 
-  test(`row 13: nobody outside reaches the engine: ${kind}`, { skip }, async (t) => {
+  test(`row 13: other machines cannot reach the engine: ${kind}`, { skip }, async (t) => {
     const { url } = await started(t, kind);
     const { hostname, port } = new URL(url);
     assert.equal(await reaches(hostname, port), true);
@@ -43,7 +43,7 @@ for (const kind of ENGINE_KINDS) {
   });
 }
 
-test('row 13: DynamoDB Local shows our tables to nobody without the key', async (t) => {
+test('row 13: DynamoDB Local shows the tables only to clients with the access key', async (t) => {
   const { engine, url, client } = await started(t, 'dynamodb-local');
   for (const key of ['local', 'dynabus', 'AKIAEXAMPLE', '0'.repeat(32)]) {
     const stranger = clientOf(t, url.replace('http://', `http://${key}@`));
@@ -58,7 +58,7 @@ test('row 13: DynamoDB Local shows our tables to nobody without the key', async 
   assert.ok(!engine.name.includes(engineAddress(engine.endpoint).accessKey));
 });
 
-test('row 13: DynamoDB Local lets no web page read its answers', async (t) => {
+test('row 13: no web page can read the responses of DynamoDB Local', async (t) => {
   const { url } = await started(t, 'dynamodb-local');
   const answer = await fetch(url, {
     method: 'POST',
@@ -79,14 +79,15 @@ test('row 13: DynamoDB Local lets no web page read its answers', async (t) => {
 test('row 13: dynoxide, which answers every web page, is where no page looks for it', async (t) => {
   const { url } = await started(t, 'dynoxide');
   const { hostname, port } = new URL(url);
-  if (process.platform !== 'linux') return t.skip('only on Linux all of 127/8 is this machine');
+  if (process.platform !== 'linux')
+    return t.skip('only on Linux every address of 127/8 is this machine');
   assert.match(hostname, /^127\./);
   assert.equal(await reaches('127.0.0.1', port), false);
   const other = await started(t, 'dynoxide');
   assert.notEqual(new URL(other.url).hostname, hostname);
 });
 
-test('row 13: each run in memory has a key of its own, which is not printed', async (t) => {
+test('row 13: each run in memory has its own access key and does not print it', async (t) => {
   const cli = await startNamespaceCli(t, { args: ['--engine', 'dynamodb-local'] });
   assert.doesNotMatch(cli.output() + cli.errors(), /[0-9a-f]{32}/);
   const [first, second] = [await started(t, 'dynamodb-local'), await started(t, 'dynamodb-local')];
@@ -97,19 +98,19 @@ test('row 13: each run in memory has a key of its own, which is not printed', as
 
 test('row 13: data of an earlier version is found again', async (t) => {
   const dataDirectory = temporaryDirectory(t);
-  await writeAsBefore(t, dataDirectory);
+  await writeLegacyData(t, dataDirectory);
   const engine = await startEngine({ dataDirectory });
   t.after(() => engine.stop());
   assert.deepEqual(await tables(clientOf(t, engine.endpoint)), OWN);
   assert.deepEqual(await tables(clientOf(t, engineAddress(engine.endpoint).url)), []);
-  assert.ok(!readdirSync(dataDirectory).includes(SHARED_FILE));
+  assert.ok(!readdirSync(dataDirectory).includes(LEGACY_FILE));
 });
 
-test('row 13: data of an earlier version never replaces what came after it', async (t) => {
+test('row 13: data of an earlier version never replaces newer data', async (t) => {
   const dataDirectory = temporaryDirectory(t);
   const { engine } = await started(t, 'dynamodb-local', dataDirectory);
   await engine.stop();
-  writeFileSync(join(dataDirectory, SHARED_FILE), '');
+  writeFileSync(join(dataDirectory, LEGACY_FILE), '');
   await assert.rejects(startEngine({ dataDirectory }), {
     name: 'StartupError',
     message:
@@ -117,7 +118,7 @@ test('row 13: data of an earlier version never replaces what came after it', asy
   });
 });
 
-/** An engine with our tables, and a client of it. */
+/** Starts an engine and creates the tables; also returns a client. */
 async function started(t: TestContext, kind: EngineKind, dataDirectory?: string) {
   const engine: Engine = await startEngine({ kind, dataDirectory });
   t.after(() => engine.stop());
@@ -126,8 +127,8 @@ async function started(t: TestContext, kind: EngineKind, dataDirectory?: string)
   return { engine, client, url: engineAddress(engine.endpoint).url };
 }
 
-/** What earlier versions left in a data directory: one file for all keys, and no key. */
-async function writeAsBefore(t: TestContext, directory: string): Promise<void> {
+/** Writes a data directory as earlier versions did: one data file for all access keys. */
+async function writeLegacyData(t: TestContext, directory: string): Promise<void> {
   const recipe = findRecipe['dynamodb-local']();
   assert.ok(!('missing' in recipe), 'Java is here');
   const elsewhere = temporaryDirectory(t);
@@ -140,7 +141,7 @@ async function writeAsBefore(t: TestContext, directory: string): Promise<void> {
   await ensureTables(client, LOCAL_TABLES);
   await old.stop();
   preparation.clean();
-  renameSync(join(elsewhere, SHARED_FILE), join(directory, SHARED_FILE));
+  renameSync(join(elsewhere, LEGACY_FILE), join(directory, LEGACY_FILE));
 }
 
 function clientOf(t: TestContext, endpoint: string): DynamoDBClient {

@@ -11,19 +11,19 @@ const TRANSACTION = new TransactWriteItemsCommand({
   TransactItems: [{ Put: { TableName: 'table', Item: KEY } }],
 });
 
-test('a transaction is done once an engine that commits late has answered something more', async (t) => {
+test('with an engine that commits late, a transaction resolves after the answer to one more request', async (t) => {
   const engine = await startEngine(t);
   const client = createDynamoClient(engine.endpoint, { commitsLate: true });
-  const sent = client.send(TRANSACTION).then(() => engine.asked.push('done'));
+  const sent = client.send(TRANSACTION).then(() => engine.requested.push('done'));
 
   (await engine.next('TransactWriteItems')).end('{}');
   (await engine.next('ListTables')).end('{"TableNames":[]}');
   await sent;
 
-  assert.deepEqual(engine.asked, ['TransactWriteItems', 'ListTables', 'done']);
+  assert.deepEqual(engine.requested, ['TransactWriteItems', 'ListTables', 'done']);
 });
 
-test('nothing more is asked of other engines, nor after anything else', async (t) => {
+test('other engines and other requests get no additional request', async (t) => {
   const engine = await startEngine(t);
   const late = createDynamoClient(engine.endpoint, { commitsLate: true });
   const read = late.send(new GetItemCommand({ TableName: 'table', Key: KEY }));
@@ -34,18 +34,18 @@ test('nothing more is asked of other engines, nor after anything else', async (t
   (await engine.next('TransactWriteItems')).end('{}');
   await sent;
 
-  assert.deepEqual(engine.asked, ['GetItem', 'TransactWriteItems']);
+  assert.deepEqual(engine.requested, ['GetItem', 'TransactWriteItems']);
 });
 
-/** An engine that answers when the test says so. */
+/** Starts a fake engine that answers when the test ends a response. */
 async function startEngine(t: TestContext) {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const waiting: ServerResponse[] = [];
   const server = createServer((request, response) => {
-    asked.push(String(request.headers['x-amz-target']).split('.').at(-1) ?? '');
+    requested.push(String(request.headers['x-amz-target']).split('.').at(-1) ?? '');
     request.resume().on('end', () => {
       waiting.push(response);
-      server.emit('asked');
+      server.emit('requested');
     });
   });
   server.listen(0, '127.0.0.1');
@@ -55,11 +55,15 @@ async function startEngine(t: TestContext) {
     server.closeAllConnections();
   });
   const next = async (operation: string): Promise<ServerResponse> => {
-    if (waiting.length === 0) await once(server, 'asked');
+    if (waiting.length === 0) await once(server, 'requested');
     const response = waiting.shift();
     assert.ok(response);
-    assert.equal(asked.at(-1), operation);
+    assert.equal(requested.at(-1), operation);
     return response;
   };
-  return { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, next };
+  return {
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requested,
+    next,
+  };
 }

@@ -19,31 +19,31 @@ import {
   temporaryDirectory,
   tokenIn,
   until,
-  untilGone,
+  untilEnded,
 } from './cli.ts';
 
-/** `npm start & kill $!`: what npm has started ends with it, and nothing else does. */
+/** `npm start & kill $!`: the server that npm has started ends with npm, and other servers do not. */
 
 const { launcherLookMs } = BUDGETS.localServer;
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const ENGINES = ['dynamodb-local', 'dynoxide'] as const;
-/** Those that end npm: it passes SIGINT on to the shell of its script, which does not mind. */
+/** The signals that end npm. SIGINT does not: npm forwards it to the script's shell, which ignores it. */
 const SIGNALS = ['SIGTERM', 'SIGHUP', 'SIGKILL'] as const;
-/** Two seconds on a machine that does nothing else; tests run beside others. */
-const GONE_MS_MAX = 5000;
+/** Two seconds on an idle machine; tests run in parallel with others. */
+const END_MS_MAX = 5000;
 
 interface Started {
   readonly child: ChildProcess;
-  /** All processes that came of it. */
+  /** All its descendants. */
   readonly below: readonly number[];
   readonly output: string;
 }
 
-/** Runs a command line in the directory of the repository, until the server that it starts is ready. */
+/** Runs a command in the repository's directory. Resolves when the server that it starts is ready. */
 async function startReady(t: TestContext, command: string, ...args: string[]): Promise<Started> {
   const child = spawn(command, args, {
     cwd: ROOT,
-    // A session of its own, as a terminal has one.
+    // Its own session, as in a terminal.
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, DYNAMODB_ENDPOINT: undefined, DYNABUS_KEY: undefined },
@@ -71,7 +71,7 @@ function end(pid: number | undefined): void {
   if (pid !== undefined && isRunning(pid)) process.kill(pid, 'SIGKILL');
 }
 
-/** Fails where another process has the port. */
+/** Fails if another process listens on the port. */
 async function requireFree(port: number): Promise<void> {
   const server = createServer().listen(port, '127.0.0.1');
   await once(server, 'listening');
@@ -82,16 +82,16 @@ async function requireFree(port: number): Promise<void> {
 for (const engine of ENGINES) {
   for (const signal of SIGNALS) {
     for (const where of ['in memory', 'with --data'] as const) {
-      // Without data there is one way for npm to end in order, and one for it to vanish.
+      // In memory, one signal that npm can handle and one that it cannot are enough.
       if (where === 'in memory' && !['SIGTERM', 'SIGKILL'].includes(signal)) continue;
-      test(`a script ended npm by ${signal}, and the server and its engine ran on: ${engine}, ${where}`, async (t) => {
+      test(`the server and its engine end when a script ends npm by ${signal}: ${engine}, ${where}`, async (t) => {
         const port = await freePort();
         const data = where === 'with --data' ? ['--data', temporaryDirectory(t)] : [];
         const args = ['--engine', engine, ...data];
         const { child, below, output } = await startReady(
           ...([t, 'npm', 'start', '--', '--port', String(port), ...args] as const),
         );
-        assert.ok(below.length >= 3, 'a server, a guard and an engine run below npm');
+        assert.ok(below.length >= 3, 'a server, a supervisor and an engine run below npm');
         const [create = '', send = ''] = curlLines(output);
         assert.match(paste(create), /\n201$/);
         assert.match(paste(send), /\n201$/);
@@ -103,11 +103,11 @@ for (const engine of ENGINES) {
 
         const since = Date.now();
         child.kill(signal);
-        await untilGone(below);
+        await untilEnded(below);
 
         const ms = Date.now() - since;
         t.diagnostic(`${ms} ms`);
-        assert.ok(ms < GONE_MS_MAX, `gone after ${ms} ms`);
+        assert.ok(ms < END_MS_MAX, `ended after ${ms} ms`);
         await requireFree(port);
         if (data.length === 0) return;
         const again = await startNamespaceCli(t, { args });
@@ -118,7 +118,7 @@ for (const engine of ENGINES) {
   }
 }
 
-/** A request that the server has, and that waits for its body. */
+/** Begins a request. Resolves when the server waits for its body. */
 async function beginUpload(port: number, output: string) {
   const upload = request(`http://localhost:${port}/hello`, {
     method: 'PUT',
@@ -136,7 +136,7 @@ async function beginUpload(port: number, output: string) {
   };
 }
 
-test('a terminal that is closed takes no more output, and the server lets requests finish', async (t) => {
+test('after its terminal is closed, the server lets requests finish', async (t) => {
   const cli = await startNamespaceCli(t, { args: ['--engine', 'dynoxide'] });
   const [, port = ''] = /http:\/\/localhost:(\d+)/.exec(cli.output()) ?? [];
   const upload = await beginUpload(Number(port), cli.output());
@@ -147,7 +147,7 @@ test('a terminal that is closed takes no more output, and the server lets reques
   assert.equal(await cli.ended, 0);
 });
 
-test('Ctrl-C, which the server hears from the terminal and from npm, lets requests finish', async (t) => {
+test('Ctrl-C, which reaches the server from the terminal and from npm, lets requests finish', async (t) => {
   const port = await freePort();
   const { child, output, below } = await startReady(
     ...([t, 'npm', 'start', '--', '--port', String(port), '--engine', 'dynoxide'] as const),
@@ -157,10 +157,10 @@ test('Ctrl-C, which the server hears from the terminal and from npm, lets reques
   const stopping = once(child.stdout ?? child, 'data');
   assert.match(String(await stopping), /Stopping/);
   assert.equal(await upload.finish(), 201);
-  await untilGone(below);
+  await untilEnded(below);
 });
 
-test('npm that is killed while the server starts leaves no process', async (t) => {
+test('if npm is killed while the server starts, no process stays', async (t) => {
   const child = spawn('npm', ['start', '--', '--port', '0', '--engine', 'dynamodb-local'], {
     cwd: ROOT,
     detached: true,
@@ -176,28 +176,28 @@ test('npm that is killed while the server starts leaves no process', async (t) =
     return below.length >= 2;
   });
   child.kill('SIGKILL');
-  await untilGone(below);
+  await untilEnded(below);
 });
 
-/** Lines of a shell that ends at once; each leaves a server behind on purpose. */
-const LEFT_BEHIND: Readonly<Record<string, string>> = {
+/** Command lines that start a server in the background on purpose; the shell then ends. */
+const IN_BACKGROUND: Readonly<Record<string, string>> = {
   'node &': 'node --import tsx local/main.ts "$@" &',
   'setsid node &': 'setsid node --import tsx local/main.ts "$@" &',
   'npm start &': 'npm start -- "$@" &',
   'setsid npm start &': 'setsid npm start -- "$@" &',
 };
 
-for (const [name, line] of Object.entries(LEFT_BEHIND)) {
-  test(`a server that a shell started in the background outlives the shell: ${name}`, async (t) => {
+for (const [name, line] of Object.entries(IN_BACKGROUND)) {
+  test(`a server that a shell has started in the background runs on after the shell: ${name}`, async (t) => {
     const port = await freePort();
-    // The shell ends with its input: until then the server is found below it.
+    // The shell ends when its input ends. Until then the server is its descendant.
     const { child, below } = await startReady(
       ...([t, 'sh', '-c', `${line} read _`, 'sh', '--port', String(port)] as const),
       ...['--engine', 'dynoxide'],
     );
     assert.ok(below.length >= 3);
     child.stdin?.end();
-    await until('the shell is gone', () => !isRunning(child.pid));
+    await until('the shell has ended', () => !isRunning(child.pid));
     const since = Date.now();
     while (Date.now() < since + 4 * launcherLookMs) {
       assert.equal((await fetch(`http://localhost:${port}/health`)).status, 200);
@@ -206,7 +206,7 @@ for (const [name, line] of Object.entries(LEFT_BEHIND)) {
   });
 }
 
-/** A terminal (1) with its shell (10), npm (20), the shell of its script (30), and the server (40). */
+/** A terminal (1) with its shell (10), npm (20), the script's shell (30), and the server (40). */
 const PROCESSES: Readonly<Record<number, ProcessInfo>> = {
   1: { parent: 0, session: 1, arguments: ['init'] },
   10: { parent: 1, session: 10, arguments: ['bash'] },
@@ -217,17 +217,17 @@ const PROCESSES: Readonly<Record<number, ProcessInfo>> = {
 const find = (pid: number) => PROCESSES[pid];
 const BY_NPM = { npm_lifecycle_event: 'start', npm_package_name: 'dynabus' };
 
-test('npm is watched through the shell of its script, and without one where the shell has become the server', () => {
+test('the server watches npm through the shell of its script, or directly if the shell has replaced itself by the server', () => {
   const throughShell = findLauncher({ pid: 40, ppid: 30, env: BY_NPM }, find);
   assert.deepEqual(throughShell, { parent: 30, aboveShell: 20 });
   const direct = findLauncher({ pid: 40, ppid: 20, env: BY_NPM }, find);
   assert.deepEqual(direct, { parent: 20 });
-  // Systems that tell nothing of other processes.
-  const untold = findLauncher({ pid: 40, ppid: 20, env: BY_NPM }, () => undefined);
-  assert.deepEqual(untold, { parent: 20 });
+  // Some systems do not show other processes.
+  const unseen = findLauncher({ pid: 40, ppid: 20, env: BY_NPM }, () => undefined);
+  assert.deepEqual(unseen, { parent: 20 });
 });
 
-test('npm has ended once the parent of the server, or of the shell in between, is another', () => {
+test('npm has ended if the server, or the shell in between, has another parent', () => {
   const launcher = { parent: 30, aboveShell: 20 };
   assert.equal(hasEnded(launcher, 30, find), false);
   assert.equal(hasEnded(launcher, 1, find), true);
@@ -237,7 +237,7 @@ test('npm has ended once the parent of the server, or of the shell in between, i
   assert.equal(hasEnded({ parent: 20 }, 1, find), true);
 });
 
-test('npm that ended before the server looked for it is noticed', () => {
+test('the server notices an npm that ended before the server looked for it', () => {
   assert.equal(findLauncher({ pid: 40, ppid: 1, env: BY_NPM }, find), 'gone');
   const orphans: typeof PROCESSES = {
     ...PROCESSES,
@@ -247,7 +247,7 @@ test('npm that ended before the server looked for it is noticed', () => {
   assert.equal(findLauncher({ pid: 40, ppid: 30, env: BY_NPM }, findOrphan), 'gone');
 });
 
-test('nothing is watched that is not the npm of this script', () => {
+test('the server watches only the npm that runs its script', () => {
   const servers = [
     { env: {} },
     { env: { ...BY_NPM, npm_lifecycle_event: 'test' } },

@@ -15,10 +15,10 @@ import { ApiClient } from '../support/api-client.ts';
 import { ROOT_KEY } from '../support/start-broker.ts';
 import { startCli, startNamespaceCli, temporaryDirectory } from './cli.ts';
 
-/** Data directories of odd names and odd contents, and a disk that is full. */
+/** Data directories with unusual names or contents, and a full disk. */
 
 const RUNNING = process.env['DYNAMODB_ENDPOINT'] ?? '';
-// These tests start engines of their own, in the locale of a bare container.
+// These tests start their own engines, in the locale of a container without settings.
 process.env['DYNAMODB_ENDPOINT'] = '';
 process.env['LC_ALL'] = 'C';
 
@@ -50,7 +50,7 @@ for (const kind of ENGINE_KINDS) {
     'too short': [(file) => writeFileSync(file, 'SQLite'), /does not hold a database/],
   };
   for (const [what, [make, reason]] of Object.entries(odd)) {
-    test(`row 23: a data file that is ${what} is told: ${kind}`, async (t) => {
+    test(`row 23: a data file that is ${what} gives a StartupError: ${kind}`, async (t) => {
       const dataDirectory = temporaryDirectory(t);
       make(join(dataDirectory, DATA_FILE[kind]));
       const error = await rejection(startEngine({ kind, dataDirectory }));
@@ -60,7 +60,7 @@ for (const kind of ENGINE_KINDS) {
     });
   }
 
-  test(`row 23: what stands in the way of the lock is told: ${kind}`, async (t) => {
+  test(`row 23: a directory with the name of the lock gives an error that names it: ${kind}`, async (t) => {
     const dataDirectory = temporaryDirectory(t);
     mkdirSync(join(dataDirectory, 'in-use.sock'));
     const { message } = await rejection(startEngine({ kind, dataDirectory }));
@@ -68,7 +68,7 @@ for (const kind of ENGINE_KINDS) {
   });
 }
 
-test('row 23: places that are no directory are refused', async (t) => {
+test('row 23: a --data that is not a directory is refused', async (t) => {
   const directory = temporaryDirectory(t);
   writeFileSync(join(directory, 'file'), '');
   symlinkSync('nowhere', join(directory, 'dangling'));
@@ -87,8 +87,8 @@ test('row 23: an empty --data is refused', async (t) => {
   assert.match(cli.errors(), /^--data takes a directory; .+\n$/);
 });
 
-test('row 23: a full disk is told to whoever runs the server, once', async (t) => {
-  const disk = await diskBetween(t);
+test('row 23: the server reports a full disk once on the error output', async (t) => {
+  const disk = await startFullDiskProxy(t);
   const env = { DYNAMODB_ENDPOINT: disk.endpoint };
   const cli = await startNamespaceCli(t, { env });
   const api = new ApiClient(cli.url, ROOT_KEY);
@@ -121,8 +121,8 @@ async function rejection(work: Promise<unknown>): Promise<Error> {
   return error;
 }
 
-/** The engine of the test run behind a disk that can be full: then writes fail as DynamoDB Local has them. */
-async function diskBetween(t: TestContext) {
+/** A proxy to the engine of the test run. While `isFull`, writes fail as in DynamoDB Local on a full disk. */
+async function startFullDiskProxy(t: TestContext) {
   const { url, accessKey } = engineAddress(RUNNING);
   const disk = { isFull: false, endpoint: '' };
   const server = createServer((incoming, outgoing) => {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createSasToken } from '../../shared/auth/sas-token.ts';
 import { startCli, startNamespaceCli } from './cli.ts';
 
-/** The key SAS_KEY_VALUE stands in the vendor's samples: it protects nothing that others can reach. */
+/** The key SAS_KEY_VALUE is public, in the vendor's samples: it protects nothing that others can reach. */
 
 const AWS = { AWS_ACCESS_KEY_ID: 'AKIAEXAMPLE', AWS_SECRET_ACCESS_KEY: 'secret' };
 const NO_AWS = { AWS_ACCESS_KEY_ID: undefined, AWS_SECRET_ACCESS_KEY: undefined };
@@ -44,7 +44,7 @@ for (const [what, { args = [], env = {} }] of Object.entries<{
   });
 }
 
-test('row 16: made-up credentials for an engine on this machine need no key', async (t) => {
+test('row 16: an engine on this machine without AWS credentials needs no --key', async (t) => {
   const cli = startCli(t, {
     args: ['--port', '0'],
     env: { ...NO_AWS, DYNAMODB_ENDPOINT: HERE },
@@ -67,7 +67,7 @@ for (const endpoint of ['localhost:8000', 'dynamodb:8000', '127.0.0.1:8000', 'ft
 }
 
 for (const key of ['', 'two words', 'semi;colon', 'ü', 'x'.repeat(257)]) {
-  test(`row 16: a key that no connection string can hold is refused: '${key.slice(0, 10)}'`, async (t) => {
+  test(`row 16: a key that a connection string cannot hold is refused: '${key.slice(0, 10)}'`, async (t) => {
     const cli = startCli(t, { args: ['--port', '0', `--key=${key}`] });
     assert.equal(await cli.ended, 1);
     assert.match(cli.errors(), /^The key must be up to 256 visible ASCII characters.+\n$/);
@@ -81,7 +81,7 @@ const WAYS = {
 } as const;
 
 for (const [way, { args, env }] of Object.entries(WAYS)) {
-  test(`row 16: with ${way} the server may listen everywhere, and only that key is good`, async (t) => {
+  test(`row 16: with ${way} the server may listen on all interfaces, and accepts only that key`, async (t) => {
     const all = ['--host', '0.0.0.0', '--engine', 'dynoxide', ...args];
     const cli = await startNamespaceCli(t, { args: all, env });
     const { url } = cli;
@@ -93,7 +93,7 @@ for (const [way, { args, env }] of Object.entries(WAYS)) {
     assert.ok(cli.output().includes(`SharedAccessKey=${KEY};`), cli.output());
     assert.equal(await status(KEY, '$namespaceinfo'), 200);
     assert.equal(await status('SAS_KEY_VALUE', '$namespaceinfo'), 401);
-    // Who moves the clock ends locks and messages.
+    // A move of the clock can expire locks and messages.
     const move = { method: 'POST', body: '{"advanceSeconds":60}' };
     assert.equal(await status(undefined, '$clock', move), 401);
     assert.equal(await status('SAS_KEY_VALUE', '$clock', move), 401);

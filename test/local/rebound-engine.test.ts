@@ -4,9 +4,9 @@ import { startEngine } from '../../local/engine/engine.ts';
 import { engineAddress } from '../../local/engine/engine-address.ts';
 import { rawHttp, requestText } from '../support/http-conversation.ts';
 
-/** A web page whose own name resolves to 127.0.0.1 may send anything to the port of the engine. */
+/** A web page whose host name resolves to 127.0.0.1 (DNS rebinding) can send any request to the engine. */
 
-// This test starts an engine of its own.
+// This test starts its own engine.
 process.env['DYNAMODB_ENDPOINT'] = '';
 
 const CREATE_TABLE = JSON.stringify({
@@ -16,7 +16,7 @@ const CREATE_TABLE = JSON.stringify({
   BillingMode: 'PAY_PER_REQUEST',
 });
 
-test('row 14: DynamoDB Local does nothing for a page by a rebound name or of another origin', async (t) => {
+test('row 14: DynamoDB Local refuses requests of pages with a rebound name or another origin', async (t) => {
   const engine = await startEngine({ kind: 'dynamodb-local' });
   t.after(() => engine.stop());
   const { url, accessKey } = engineAddress(engine.endpoint);
@@ -48,7 +48,7 @@ test('row 14: DynamoDB Local does nothing for a page by a rebound name or of ano
     assert.deepEqual((await ask(host)).statuses, [404], host);
     assert.deepEqual((await ask(host, 'POST /shell/')).statuses, [404], host);
   }
-  // Before it sends such header fields to another origin, a browser asks.
+  // A browser sends a preflight request before it sends such header fields to another origin.
   const preflight = await ask(`127.0.0.1:${port}`, 'OPTIONS /', {
     Origin: 'http://evil.example',
     'Access-Control-Request-Method': 'POST',
@@ -56,7 +56,7 @@ test('row 14: DynamoDB Local does nothing for a page by a rebound name or of ano
   });
   assert.doesNotMatch(preflight.text, /access-control-allow-origin/i);
 
-  // Nothing was made so far: a second table of that name would be refused.
+  // No table was created so far: the engine refuses a second table of the same name.
   assert.deepEqual((await ask(`localhost:${port}`)).statuses, [200]);
   assert.deepEqual((await ask(`127.0.0.1:${port}`)).statuses, [400]);
 });

@@ -19,7 +19,7 @@ test('a large body arrives and returns unchanged', async (t) => {
   assert.deepEqual(new Uint8Array(await response.arrayBuffer()), body);
 });
 
-test('a connection serves on after a body that was not read to its end', async (t) => {
+test('a connection stays usable after a body that the app did not read to its end', async (t) => {
   const app = {
     fetch: async ({ body }: Request) => {
       for await (const _ of body ?? []) return new Response('enough');
@@ -45,7 +45,7 @@ test('a connection serves on after a body that was not read to its end', async (
   assert.deepEqual(await post(Buffer.alloc(1)), { text: 'enough', isReused: true });
 });
 
-test('closing lets the request under way finish and waits for no idle connection', async () => {
+test('close lets requests finish and does not wait for idle connections', async () => {
   let answer = (_: Response) => {};
   let arrived = () => {};
   const hasArrived = new Promise<void>((resolve) => {
@@ -70,7 +70,7 @@ test('closing lets the request under way finish and waits for no idle connection
   await assert.rejects(fetch(server.url));
 });
 
-test('an address that this machine does not have is told', async () => {
+test('an address that this machine does not have gives a StartupError', async () => {
   const app = { fetch: () => new Response() };
   await assert.rejects(startServer({ app, memory, host: '192.0.2.1', port: 0 }), {
     name: 'StartupError',

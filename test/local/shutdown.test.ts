@@ -11,21 +11,21 @@ import {
   temporaryDirectory,
   tokenIn,
   until,
-  untilGone,
+  untilEnded,
 } from './cli.ts';
 
 const ENGINES = ['dynamodb-local', 'dynoxide'] as const;
 
 for (const engine of ENGINES) {
-  test(`SIGTERM stops the server in order and leaves no process: ${engine}`, async (t) => {
+  test(`SIGTERM stops the server gracefully and leaves no process: ${engine}`, async (t) => {
     const cli = await startNamespaceCli(t, { args: ['--engine', engine] });
     const below = descendants(cli.child.pid);
-    assert.ok(below.length >= 2, 'a guard and an engine run below the server');
+    assert.ok(below.length >= 2, 'a supervisor and an engine run below the server');
 
     cli.child.kill('SIGTERM');
 
     assert.equal(await cli.ended, 0);
-    await untilGone(below);
+    await untilEnded(below);
     assert.match(cli.output(), /s {2}Stopped\n$/);
     assert.equal(cli.errors(), '');
   });
@@ -33,12 +33,12 @@ for (const engine of ENGINES) {
   test(`kill -9 of the server leaves no process: ${engine}`, async (t) => {
     const cli = await startNamespaceCli(t, { args: ['--engine', engine] });
     const below = descendants(cli.child.pid);
-    assert.ok(below.length >= 2, 'a guard and an engine run below the server');
+    assert.ok(below.length >= 2, 'a supervisor and an engine run below the server');
 
     cli.child.kill('SIGKILL');
 
     assert.equal(await cli.ended, 'SIGKILL');
-    await untilGone(below);
+    await untilEnded(below);
   });
 }
 
@@ -47,33 +47,33 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     const place = temporaryDirectory(t);
     const args = ['--port', '0', '--engine', 'dynamodb-local'];
     const cli = startCli(t, { args, env: { TMPDIR: place } });
-    const made = () => readdirSync(place).filter((name) => name.startsWith('dynabus-'));
-    await until('the class of the engine is written', () => made().length > 0);
+    const created = () => readdirSync(place).filter((name) => name.startsWith('dynabus-'));
+    await until('the class of the engine is written', () => created().length > 0);
     const below = descendants(cli.child.pid);
 
     cli.child.kill(signal);
 
     await cli.ended;
-    await untilGone(below);
-    await until('nothing is left', () => made().length === 0);
+    await untilEnded(below);
+    await until('no file is left', () => created().length === 0);
     assert.doesNotMatch(cli.output(), /Engine answers/);
   });
 }
 
-test('kill -9 of the guard ends the engine, and the server says so', async (t) => {
+test('kill -9 of the supervisor ends the engine, and the server reports it', async (t) => {
   const cli = await startNamespaceCli(t, { args: ['--engine', 'dynoxide'] });
   const below = descendants(cli.child.pid);
-  const guard = below.find((pid) => descendants(pid).length > 0);
-  assert.ok(guard);
+  const supervisor = below.find((pid) => descendants(pid).length > 0);
+  assert.ok(supervisor);
 
-  process.kill(guard, 'SIGKILL');
+  process.kill(supervisor, 'SIGKILL');
 
   assert.equal(await cli.ended, 1);
-  await untilGone(below);
+  await untilEnded(below);
   assert.match(cli.errors(), /^The engine ended unexpectedly\./);
 });
 
-test('Ctrl-C lets a request under way finish, engine and all', async (t) => {
+test('Ctrl-C lets a request finish, with the engine still running', async (t) => {
   const cli = await startNamespaceCli(t, { args: ['--engine', 'dynoxide'], ownGroup: true });
   const upload = request(`${cli.url}/hello`, {
     method: 'PUT',
@@ -92,14 +92,14 @@ test('Ctrl-C lets a request under way finish, engine and all', async (t) => {
   assert.equal(await cli.ended, 0);
 });
 
-test('a second signal does not wait', async (t) => {
+test('a second signal ends the server at once', async (t) => {
   const cli = await startNamespaceCli(t, { args: ['--engine', 'dynoxide'] });
   const upload = request(`${cli.url}/hello`, {
     method: 'PUT',
     headers: { expect: '100-continue', authorization: tokenIn(cli.output()) },
   });
   upload.flushHeaders();
-  upload.on('error', () => {}); // It will be cut off.
+  upload.on('error', () => {}); // The server cuts it off.
   await once(upload, 'continue');
   const below = descendants(cli.child.pid);
 
@@ -108,5 +108,5 @@ test('a second signal does not wait', async (t) => {
   cli.child.kill('SIGTERM');
 
   assert.equal(await cli.ended, 143);
-  await untilGone(below);
+  await untilEnded(below);
 });

@@ -8,7 +8,7 @@ import { engineAddress } from '../../local/engine/engine-address.ts';
 import { createSasToken } from '../../shared/auth/sas-token.ts';
 import { curlLines, paste, startCli, startNamespaceCli, temporaryDirectory } from './cli.ts';
 
-test('starting tells each step and ends with lines that work when pasted', async (t) => {
+test('the start prints each step, and then command lines that work when pasted', async (t) => {
   const cli = await startNamespaceCli(t);
   const { port } = new URL(cli.url);
 
@@ -39,7 +39,7 @@ test('the fallback engine runs a namespace as well', async (t) => {
   assert.equal(paste(receive), 'Hello, bus\n200');
 });
 
-test('without Java the fallback engine is taken and named', async (t) => {
+test('without Java the server uses the fallback engine and names it', async (t) => {
   const cli = await startNamespaceCli(t, { env: withoutJava() });
   assert.match(cli.output(), /Engine +dynoxide, in memory/);
 });
@@ -50,7 +50,7 @@ test('--quiet prints the endpoint and nothing else', async (t) => {
   assert.match(cli.output(), /^http:\/\/localhost:\d+\n$/);
 });
 
-test('a taken port is one sentence and exit code 1', async (t) => {
+test('a taken port gives one sentence and exit code 1', async (t) => {
   const holder = createServer().listen(0, '127.0.0.1');
   await once(holder, 'listening');
   t.after(() => holder.close());
@@ -66,13 +66,13 @@ test('a taken port is one sentence and exit code 1', async (t) => {
   );
 });
 
-test('an unknown option shows the usage and is exit code 2', async (t) => {
+test('an unknown option gives the usage and exit code 2', async (t) => {
   const cli = startCli(t, { args: ['--prot', '5300'] });
   assert.equal(await cli.ended, 2);
   assert.match(cli.errors(), /^Unknown option '--prot'.*\n\nUsage: npm start/s);
 });
 
-test('--help shows the usage and is no error', async (t) => {
+test('--help prints the usage and exits with 0', async (t) => {
   const cli = startCli(t, { args: ['--help'] });
   assert.equal(await cli.ended, 0);
   assert.match(cli.output(), /^Usage: npm start/);
@@ -116,7 +116,7 @@ test('--tier chooses the tier of the namespace', async (t) => {
 test('a data directory that cannot be written to is refused', async (t) => {
   const file = join(temporaryDirectory(t), 'file');
   writeFileSync(file, '');
-  // Below a file there is no directory, not even for root, whom no permission stops.
+  // A path below a file fails even for root, which permissions do not stop.
   const directory = join(file, 'data');
 
   const cli = startCli(t, { args: ['--port', '0', '--data', directory] });
@@ -125,7 +125,7 @@ test('a data directory that cannot be written to is refused', async (t) => {
   assert.equal(cli.errors(), `The data directory ${directory} cannot be written to.\n`);
 });
 
-test('a missing Java is told, with what to do, when DynamoDB Local is asked for', async (t) => {
+test('without Java, a start with DynamoDB Local fails with a remedy', async (t) => {
   const env = { ...withoutJava(), DYNABUS_ENGINE: 'dynamodb-local' };
   const cli = startCli(t, { args: ['--port', '0'], env });
   assert.equal(await cli.ended, 1);
@@ -135,7 +135,7 @@ test('a missing Java is told, with what to do, when DynamoDB Local is asked for'
   );
 });
 
-test('a Java that is too old is told with its version', async (t) => {
+test('the error for a Java that is too old names its version', async (t) => {
   const directory = temporaryDirectory(t);
   mkdirSync(join(directory, 'bin'));
   writeFileSync(
@@ -149,14 +149,14 @@ test('a Java that is too old is told with its version', async (t) => {
   assert.match(cli.errors(), /the Java in JAVA_HOME \(.+\) is version 8\./);
 });
 
-test('an engine elsewhere is used, and none is started', async (t) => {
+test('with DYNAMODB_ENDPOINT the server uses that engine and starts none', async (t) => {
   const endpoint = process.env['DYNAMODB_ENDPOINT'];
   if (endpoint === undefined) return t.skip('no engine: start through test/run.ts');
   const cli = await startNamespaceCli(t, { env: { DYNAMODB_ENDPOINT: endpoint } });
   assert.ok(cli.output().includes(`the one at ${engineAddress(endpoint).url}`));
 });
 
-/** Only Node itself is left to be found. */
+/** An environment in which no Java can be found. */
 function withoutJava(): Record<string, string | undefined> {
   return { PATH: '/nonexistent', JAVA_HOME: undefined };
 }

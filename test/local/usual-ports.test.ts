@@ -5,10 +5,10 @@ import { type TestContext, test } from 'node:test';
 import { listenOnUsualPorts, refusedPortWarning } from '../../local/usual-ports.ts';
 import { startCli } from './cli.ts';
 
-/** Of this file alone: any address of 127/8 is this machine, on Linux. */
+/** An address that only this file uses: on Linux every address of 127/8 is this machine. */
 const HOST = process.platform === 'linux' ? '127.53.67.2' : '127.0.0.1';
 
-/** Another process, as far as the server can tell, that has a port. */
+/** Takes a port, as another process would. */
 async function holdPort(t: TestContext, port: number): Promise<number> {
   const server: Server = createServer().listen(port, HOST);
   await once(server, 'listening');
@@ -18,7 +18,7 @@ async function holdPort(t: TestContext, port: number): Promise<number> {
   return address.port;
 }
 
-test('another broker had port 5672, and the server did not say why AMQP clients without a port found that one', async (t) => {
+test('if another process has port 5672, the server says why AMQP clients without a port do not reach it', async (t) => {
   await holdPort(t, 5672);
   const port = await freePort();
   const args = ['--engine', 'dynoxide', '--host', HOST, '--port', String(port)];
@@ -31,7 +31,7 @@ test('another broker had port 5672, and the server did not say why AMQP clients 
   assert.match(cli.output(), /, for AMQP on 5671 too\n/);
 });
 
-test('a usual port that is taken is told once, and the others are served', async (t) => {
+test('each taken usual port gives one warning, and the server listens on the others', async (t) => {
   const taken = await holdPort(t, 0);
   const [own, other] = [await freePort(), await freePort()];
   const sentences: string[] = [];
@@ -48,9 +48,9 @@ test('a usual port that is taken is told once, and the others are served', async
   ]);
 });
 
-test('a usual port that may not be used has another reason', () => {
-  const said = refusedPortWarning({ port: 5671, code: 'EACCES' }, { host: HOST, port: 5300 });
-  assert.match(said, /^Port 5671 on \S+ is not available \(EACCES\), so /);
+test('a usual port without permission has its own reason in the warning', () => {
+  const warning = refusedPortWarning({ port: 5671, code: 'EACCES' }, { host: HOST, port: 5300 });
+  assert.match(warning, /^Port 5671 on \S+ is not available \(EACCES\), so /);
 });
 
 async function freePort(): Promise<number> {

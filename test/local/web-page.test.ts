@@ -16,7 +16,7 @@ const WEB_SOCKET = {
 const MOVE = '{"advanceSeconds":1}';
 const JSON_BODY = { 'Content-Type': 'application/json' };
 
-test('row 14: a page of another origin and a rebound name reach nothing', async (t) => {
+test('row 14: requests of a page with another origin or a rebound name are refused', async (t) => {
   const { port, ask } = await start(t);
   const own = `localhost:${port}`;
   const refused: Readonly<Record<string, string>>[] = [
@@ -62,7 +62,7 @@ test('row 14: a WebSocket without a Host is refused, as an HTTP request is', asy
   assert.deepEqual((await ask(old)).statuses, [403]);
 });
 
-test('row 14: this machine by any of its names, and pages of our own, are served', async (t) => {
+test('row 14: all names of this machine, and pages of the server itself, are served', async (t) => {
   const { port, ask } = await start(t);
   const served: Readonly<Record<string, string>>[] = [
     {},
@@ -83,7 +83,7 @@ test('row 14: this machine by any of its names, and pages of our own, are served
   }
 });
 
-test('row 14: --allowed-host and --allowed-origin let in those they name', async (t) => {
+test('row 14: --allowed-host and --allowed-origin allow the names they list and no others', async (t) => {
   const hosts = ['bus', 'Other.example', 'dotted.example.'];
   const args = hosts.flatMap((host) => ['--allowed-host', host]);
   const { ask } = await start(t, ...args, '--allowed-origin', 'http://localhost:3000');
@@ -112,7 +112,7 @@ for (const [option, value] of [
   });
 }
 
-test('row 14: the clock is not moved by what a page of another site can send', async (t) => {
+test('row 14: requests that a page of another site can send do not move the clock', async (t) => {
   const { ask } = await start(t);
   const statusOf = async (fields: Readonly<Record<string, string>>, body = MOVE) =>
     (await ask(requestText('POST /$clock', fields, body))).statuses[0];
@@ -130,7 +130,7 @@ test('row 14: the clock is not moved by what a page of another site can send', a
   assert.equal(await statusOf({ 'Content-Type': 'application/json; charset=utf-8' }), 200);
 });
 
-test('row 15: the clock stays on whole milliseconds before the year 9999, and the bus goes on', async (t) => {
+test('row 15: the clock accepts whole milliseconds before the year 9999 only, and the server keeps working', async (t) => {
   const { ask, port } = await start(t);
   const statusOf = async (body: object) =>
     (await ask(requestText('POST /$clock', JSON_BODY, JSON.stringify(body)))).statuses[0];
@@ -153,7 +153,7 @@ test('row 15: the clock stays on whole milliseconds before the year 9999, and th
   await worksOn();
 });
 
-/** A server with a queue `q`, and how to ask it one thing. */
+/** Starts a server with a queue `q`. `ask` sends it one request. */
 async function start(t: TestContext, ...args: string[]) {
   const { url } = await startNamespaceCli(t, { args: ['--engine', 'dynoxide', ...args] });
   const port = Number(new URL(url).port);

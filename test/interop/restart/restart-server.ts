@@ -7,7 +7,7 @@ import {
   descendants,
   startNamespaceCli,
   temporaryDirectory,
-  untilGone,
+  untilEnded,
 } from '../../local/cli.ts';
 import { ApiClient } from '../../support/api-client.ts';
 import { expectStatus } from '../../support/test-broker.ts';
@@ -61,7 +61,7 @@ export class RestartServer {
       }
       await cli.ended;
     }
-    await untilGone(this.#below);
+    await untilEnded(this.#below);
     assert.equal(cli.errors(), '', 'a server has no faults to report');
   }
 
