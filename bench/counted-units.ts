@@ -98,8 +98,8 @@ export async function startCounting(
       return response;
     },
   };
-  const gateway = new Gateway({ ...composition.parts, reportFault });
-  const { memory } = composition.parts;
+  const gateway = new Gateway({ ...composition.dependencies, reportFault });
+  const { memory } = composition.dependencies;
   const server = await startServer({ app, memory, gateway, host: '127.0.0.1', port: 0 });
   const http = new BenchClient(server.url, ROOT_KEY, CONNECTIONS);
   return {

@@ -54,14 +54,14 @@ export async function startTask(environment: Environment): Promise<Task> {
     ...(log === undefined ? {} : { ruleProved: rules.add }),
   });
   await requireReadable(composition);
-  const gateway = new Gateway({ ...composition.parts, reportFault, logAccess: log });
+  const gateway = new Gateway({ ...composition.dependencies, reportFault, logAccess: log });
   let isDraining = false;
   const app = withDrainingHealth(composition.app, () => isDraining);
-  const requests = new LimitedApp(app, composition.parts, limits, NOW);
+  const requests = new LimitedApp(app, composition.dependencies, limits, NOW);
   const connections = new ConnectionLimits(limits, NOW);
   const server = createProtocolServer({
     app: log === undefined ? requests : withAccessLog(requests, log, NOW, rules),
-    memory: composition.parts.memory,
+    memory: composition.dependencies.memory,
     gateway,
     isBehindTls: true,
     // The load balancer accepts any certificate; this one only encrypts the traffic.
@@ -114,8 +114,8 @@ async function overdue(): Promise<never> {
   throw new Error(`Clients were still there ${STOP_MS_MAX / 1000} s after all were sent away.`);
 }
 
-async function requireReadable({ parts }: Composition): Promise<void> {
-  await Promise.all([parts.namespaceKeys.rules(), parts.entities.find('$health')]);
+async function requireReadable({ dependencies }: Composition): Promise<void> {
+  await Promise.all([dependencies.namespaceKeys.rules(), dependencies.entities.find('$health')]);
 }
 
 /**

@@ -108,15 +108,17 @@ export async function serveNamespace(
   const clocked = withClockRoutes(composition.app, clock, {
     afterMove: () => sweeping.now(),
     authorize: async (request) =>
-      rootKey === PUBLIC_ROOT_KEY ? undefined : await rootRightsRefusal(composition.parts, request),
+      rootKey === PUBLIC_ROOT_KEY
+        ? undefined
+        : await rootRightsRefusal(composition.dependencies, request),
   });
   const app = withAllowedOrigins(clocked, allowedOrigins);
-  const gateway = new Gateway({ ...composition.parts, reportFault: reportError });
+  const gateway = new Gateway({ ...composition.dependencies, reportFault: reportError });
   // A certificate with a file is made at once, so that clients can be told to trust it before they connect.
   const kept = file === undefined ? undefined : obtainCertificate(file, Date.now());
   const server = await startServer({
     app,
-    memory: composition.parts.memory,
+    memory: composition.dependencies.memory,
     gateway,
     ...(kept === undefined ? {} : { certificate: () => kept }),
     host,
@@ -147,11 +149,11 @@ export async function serveNamespace(
 
 /** The reason why a request has not all rights on the namespace; undefined if it has. */
 async function rootRightsRefusal(
-  parts: Composition['parts'],
+  dependencies: Composition['dependencies'],
   request: Request,
 ): Promise<string | undefined> {
   try {
-    await authorize(parts, request, undefined, ['Manage']);
+    await authorize(dependencies, request, undefined, ['Manage']);
     return undefined;
   } catch (error) {
     if (error instanceof BrokerError) return error.message;

@@ -26,8 +26,8 @@ const composition = compose({
   receiveWaitMsMax: 0,
   meter,
 });
-const { app, parts } = composition;
-const server = await startServer({ app, memory: parts.memory, host: '127.0.0.1', port: 0 });
+const { app, dependencies } = composition;
+const server = await startServer({ app, memory: dependencies.memory, host: '127.0.0.1', port: 0 });
 process.on('message', async () => {
   await composition.idle();
   process.send?.(meter.take());

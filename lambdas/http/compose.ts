@@ -11,7 +11,7 @@ import { contractRoutes } from './openapi/routes.ts';
 import { receiveRoutes } from './routes/receive.ts';
 import { sendRoutes } from './routes/send.ts';
 import { settleRoutes } from './routes/settle.ts';
-import { runtimeApp } from './routing/runtime-app.ts';
+import { combineRoutes } from './routing/combine-routes.ts';
 
 /** What a whole namespace is composed of. */
 export type ComposeSettings = NamespaceSettings & HttpOptions;
@@ -20,7 +20,7 @@ export type ComposeSettings = NamespaceSettings & HttpOptions;
 export interface Composition {
   readonly app: Hono;
   /** What a transport beside HTTP is built from. */
-  readonly parts: HttpDependencies & {
+  readonly dependencies: HttpDependencies & {
     readonly rules: RuleManagement;
     readonly scheduler: Scheduler;
   };
@@ -37,38 +37,38 @@ export interface Composition {
 
 /** Builds everything that answers under one namespace. */
 export function compose(settings: ComposeSettings): Composition {
-  const parts = httpDependencies(composeParts(settings), settings);
-  const { clock, random, documents, namespace, store } = parts;
+  const dependencies = httpDependencies(composeParts(settings), settings);
+  const { clock, random, documents, namespace, store } = dependencies;
   const management = new Management({
     entities: store,
     rules: new DynamoRuleStore(documents, namespace, store),
-    counts: parts.counts,
+    counts: dependencies.counts,
     clock,
     random,
     namespace: { name: namespace, tier: settings.tier ?? 'Standard' },
-    beginForwarding: parts.beginForwarding,
+    beginForwarding: dependencies.beginForwarding,
   });
-  const sweep = sweepOf(parts, settings);
-  const app = runtimeApp(
-    parts,
-    sendRoutes(parts),
-    receiveRoutes(parts),
-    settleRoutes(parts),
+  const sweep = sweepOf(dependencies, settings);
+  const app = combineRoutes(
+    dependencies,
+    sendRoutes(dependencies),
+    receiveRoutes(dependencies),
+    settleRoutes(dependencies),
     contractRoutes(),
-    manageRoutes({ ...parts, management }),
+    manageRoutes({ ...dependencies, management }),
   );
   return {
     app,
-    parts: { ...parts, rules: management.rules },
+    dependencies: { ...dependencies, rules: management.rules },
     management,
     sweep: async () => {
       await sweep();
     },
-    wake: () => parts.wakeUps.wakeAll(),
-    idle: () => parts.background.settled(),
+    wake: () => dependencies.wakeUps.wakeAll(),
+    idle: () => dependencies.background.settled(),
     close: async () => {
-      parts.wakeUps.close();
-      await parts.background.settled();
+      dependencies.wakeUps.close();
+      await dependencies.background.settled();
     },
   };
 }

@@ -8,6 +8,6 @@ import { startFunction } from '../http/start-function.ts';
 /** Receives from entities of one path segment. */
 export const handler = startFunction(() => {
   const settings = functionParts(process.env);
-  const parts = httpDependencies(composeParts(settings), settings);
-  return httpHandler(receiveRoutes(parts), () => parts.background.settled());
+  const dependencies = httpDependencies(composeParts(settings), settings);
+  return httpHandler(receiveRoutes(dependencies), () => dependencies.background.settled());
 });

@@ -8,6 +8,6 @@ import { startFunction } from '../http/start-function.ts';
 /** Sends to entities of one path segment. */
 export const handler = startFunction(() => {
   const settings = functionParts(process.env);
-  const parts = httpDependencies(composeParts(settings), settings);
-  return httpHandler(sendRoutes(parts), () => parts.background.settled());
+  const dependencies = httpDependencies(composeParts(settings), settings);
+  return httpHandler(sendRoutes(dependencies), () => dependencies.background.settled());
 });

@@ -8,6 +8,6 @@ import { startFunction } from '../http/start-function.ts';
 /** Settles messages of entities of one path segment. */
 export const handler = startFunction(() => {
   const settings = functionParts(process.env);
-  const parts = httpDependencies(composeParts(settings), settings);
-  return httpHandler(settleRoutes(parts), () => parts.background.settled());
+  const dependencies = httpDependencies(composeParts(settings), settings);
+  return httpHandler(settleRoutes(dependencies), () => dependencies.background.settled());
 });

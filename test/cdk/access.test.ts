@@ -6,7 +6,7 @@ import { type HttpApp, httpHandler } from '../../lambdas/http/lambda.ts';
 import { readHttpSettings } from '../../shared/app/settings.ts';
 import { VARIABLES } from '../../shared/app/variables.ts';
 import { entry, ROOT, token } from '../support/atom-client.ts';
-import { fakeManageParts } from '../support/fake-entity-store.ts';
+import { fakeManageDependencies } from '../support/fake-entity-store.ts';
 import { propertiesById, synthesize } from './synthesize.ts';
 
 function authorizationTypes(access: 'sas' | 'iam'): readonly string[] {
@@ -39,7 +39,7 @@ const QUEUE = entry('QueueDescription');
 
 /** Management behind API Gateway with IAM, and what it answers. */
 function startBehindIam(rootKey = ROOT) {
-  const parts = fakeManageParts(rootKey);
+  const parts = fakeManageDependencies(rootKey);
   const app: HttpApp = manageRoutes(parts);
   const handler = httpHandler(app, async () => {}, { [VARIABLES.access]: 'iam' });
   return async (method: string, rawPath: string, said: Partial<APIGatewayProxyEventV2> = {}) =>
@@ -112,7 +112,7 @@ test('row 23: a request about which IAM was not asked ends in an error, and an a
 });
 
 test('without IAM what an event says of a caller does not count', async () => {
-  const app: HttpApp = manageRoutes(fakeManageParts(ROOT));
+  const app: HttpApp = manageRoutes(fakeManageDependencies(ROOT));
   const requestContext = {
     domainName: 'b.example',
     http: { method: 'GET' },

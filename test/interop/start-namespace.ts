@@ -56,7 +56,7 @@ export async function startNamespace({
   });
   const faults: unknown[] = [];
   const gateway = new Gateway({
-    ...composition.parts,
+    ...composition.dependencies,
     reportFault: (fault) => {
       faults.push(fault);
       reportFault(fault);
@@ -64,7 +64,7 @@ export async function startNamespace({
   });
   const server = await startServer({
     app: composition.app,
-    memory: composition.parts.memory,
+    memory: composition.dependencies.memory,
     gateway,
     host: '127.0.0.1',
     port: 0,
@@ -79,7 +79,7 @@ export async function startNamespace({
       await composition.idle();
       return meter.take();
     },
-    memory: composition.parts.memory,
+    memory: composition.dependencies.memory,
     faults,
     connectionString: `Endpoint=sb://localhost:${server.port};SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=${ROOT_KEY};UseDevelopmentEmulator=true;`,
     stop: async () => {

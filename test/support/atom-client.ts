@@ -2,7 +2,7 @@ import { NAMESPACE } from '../../lambdas/http/atom/namespaces.ts';
 import { manageRoutes } from '../../lambdas/http/atom/routes.ts';
 import { parseXml, type XmlElement } from '../../lambdas/http/atom/xml.ts';
 import { createSasToken } from '../../shared/auth/sas-token.ts';
-import { fakeManageParts } from './fake-entity-store.ts';
+import { fakeManageDependencies } from './fake-entity-store.ts';
 
 /** What a call says beside its path. */
 export interface AtomCall {
@@ -25,7 +25,7 @@ const ORIGIN = 'http://localhost:5300';
 
 /** Management routes over stores in memory, and a way to call them. */
 export function startAtom() {
-  const parts = fakeManageParts(ROOT);
+  const parts = fakeManageDependencies(ROOT);
   const app = manageRoutes(parts);
   const root = token('', ROOT);
   const call = async (method: string, path: string, said: AtomCall = {}): Promise<AtomAnswer> => {

@@ -13,7 +13,7 @@ import {
 import type { Entity } from '../../shared/domain/entities/entity.ts';
 import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
 import { FAKE_NOW } from './fake-broker.ts';
-import { fakeManageParts } from './fake-entity-store.ts';
+import { fakeManageDependencies } from './fake-entity-store.ts';
 import { fakeEntity, findableEntities, httpParts, rule } from './http-fixture.ts';
 
 export const HOUR = 3_600_000;
@@ -73,7 +73,7 @@ export function connectAuthorized(room = Number.POSITIVE_INFINITY) {
     held += bytes;
     return true;
   };
-  const { rules } = fakeManageParts({ keyName: 'root', key: 'root-primary' }).management;
+  const { rules } = fakeManageDependencies({ keyName: 'root', key: 'root-primary' }).management;
   const authorization = new Authorization(
     { ...parts, rules, scheduler: realScheduler, reportFault: assert.ifError },
     {

@@ -202,7 +202,7 @@ function alreadyExists(name: string): BrokerError {
 }
 
 /** Everything that the management routes need, in memory. */
-export function fakeManageParts(root: { readonly keyName: string; readonly key: string }) {
+export function fakeManageDependencies(root: { readonly keyName: string; readonly key: string }) {
   const entities = new FakeEntityStore();
   const rules = new FakeRuleStore(entities);
   const counts = new FakeCounts(entities, rules);

@@ -4,7 +4,7 @@ import { contractRoutes } from '../../lambdas/http/openapi/routes.ts';
 import { receiveRoutes } from '../../lambdas/http/routes/receive.ts';
 import { sendRoutes } from '../../lambdas/http/routes/send.ts';
 import { settleRoutes } from '../../lambdas/http/routes/settle.ts';
-import { runtimeApp } from '../../lambdas/http/routing/runtime-app.ts';
+import { combineRoutes } from '../../lambdas/http/routing/combine-routes.ts';
 import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import { createSasToken } from '../../shared/auth/sas-token.ts';
 import { TokenMemory } from '../../shared/auth/token-memory.ts';
@@ -95,7 +95,7 @@ export const ROOT_TOKEN = createSasToken({
 /** The whole app of messages and one way to call it with the root's token. */
 export function startApp(changes: Partial<HttpDependencies> = {}) {
   const parts = httpParts(changes);
-  const app: Hono = runtimeApp(
+  const app: Hono = combineRoutes(
     parts,
     sendRoutes(parts),
     receiveRoutes(parts),

@@ -111,9 +111,9 @@ export async function startBroker(t: TestContext, options: StartOptions = {}): P
     time === undefined || beside !== undefined ? [] : [start(randomSource(seed && `${seed}+`))];
   const processes = [first, ...others].map(({ composition }) => composition);
   const turns = time && new Turns(processes, time);
-  const gateway = new Gateway({ ...first.composition.parts, reportFault });
+  const gateway = new Gateway({ ...first.composition.dependencies, reportFault });
   const app = turns ?? first.composition.app;
-  const { memory } = first.composition.parts;
+  const { memory } = first.composition.dependencies;
   const server = await startServer({ app, memory, gateway, host: '127.0.0.1', port: 0 });
   t.after(async () => {
     const closed = server.close();

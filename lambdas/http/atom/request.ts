@@ -44,9 +44,9 @@ const DOCUMENT_LIMIT: BodyLimit = {
 
 /** Reads a description out of a body, which is read no further than one can be long. Throws ArgumentError. */
 export function withDocument<Read>(
-  parts: Pick<HttpDependencies, 'memory' | 'workTurns'>,
+  dependencies: Pick<HttpDependencies, 'memory' | 'workTurns'>,
   request: Request,
   read: (body: Uint8Array) => Read,
 ): Promise<Read> {
-  return withBody(parts, request, DOCUMENT_LIMIT, read);
+  return withBody(dependencies, request, DOCUMENT_LIMIT, read);
 }

@@ -6,13 +6,13 @@ import type { RouteName } from '../routing/route-table.ts';
 import { routeNamed } from '../routing/routing.ts';
 
 /** Lets a request through to an operation of the table, or says why not. Throws Unauthenticated. */
-export function authorizeTo(
+export function authorizeOperation(
   operation: RouteName,
-  parts: HttpDependencies,
+  dependencies: HttpDependencies,
   request: Request,
   path?: EntityPath,
 ): Promise<void> {
-  return authorize(parts, request, path, routeNamed(operation).rights);
+  return authorize(dependencies, request, path, routeNamed(operation).rights);
 }
 
 /** Where the official clients put the token for a destination which the request's own does not cover. */
@@ -27,7 +27,7 @@ const SUPPLEMENTARY = {
  * the address of the request, and no second question can be put to it. Throws Unauthenticated.
  */
 export async function authorizeForwarding(
-  parts: HttpDependencies,
+  dependencies: HttpDependencies,
   request: Request,
   settings: EntitySettings,
 ): Promise<void> {
@@ -41,6 +41,6 @@ export async function authorizeForwarding(
     // The same question, asked of the destination's address.
     const address = new URL(`/${destination.name}`, request.url);
     const asked = new Request(address, { headers: { authorization: token ?? '' } });
-    await authorize(parts, asked, destination, ['Manage']);
+    await authorize(dependencies, asked, destination, ['Manage']);
   }
 }

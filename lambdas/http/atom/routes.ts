@@ -21,10 +21,10 @@ import { parseManagePath } from './path.ts';
 import { readRule } from './read-rule.ts';
 import { readQueue, readSubscription, readTopic } from './read-settings.ts';
 import { readIfMatch, readPageRange, withDocument } from './request.ts';
-import { authorizeForwarding, authorizeTo } from './rights.ts';
+import { authorizeForwarding, authorizeOperation } from './rights.ts';
 
 /** What the management routes are built from. */
-export type ManageParts = HttpDependencies & { readonly management: Management };
+export type ManageDependencies = HttpDependencies & { readonly management: Management };
 
 /**
  * The ATOM management API (semantics G1), as the official administration client speaks it. Its paths
@@ -33,52 +33,52 @@ export type ManageParts = HttpDependencies & { readonly management: Management }
  * A missing entity is answered with 404 and the error body, not with the empty feed the cloud service
  * sometimes gives: the official clients take both for the same, and everybody else expects the 404.
  */
-export function manageRoutes(parts: ManageParts): Hono {
+export function manageRoutes(dependencies: ManageDependencies): Hono {
   const app = new Hono();
-  app.onError(errorHandler(parts, 'management'));
+  app.onError(errorHandler(dependencies, 'management'));
   // Of no entity, and so no function's of messages.
-  app.route('/', transactionRoutes(parts));
-  app.get('*', (c) => show(parts, c.req.raw));
-  app.put('*', (c) => put(parts, c.req.raw));
-  app.delete('*', (c) => remove(parts, c.req.raw));
+  app.route('/', transactionRoutes(dependencies));
+  app.get('*', (c) => show(dependencies, c.req.raw));
+  app.put('*', (c) => put(dependencies, c.req.raw));
+  app.delete('*', (c) => remove(dependencies, c.req.raw));
   return app;
 }
 
-async function show(parts: ManageParts, request: Request): Promise<Response> {
-  const { management, clock } = parts;
-  const answer = new AtomAnswer(request.url, parts.namespace);
+async function show(dependencies: ManageDependencies, request: Request): Promise<Response> {
+  const { management, clock } = dependencies;
+  const answer = new AtomAnswer(request.url, dependencies.namespace);
   const at = parseManagePath(new URL(request.url).pathname);
   switch (at.kind) {
     case 'discovery':
       return answer.discovery(clock.now());
     case 'namespace':
-      await authorizeTo('namespaceInfo', parts, request);
+      await authorizeOperation('namespaceInfo', dependencies, request);
       return answer.namespace(management.tier);
     case 'queues':
-      return showEntities(parts, request, QUEUES);
+      return showEntities(dependencies, request, QUEUES);
     case 'topics':
-      return showEntities(parts, request, TOPICS);
+      return showEntities(dependencies, request, TOPICS);
     case 'subscriptions':
-      return showEntities(parts, request, subscriptionsOf(parseEntityPath(at.topic)));
+      return showEntities(dependencies, request, subscriptionsOf(parseEntityPath(at.topic)));
     case 'rules':
-      return showRules(parts, request, at.subscription);
+      return showRules(dependencies, request, at.subscription);
     case 'rule':
-      await authorizeTo('getRule', parts, request, parseEntityPath(at.subscription));
+      await authorizeOperation('getRule', dependencies, request, parseEntityPath(at.subscription));
       return answer.rule(await management.rules.get(at.subscription, at.name));
     case 'entity':
-      await authorizeTo('getEntity', parts, request, parseEntityPath(at.path));
+      await authorizeOperation('getEntity', dependencies, request, parseEntityPath(at.path));
       return answer.entity(await report(management, await management.get(at.path)));
   }
 }
 
-async function put(parts: ManageParts, request: Request): Promise<Response> {
-  const { rules } = parts.management;
-  const answer = new AtomAnswer(request.url, parts.namespace);
+async function put(dependencies: ManageDependencies, request: Request): Promise<Response> {
+  const { rules } = dependencies.management;
+  const answer = new AtomAnswer(request.url, dependencies.namespace);
   const at = parseManagePath(new URL(request.url).pathname);
   switch (at.kind) {
     case 'rule': {
-      await authorizeTo('putRule', parts, request, parseEntityPath(at.subscription));
-      const { kind, element } = await withDocument(parts, request, readEntry);
+      await authorizeOperation('putRule', dependencies, request, parseEntityPath(at.subscription));
+      const { kind, element } = await withDocument(dependencies, request, readEntry);
       if (kind !== 'RuleDescription') throw wrongDescription(kind, 'RuleDescription');
       const rule = readRule(element, at.name);
       const ifMatch = readIfMatch(request.headers);
@@ -87,23 +87,27 @@ async function put(parts: ManageParts, request: Request): Promise<Response> {
         : answer.rule(await rules.update(at.subscription, rule, ifMatch));
     }
     case 'entity':
-      return putEntity(parts, request, at.path);
+      return putEntity(dependencies, request, at.path);
     default:
       throw notAnEntity(request);
   }
 }
 
 /** Creates; or replaces where `If-Match` says that something should be there (semantics G1). */
-async function putEntity(parts: ManageParts, request: Request, path: string): Promise<Response> {
-  const { management } = parts;
-  await authorizeTo('putEntity', parts, request, parseEntityPath(path));
-  const { settings, sizeInBytes } = await withDocument(parts, request, (body) => {
+async function putEntity(
+  dependencies: ManageDependencies,
+  request: Request,
+  path: string,
+): Promise<Response> {
+  const { management } = dependencies;
+  await authorizeOperation('putEntity', dependencies, request, parseEntityPath(path));
+  const { settings, sizeInBytes } = await withDocument(dependencies, request, (body) => {
     const sent = readEntry(body);
     return { settings: readSettings(sent, path), sizeInBytes: saidSize(sent, request) };
   });
-  await authorizeForwarding(parts, request, settings);
+  await authorizeForwarding(dependencies, request, settings);
   const ifMatch = readIfMatch(request.headers);
-  const answer = new AtomAnswer(request.url, parts.namespace);
+  const answer = new AtomAnswer(request.url, dependencies.namespace);
   const entity =
     ifMatch === undefined
       ? await management.create(path, settings)
@@ -128,17 +132,22 @@ function withSize(reported: EntityReport, size: number | undefined): EntityRepor
   return { ...reported, messages: { ...reported.messages, size } };
 }
 
-async function remove(parts: ManageParts, request: Request): Promise<Response> {
-  const { management } = parts;
+async function remove(dependencies: ManageDependencies, request: Request): Promise<Response> {
+  const { management } = dependencies;
   const at = parseManagePath(new URL(request.url).pathname);
   const ifMatch = readIfMatch(request.headers);
   switch (at.kind) {
     case 'rule':
-      await authorizeTo('deleteRule', parts, request, parseEntityPath(at.subscription));
+      await authorizeOperation(
+        'deleteRule',
+        dependencies,
+        request,
+        parseEntityPath(at.subscription),
+      );
       await management.rules.delete(at.subscription, at.name, ifMatch);
       break;
     case 'entity':
-      await authorizeTo('deleteEntity', parts, request, parseEntityPath(at.path));
+      await authorizeOperation('deleteEntity', dependencies, request, parseEntityPath(at.path));
       await removeEntity(management, at.path, ifMatch);
       break;
     default:
@@ -211,29 +220,33 @@ function subscriptionsOf(topic: EntityPath): EntityList {
 }
 
 async function showEntities(
-  parts: ManageParts,
+  dependencies: ManageDependencies,
   request: Request,
   { operation, title, of, within }: EntityList,
 ): Promise<Response> {
-  const { management, clock } = parts;
-  await authorizeTo(operation, parts, request, within);
+  const { management, clock } = dependencies;
+  await authorizeOperation(operation, dependencies, request, within);
   const range = readPageRange(new URL(request.url).searchParams);
   const { items, more } = await management.list({ ...of, ...range });
   const reports = await management.report(items);
-  const answer = new AtomAnswer(request.url, parts.namespace);
+  const answer = new AtomAnswer(request.url, dependencies.namespace);
   return answer.entities(reports, { title, range, more, now: clock.now() });
 }
 
-async function showRules(parts: ManageParts, request: Request, path: string): Promise<Response> {
+async function showRules(
+  dependencies: ManageDependencies,
+  request: Request,
+  path: string,
+): Promise<Response> {
   const subscription = parseEntityPath(path);
-  await authorizeTo('listRules', parts, request, subscription);
+  await authorizeOperation('listRules', dependencies, request, subscription);
   const range = readPageRange(new URL(request.url).searchParams);
-  const { items, more } = await parts.management.rules.list(path, range);
-  return new AtomAnswer(request.url, parts.namespace).rules(items, {
+  const { items, more } = await dependencies.management.rules.list(path, range);
+  return new AtomAnswer(request.url, dependencies.namespace).rules(items, {
     title: 'Rules',
     range,
     more,
-    now: parts.clock.now(),
+    now: dependencies.clock.now(),
   });
 }
 

@@ -4,10 +4,15 @@ import { BrokerError } from '../../../shared/domain/broker-error.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
 import type { Message, OutgoingMessage } from '../../../shared/domain/messages/message.ts';
 import { printsAsBase64 } from '../../../shared/domain/messages/printed-size.ts';
-import { printBrokerProperties, readBrokerProperties, type ShownAs } from './broker-properties.ts';
+import { badRequest } from './bad-request.ts';
+import {
+  type PrintOptions,
+  printBrokerProperties,
+  readBrokerProperties,
+} from './broker-properties.ts';
 import { isJsonObject, parseExactJson } from './exact-json.ts';
 import { base64, parseBase64, printProperties, readProperties } from './property-json.ts';
-import { requireWholeText } from './whole-text.ts';
+import { requireWellFormed } from './well-formed-text.ts';
 
 /**
  * Messages as JSON (semantics H15): a list of `{Body, BrokerProperties, UserProperties}`. Ours
@@ -30,10 +35,12 @@ export function parseBatch(bytes: Uint8Array): readonly OutgoingMessage[] {
 
 /** Reads a batch from JSON, as parsed by `parseExactJson`. Throws ArgumentError, InvalidOperation. */
 export function readBatch(json: unknown): readonly OutgoingMessage[] {
-  if (!Array.isArray(json)) throw invalid('The batch must be a JSON array of messages.');
-  if (json.length === 0) throw invalid('The batch holds no message.');
+  if (!Array.isArray(json)) throw badRequest('The batch must be a JSON array of messages.');
+  if (json.length === 0) throw badRequest('The batch holds no message.');
   if (json.length > LIMITS.batchMessages) {
-    throw invalid(`The batch holds ${json.length} messages; the limit is ${LIMITS.batchMessages}.`);
+    throw badRequest(
+      `The batch holds ${json.length} messages; the limit is ${LIMITS.batchMessages}.`,
+    );
   }
   return json.map(readNumbered);
 }
@@ -51,7 +58,7 @@ function readNumbered(json: unknown, index: number): OutgoingMessage {
 }
 
 function readMessage(json: unknown): OutgoingMessage {
-  if (!isJsonObject(json)) throw invalid('It must be a JSON object.');
+  if (!isJsonObject(json)) throw badRequest('It must be a JSON object.');
   return {
     ...readBrokerProperties(json['BrokerProperties']),
     body: readBody(json['Body'], json['BodyEncoding'] ?? undefined),
@@ -60,16 +67,12 @@ function readMessage(json: unknown): OutgoingMessage {
 }
 
 function readBody(body: unknown, encoding: unknown): Uint8Array {
-  if (typeof body !== 'string') throw invalid('Body is required and must be a text.');
-  if (encoding === undefined) return utf8.encode(requireWholeText(body, 'Body'));
-  if (encoding !== 'base64') throw invalid("BodyEncoding may only be 'base64'.");
+  if (typeof body !== 'string') throw badRequest('Body is required and must be a text.');
+  if (encoding === undefined) return utf8.encode(requireWellFormed(body, 'Body'));
+  if (encoding !== 'base64') throw badRequest("BodyEncoding may only be 'base64'.");
   const bytes = parseBase64(body);
-  if (bytes === undefined) throw invalid('Body is not valid base64.');
+  if (bytes === undefined) throw badRequest('Body is not valid base64.');
   return bytes;
-}
-
-function invalid(sentence: string): BrokerError {
-  return new BrokerError('ArgumentError', sentence, { subCode: '40000' });
 }
 
 /**
@@ -78,13 +81,13 @@ function invalid(sentence: string): BrokerError {
  */
 export function printBatch(
   messages: readonly ReceivedMessage[],
-  view: ShownAs['view'] = 'received',
+  view: PrintOptions['view'] = 'received',
 ): string {
-  const shownAs: ShownAs = { view, contentType: true, expiresAt: true };
+  const shownAs: PrintOptions = { view, contentType: true, expiresAt: true };
   return `[${messages.map((message) => printMessage(message, shownAs)).join(',')}]`;
 }
 
-function printMessage(stored: ReceivedMessage, shownAs: ShownAs): string {
+function printMessage(stored: ReceivedMessage, shownAs: PrintOptions): string {
   const { properties } = stored.message;
   const members = [
     ...printBody(stored.message),

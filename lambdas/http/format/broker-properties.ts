@@ -7,9 +7,10 @@ import {
   type OutgoingMessage,
   shownPartitionKey,
 } from '../../../shared/domain/messages/message.ts';
+import { badRequest } from './bad-request.ts';
 import { httpDate, parseDate } from './date-text.ts';
 import { isJsonObject, plainNumber } from './exact-json.ts';
-import { requireWholeText } from './whole-text.ts';
+import { requireWellFormed } from './well-formed-text.ts';
 
 /** The `BrokerProperties` JSON of a message, as a header and in batches (semantics H9, H13). */
 
@@ -42,7 +43,7 @@ const UNLIMITED_SECONDS = '922337203685.47754';
  */
 export function readBrokerProperties(json: unknown): SystemProperties {
   if (json === undefined || json === null) return {};
-  if (!isJsonObject(json)) throw invalid('BrokerProperties must be a JSON object.');
+  if (!isJsonObject(json)) throw badRequest('BrokerProperties must be a JSON object.');
   const read: Writable<SystemProperties> = {};
   for (const [key, field, kind] of TEXTS) {
     const text = readText(json, key, kind);
@@ -57,7 +58,8 @@ export function readBrokerProperties(json: unknown): SystemProperties {
   if (scheduledEnqueueAt !== undefined) read.scheduledEnqueueAt = scheduledEnqueueAt;
   const forcePersistence = json['ForcePersistence'] ?? undefined;
   if (forcePersistence !== undefined) {
-    if (typeof forcePersistence !== 'boolean') throw invalid('ForcePersistence must be a boolean.');
+    if (typeof forcePersistence !== 'boolean')
+      throw badRequest('ForcePersistence must be a boolean.');
     read.forcePersistence = forcePersistence;
   }
   return read;
@@ -66,11 +68,11 @@ export function readBrokerProperties(json: unknown): SystemProperties {
 function readText(json: Json, key: string, kind: 'id' | 'text'): string | undefined {
   const value = json[key] ?? undefined;
   if (value === undefined) return undefined;
-  if (typeof value !== 'string') throw invalid(`${key} must be a text.`);
+  if (typeof value !== 'string') throw badRequest(`${key} must be a text.`);
   if (kind === 'id' && value.length > LIMITS.idLength) {
-    throw invalid(`${key} is ${value.length} characters long; the limit is ${LIMITS.idLength}.`);
+    throw badRequest(`${key} is ${value.length} characters long; the limit is ${LIMITS.idLength}.`);
   }
-  return requireWholeText(value, key);
+  return requireWellFormed(value, key);
 }
 
 function requireOneOrdering(keys: SystemProperties): void {
@@ -86,7 +88,7 @@ function requireOneOrdering(keys: SystemProperties): void {
 function readTimeToLive(json: Json): number | undefined {
   const span = json['TimeToLiveTimeSpan'] ?? undefined;
   const ms = span === undefined ? readSeconds(json) : readTimeSpan(span);
-  if (ms !== undefined && ms <= 0) throw invalid('The time to live must be greater than zero.');
+  if (ms !== undefined && ms <= 0) throw badRequest('The time to live must be greater than zero.');
   // Less than a millisecond is still more than nothing.
   return ms === undefined ? undefined : unlimitedAbove(Math.max(1, Math.round(ms)));
 }
@@ -94,13 +96,13 @@ function readTimeToLive(json: Json): number | undefined {
 function readSeconds(json: Json): number | undefined {
   const seconds = plainNumber(json['TimeToLive']) ?? undefined;
   if (seconds === undefined) return undefined;
-  if (typeof seconds !== 'number') throw invalid('TimeToLive must be a number of seconds.');
+  if (typeof seconds !== 'number') throw badRequest('TimeToLive must be a number of seconds.');
   return seconds * 1000;
 }
 
 function readTimeSpan(value: unknown): number {
   const span = typeof value === 'string' ? parseTimeSpan(value) : undefined;
-  if (span === undefined) throw invalid('TimeToLiveTimeSpan must be a text like 0.00:00:40.');
+  if (span === undefined) throw badRequest('TimeToLiveTimeSpan must be a text like 0.00:00:40.');
   return span.ms ?? Number.POSITIVE_INFINITY;
 }
 
@@ -109,17 +111,13 @@ function readDate(json: Json, key: string): number | undefined {
   if (value === undefined) return undefined;
   const ms = typeof value === 'string' ? parseDate(value) : undefined;
   if (ms !== undefined) return ms;
-  throw invalid(
+  throw badRequest(
     `${key} must be a date like Sun, 06 Nov 2033 08:49:37 GMT or 2033-11-06T08:49:37.5Z.`,
   );
 }
 
-function invalid(sentence: string): BrokerError {
-  return new BrokerError('ArgumentError', sentence, { subCode: '40000' });
-}
-
 /** How a message is shown. */
-export interface ShownAs {
+export interface PrintOptions {
   /** A receiver sees which delivery this is; a browser how many failed so far (semantics M13). */
   readonly view: 'received' | 'peeked';
   /** Which of the parts that are no `BrokerProperties` in the vendor's API to add. */
@@ -130,7 +128,7 @@ export interface ShownAs {
 }
 
 /** The JSON text, keys in alphabetical order as the service has them, 64-bit numbers in full. */
-export function printBrokerProperties(stored: ReceivedMessage, shownAs: ShownAs): string {
+export function printBrokerProperties(stored: ReceivedMessage, shownAs: PrintOptions): string {
   const { message } = stored;
   const shownDeliveries = stored.failedDeliveries + (shownAs.view === 'received' ? 1 : 0);
   const members = [

@@ -3,7 +3,7 @@ import type { DeadLetterAction } from '../../../shared/broker/broker.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
 import type { Properties } from '../../../shared/domain/messages/property-value.ts';
 import { readProperties } from './property-json.ts';
-import { isWholeText } from './whole-text.ts';
+import { isWellFormed } from './well-formed-text.ts';
 
 /** What a request may say of a message it changes or dead-letters, by its wire names. */
 
@@ -11,7 +11,7 @@ const deadLetterText = z
   .string()
   .check(
     z.maxLength(LIMITS.deadLetterTextLength),
-    z.refine(isWholeText, 'holds half of a surrogate pair, which no UTF-8 text can'),
+    z.refine(isWellFormed, 'holds half of a surrogate pair, which no UTF-8 text can'),
   );
 
 /** Properties to add to a message, or to set anew. */

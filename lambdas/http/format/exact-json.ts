@@ -1,5 +1,6 @@
-import { BrokerError } from '../../../shared/domain/broker-error.ts';
+import type { BrokerError } from '../../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
+import { badRequest } from './bad-request.ts';
 
 /**
  * JSON in which numbers keep their spelling where it matters: `9007199254740993` loses digits as a
@@ -36,10 +37,7 @@ export function parseExactJson(source: Uint8Array | string, what: string): unkno
   try {
     return JSON.parse(SUSPECT.test(text) ? markNumbers(text) : text);
   } catch (error) {
-    throw new BrokerError('ArgumentError', `${what} is not valid JSON.`, {
-      cause: error,
-      subCode: '40000',
-    });
+    throw badRequest(`${what} is not valid JSON.`, error);
   }
 }
 
@@ -92,11 +90,7 @@ class Shape {
   }
 
   #refusal(sight: string): BrokerError {
-    return new BrokerError(
-      'ArgumentError',
-      `${this.#what} holds ${sight}. Send fewer in one request.`,
-      { subCode: '40000' },
-    );
+    return badRequest(`${this.#what} holds ${sight}. Send fewer in one request.`);
   }
 }
 
@@ -110,10 +104,7 @@ function decode(bytes: Uint8Array, what: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
-    throw new BrokerError('ArgumentError', `${what} is not valid UTF-8.`, {
-      cause: error,
-      subCode: '40000',
-    });
+    throw badRequest(`${what} is not valid UTF-8.`, error);
   }
 }
 

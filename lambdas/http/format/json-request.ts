@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { BrokerError } from '../../../shared/domain/broker-error.ts';
+import { badRequest } from './bad-request.ts';
 import { parseExactJson, plainNumber } from './exact-json.ts';
 
 /** Requests in JSON: what they must be is a schema, and what they are not becomes one sentence. */
@@ -32,9 +32,7 @@ export function checkRequest<Schema extends z.ZodMiniType>(
   const parsed = z.safeParse(schema, json);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  throw new BrokerError('ArgumentError', issue ? sentenceOf(issue, at) : 'The body is not valid.', {
-    subCode: '40000',
-  });
+  throw badRequest(issue ? sentenceOf(issue, at) : 'The body is not valid.');
 }
 
 /** A whole number from 1 on. */

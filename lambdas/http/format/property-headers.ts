@@ -3,7 +3,7 @@ import { httpDate, parseHttpDate, ticksAsDate, ticksAsTimeSpan } from './date-te
 import { decodeHeader, escapeNonAscii } from './header-text.ts';
 import { doubleText, numberProperty } from './number-text.ts';
 import { base64 } from './property-json.ts';
-import { requireWholeText } from './whole-text.ts';
+import { requireWellFormed } from './well-formed-text.ts';
 
 /**
  * Properties as headers (semantics #148, H10): texts and dates in quotes, numbers and booleans bare.
@@ -117,7 +117,7 @@ function parseQuoted(name: string, quoted: string): PropertyValue {
   const value = quoted.replace(ESCAPED, (_, plain: string | undefined, hex: string) =>
     plain === undefined ? String.fromCharCode(Number.parseInt(hex, 16)) : plain,
   );
-  return { type: 'string', value: requireWholeText(value, `The property '${name}'`) };
+  return { type: 'string', value: requireWellFormed(value, `The property '${name}'`) };
 }
 
 /** Properties as headers, and those that no header can or may carry because of their names. */

@@ -1,14 +1,14 @@
-import { BrokerError } from '../../../shared/domain/broker-error.ts';
 import { requirePropertiesFit } from '../../../shared/domain/messages/property-limits.ts';
 import type {
   Properties,
   PropertyType,
   PropertyValue,
 } from '../../../shared/domain/messages/property-value.ts';
+import { badRequest } from './bad-request.ts';
 import { parseIsoDate } from './date-text.ts';
 import { isExactNumber, isJsonObject } from './exact-json.ts';
 import { doubleText, numberProperty } from './number-text.ts';
-import { requireWholeText } from './whole-text.ts';
+import { requireWellFormed } from './well-formed-text.ts';
 
 /**
  * Properties in JSON. What JSON can say is said plainly: `"a"`, `true`, `null`, `7` (int), `7.0`
@@ -49,11 +49,11 @@ const TYPED_READERS: ReadonlyMap<string, TypedReader> = new Map<string, TypedRea
 /** Reads an object of properties as parsed by `parseExactJson`. Throws ArgumentError. */
 export function readProperties(json: unknown, what = 'UserProperties'): Properties {
   if (json === undefined || json === null) return {};
-  if (!isJsonObject(json)) throw invalid(`${what} must be a JSON object.`);
+  if (!isJsonObject(json)) throw badRequest(`${what} must be a JSON object.`);
   // `fromEntries` defines own keys, so that a property may even be called `__proto__`.
   const properties = Object.fromEntries(
     Object.entries(json).map(([name, value]) => [
-      requireWholeText(name, `The name of a property in ${what}`),
+      requireWellFormed(name, `The name of a property in ${what}`),
       readProperty(name, value),
     ]),
   );
@@ -64,7 +64,7 @@ export function readProperties(json: unknown, what = 'UserProperties'): Properti
 function readProperty(name: string, json: unknown): PropertyValue {
   switch (typeof json) {
     case 'string':
-      return { type: 'string', value: requireWholeText(json, `The property '${shown(name)}'`) };
+      return { type: 'string', value: requireWellFormed(json, `The property '${shown(name)}'`) };
     case 'boolean':
       return { type: 'boolean', value: json };
     case 'number':
@@ -151,7 +151,7 @@ function readDate(json: unknown): PropertyValue | undefined {
 
 function ofText(read: (text: string) => PropertyValue | undefined): TypedReader {
   return (json) =>
-    typeof json === 'string' ? read(requireWholeText(json, 'A property')) : undefined;
+    typeof json === 'string' ? read(requireWellFormed(json, 'A property')) : undefined;
 }
 
 const guid = (value: string): PropertyValue => ({ type: 'guid', value: value.toLowerCase() });
@@ -239,9 +239,5 @@ const typed = (type: PropertyType | 'date', text: string): string =>
 const shown = (name: string): string => name.slice(0, 64);
 
 function refuse(name: string, why: string): never {
-  throw invalid(`The property '${shown(name)}' ${why}.`);
-}
-
-function invalid(sentence: string): BrokerError {
-  return new BrokerError('ArgumentError', sentence, { subCode: '40000' });
+  throw badRequest(`The property '${shown(name)}' ${why}.`);
 }

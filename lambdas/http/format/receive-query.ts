@@ -1,6 +1,6 @@
 import type { PeekOptions } from '../../../shared/broker/broker.ts';
-import { BrokerError } from '../../../shared/domain/broker-error.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
+import { badRequest } from './bad-request.ts';
 import { parseSequenceNumber, SEQUENCE_NUMBER_KIND } from './sequence-numbers.ts';
 
 const WHOLE_NUMBER = /^\d{1,9}$/;
@@ -15,7 +15,9 @@ export interface Wait {
 /** Reads `timeout`, in whole seconds, up to what the service grants. Throws ArgumentError. */
 export function parseWait(timeout: string | undefined, waitMsMax: number): Wait {
   if (timeout !== undefined && !WHOLE_NUMBER.test(timeout)) {
-    throw invalid(`The timeout '${timeout.slice(0, 32)}' is not a number of whole seconds from 0.`);
+    throw badRequest(
+      `The timeout '${timeout.slice(0, 32)}' is not a number of whole seconds from 0.`,
+    );
   }
   const asked = (timeout === undefined ? LIMITS.receiveTimeoutSeconds : Number(timeout)) * 1000;
   return { ms: Math.min(asked, waitMsMax), shortened: asked > waitMsMax };
@@ -31,7 +33,7 @@ export function parseMaxMessages(maxMessages: string | undefined): number | unde
   if (maxMessages === undefined) return undefined;
   const count = WHOLE_NUMBER.test(maxMessages) ? Number(maxMessages) : 0;
   if (count >= 1 && count <= LIMITS.receiveMessages) return count;
-  throw invalid(
+  throw badRequest(
     `The maxMessages '${maxMessages.slice(0, 32)}' is not a whole number from 1 to ${LIMITS.receiveMessages}.`,
   );
 }
@@ -49,14 +51,10 @@ export function parsePeek(
   if (fromSequenceNumber === undefined) return { maxMessages: count };
   const from = parseSequenceNumber(fromSequenceNumber);
   if (from !== undefined) return { fromSequenceNumber: from, maxMessages: count };
-  throw invalid(`The fromSequenceNumber ${SEQUENCE_NUMBER_KIND}.`);
+  throw badRequest(`The fromSequenceNumber ${SEQUENCE_NUMBER_KIND}.`);
 }
 
 function parseCount(text: string): number {
   if (/^0*[1-9]\d*$/.test(text)) return Number(text);
-  throw invalid(`The maxMessages '${text.slice(0, 32)}' is not a whole number from 1.`);
-}
-
-function invalid(sentence: string): BrokerError {
-  return new BrokerError('ArgumentError', sentence, { subCode: '40000' });
+  throw badRequest(`The maxMessages '${text.slice(0, 32)}' is not a whole number from 1.`);
 }

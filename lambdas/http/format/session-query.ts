@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import type { ListSessionsOptions, SessionHandle } from '../../../shared/broker/broker.ts';
-import { BrokerError } from '../../../shared/domain/broker-error.ts';
+import { badRequest } from './bad-request.ts';
 import { parseDate } from './date-text.ts';
 
 /**
@@ -20,19 +20,20 @@ export function sessionIdOf(c: Context): string | undefined {
 
 /** The session and the lock on it, as options of a receive; empty where none is named. Throws ArgumentError. */
 export function sessionOf(c: Context): { readonly session?: SessionHandle } {
-  return sessionIdOf(c) === undefined ? {} : { session: heldSessionOf(c) };
+  return sessionIdOf(c) === undefined ? {} : { session: sessionHandleOf(c) };
 }
 
 /** The session and the lock on it. Throws ArgumentError where one of them is not given. */
-export function heldSessionOf(c: Context): SessionHandle {
+export function sessionHandleOf(c: Context): SessionHandle {
   const sessionId = sessionIdOf(c);
-  if (sessionId === undefined) throw invalid('The query names no session: sessionId is required.');
+  if (sessionId === undefined)
+    throw badRequest('The query names no session: sessionId is required.');
   const lockToken = c.req.query('sessionLock');
   if (lockToken === undefined) {
-    throw invalid('The query holds no lock of the session: sessionLock is required.');
+    throw badRequest('The query holds no lock of the session: sessionLock is required.');
   }
   if (GUID.test(lockToken)) return { sessionId, lockToken: lockToken.toLowerCase() };
-  throw invalid(`The sessionLock '${lockToken.slice(0, 64)}' is not a GUID.`);
+  throw badRequest(`The sessionLock '${lockToken.slice(0, 64)}' is not a GUID.`);
 }
 
 /** Reads `skip`, `top` and `updatedAfter`. Throws ArgumentError. */
@@ -43,7 +44,7 @@ export function parseListSessions(c: Context): ListSessionsOptions {
   if (after === undefined) return { skip, top };
   const updatedAfter = parseDate(after);
   if (updatedAfter !== undefined) return { skip, top, updatedAfter };
-  throw invalid(
+  throw badRequest(
     `The updatedAfter '${after.slice(0, 64)}' is not a date like 2033-11-06T08:49:37Z.`,
   );
 }
@@ -53,11 +54,7 @@ function count(c: Context, name: string, least: number, most: number): number | 
   if (text === undefined) return undefined;
   const value = WHOLE_NUMBER.test(text) ? Number(text) : -1;
   if (value >= least && value <= most) return value;
-  throw invalid(
+  throw badRequest(
     `The ${name} '${text.slice(0, 32)}' is not a whole number from ${least} to ${most}.`,
   );
-}
-
-function invalid(sentence: string): BrokerError {
-  return new BrokerError('ArgumentError', sentence, { subCode: '40000' });
 }

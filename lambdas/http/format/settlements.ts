@@ -9,7 +9,7 @@ import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import type { RandomSource } from '../../../shared/domain/clock.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
 import type { WorkTurns } from '../../../shared/domain/turns/work-turns.ts';
-import { createTrackingId, showError } from '../routing/error-response.ts';
+import { createTrackingId, outcomeError } from '../routing/error-response.ts';
 import type { BodyAccount } from '../routing/request-body.ts';
 import { httpDate } from './date-text.ts';
 import { changedProperties, deadLetterAction, deadLetterFields } from './dead-letter-fields.ts';
@@ -119,7 +119,7 @@ export function printSettlements(
     outcomes.map(({ lockToken: token, refusal }) =>
       refusal === undefined
         ? { lockToken: token, settled: true }
-        : { lockToken: token, settled: false, error: showError(refusal, trackingId) },
+        : { lockToken: token, settled: false, error: outcomeError(refusal, trackingId) },
     ),
   );
 }
@@ -131,7 +131,7 @@ export function printRenewals(outcomes: readonly RenewalOutcome[], random: Rando
     outcomes.map(({ lockToken: token, lockedUntil, refusal }) => ({
       lockToken: token,
       ...(lockedUntil === undefined ? {} : { lockedUntilUtc: httpDate(lockedUntil) }),
-      ...(refusal === undefined ? {} : { error: showError(refusal, trackingId) }),
+      ...(refusal === undefined ? {} : { error: outcomeError(refusal, trackingId) }),
     })),
   );
 }

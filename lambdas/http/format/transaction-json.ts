@@ -8,12 +8,13 @@ import type {
 import { BrokerError } from '../../../shared/domain/broker-error.ts';
 import { parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
+import { badRequest } from './bad-request.ts';
 import { readBatch } from './batch-format.ts';
 import { httpDate } from './date-text.ts';
 import { isJsonObject, parseExactJson } from './exact-json.ts';
 import { checkRequest } from './json-request.ts';
 import { readSettlement } from './settlements.ts';
-import { isWholeText, requireWholeText } from './whole-text.ts';
+import { isWellFormed, requireWellFormed } from './well-formed-text.ts';
 
 /**
  * The JSON of transactions. An operation has the verb as the name of the field that says where:
@@ -34,7 +35,7 @@ const renewOperation = z.strictObject({
 const sessionOf = z.optional(
   z
     .string()
-    .check(z.refine(isWholeText, 'holds half of a surrogate pair, which no UTF-8 text can')),
+    .check(z.refine(isWellFormed, 'holds half of a surrogate pair, which no UTF-8 text can')),
 );
 const entityPath = z.string();
 
@@ -48,7 +49,7 @@ export function parseTransaction(body: Uint8Array): Transaction {
       ? {}
       : {
           identity: {
-            id: requireWholeText(id, 'id'),
+            id: requireWellFormed(id, 'id'),
             fingerprint: createHash('sha256').update(body).digest('base64url'),
           },
         }),
@@ -67,9 +68,7 @@ function readVerb(json: unknown, at: string): TransactionOperation {
   const verbs = isJsonObject(json) ? VERBS.filter((one) => Object.hasOwn(json, one)) : [];
   const [verb] = verbs;
   if (!isJsonObject(json) || verb === undefined || verbs.length > 1) {
-    throw new BrokerError('ArgumentError', `${at} must have one of ${VERBS.join(', ')}.`, {
-      subCode: '40000',
-    });
+    throw badRequest(`${at} must have one of ${VERBS.join(', ')}.`);
   }
   const { [verb]: entity, ...fields } = json;
   const path = parseEntityPath(checkRequest(entityPath, entity, `${at}.${verb}`));

@@ -1,7 +1,13 @@
 import { ROUTES, type Route, type RouteName } from '../routing/route-table.ts';
+import {
+  type OpenApiObject,
+  type OperationDetails,
+  PARAMETERS,
+  REFUSALS,
+  refusal,
+} from './components.ts';
 import { MANAGEMENT_OPERATIONS } from './management.ts';
 import { MESSAGE_OPERATIONS, SERVICE_OPERATIONS } from './messages.ts';
-import { type OperationDetails, PARAMETERS, type Part, REFUSALS, refusal } from './parts.ts';
 import { SCHEMAS } from './schemas.ts';
 import { SESSION_OPERATIONS } from './sessions.ts';
 import { TRANSACTION_OPERATIONS } from './transactions.ts';
@@ -10,7 +16,7 @@ import { TRANSACTION_OPERATIONS } from './transactions.ts';
  * The contract of all operations, OpenAPI 3.1: the route table, and what `openapi-*.ts` say of each
  * of its rows.
  */
-export function openApiDocument(): Part {
+export function openApiDocument(): OpenApiObject {
   return {
     openapi: '3.1.0',
     info: {
@@ -56,8 +62,8 @@ const SAS = {
 } as const;
 
 /** Every path with its operations by method. */
-function paths(): Part {
-  const all = new Map<string, Record<string, Part>>();
+function paths(): OpenApiObject {
+  const all = new Map<string, Record<string, OpenApiObject>>();
   for (const route of ROUTES) {
     const operations = all.get(route.path) ?? {};
     operations[route.method.toLowerCase()] = operation(route, DETAILS[route.name]);
@@ -66,7 +72,7 @@ function paths(): Part {
   return Object.fromEntries(all);
 }
 
-function operation(route: Route, details: OperationDetails): Part {
+function operation(route: Route, details: OperationDetails): OpenApiObject {
   const { description, parameters = [], body, answers, refusals } = details;
   const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
   return {

@@ -13,11 +13,11 @@ import {
   answer,
   content,
   header,
+  type OpenApiObject,
   type OperationDetails,
-  type Part,
   type RefusalStatus,
   requestBody,
-} from './parts.ts';
+} from './components.ts';
 
 /** What the contract says of management. Its answers are written by what writes the real ones. */
 
@@ -106,7 +106,7 @@ const oneEntity = atom(ENTRY, {
 });
 const oneRule = content(ENTRY, XML, [entryDocument(SHOWN.rule)]);
 
-function atom(type: string, examples: Readonly<Record<string, string>>): Part {
+function atom(type: string, examples: Readonly<Record<string, string>>): OpenApiObject {
   const named = Object.entries(examples).map(([name, value]) => [name, { value }]);
   return { [type]: { schema: XML, examples: Object.fromEntries(named) } };
 }
@@ -131,7 +131,11 @@ function list(
   };
 }
 
-function put(description: string, requests: Part, shownAs: Part): OperationDetails {
+function put(
+  description: string,
+  requests: OpenApiObject,
+  shownAs: OpenApiObject,
+): OperationDetails {
   return {
     description,
     parameters: ['ifMatch'],
@@ -144,7 +148,7 @@ function put(description: string, requests: Part, shownAs: Part): OperationDetai
   };
 }
 
-function get(shownAs: Part): OperationDetails {
+function get(shownAs: OpenApiObject): OperationDetails {
   return { answers: { 200: answer('It, as an entry.', shownAs, etag) }, refusals: ADDRESSING };
 }
 

@@ -5,11 +5,11 @@ import {
   EXAMPLE_LOCK_TOKEN,
   header,
   json,
+  type OpenApiObject,
   type OperationDetails,
-  type Part,
   type RefusalStatus,
   requestBody,
-} from './parts.ts';
+} from './components.ts';
 import { schemaNamed } from './schemas.ts';
 
 /** What the contract says of the operations on messages, and of those of the service itself. */
@@ -44,7 +44,7 @@ const batch = content(BATCH_CONTENT_TYPE, schemaNamed('Batch'), [
     { Body: '/wA=', BodyEncoding: 'base64' },
   ],
 ]);
-const received = (BrokerProperties: object): Part =>
+const received = (BrokerProperties: object): OpenApiObject =>
   content(BATCH_CONTENT_TYPE, schemaNamed('ReceivedBatch'), [[{ ...message, BrokerProperties }]]);
 const settlements = json('Settlements', {
   settlements: [
@@ -69,10 +69,10 @@ const outcomes = answer(
   }),
 );
 
-const messageHeaders: Part = {
+const messageHeaders: OpenApiObject = {
   BrokerProperties: header('All that the service knows of the message.', JSON.stringify(locked)),
 };
-const lockHeaders: Part = {
+const lockHeaders: OpenApiObject = {
   ...messageHeaders,
   Location: header(
     'The address of the lock.',
@@ -90,7 +90,7 @@ const settledAndReceived = json('SettledAndReceived', {
 export const ANY: readonly RefusalStatus[] = [400, 401, 403, 410, 500, 501, 503, 504];
 const NAMING_MESSAGES: readonly RefusalStatus[] = [...ANY, 404];
 
-const settleOne = (description: string, headers?: Part): OperationDetails => ({
+const settleOne = (description: string, headers?: OpenApiObject): OperationDetails => ({
   parameters: ['sessionId'],
   answers: { 200: answer(description, undefined, headers) },
   refusals: NAMING_MESSAGES,

@@ -1,4 +1,3 @@
-import { ANY, nothingCame } from './messages.ts';
 import {
   answer,
   content,
@@ -6,7 +5,8 @@ import {
   json,
   type OperationDetails,
   requestBody,
-} from './parts.ts';
+} from './components.ts';
+import { ANY, nothingCame } from './messages.ts';
 
 /** What the contract says of the operations on sessions. */
 

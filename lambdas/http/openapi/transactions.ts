@@ -1,4 +1,10 @@
-import { answer, EXAMPLE_LOCK_TOKEN, json, type OperationDetails, requestBody } from './parts.ts';
+import {
+  answer,
+  EXAMPLE_LOCK_TOKEN,
+  json,
+  type OperationDetails,
+  requestBody,
+} from './components.ts';
 
 /** What the contract says of transactions. */
 

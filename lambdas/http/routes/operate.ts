@@ -16,8 +16,8 @@ import { NAMES_LIMIT, withBody } from '../routing/request-body.ts';
 import { serve } from '../routing/routing.ts';
 
 /** Adds what an operator does to messages without receiving them: to single ones, and to many. */
-export function serveOperator(app: Hono, parts: HttpDependencies): void {
-  const { broker } = parts;
+export function serveOperator(app: Hono, dependencies: HttpDependencies): void {
+  const { broker } = dependencies;
   const operate = async (
     c: Context,
     path: EntityPath,
@@ -29,18 +29,18 @@ export function serveOperator(app: Hono, parts: HttpDependencies): void {
   };
 
   const read = <Read>(c: Context, parse: (body: Uint8Array) => Read): Promise<Read> =>
-    withBody(parts, c.req.raw, NAMES_LIMIT, parse);
+    withBody(dependencies, c.req.raw, NAMES_LIMIT, parse);
 
   for (const kind of ['breakLock', 'reactivate'] as const) {
-    serve(app, parts, kind, async (c, path) =>
+    serve(app, dependencies, kind, async (c, path) =>
       operate(c, path, { kind }, await read(c, parseSequenceNumbers)),
     );
   }
-  serve(app, parts, 'deadLetter', async (c, path) => {
+  serve(app, dependencies, 'deadLetter', async (c, path) => {
     const { sequenceNumbers, action } = await read(c, parseDeadLetters);
     return operate(c, path, action, sequenceNumbers);
   });
-  serve(app, parts, 'delete', async (c, path) => {
+  serve(app, dependencies, 'delete', async (c, path) => {
     const request = await read(c, parseDelete);
     if ('sequenceNumbers' in request) {
       return operate(c, path, { kind: 'delete' }, request.sequenceNumbers);
@@ -54,11 +54,11 @@ export function serveOperator(app: Hono, parts: HttpDependencies): void {
     });
     return jsonAnswer(c, JSON.stringify({ deleted }));
   });
-  serve(app, parts, 'resubmit', async (c, path) => {
+  serve(app, dependencies, 'resubmit', async (c, path) => {
     const resubmitted = await broker.resubmit(path, await read(c, parseResubmit));
     return jsonAnswer(c, JSON.stringify({ resubmitted }));
   });
-  serve(app, parts, 'purge', async (c, path) => {
+  serve(app, dependencies, 'purge', async (c, path) => {
     await read(c, requirePurge);
     await broker.purge(path);
     return jsonAnswer(c, '{}');

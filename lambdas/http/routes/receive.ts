@@ -26,10 +26,10 @@ import { parseDeferred } from '../format/sequence-numbers.ts';
 import { sessionIdOf, sessionOf } from '../format/session-query.ts';
 import { parseSettlements, printSettlements } from '../format/settlements.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
-import { createTrackingId, showError } from '../routing/error-response.ts';
+import { createTrackingId, outcomeError } from '../routing/error-response.ts';
 import { NAMES_LIMIT, SETTLEMENTS_LIMIT, withBody } from '../routing/request-body.ts';
 import { createApp, serve } from '../routing/routing.ts';
-import { countingPayloads } from './counting-payloads.ts';
+import { countPayloads } from './count-payloads.ts';
 import { serveSessions } from './sessions.ts';
 
 /** What a message counts as besides, however small it is. */
@@ -58,46 +58,48 @@ interface ReceiveRequest {
  * Peek-lock and receive-and-delete, of one or many, perhaps after settling earlier ones (semantics H19);
  * deferred messages by number; and looking on without receiving.
  */
-export function receiveRoutes(parts: HttpDependencies): Hono {
-  const app = createApp(parts);
-  serve(app, parts, 'peekLock', (c, path, admit) => receive(c, parts, path, 'peekLock', admit));
-  serve(app, parts, 'receiveAndDelete', (c, path, admit) =>
-    receive(c, parts, path, 'receiveAndDelete', admit),
+export function receiveRoutes(dependencies: HttpDependencies): Hono {
+  const app = createApp(dependencies);
+  serve(app, dependencies, 'peekLock', (c, path, admit) =>
+    receive(c, dependencies, path, 'peekLock', admit),
   );
-  serve(app, parts, 'receiveDeferred', async (c, path) => {
-    const deferred = await withBody(parts, c.req.raw, NAMES_LIMIT, parseDeferred);
+  serve(app, dependencies, 'receiveAndDelete', (c, path, admit) =>
+    receive(c, dependencies, path, 'receiveAndDelete', admit),
+  );
+  serve(app, dependencies, 'receiveDeferred', async (c, path) => {
+    const deferred = await withBody(dependencies, c.req.raw, NAMES_LIMIT, parseDeferred);
     const request = { ...deferred, ...sessionOf(c) };
-    const options = { ...request, ...answerOf(parts, 'batch') };
-    return await countingPayloads(parts, 'deferred', async (payloads) => {
-      const messages = await parts.broker.receiveDeferred(path, { ...options, payloads });
-      return batchAnswer(c, await printInTurn(parts, messages), statusOf(options.mode));
+    const options = { ...request, ...answerOf(dependencies, 'batch') };
+    return await countPayloads(dependencies, 'deferred', async (payloads) => {
+      const messages = await dependencies.broker.receiveDeferred(path, { ...options, payloads });
+      return batchAnswer(c, await printInTurn(dependencies, messages), statusOf(options.mode));
     });
   });
-  serve(app, parts, 'peek', async (c, path) => {
+  serve(app, dependencies, 'peek', async (c, path) => {
     const sessionId = sessionIdOf(c);
     const options = {
       ...parsePeek(c.req.query('fromSequenceNumber'), c.req.query('maxMessages')),
       ...(sessionId === undefined ? {} : { sessionId }),
     };
-    return await countingPayloads(parts, 'peek', async (payloads) => {
-      const messages = await parts.broker.peek(path, { ...options, payloads });
-      const batch = await printInTurn(parts, messages, 'peeked');
-      requireFits(parts, messages, batch);
+    return await countPayloads(dependencies, 'peek', async (payloads) => {
+      const messages = await dependencies.broker.peek(path, { ...options, payloads });
+      const batch = await printInTurn(dependencies, messages, 'peeked');
+      requireFits(dependencies, messages, batch);
       return batchAnswer(c, batch, 200);
     });
   });
-  serveSessions(app, parts);
+  serveSessions(app, dependencies);
   return app;
 }
 
 async function receive(
   c: Context,
-  parts: HttpDependencies,
+  dependencies: HttpDependencies,
   path: EntityPath,
   mode: ReceiveRequest['mode'],
   admit: () => Promise<void>,
 ): Promise<Response> {
-  const wait = parseWait(c.req.query('timeout'), parts.receiveWaitMsMax);
+  const wait = parseWait(c.req.query('timeout'), dependencies.receiveWaitMsMax);
   const maxMessages = parseMaxMessages(c.req.query('maxMessages'));
   // A right that was proved just now need not be proved again, unless there is a wait.
   const unless = wait.ms === 0 ? {} : { admit, signal: c.req.raw.signal };
@@ -105,38 +107,38 @@ async function receive(
   const sessionId = request.session?.sessionId;
   // What settled earlier messages is let go before others are waited for.
   const { raw } = c.req;
-  const outcomes = await withBody(parts, raw, SETTLEMENTS_LIMIT, async (body, account) =>
+  const outcomes = await withBody(dependencies, raw, SETTLEMENTS_LIMIT, async (body, account) =>
     body.length === 0
       ? undefined
-      : parts.broker.settle(
+      : dependencies.broker.settle(
           path,
-          await parseSettlements(body, account, parts.workTurns, raw),
+          await parseSettlements(body, account, dependencies.workTurns, raw),
           sessionId,
         ),
   );
   const form = outcomes === undefined && maxMessages === undefined ? 'single' : 'batch';
-  return await countingPayloads(parts, form, (payloads) =>
+  return await countPayloads(dependencies, form, (payloads) =>
     outcomes === undefined
-      ? receiveOnly(c, parts, { ...request, payloads })
-      : receiveAfter(c, parts, { ...request, payloads }, outcomes),
+      ? receiveOnly(c, dependencies, { ...request, payloads })
+      : receiveAfter(c, dependencies, { ...request, payloads }, outcomes),
   );
 }
 
 async function receiveOnly(
   c: Context,
-  parts: HttpDependencies,
+  dependencies: HttpDependencies,
   request: ReceiveRequest,
 ): Promise<Response> {
   const form = request.maxMessages === undefined ? 'single' : 'batch';
-  const messages = await messagesFor(parts, request, answerOf(parts, form));
+  const messages = await messagesFor(dependencies, request, answerOf(dependencies, form));
   const status = statusOf(request.mode);
   const [first] = messages;
   if (first === undefined) return c.body(null, 204, retryHeaders(request.wait));
   if (request.maxMessages === undefined) {
     const single = messageResponse(c, request.path, first, status);
-    if (fitsHeaders(parts, single)) return single;
+    if (fitsHeaders(dependencies, single)) return single;
   }
-  return batchAnswer(c, await printInTurn(parts, messages), status);
+  return batchAnswer(c, await printInTurn(dependencies, messages), status);
 }
 
 /** The status line, and the headers that API Gateway adds, bytes. */
@@ -175,20 +177,24 @@ function batchAnswer(c: Context, batch: string, status: 200 | 201): Response {
 /** Answers 200 whatever came of the receive: what was settled must not get lost with it. */
 async function receiveAfter(
   c: Context,
-  parts: HttpDependencies,
+  dependencies: HttpDependencies,
   request: ReceiveRequest,
   outcomes: readonly SettlementOutcome[],
 ): Promise<Response> {
-  const settled = `"settlements":${printSettlements(outcomes, parts.random)}`;
+  const settled = `"settlements":${printSettlements(outcomes, dependencies.random)}`;
   const headers = { 'Content-Type': 'application/json' };
   try {
-    const messages = await messagesFor(parts, request, answerOf(parts, 'batch', settled));
+    const messages = await messagesFor(
+      dependencies,
+      request,
+      answerOf(dependencies, 'batch', settled),
+    );
     const retry = messages.length === 0 ? retryHeaders(request.wait) : {};
-    const batch = await printInTurn(parts, messages);
+    const batch = await printInTurn(dependencies, messages);
     return c.body(`{${settled},"messages":${batch}}`, 200, { ...headers, ...retry });
   } catch (error) {
     if (!(error instanceof BrokerError)) throw error;
-    const shown = JSON.stringify(showError(error, createTrackingId(parts.random)));
+    const shown = JSON.stringify(outcomeError(error, createTrackingId(dependencies.random)));
     return c.body(`{${settled},"messages":[],"error":${shown}}`, 200, headers);
   }
 }

@@ -1,12 +1,13 @@
 import type { Hono } from 'hono';
 import { requireSendPath } from '../../../shared/broker/send/send.ts';
-import { BrokerError, entityNotFound } from '../../../shared/domain/broker-error.ts';
+import { entityNotFound } from '../../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import type { EntityPath } from '../../../shared/domain/entities/entity-path.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
 import type { OutgoingMessage } from '../../../shared/domain/messages/message.ts';
 import { tooLarge } from '../../../shared/domain/messages/outgoing-rules.ts';
 import { requirePropertiesFit } from '../../../shared/domain/messages/property-limits.ts';
+import { badRequest } from '../format/bad-request.ts';
 import { isBatchContentType, parseBatch } from '../format/batch-format.ts';
 import { readBrokerProperties } from '../format/broker-properties.ts';
 import { isJsonObject, parseExactJson } from '../format/exact-json.ts';
@@ -27,35 +28,35 @@ import {
 import { createApp, serve } from '../routing/routing.ts';
 
 /** Sending one message or a batch (semantics H9, H15), now or later (semantics M25). */
-export function sendRoutes(parts: HttpDependencies): Hono {
-  const app = createApp(parts);
+export function sendRoutes(dependencies: HttpDependencies): Hono {
+  const app = createApp(dependencies);
 
-  serve(app, parts, 'send', async (c, path) => {
+  serve(app, dependencies, 'send', async (c, path) => {
     const { headers } = c.req.raw;
     // Headers about a message mean nothing beside a batch, whose messages have their own.
     const isBatch = isBatchContentType(headers.get('content-type'));
     const limit = isBatch ? batchLimit : messageLimit;
-    const bytesMax = await maxMessageBytes(parts, path);
-    await withBody(parts, c.req.raw, limit(bytesMax), async (body, account) => {
+    const bytesMax = await maxMessageBytes(dependencies, path);
+    await withBody(dependencies, c.req.raw, limit(bytesMax), async (body, account) => {
       const messages = isBatch
-        ? await readBatch(parts, body, account, c.req.raw)
+        ? await readBatch(dependencies, body, account, c.req.raw)
         : [readMessage(headers, body)];
-      await parts.broker.send(path, messages);
+      await dependencies.broker.send(path, messages);
     });
     return c.body(null, 201);
   });
-  serve(app, parts, 'schedule', async (c, path) => {
-    const limit = batchLimit(await maxMessageBytes(parts, path));
-    const sent = await withBody(parts, c.req.raw, limit, async (body, account) => {
-      const messages = await readBatch(parts, body, account, c.req.raw);
+  serve(app, dependencies, 'schedule', async (c, path) => {
+    const limit = batchLimit(await maxMessageBytes(dependencies, path));
+    const sent = await withBody(dependencies, c.req.raw, limit, async (body, account) => {
+      const messages = await readBatch(dependencies, body, account, c.req.raw);
       requireScheduled(messages);
-      return await parts.broker.send(path, messages);
+      return await dependencies.broker.send(path, messages);
     });
     return jsonAnswer(c, printSentNumbers(sent), 201);
   });
-  serve(app, parts, 'cancelScheduled', async (c, path) => {
-    const numbers = await withBody(parts, c.req.raw, NAMES_LIMIT, parseSequenceNumbers);
-    await parts.broker.cancelScheduled(path, numbers);
+  serve(app, dependencies, 'cancelScheduled', async (c, path) => {
+    const numbers = await withBody(dependencies, c.req.raw, NAMES_LIMIT, parseSequenceNumbers);
+    await dependencies.broker.cancelScheduled(path, numbers);
     return c.body(null, 200);
   });
 
@@ -111,11 +112,7 @@ async function readBatch(
 function requireScheduled(messages: readonly OutgoingMessage[]): void {
   const place = messages.findIndex(({ scheduledEnqueueAt }) => scheduledEnqueueAt === undefined);
   if (place < 0) return;
-  throw new BrokerError(
-    'ArgumentError',
-    `Message ${place} of the batch: ScheduledEnqueueTimeUtc is required.`,
-    { subCode: '40000' },
-  );
+  throw badRequest(`Message ${place} of the batch: ScheduledEnqueueTimeUtc is required.`);
 }
 
 function readMessage(headers: Headers, body: Uint8Array): OutgoingMessage {

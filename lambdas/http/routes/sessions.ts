@@ -5,7 +5,7 @@ import { LIMITS } from '../../../shared/domain/limits.ts';
 import { httpDate } from '../format/date-text.ts';
 import { jsonAnswer } from '../format/json-answer.ts';
 import { parseWait, retryHeaders } from '../format/receive-query.ts';
-import { heldSessionOf, parseListSessions, sessionIdOf } from '../format/session-query.ts';
+import { parseListSessions, sessionHandleOf, sessionIdOf } from '../format/session-query.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
 import { plainLimit, withBody } from '../routing/request-body.ts';
 import { serve } from '../routing/routing.ts';
@@ -13,12 +13,12 @@ import { serve } from '../routing/routing.ts';
 const STATE_LIMIT = plainLimit(LIMITS.sessionStateBytes, stateTooLarge);
 
 /** Adds sessions: their locks, their states, and which there are (docs/semantics/sessions.md). */
-export function serveSessions(app: Hono, parts: HttpDependencies): void {
-  const { broker } = parts;
+export function serveSessions(app: Hono, dependencies: HttpDependencies): void {
+  const { broker } = dependencies;
 
-  serve(app, parts, 'acceptSession', async (c, path, admit) => {
+  serve(app, dependencies, 'acceptSession', async (c, path, admit) => {
     const sessionId = sessionIdOf(c);
-    const wait = parseWait(c.req.query('timeout'), parts.receiveWaitMsMax);
+    const wait = parseWait(c.req.query('timeout'), dependencies.receiveWaitMsMax);
     const lock = await broker.acceptSession(path, {
       waitMs: wait.ms,
       // Whoever waits may go away meanwhile, or lose the right that was proved just now.
@@ -28,31 +28,31 @@ export function serveSessions(app: Hono, parts: HttpDependencies): void {
     if (lock === undefined) return c.body(null, 204, retryHeaders(wait));
     return jsonAnswer(c, printLock(lock), 201);
   });
-  serve(app, parts, 'renewSession', async (c, path) =>
-    jsonAnswer(c, printLock(await broker.renewSession(path, heldSessionOf(c)))),
+  serve(app, dependencies, 'renewSession', async (c, path) =>
+    jsonAnswer(c, printLock(await broker.renewSession(path, sessionHandleOf(c)))),
   );
-  serve(app, parts, 'releaseSession', async (c, path) => {
-    await broker.releaseSession(path, heldSessionOf(c));
+  serve(app, dependencies, 'releaseSession', async (c, path) => {
+    await broker.releaseSession(path, sessionHandleOf(c));
     return c.body(null, 200);
   });
 
-  serve(app, parts, 'getSessionState', async (c, path) => {
-    const state = await broker.sessionState(path, heldSessionOf(c));
+  serve(app, dependencies, 'getSessionState', async (c, path) => {
+    const state = await broker.sessionState(path, sessionHandleOf(c));
     if (state === undefined) return c.body(null, 204);
     return c.body(Uint8Array.from(state), 200, { 'Content-Type': 'application/octet-stream' });
   });
-  serve(app, parts, 'setSessionState', async (c, path) => {
-    await withBody(parts, c.req.raw, STATE_LIMIT, (state) =>
-      broker.setSessionState(path, heldSessionOf(c), state),
+  serve(app, dependencies, 'setSessionState', async (c, path) => {
+    await withBody(dependencies, c.req.raw, STATE_LIMIT, (state) =>
+      broker.setSessionState(path, sessionHandleOf(c), state),
     );
     return c.body(null, 200);
   });
-  serve(app, parts, 'clearSessionState', async (c, path) => {
-    await broker.setSessionState(path, heldSessionOf(c), undefined);
+  serve(app, dependencies, 'clearSessionState', async (c, path) => {
+    await broker.setSessionState(path, sessionHandleOf(c), undefined);
     return c.body(null, 200);
   });
 
-  serve(app, parts, 'listSessions', async (c, path) => {
+  serve(app, dependencies, 'listSessions', async (c, path) => {
     const sessionIds = await broker.listSessions(path, parseListSessions(c));
     return jsonAnswer(c, JSON.stringify({ sessionIds }));
   });

@@ -1,8 +1,8 @@
 import type { Context, Hono } from 'hono';
 import type { SettlementAction } from '../../../shared/broker/broker.ts';
 import { assert } from '../../../shared/domain/assert.ts';
-import { BrokerError } from '../../../shared/domain/broker-error.ts';
 import type { EntityPath } from '../../../shared/domain/entities/entity-path.ts';
+import { badRequest } from '../format/bad-request.ts';
 import { printLockedUntil } from '../format/broker-properties.ts';
 import { jsonAnswer } from '../format/json-answer.ts';
 import { sessionIdOf } from '../format/session-query.ts';
@@ -23,35 +23,44 @@ const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  * Settling and renewing: one message by the address of its lock, or many in one call. And what an
  * operator does to messages that nobody need hold.
  */
-export function settleRoutes(parts: HttpDependencies): Hono {
-  const { broker, random } = parts;
-  const app = createApp(parts);
+export function settleRoutes(dependencies: HttpDependencies): Hono {
+  const { broker, random } = dependencies;
+  const app = createApp(dependencies);
 
-  serve(app, parts, 'complete', (c, path) => settleOne(c, parts, path, { kind: 'complete' }));
-  serve(app, parts, 'abandon', (c, path) => settleOne(c, parts, path, { kind: 'abandon' }));
-  serve(app, parts, 'renewLock', async (c, path) => {
+  serve(app, dependencies, 'complete', (c, path) =>
+    settleOne(c, dependencies, path, { kind: 'complete' }),
+  );
+  serve(app, dependencies, 'abandon', (c, path) =>
+    settleOne(c, dependencies, path, { kind: 'abandon' }),
+  );
+  serve(app, dependencies, 'renewLock', async (c, path) => {
     const [outcome] = await broker.renewLocks(path, [lockTokenOf(c)]);
     if (outcome?.refusal !== undefined) throw outcome.refusal;
     assert(outcome?.lockedUntil !== undefined, 'a renewal has a new end or a refusal');
     return c.body(null, 200, { BrokerProperties: printLockedUntil(outcome.lockedUntil) });
   });
 
-  serve(app, parts, 'settle', async (c, path) => {
+  serve(app, dependencies, 'settle', async (c, path) => {
     const request = c.req.raw;
-    const outcomes = await withBody(parts, request, SETTLEMENTS_LIMIT, async (body, account) => {
-      const settlements = await parseSettlements(body, account, parts.workTurns, request);
-      return await broker.settle(path, settlements, sessionIdOf(c));
-    });
+    const outcomes = await withBody(
+      dependencies,
+      request,
+      SETTLEMENTS_LIMIT,
+      async (body, account) => {
+        const settlements = await parseSettlements(body, account, dependencies.workTurns, request);
+        return await broker.settle(path, settlements, sessionIdOf(c));
+      },
+    );
     return jsonAnswer(c, `{"settlements":${printSettlements(outcomes, random)}}`);
   });
-  serve(app, parts, 'renewLocks', async (c, path) => {
-    const outcomes = await withBody(parts, c.req.raw, SETTLEMENTS_LIMIT, (body, account) =>
+  serve(app, dependencies, 'renewLocks', async (c, path) => {
+    const outcomes = await withBody(dependencies, c.req.raw, SETTLEMENTS_LIMIT, (body, account) =>
       broker.renewLocks(path, parseRenewals(body, account)),
     );
     return jsonAnswer(c, `{"renewals":${printRenewals(outcomes, random)}}`);
   });
 
-  serveOperator(app, parts);
+  serveOperator(app, dependencies);
   return app;
 }
 
@@ -74,7 +83,5 @@ async function settleOne(
 function lockTokenOf(c: Context): string {
   const token = c.req.param('lockToken') ?? '';
   if (GUID.test(token)) return token.toLowerCase();
-  throw new BrokerError('ArgumentError', `The lock token '${token.slice(0, 64)}' is not a GUID.`, {
-    subCode: '40000',
-  });
+  throw badRequest(`The lock token '${token.slice(0, 64)}' is not a GUID.`);
 }

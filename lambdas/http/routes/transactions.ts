@@ -5,7 +5,7 @@ import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { jsonAnswer } from '../format/json-answer.ts';
 import { parseTransaction, printTransaction } from '../format/transaction-json.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
-import { authorizeAt, authorizeLikely } from '../routing/access.ts';
+import { authorizeBeforeBody, authorizeEntity } from '../routing/access.ts';
 import { type BodyLimit, jsonLimit, withBody } from '../routing/request-body.ts';
 import { createApp, honoPath, routeNamed } from '../routing/routing.ts';
 
@@ -23,17 +23,17 @@ const UNPROVED_LIMIT: BodyLimit = {
 };
 
 /** Several operations, all or nothing (semantics U1). */
-export function transactionRoutes(parts: HttpDependencies): Hono {
-  const app = createApp(parts);
+export function transactionRoutes(dependencies: HttpDependencies): Hono {
+  const app = createApp(dependencies);
   const { method, path, rights } = routeNamed('transact');
   app.on(method, honoPath(path), async (c) => {
-    const isProved = await authorizeLikely(parts, c.req.raw, rights);
+    const isProved = await authorizeBeforeBody(dependencies, c.req.raw, rights);
     const limit = isProved ? PROVED_LIMIT : UNPROVED_LIMIT;
-    const outcomes = await withBody(parts, c.req.raw, limit, async (body, account) => {
+    const outcomes = await withBody(dependencies, c.req.raw, limit, async (body, account) => {
       const transaction = parseTransaction(body);
-      await authorizeAll(parts, c.req.raw, transaction.operations);
+      await authorizeAll(dependencies, c.req.raw, transaction.operations);
       account.prove();
-      return await parts.broker.transact(transaction);
+      return await dependencies.broker.transact(transaction);
     });
     return jsonAnswer(c, printTransaction(outcomes));
   });
@@ -42,7 +42,7 @@ export function transactionRoutes(parts: HttpDependencies): Hono {
 
 /** Send on each entity that is sent to, Listen on the one whose messages are settled. */
 async function authorizeAll(
-  parts: HttpDependencies,
+  dependencies: HttpDependencies,
   request: Request,
   operations: readonly TransactionOperation[],
 ): Promise<void> {
@@ -53,7 +53,7 @@ async function authorizeAll(
     if (seen.has(question)) continue;
     seen.add(question);
     try {
-      await authorizeAt(parts, request, path, [right]);
+      await authorizeEntity(dependencies, request, path, [right]);
     } catch (error) {
       throw error instanceof BrokerError ? error.ofOperation(place) : error;
     }

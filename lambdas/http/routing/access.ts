@@ -6,7 +6,7 @@ import type { AccessRight } from '../../../shared/domain/entities/descriptions.t
 import type { EntityPath } from '../../../shared/domain/entities/entity-path.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
 
-type AccessParts = Pick<
+type AccessDependencies = Pick<
   HttpDependencies,
   'entities' | 'namespaceKeys' | 'tokenClock' | 'tokens' | 'admitRule' | 'ruleProved'
 >;
@@ -16,21 +16,22 @@ type AccessParts = Pick<
  * Only the function's handler makes one, so that nothing in a request can claim to be it.
  */
 export class IamRequest extends Request {
-  readonly #judgedPath: string;
+  readonly #evaluatedPath: string;
 
-  /** `judgedPath` = the path that IAM was asked about, percent-decoded. */
-  constructor(url: URL | string, init: RequestInit, judgedPath: string) {
+  /** `evaluatedPath` = the path that IAM was asked about, percent-decoded. */
+  constructor(url: URL | string, init: RequestInit, evaluatedPath: string) {
     super(url, init);
-    this.#judgedPath = judgedPath;
+    this.#evaluatedPath = evaluatedPath;
   }
 
   /**
    * Refuses a path that IAM knew by another spelling than the one that is served: one with `..` or empty
    * segments, or percent-encoded twice. A policy that denies the one may allow the other. Throws Forbidden.
    */
-  requireJudgedPath(): void {
+  requireEvaluatedPath(): void {
     const { pathname } = new URL(this.url);
-    if (isDecodedFrom(pathname, this.#judgedPath) && !AMBIGUOUS.test(this.#judgedPath)) return;
+    if (isDecodedFrom(pathname, this.#evaluatedPath) && !AMBIGUOUS.test(this.#evaluatedPath))
+      return;
     throw new BrokerError(
       'Forbidden',
       "IAM was asked about another spelling of this path: write it without '.', '..' or empty segments, and percent-encoded once at most.",
@@ -57,48 +58,48 @@ function isDecodedFrom(pathname: string, decoded: string): boolean {
  * was asked about another spelling of the path.
  */
 export async function authorize(
-  parts: AccessParts,
+  dependencies: AccessDependencies,
   request: Request,
   path: EntityPath | undefined,
   rights: readonly AccessRight[],
 ): Promise<void> {
-  const rule = await provedRule(parts, request, path, rights);
-  if (rule !== undefined) countForRule(parts, request, rule);
+  const rule = await provedRule(dependencies, request, path, rights);
+  if (rule !== undefined) countForRule(dependencies, request, rule);
 }
 
 /** The same for a request that goes on, and counts no more for its rule. Throws Unauthenticated, Forbidden. */
 export async function confirmRight(
-  parts: AccessParts,
+  dependencies: AccessDependencies,
   request: Request,
   path: EntityPath | undefined,
   rights: readonly AccessRight[],
 ): Promise<void> {
-  await provedRule(parts, request, path, rights);
+  await provedRule(dependencies, request, path, rights);
 }
 
 /** The rule that gives the right to a request; undefined where it takes no right, or IAM gave it. */
 async function provedRule(
-  parts: AccessParts,
+  dependencies: AccessDependencies,
   request: Request,
   path: EntityPath | undefined,
   rights: readonly AccessRight[],
 ): Promise<ProvedRule | undefined> {
   if (rights.length === 0) return undefined;
   if (request instanceof IamRequest) {
-    request.requireJudgedPath();
+    request.requireEvaluatedPath();
     return undefined;
   }
-  const { rule } = await requireSasToken(parts, request, path, rights);
+  const { rule } = await requireSasToken(dependencies, request, path, rights);
   return rule;
 }
 
 /** Counts an operation of a request for the rule that gave the right to it. Throws ServiceBusy. */
-function countForRule(parts: AccessParts, request: Request, rule: ProvedRule): void {
-  noteProved(parts, request, rule);
-  parts.admitRule?.(rule);
+function countForRule(dependencies: AccessDependencies, request: Request, rule: ProvedRule): void {
+  noteProved(dependencies, request, rule);
+  dependencies.admitRule?.(rule);
 }
 
-function noteProved({ ruleProved }: AccessParts, request: Request, rule: ProvedRule): void {
+function noteProved({ ruleProved }: AccessDependencies, request: Request, rule: ProvedRule): void {
   noteProvedRight(request);
   ruleProved?.(request, rule);
 }
@@ -108,17 +109,17 @@ function noteProved({ ruleProved }: AccessParts, request: Request, rule: ProvedR
  * entities it is about. True where it is proved that the caller has one on some entity; false where only
  * the body can show it. Throws Unauthenticated.
  */
-export async function authorizeLikely(
-  parts: AccessParts,
+export async function authorizeBeforeBody(
+  dependencies: AccessDependencies,
   request: Request,
   rights: readonly AccessRight[],
 ): Promise<boolean> {
   if (request instanceof IamRequest) {
-    request.requireJudgedPath();
+    request.requireEvaluatedPath();
     return true;
   }
-  const rule = await requireLikelyToken(parts, request, rights);
-  if (rule !== undefined) noteProved(parts, request, rule);
+  const rule = await requireLikelyToken(dependencies, request, rights);
+  if (rule !== undefined) noteProved(dependencies, request, rule);
   return rule !== undefined;
 }
 
@@ -127,16 +128,16 @@ export async function authorizeLikely(
  * that entity. IAM was only asked about the address of the request, and no second question can be put
  * to it. Throws Unauthenticated.
  */
-export async function authorizeAt(
-  parts: AccessParts,
+export async function authorizeEntity(
+  dependencies: AccessDependencies,
   request: Request,
   path: EntityPath,
   rights: readonly AccessRight[],
 ): Promise<void> {
-  if (request instanceof IamRequest) return request.requireJudgedPath();
+  if (request instanceof IamRequest) return request.requireEvaluatedPath();
   // Encoded as one segment, so that no name can be taken for a way to another one.
   const address = new URL(`/${encodeURIComponent(path.name)}`, request.url);
   const asked = new Request(address, { headers: request.headers });
-  const { rule } = await requireSasToken(parts, asked, path, rights);
-  countForRule(parts, request, rule);
+  const { rule } = await requireSasToken(dependencies, asked, path, rights);
+  countForRule(dependencies, request, rule);
 }

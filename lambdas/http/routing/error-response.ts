@@ -10,7 +10,7 @@ import type { HttpDependencies } from '../http-dependencies.ts';
 /** Which of the two status tables a route answers by. */
 export type Surface = 'runtime' | 'management';
 
-type ErrorParts = Pick<HttpDependencies, 'clock' | 'random' | 'namespace'>;
+type ErrorDependencies = Pick<HttpDependencies, 'clock' | 'random' | 'namespace'>;
 
 /**
  * The REST pages for messages (semantics H4) want 410 for a missing entity, since there 404
@@ -65,21 +65,21 @@ interface Failure {
 
 /** What an app does with anything thrown: refusals become their status, faults a plain 500. */
 export function errorHandler(
-  parts: ErrorParts,
+  dependencies: ErrorDependencies,
   surface: Surface,
   report: typeof reportFault = reportFault,
 ): ErrorHandler {
   return (error, c) => {
-    const trackingId = createTrackingId(parts.random);
+    const trackingId = createTrackingId(dependencies.random);
     if (!(error instanceof BrokerError)) report(error, trackingId);
-    return respond(withHint(failureOf(error, surface), c), c, parts, trackingId);
+    return respond(withHint(failureOf(error, surface), c), c, dependencies, trackingId);
   };
 }
 
 /** The answer where no operation has this path, or none has this method (`allowed` says which do). */
 export function unknownRouteResponse(
   c: Context,
-  parts: ErrorParts,
+  dependencies: ErrorDependencies,
   allowed: readonly string[],
 ): Response {
   const elsewhere = allowed.length > 0 && !allowed.includes(c.req.method);
@@ -97,11 +97,11 @@ export function unknownRouteResponse(
         sentence: 'No operation of the service has this address.',
         retryable: false,
       };
-  return respond(failure, c, parts, createTrackingId(parts.random));
+  return respond(failure, c, dependencies, createTrackingId(dependencies.random));
 }
 
 /** A refusal inside an answer that holds several outcomes. */
-export interface ShownError {
+export interface OutcomeError {
   readonly code: string;
   readonly message: string;
   readonly trackingId: string;
@@ -109,7 +109,7 @@ export interface ShownError {
 }
 
 /** Shows a refusal of one outcome among several. */
-export function showError(error: BrokerError, trackingId: string): ShownError {
+export function outcomeError(error: BrokerError, trackingId: string): OutcomeError {
   return { code: error.code, message: error.message, trackingId, retryable: error.retryable };
 }
 
@@ -160,14 +160,19 @@ function headersOf(code: BrokerErrorCode): Readonly<Record<string, string>> {
   return code === 'Unauthenticated' ? { 'WWW-Authenticate': 'SharedAccessSignature' } : {};
 }
 
-function respond(failure: Failure, c: Context, parts: ErrorParts, trackingId: string): Response {
-  const timestamp = new Date(parts.clock.now()).toISOString().slice(0, 19);
+function respond(
+  failure: Failure,
+  c: Context,
+  dependencies: ErrorDependencies,
+  trackingId: string,
+): Response {
+  const timestamp = new Date(dependencies.clock.now()).toISOString().slice(0, 19);
   const json = wantsJson(c);
   const body = json
     ? jsonBody(failure, trackingId, timestamp)
     : xmlBody(
         failure.status,
-        `${detailOf(failure)} TrackingId:${trackingId}_G0, SystemTracker:${parts.namespace}:${addressed(c)}, Timestamp:${timestamp}`,
+        `${detailOf(failure)} TrackingId:${trackingId}_G0, SystemTracker:${dependencies.namespace}:${addressed(c)}, Timestamp:${timestamp}`,
       );
   return new Response(body, {
     status: failure.status,

@@ -2,6 +2,7 @@ import type { SurfaceDependencies } from '../../../shared/app/surface-dependenci
 import { BrokerError } from '../../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import type { MemoryShare } from '../../../shared/domain/budgets/memory-budget.ts';
+import { badRequest } from '../format/bad-request.ts';
 
 /** How long the body of a request may be, and what it costs to hold. */
 export interface BodyLimit {
@@ -19,15 +20,13 @@ export interface BodyLimit {
   readonly tooLong: (bytes: number) => BrokerError;
 }
 
-type BodyParts = Pick<SurfaceDependencies, 'memory' | 'workTurns'>;
+type BodyDependencies = Pick<SurfaceDependencies, 'memory' | 'workTurns'>;
 
 /** A limit for a body of JSON. */
 export function jsonLimit(bytes: number): BodyLimit {
   const tooLong = (length: number) =>
-    new BrokerError(
-      'ArgumentError',
+    badRequest(
       `The body is ${length} bytes long; the limit is ${bytes}. Send it in several requests.`,
-      { subCode: '40000' },
     );
   const { heldPerJsonByte: weight, turnTextBytes: turnBytes } = BUDGETS.request;
   return { bytes, weight, largeWeight: weight, turnBytes, isProved: true, tooLong };
@@ -59,7 +58,7 @@ export interface BodyAccount {
  * and MessageSizeExceeded where it would never have room.
  */
 export async function withBody<Result>(
-  { memory, workTurns }: BodyParts,
+  { memory, workTurns }: BodyDependencies,
   request: Request,
   limit: BodyLimit,
   handle: (body: Uint8Array, account: BodyAccount) => Result | Promise<Result>,
@@ -89,7 +88,7 @@ export async function withBody<Result>(
   }
 }
 
-function hold(memory: BodyParts['memory'], share: MemoryShare, bytes: number): void {
+function hold(memory: BodyDependencies['memory'], share: MemoryShare, bytes: number): void {
   if (share.hold(bytes)) return;
   throw share.held + bytes > memory.limit ? neverFits() : busy();
 }
@@ -205,8 +204,5 @@ class BodyReader {
 }
 
 function cutOff(cause: unknown): BrokerError {
-  return new BrokerError('ArgumentError', 'The connection ended before all of the body had come.', {
-    cause,
-    subCode: '40000',
-  });
+  return badRequest('The connection ended before all of the body had come.', cause);
 }

@@ -1,8 +1,8 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { pathFault, withoutFinalSlashes } from '../../../shared/auth/url-path.ts';
 import { assert } from '../../../shared/domain/assert.ts';
-import { BrokerError } from '../../../shared/domain/broker-error.ts';
 import { type EntityPath, parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
+import { badRequest } from '../format/bad-request.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
 import { authorize, confirmRight } from './access.ts';
 import { BoundedRouter } from './bounded-router.ts';
@@ -24,11 +24,11 @@ const TAIL = /(?<=.)\/(?:messages(?:\/[^/]*){0,2}|sessions\/\$[^/]+)$/i;
  * An app with all that the routes of messages share: paths that match without regard to case
  * (semantics N3) and have a bound, refusals as answers, and an answer for unknown routes.
  */
-export function createApp(parts: HttpDependencies): Hono {
+export function createApp(dependencies: HttpDependencies): Hono {
   const app = new Hono({ getPath: routedPath, router: new BoundedRouter() });
-  app.onError(errorHandler(parts, 'runtime'));
+  app.onError(errorHandler(dependencies, 'runtime'));
   app.use(refuseBrokenPaths);
-  app.notFound((c) => unknownRouteResponse(c, parts, methodsAt(c.req.path)));
+  app.notFound((c) => unknownRouteResponse(c, dependencies, methodsAt(c.req.path)));
   return app;
 }
 
@@ -46,14 +46,14 @@ function routedPath(request: Request): string {
 const refuseBrokenPaths: MiddlewareHandler = async (c, next) => {
   const { method, url } = c.req.raw;
   const fault = pathFault(method, new URL(url).pathname);
-  if (fault !== undefined) throw new BrokerError('ArgumentError', fault, { subCode: '40000' });
+  if (fault !== undefined) throw badRequest(fault);
   await next();
 };
 
 /** Serves an operation of the table: with the path read and the token checked for its right. */
 export function serve(
   app: Hono,
-  parts: HttpDependencies,
+  dependencies: HttpDependencies,
   name: RouteName,
   handle: EntityHandler,
 ): void {
@@ -61,8 +61,8 @@ export function serve(
   app.on(method, honoPath(template), async (c) => {
     requirePercentEncoding(c.req.path);
     const path = parseEntityPath(c.req.param('entity') ?? '');
-    await authorize(parts, c.req.raw, path, rights);
-    return handle(c, path, () => confirmRight(parts, c.req.raw, path, rights));
+    await authorize(dependencies, c.req.raw, path, rights);
+    return handle(c, path, () => confirmRight(dependencies, c.req.raw, path, rights));
   });
 }
 
@@ -102,7 +102,7 @@ function methodsAt(path: string): readonly string[] {
  * Answers a wrong method on a path that ends in a word of ours: management, to which all paths are
  * entities, would find fault with the name.
  */
-export function refuseWrongMethods(parts: HttpDependencies): MiddlewareHandler {
+export function refuseWrongMethods(dependencies: HttpDependencies): MiddlewareHandler {
   return async (c, next) => {
     const end = reservedEnd(c.req.path);
     if (end === undefined) return next();
@@ -110,7 +110,7 @@ export function refuseWrongMethods(parts: HttpDependencies): MiddlewareHandler {
     const methods: readonly string[] = known.map(({ method }) => method);
     const asked = c.req.method === 'HEAD' ? 'GET' : c.req.method;
     const isRight = methods.length === 0 || methods.includes(asked);
-    return isRight ? next() : unknownRouteResponse(c, parts, methods);
+    return isRight ? next() : unknownRouteResponse(c, dependencies, methods);
   };
 }
 
@@ -127,9 +127,6 @@ function requirePercentEncoding(path: string): void {
   try {
     decodeURIComponent(path);
   } catch (error) {
-    throw new BrokerError('ArgumentError', 'The path is not percent-encoded UTF-8.', {
-      cause: error,
-      subCode: '40000',
-    });
+    throw badRequest('The path is not percent-encoded UTF-8.', error);
   }
 }

@@ -25,18 +25,22 @@ test('row 5: a message that cannot be encoded is claimed up to the maximum deliv
     receiveWaitMsMax: 0,
   });
   const faults: unknown[] = [];
-  const { parts } = composition;
-  const receive: typeof parts.broker.receive = async (...asked) =>
-    (await parts.broker.receive(...asked)).map((received) => ({
+  const { dependencies } = composition;
+  const receive: typeof dependencies.broker.receive = async (...asked) =>
+    (await dependencies.broker.receive(...asked)).map((received) => ({
       ...received,
       message: { ...received.message, amqp: Buffer.of(0xff) },
     }));
   const reportFault = (fault: unknown) => faults.push(fault);
-  const gateway = new Gateway({ ...parts, broker: { ...parts.broker, receive }, reportFault });
+  const gateway = new Gateway({
+    ...dependencies,
+    broker: { ...dependencies.broker, receive },
+    reportFault,
+  });
   const { app } = composition;
   const server = await startServer({
     app,
-    memory: parts.memory,
+    memory: dependencies.memory,
     gateway,
     host: '127.0.0.1',
     port: 0,

@@ -4,7 +4,7 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { TrieRouter } from 'hono/router/trie-router';
 import { httpHandler } from '../../../lambdas/http/lambda.ts';
 import { receiveRoutes } from '../../../lambdas/http/routes/receive.ts';
-import { runtimeApp } from '../../../lambdas/http/routing/runtime-app.ts';
+import { combineRoutes } from '../../../lambdas/http/routing/combine-routes.ts';
 import { startServer } from '../../../local/server.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { rawHttp, requestText } from '../../support/http-conversation.ts';
@@ -45,7 +45,7 @@ test('row 24: a path that is longer than any of ours is refused without a search
 test('row 24: a function refuses it as well', async (t) => {
   const search = countSearches(t);
   const parts = httpParts();
-  const handle = httpHandler(runtimeApp(parts, receiveRoutes(parts)), async () => {}, {});
+  const handle = httpHandler(combineRoutes(parts, receiveRoutes(parts)), async () => {}, {});
   for (const rawPath of Object.values(HOSTILE)) {
     const event = {
       rawPath,

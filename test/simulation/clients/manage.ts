@@ -73,7 +73,7 @@ function deleteMessages(
     ask: async (composition) => ({
       removed: await broker(composition).deleteMessages(pathOf(from), {
         maxMessages: max,
-        before: composition.parts.clock.now(),
+        before: composition.dependencies.clock.now(),
       }),
     }),
     note: (heard) => answerOr(heard),

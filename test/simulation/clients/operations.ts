@@ -29,7 +29,7 @@ export function answerOr(heard: Heard<Answer>, otherwise: Details = {}): Details
 
 /** Asks the broker. */
 export function broker(composition: Composition): Broker {
-  return composition.parts.broker;
+  return composition.dependencies.broker;
 }
 
 const paths = new Map<string, EntityPath>();

@@ -30,7 +30,7 @@ function receive(client: Actor, action: ActionOf<'receive'>): Prepared | undefin
     ask: async (composition) => {
       const abort = new AbortController();
       if (abortAfterMs !== undefined) {
-        composition.parts.scheduler.after(abortAfterMs, () => abort.abort());
+        composition.dependencies.scheduler.after(abortAfterMs, () => abort.abort());
       }
       const messages = await broker(composition).receive(pathOf(from), {
         mode,

@@ -18,7 +18,7 @@ function send(client: Actor, { to, messages }: ActionOf<'send'>): Prepared {
   const known = board.of(to);
   return {
     ask: async (composition) => {
-      const now = composition.parts.clock.now();
+      const now = composition.dependencies.clock.now();
       const outgoing = messages.map((message) => toMessage(message, now));
       const sent = await broker(composition).send(pathOf(to), outgoing);
       const numbers = new Map<string, bigint>();

@@ -17,7 +17,7 @@ function transact(client: Actor, action: ActionOf<'transact'>): Prepared | undef
   const { deferred } = client.parts.board.of(from ?? '');
   return {
     ask: async (composition) => {
-      const now = composition.parts.clock.now();
+      const now = composition.dependencies.clock.now();
       const settlements = chosen.map(
         ({ delivery, session }): TransactionOperation => ({
           kind: 'settle',

@@ -7,7 +7,7 @@ import {
   SUBSCRIPTION_DEFAULTS,
 } from '../../../shared/domain/entities/descriptions.ts';
 import { type Act, type Tier, withinTier } from '../../../shared/domain/entities/tier.ts';
-import { fakeManageParts } from '../../support/fake-entity-store.ts';
+import { fakeManageDependencies } from '../../support/fake-entity-store.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
 const FORTNIGHT = 14 * DAY;
@@ -113,7 +113,7 @@ test('Premium gives a partitioned entity two partitions, from its creation on', 
 
 test('management holds its namespace to the tier, on updates too', async () => {
   const management = new Management({
-    ...fakeManageParts({ keyName: 'root', key: 'k' }),
+    ...fakeManageDependencies({ keyName: 'root', key: 'k' }),
     beginForwarding: () => Promise.resolve(),
     namespace: { name: 'ns', tier: 'Basic' },
   });
@@ -136,7 +136,7 @@ test('management holds its namespace to the tier, on updates too', async () => {
 });
 
 test('management without a named namespace is Standard', async () => {
-  const { management } = fakeManageParts({ keyName: 'root', key: 'k' });
+  const { management } = fakeManageDependencies({ keyName: 'root', key: 'k' });
   assert.equal(management.tier, 'Standard');
   await management.create('t', { kind: 'topic' });
   const { description } = await management.create('t/Subscriptions/s', { kind: 'subscription' });

@@ -8,11 +8,11 @@ import { contractRoutes } from '../../../lambdas/http/openapi/routes.ts';
 import { receiveRoutes } from '../../../lambdas/http/routes/receive.ts';
 import { sendRoutes } from '../../../lambdas/http/routes/send.ts';
 import { settleRoutes } from '../../../lambdas/http/routes/settle.ts';
+import { combineRoutes } from '../../../lambdas/http/routing/combine-routes.ts';
 import { ROUTES, type Route } from '../../../lambdas/http/routing/route-table.ts';
-import { runtimeApp } from '../../../lambdas/http/routing/runtime-app.ts';
 import { ROOT, token } from '../../support/atom-client.ts';
 import { FakeBroker } from '../../support/fake-broker.ts';
-import { fakeManageParts } from '../../support/fake-entity-store.ts';
+import { fakeManageDependencies } from '../../support/fake-entity-store.ts';
 import { startApp } from '../../support/http-fixture.ts';
 
 /** The contract as a client reads it: from JSON, with its references followed. */
@@ -157,9 +157,9 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 /** Everything over stores in memory: a queue, a topic and a subscription, and two messages. */
 async function startWithAll({ path, method }: Described) {
-  const parts = { ...fakeManageParts(ROOT), broker: new FakeBroker(['orders', DEAD]) };
+  const parts = { ...fakeManageDependencies(ROOT), broker: new FakeBroker(['orders', DEAD]) };
   const groups = [sendRoutes, receiveRoutes, settleRoutes].map((routes) => routes(parts));
-  const app = runtimeApp(parts, ...groups, contractRoutes(), manageRoutes(parts));
+  const app = combineRoutes(parts, ...groups, contractRoutes(), manageRoutes(parts));
   const call = async (verb: string, address: string, init: RequestInit = {}) =>
     app.request(`http://localhost:5300/${address}`, {
       ...init,

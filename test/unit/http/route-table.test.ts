@@ -6,12 +6,12 @@ import { contractRoutes } from '../../../lambdas/http/openapi/routes.ts';
 import { receiveRoutes } from '../../../lambdas/http/routes/receive.ts';
 import { sendRoutes } from '../../../lambdas/http/routes/send.ts';
 import { settleRoutes } from '../../../lambdas/http/routes/settle.ts';
+import { combineRoutes } from '../../../lambdas/http/routing/combine-routes.ts';
 import { ROUTES, type Route } from '../../../lambdas/http/routing/route-table.ts';
-import { runtimeApp } from '../../../lambdas/http/routing/runtime-app.ts';
 import { createSasToken } from '../../../shared/auth/sas-token.ts';
 import type { AccessRight } from '../../../shared/domain/entities/descriptions.ts';
 import { FakeBroker } from '../../support/fake-broker.ts';
-import { fakeManageParts } from '../../support/fake-entity-store.ts';
+import { fakeManageDependencies } from '../../support/fake-entity-store.ts';
 import { rule } from '../../support/http-fixture.ts';
 
 const TABLE: readonly Route[] = ROUTES;
@@ -63,7 +63,7 @@ const RIGHTS: readonly AccessRight[] = ['Send', 'Listen', 'Manage'];
 
 /** Stores in memory; the rule `some` of the namespace has these rights. */
 const partsWith = (...rights: readonly AccessRight[]) => ({
-  ...fakeManageParts({ keyName: 'root', key: 'root' }),
+  ...fakeManageDependencies({ keyName: 'root', key: 'root' }),
   broker: new FakeBroker(['q']),
   namespaceKeys: { rules: async () => [rule('some', ...rights)] },
 });
@@ -72,7 +72,7 @@ const partsWith = (...rights: readonly AccessRight[]) => ({
 function startAll(...rights: readonly AccessRight[]) {
   const parts = partsWith(...rights);
   const groups = [sendRoutes, receiveRoutes, settleRoutes].map((routes) => routes(parts));
-  return runtimeApp(parts, ...groups, contractRoutes(), manageRoutes(parts));
+  return combineRoutes(parts, ...groups, contractRoutes(), manageRoutes(parts));
 }
 
 function addressOf(path: string): string {

@@ -3,8 +3,8 @@ import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import {
   authorize,
-  authorizeAt,
-  authorizeLikely,
+  authorizeBeforeBody,
+  authorizeEntity,
   IamRequest,
 } from '../../../lambdas/http/routing/access.ts';
 import { createSasToken } from '../../../shared/auth/sas-token.ts';
@@ -222,8 +222,8 @@ test('what IAM has let through needs no token, and a token it carries does not c
   for (const headers of [{}, { authorization: 'SharedAccessSignature sr=nonsense' }]) {
     const request = new IamRequest('http://localhost/q', { headers }, '/q');
     await authorize(parts, request, parseEntityPath('q'), ['Manage']);
-    await authorizeLikely(parts, request, ['Send']);
-    await authorizeAt(parts, request, parseEntityPath('q'), ['Send']);
+    await authorizeBeforeBody(parts, request, ['Send']);
+    await authorizeEntity(parts, request, parseEntityPath('q'), ['Send']);
   }
 });
 
@@ -232,8 +232,11 @@ test('what IAM was asked about under another spelling is refused, with or withou
     const request = new IamRequest('http://localhost/q', { headers: {} }, judged);
     const isForbidden = { code: 'Forbidden' };
     await assert.rejects(authorize(parts, request, parseEntityPath('q'), ['Send']), isForbidden);
-    await assert.rejects(authorizeLikely(parts, request, ['Send']), isForbidden);
-    await assert.rejects(authorizeAt(parts, request, parseEntityPath('q'), ['Send']), isForbidden);
+    await assert.rejects(authorizeBeforeBody(parts, request, ['Send']), isForbidden);
+    await assert.rejects(
+      authorizeEntity(parts, request, parseEntityPath('q'), ['Send']),
+      isForbidden,
+    );
   }
 });
 

@@ -10,7 +10,7 @@ export type Reading = 'single' | 'batch' | 'deferred' | 'peek';
  * Has an answer made, and counts what its messages take until it is. Of what goes out then, the
  * server counts what its client does not take.
  */
-export async function countingPayloads<Result>(
+export async function countPayloads<Result>(
   { memory }: HttpDependencies,
   reading: Reading,
   answer: (payloads: PayloadAccount) => Promise<Result>,

@@ -4,26 +4,26 @@ import { type SCHEMAS, type Schema, schemaNamed } from './schemas.ts';
 /** What operations of the contract have in common: their form, parameters and refusals. */
 
 /** A part of an OpenAPI document. */
-export type Part = Readonly<Record<string, unknown>>;
+export type OpenApiObject = Readonly<Record<string, unknown>>;
 
 /** What the contract says of one operation beyond its row of the route table. */
 export interface OperationDetails {
   readonly description?: string;
   /** Of the query and of headers; those of the path come from the route. */
   readonly parameters?: readonly ParameterName[];
-  readonly body?: Part;
+  readonly body?: OpenApiObject;
   /** By status. */
-  readonly answers: Readonly<Record<number, Part>>;
+  readonly answers: Readonly<Record<number, OpenApiObject>>;
   readonly refusals: readonly RefusalStatus[];
 }
 
 /** A body of JSON. */
-export function json(schema: keyof typeof SCHEMAS, ...values: readonly unknown[]): Part {
+export function json(schema: keyof typeof SCHEMAS, ...values: readonly unknown[]): OpenApiObject {
   return content('application/json', schemaNamed(schema), values);
 }
 
 /** A body of one type. Examples are called `example`, `example2`, … */
-export function content(type: string, schema: Schema, values: readonly unknown[]): Part {
+export function content(type: string, schema: Schema, values: readonly unknown[]): OpenApiObject {
   const examples = Object.fromEntries(
     values.map((value, i) => [`example${i === 0 ? '' : i + 1}`, { value }]),
   );
@@ -31,12 +31,16 @@ export function content(type: string, schema: Schema, values: readonly unknown[]
 }
 
 /** The body that a request must or may have. */
-export function requestBody(types: Part, required = true): Part {
+export function requestBody(types: OpenApiObject, required = true): OpenApiObject {
   return { required, content: types };
 }
 
 /** An answer; without types it has no body. */
-export function answer(description: string, types?: Part, headers?: Part): Part {
+export function answer(
+  description: string,
+  types?: OpenApiObject,
+  headers?: OpenApiObject,
+): OpenApiObject {
   return {
     description,
     ...(types !== undefined && { content: types }),
@@ -45,7 +49,7 @@ export function answer(description: string, types?: Part, headers?: Part): Part 
 }
 
 /** A header of an answer, with what one may look like. */
-export function header(description: string, example: string): Part {
+export function header(description: string, example: string): OpenApiObject {
   return { description, schema: { type: 'string' }, example };
 }
 
@@ -53,7 +57,7 @@ export function header(description: string, example: string): Part {
 export const EXAMPLE_LOCK_TOKEN = '00000000-0000-4000-8000-000000000001';
 
 const whole = { type: 'integer', minimum: 0 } as const;
-const path = (name: string, example: string, description: string): Part => ({
+const path = (name: string, example: string, description: string): OpenApiObject => ({
   name,
   in: 'path',
   required: true,
@@ -66,7 +70,7 @@ const query = (
   schema: Schema,
   example: number | string,
   description: string,
-): Part => ({
+): OpenApiObject => ({
   name,
   in: 'query',
   description,
@@ -175,7 +179,7 @@ export const PARAMETERS = {
     schema: { type: 'string' },
     example: '*',
   },
-} as const satisfies Readonly<Record<string, Part>>;
+} as const satisfies Readonly<Record<string, OpenApiObject>>;
 export type ParameterName = keyof typeof PARAMETERS;
 
 /** What refusals mean, by status: one example each, of the several codes that share a status. */
@@ -212,7 +216,7 @@ const TRACKING_ID = '2ba2e9e7-4a05-45b5-b2d8-0f8d5f1b8f0f';
 const TIMESTAMP = '2026-01-15T12:00:00';
 
 /** The refusals of the contract, under the names by which `refusal` refers to them. */
-export const REFUSALS: Part = Object.fromEntries(
+export const REFUSALS: OpenApiObject = Object.fromEntries(
   Object.entries(REFUSAL_EXAMPLES).map(([status, [code, message]]) => [
     `Refused${status}`,
     refusalOf(Number(status) as RefusalStatus, code, message),
@@ -220,11 +224,11 @@ export const REFUSALS: Part = Object.fromEntries(
 );
 
 /** The answer of a refusal, to stand in an operation. */
-export function refusal(status: RefusalStatus): Part {
+export function refusal(status: RefusalStatus): OpenApiObject {
   return { $ref: `#/components/responses/Refused${status}` };
 }
 
-function refusalOf(status: RefusalStatus, code: string, message: string): Part {
+function refusalOf(status: RefusalStatus, code: string, message: string): OpenApiObject {
   const retryable = status === 503 || status === 504 || code === 'ConflictInProgress';
   const detail = `${message} TrackingId:${TRACKING_ID}_G0, SystemTracker:dynabus:orders, Timestamp:${TIMESTAMP}`;
   const xml = `<Error><Code>${status}</Code><Detail>${detail}</Detail></Error>`;
