@@ -13,29 +13,29 @@ import { sendRoutes } from './routes/send.ts';
 import { settleRoutes } from './routes/settle.ts';
 import { combineRoutes } from './routing/combine-routes.ts';
 
-/** What a whole namespace is composed of. */
+/** The settings of a complete namespace. */
 export type ComposeSettings = NamespaceSettings & HttpOptions;
 
-/** A whole namespace: every route, and the sweep. */
+/** A complete namespace: every HTTP route, and the sweep. */
 export interface Composition {
   readonly app: Hono;
-  /** What a transport beside HTTP is built from. */
+  /** The dependencies of a further transport, such as AMQP. */
   readonly dependencies: HttpDependencies & {
     readonly rules: RuleManagement;
     readonly scheduler: Scheduler;
   };
   readonly management: Management;
-  /** One run of the sweep; nothing where another process is at it. */
+  /** Runs the sweep once; does nothing while another process runs it. */
   sweep(): Promise<void>;
-  /** Lets go of receives that wait, because the clock was moved or the server ends. */
+  /** Wakes waiting receives, for instance after the clock was moved. */
   wake(): void;
-  /** Resolves when nothing is left to do behind answers. */
+  /** Resolves when no background work is left. */
   idle(): Promise<void>;
-  /** Ends waits and finishes what was left to do behind answers. */
+  /** Ends the waits of receives, then finishes the background work. */
   close(): Promise<void>;
 }
 
-/** Builds everything that answers under one namespace. */
+/** Composes all routes, management and the sweep of one namespace. */
 export function compose(settings: ComposeSettings): Composition {
   const dependencies = httpDependencies(composeParts(settings), settings);
   const { clock, random, documents, namespace, store } = dependencies;

@@ -1,20 +1,20 @@
 import type { SurfaceDependencies } from '../../shared/app/surface-dependencies.ts';
 import type { ProvedRule } from '../../shared/auth/proved-rule.ts';
 
-/** What applies to HTTP alone. */
+/** The settings of the HTTP surface alone. */
 export interface HttpOptions {
-  /** The longest a receive may wait for a message, ms; short where waiting is paid for. */
+  /** The longest wait of a receive for a message, ms; short in a function, whose waiting is billed. */
   readonly receiveWaitMsMax: number;
-  /** What the messages of one answer may take, bytes as printed; absent = any number. */
+  /** The most bytes of the printed messages in one response; absent = unlimited. */
   readonly answerBytesMax?: number | undefined;
-  /** Is told which rule gave a request a right, before the request's work is counted. */
+  /** Called with the rule that granted a request its right, before the request is counted for the rule. */
   readonly ruleProved?: ((request: Request, rule: ProvedRule) => void) | undefined;
 }
 
-/** What the HTTP routes are built from. Handlers choose the real ones, tests those they move. */
+/** The dependencies of the HTTP routes. */
 export interface HttpDependencies extends SurfaceDependencies, HttpOptions {}
 
-/** Adds to `dependencies` what the settings say of HTTP. */
+/** Adds the HTTP settings to the dependencies that all surfaces share. */
 export function httpDependencies<Dependencies extends SurfaceDependencies>(
   dependencies: Dependencies,
   { receiveWaitMsMax, answerBytesMax, ruleProved }: HttpOptions,

@@ -8,28 +8,29 @@ import { type Environment, readAccess } from '../../shared/app/settings.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import { IamRequest } from './routing/access.ts';
 
-/** What an event may tell of who called. */
-interface GivenAuthorizer {
+/** The authorizer of an event, as far as the function trusts it to be present. */
+interface EventAuthorizer {
   readonly iam?: Partial<
     APIGatewayProxyEventV2WithIAMAuthorizer['requestContext']['authorizer']['iam']
   > | null;
 }
 
-/** An app of routes, as Hono makes them. */
+/** An app of routes: what this file uses of a Hono app. */
 export interface HttpApp {
   readonly fetch: (request: Request) => Response | Promise<Response>;
 }
 
 /**
- * What is left to do behind an answer delays it by this much at most, ms. What takes longer goes on with the
- * next request, or is the sweep's.
+ * The longest that background work delays a response, ms. Longer work goes on during the next request, or is
+ * left to the sweep.
  */
 export const FINISH_MS_MAX = 1000;
 
 /**
- * Lets an HTTP API call the app, event format 2.0. `finish` ends what was left to do behind the
- * answer: a function is frozen once it has answered. It is waited for up to FINISH_MS_MAX. Not Hono's
- * adapter, which changes bytes on the way: bodies without a content type and headers beyond ASCII.
+ * Adapts an app to the events of an API Gateway HTTP API, format 2.0. `finish` resolves when the background
+ * work is done; the handler waits up to FINISH_MS_MAX for it, because Lambda freezes a function after its
+ * response. This is not Hono's adapter, because that one changes bytes: of bodies without a content type and
+ * of headers beyond ASCII. With access=iam the handler throws an Error where the event has no IAM caller.
  */
 export function httpHandler(
   app: HttpApp,
@@ -46,7 +47,7 @@ export function httpHandler(
   };
 }
 
-/** Waits for work, but no longer than FINISH_MS_MAX. */
+/** Waits for work, but at most FINISH_MS_MAX. */
 function withinBound(work: Promise<void>, scheduler: Scheduler): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = scheduler.after(FINISH_MS_MAX, resolve);
@@ -54,11 +55,13 @@ function withinBound(work: Promise<void>, scheduler: Scheduler): Promise<void> {
   });
 }
 
-/** Trusts the gateway no further than it says whom IAM let through: a route can be changed by hand. */
+/** Requires an IAM caller in the event: someone may have removed the authorizer of a route by hand. */
 function requireIamCaller({ requestContext, routeKey }: APIGatewayProxyEventV2): void {
-  const { authorizer } = requestContext as { readonly authorizer?: GivenAuthorizer | null };
+  const { authorizer } = requestContext as { readonly authorizer?: EventAuthorizer | null };
   if (!authorizer?.iam?.userArn) {
-    throw new Error(`IAM was not asked who calls: the route ${routeKey} has no IAM authorizer.`);
+    throw new Error(
+      `IAM did not authorize the caller: the route ${routeKey} has no IAM authorizer.`,
+    );
   }
 }
 
@@ -76,13 +79,13 @@ function toRequest(event: APIGatewayProxyEventV2, byIam: boolean): Request {
   return byIam ? new IamRequest(url, init, event.rawPath) : new Request(url, init);
 }
 
-/** A segment `.` or `..`, with a slash beside it. */
+/** A segment `.` or `..`, with one adjacent slash. */
 const DOT_SEGMENT = /(?<=\/)((?:\.|%2e){1,2})\/|(?<=.)\/(?=(?:\.|%2e){1,2}$)/gi;
 
 /**
- * HTTP APIs hand over the path percent-decoded, `rawPath` though it is called. What cannot stand in
- * a path is encoded again, and what is still encoded stays so. A segment `..` was sent within an encoded
- * name, `a%2F..%2Fb`, and is joined to it again: as a segment it would lead to another entity.
+ * Percent-encodes a path again: HTTP APIs decode it, although the field is called `rawPath`. Characters that
+ * a path cannot contain are encoded; escapes that are still there stay. A segment `..` can only come from an
+ * encoded name, `a%2F..%2Fb`, so its slash is encoded: as a segment it would lead to another entity.
  */
 function encodePath(path: string): string {
   return encodeURI(path.replace(/\p{Surrogate}/gu, '\ufffd'))
@@ -91,7 +94,7 @@ function encodePath(path: string): string {
     .replace(DOT_SEGMENT, (_, dots = '') => `${dots}%2F`);
 }
 
-/** Headers are bytes to `fetch` and to node:http; one character each, whatever they encode. */
+/** A header's UTF-8 bytes as one character each, which is how `fetch` and node:http represent headers. */
 function toByteString(value = ''): string {
   return Buffer.from(value, 'utf8').toString('latin1');
 }
@@ -100,7 +103,7 @@ function bytes(body: string, isBase64: boolean): Buffer {
   return Buffer.from(body, isBase64 ? 'base64' : 'utf8');
 }
 
-/** Base64 always: a body is bytes, and its content type says nothing certain about them. */
+/** The result for API Gateway, always in base64: a body may be any bytes, whatever its content type says. */
 async function toResult(response: Response): Promise<APIGatewayProxyStructuredResultV2> {
   return {
     statusCode: response.status,

@@ -1,9 +1,9 @@
 import { reportFault } from '../../shared/app/report-fault.ts';
 
 /**
- * Starts a deployed function: returns the handler that `start` makes. What keeps it from starting, and what
- * the handler throws, is written to the log as every fault is, and thrown again: Lambda counts it as an error,
- * and its own line about it has other fields.
+ * Starts a deployed function: returns the handler that `start` creates. Reports an error of `start` or of the
+ * handler in the log format of all faults, because Lambda's own line has other fields, and throws it again,
+ * so that Lambda counts it as an error.
  */
 export function startFunction<Event extends readonly unknown[], Result>(
   start: () => (...event: Event) => Promise<Result>,

@@ -3,7 +3,7 @@ import { compose } from '../http/compose.ts';
 import { httpHandler } from '../http/lambda.ts';
 import { startFunction } from '../http/start-function.ts';
 
-/** Answers everything that no other function is given: management, and paths of many segments. */
+/** Serves the requests that API Gateway routes to no other function: management, paths of many segments. */
 export const handler = startFunction(() => {
   const namespace = compose(functionParts(process.env));
   return httpHandler(namespace.app, () => namespace.idle());

@@ -5,7 +5,7 @@ import { httpHandler } from '../http/lambda.ts';
 import { receiveRoutes } from '../http/routes/receive.ts';
 import { startFunction } from '../http/start-function.ts';
 
-/** Receives from entities of one path segment. */
+/** Serves receives from entities whose path is one segment. */
 export const handler = startFunction(() => {
   const settings = functionParts(process.env);
   const dependencies = httpDependencies(composeParts(settings), settings);

@@ -5,7 +5,7 @@ import { httpHandler } from '../http/lambda.ts';
 import { sendRoutes } from '../http/routes/send.ts';
 import { startFunction } from '../http/start-function.ts';
 
-/** Sends to entities of one path segment. */
+/** Serves sends to entities whose path is one segment. */
 export const handler = startFunction(() => {
   const settings = functionParts(process.env);
   const dependencies = httpDependencies(composeParts(settings), settings);

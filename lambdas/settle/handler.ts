@@ -5,7 +5,7 @@ import { httpHandler } from '../http/lambda.ts';
 import { settleRoutes } from '../http/routes/settle.ts';
 import { startFunction } from '../http/start-function.ts';
 
-/** Settles messages of entities of one path segment. */
+/** Serves settlements at entities whose path is one segment. */
 export const handler = startFunction(() => {
   const settings = functionParts(process.env);
   const dependencies = httpDependencies(composeParts(settings), settings);

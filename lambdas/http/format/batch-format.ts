@@ -15,25 +15,25 @@ import { base64, parseBase64, printProperties, readProperties } from './property
 import { requireWellFormed } from './well-formed-text.ts';
 
 /**
- * Messages as JSON (semantics H15): a list of `{Body, BrokerProperties, UserProperties}`. Ours
- * besides: `"BodyEncoding": "base64"` for bodies that are no text, and types in UserProperties.
+ * The content type of the batch format (semantics H15): a JSON array of `{Body, BrokerProperties,
+ * UserProperties}`. Our extensions are `"BodyEncoding": "base64"` for bodies that are not text, and typed
+ * values in UserProperties.
  */
-
 export const BATCH_CONTENT_TYPE = 'application/vnd.microsoft.servicebus.json';
 
 const utf8 = new TextEncoder();
 
-/** Whether a Content-Type names the batch format; parameters and case do not count. */
+/** Whether a Content-Type is that of the batch format; case and parameters are ignored. */
 export function isBatchContentType(contentType: string | null): boolean {
   return contentType?.split(';', 1)[0]?.trim().toLowerCase() === BATCH_CONTENT_TYPE;
 }
 
-/** Reads a batch. One message that is not valid refuses them all. Throws ArgumentError, InvalidOperation. */
+/** Parses a batch. One invalid message refuses the whole batch. Throws ArgumentError, InvalidOperation. */
 export function parseBatch(bytes: Uint8Array): readonly OutgoingMessage[] {
   return readBatch(parseExactJson(bytes, 'The batch'));
 }
 
-/** Reads a batch from JSON, as parsed by `parseExactJson`. Throws ArgumentError, InvalidOperation. */
+/** Reads a batch from JSON that `parseExactJson` parsed. Throws ArgumentError, InvalidOperation. */
 export function readBatch(json: unknown): readonly OutgoingMessage[] {
   if (!Array.isArray(json)) throw badRequest('The batch must be a JSON array of messages.');
   if (json.length === 0) throw badRequest('The batch holds no message.');
@@ -76,32 +76,32 @@ function readBody(body: unknown, encoding: unknown): Uint8Array {
 }
 
 /**
- * The JSON text of messages; a body comes back byte for byte. It is printed as text where it is UTF-8,
- * unless the message would then not fit into an answer and base64 is shorter.
+ * Prints messages as a JSON array; every body can be restored byte for byte. A body is printed as text
+ * where it is UTF-8, unless the message would then not fit into a response and base64 is shorter.
  */
 export function printBatch(
   messages: readonly ReceivedMessage[],
   view: PrintOptions['view'] = 'received',
 ): string {
-  const shownAs: PrintOptions = { view, contentType: true, expiresAt: true };
-  return `[${messages.map((message) => printMessage(message, shownAs)).join(',')}]`;
+  const options: PrintOptions = { view, contentType: true, expiresAt: true };
+  return `[${messages.map((message) => printMessage(message, options)).join(',')}]`;
 }
 
-function printMessage(stored: ReceivedMessage, shownAs: PrintOptions): string {
+function printMessage(stored: ReceivedMessage, options: PrintOptions): string {
   const { properties } = stored.message;
   const members = [
     ...printBody(stored.message),
-    `"BrokerProperties":${printBrokerProperties(stored, shownAs)}`,
+    `"BrokerProperties":${printBrokerProperties(stored, options)}`,
     `"UserProperties":${printProperties(properties)}`,
   ];
   return `{${members.join(',')}}`;
 }
 
-/** Base64 where the body is no text, or where its text would be too long for an answer. */
+/** The members of a body: in base64 where it is not UTF-8, or its text would be too long for a response. */
 function printBody(message: Message): readonly string[] {
   const { body } = message;
   if (isUtf8(body) && !printsAsBase64(message)) {
-    // `toString` keeps a byte order mark, which a TextDecoder drops unless told otherwise.
+    // `toString` keeps a byte order mark, which a TextDecoder drops by default.
     const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
     return [`"Body":${JSON.stringify(text)}`];
   }

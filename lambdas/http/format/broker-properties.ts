@@ -12,15 +12,16 @@ import { httpDate, parseDate } from './date-text.ts';
 import { isJsonObject, plainNumber } from './exact-json.ts';
 import { requireWellFormed } from './well-formed-text.ts';
 
-/** The `BrokerProperties` JSON of a message, as a header and in batches (semantics H9, H13). */
-
-/** What of a message travels in its `BrokerProperties`. */
+/**
+ * The fields of a message that its `BrokerProperties` JSON holds, in the header and in batches (semantics
+ * H9, H13).
+ */
 export type SystemProperties = Omit<OutgoingMessage, 'body' | 'properties' | 'amqp'>;
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 type Json = Readonly<Record<string, unknown>>;
 
-/** The texts: wire name, our name, and whether it is an id and hence limited in length. */
+/** The text fields: wire name, our name, and whether it is an id, whose length is limited. */
 const TEXTS = [
   ['ContentType', 'contentType', 'text'],
   ['CorrelationId', 'correlationId', 'text'],
@@ -34,12 +35,13 @@ const TEXTS = [
   ['ViaPartitionKey', 'viaPartitionKey', 'id'],
 ] as const;
 
-/** What is printed for a time to live without end: the largest .NET TimeSpan, in seconds. */
+/** The printed value of an unlimited time to live: the largest .NET TimeSpan, in seconds. */
 const UNLIMITED_SECONDS = '922337203685.47754';
 
 /**
- * Reads the keys a sender may set; `null` counts as not set, and unknown or read-only keys are
- * ignored. Throws ArgumentError, and InvalidOperation where the two keys for ordering disagree.
+ * Reads the keys that a sender may set from JSON that `parseExactJson` parsed. `null` counts as absent;
+ * unknown and read-only keys are ignored. Throws ArgumentError, and InvalidOperation where the PartitionKey
+ * differs from the SessionId.
  */
 export function readBrokerProperties(json: unknown): SystemProperties {
   if (json === undefined || json === null) return {};
@@ -49,7 +51,7 @@ export function readBrokerProperties(json: unknown): SystemProperties {
     const text = readText(json, key, kind);
     if (text !== undefined) read[field] = text;
   }
-  // An empty id would identify nothing; the broker gives one instead.
+  // An empty id would identify nothing, so the broker assigns one instead.
   if (read.messageId === '') delete read.messageId;
   requireOneOrdering(read);
   const timeToLiveMs = readTimeToLive(json);
@@ -84,12 +86,12 @@ function requireOneOrdering(keys: SystemProperties): void {
   );
 }
 
-/** In ms; unlimited comes out as `undefined`, which leaves the decision to the entity. */
+/** The time to live, ms; `undefined` where it is unlimited, so that the entity's default applies. */
 function readTimeToLive(json: Json): number | undefined {
   const span = json['TimeToLiveTimeSpan'] ?? undefined;
   const ms = span === undefined ? readSeconds(json) : readTimeSpan(span);
   if (ms !== undefined && ms <= 0) throw badRequest('The time to live must be greater than zero.');
-  // Less than a millisecond is still more than nothing.
+  // A positive value below 1 ms must not round to 0.
   return ms === undefined ? undefined : unlimitedAbove(Math.max(1, Math.round(ms)));
 }
 
@@ -116,29 +118,36 @@ function readDate(json: Json, key: string): number | undefined {
   );
 }
 
-/** How a message is shown. */
+/** How a message is printed. */
 export interface PrintOptions {
-  /** A receiver sees which delivery this is; a browser how many failed so far (semantics M13). */
+  /**
+   * DeliveryCount includes the current delivery for a receiver, and only failed ones for a peek (semantics
+   * M13).
+   */
   readonly view: 'received' | 'peeked';
-  /** Which of the parts that are no `BrokerProperties` in the vendor's API to add. */
+  /** Whether to add ContentType, which the vendor's API does not print here. */
   readonly contentType?: boolean;
+  /** Whether to add ExpiresAtUtc, which the vendor's API does not print here. */
   readonly expiresAt?: boolean;
-  /** Printed JSON of properties that found no other place. */
+  /** Printed JSON of the properties that no header can carry. */
   readonly userProperties?: string | undefined;
 }
 
-/** The JSON text, keys in alphabetical order as the service has them, 64-bit numbers in full. */
-export function printBrokerProperties(stored: ReceivedMessage, shownAs: PrintOptions): string {
+/**
+ * Prints the JSON, keys in alphabetical order as in the vendor's service, with all digits of 64-bit
+ * numbers.
+ */
+export function printBrokerProperties(stored: ReceivedMessage, options: PrintOptions): string {
   const { message } = stored;
-  const shownDeliveries = stored.failedDeliveries + (shownAs.view === 'received' ? 1 : 0);
+  const deliveryCount = stored.failedDeliveries + (options.view === 'received' ? 1 : 0);
   const members = [
-    text('ContentType', shownAs.contentType ? message.contentType : undefined),
+    text('ContentType', options.contentType ? message.contentType : undefined),
     text('CorrelationId', message.correlationId),
     text('DeadLetterSource', message.deadLetterSource),
-    `"DeliveryCount":${shownDeliveries}`,
+    `"DeliveryCount":${deliveryCount}`,
     `"EnqueuedSequenceNumber":${message.enqueuedSequenceNumber ?? 0}`,
     date('EnqueuedTimeUtc', stored.enqueuedAt),
-    date('ExpiresAtUtc', shownAs.expiresAt ? stored.expiresAt : undefined),
+    date('ExpiresAtUtc', options.expiresAt ? stored.expiresAt : undefined),
     message.forcePersistence === undefined ? '' : `"ForcePersistence":${message.forcePersistence}`,
     text('Label', message.label),
     'lockToken' in stored ? text('LockToken', stored.lockToken) : '',
@@ -153,13 +162,13 @@ export function printBrokerProperties(stored: ReceivedMessage, shownAs: PrintOpt
     `"State":"${stored.state}"`,
     `"TimeToLive":${seconds(stored.timeToLiveMs)}`,
     text('To', message.to),
-    shownAs.userProperties === undefined ? '' : `"UserProperties":${shownAs.userProperties}`,
+    options.userProperties === undefined ? '' : `"UserProperties":${options.userProperties}`,
     text('ViaPartitionKey', message.viaPartitionKey),
   ];
   return `{${members.filter((member) => member !== '').join(',')}}`;
 }
 
-/** What a renewed lock answers with. */
+/** Prints the BrokerProperties that the renewal of a lock returns. `lockedUntil` in epoch ms. */
 export function printLockedUntil(lockedUntil: number): string {
   return `{${date('LockedUntilUtc', lockedUntil)}}`;
 }

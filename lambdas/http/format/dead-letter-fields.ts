@@ -3,18 +3,13 @@ import type { DeadLetterAction } from '../../../shared/broker/broker.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
 import type { Properties } from '../../../shared/domain/messages/property-value.ts';
 import { readProperties } from './property-json.ts';
-import { isWellFormed } from './well-formed-text.ts';
-
-/** What a request may say of a message it changes or dead-letters, by its wire names. */
+import { isWellFormed, NOT_WELL_FORMED } from './well-formed-text.ts';
 
 const deadLetterText = z
   .string()
-  .check(
-    z.maxLength(LIMITS.deadLetterTextLength),
-    z.refine(isWellFormed, 'holds half of a surrogate pair, which no UTF-8 text can'),
-  );
+  .check(z.maxLength(LIMITS.deadLetterTextLength), z.refine(isWellFormed, NOT_WELL_FORMED));
 
-/** Properties to add to a message, or to set anew. */
+/** The schema of `properties`: properties to add to a message, or to replace. */
 export const changedProperties = z.optional(
   z.pipe(
     z.unknown(),
@@ -22,14 +17,14 @@ export const changedProperties = z.optional(
   ),
 );
 
-/** The fields beside what names the message. */
+/** The schemas of the fields of a dead-lettering, without those that name the message. */
 export const deadLetterFields = {
   properties: changedProperties,
   deadLetterReason: z.optional(deadLetterText),
   deadLetterErrorDescription: z.optional(deadLetterText),
 };
 
-/** What the fields of a dead-lettering ask for. */
+/** Converts the fields of a dead-lettering to the action. */
 export function deadLetterAction({
   properties,
   deadLetterReason,

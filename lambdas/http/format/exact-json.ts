@@ -3,12 +3,10 @@ import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { badRequest } from './bad-request.ts';
 
 /**
- * JSON in which numbers keep their spelling where it matters: `9007199254740993` loses digits as a
- * double, and `7.0` loses that it is one. `JSON.parse` tells us neither, and its access to the
- * source text comes only with Node 22, so such numbers are marked in the text before it is parsed.
+ * A JSON number that keeps its text: `9007199254740993` loses digits as a double, and `7.0` loses the
+ * information that it is one. `JSON.parse` gives access to the source text only from Node 22 on, so
+ * `parseExactJson` replaces such numbers in the text by these objects before it parses.
  */
-
-/** A number whose text says more than its value; made by `parseExactJson`. */
 interface ExactNumber {
   readonly $number: string;
 }
@@ -16,7 +14,7 @@ interface ExactNumber {
 const { jsonValues: VALUES_MAX, jsonDepth: DEPTH_MAX, jsonFields: FIELDS_MAX } = BUDGETS.request;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-/** By the code of a character outside of strings: what it stands for. */
+/** The meaning of each structural character outside of strings, by character code. */
 const MARKS = byCode({
   ',': 'next',
   ':': 'field',
@@ -26,11 +24,15 @@ const MARKS = byCode({
   '}': 'end',
 });
 
-/** Cheap to look for; where nothing looks like such a number, the text is parsed as it stands. */
+/** A cheap test: without a match no number needs its text, and the JSON is parsed unchanged. */
 const SUSPECT = /[\s:,[]-?(?:\d{16}|\d+\.0|\d+(?:\.\d+)?[eE])/;
 const NUMBER_OR_QUOTE = /"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-/** Parses UTF-8 JSON. `what` begins the sentence of the refusal. Throws ArgumentError. */
+/**
+ * Parses UTF-8 JSON. Numbers that lose information as doubles become ExactNumbers. `what` begins the
+ * sentence of the refusal. Throws ArgumentError, also where the JSON exceeds the bounds of
+ * `BUDGETS.request`.
+ */
 export function parseExactJson(source: Uint8Array | string, what: string): unknown {
   const text = typeof source === 'string' ? source : decode(source, what);
   requireBounded(text, what);
@@ -42,28 +44,30 @@ export function parseExactJson(source: Uint8Array | string, what: string): unkno
 }
 
 /**
- * Refuses a text of which parsing would make more values, or larger or deeper ones, than `BUDGETS.request`
- * allows: a few bytes of text become many of memory. It looks at each character once.
+ * Refuses a text that parses into more, larger or deeper values than `BUDGETS.request` allows, since few
+ * bytes of text can become many bytes of memory. It reads each character once.
  */
 function requireBounded(text: string, what: string): void {
-  const shape = new Shape(what);
+  const counter = new JsonCounter(what);
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     if (code === QUOTE) {
       i = endOfString(text, i) - 1;
     } else {
       const mark = MARKS[code];
-      if (mark !== undefined) shape.take(mark);
+      if (mark !== undefined) counter.count(mark);
     }
   }
 }
 
 type Mark = 'begin' | 'end' | 'next' | 'field';
 
-/** Counts what a JSON text holds, as far as it has been read. */
-class Shape {
+/** Counts the values, fields and depth of a JSON text while it is read. */
+class JsonCounter {
   readonly #what: string;
-  /** The fields so far of each list and object that has begun and not ended; lists have none. */
+  /**
+   * The number of fields so far of each open array or object; 0 for an array. The first is the whole text.
+   */
   readonly #fields: number[] = [0];
   #values = 1;
 
@@ -71,13 +75,12 @@ class Shape {
     this.#what = what;
   }
 
-  take(mark: Mark): void {
+  count(mark: Mark): void {
     if (mark === 'begin') this.#fields.push(0);
     if (mark === 'end' && this.#fields.length > 1) this.#fields.pop();
     if (mark === 'field') this.#addField();
     if (mark === 'begin' || mark === 'next') this.#values++;
     if (this.#values > VALUES_MAX) throw this.#refusal(`more than ${VALUES_MAX} values`);
-    // The first one stands for the whole text.
     if (this.#fields.length - 1 > DEPTH_MAX) {
       throw this.#refusal(`values more than ${DEPTH_MAX} lists and objects deep`);
     }
@@ -89,8 +92,8 @@ class Shape {
     if (fields > FIELDS_MAX) throw this.#refusal(`an object of more than ${FIELDS_MAX} fields`);
   }
 
-  #refusal(sight: string): BrokerError {
-    return badRequest(`${this.#what} holds ${sight}. Send fewer in one request.`);
+  #refusal(excess: string): BrokerError {
+    return badRequest(`${this.#what} holds ${excess}. Send fewer in one request.`);
   }
 }
 
@@ -125,7 +128,7 @@ function markNumbers(text: string): string {
   return pieces.join('');
 }
 
-/** The place after the quote that closes the string which begins at `start`. */
+/** The index after the closing quote of the string that begins at `start`. */
 function endOfString(text: string, start: number): number {
   for (let i = start + 1; i < text.length; i++) {
     const code = text.charCodeAt(i);
@@ -140,19 +143,21 @@ function changesAsDouble(token: string): boolean {
   return /[.eE]/.test(token) ? Number.isInteger(value) : !Number.isSafeInteger(value);
 }
 
-/** Whether a parsed value is a number that kept its text. */
+/** Whether a parsed value is an ExactNumber. */
 export function isExactNumber(value: unknown): value is ExactNumber {
   return (
     isJsonObject(value) && typeof value['$number'] === 'string' && Object.keys(value).length === 1
   );
 }
 
-/** A kept number as a plain one, for fields where spelling says nothing; all else unchanged. */
+/**
+ * Converts an ExactNumber to a number, for fields where its text does not matter; returns others unchanged.
+ */
 export function plainNumber(value: unknown): unknown {
   return isExactNumber(value) ? Number(value.$number) : value;
 }
 
-/** Whether a parsed value is an object, and no list. Its own keys may have any name. */
+/** Whether a parsed value is an object, not an array. Its own keys may have any name, also `__proto__`. */
 export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,14 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 
-/** Text in HTTP headers, which carry bytes: `\xNN` at best, and no control characters. */
-
+/** The text that an HTTP header can carry: Latin-1 without control characters. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const BEYOND_ASCII = /[\x80-\uffff]/;
 const BEYOND_LATIN1 = /[\u0100-\uffff]/;
 
 /**
- * The text a sender meant. Servers read header bytes as Latin-1, yet people write UTF-8
- * (`curl -H 'Name: "Größe"'`); bytes that happen to be UTF-8 were practically always meant so.
+ * Decodes a header value. Servers read header bytes as Latin-1, but many clients send UTF-8
+ * (`curl -H 'Name: "Größe"'`), so bytes that are valid UTF-8 are decoded as UTF-8.
  */
 export function decodeHeader(value: string): string {
   if (!BEYOND_ASCII.test(value) || BEYOND_LATIN1.test(value)) return value;
@@ -16,7 +15,7 @@ export function decodeHeader(value: string): string {
   return isUtf8(bytes) ? bytes.toString('utf8') : value;
 }
 
-/** Writes everything but printable ASCII as `\uXXXX`, by UTF-16 units, as JSON strings may. */
+/** Escapes all but printable ASCII as `\uXXXX`, one per UTF-16 code unit, as JSON allows. */
 export function escapeNonAscii(text: string): string {
   return text.replace(
     /[^\x20-\x7e]/g,
@@ -24,7 +23,7 @@ export function escapeNonAscii(text: string): string {
   );
 }
 
-/** Whether a header can carry this text as it is. */
+/** Whether a header can carry a text unchanged. */
 export function fitsHeader(text: string): boolean {
   return HEADER_VALUE.test(text);
 }

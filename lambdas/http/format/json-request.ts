@@ -2,9 +2,10 @@ import * as z from 'zod/mini';
 import { badRequest } from './bad-request.ts';
 import { parseExactJson, plainNumber } from './exact-json.ts';
 
-/** Requests in JSON: what they must be is a schema, and what they are not becomes one sentence. */
-
-/** Reads a body of JSON. Throws ArgumentError. */
+/**
+ * Parses a JSON body and checks it against a schema. Throws ArgumentError, with a sentence for the first
+ * issue.
+ */
 export function parseRequest<Schema extends z.ZodMiniType>(
   schema: Schema,
   body: Uint8Array,
@@ -12,7 +13,7 @@ export function parseRequest<Schema extends z.ZodMiniType>(
   return checkRequest(schema, parseExactJson(body, 'The body'));
 }
 
-/** Reads a body that may be missing, which is as good as `{}`. Throws ArgumentError. */
+/** As `parseRequest`, for a body that may be empty, which counts as `{}`. Throws ArgumentError. */
 export function parseOptionalRequest<Schema extends z.ZodMiniType>(
   schema: Schema,
   body: Uint8Array,
@@ -21,8 +22,8 @@ export function parseOptionalRequest<Schema extends z.ZodMiniType>(
 }
 
 /**
- * Holds JSON, as parsed by `parseExactJson`, against a schema. `at` is its place in the body, where it
- * is not all of it. Throws ArgumentError.
+ * Checks JSON that `parseExactJson` parsed against a schema. `at` = its place in the body, such as
+ * `operations[2]`, where it is only a part of it. Throws ArgumentError.
  */
 export function checkRequest<Schema extends z.ZodMiniType>(
   schema: Schema,
@@ -35,12 +36,12 @@ export function checkRequest<Schema extends z.ZodMiniType>(
   throw badRequest(issue ? sentenceOf(issue, at) : 'The body is not valid.');
 }
 
-/** A whole number from 1 on. */
+/** The schema of a whole number from 1 to `max`. */
 export function countUpTo(max: number) {
   return z.pipe(z.transform(plainNumber), z.int().check(z.minimum(1), z.maximum(max)));
 }
 
-/** zod/mini carries no sentences of its own, which is what makes it small. */
+/** The sentence for an issue: zod/mini has none of its own, which keeps it small. */
 function sentenceOf(issue: z.core.$ZodIssue, at?: string): string {
   const path = [...(at === undefined ? [] : [at]), ...issue.path];
   const place = path.length === 0 ? 'The body' : placeOf(path);
@@ -55,7 +56,7 @@ function sentenceOf(issue: z.core.$ZodIssue, at?: string): string {
       return `${place} may not have '${issue.keys.join("', '").slice(0, 200)}'.`;
     case 'invalid_value':
       return `${place} must be ${issue.values.map(String).join(' or ')}.`;
-    // These come with the end of a sentence from the schema.
+    // The schema provides the end of the sentence for these.
     case 'invalid_union':
     case 'custom':
       return `${place} ${issue.message}.`;
@@ -69,7 +70,7 @@ function kindOf(expected: string): string {
   return `${/^[aeiou]/.test(expected) ? 'an' : 'a'} ${expected}`;
 }
 
-/** `settlements[3].lockToken`. Not zod's own, whose import brings all of zod with it. */
+/** Prints a path as `settlements[3].lockToken`. Importing zod's own function would bundle all of zod. */
 function placeOf(path: readonly PropertyKey[]): string {
   return path
     .map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`))

@@ -7,12 +7,12 @@ import { printPropertyHeaders } from './property-headers.ts';
 import { printProperties } from './property-json.ts';
 import { sessionIdOf } from './session-query.ts';
 
-/** What the service says of a message whose sender named no content type (semantics H12). */
+/** The Content-Type of a message that was sent without one (semantics H12). */
 const DEFAULT_CONTENT_TYPE = 'application/atom+xml;type=entry;charset=utf-8';
 
 /**
- * One message in headers and body (semantics H11). What no header can or may carry, an odd content type
- * or property name, stands in `BrokerProperties`, where other clients do not mind it.
+ * The response of one message in headers and body (semantics H11). A content type or a property that no
+ * header can or may carry is put into `BrokerProperties`, where clients ignore unknown members.
  */
 export function messageResponse(
   c: Context,
@@ -37,14 +37,14 @@ export function messageResponse(
   return new Response(Uint8Array.from(body), { status, headers });
 }
 
-/** Where the lock is completed, given up and renewed. */
+/** The URL by which the client completes, abandons or renews the lock. */
 function lockAddress(
   c: Context,
   { key, subQueue }: EntityPath,
   { sequenceNumber, lockToken }: { readonly sequenceNumber: bigint; readonly lockToken: string },
 ): string {
   const { protocol, host } = new URL(c.req.url);
-  // Behind a gateway that ends TLS the request comes as plain HTTP.
+  // A gateway that terminates TLS forwards the request as plain HTTP.
   const forwarded = c.req.header('x-forwarded-proto');
   const scheme = forwarded === 'https' || forwarded === 'http' ? `${forwarded}:` : protocol;
   const address = `${scheme}//${host}/${pathOf(key, subQueue)}/messages/${sequenceNumber}/${lockToken}`;

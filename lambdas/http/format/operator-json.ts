@@ -6,11 +6,9 @@ import { isJsonObject, parseExactJson } from './exact-json.ts';
 import { checkRequest, countUpTo, parseOptionalRequest, parseRequest } from './json-request.ts';
 import { sequenceNumbers } from './sequence-numbers.ts';
 
-/** The JSON of an operator's calls: on single messages, and on many at once. */
-
-/** As the vendor's batch delete has it (semantics L14). */
+/** The limit of the vendor's batch delete (semantics L14). */
 const DELETE_MAX = 4000;
-/** More takes another call: one must end before the patience of the client does. */
+/** The most messages of one resubmit, so that it ends before the client times out. */
 const RESUBMIT_MAX = 1000;
 
 const enqueuedBefore = z.pipe(
@@ -24,20 +22,22 @@ const enqueuedBefore = z.pipe(
   }),
 );
 
-/** Strict: of what deletes, a misspelt field must not be ignored. */
+/** Strict: a request that deletes must not ignore a misspelled field. */
 const deadLettersRequest = z.strictObject({ sequenceNumbers, ...deadLetterFields });
 const deleteByNumberRequest = z.strictObject({ sequenceNumbers });
 const deleteOldRequest = z.strictObject({ maxMessages: countUpTo(DELETE_MAX), enqueuedBefore });
 const resubmitRequest = z.strictObject({ maxMessages: z.optional(countUpTo(RESUBMIT_MAX)) });
 const purgeRequest = z.strictObject({});
 
-/** Which messages to dead-letter, and what to note on them. */
+/** The messages to dead-letter, and the reason, description and properties to set on them. */
 export interface DeadLettersRequest {
   readonly sequenceNumbers: readonly bigint[];
   readonly action: DeadLetterAction;
 }
 
-/** Which messages to delete: those of these numbers, or up to so many that are older. */
+/**
+ * The messages to delete: by sequence number, or up to `maxMessages` enqueued before an instant (epoch ms).
+ */
 export type DeleteRequest =
   | { readonly sequenceNumbers: readonly bigint[] }
   | { readonly maxMessages: number; readonly enqueuedBefore: number };
@@ -56,18 +56,18 @@ export function parseDelete(body: Uint8Array): DeleteRequest {
     : checkRequest(deleteOldRequest, json);
 }
 
-/** Reads how many messages to resubmit at most, of `{"maxMessages":n}` or no body. Throws ArgumentError. */
+/** Reads the most messages to resubmit, from `{"maxMessages":n}` or an empty body. Throws ArgumentError. */
 export function parseResubmit(body: Uint8Array): number {
   return parseOptionalRequest(resubmitRequest, body).maxMessages ?? RESUBMIT_MAX;
 }
 
-/** A purge empties the whole queue; a body that asks for less is refused. Throws ArgumentError. */
+/** Refuses fields in the body of a purge, which always empties the whole queue. Throws ArgumentError. */
 export function requirePurge(body: Uint8Array): void {
   parseOptionalRequest(purgeRequest, body);
 }
 
-/** What was done to each message, in order. */
-export function printOutcomes(numbers: readonly bigint[], done: readonly boolean[]): string {
-  const outcomes = numbers.map((number, i) => `{"sequenceNumber":${number},"done":${done[i]}}`);
+/** Prints for each sequence number, in order, whether its message was changed. */
+export function printOutcomes(numbers: readonly bigint[], isDone: readonly boolean[]): string {
+  const outcomes = numbers.map((number, i) => `{"sequenceNumber":${number},"done":${isDone[i]}}`);
   return `{"outcomes":[${outcomes.join(',')}]}`;
 }

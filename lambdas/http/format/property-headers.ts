@@ -6,15 +6,9 @@ import { base64 } from './property-json.ts';
 import { requireWellFormed } from './well-formed-text.ts';
 
 /**
- * Properties as headers (semantics #148, H10): texts and dates in quotes, numbers and booleans bare.
- * Types that have no spelling of their own come back as their nearest: a guid as a string, a byte
- * as an int. The JSON batch keeps every type.
- */
-
-/**
- * Headers that belong to HTTP, to what lies between client and service, or to the service itself.
- * A property of such a name cannot travel as a header. `Priority` is one by RFC 9218, but is also
- * the very example of the vendor's documentation for a property; so it is not in this list.
+ * Headers that belong to HTTP, to proxies between client and service, or to the service itself. A property
+ * with such a name cannot be a header. `Priority` is a standard header (RFC 9218), but the vendor's
+ * documentation uses it as its example of a property, so it is not in this list.
  */
 const STANDARD_HEADERS: ReadonlySet<string> = new Set([
   ...['allow', 'alt-svc', 'authorization', 'baggage', 'brokerproperties', 'cache-control'],
@@ -27,18 +21,18 @@ const STANDARD_HEADERS: ReadonlySet<string> = new Set([
   ...['user-agent', 'vary', 'via', 'www-authenticate', 'x-real-ip', 'x-request-id'],
 ]);
 
-/** `accept-encoding`, `cf-ray`, `sec-fetch-mode` …: families that grow. */
+/** Prefixes of further such headers, whose number grows: `accept-encoding`, `cf-ray`, `sec-fetch-mode` … */
 const STANDARD_FAMILY =
   /^(?:accept|access-control|cf|cloudfront|content|fastly|fly|if|proxy|sec|x-amz|x-amzn|x-arr|x-azure|x-dynabus|x-envoy|x-forwarded|x-ms|x-vercel)(?:-|$)/;
 
 /**
- * Headers that tell a browser or a proxy what to do with an answer, with its site or with whole later
- * requests: `Refresh` goes to another page, `Clear-Site-Data` empties a site, `Status` becomes the status
- * behind CGI, `X-Accel-Redirect` has nginx send another file. A request may carry them as properties. An
- * answer never does, since who sent the message is not who answers: they stand in `BrokerProperties`.
+ * Headers that instruct a browser or a proxy: `Refresh` opens another page, `Clear-Site-Data` deletes a
+ * site's data, `Status` becomes the status behind CGI, `X-Accel-Redirect` makes nginx send another file. A
+ * request may carry them as properties. A response never does, since the sender of a message must not
+ * control the response that another client gets: it has them in `BrokerProperties`.
  */
 const ACTING_HEADERS: ReadonlySet<string> = new Set([
-  // No instruction, but servers keep headers in plain objects, where this name gets lost.
+  // Not an instruction, but servers keep headers in plain objects, where this name gets lost.
   '__proto__',
   ...['activate-storage-access', 'age', 'alt-used', 'authentication-info', 'clear-site-data'],
   ...['critical-ch', 'delegate-ch', 'early-data', 'edge-control', 'expect-ct', 'expires'],
@@ -63,14 +57,18 @@ const ACTING_HEADERS: ReadonlySet<string> = new Set([
   ...['x-sendfile2', 'x-sendfile-temporary', 'x-sourcemap', 'x-ua-compatible', 'x-xss-protection'],
 ]);
 
-/** Families of the same kind. */
+/** Prefixes of further such headers. */
 const ACTING_FAMILY =
   /^(?:attribution-reporting|cdn|cloudflare|cross-origin|document-policy|permissions-policy|public-key-pins|shared-storage|x-accel|x-litespeed|x-reproxy)(?:-|$)/;
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const ESCAPED = /\\(?:(["\\])|u([0-9a-fA-F]{4}))/g;
 
-/** The custom properties among a request's headers. Limits are the caller's. Throws ArgumentError. */
+/**
+ * Reads the custom properties from a request's headers (semantics #148, H10): quoted values are strings or
+ * dates, unquoted ones numbers, booleans or strings. The caller checks the limits of properties. Throws
+ * ArgumentError.
+ */
 export function readPropertyHeaders(headers: Headers): Properties {
   const read: [string, PropertyValue][] = [];
   for (const [name, value] of headers) {
@@ -85,7 +83,7 @@ function isPropertyHeader(name: string): boolean {
   return !STANDARD_HEADERS.has(lower) && !STANDARD_FAMILY.test(lower);
 }
 
-/** Whether an answer may carry a property as a header. */
+/** Whether a response may carry a property as a header. */
 function isSafeInAnswers(name: string): boolean {
   const lower = name.toLowerCase();
   return !ACTING_HEADERS.has(lower) && !ACTING_FAMILY.test(lower);
@@ -110,7 +108,7 @@ function parseHeaderValue(name: string, text: string): PropertyValue {
   }
 }
 
-/** Escapes other than ours stay as they are: people write `"C:\temp"` and mean it. */
+/** Unknown escapes stay as they are, since users write `"C:\temp"` literally. */
 function parseQuoted(name: string, quoted: string): PropertyValue {
   const date = parseHttpDate(quoted);
   if (date !== undefined) return { type: 'dateTime', value: date };
@@ -120,21 +118,24 @@ function parseQuoted(name: string, quoted: string): PropertyValue {
   return { type: 'string', value: requireWellFormed(value, `The property '${name}'`) };
 }
 
-/** Properties as headers, and those that no header can or may carry because of their names. */
+/** The properties that become headers, and those whose names no header can or may have. */
 export interface PrintedProperties {
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly others: Properties;
 }
 
-/** Writes properties as headers, in ASCII only. Of names that differ only in case the first gets one. */
+/**
+ * Prints properties as headers, in ASCII only. Types without a spelling of their own become the nearest: a
+ * guid a string, a byte an int. Of names that differ only in case, the first one becomes a header.
+ */
 export function printPropertyHeaders(properties: Properties): PrintedProperties {
   const headers: [string, string][] = [];
   const others: [string, PropertyValue][] = [];
-  const taken = new Set<string>();
+  const used = new Set<string>();
   for (const [name, value] of Object.entries(properties)) {
     const lower = name.toLowerCase();
-    if (canBeHeader(name) && !taken.has(lower)) {
-      taken.add(lower);
+    if (canBeHeader(name) && !used.has(lower)) {
+      used.add(lower);
       headers.push([name, printHeaderValue(value)]);
     } else {
       others.push([name, value]);
@@ -173,12 +174,14 @@ function printHeaderValue(property: PropertyValue): string {
   }
 }
 
-/** A stored instant may lie outside what a date can show; then its ms are at least not lost. */
+/** Prints an instant as a date, or as its epoch ms where JavaScript's dates cannot represent it. */
 function dateText(ms: number): string {
   return Number.isNaN(new Date(ms).getTime()) ? String(ms) : httpDate(ms);
 }
 
-/** A text that looks like a date would come back as one; so its first letter is written as an escape. */
+/**
+ * Quotes a string. Escapes the first letter of one that looks like a date, since it would parse as a date.
+ */
 function quoteText(value: string): string {
   const escaped = escapeNonAscii(value.replace(/["\\]/g, '\\$&'));
   if (parseHttpDate(value) === undefined) return `"${escaped}"`;

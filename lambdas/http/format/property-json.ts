@@ -10,11 +10,6 @@ import { isExactNumber, isJsonObject } from './exact-json.ts';
 import { doubleText, numberProperty } from './number-text.ts';
 import { requireWellFormed } from './well-formed-text.ts';
 
-/**
- * Properties in JSON. What JSON can say is said plainly: `"a"`, `true`, `null`, `7` (int), `7.0`
- * (double), `9007199254740991` (long). Every other type is an object with one `$` key, `{"$guid":"…"}`.
- */
-
 const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const DECIMAL_BYTES = 16;
 const INTEGER_TEXT = /^-?\d{1,20}$/;
@@ -22,7 +17,7 @@ const INTEGER_TEXT = /^-?\d{1,20}$/;
 const INT32_MAX = 2n ** 31n - 1n;
 const INT64_MAX = 2n ** 63n - 1n;
 
-/** Reads the value behind a `$` key; `undefined` if it is none of that type. */
+/** Reads the value of a `$` key; `undefined` if it does not have that type. */
 type TypedReader = (value: unknown) => PropertyValue | undefined;
 
 const TYPED_READERS: ReadonlyMap<string, TypedReader> = new Map<string, TypedReader>([
@@ -46,7 +41,11 @@ const TYPED_READERS: ReadonlyMap<string, TypedReader> = new Map<string, TypedRea
   ['$decimal', ofText((value) => ofBase64('decimal', value))],
 ]);
 
-/** Reads an object of properties as parsed by `parseExactJson`. Throws ArgumentError. */
+/**
+ * Reads properties from JSON that `parseExactJson` parsed. Types that JSON has are plain values: `"a"`,
+ * `true`, `null`, `7` (int), `7.0` (double), `9007199254740991` (long). Every other type is an object with
+ * one `$` key: `{"$guid":"…"}`. `what` names the object in refusals. Throws ArgumentError.
+ */
 export function readProperties(json: unknown, what = 'UserProperties'): Properties {
   if (json === undefined || json === null) return {};
   if (!isJsonObject(json)) throw badRequest(`${what} must be a JSON object.`);
@@ -64,7 +63,10 @@ export function readProperties(json: unknown, what = 'UserProperties'): Properti
 function readProperty(name: string, json: unknown): PropertyValue {
   switch (typeof json) {
     case 'string':
-      return { type: 'string', value: requireWellFormed(json, `The property '${shown(name)}'`) };
+      return {
+        type: 'string',
+        value: requireWellFormed(json, `The property '${shortened(name)}'`),
+      };
     case 'boolean':
       return { type: 'boolean', value: json };
     case 'number':
@@ -83,7 +85,7 @@ function readProperty(name: string, json: unknown): PropertyValue {
   return read(json[key]) ?? refuse(name, `holds no value of the type ${key}`);
 }
 
-/** Integers beyond 2^53 never come here: they kept their text. */
+/** A number that `parseExactJson` kept as a double, so not an integer beyond 2^53. */
 function plainNumberProperty(value: number): PropertyValue | undefined {
   if (!Number.isInteger(value)) {
     return Number.isFinite(value) ? { type: 'double', value } : undefined;
@@ -125,7 +127,7 @@ function largeInteger(
   };
 }
 
-/** Numbers, and as text the three that JSON has no numbers for. */
+/** Reads numbers, and the texts NaN, Infinity and -Infinity, which JSON has no numbers for. */
 function floatingPoint(type: 'float' | 'double', round: (value: number) => number): TypedReader {
   return (json) => {
     const plain = isExactNumber(json) ? Number(json.$number) : json;
@@ -138,7 +140,7 @@ function floatingPoint(type: 'float' | 'double', round: (value: number) => numbe
   };
 }
 
-/** ISO 8601, or epoch ms for the instants outside the years that ISO dates are written for. */
+/** Reads ISO 8601, or epoch ms, which `printDate` writes for instants outside the years 0 to 9999. */
 function readDate(json: unknown): PropertyValue | undefined {
   const value =
     typeof json === 'string'
@@ -164,19 +166,19 @@ function ofBase64(type: 'bytes' | 'decimal', text: string): PropertyValue | unde
   return { type, value };
 }
 
-/** Bytes of base64 with padding; `undefined` for any other text, which decodes to fewer bytes. */
+/** Decodes base64 with padding; `undefined` for any other text, which would decode to fewer bytes. */
 export function parseBase64(text: string): Uint8Array | undefined {
   const bytes = Uint8Array.from(Buffer.from(text, 'base64'));
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
   return bytes.length === (text.length / 4) * 3 - padding ? bytes : undefined;
 }
 
-/** Standard base64 of bytes. */
+/** Encodes bytes in standard base64, with padding. */
 export function base64(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
 }
 
-/** The JSON text of properties; `readProperties` gives them back with the same types. */
+/** Prints properties as JSON, from which `readProperties` restores the same types. */
 export function printProperties(properties: Properties): string {
   const members = Object.entries(properties).map(
     ([name, value]) => `${JSON.stringify(name)}:${printProperty(value)}`,
@@ -220,7 +222,7 @@ function printProperty(property: PropertyValue): string {
   }
 }
 
-/** Plain only where a bare number reads back as a long, and where JavaScript keeps its digits. */
+/** A plain number only where it parses as a long again and JavaScript clients keep its digits. */
 function printLong(value: bigint): string {
   const size = value < 0n ? -value : value;
   const plain = size > INT32_MAX + 1n && size <= BigInt(Number.MAX_SAFE_INTEGER);
@@ -236,8 +238,8 @@ function printDate(ms: number): string {
 const typed = (type: PropertyType | 'date', text: string): string =>
   `{"$${type}":${JSON.stringify(text)}}`;
 
-const shown = (name: string): string => name.slice(0, 64);
+const shortened = (name: string): string => name.slice(0, 64);
 
 function refuse(name: string, why: string): never {
-  throw badRequest(`The property '${shown(name)}' ${why}.`);
+  throw badRequest(`The property '${shortened(name)}' ${why}.`);
 }

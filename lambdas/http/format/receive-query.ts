@@ -5,30 +5,34 @@ import { parseSequenceNumber, SEQUENCE_NUMBER_KIND } from './sequence-numbers.ts
 
 const WHOLE_NUMBER = /^\d{1,9}$/;
 
-/** How long a receive waits. */
+/** How long a receive waits for a message. */
 export interface Wait {
   readonly ms: number;
-  /** Whether the client asked for longer; it may ask again at once. */
+  /** Whether the client requestedMs for a longer wait; it may ask again at once. */
   readonly shortened: boolean;
 }
 
-/** Reads `timeout`, in whole seconds, up to what the service grants. Throws ArgumentError. */
+/** Reads `timeout`, in whole seconds, limited to `waitMsMax`. Throws ArgumentError. */
 export function parseWait(timeout: string | undefined, waitMsMax: number): Wait {
   if (timeout !== undefined && !WHOLE_NUMBER.test(timeout)) {
     throw badRequest(
       `The timeout '${timeout.slice(0, 32)}' is not a number of whole seconds from 0.`,
     );
   }
-  const asked = (timeout === undefined ? LIMITS.receiveTimeoutSeconds : Number(timeout)) * 1000;
-  return { ms: Math.min(asked, waitMsMax), shortened: asked > waitMsMax };
+  const requestedMs =
+    (timeout === undefined ? LIMITS.receiveTimeoutSeconds : Number(timeout)) * 1000;
+  return { ms: Math.min(requestedMs, waitMsMax), shortened: requestedMs > waitMsMax };
 }
 
-/** Where we waited less than was asked for, the client goes on waiting by asking again. */
+/** Retry-After: 0 where the wait was shortened, so that the client continues it with another request. */
 export function retryHeaders({ shortened }: Wait): Record<string, string> {
   return shortened ? { 'Retry-After': '0' } : {};
 }
 
-/** Reads `maxMessages`; absent where one message is wanted in the form of headers. Throws ArgumentError. */
+/**
+ * Reads `maxMessages`; undefined where the client wants one message in headers and body. Throws
+ * ArgumentError.
+ */
 export function parseMaxMessages(maxMessages: string | undefined): number | undefined {
   if (maxMessages === undefined) return undefined;
   const count = WHOLE_NUMBER.test(maxMessages) ? Number(maxMessages) : 0;
@@ -38,12 +42,14 @@ export function parseMaxMessages(maxMessages: string | undefined): number | unde
   );
 }
 
-/** Reads where to begin to peek, and how much to show; as much as is allowed unless told. Throws ArgumentError. */
+/**
+ * Reads the start of a peek and its number of messages, by default the most allowed. Throws ArgumentError.
+ */
 export function parsePeek(
   fromSequenceNumber: string | undefined,
   maxMessages: string | undefined,
 ): PeekOptions {
-  // Who asks for more than is allowed gets what is allowed (semantics #76).
+  // A larger number is reduced to the limit, not refused (semantics #76).
   const count =
     maxMessages === undefined
       ? LIMITS.peekMessages

@@ -4,15 +4,13 @@ import { LIMITS } from '../../../shared/domain/limits.ts';
 import { isExactNumber } from './exact-json.ts';
 import { parseRequest } from './json-request.ts';
 
-/** The JSON of calls that name messages by their sequence numbers; every digit of them counts. */
-
 const DIGITS = /^\d{1,19}$/;
 const INT64_MAX = 2n ** 63n - 1n;
 
-/** What a sequence number must be, as the end of a sentence. */
+/** The requirement for a sequence number, as the end of a sentence. */
 export const SEQUENCE_NUMBER_KIND = `must be a whole number from 0 to ${INT64_MAX}`;
 
-/** The sequence number that digits stand for; `undefined` where they are none. */
+/** Parses a sequence number, keeping every digit; `undefined` where the text is not one. */
 export function parseSequenceNumber(digits: string): bigint | undefined {
   if (!DIGITS.test(digits)) return undefined;
   const number = BigInt(digits);
@@ -34,7 +32,7 @@ function readSequenceNumber(json: unknown): bigint | undefined {
   return isExactNumber(json) ? parseSequenceNumber(json.$number) : undefined;
 }
 
-/** The field that names messages, each once. */
+/** The schema of the field that names messages, each of them once. */
 export const sequenceNumbers = z.array(sequenceNumber).check(
   z.minLength(1),
   z.maxLength(LIMITS.sequenceNumbers),
@@ -58,7 +56,7 @@ export function parseDeferred(body: Uint8Array): DeferredOptions {
   return { sequenceNumbers: request.sequenceNumbers, mode: request.mode ?? 'peekLock' };
 }
 
-/** Which numbers messages got, in order; `null` for one that was not stored. */
+/** Prints the sequence numbers of sent messages, in order; `null` for one that was not stored. */
 export function printSentNumbers(sent: readonly SentMessage[]): string {
   const numbers = sent.map(({ sequenceNumber: number }) => String(number ?? null));
   return `{"sequenceNumbers":[${numbers.join(',')}]}`;

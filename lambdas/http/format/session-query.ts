@@ -3,27 +3,26 @@ import type { ListSessionsOptions, SessionHandle } from '../../../shared/broker/
 import { badRequest } from './bad-request.ts';
 import { parseDate } from './date-text.ts';
 
-/**
- * Sessions are named in the query, `sessionId`, since any text is a session id, the empty one too, and
- * gateways change what stands in paths. The lock on one goes beside it, `sessionLock`.
- */
-
 const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const WHOLE_NUMBER = /^\d{1,9}$/;
 const TOP_MAX = 1000;
 const TOP_DEFAULT = 100;
 
-/** The session that a request names; undefined where it names none. */
+/**
+ * The `sessionId` of a request; undefined where it has none. It is in the query, because any text is a
+ * session id, even the empty one, and gateways normalize paths. `sessionLock`, the lock token of the
+ * session, is beside it.
+ */
 export function sessionIdOf(c: Context): string | undefined {
   return c.req.query('sessionId');
 }
 
-/** The session and the lock on it, as options of a receive; empty where none is named. Throws ArgumentError. */
-export function sessionOf(c: Context): { readonly session?: SessionHandle } {
+/** The session and its lock as an option of a receive; empty where there is none. Throws ArgumentError. */
+export function sessionOption(c: Context): { readonly session?: SessionHandle } {
   return sessionIdOf(c) === undefined ? {} : { session: sessionHandleOf(c) };
 }
 
-/** The session and the lock on it. Throws ArgumentError where one of them is not given. */
+/** The session and its lock token. Throws ArgumentError where one of them is missing. */
 export function sessionHandleOf(c: Context): SessionHandle {
   const sessionId = sessionIdOf(c);
   if (sessionId === undefined)
@@ -36,7 +35,7 @@ export function sessionHandleOf(c: Context): SessionHandle {
   throw badRequest(`The sessionLock '${lockToken.slice(0, 64)}' is not a GUID.`);
 }
 
-/** Reads `skip`, `top` and `updatedAfter`. Throws ArgumentError. */
+/** Reads `skip`, `top` and `updatedAfter` of a list of sessions. Throws ArgumentError. */
 export function parseListSessions(c: Context): ListSessionsOptions {
   const skip = count(c, 'skip', 0, Number.MAX_SAFE_INTEGER) ?? 0;
   const top = count(c, 'top', 1, TOP_MAX) ?? TOP_DEFAULT;

@@ -9,26 +9,24 @@ import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import type { RandomSource } from '../../../shared/domain/clock.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
 import type { WorkTurns } from '../../../shared/domain/turns/work-turns.ts';
-import { createTrackingId, outcomeError } from '../routing/error-response.ts';
+import { createTrackingId, outcomeErrorOf } from '../routing/error-response.ts';
 import type { BodyAccount } from '../routing/request-body.ts';
 import { httpDate } from './date-text.ts';
 import { changedProperties, deadLetterAction, deadLetterFields } from './dead-letter-fields.ts';
 import { plainNumber } from './exact-json.ts';
 import { checkRequest, parseRequest } from './json-request.ts';
 
-/** The JSON of calls that settle or renew many messages, each with its own outcome (semantics H8, L6). */
-
-/** A message may be set aside this long; a bound only so that no instant leaves the calendar. */
+/** The longest delay of an abandoned message, so that no instant leaves the range of dates. */
 const DELAY_SECONDS_MAX = 365 * 24 * 60 * 60;
 
-/** Outcomes repeat the token, so its length bounds the answer. */
+/** Its length is bounded, because the response repeats the token. */
 const lockToken = z.string().check(z.maxLength(LIMITS.idLength));
 const delaySeconds = z.pipe(
   z.transform(plainNumber),
   z.number().check(z.minimum(0), z.maximum(DELAY_SECONDS_MAX)),
 );
 
-/** Strict: a misspelt `delay` that is quietly ignored would be found out only in production. */
+/** Strict: a misspelled `delaySeconds` that is silently ignored would be noticed only in production. */
 const settlement = z.discriminatedUnion(
   'outcome',
   [
@@ -45,7 +43,7 @@ const settlement = z.discriminatedUnion(
   'must be complete, abandon, defer or deadLetter',
 );
 
-/** The settlements are checked one by one: they may hold very many properties. */
+/** The settlements are checked one by one, in turns, because they may hold very many properties. */
 const settlementsRequest = z.strictObject({
   settlements: z.array(z.unknown()).check(z.minLength(1), z.maxLength(LIMITS.settlements)),
 });
@@ -54,8 +52,9 @@ const renewalsRequest = z.strictObject({
 });
 
 /**
- * Reads `{"settlements":[…]}`, in several turns of the request where that takes long, and holds what they take.
- * Throws ArgumentError; ServiceBusy where the process has no room.
+ * Reads `{"settlements":[…]}` (semantics H8, L6), in several turns of the event loop where that takes long,
+ * and counts the memory of the settlements. Throws ArgumentError; ServiceBusy where the process has no
+ * memory left.
  */
 export async function parseSettlements(
   body: Uint8Array,
@@ -63,17 +62,17 @@ export async function parseSettlements(
   workTurns: Pick<WorkTurns, 'next'>,
   request: Request,
 ): Promise<readonly Settlement[]> {
-  const said = parseRequest(settlementsRequest, body).settlements;
-  account.hold(said.length * BUDGETS.weights.settlementBytes);
+  const items = parseRequest(settlementsRequest, body).settlements;
+  account.hold(items.length * BUDGETS.weights.settlementBytes);
   const settlements: Settlement[] = [];
-  for (const [i, json] of said.entries()) {
+  for (const [i, json] of items.entries()) {
     await workTurns.next(request);
     settlements.push(readSettlement(json, `settlements[${i}]`));
   }
   return settlements;
 }
 
-/** Reads one settlement out of other JSON, in which it stands at that place. Throws ArgumentError. */
+/** Reads one settlement that is part of a larger JSON body, at the place `at`. Throws ArgumentError. */
 export function readSettlement(json: unknown, at: string): Settlement {
   return toSettlement(checkRequest(settlement, json, at));
 }
@@ -102,14 +101,14 @@ function actionOf(item: z.infer<typeof settlement>): SettlementAction {
   }
 }
 
-/** Reads `{"lockTokens":[…]}`, and holds what they take. Throws ArgumentError; ServiceBusy where there is no room. */
+/** Reads `{"lockTokens":[…]}`, counts the memory. Throws ArgumentError; ServiceBusy where none is left. */
 export function parseRenewals(body: Uint8Array, account: BodyAccount): readonly string[] {
   const { lockTokens } = parseRequest(renewalsRequest, body);
   account.hold(lockTokens.length * BUDGETS.weights.settlementBytes);
   return lockTokens;
 }
 
-/** The JSON list of what became of each settlement. */
+/** Prints the JSON array of the outcomes of settlements. */
 export function printSettlements(
   outcomes: readonly SettlementOutcome[],
   random: RandomSource,
@@ -119,19 +118,19 @@ export function printSettlements(
     outcomes.map(({ lockToken: token, refusal }) =>
       refusal === undefined
         ? { lockToken: token, settled: true }
-        : { lockToken: token, settled: false, error: outcomeError(refusal, trackingId) },
+        : { lockToken: token, settled: false, error: outcomeErrorOf(refusal, trackingId) },
     ),
   );
 }
 
-/** The JSON list of what became of each renewal. */
+/** Prints the JSON array of the outcomes of renewals. */
 export function printRenewals(outcomes: readonly RenewalOutcome[], random: RandomSource): string {
   const trackingId = createTrackingId(random);
   return JSON.stringify(
     outcomes.map(({ lockToken: token, lockedUntil, refusal }) => ({
       lockToken: token,
       ...(lockedUntil === undefined ? {} : { lockedUntilUtc: httpDate(lockedUntil) }),
-      ...(refusal === undefined ? {} : { error: outcomeError(refusal, trackingId) }),
+      ...(refusal === undefined ? {} : { error: outcomeErrorOf(refusal, trackingId) }),
     })),
   );
 }

@@ -14,13 +14,12 @@ import { httpDate } from './date-text.ts';
 import { isJsonObject, parseExactJson } from './exact-json.ts';
 import { checkRequest } from './json-request.ts';
 import { readSettlement } from './settlements.ts';
-import { isWellFormed, requireWellFormed } from './well-formed-text.ts';
+import { isWellFormed, NOT_WELL_FORMED, requireWellFormed } from './well-formed-text.ts';
 
 /**
- * The JSON of transactions. An operation has the verb as the name of the field that says where:
+ * The verbs of the operations. Each operation has one as the name of the field that holds the entity:
  * `{"send":"orders","messages":[…]}`, `{"complete":"orders","lockToken":"…"}`.
  */
-
 const VERBS = ['send', 'complete', 'abandon', 'defer', 'deadLetter', 'renew'] as const;
 type Verb = (typeof VERBS)[number];
 
@@ -32,12 +31,8 @@ const sendOperation = z.strictObject({ messages: z.unknown() });
 const renewOperation = z.strictObject({
   lockToken: z.string().check(z.maxLength(LIMITS.idLength)),
 });
-const sessionOf = z.optional(
-  z
-    .string()
-    .check(z.refine(isWellFormed, 'holds half of a surrogate pair, which no UTF-8 text can')),
-);
-const entityPath = z.string();
+const sessionIdSchema = z.optional(z.string().check(z.refine(isWellFormed, NOT_WELL_FORMED)));
+const entityPathSchema = z.string();
 
 /** Reads `{"id":"…","operations":[…]}`. Throws ArgumentError, InvalidOperation, MessageLockLost. */
 export function parseTransaction(body: Uint8Array): Transaction {
@@ -56,25 +51,25 @@ export function parseTransaction(body: Uint8Array): Transaction {
   };
 }
 
-function readOperation(json: unknown, place: number): TransactionOperation {
+function readOperation(json: unknown, index: number): TransactionOperation {
   try {
-    return readVerb(json, `operations[${place}]`);
+    return readVerb(json, `operations[${index}]`);
   } catch (error) {
-    throw error instanceof BrokerError ? error.ofOperation(place) : error;
+    throw error instanceof BrokerError ? error.ofOperation(index) : error;
   }
 }
 
 function readVerb(json: unknown, at: string): TransactionOperation {
-  const verbs = isJsonObject(json) ? VERBS.filter((one) => Object.hasOwn(json, one)) : [];
+  const verbs = isJsonObject(json) ? VERBS.filter((name) => Object.hasOwn(json, name)) : [];
   const [verb] = verbs;
   if (!isJsonObject(json) || verb === undefined || verbs.length > 1) {
     throw badRequest(`${at} must have one of ${VERBS.join(', ')}.`);
   }
   const { [verb]: entity, ...fields } = json;
-  const path = parseEntityPath(checkRequest(entityPath, entity, `${at}.${verb}`));
+  const path = parseEntityPath(checkRequest(entityPathSchema, entity, `${at}.${verb}`));
   if (verb === 'send') return { path, ...readSend(fields, at) };
   const { sessionId: session, ...rest } = fields as Record<string, unknown>;
-  const sessionId = checkRequest(sessionOf, session, `${at}.sessionId`);
+  const sessionId = checkRequest(sessionIdSchema, session, `${at}.sessionId`);
   const inSession = sessionId === undefined ? {} : { sessionId };
   return { path, ...inSession, ...readSettling(verb, rest, at) };
 }
@@ -91,7 +86,7 @@ function readSettling(verb: Exclude<Verb, 'send'>, fields: object, at: string) {
   return { kind: 'settle' as const, settlement: readSettlement({ ...fields, outcome: verb }, at) };
 }
 
-/** What the operations came to, in order. */
+/** Prints the outcomes of the operations, in order. */
 export function printTransaction(outcomes: readonly OperationOutcome[]): string {
   return `{"operations":[${outcomes.map(printOutcome).join(',')}]}`;
 }
@@ -99,7 +94,7 @@ export function printTransaction(outcomes: readonly OperationOutcome[]): string 
 function printOutcome(outcome: OperationOutcome): string {
   switch (outcome.kind) {
     case 'sent': {
-      // Not by JSON.stringify, which cannot write 64-bit integers.
+      // JSON.stringify cannot print 64-bit integers.
       const numbers = outcome.sequenceNumbers.map((number) => String(number ?? null));
       return `{"sequenceNumbers":[${numbers.join(',')}]}`;
     }

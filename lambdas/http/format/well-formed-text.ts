@@ -1,13 +1,16 @@
 import { badRequest } from './bad-request.ts';
 
-/** Half of a surrogate pair without its other half: text that UTF-8 cannot hold. */
+/** Half of a surrogate pair without the other half, which UTF-8 cannot encode. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/** Whether a text can be kept as it is. */
+/** The refusal of text with a lone surrogate, as the end of a sentence. */
+export const NOT_WELL_FORMED = 'holds half of a surrogate pair, which UTF-8 cannot encode';
+
+/** Whether a text has no lone surrogates. */
 export const isWellFormed = (text: string): boolean => !LONE_SURROGATE.test(text);
 
-/** Refuses text that would come back changed. `what` begins the sentence. Throws ArgumentError. */
+/** Refuses text that UTF-8 would change. `what` begins the sentence. Throws ArgumentError. */
 export function requireWellFormed(text: string, what: string): string {
   if (isWellFormed(text)) return text;
-  throw badRequest(`${what} holds half of a surrogate pair, which no UTF-8 text can.`);
+  throw badRequest(`${what} ${NOT_WELL_FORMED}.`);
 }

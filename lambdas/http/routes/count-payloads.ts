@@ -3,30 +3,31 @@ import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import type { PayloadAccount } from '../../../shared/domain/messages/payload-account.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
 
-/** How messages are read: what one message takes in its answer, and how several are counted. */
-export type Reading = 'single' | 'batch' | 'deferred' | 'peek';
+/** How messages are read, which decides the memory of a message in its response and how several add up. */
+export type ReadKind = 'single' | 'batch' | 'deferred' | 'peek';
 
 /**
- * Has an answer made, and counts what its messages take until it is. Of what goes out then, the
- * server counts what its client does not take.
+ * Runs `answer`, which reads messages and prints a response, and counts the memory of the messages until it
+ * ends. From then on the server counts the bytes that the client has not taken yet. `answer` throws
+ * ServiceBusy where the process has no memory left, and MessageSizeExceeded where it never has enough.
  */
 export async function countPayloads<Result>(
   { memory }: HttpDependencies,
-  reading: Reading,
+  kind: ReadKind,
   answer: (payloads: PayloadAccount) => Promise<Result>,
 ): Promise<Result> {
   const { readBytes, heldPerSmallReadByte, heldPerReadByte, heldPerPrintedByte } = BUDGETS.request;
-  const perLargeByte = reading === 'single' ? heldPerReadByte : heldPerPrintedByte;
+  const perLargeByte = kind === 'single' ? heldPerReadByte : heldPerPrintedByte;
   const share = memory.open(memory.limit, () => {});
-  // What was claimed for it would be lost.
+  // Pinned: if it were evicted, the client would not receive the messages that it has claimed.
   share.pin();
   const hold = (bytes: number, first: bigint) => {
-    // Partitions are peeked at together. A look in vain for messages to be received may be followed by
-    // another one, whose messages take the place of those before.
+    // A peek reads several partitions at the same time, so their messages add up. A receive that fails to
+    // claim messages may read others, whose memory replaces that of the ones before.
     const weight = bytes > readBytes ? perLargeByte : heldPerSmallReadByte;
-    const more = bytes * weight - (reading === 'peek' ? 0 : share.held);
+    const more = bytes * weight - (kind === 'peek' ? 0 : share.held);
     if (more <= 0 || share.hold(more)) return;
-    throw share.held + more > memory.limit ? neverFits(bytes, first, reading) : busy();
+    throw share.held + more > memory.limit ? neverFits(bytes, first, kind) : busy();
   };
   try {
     return await answer({ hold });
@@ -35,19 +36,19 @@ export async function countPayloads<Result>(
   }
 }
 
-function neverFits(bytes: number, first: bigint, reading: Reading): BrokerError {
+function neverFits(bytes: number, first: bigint, kind: ReadKind): BrokerError {
   const messages =
-    reading === 'single'
+    kind === 'single'
       ? `The message with sequence number ${first} takes`
       : `The messages from sequence number ${first} on take`;
   return new BrokerError(
     'MessageSizeExceeded',
-    `${messages} ${bytes} bytes, which the service has no memory for in such an answer. ${adviceFor(first, reading)} or give the service more memory.`,
+    `${messages} ${bytes} bytes, which the service has no memory for in such an answer. ${adviceFor(first, kind)} or give the service more memory.`,
   );
 }
 
-function adviceFor(first: bigint, reading: Reading): string {
-  switch (reading) {
+function adviceFor(first: bigint, kind: ReadKind): string {
+  switch (kind) {
     case 'single':
       return 'Receive it by AMQP,';
     case 'batch':

@@ -15,7 +15,7 @@ import type { HttpDependencies } from '../http-dependencies.ts';
 import { NAMES_LIMIT, withBody } from '../routing/request-body.ts';
 import { serve } from '../routing/routing.ts';
 
-/** Adds what an operator does to messages without receiving them: to single ones, and to many. */
+/** Adds the routes by which an operator changes messages without receiving them, singly or in bulk. */
 export function serveOperator(app: Hono, dependencies: HttpDependencies): void {
   const { broker } = dependencies;
   const operate = async (
@@ -24,8 +24,8 @@ export function serveOperator(app: Hono, dependencies: HttpDependencies): void {
     action: OperatorAction,
     numbers: readonly bigint[],
   ): Promise<Response> => {
-    const done = await broker.operate(path, action, numbers, sessionIdOf(c));
-    return jsonAnswer(c, printOutcomes(numbers, done));
+    const isDone = await broker.operate(path, action, numbers, sessionIdOf(c));
+    return jsonAnswer(c, printOutcomes(numbers, isDone));
   };
 
   const read = <Read>(c: Context, parse: (body: Uint8Array) => Read): Promise<Read> =>

@@ -23,20 +23,20 @@ import {
   type Wait,
 } from '../format/receive-query.ts';
 import { parseDeferred } from '../format/sequence-numbers.ts';
-import { sessionIdOf, sessionOf } from '../format/session-query.ts';
+import { sessionIdOf, sessionOption } from '../format/session-query.ts';
 import { parseSettlements, printSettlements } from '../format/settlements.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
-import { createTrackingId, outcomeError } from '../routing/error-response.ts';
+import { createTrackingId, outcomeErrorOf } from '../routing/error-response.ts';
 import { NAMES_LIMIT, SETTLEMENTS_LIMIT, withBody } from '../routing/request-body.ts';
 import { createApp, serve } from '../routing/routing.ts';
 import { countPayloads } from './count-payloads.ts';
 import { serveSessions } from './sessions.ts';
 
-/** What a message counts as besides, however small it is. */
+/** Counted for each message in addition to its size, bytes. */
 const { turnMessageBytes: MESSAGE_BYTES } = BUDGETS.connection;
 
-/** What several messages may take together where an answer of any length is carried. */
-const BATCH_OF_A_SERVER: AnswerLimit = {
+/** The limit of a batch in a response of a server, which can carry a response of any length. */
+const SERVER_BATCH_LIMIT: AnswerLimit = {
   form: 'batch',
   bytes: BUDGETS.request.printedBytes,
   oneMayExceed: true,
@@ -46,17 +46,17 @@ interface ReceiveRequest {
   readonly mode: 'peekLock' | 'receiveAndDelete';
   readonly path: EntityPath;
   readonly wait: Wait;
-  /** Absent where one message is wanted in the form of headers. */
+  /** Absent where the client wants one message, with its properties in headers. */
   readonly maxMessages: number | undefined;
   readonly session?: SessionHandle;
-  /** What ends a wait: a caller that has the right no more, or is gone. */
-  readonly unless: Pick<ReceiveOptions, 'admit' | 'signal'>;
+  /** Ends a wait when the caller loses its right or disconnects; empty where there is no wait. */
+  readonly waitOptions: Pick<ReceiveOptions, 'admit' | 'signal'>;
   readonly payloads: PayloadAccount;
 }
 
 /**
- * Peek-lock and receive-and-delete, of one or many, perhaps after settling earlier ones (semantics H19);
- * deferred messages by number; and looking on without receiving.
+ * The routes that return messages: peek-lock and receive-and-delete of one or many messages, optionally after
+ * settling earlier ones (semantics H19); deferred messages by sequence number; peek; and those of sessions.
  */
 export function receiveRoutes(dependencies: HttpDependencies): Hono {
   const app = createApp(dependencies);
@@ -68,11 +68,11 @@ export function receiveRoutes(dependencies: HttpDependencies): Hono {
   );
   serve(app, dependencies, 'receiveDeferred', async (c, path) => {
     const deferred = await withBody(dependencies, c.req.raw, NAMES_LIMIT, parseDeferred);
-    const request = { ...deferred, ...sessionOf(c) };
-    const options = { ...request, ...answerOf(dependencies, 'batch') };
+    const request = { ...deferred, ...sessionOption(c) };
+    const options = { ...request, ...answerLimit(dependencies, 'batch') };
     return await countPayloads(dependencies, 'deferred', async (payloads) => {
       const messages = await dependencies.broker.receiveDeferred(path, { ...options, payloads });
-      return batchAnswer(c, await printInTurn(dependencies, messages), statusOf(options.mode));
+      return batchAnswer(c, await printBatchInTurn(dependencies, messages), statusOf(options.mode));
     });
   });
   serve(app, dependencies, 'peek', async (c, path) => {
@@ -83,7 +83,7 @@ export function receiveRoutes(dependencies: HttpDependencies): Hono {
     };
     return await countPayloads(dependencies, 'peek', async (payloads) => {
       const messages = await dependencies.broker.peek(path, { ...options, payloads });
-      const batch = await printInTurn(dependencies, messages, 'peeked');
+      const batch = await printBatchInTurn(dependencies, messages, 'peeked');
       requireFits(dependencies, messages, batch);
       return batchAnswer(c, batch, 200);
     });
@@ -101,11 +101,11 @@ async function receive(
 ): Promise<Response> {
   const wait = parseWait(c.req.query('timeout'), dependencies.receiveWaitMsMax);
   const maxMessages = parseMaxMessages(c.req.query('maxMessages'));
-  // A right that was proved just now need not be proved again, unless there is a wait.
-  const unless = wait.ms === 0 ? {} : { admit, signal: c.req.raw.signal };
-  const request = { mode, path, wait, maxMessages, unless, ...sessionOf(c) };
+  // Without a wait, the check at the start of the request is enough.
+  const waitOptions = wait.ms === 0 ? {} : { admit, signal: c.req.raw.signal };
+  const request = { mode, path, wait, maxMessages, waitOptions, ...sessionOption(c) };
   const sessionId = request.session?.sessionId;
-  // What settled earlier messages is let go before others are waited for.
+  // The memory of the settlements is released before the wait for messages.
   const { raw } = c.req;
   const outcomes = await withBody(dependencies, raw, SETTLEMENTS_LIMIT, async (body, account) =>
     body.length === 0
@@ -120,7 +120,7 @@ async function receive(
   return await countPayloads(dependencies, form, (payloads) =>
     outcomes === undefined
       ? receiveOnly(c, dependencies, { ...request, payloads })
-      : receiveAfter(c, dependencies, { ...request, payloads }, outcomes),
+      : receiveAfterSettling(c, dependencies, { ...request, payloads }, outcomes),
   );
 }
 
@@ -130,7 +130,7 @@ async function receiveOnly(
   request: ReceiveRequest,
 ): Promise<Response> {
   const form = request.maxMessages === undefined ? 'single' : 'batch';
-  const messages = await messagesFor(dependencies, request, answerOf(dependencies, form));
+  const messages = await receiveMessages(dependencies, request, answerLimit(dependencies, form));
   const status = statusOf(request.mode);
   const [first] = messages;
   if (first === undefined) return c.body(null, 204, retryHeaders(request.wait));
@@ -138,13 +138,13 @@ async function receiveOnly(
     const single = messageResponse(c, request.path, first, status);
     if (fitsHeaders(dependencies, single)) return single;
   }
-  return batchAnswer(c, await printInTurn(dependencies, messages), status);
+  return batchAnswer(c, await printBatchInTurn(dependencies, messages), status);
 }
 
-/** The status line, and the headers that API Gateway adds, bytes. */
+/** The status line and the headers that API Gateway adds, bytes. */
 const GATEWAY_HEADER_BYTES = 512;
 
-/** Whether the headers of an answer reach the client; a message with more of them comes in a body. */
+/** Whether API Gateway accepts the headers of a response. If not, the message is sent in a batch body. */
 function fitsHeaders({ answerBytesMax }: HttpDependencies, { headers }: Response): boolean {
   if (answerBytesMax === undefined) return true;
   let bytes = GATEWAY_HEADER_BYTES;
@@ -152,13 +152,13 @@ function fitsHeaders({ answerBytesMax }: HttpDependencies, { headers }: Response
   return bytes <= LIMITS.answerHeaderBytes;
 }
 
-/** A peek-lock makes something, a lock (semantics H1). */
+/** 201 for a peek-lock, since it creates a lock (semantics H1). */
 function statusOf(mode: ReceiveRequest['mode']): 200 | 201 {
   return mode === 'peekLock' ? 201 : 200;
 }
 
-/** Prints what may be long in a turn: many such answers together would stall the process. */
-async function printInTurn(
+/** Prints a batch; a long one in a turn of the event loop, since many together would stall the process. */
+async function printBatchInTurn(
   { workTurns }: HttpDependencies,
   ...[messages, view]: Parameters<typeof printBatch>
 ): Promise<string> {
@@ -174,44 +174,46 @@ function batchAnswer(c: Context, batch: string, status: 200 | 201): Response {
   return c.body(batch, status, { 'Content-Type': BATCH_CONTENT_TYPE });
 }
 
-/** Answers 200 whatever came of the receive: what was settled must not get lost with it. */
-async function receiveAfter(
+/** Responds 200 even where the receive is refused, so that the client gets the settlement outcomes. */
+async function receiveAfterSettling(
   c: Context,
   dependencies: HttpDependencies,
   request: ReceiveRequest,
   outcomes: readonly SettlementOutcome[],
 ): Promise<Response> {
-  const settled = `"settlements":${printSettlements(outcomes, dependencies.random)}`;
+  const settlements = `"settlements":${printSettlements(outcomes, dependencies.random)}`;
   const headers = { 'Content-Type': 'application/json' };
   try {
-    const messages = await messagesFor(
+    const messages = await receiveMessages(
       dependencies,
       request,
-      answerOf(dependencies, 'batch', settled),
+      answerLimit(dependencies, 'batch', settlements),
     );
     const retry = messages.length === 0 ? retryHeaders(request.wait) : {};
-    const batch = await printInTurn(dependencies, messages);
-    return c.body(`{${settled},"messages":${batch}}`, 200, { ...headers, ...retry });
+    const batch = await printBatchInTurn(dependencies, messages);
+    return c.body(`{${settlements},"messages":${batch}}`, 200, { ...headers, ...retry });
   } catch (error) {
     if (!(error instanceof BrokerError)) throw error;
-    const shown = JSON.stringify(outcomeError(error, createTrackingId(dependencies.random)));
-    return c.body(`{${settled},"messages":[],"error":${shown}}`, 200, headers);
+    const printedError = JSON.stringify(
+      outcomeErrorOf(error, createTrackingId(dependencies.random)),
+    );
+    return c.body(`{${settlements},"messages":[],"error":${printedError}}`, 200, headers);
   }
 }
 
-/** What messages may take in an answer that carries some text besides. */
-function answerOf(
+/** The limit of the messages in a response that also carries `other` text. */
+function answerLimit(
   { answerBytesMax }: HttpDependencies,
   form: AnswerLimit['form'],
-  besides = '',
+  other = '',
 ): { readonly answer?: AnswerLimit } {
-  if (answerBytesMax === undefined) return form === 'single' ? {} : { answer: BATCH_OF_A_SERVER };
-  const extra = Math.max(0, Buffer.byteLength(besides) - LIMITS.answerExtraBytes);
+  if (answerBytesMax === undefined) return form === 'single' ? {} : { answer: SERVER_BATCH_LIMIT };
+  const extra = Math.max(0, Buffer.byteLength(other) - LIMITS.answerExtraBytes);
   const { answerHeaderBytes: headerBytes } = LIMITS;
   return { answer: { form, bytes: Math.max(0, answerBytesMax - extra), headerBytes } };
 }
 
-/** A peek shows a first message whatever its size. Throws MessageSizeExceeded. */
+/** Refuses a peek whose first message, read whatever its size, does not fit. Throws MessageSizeExceeded. */
 function requireFits(
   { answerBytesMax = Number.POSITIVE_INFINITY }: HttpDependencies,
   [first]: readonly StoredMessage[],
@@ -225,16 +227,16 @@ function requireFits(
   );
 }
 
-function messagesFor(
+function receiveMessages(
   { broker }: HttpDependencies,
-  { path, mode, maxMessages = 1, wait, session, unless, payloads }: ReceiveRequest,
+  { path, mode, maxMessages = 1, wait, session, waitOptions, payloads }: ReceiveRequest,
   answer: { readonly answer?: AnswerLimit },
 ): Promise<readonly ReceivedMessage[]> {
   return broker.receive(path, {
     mode,
     maxMessages,
     waitMs: wait.ms,
-    ...unless,
+    ...waitOptions,
     payloads,
     ...answer,
     ...(session === undefined ? {} : { session }),

@@ -27,20 +27,20 @@ import {
 } from '../routing/request-body.ts';
 import { createApp, serve } from '../routing/routing.ts';
 
-/** Sending one message or a batch (semantics H9, H15), now or later (semantics M25). */
+/** The routes that send one message or a batch (semantics H9, H15), at once or scheduled (semantics M25). */
 export function sendRoutes(dependencies: HttpDependencies): Hono {
   const app = createApp(dependencies);
 
   serve(app, dependencies, 'send', async (c, path) => {
     const { headers } = c.req.raw;
-    // Headers about a message mean nothing beside a batch, whose messages have their own.
+    // Message headers are ignored for a batch, whose messages have their own properties.
     const isBatch = isBatchContentType(headers.get('content-type'));
     const limit = isBatch ? batchLimit : messageLimit;
     const bytesMax = await maxMessageBytes(dependencies, path);
     await withBody(dependencies, c.req.raw, limit(bytesMax), async (body, account) => {
       const messages = isBatch
-        ? await readBatch(dependencies, body, account, c.req.raw)
-        : [readMessage(headers, body)];
+        ? await readBatchBody(dependencies, body, account, c.req.raw)
+        : [readSingleMessage(headers, body)];
       await dependencies.broker.send(path, messages);
     });
     return c.body(null, 201);
@@ -48,7 +48,7 @@ export function sendRoutes(dependencies: HttpDependencies): Hono {
   serve(app, dependencies, 'schedule', async (c, path) => {
     const limit = batchLimit(await maxMessageBytes(dependencies, path));
     const sent = await withBody(dependencies, c.req.raw, limit, async (body, account) => {
-      const messages = await readBatch(dependencies, body, account, c.req.raw);
+      const messages = await readBatchBody(dependencies, body, account, c.req.raw);
       requireScheduled(messages);
       return await dependencies.broker.send(path, messages);
     });
@@ -64,8 +64,8 @@ export function sendRoutes(dependencies: HttpDependencies): Hono {
 }
 
 /**
- * The most bytes that an entity takes in one message, so that no body is read which it cannot take.
- * Throws InvalidOperation for a path to which nothing is sent, and MessagingEntityNotFound.
+ * The largest message that an entity accepts, bytes, so that no larger body is read. Reads the entity through
+ * the cache. Throws InvalidOperation for a path that accepts no messages, and MessagingEntityNotFound.
  */
 async function maxMessageBytes({ entities }: HttpDependencies, path: EntityPath): Promise<number> {
   requireSendPath(path);
@@ -76,13 +76,13 @@ async function maxMessageBytes({ entities }: HttpDependencies, path: EntityPath)
   return description.maxMessageSizeInKilobytes * 1024;
 }
 
-/** A body is a message, all but its properties. */
+/** The limit of a body that is one message without its properties. */
 function messageLimit(bytes: number): BodyLimit {
   const tooLong = (length: number) => tooLarge('message', length, bytes);
   return plainLimit(bytes, tooLong);
 }
 
-/** A batch of such messages in JSON. */
+/** The limit of a JSON batch for an entity whose messages may have `messageBytes`. */
 function batchLimit(messageBytes: number): BodyLimit {
   const { batchBytes, batchBytesPerByte, batchExtraBytes } = BUDGETS.request;
   const batchBytesMax = Math.max(messageBytes, LIMITS.batchBytes);
@@ -92,10 +92,10 @@ function batchLimit(messageBytes: number): BodyLimit {
 }
 
 /**
- * The messages of a batch, which hold more than its bytes: a message may take ten of them and a thousand of
- * memory until it is stored. Throws as `parseBatch`; ServiceBusy where the process has no room.
+ * Parses a batch and counts the memory of its messages, which exceeds that of its bytes: a message of ten
+ * bytes may take a thousand until it is stored. Throws as `parseBatch`; ServiceBusy where no memory is left.
  */
-async function readBatch(
+async function readBatchBody(
   { workTurns }: HttpDependencies,
   body: Uint8Array,
   account: BodyAccount,
@@ -103,19 +103,19 @@ async function readBatch(
 ): Promise<readonly OutgoingMessage[]> {
   const messages = parseBatch(body);
   account.hold(messages.length * BUDGETS.weights.sentMessageBytes);
-  // Sending many takes about as long as reading them.
+  // Sending many messages takes about as long as parsing them, so it gets a turn of its own.
   if (messages.length > BUDGETS.request.turnMessages) await workTurns.next(request);
   return messages;
 }
 
-/** Throws ArgumentError where a message says nothing of when. */
+/** Throws ArgumentError where a message has no ScheduledEnqueueTimeUtc. */
 function requireScheduled(messages: readonly OutgoingMessage[]): void {
-  const place = messages.findIndex(({ scheduledEnqueueAt }) => scheduledEnqueueAt === undefined);
-  if (place < 0) return;
-  throw badRequest(`Message ${place} of the batch: ScheduledEnqueueTimeUtc is required.`);
+  const index = messages.findIndex(({ scheduledEnqueueAt }) => scheduledEnqueueAt === undefined);
+  if (index < 0) return;
+  throw badRequest(`Message ${index} of the batch: ScheduledEnqueueTimeUtc is required.`);
 }
 
-function readMessage(headers: Headers, body: Uint8Array): OutgoingMessage {
+function readSingleMessage(headers: Headers, body: Uint8Array): OutgoingMessage {
   const header = headers.get('brokerproperties');
   const json =
     header === null
@@ -124,7 +124,7 @@ function readMessage(headers: Headers, body: Uint8Array): OutgoingMessage {
   const contentType = headers.get('content-type');
   const properties = {
     ...readPropertyHeaders(headers),
-    // What a receiver got there because no header could carry it can be sent on the same way.
+    // A receive returns properties here that no header can carry, so a send accepts them here too.
     ...(isJsonObject(json) ? readProperties(json['UserProperties']) : {}),
   };
   requirePropertiesFit(properties);

@@ -12,7 +12,7 @@ import { serve } from '../routing/routing.ts';
 
 const STATE_LIMIT = plainLimit(LIMITS.sessionStateBytes, stateTooLarge);
 
-/** Adds sessions: their locks, their states, and which there are (docs/semantics/sessions.md). */
+/** Adds the routes of sessions: their locks, their states and their list (docs/semantics/sessions.md). */
 export function serveSessions(app: Hono, dependencies: HttpDependencies): void {
   const { broker } = dependencies;
 
@@ -21,7 +21,7 @@ export function serveSessions(app: Hono, dependencies: HttpDependencies): void {
     const wait = parseWait(c.req.query('timeout'), dependencies.receiveWaitMsMax);
     const lock = await broker.acceptSession(path, {
       waitMs: wait.ms,
-      // Whoever waits may go away meanwhile, or lose the right that was proved just now.
+      // During a wait the client may disconnect or lose its right.
       ...(wait.ms === 0 ? {} : { admit, signal: c.req.raw.signal }),
       ...(sessionId === undefined ? {} : { sessionId }),
     });

@@ -20,8 +20,8 @@ import { serveOperator } from './operate.ts';
 const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * Settling and renewing: one message by the address of its lock, or many in one call. And what an
- * operator does to messages that nobody need hold.
+ * The routes that settle messages and renew their locks, one by the address of its lock or many in one call,
+ * and those by which an operator changes messages without a lock.
  */
 export function settleRoutes(dependencies: HttpDependencies): Hono {
   const { broker, random } = dependencies;

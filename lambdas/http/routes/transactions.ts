@@ -10,19 +10,19 @@ import { type BodyLimit, jsonLimit, withBody } from '../routing/request-body.ts'
 import { createApp, honoPath, routeNamed } from '../routing/routing.ts';
 
 const PROVED_LIMIT = jsonLimit(BUDGETS.request.transactionBytes);
-/** A token for the whole namespace may be signed by a rule of any entity, which only the body names. */
+/** The limit before a right is proved: the token's rule may belong to an entity that only the body names. */
 const UNPROVED_LIMIT: BodyLimit = {
   ...jsonLimit(BUDGETS.connection.beforeRight.requestBytes),
   isProved: false,
   tooLong: (length) =>
     new BrokerError(
       'Unauthenticated',
-      `InvalidSignature: No rule of the namespace, nor of an entity that the token is for, has signed it, which a body of ${length} bytes needs. Use a token for one of the entities, signed by a rule of it, or send ${BUDGETS.connection.beforeRight.requestBytes} bytes at most.`,
+      `InvalidSignature: A body of ${length} bytes needs a token that a rule of the namespace, or of the entity that the token is for, has signed. Use a token for one of the entities, signed by one of its rules, or send at most ${BUDGETS.connection.beforeRight.requestBytes} bytes.`,
       { subCode: '40103' },
     ),
 };
 
-/** Several operations, all or nothing (semantics U1). */
+/** The route of transactions: several operations, all or nothing (semantics U1). */
 export function transactionRoutes(dependencies: HttpDependencies): Hono {
   const app = createApp(dependencies);
   const { method, path, rights } = routeNamed('transact');
@@ -46,16 +46,16 @@ async function authorizeAll(
   request: Request,
   operations: readonly TransactionOperation[],
 ): Promise<void> {
-  const seen = new Set<string>();
-  for (const [place, { kind, path }] of operations.entries()) {
+  const authorized = new Set<string>();
+  for (const [index, { kind, path }] of operations.entries()) {
     const right = kind === 'send' ? 'Send' : 'Listen';
-    const question = `${right} ${path.key}`;
-    if (seen.has(question)) continue;
-    seen.add(question);
+    const rightAndEntity = `${right} ${path.key}`;
+    if (authorized.has(rightAndEntity)) continue;
+    authorized.add(rightAndEntity);
     try {
       await authorizeEntity(dependencies, request, path, [right]);
     } catch (error) {
-      throw error instanceof BrokerError ? error.ofOperation(place) : error;
+      throw error instanceof BrokerError ? error.ofOperation(index) : error;
     }
   }
 }

@@ -13,20 +13,20 @@ type AccessDependencies = Pick<
 
 /**
  * A request that API Gateway let through because IAM allows its caller this method on this path.
- * Only the function's handler makes one, so that nothing in a request can claim to be it.
+ * Only the function's handler creates one, so no content of a request can claim this right.
  */
 export class IamRequest extends Request {
   readonly #evaluatedPath: string;
 
-  /** `evaluatedPath` = the path that IAM was asked about, percent-decoded. */
+  /** `evaluatedPath` = the percent-decoded path for which IAM evaluated its policies. */
   constructor(url: URL | string, init: RequestInit, evaluatedPath: string) {
     super(url, init);
     this.#evaluatedPath = evaluatedPath;
   }
 
   /**
-   * Refuses a path that IAM knew by another spelling than the one that is served: one with `..` or empty
-   * segments, or percent-encoded twice. A policy that denies the one may allow the other. Throws Forbidden.
+   * Refuses a path whose spelling differs between IAM's evaluation and our routing: one with `..` or empty
+   * segments, or percent-encoded twice. A policy may deny one spelling and allow the other. Throws Forbidden.
    */
   requireEvaluatedPath(): void {
     const { pathname } = new URL(this.url);
@@ -34,12 +34,12 @@ export class IamRequest extends Request {
       return;
     throw new BrokerError(
       'Forbidden',
-      "IAM was asked about another spelling of this path: write it without '.', '..' or empty segments, and percent-encoded once at most.",
+      "IAM evaluated another spelling of this path: write it without '.', '..' or empty segments, and percent-encoded once at most.",
     );
   }
 }
 
-/** A segment that is empty, `.` or `..`; a closing slash makes none. */
+/** A segment that is empty, `.` or `..`. A trailing slash does not count as an empty segment. */
 const AMBIGUOUS = /\/\.{0,2}\/|\/\.{1,2}$/;
 
 function isDecodedFrom(pathname: string, decoded: string): boolean {
@@ -51,11 +51,11 @@ function isDecodedFrom(pathname: string, decoded: string): boolean {
 }
 
 /**
- * Lets a request through, or says why not: its token must be good for one of these rights, where
- * there are any. What IAM has let through needs no token, and one that it carries does not count.
- * `path` is the entity it addresses; without one only the rules of the namespace count. Throws
- * Unauthenticated; ServiceBusy where the rule of the token may do no more for now; Forbidden where IAM
- * was asked about another spelling of the path.
+ * Authorizes a request: its token must grant one of `rights`; an empty list requires no token. A request
+ * that IAM authorized needs no token, and a token that it carries is ignored. `path` is the addressed
+ * entity; without it only the authorization rules of the namespace apply. Counts one operation for the
+ * rule that signed the token. Throws Unauthenticated; ServiceBusy where that rule has used up its rate;
+ * Forbidden where IAM evaluated another spelling of the path.
  */
 export async function authorize(
   dependencies: AccessDependencies,
@@ -67,7 +67,10 @@ export async function authorize(
   if (rule !== undefined) countForRule(dependencies, request, rule);
 }
 
-/** The same for a request that goes on, and counts no more for its rule. Throws Unauthenticated, Forbidden. */
+/**
+ * Checks the right of a request again while it waits, without counting another operation for its rule.
+ * Throws Unauthenticated, Forbidden.
+ */
 export async function confirmRight(
   dependencies: AccessDependencies,
   request: Request,
@@ -77,7 +80,7 @@ export async function confirmRight(
   await provedRule(dependencies, request, path, rights);
 }
 
-/** The rule that gives the right to a request; undefined where it takes no right, or IAM gave it. */
+/** The rule that grants the right; undefined where no right is required, or IAM granted it. */
 async function provedRule(
   dependencies: AccessDependencies,
   request: Request,
@@ -93,7 +96,7 @@ async function provedRule(
   return rule;
 }
 
-/** Counts an operation of a request for the rule that gave the right to it. Throws ServiceBusy. */
+/** Counts an operation of a request for the rule that granted the right. Throws ServiceBusy. */
 function countForRule(dependencies: AccessDependencies, request: Request, rule: ProvedRule): void {
   noteProved(dependencies, request, rule);
   dependencies.admitRule?.(rule);
@@ -105,9 +108,9 @@ function noteProved({ ruleProved }: AccessDependencies, request: Request, rule: 
 }
 
 /**
- * Turns away who can have none of these rights on any entity, before the body is read that says which
- * entities it is about. True where it is proved that the caller has one on some entity; false where only
- * the body can show it. Throws Unauthenticated.
+ * Checks a request whose body names the entities, before the body is read. Refuses a caller that can have
+ * none of `rights` on any entity. Resolves to true where the caller is known to have one of them on some
+ * entity, and to false where only the body can show that. Throws Unauthenticated; Forbidden as `authorize`.
  */
 export async function authorizeBeforeBody(
   dependencies: AccessDependencies,
@@ -124,9 +127,9 @@ export async function authorizeBeforeBody(
 }
 
 /**
- * Lets a request through to an entity that its body names: as `authorize`, had it been addressed to
- * that entity. IAM was only asked about the address of the request, and no second question can be put
- * to it. Throws Unauthenticated.
+ * Authorizes a request for an entity that its body names, as `authorize` does for the addressed entity.
+ * A request that IAM authorized passes: IAM evaluated only the request's address, and a function cannot
+ * ask it about another one. Throws Unauthenticated, ServiceBusy; Forbidden as `authorize`.
  */
 export async function authorizeEntity(
   dependencies: AccessDependencies,
@@ -135,9 +138,9 @@ export async function authorizeEntity(
   rights: readonly AccessRight[],
 ): Promise<void> {
   if (request instanceof IamRequest) return request.requireEvaluatedPath();
-  // Encoded as one segment, so that no name can be taken for a way to another one.
+  // Encoded as one segment, so that a name with slashes cannot be read as the path of another entity.
   const address = new URL(`/${encodeURIComponent(path.name)}`, request.url);
-  const asked = new Request(address, { headers: request.headers });
-  const { rule } = await requireSasToken(dependencies, asked, path, rights);
+  const readdressed = new Request(address, { headers: request.headers });
+  const { rule } = await requireSasToken(dependencies, readdressed, path, rights);
   countForRule(dependencies, request, rule);
 }

@@ -9,8 +9,9 @@ const { pathLength: LENGTH_MAX, pathSegments: SEGMENTS_MAX } = BUDGETS.request;
 type Handler = [H, RouterRoute];
 
 /**
- * Finds the handlers of a path. Hono's search takes time that grows with the square of the segments, and
- * anybody may send a path: one that is longer than any of ours, or has more segments, is refused unsearched.
+ * Finds the handlers of a path. The time of Hono's search grows with the square of the number of segments,
+ * and unauthenticated clients can send any path. So a path that is longer than every valid one, or has more
+ * segments, gets a handler that throws ArgumentError, without a search.
  */
 export class BoundedRouter extends TrieRouter<Handler> {
   override match(method: string, path: string): Result<Handler> {
@@ -31,7 +32,7 @@ const refuse: H = () => {
   );
 };
 
-/** What is found for every path that is too long. */
+/** The match of every path that is too long. */
 const OVERLONG: Result<Handler> = [
   [[[refuse, { basePath: '/', path: '*', method: 'ALL', handler: refuse }], {}]],
 ];

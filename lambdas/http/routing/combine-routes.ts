@@ -2,12 +2,12 @@ import type { Hono } from 'hono';
 import type { HttpDependencies } from '../http-dependencies.ts';
 import { createApp, refuseWrongMethods, routeNamed } from './routing.ts';
 
-/** What the vendor's emulator says of itself; clients of it wait for these words. */
+/** The health response of the vendor's emulator; its clients wait for exactly this text. */
 const HEALTHY = { status: 'healthy', message: 'Service is healthy.' } as const;
 
 /**
- * One app of the given routes, in order of precedence, and the health of the service. Routes keep
- * the error handler they bring; the ones of management come last, since their paths fit everything.
+ * Combines groups of routes, in order of precedence, and the health routes into one app. Each group keeps its
+ * error handler. The management group must come last, since its paths match every request.
  */
 export function combineRoutes(dependencies: HttpDependencies, ...routes: readonly Hono[]): Hono {
   const app = createApp(dependencies);

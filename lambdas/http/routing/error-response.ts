@@ -7,15 +7,15 @@ import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import type { RandomSource } from '../../../shared/domain/clock.ts';
 import type { HttpDependencies } from '../http-dependencies.ts';
 
-/** Which of the two status tables a route answers by. */
+/** The two surfaces, which map a missing entity to different statuses. */
 export type Surface = 'runtime' | 'management';
 
 type ErrorDependencies = Pick<HttpDependencies, 'clock' | 'random' | 'namespace'>;
 
 /**
- * The REST pages for messages (semantics H4) want 410 for a missing entity, since there 404
- * means that a message or lock is gone, and 403 for what is too large. A disabled entity
- * is 403 too: 400 would blame a request that will pass unchanged once the entity is enabled.
+ * The vendor's REST interface for messages (semantics H4) answers 410 for a missing entity, because there
+ * 404 means a missing message or lock, and 403 for a message that is too large. A disabled entity is 403
+ * as well: 400 would blame a request that succeeds unchanged once the entity is enabled.
  */
 const RUNTIME_STATUS = {
   ArgumentError: 400,
@@ -40,7 +40,7 @@ const RUNTIME_STATUS = {
   NotSupported: 501,
 } as const satisfies Record<BrokerErrorCode, number>;
 
-/** Management clients know a missing entity by its 404, and take 410 for another fault (semantics G23). */
+/** Management clients recognize a missing entity by 404, and take 410 for another error (semantics G23). */
 const MANAGEMENT_STATUS = {
   ...RUNTIME_STATUS,
   MessagingEntityNotFound: 404,
@@ -48,22 +48,25 @@ const MANAGEMENT_STATUS = {
 
 const STATUS = { runtime: RUNTIME_STATUS, management: MANAGEMENT_STATUS } as const;
 
-/** The wait that a busy service asks for; clients back off further by themselves. */
+/** The value of Retry-After for ServiceBusy, seconds; clients back off further by themselves. */
 const BUSY_RETRY_SECONDS = 1;
 
-/** A refusal on its way out. `code` goes into a header for those who would rather not parse. */
+/** An error before it is formatted. A header repeats `code`, so that clients need not parse the body. */
 interface Failure {
   readonly status: number;
   readonly code: string;
   readonly sentence: string;
   readonly subCode?: string | undefined;
   readonly retryable: boolean;
-  /** Of a transaction: which operation was the reason. */
+  /** In a transaction: the index of the operation that caused the refusal. */
   readonly operation?: number | undefined;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What an app does with anything thrown: refusals become their status, faults a plain 500. */
+/**
+ * The error handler of an app: a BrokerError becomes a response with its status. Any other error is a fault
+ * of the service: `report` logs it, and the response is a 500 that does not reveal it.
+ */
 export function errorHandler(
   dependencies: ErrorDependencies,
   surface: Surface,
@@ -76,7 +79,10 @@ export function errorHandler(
   };
 }
 
-/** The answer where no operation has this path, or none has this method (`allowed` says which do). */
+/**
+ * The response where no operation has this path (404), or none has this method (405). `allowed` = the
+ * methods that the path has; empty for an unknown path.
+ */
 export function unknownRouteResponse(
   c: Context,
   dependencies: ErrorDependencies,
@@ -100,7 +106,7 @@ export function unknownRouteResponse(
   return respond(failure, c, dependencies, createTrackingId(dependencies.random));
 }
 
-/** A refusal inside an answer that holds several outcomes. */
+/** The error of one outcome in a response that holds several outcomes. */
 export interface OutcomeError {
   readonly code: string;
   readonly message: string;
@@ -108,15 +114,15 @@ export interface OutcomeError {
   readonly retryable: boolean;
 }
 
-/** Shows a refusal of one outcome among several. */
-export function outcomeError(error: BrokerError, trackingId: string): OutcomeError {
+/** The error of one refused outcome. */
+export function outcomeErrorOf(error: BrokerError, trackingId: string): OutcomeError {
   return { code: error.code, message: error.message, trackingId, retryable: error.retryable };
 }
 
-/** A fresh id, a GUID, by which a client's report and our log are brought together. */
+/** A new GUID, sent to the client and written to the log, which matches a client's report to its log line. */
 export function createTrackingId(random: RandomSource): string {
   const bytes = random.bytes(16);
-  // Version 4, variant 1: readers of GUIDs complain about anything else.
+  // Version 4, variant 1: some GUID parsers reject every other version.
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
   const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
@@ -145,7 +151,10 @@ function failureOf(error: unknown, surface: Surface): Failure {
   };
 }
 
-/** A missing entity that must be a sub-queue is found by no client: the sentence says how it is spelt. */
+/**
+ * Adds a hint to MessagingEntityNotFound where the path is that of a sub-queue without its `$`, and answers
+ * 404: the entity that the client means may exist.
+ */
 function withHint(failure: Failure, c: Context): Failure {
   const hint =
     failure.code === 'MessagingEntityNotFound'
@@ -172,7 +181,7 @@ function respond(
     ? jsonBody(failure, trackingId, timestamp)
     : xmlBody(
         failure.status,
-        `${detailOf(failure)} TrackingId:${trackingId}_G0, SystemTracker:${dependencies.namespace}:${addressed(c)}, Timestamp:${timestamp}`,
+        `${detailOf(failure)} TrackingId:${trackingId}_G0, SystemTracker:${dependencies.namespace}:${entityOf(c)}, Timestamp:${timestamp}`,
       );
   return new Response(body, {
     status: failure.status,
@@ -185,15 +194,15 @@ function respond(
   });
 }
 
-/** The sentence behind its subcode, in the two forms of the service (semantics G22, K3). */
+/** The sentence after its subcode, in the two forms that the service uses (semantics G22, K3). */
 function detailOf({ status, subCode, sentence }: Failure): string {
   if (subCode === undefined || !isSubCodeOf(status, subCode)) return sentence;
   return status === 401 ? `${subCode}: ${sentence}` : `SubCode=${subCode}. ${sentence}`;
 }
 
 /**
- * A subcode begins with its status; under another one (410 for 404) it would mislead. But limits of
- * topics have 405xx, which clients look for under the 403 of a quota (semantics Q5).
+ * Whether to print a subcode. A subcode begins with its status; with another status (410 for 404) it would
+ * mislead. Exception: the limits of topics have 405xx, which clients expect with a 403 (semantics Q5).
  */
 function isSubCodeOf(status: number, subCode: string): boolean {
   return subCode.startsWith(String(status)) || (status === 403 && subCode.startsWith('405'));
@@ -202,7 +211,7 @@ function isSubCodeOf(status: number, subCode: string): boolean {
 function jsonBody(failure: Failure, trackingId: string, timestamp: string): string {
   const { code, retryable, operation } = failure;
   const message = detailOf(failure);
-  // What is undefined is left out.
+  // JSON.stringify omits undefined members.
   return JSON.stringify({ error: { code, message, operation, trackingId, retryable, timestamp } });
 }
 
@@ -210,14 +219,14 @@ function xmlBody(status: number, detail: string): string {
   return `<Error><Code>${status}</Code><Detail>${escapeXml(detail)}</Detail></Error>`;
 }
 
-/** XML 1.0 has no way at all to write most control characters. */
+/** Escapes text, and replaces characters that XML 1.0 cannot represent, such as most control characters. */
 function escapeXml(text: string): string {
   return text
     .replace(/[^\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')
     .replace(/[&<>]/g, (char) => (char === '&' ? '&amp;' : char === '<' ? '&lt;' : '&gt;'));
 }
 
-/** JSON to those who ask for it, and on calls that are ours and speak JSON anyway. */
+/** Whether the error is JSON: where the client prefers it, and on our own operations, which use JSON. */
 function wantsJson(c: Context): boolean {
   const { path } = c.req;
   if (/\/\$[^/]+$/.test(path) && /\/(?:messages|sessions)\//.test(path)) return true;
@@ -229,7 +238,7 @@ function wantsJson(c: Context): boolean {
       return true;
     }
   }
-  // Anybody is refused, and to read a long one takes milliseconds.
+  // Unauthenticated clients get errors too, and parsing a long Accept header takes milliseconds.
   if ((c.req.header('accept') ?? '').length > BUDGETS.request.acceptLength) return false;
   const preferred = accepts(c, {
     header: 'Accept',
@@ -239,8 +248,8 @@ function wantsJson(c: Context): boolean {
   return preferred === 'application/json';
 }
 
-/** The address for the tracking text: what stands before `/messages` or `/sessions`, as it was sent. */
-function addressed(c: Context): string {
+/** The entity in the tracking text: the path before `/messages` or `/sessions`, spelled as in the request. */
+function entityOf(c: Context): string {
   const [entity = ''] = c.req.path.slice(1).split(/\/messages(?:\/|$)|\/sessions\/\$/i);
   return entity.slice(0, 300);
 }

@@ -1,7 +1,6 @@
 /**
- * The operations of the ATOM management API (semantics G1) as rows of the one route table. It
- * imports nothing. Here `{entity}` is a queue, a topic or a subscription, and has no dead-letter
- * suffix.
+ * The operations of the ATOM management API (semantics G1) as rows of the route table. Here `{entity}` is a
+ * queue, a topic or a subscription, without a dead-letter suffix. This file imports nothing.
  */
 export const MANAGEMENT_ROUTES = [
   {
@@ -11,7 +10,7 @@ export const MANAGEMENT_ROUTES = [
     function: 'manage',
     rights: ['Manage'],
     kind: 'management',
-    summary: 'Tells what the namespace is.',
+    summary: 'Returns the name and the tier of the namespace.',
   },
   {
     name: 'listQueues',
@@ -47,7 +46,7 @@ export const MANAGEMENT_ROUTES = [
     function: 'manage',
     rights: ['Manage', 'Listen'],
     kind: 'management',
-    summary: 'Shows a rule.',
+    summary: 'Returns a rule.',
   },
   {
     name: 'putRule',
@@ -83,7 +82,7 @@ export const MANAGEMENT_ROUTES = [
     function: 'manage',
     rights: [],
     kind: 'management',
-    summary: 'Lists what is open to everybody, which is nothing.',
+    summary: 'Lists the publicly listed entities, of which there are none.',
   },
   {
     name: 'getEntity',
@@ -92,7 +91,7 @@ export const MANAGEMENT_ROUTES = [
     function: 'manage',
     rights: ['Manage'],
     kind: 'management',
-    summary: 'Shows a queue, topic or subscription: its settings, counts and times.',
+    summary: 'Returns a queue, topic or subscription: its settings, message counts and times.',
   },
   {
     name: 'putEntity',

@@ -4,25 +4,25 @@ import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import type { MemoryShare } from '../../../shared/domain/budgets/memory-budget.ts';
 import { badRequest } from '../format/bad-request.ts';
 
-/** How long the body of a request may be, and what it costs to hold. */
+/** How long the body of a request may be, and how much memory it takes. */
 export interface BodyLimit {
-  /** Bytes of the body. */
+  /** The longest body, bytes. */
   readonly bytes: number;
-  /** Bytes of memory for each of them, with the copies that are made of them. */
+  /** Bytes of memory for each byte of the body, including the copies that handling it makes. */
   readonly weight: number;
-  /** The same for each byte beyond `BUDGETS.request.largeBytes`. */
+  /** Bytes of memory for each byte beyond `BUDGETS.request.largeBytes`. */
   readonly largeWeight: number;
-  /** A longer body is read in a turn of its own. */
+  /** A body longer than this, bytes, is handled in a turn of the event loop of its own. */
   readonly turnBytes: number;
-  /** Whether the right to send such a body is proved; if not, nothing is held that has not come in. */
+  /** Whether the caller's right is proved. If not, only bytes that have arrived are counted as memory. */
   readonly isProved: boolean;
-  /** The refusal of a body of so many bytes; where they were not announced, of those that came in. */
+  /** Makes the refusal of a longer body. `bytes` = its Content-Length; without one, the bytes read so far. */
   readonly tooLong: (bytes: number) => BrokerError;
 }
 
 type BodyDependencies = Pick<SurfaceDependencies, 'memory' | 'workTurns'>;
 
-/** A limit for a body of JSON. */
+/** The limit of a JSON body of at most `bytes`. */
 export function jsonLimit(bytes: number): BodyLimit {
   const tooLong = (length: number) =>
     badRequest(
@@ -32,30 +32,31 @@ export function jsonLimit(bytes: number): BodyLimit {
   return { bytes, weight, largeWeight: weight, turnBytes, isProved: true, tooLong };
 }
 
-/** A limit for a body that is kept as it is. */
+/** The limit of a body that is kept as it is, not parsed. */
 export function plainLimit(bytes: number, tooLong: BodyLimit['tooLong']): BodyLimit {
   const { heldPerByte: weight, heldPerLargeByte: largeWeight, turnBytes } = BUDGETS.request;
   return { bytes, weight, largeWeight, turnBytes, isProved: true, tooLong };
 }
 
-/** JSON that names messages. */
+/** The limit of a JSON body that lists sequence numbers. */
 export const NAMES_LIMIT = jsonLimit(BUDGETS.request.namesBytes);
-/** JSON that settles messages or renews their locks. */
+/** The limit of a JSON body that settles messages or renews their locks. */
 export const SETTLEMENTS_LIMIT = jsonLimit(BUDGETS.request.settlementsBytes);
 
-/** What a request holds beside its body, until it is handled. */
+/** Counts the memory that a request takes beyond its body, until its handler ends. */
 export interface BodyAccount {
-  /** Holds so many bytes more. Throws ServiceBusy, MessageSizeExceeded. */
+  /** Counts further bytes of memory. Throws ServiceBusy, MessageSizeExceeded. */
   hold(bytes: number): void;
-  /** A right is proved: from now on this counts among requests that have one. */
+  /** Notes that a right is proved: from now on the memory counts among that of authorized requests. */
   prove(): void;
 }
 
 /**
- * Reads the body of a request, has it handled, and counts its memory until that is done. What is too
- * long is refused before it is read, or as soon as that shows. Throws the refusal of the limit; and
- * ServiceBusy where the process has no room, or where others need it while this is still being read;
- * and MessageSizeExceeded where it would never have room.
+ * Reads the body of a request, runs `handle` on it, and counts its memory until `handle` ends. Refuses a body
+ * that is too long before reading it, or as soon as the read bytes exceed the limit. Throws `limit.tooLong`;
+ * ServiceBusy where the process has no memory left, or other requests need it while this body is being read;
+ * MessageSizeExceeded where the process never has enough memory for it; ArgumentError where the client
+ * disconnects while sending.
  */
 export async function withBody<Result>(
   { memory, workTurns }: BodyDependencies,
@@ -75,7 +76,7 @@ export async function withBody<Result>(
   );
   try {
     const body = await Promise.race([reader.read(), evicted]);
-    // What is under way is not ended: nobody would know whether it was done.
+    // Pinned: an operation that has begun is not aborted, since its outcome would be unknown.
     share.pin();
     if (body.byteLength > limit.turnBytes) await workTurns.next(request);
     return await handle(body, {
@@ -93,7 +94,7 @@ function hold(memory: BodyDependencies['memory'], share: MemoryShare, bytes: num
   throw share.held + bytes > memory.limit ? neverFits() : busy();
 }
 
-/** Memory that so many bytes of a body take. */
+/** The memory that `bytes` of a body take, bytes. */
 function weightOf({ weight, largeWeight }: BodyLimit, bytes: number): number {
   const large = Math.max(0, bytes - BUDGETS.request.largeBytes);
   return (bytes - large) * weight + large * largeWeight;
@@ -121,7 +122,7 @@ class BodyReader {
   #body = new Uint8Array();
   #stream: ReadableStreamDefaultReader<Uint8Array> | undefined;
 
-  /** `memoryBytes` = what all bodies may take; `hold` counts bytes of memory, or throws. */
+  /** `memoryBytes` = the memory of all bodies together; `hold` counts bytes of memory, or throws. */
   constructor(
     request: Request,
     limit: BodyLimit,
@@ -141,26 +142,26 @@ class BodyReader {
     const isLarge = announced > BUDGETS.request.largeBytes;
     if (isLarge && weightOf(this.#limit, announced) > this.#memoryBytes) throw neverFits();
     try {
-      // Faster, but nothing shows before all of it is there, and each byte may have come alone.
+      // Reading at once is faster, but the chunks, which may be single bytes, go uncounted until the end.
       return this.#limit.isProved && announced <= BUDGETS.request.wholeBytes
-        ? await this.#readWhole(announced)
+        ? await this.#readAtOnce(announced)
         : await this.#readChunks();
     } catch (error) {
       throw this.#isCutOff(error) ? cutOff(error) : error;
     }
   }
 
-  /** Whether the client went away, which is no fault of ours. */
+  /** Whether the client disconnected, which is not a fault of the service. */
   #isCutOff(error: unknown): boolean {
     if (error instanceof BrokerError) return false;
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     return code === 'ECONNRESET' || this.#request.signal.aborted;
   }
 
-  async #readWhole(announced: number): Promise<Uint8Array> {
+  async #readAtOnce(announced: number): Promise<Uint8Array> {
     this.#hold(announced * this.#limit.weight);
     const body = new Uint8Array(await this.#request.arrayBuffer());
-    // Behind a gateway nothing else holds a request to what it announced.
+    // Behind a gateway nothing else checks a body against its Content-Length.
     if (body.byteLength > announced) {
       if (body.byteLength > this.#limit.bytes) throw this.#limit.tooLong(body.byteLength);
       this.#hold((body.byteLength - announced) * this.#limit.weight);
@@ -185,7 +186,7 @@ class BodyReader {
     return this.#body.subarray(0, length);
   }
 
-  /** Copies a chunk: small ones take a hundred times what is in them. */
+  /** Copies a chunk into one buffer: a small chunk takes a hundred times the memory of its bytes. */
   #append(length: number, chunk: Uint8Array): void {
     const needed = length + chunk.byteLength;
     if (needed > this.#body.byteLength) {
@@ -196,7 +197,7 @@ class BodyReader {
     this.#body.set(chunk, length);
   }
 
-  /** Lets go of what was read. What has not come in is not waited for. */
+  /** Releases the read bytes and cancels the rest of the body. */
   stop(): void {
     this.#body = new Uint8Array();
     void this.#stream?.cancel().catch(() => {});

@@ -2,24 +2,24 @@ import { MANAGEMENT_ROUTES } from './management-routes.ts';
 import { SESSION_ROUTES } from './session-routes.ts';
 
 /**
- * Every operation the service offers over HTTP, as data: the apps, the deployment and the contract
- * all read this one table. It imports nothing but data.
+ * One HTTP operation of the service. The apps, the deployment and the OpenAPI document all read the table of
+ * these rows, so this file imports nothing but data.
  */
 export interface Route {
   readonly name: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** `{entity}` and `{topic}` may hold slashes, `{entity}` also a dead-letter suffix; others are one segment. */
+  /** `{entity}` and `{topic}` may have slashes, `{entity}` a dead-letter suffix; others are one segment. */
   readonly path: string;
-  /** The function that serves it when deployed. */
+  /** The Lambda function that serves it. */
   readonly function: 'send' | 'receive' | 'settle' | 'manage';
-  /** A token must carry one of these; none = no token at all. */
+  /** The token must grant one of these; empty = no token is required. */
   readonly rights: readonly ('Send' | 'Listen' | 'Manage')[];
-  /** `runtime` is the vendor's REST API; an `extension` is ours, and speaks JSON. */
+  /** `runtime`: the vendor's REST API; `extension`: our own, in JSON; `management`: the vendor's ATOM API. */
   readonly kind: 'runtime' | 'extension' | 'management';
   readonly summary: string;
 }
 
-/** In order of precedence: where two paths fit one request, the first serves it. */
+/** All operations, in order of precedence: where two paths match a request, the first one serves it. */
 export const ROUTES = [
   // Messages: semantics H1.
   {
@@ -29,7 +29,7 @@ export const ROUTES = [
     function: 'send',
     rights: ['Send'],
     kind: 'runtime',
-    summary: 'Sends one message, or a JSON batch of messages, all or none.',
+    summary: 'Sends one message, or a JSON batch of messages, all or nothing.',
   },
   {
     name: 'peekLock',
@@ -74,7 +74,7 @@ export const ROUTES = [
     function: 'settle',
     rights: ['Listen'],
     kind: 'runtime',
-    summary: 'Completes a locked message: it is done and gone.',
+    summary: 'Completes a locked message: removes it from the entity.',
   },
   {
     name: 'abandon',
@@ -83,7 +83,7 @@ export const ROUTES = [
     function: 'settle',
     rights: ['Listen'],
     kind: 'runtime',
-    summary: 'Unlocks a message, so that it can be received again.',
+    summary: 'Abandons a locked message: unlocks it, so that it can be received again.',
   },
   {
     name: 'renewLock',
@@ -92,10 +92,10 @@ export const ROUTES = [
     function: 'settle',
     rights: ['Listen'],
     kind: 'runtime',
-    summary: 'Starts the lock of a message anew.',
+    summary: 'Renews the lock of a message.',
   },
 
-  // Messages: what the vendor's REST API has no address for (semantics H2).
+  // Messages: operations that the vendor's REST API does not have (semantics H2).
   {
     name: 'schedule',
     method: 'POST',
@@ -103,7 +103,8 @@ export const ROUTES = [
     function: 'send',
     rights: ['Send'],
     kind: 'extension',
-    summary: 'Sends a batch for later, and answers with the sequence numbers to cancel it by.',
+    summary:
+      'Schedules a batch of messages, and returns the sequence numbers by which they can be cancelled.',
   },
   {
     name: 'cancelScheduled',
@@ -112,7 +113,7 @@ export const ROUTES = [
     function: 'send',
     rights: ['Send'],
     kind: 'extension',
-    summary: 'Removes scheduled messages before they come due, all or none.',
+    summary: 'Cancels scheduled messages before they are due, all or nothing.',
   },
   {
     name: 'peek',
@@ -121,7 +122,7 @@ export const ROUTES = [
     function: 'manage',
     rights: ['Listen'],
     kind: 'extension',
-    summary: 'Shows messages in order, from a sequence number on, without touching them.',
+    summary: 'Peeks: returns messages in order, from a sequence number on, without locking them.',
   },
   {
     name: 'receiveDeferred',
@@ -130,7 +131,7 @@ export const ROUTES = [
     function: 'receive',
     rights: ['Listen'],
     kind: 'extension',
-    summary: 'Locks or removes deferred messages by number, all or none, and returns them.',
+    summary: 'Receives deferred messages by sequence number, all or nothing.',
   },
   {
     name: 'breakLock',
@@ -139,7 +140,7 @@ export const ROUTES = [
     function: 'settle',
     rights: ['Manage'],
     kind: 'extension',
-    summary: 'Ends the locks of messages, whoever holds them.',
+    summary: 'Ends the locks of messages, whichever receiver holds them.',
   },
   {
     name: 'reactivate',
@@ -157,7 +158,7 @@ export const ROUTES = [
     function: 'settle',
     rights: ['Listen'],
     kind: 'extension',
-    summary: 'Moves messages that nobody holds to the dead-letter queue.',
+    summary: 'Moves messages that are not locked to the dead-letter queue.',
   },
   {
     name: 'delete',
@@ -166,7 +167,8 @@ export const ROUTES = [
     function: 'settle',
     rights: ['Listen'],
     kind: 'extension',
-    summary: 'Deletes messages that nobody holds: by number, or those enqueued before an instant.',
+    summary:
+      'Deletes messages that are not locked: by sequence number, or those enqueued before an instant.',
   },
   {
     name: 'resubmit',
@@ -184,13 +186,13 @@ export const ROUTES = [
     function: 'settle',
     rights: ['Manage'],
     kind: 'extension',
-    summary: 'Empties a queue, or its dead-letter queue, at once.',
+    summary: 'Deletes all messages of a queue or a dead-letter queue at once.',
   },
 
-  // Sessions: `sessionId` and `sessionLock` stand in the query, here and on the paths above.
+  // Sessions: the query has `sessionId` and `sessionLock`, here and on the paths above.
   ...SESSION_ROUTES,
 
-  // Several operations at once.
+  // Transactions.
   {
     name: 'transact',
     method: 'POST',
@@ -198,7 +200,7 @@ export const ROUTES = [
     function: 'manage',
     rights: ['Send', 'Listen'],
     kind: 'extension',
-    summary: 'Sends to any entities and settles messages of one, all or nothing.',
+    summary: 'Sends messages to any entities and settles messages of one entity, all or nothing.',
   },
 
   // The service itself.
@@ -209,7 +211,7 @@ export const ROUTES = [
     function: 'manage',
     rights: [],
     kind: 'extension',
-    summary: 'Says whether the service answers.',
+    summary: 'Reports that the service is running.',
   },
   {
     name: 'emulatorHealth',
@@ -218,7 +220,7 @@ export const ROUTES = [
     function: 'manage',
     rights: [],
     kind: 'extension',
-    summary: "The same under the address of the vendor's emulator.",
+    summary: "Reports that the service is running, at the address of the vendor's emulator.",
   },
   {
     name: 'openApi',
@@ -227,12 +229,12 @@ export const ROUTES = [
     function: 'manage',
     rights: [],
     kind: 'extension',
-    summary: 'This contract.',
+    summary: 'Returns this document.',
   },
 
-  // Management comes last: its `/{entity}` fits every path.
+  // Management comes last: its `/{entity}` matches every path.
   ...MANAGEMENT_ROUTES,
 ] as const satisfies readonly Route[];
 
-/** The name of one operation. */
+/** The name of an operation in the table. */
 export type RouteName = (typeof ROUTES)[number]['name'];

@@ -9,20 +9,20 @@ import { BoundedRouter } from './bounded-router.ts';
 import { errorHandler, unknownRouteResponse } from './error-response.ts';
 import { ROUTES, type Route, type RouteName } from './route-table.ts';
 
-/** Serves one operation on the entity that the path names; the caller has the right to it. */
+/** Serves one operation on the entity of the path, for an authorized caller. */
 export type EntityHandler = (
   c: Context,
   path: EntityPath,
-  /** Checks the caller's right again, which may end during a wait. Throws as `confirmRight`. */
+  /** Checks the caller's right again, since it may end during a wait. Throws as `confirmRight`. */
   admit: () => Promise<void>,
 ) => Response | Promise<Response>;
 
-/** What follows an entity on the paths of its messages and sessions, with the slash before it. */
+/** The part of a path after the entity, `/messages…` or `/sessions/$…`. */
 const TAIL = /(?<=.)\/(?:messages(?:\/[^/]*){0,2}|sessions\/\$[^/]+)$/i;
 
 /**
- * An app with all that the routes of messages share: paths that match without regard to case
- * (semantics N3) and have a bound, refusals as answers, and an answer for unknown routes.
+ * Creates an app with what all message routes share: case-insensitive paths (semantics N3) of bounded length,
+ * error responses, and a response for unknown routes.
  */
 export function createApp(dependencies: HttpDependencies): Hono {
   const app = new Hono({ getPath: routedPath, router: new BoundedRouter() });
@@ -33,8 +33,8 @@ export function createApp(dependencies: HttpDependencies): Hono {
 }
 
 /**
- * The path as routes see it: still percent-encoded, without a closing slash, and in lower case
- * where words of ours can stand. The entity's name keeps its spelling.
+ * The path that the router matches: percent-encoded, without trailing slashes, and with the part after the
+ * entity in lower case. The entity's name keeps its spelling.
  */
 function routedPath(request: Request): string {
   const { pathname } = new URL(request.url);
@@ -42,7 +42,7 @@ function routedPath(request: Request): string {
   return path === '' ? '/' : path.replace(TAIL, (tail) => tail.toLowerCase());
 }
 
-/** Refuses paths that mean something else than they say, before anything is done. */
+/** Refuses malformed paths, such as those with empty segments, before any route runs. */
 const refuseBrokenPaths: MiddlewareHandler = async (c, next) => {
   const { method, url } = c.req.raw;
   const fault = pathFault(method, new URL(url).pathname);
@@ -50,7 +50,11 @@ const refuseBrokenPaths: MiddlewareHandler = async (c, next) => {
   await next();
 };
 
-/** Serves an operation of the table: with the path read and the token checked for its right. */
+/**
+ * Adds the route of an operation of the table to an app. The route parses the entity path, authorizes the
+ * request for the operation's rights, then calls `handle`. It throws ArgumentError for a malformed path, and
+ * as `authorize`.
+ */
 export function serve(
   app: Hono,
   dependencies: HttpDependencies,
@@ -66,41 +70,41 @@ export function serve(
   });
 }
 
-/** The row of one operation. */
+/** The row of an operation in the route table. */
 export function routeNamed(name: RouteName): Route {
   const route = ROUTES.find((row) => row.name === name);
-  assert(route !== undefined, 'every route name stands in the table');
+  assert(route !== undefined, 'the table has every route name');
   return route;
 }
 
-/** `/{entity}/messages/{message}` as Hono writes it; words of ours in lower case, as in `routedPath`. */
+/** A path of the table in Hono's syntax, its literals in lower case as `routedPath` has them. */
 export function honoPath(template: string): string {
   return template.replaceAll(/\{(\w+)\}|[^{]+/g, (text, name?: string) =>
     name === undefined ? text.toLowerCase() : name === 'entity' ? ':entity{.+}' : `:${name}`,
   );
 }
 
-/** The end of a path that can be no entity's: `…/messages/head`, `…/messages/$purge`, `/$health`. */
+/** The end of a path that cannot name an entity: `…/messages/head`, `…/messages/$purge`, `/$health`. */
 const RESERVED_END = /(?<=.)\/(?:messages\/(?:head|\$[^/]+)|sessions\/\$[^/]+)$|^\/\$[^/]+$/i;
 
 const reservedEnd = (path: string): string | undefined =>
   RESERVED_END.exec(path)?.[0].toLowerCase();
 
-/** All but management, whose `/{entity}` fits every path and so says nothing about it. */
+/** The routes without those of management, whose `/{entity}` matches every path. */
 const KNOWN_PATHS = ROUTES.filter(({ kind }) => kind !== 'management').map(({ method, path }) => ({
   method,
   pattern: pathPattern(path),
   end: reservedEnd(path),
 }));
 
-/** The methods under which the table knows a path; empty if it does not know it at all. */
+/** The methods that the table has for a path; empty for an unknown path. */
 function methodsAt(path: string): readonly string[] {
   return KNOWN_PATHS.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
 }
 
 /**
- * Answers a wrong method on a path that ends in a word of ours: management, to which all paths are
- * entities, would find fault with the name.
+ * Middleware that answers 405 for a wrong method on a path with a reserved end. Without it the management
+ * routes, which take every path for an entity, would refuse the name.
  */
 export function refuseWrongMethods(dependencies: HttpDependencies): MiddlewareHandler {
   return async (c, next) => {
@@ -108,9 +112,9 @@ export function refuseWrongMethods(dependencies: HttpDependencies): MiddlewareHa
     if (end === undefined) return next();
     const known = KNOWN_PATHS.filter((route) => route.end === end);
     const methods: readonly string[] = known.map(({ method }) => method);
-    const asked = c.req.method === 'HEAD' ? 'GET' : c.req.method;
-    const isRight = methods.length === 0 || methods.includes(asked);
-    return isRight ? next() : unknownRouteResponse(c, dependencies, methods);
+    const method = c.req.method === 'HEAD' ? 'GET' : c.req.method;
+    const isAllowed = methods.length === 0 || methods.includes(method);
+    return isAllowed ? next() : unknownRouteResponse(c, dependencies, methods);
   };
 }
 
@@ -122,7 +126,7 @@ function pathPattern(template: string): RegExp {
   return new RegExp(`^${source}$`, 'i');
 }
 
-/** Hono would leave a bad escape as it stands, and the entity would get an odd name. */
+/** Refuses bad escapes, which Hono would keep as they are in the entity's name. Throws ArgumentError. */
 function requirePercentEncoding(path: string): void {
   try {
     decodeURIComponent(path);

@@ -1,6 +1,6 @@
 /**
- * The operations on sessions, which the vendor's REST API does not have (semantics H2), as rows of the one
- * route table. It imports nothing.
+ * The operations on sessions, which the vendor's REST API does not have (semantics H2), as rows of the route
+ * table. This file imports nothing.
  */
 export const SESSION_ROUTES = [
   {
@@ -10,7 +10,8 @@ export const SESSION_ROUTES = [
     function: 'receive',
     rights: ['Listen'],
     kind: 'extension',
-    summary: 'Locks a session, the named one or the next that has messages, for a while.',
+    summary:
+      'Locks a session for a limited time: the named one, or the next one that has messages.',
   },
   {
     name: 'renewSession',
@@ -19,7 +20,7 @@ export const SESSION_ROUTES = [
     function: 'receive',
     rights: ['Listen'],
     kind: 'extension',
-    summary: 'Starts the lock of a session anew.',
+    summary: 'Renews the lock of a session.',
   },
   {
     name: 'releaseSession',
@@ -28,7 +29,7 @@ export const SESSION_ROUTES = [
     function: 'receive',
     rights: ['Listen'],
     kind: 'extension',
-    summary: 'Gives a session back before its lock ends.',
+    summary: 'Releases the lock of a session before it expires.',
   },
   {
     name: 'getSessionState',
@@ -37,7 +38,7 @@ export const SESSION_ROUTES = [
     function: 'receive',
     rights: ['Listen'],
     kind: 'extension',
-    summary: 'Returns the state of a session, as it was set.',
+    summary: 'Returns the state of a session.',
   },
   {
     name: 'setSessionState',
@@ -64,6 +65,7 @@ export const SESSION_ROUTES = [
     function: 'receive',
     rights: ['Listen'],
     kind: 'extension',
-    summary: 'Lists sessions that have messages, or whose state was set since an instant.',
+    summary:
+      'Lists the sessions that have messages, or those whose state was set after an instant.',
   },
 ] as const;

@@ -59,7 +59,7 @@ for (const [who, authorization, status, sentence, readMax] of [
   ],
   ['a token of nobody for a queue', token('/q', 'nobody'), 401, /40103/, 0],
   ['a token without the right', token('/q', 'manager'), 401, /claim\(s\) are required/, 0],
-  ['a made-up token', token('', 'nobody'), 401, /40103: .*65536 bytes at most/, UNPROVED_BYTES],
+  ['a made-up token', token('', 'nobody'), 401, /40103: .*at most 65536 bytes/, UNPROVED_BYTES],
   ['a token for what is no queue', token('/none', 'sender'), 401, /40103/, UNPROVED_BYTES],
 ] as const) {
   test(`row 2: of ${who}, no more than ${readMax} bytes are read`, async () => {
