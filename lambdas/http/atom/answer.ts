@@ -2,13 +2,14 @@ import { entityTag, ruleTag } from '../../../shared/broker/management/if-match.t
 import type { EntityReport } from '../../../shared/broker/management/management.ts';
 import type { RuleOf } from '../../../shared/broker/management/rules.ts';
 import type { Tier } from '../../../shared/domain/entities/tier.ts';
+import { isoDate } from '../format/date-text.ts';
 import { type EntryOptions, entryDocument, type FeedOptions, feedDocument } from './entry.ts';
 import { AtomLinks, type PageRange } from './links.ts';
-import { describe, instant, writeEntity } from './write-entity.ts';
+import { descriptionElement, writeEntity } from './write-entity.ts';
 import { writeRule } from './write-rule.ts';
 import { element } from './write-xml.ts';
 
-/** What answers to one request have in common. */
+/** Creates the ATOM responses to one request. */
 export class AtomAnswer {
   readonly #links: AtomLinks;
   readonly #namespace: string;
@@ -18,17 +19,17 @@ export class AtomAnswer {
     this.#namespace = namespace;
   }
 
-  /** One entity, with its settings and its counts. */
+  /** The entry of an entity, with its settings and message counts. */
   entity(report: EntityReport, status: 200 | 201 = 200): Response {
     return entryResponse(this.#entityEntry(report), status, entityTag(report.entity));
   }
 
-  /** One rule. */
+  /** The entry of a rule. */
   rule(rule: RuleOf, status: 200 | 201 = 200): Response {
     return entryResponse(this.#ruleEntry(rule), status, ruleTag(rule.stored));
   }
 
-  /** A page of entities. */
+  /** The feed of a page of entities. */
   entities(reports: readonly EntityReport[], list: ListOptions): Response {
     return this.#feed(
       list,
@@ -36,7 +37,7 @@ export class AtomAnswer {
     );
   }
 
-  /** A page of rules. */
+  /** The feed of a page of rules. */
   rules(rules: readonly RuleOf[], list: ListOptions): Response {
     return this.#feed(
       list,
@@ -44,19 +45,22 @@ export class AtomAnswer {
     );
   }
 
-  /** The namespace (semantics G7). Nobody records when it was made: it has the epoch's date. */
+  /**
+   * The entry of the namespace (semantics G7). Its time of creation is not stored, so it has the epoch's
+   * date.
+   */
   namespace(tier: Tier): Response {
-    const content = describe('NamespaceInfo', [
-      element('CreatedTime', instant(0)),
+    const content = descriptionElement('NamespaceInfo', [
+      element('CreatedTime', isoDate(0)),
       element('MessagingSKU', tier),
-      element('ModifiedTime', instant(0)),
+      element('ModifiedTime', isoDate(0)),
       element('Name', this.#namespace),
       element('NamespaceType', 'Messaging'),
     ]);
     return entryResponse(this.#entry('$namespaceinfo', this.#namespace, 0, 0, content), 200);
   }
 
-  /** What anyone may know who knocks: nothing is listed publicly (semantics G8). */
+  /** The empty feed of publicly listed entities, for clients without a token (semantics G8). */
   discovery(now: number): Response {
     const { request: self } = this.#links;
     return feedResponse({ title: 'Publicly Listed Services', self, updatedAt: now, entries: [] });
@@ -96,11 +100,11 @@ export class AtomAnswer {
   }
 }
 
-/** What a list is and which part of it this is. */
+/** The page of a list that a feed contains. */
 export interface ListOptions {
   readonly title: 'Queues' | 'Topics' | 'Subscriptions' | 'Rules';
   readonly range: PageRange;
-  /** Whether entries follow after this page. */
+  /** Whether entries follow this page. */
   readonly more: boolean;
   /** Epoch ms. */
   readonly now: number;

@@ -1,10 +1,8 @@
 import { badValue } from '../../../shared/domain/entities/setting-checks.ts';
+import { isoDate } from '../format/date-text.ts';
 import { NAMESPACE } from './namespaces.ts';
-import { instant } from './write-entity.ts';
 import { element, type Xml } from './write-xml.ts';
 import { parseXml, type XmlElement } from './xml.ts';
-
-/** Atom's envelopes: an `entry` around one description, a `feed` around many (semantics G11). */
 
 const DECLARATION = '<?xml version="1.0" encoding="utf-8"?>';
 const DESCRIPTIONS = [
@@ -20,7 +18,7 @@ export interface SentDescription {
   readonly element: XmlElement;
 }
 
-/** Takes the description out of an entry; its name says what it describes. Throws ArgumentError. */
+/** Reads the description from the XML of an Atom entry (semantics G11). Throws ArgumentError. */
 export function readEntry(body: Uint8Array): SentDescription {
   const entry = parseXml(body);
   if (entry.name !== 'entry' || entry.namespace !== NAMESPACE.atom) {
@@ -39,25 +37,26 @@ export function readEntry(body: Uint8Array): SentDescription {
   return { kind, element: description };
 }
 
-/** One resource as it is shown. */
+/** The content of the Atom entry of one resource. */
 export interface EntryOptions {
-  /** Absolute; the official clients take the entity's name from its path. */
+  /** Absolute URL; the official clients take the entity's name from its path. */
   readonly id: string;
   readonly title: string;
-  /** Name of the namespace. */
+  /** The name of the namespace. */
   readonly author: string;
   /** Epoch ms. */
   readonly publishedAt: number;
+  /** Epoch ms. */
   readonly updatedAt: number;
   readonly content: Xml;
 }
 
-/** An entry that stands inside a feed. */
+/** Prints an entry inside a feed. */
 export function innerEntry(options: EntryOptions): Xml {
   return element('entry', entryElements(options));
 }
 
-/** An entry as a document. */
+/** Prints an entry as a document. */
 export function entryDocument(options: EntryOptions): string {
   return DECLARATION + element('entry', entryElements(options), { xmlns: NAMESPACE.atom }).xml;
 }
@@ -66,32 +65,32 @@ function entryElements(options: EntryOptions): readonly Xml[] {
   return [
     element('id', options.id),
     element('title', options.title, { type: 'text' }),
-    element('published', instant(options.publishedAt)),
-    element('updated', instant(options.updatedAt)),
+    element('published', isoDate(options.publishedAt)),
+    element('updated', isoDate(options.updatedAt)),
     element('author', [element('name', options.author)]),
     element('link', [], { rel: 'self', href: options.id }),
     element('content', [options.content], { type: 'application/xml' }),
   ];
 }
 
-/** A list as it is shown. */
+/** The content of an Atom feed. */
 export interface FeedOptions {
   readonly title: string;
-  /** Absolute. */
+  /** Absolute URL. */
   readonly self: string;
-  /** Absolute; only where there are more. */
+  /** Absolute URL of the next page; absent on the last page. */
   readonly next?: string;
   /** Epoch ms. */
   readonly updatedAt: number;
   readonly entries: readonly EntryOptions[];
 }
 
-/** A feed as a document. The link `self` is always there: clients overlook a lone `next`. */
+/** Prints a feed as a document. It always has the link `self`: clients ignore a `next` without it. */
 export function feedDocument({ title, self, next, updatedAt, entries }: FeedOptions): string {
   const elements = [
     element('title', title, { type: 'text' }),
     element('id', self),
-    element('updated', instant(updatedAt)),
+    element('updated', isoDate(updatedAt)),
     element('link', [], { rel: 'self', href: self }),
     next === undefined ? undefined : element('link', [], { rel: 'next', href: next }),
     ...entries.map(innerEntry),

@@ -4,10 +4,10 @@ import { NAMESPACE } from './namespaces.ts';
 import type { XmlElement } from './xml.ts';
 
 /**
- * Reads the elements of a description by name, in any order; those nobody asks for are ignored, so
- * that a client may send back what it was shown. An absent element and one that is `i:nil` are the
- * same. An empty one is no value and refused, but where text is expected: there it means "none",
- * which is how clients take a forward or a note away.
+ * Reads the elements of a description by name, in any order. Other elements are ignored, so that a client may
+ * send back the description that it received. An element with `i:nil` counts as absent. An empty element is
+ * refused, except where text is expected: there it counts as absent, which is how clients remove a forward or
+ * the user metadata.
  */
 export class Fields {
   readonly #element: XmlElement;
@@ -16,44 +16,47 @@ export class Fields {
     this.#element = element;
   }
 
-  /** Text as it stands; absent where empty. */
+  /** The text, untrimmed; undefined where it is empty. Throws ArgumentError. */
   text(name: string): string | undefined {
     return this.#scalar(name) || undefined;
   }
 
-  /** Throws ArgumentError. */
+  /** A boolean. Throws ArgumentError. */
   boolean(name: string): boolean | undefined {
     return this.#parsed(name, 'true or false', (text) => BOOLEANS[text.toLowerCase()]);
   }
 
-  /** A whole number; its bounds are for the rules to check. Throws ArgumentError. */
-  whole(name: string): number | undefined {
+  /** An integer; the rules of entities check its bounds. Throws ArgumentError. */
+  integer(name: string): number | undefined {
     return this.#parsed(name, 'a whole number', (text) =>
-      WHOLE.test(text) ? Number(text) : undefined,
+      INTEGER.test(text) ? Number(text) : undefined,
     );
   }
 
-  /** A duration in ms; infinite = unlimited. Throws ArgumentError. */
+  /** A duration, ms; Infinity = unlimited. Throws ArgumentError. */
   duration(name: string): number | undefined {
     return this.#parsed(name, 'a duration', (text) => parseDuration(text, name) ?? Infinity);
   }
 
-  /** One of a few words. Throws ArgumentError. */
+  /** One of `words`. Throws ArgumentError. */
   oneOf<Word extends string>(name: string, words: readonly Word[]): Word | undefined {
     return this.#parsed(name, `one of ${words.join(', ')}`, (text) =>
       words.find((word) => word === text),
     );
   }
 
-  /** The child of that name. Throws ArgumentError where it is there twice. */
+  /**
+   * The child with a name; undefined where it is absent or nil. Throws ArgumentError where there are
+   * several.
+   */
   child(name: string): XmlElement | undefined {
     const [child, ...others] = this.children(name);
     if (others.length > 0)
-      throw badValue(`The element '${name}' is there ${others.length + 1} times.`);
+      throw badValue(`The element '${name}' occurs ${others.length + 1} times.`);
     return child;
   }
 
-  /** The children of that name which are not nil. */
+  /** The children with a name that are not nil. */
   children(name: string): readonly XmlElement[] {
     return this.#element.children.filter(
       (child) => child.name === name && child.namespace === NAMESPACE.description && !isNil(child),
@@ -74,13 +77,13 @@ export class Fields {
     if (value !== undefined) return value;
     throw badValue(
       text === ''
-        ? `The element '${name}' is empty; leave it out to have its default.`
+        ? `The element '${name}' is empty; omit it to use its default.`
         : `The value '${text.slice(0, 64)}' of ${name} is not ${what}.`,
     );
   }
 }
 
-const WHOLE = /^[+-]?\d{1,19}$/;
+const INTEGER = /^[+-]?\d{1,19}$/;
 const BOOLEANS: Readonly<Record<string, boolean | undefined>> = Object.assign(Object.create(null), {
   true: true,
   false: false,
@@ -88,7 +91,7 @@ const BOOLEANS: Readonly<Record<string, boolean | undefined>> = Object.assign(Ob
   0: false,
 });
 
-/** The local name of what `i:type` says, whatever the prefixes of the attribute and of the value. */
+/** The local name of the type in `i:type`, whatever the prefixes of the attribute and of its value. */
 export function typeOf(element: XmlElement): string | undefined {
   const type = instanceAttribute(element, 'type');
   return type?.slice(type.indexOf(':') + 1).trim();
@@ -105,12 +108,12 @@ function instanceAttribute(element: XmlElement, name: string): string | undefine
   )?.value;
 }
 
-/** The values that are there. */
-export type Present<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> };
+/** An object without undefined members. */
+export type Defined<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> };
 
-/** Leaves out what was not said: an absent setting takes its default, `undefined` would not. */
-export function present<T extends object>(values: T): Present<T> {
+/** Removes undefined members: an absent setting gets its default, one that is `undefined` would not. */
+export function omitUndefined<T extends object>(values: T): Defined<T> {
   return Object.fromEntries(
     Object.entries(values).filter(([, value]) => value !== undefined),
-  ) as Present<T>;
+  ) as Defined<T>;
 }

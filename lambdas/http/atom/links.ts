@@ -1,6 +1,6 @@
 /**
- * The addresses in answers. They are those under which the client reached the service, so that they
- * work from where it stands; the official clients take names and pages from them (semantics G9, G14).
+ * The URLs in responses. Their host is the one by which the client reached the service, so that they work for
+ * this client; the official clients take names and pages from them (semantics G9, G14).
  */
 export class AtomLinks {
   readonly #url: URL;
@@ -9,17 +9,19 @@ export class AtomLinks {
     this.#url = new URL(requestUrl);
   }
 
-  /** Of a resource. Its name needs no escapes: names hold letters, digits, `.`, `-`, `_`, `/`, `$`. */
+  /** The URL of a resource. Names need no escapes: they have letters, digits, `.`, `-`, `_`, `/` and `$`. */
   resource(path: string): string {
     return `${this.#url.origin}/${path}?${this.#apiVersion()}`;
   }
 
-  /** Of what was asked for, as it was asked: so the service identifies its lists. */
+  /** The URL of the request, unchanged: the service uses it as the id of a list. */
   get request(): string {
     return this.#url.href;
   }
 
-  /** Of a later page of the list that was asked for: the request with another `$skip`, in its place or last. */
+  /**
+   * The URL of a later page of the requested list: the request with another `$skip`, in its place or last.
+   */
   page(skip: number): string {
     const members = this.#url.search.slice(1).split('&').filter(Boolean);
     const place = members.findIndex((member) => new URLSearchParams(member).has('$skip'));
@@ -28,7 +30,7 @@ export class AtomLinks {
     return `${origin}${pathname}?${members.join('&')}`;
   }
 
-  /** Of a destination of forwarding. */
+  /** The address of a destination of forwarding. */
   destination(name: string): string {
     return `sb://${this.#url.host}/${name}`;
   }
@@ -39,10 +41,13 @@ export class AtomLinks {
   }
 }
 
-/** The one that added the last element this server writes. Others are answered alike. */
+/**
+ * The version that introduced the newest element that this server writes. All versions get the same
+ * response.
+ */
 const DEFAULT_API_VERSION = '2021-05';
 
-/** Which part of a list. */
+/** A page of a list: `top` entries after the first `skip`. */
 export interface PageRange {
   readonly skip: number;
   readonly top: number;

@@ -1,7 +1,7 @@
 import { requireRuleName } from '../../../shared/domain/entities/rule-name.ts';
 import { badValue } from '../../../shared/domain/entities/setting-checks.ts';
 
-/** What a path of the management API names (semantics N2, #145). */
+/** The resource that a path of the management API names (semantics N2, #145). */
 export type ManagePath =
   | { readonly kind: 'discovery' }
   | { readonly kind: 'namespace' }
@@ -16,8 +16,8 @@ const RULE = /^(.+\/subscriptions\/[^/]+)\/rules(?:\/([^/]+))?$/i;
 const SUBSCRIPTIONS = /^(.+)\/subscriptions$/i;
 
 /**
- * Reads the path of a URL, as it is encoded there. Words of the API match in any case; slashes at the
- * end do not count, since the official clients end lists with one. Throws ArgumentError.
+ * Parses the percent-encoded path of a URL. Words of the API match in any case; trailing slashes are ignored,
+ * since the official clients end the paths of lists with one. Throws ArgumentError.
  */
 export function parseManagePath(pathname: string): ManagePath {
   const path = trimSlashes(decodePath(pathname));
@@ -34,7 +34,7 @@ export function parseManagePath(pathname: string): ManagePath {
   const [, subscription, rule] = RULE.exec(path) ?? [];
   if (subscription !== undefined) {
     if (rule === undefined) return { kind: 'rules', subscription };
-    // Also where it is only looked for: a key of the database may not have any length.
+    // Checked for reads too, because DynamoDB limits the length of keys.
     requireRuleName(rule);
     return { kind: 'rule', subscription, name: rule };
   }
@@ -42,7 +42,9 @@ export function parseManagePath(pathname: string): ManagePath {
   return topic === undefined ? { kind: 'entity', path } : { kind: 'subscriptions', topic };
 }
 
-/** A path without slashes around it. No pattern: `/+$` takes quadratic time on a long run of them. */
+/**
+ * Removes leading and trailing slashes. Not by `/+$`, which takes quadratic time on a long run of slashes.
+ */
 export function trimSlashes(path: string): string {
   let start = 0;
   let end = path.length;

@@ -3,13 +3,13 @@ import { DEFAULT_RULE_NAME } from '../../../shared/domain/entities/rule-name.ts'
 import { badValue } from '../../../shared/domain/entities/setting-checks.ts';
 import type { Properties, PropertyValue } from '../../../shared/domain/messages/property-value.ts';
 import type { Filter, RuleAction } from '../../../shared/filters/rule.ts';
-import { Fields, present, typeOf } from './fields.ts';
+import { Fields, omitUndefined, typeOf } from './fields.ts';
 import { readValue } from './values.ts';
 import type { XmlElement } from './xml.ts';
 
 /**
- * What a `RuleDescription` says; the name in it counts only where no path gives one, in the first
- * rule of a subscription. Throws ArgumentError.
+ * Reads a rule from a `RuleDescription`. `name` = its name in the path; without it, for the default rule of a
+ * new subscription, the name in the description counts. Throws ArgumentError.
  */
 export function readRule(element: XmlElement, name?: string): GivenRule {
   const fields = new Fields(element);
@@ -17,9 +17,9 @@ export function readRule(element: XmlElement, name?: string): GivenRule {
   const action = fields.child('Action');
   return {
     name: name ?? fields.text('Name') ?? DEFAULT_RULE_NAME,
-    // Recorded by the vendor's REST client for Node in 2014.
+    // A rule without a filter matches all messages: recorded by the vendor's REST client for Node in 2014.
     filter: filter === undefined ? { kind: 'true' } : readFilter(filter),
-    ...present({ action: action === undefined ? undefined : readAction(action) }),
+    ...omitUndefined({ action: action === undefined ? undefined : readAction(action) }),
   };
 }
 
@@ -35,12 +35,12 @@ function readFilter(element: XmlElement): Filter {
       return {
         kind: 'sql',
         expression: fields.text('SqlExpression') ?? '',
-        parameters: readProperties(fields, 'Parameters'),
+        parameters: readPropertyList(fields, 'Parameters'),
       };
     case 'CorrelationFilter':
       return {
         kind: 'correlation',
-        ...present({
+        ...omitUndefined({
           correlationId: fields.text('CorrelationId'),
           messageId: fields.text('MessageId'),
           to: fields.text('To'),
@@ -50,7 +50,7 @@ function readFilter(element: XmlElement): Filter {
           replyToSessionId: fields.text('ReplyToSessionId'),
           contentType: fields.text('ContentType'),
         }),
-        properties: readProperties(fields, 'Properties'),
+        properties: readPropertyList(fields, 'Properties'),
       };
     default:
       throw unknownType('Filter', type, 'TrueFilter, FalseFilter, SqlFilter, CorrelationFilter');
@@ -66,14 +66,14 @@ function readAction(element: XmlElement): RuleAction | undefined {
     case 'SqlRuleAction':
       return {
         expression: fields.text('SqlExpression') ?? '',
-        parameters: readProperties(fields, 'Parameters'),
+        parameters: readPropertyList(fields, 'Parameters'),
       };
     default:
       throw unknownType('Action', type, 'EmptyRuleAction, SqlRuleAction');
   }
 }
 
-function readProperties(fields: Fields, name: string): Properties {
+function readPropertyList(fields: Fields, name: string): Properties {
   const list = fields.child(name);
   if (list === undefined) return {};
   const properties = new Map<string, PropertyValue>();

@@ -3,7 +3,7 @@ import type { GivenAuthorizationRule } from '../../../shared/domain/entities/aut
 import type { AccessRight, EntityStatus } from '../../../shared/domain/entities/descriptions.ts';
 import { toItself } from '../../../shared/domain/entities/forwarding-settings.ts';
 import { badValue } from '../../../shared/domain/entities/setting-checks.ts';
-import { Fields, present } from './fields.ts';
+import { Fields, omitUndefined } from './fields.ts';
 import { trimSlashes } from './path.ts';
 import { readRule } from './read-rule.ts';
 import type { XmlElement } from './xml.ts';
@@ -16,35 +16,42 @@ const STATUSES = [
 ] as const satisfies readonly EntityStatus[];
 const RIGHTS = ['Send', 'Listen', 'Manage'] as const satisfies readonly AccessRight[];
 
-/** What a `QueueDescription` says of the queue at a path. Throws ArgumentError. */
+/** Reads the settings of the queue at `path` from a `QueueDescription`. Throws ArgumentError. */
 export function readQueue(element: XmlElement, path: string): EntitySettings {
   const fields = new Fields(element);
-  return { kind: 'queue', ...common(fields), ...ingress(fields), ...delivery(fields, path) };
+  return {
+    kind: 'queue',
+    ...commonSettings(fields),
+    ...ingressSettings(fields),
+    ...deliverySettings(fields, path),
+  };
 }
 
-/** What a `TopicDescription` says. Throws ArgumentError. */
+/** Reads the settings of a topic from a `TopicDescription`. Throws ArgumentError. */
 export function readTopic(element: XmlElement): EntitySettings {
   const fields = new Fields(element);
   return {
     kind: 'topic',
-    ...common(fields),
-    ...ingress(fields),
-    ...present({
+    ...commonSettings(fields),
+    ...ingressSettings(fields),
+    ...omitUndefined({
       filteringMessagesBeforePublishing: fields.boolean('FilteringMessagesBeforePublishing'),
       enableSubscriptionPartitioning: fields.boolean('EnableSubscriptionPartitioning'),
     }),
   };
 }
 
-/** What a `SubscriptionDescription` says of the subscription at a path. Throws ArgumentError. */
+/**
+ * Reads the settings of the subscription at `path` from a `SubscriptionDescription`. Throws ArgumentError.
+ */
 export function readSubscription(element: XmlElement, path: string): EntitySettings {
   const fields = new Fields(element);
   const rule = fields.child('DefaultRuleDescription');
   return {
     kind: 'subscription',
-    ...common(fields),
-    ...delivery(fields, path),
-    ...present({
+    ...commonSettings(fields),
+    ...deliverySettings(fields, path),
+    ...omitUndefined({
       deadLetteringOnFilterEvaluationExceptions: fields.boolean(
         'DeadLetteringOnFilterEvaluationExceptions',
       ),
@@ -53,19 +60,19 @@ export function readSubscription(element: XmlElement, path: string): EntitySetti
   };
 }
 
-function common(fields: Fields) {
-  return present({
-    defaultTimeToLiveMs: limited(fields.duration('DefaultMessageTimeToLive')),
-    autoDeleteOnIdleMs: limited(fields.duration('AutoDeleteOnIdle')),
+function commonSettings(fields: Fields) {
+  return omitUndefined({
+    defaultTimeToLiveMs: unlimitedAsAbsent(fields.duration('DefaultMessageTimeToLive')),
+    autoDeleteOnIdleMs: unlimitedAsAbsent(fields.duration('AutoDeleteOnIdle')),
     enableBatchedOperations: fields.boolean('EnableBatchedOperations'),
     status: fields.oneOf('Status', STATUSES),
     userMetadata: fields.text('UserMetadata'),
   });
 }
 
-function ingress(fields: Fields) {
-  return present({
-    maxSizeInMegabytes: fields.whole('MaxSizeInMegabytes'),
+function ingressSettings(fields: Fields) {
+  return omitUndefined({
+    maxSizeInMegabytes: fields.integer('MaxSizeInMegabytes'),
     requiresDuplicateDetection: fields.boolean('RequiresDuplicateDetection'),
     duplicateDetectionMs: fields.duration('DuplicateDetectionHistoryTimeWindow'),
     authorizationRules: readAuthorizationRules(fields),
@@ -73,38 +80,38 @@ function ingress(fields: Fields) {
     enablePartitioning: fields.boolean('EnablePartitioning'),
     enableExpress: fields.boolean('EnableExpress'),
     isAnonymousAccessible: fields.boolean('IsAnonymousAccessible'),
-    maxMessageSizeInKilobytes: fields.whole('MaxMessageSizeInKilobytes'),
+    maxMessageSizeInKilobytes: fields.integer('MaxMessageSizeInKilobytes'),
   });
 }
 
-function delivery(fields: Fields, path: string) {
-  return present({
+function deliverySettings(fields: Fields, path: string) {
+  return omitUndefined({
     lockMs: fields.duration('LockDuration'),
     requiresSession: fields.boolean('RequiresSession'),
     deadLetteringOnMessageExpiration: fields.boolean('DeadLetteringOnMessageExpiration'),
-    maxDeliveryCount: fields.whole('MaxDeliveryCount'),
+    maxDeliveryCount: fields.integer('MaxDeliveryCount'),
     forwardTo: destinationName(fields, 'ForwardTo', path),
     forwardDeadLetteredMessagesTo: destinationName(fields, 'ForwardDeadLetteredMessagesTo', path),
   });
 }
 
-/** Where a duration may be unlimited, unlimited is what its absence means too. */
-function limited(ms: number | undefined): number | undefined {
+/** Settings represent an unlimited duration by its absence. */
+function unlimitedAsAbsent(ms: number | undefined): number | undefined {
   return ms === Infinity ? undefined : ms;
 }
 
 /**
- * A destination is given by name or by absolute address (semantics F1, #126). Of an address only the path
- * counts: destinations lie in this namespace, whatever host name the client knows it by. The entity itself
- * is a destination by its address only: the service refuses names.
+ * Reads a destination: the name of an entity, or its absolute address (semantics F1, #126). Only the path of
+ * an address counts, because destinations are in this namespace, whatever host name the client uses. The
+ * service refuses the entity itself as its own destination by name, but not by address.
  */
-function destinationName(fields: Fields, element: string, itself: string): string | undefined {
+function destinationName(fields: Fields, element: string, ownPath: string): string | undefined {
   const text = fields.text(element)?.trim();
   if (text === undefined || text === '') return undefined;
   const path = /^[a-z][a-z0-9+.-]*:\/\/[^/]*(\/[^?#]*)?/i.exec(text);
   const name = trimSlashes(decoded(path === null ? text : (path[1] ?? ''), element));
-  if (path === null && name.toLowerCase() === trimSlashes(itself).toLowerCase()) {
-    throw toItself({ name: itself }, name);
+  if (path === null && name.toLowerCase() === trimSlashes(ownPath).toLowerCase()) {
+    throw toItself({ name: ownPath }, name);
   }
   return name;
 }
@@ -128,7 +135,7 @@ function readAuthorizationRule(element: XmlElement): GivenAuthorizationRule {
   return {
     keyName: fields.text('KeyName') ?? '',
     rights: rights === undefined ? [] : new Fields(rights).children('AccessRights').map(readRight),
-    ...present({
+    ...omitUndefined({
       primaryKey: fields.text('PrimaryKey'),
       secondaryKey: fields.text('SecondaryKey'),
     }),
@@ -136,7 +143,7 @@ function readAuthorizationRule(element: XmlElement): GivenAuthorizationRule {
 }
 
 function readRight({ text }: XmlElement): AccessRight {
-  const right = RIGHTS.find((one) => one === text.trim());
+  const right = RIGHTS.find((each) => each === text.trim());
   if (right !== undefined) return right;
   throw badValue(`The access right '${text.slice(0, 64)}' is not one of ${RIGHTS.join(', ')}.`);
 }

@@ -6,15 +6,15 @@ import type { HttpDependencies } from '../http-dependencies.ts';
 import { type BodyLimit, withBody } from '../routing/request-body.ts';
 import type { PageRange } from './links.ts';
 
-/** Which part of a list a request asks for; a page has 100 at most. Throws ArgumentError. */
+/** Reads the requested page of a list, of at most `LIMITS.listPage` entries. Throws ArgumentError. */
 export function readPageRange(query: URLSearchParams): PageRange {
   return {
-    skip: wholeParameter(query, '$skip', 0) ?? 0,
-    top: Math.min(wholeParameter(query, '$top', 1) ?? LIMITS.listPage, LIMITS.listPage),
+    skip: integerParameter(query, '$skip', 0) ?? 0,
+    top: Math.min(integerParameter(query, '$top', 1) ?? LIMITS.listPage, LIMITS.listPage),
   };
 }
 
-function wholeParameter(query: URLSearchParams, name: string, min: number): number | undefined {
+function integerParameter(query: URLSearchParams, name: string, min: number): number | undefined {
   const text = query.get(name);
   if (text === null) return undefined;
   const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
@@ -24,7 +24,7 @@ function wholeParameter(query: URLSearchParams, name: string, min: number): numb
   );
 }
 
-/** What `If-Match` demands; absent where it says nothing, which makes a PUT a creation. */
+/** Reads `If-Match`; undefined where it is absent or empty, so that a PUT creates. */
 export function readIfMatch(headers: Headers): IfMatch | undefined {
   const text = headers.get('if-match')?.trim();
   if (text === undefined || text === '') return undefined;
@@ -42,7 +42,7 @@ const DOCUMENT_LIMIT: BodyLimit = {
   tooLong: () => badValue(`The body is longer than ${BYTES_MAX} bytes, which is the limit.`),
 };
 
-/** Reads a description out of a body, which is read no further than one can be long. Throws ArgumentError. */
+/** Reads a body of at most `BUDGETS.xml.bytes` and runs `read` on it. Throws as `withBody` and `read`. */
 export function withDocument<Read>(
   dependencies: Pick<HttpDependencies, 'memory' | 'workTurns'>,
   request: Request,

@@ -5,7 +5,7 @@ import { authorize, IamRequest } from '../routing/access.ts';
 import type { RouteName } from '../routing/route-table.ts';
 import { routeNamed } from '../routing/routing.ts';
 
-/** Lets a request through to an operation of the table, or says why not. Throws Unauthenticated. */
+/** Authorizes a request for an operation of the route table. Throws as `authorize`. */
 export function authorizeOperation(
   operation: RouteName,
   dependencies: HttpDependencies,
@@ -15,16 +15,20 @@ export function authorizeOperation(
   return authorize(dependencies, request, path, routeNamed(operation).rights);
 }
 
-/** Where the official clients put the token for a destination which the request's own does not cover. */
+/**
+ * The headers in which the official clients send a token for a destination that the request's token does
+ * not cover.
+ */
 const SUPPLEMENTARY = {
   forwardTo: 'ServiceBusSupplementaryAuthorization',
   forwardDeadLetteredMessagesTo: 'ServiceBusDlqSupplementaryAuthorization',
 } as const;
 
 /**
- * Whoever sets up a forward needs Manage on the destination too (semantics K8): by the token of the
- * request, if it covers the destination, or by one in a header of its own. IAM was only asked about
- * the address of the request, and no second question can be put to it. Throws Unauthenticated.
+ * Requires Manage on the destinations of forwarding in `settings` (semantics K8): by the token of the
+ * request, or by a supplementary one in a header. A request that IAM authorized passes: IAM evaluated only
+ * the request's address, and a function cannot ask it about another one. Throws Unauthenticated,
+ * ServiceBusy.
  */
 export async function authorizeForwarding(
   dependencies: HttpDependencies,
@@ -38,9 +42,8 @@ export async function authorizeForwarding(
     const destination = parseEntityPath(name);
     const token =
       request.headers.get(SUPPLEMENTARY[property]) ?? request.headers.get('authorization');
-    // The same question, asked of the destination's address.
     const address = new URL(`/${destination.name}`, request.url);
-    const asked = new Request(address, { headers: { authorization: token ?? '' } });
-    await authorize(dependencies, asked, destination, ['Manage']);
+    const readdressed = new Request(address, { headers: { authorization: token ?? '' } });
+    await authorize(dependencies, readdressed, destination, ['Manage']);
   }
 }

@@ -23,77 +23,87 @@ import { readQueue, readSubscription, readTopic } from './read-settings.ts';
 import { readIfMatch, readPageRange, withDocument } from './request.ts';
 import { authorizeForwarding, authorizeOperation } from './rights.ts';
 
-/** What the management routes are built from. */
+/** The dependencies of the management routes. */
 export type ManageDependencies = HttpDependencies & { readonly management: Management };
 
 /**
- * The ATOM management API (semantics G1), as the official administration client speaks it. Its paths
- * are those of the entities, so it fits every path there is: mount it after the routes of messages.
+ * The routes of the ATOM management API (semantics G1), which the official administration client uses. They
+ * match every path, since every path may name an entity: mount them after the message routes.
  *
- * A missing entity is answered with 404 and the error body, not with the empty feed the cloud service
- * sometimes gives: the official clients take both for the same, and everybody else expects the 404.
+ * A missing entity gets a 404 with the error body, not the empty feed that the cloud service sometimes
+ * returns: the official clients treat both alike, and other clients expect the 404.
  */
 export function manageRoutes(dependencies: ManageDependencies): Hono {
   const app = new Hono();
   app.onError(errorHandler(dependencies, 'management'));
-  // Of no entity, and so no function's of messages.
+  // A transaction has no entity in its path, so no message function serves it.
   app.route('/', transactionRoutes(dependencies));
-  app.get('*', (c) => show(dependencies, c.req.raw));
-  app.put('*', (c) => put(dependencies, c.req.raw));
-  app.delete('*', (c) => remove(dependencies, c.req.raw));
+  app.get('*', (c) => getResource(dependencies, c.req.raw));
+  app.put('*', (c) => putResource(dependencies, c.req.raw));
+  app.delete('*', (c) => deleteResource(dependencies, c.req.raw));
   return app;
 }
 
-async function show(dependencies: ManageDependencies, request: Request): Promise<Response> {
+async function getResource(dependencies: ManageDependencies, request: Request): Promise<Response> {
   const { management, clock } = dependencies;
   const answer = new AtomAnswer(request.url, dependencies.namespace);
-  const at = parseManagePath(new URL(request.url).pathname);
-  switch (at.kind) {
+  const resource = parseManagePath(new URL(request.url).pathname);
+  switch (resource.kind) {
     case 'discovery':
       return answer.discovery(clock.now());
     case 'namespace':
       await authorizeOperation('namespaceInfo', dependencies, request);
       return answer.namespace(management.tier);
     case 'queues':
-      return showEntities(dependencies, request, QUEUES);
+      return listEntities(dependencies, request, QUEUES);
     case 'topics':
-      return showEntities(dependencies, request, TOPICS);
+      return listEntities(dependencies, request, TOPICS);
     case 'subscriptions':
-      return showEntities(dependencies, request, subscriptionsOf(parseEntityPath(at.topic)));
+      return listEntities(dependencies, request, subscriptionsOf(parseEntityPath(resource.topic)));
     case 'rules':
-      return showRules(dependencies, request, at.subscription);
+      return listRules(dependencies, request, resource.subscription);
     case 'rule':
-      await authorizeOperation('getRule', dependencies, request, parseEntityPath(at.subscription));
-      return answer.rule(await management.rules.get(at.subscription, at.name));
+      await authorizeOperation(
+        'getRule',
+        dependencies,
+        request,
+        parseEntityPath(resource.subscription),
+      );
+      return answer.rule(await management.rules.get(resource.subscription, resource.name));
     case 'entity':
-      await authorizeOperation('getEntity', dependencies, request, parseEntityPath(at.path));
-      return answer.entity(await report(management, await management.get(at.path)));
+      await authorizeOperation('getEntity', dependencies, request, parseEntityPath(resource.path));
+      return answer.entity(await report(management, await management.get(resource.path)));
   }
 }
 
-async function put(dependencies: ManageDependencies, request: Request): Promise<Response> {
+async function putResource(dependencies: ManageDependencies, request: Request): Promise<Response> {
   const { rules } = dependencies.management;
   const answer = new AtomAnswer(request.url, dependencies.namespace);
-  const at = parseManagePath(new URL(request.url).pathname);
-  switch (at.kind) {
+  const resource = parseManagePath(new URL(request.url).pathname);
+  switch (resource.kind) {
     case 'rule': {
-      await authorizeOperation('putRule', dependencies, request, parseEntityPath(at.subscription));
+      await authorizeOperation(
+        'putRule',
+        dependencies,
+        request,
+        parseEntityPath(resource.subscription),
+      );
       const { kind, element } = await withDocument(dependencies, request, readEntry);
       if (kind !== 'RuleDescription') throw wrongDescription(kind, 'RuleDescription');
-      const rule = readRule(element, at.name);
+      const rule = readRule(element, resource.name);
       const ifMatch = readIfMatch(request.headers);
       return ifMatch === undefined
-        ? answer.rule(await rules.create(at.subscription, rule), 201)
-        : answer.rule(await rules.update(at.subscription, rule, ifMatch));
+        ? answer.rule(await rules.create(resource.subscription, rule), 201)
+        : answer.rule(await rules.update(resource.subscription, rule, ifMatch));
     }
     case 'entity':
-      return putEntity(dependencies, request, at.path);
+      return putEntity(dependencies, request, resource.path);
     default:
       throw notAnEntity(request);
   }
 }
 
-/** Creates; or replaces where `If-Match` says that something should be there (semantics G1). */
+/** Creates the entity or, with `If-Match`, replaces its settings (semantics G1). */
 async function putEntity(
   dependencies: ManageDependencies,
   request: Request,
@@ -103,7 +113,7 @@ async function putEntity(
   await authorizeOperation('putEntity', dependencies, request, parseEntityPath(path));
   const { settings, sizeInBytes } = await withDocument(dependencies, request, (body) => {
     const sent = readEntry(body);
-    return { settings: readSettings(sent, path), sizeInBytes: saidSize(sent, request) };
+    return { settings: readSettings(sent, path), sizeInBytes: sentSize(sent, request) };
   });
   await authorizeForwarding(dependencies, request, settings);
   const ifMatch = readIfMatch(request.headers);
@@ -116,39 +126,47 @@ async function putEntity(
   return answer.entity(reported, ifMatch === undefined ? 201 : 200);
 }
 
-/** The last version of which it is known that the answer to a PUT repeats the size that was sent. */
+/** The last API version whose response to a PUT is known to repeat the size in the request. */
 const SIZE_REPEATED_VERSION = '2016-07';
 
-/** The size that a client of an old version says an entity has. Throws ArgumentError. */
-function saidSize({ element }: SentDescription, request: Request): number | undefined {
+/** The size in the request of a client of an old version, bytes. Throws ArgumentError. */
+function sentSize({ element }: SentDescription, request: Request): number | undefined {
   const version = new URL(request.url).searchParams.get('api-version');
   if (version === null || version > SIZE_REPEATED_VERSION) return undefined;
-  return new Fields(element).whole('SizeInBytes');
+  return new Fields(element).integer('SizeInBytes');
 }
 
-/** Recorded by the vendor's REST client for Node in 2014: what was sent comes back. */
+/** Repeats the size of the request, as the vendor's REST client for Node recorded it in 2014. */
 function withSize(reported: EntityReport, size: number | undefined): EntityReport {
   if (size === undefined) return reported;
   return { ...reported, messages: { ...reported.messages, size } };
 }
 
-async function remove(dependencies: ManageDependencies, request: Request): Promise<Response> {
+async function deleteResource(
+  dependencies: ManageDependencies,
+  request: Request,
+): Promise<Response> {
   const { management } = dependencies;
-  const at = parseManagePath(new URL(request.url).pathname);
+  const resource = parseManagePath(new URL(request.url).pathname);
   const ifMatch = readIfMatch(request.headers);
-  switch (at.kind) {
+  switch (resource.kind) {
     case 'rule':
       await authorizeOperation(
         'deleteRule',
         dependencies,
         request,
-        parseEntityPath(at.subscription),
+        parseEntityPath(resource.subscription),
       );
-      await management.rules.delete(at.subscription, at.name, ifMatch);
+      await management.rules.delete(resource.subscription, resource.name, ifMatch);
       break;
     case 'entity':
-      await authorizeOperation('deleteEntity', dependencies, request, parseEntityPath(at.path));
-      await removeEntity(management, at.path, ifMatch);
+      await authorizeOperation(
+        'deleteEntity',
+        dependencies,
+        request,
+        parseEntityPath(resource.path),
+      );
+      await deleteEntity(management, resource.path, ifMatch);
       break;
     default:
       throw notAnEntity(request);
@@ -156,8 +174,8 @@ async function remove(dependencies: ManageDependencies, request: Request): Promi
   return new Response(null, { status: 200 });
 }
 
-/** Removes an entity; what is missing is refused in the service's words, as recorded. */
-async function removeEntity(
+/** Deletes an entity; refuses a missing one in the service's words, as recorded by its clients. */
+async function deleteEntity(
   management: Management,
   path: string,
   ifMatch: ReturnType<typeof readIfMatch>,
@@ -167,8 +185,8 @@ async function removeEntity(
   } catch (error) {
     if (!isEntityNotFound(error)) throw error;
     const { subscription } = parseEntityPath(path);
-    // A subscription is missed by its topic, all else by the namespace.
-    if (subscription !== undefined && (await isThere(management, subscription.topic))) throw error;
+    // The service has another sentence for a missing subscription of an existing topic.
+    if (subscription !== undefined && (await exists(management, subscription.topic))) throw error;
     throw new BrokerError(
       'MessagingEntityNotFound',
       'No service is hosted at the specified address.',
@@ -176,7 +194,7 @@ async function removeEntity(
   }
 }
 
-async function isThere(management: Management, path: string): Promise<boolean> {
+async function exists(management: Management, path: string): Promise<boolean> {
   try {
     await management.get(path);
     return true;
@@ -190,12 +208,12 @@ function isEntityNotFound(error: unknown): boolean {
   return error instanceof BrokerError && error.code === 'MessagingEntityNotFound';
 }
 
-/** A list of entities and how it is called. */
+/** A list of entities. */
 interface EntityList {
   readonly operation: RouteName;
   readonly title: ListOptions['title'];
   readonly of: ListSubject;
-  /** The entity whose rules of access hold for it too; none for lists of the namespace. */
+  /** The entity whose authorization rules also apply; absent for lists of the namespace. */
   readonly within?: EntityPath;
 }
 
@@ -219,7 +237,7 @@ function subscriptionsOf(topic: EntityPath): EntityList {
   };
 }
 
-async function showEntities(
+async function listEntities(
   dependencies: ManageDependencies,
   request: Request,
   { operation, title, of, within }: EntityList,
@@ -233,7 +251,7 @@ async function showEntities(
   return answer.entities(reports, { title, range, more, now: clock.now() });
 }
 
-async function showRules(
+async function listRules(
   dependencies: ManageDependencies,
   request: Request,
   path: string,
@@ -265,15 +283,15 @@ function readSettings({ kind, element }: SentDescription, path: string): EntityS
 
 async function report(management: Management, entity: Entity): Promise<EntityReport> {
   const [only] = await management.report([entity]);
-  assert(only !== undefined, 'there is a report for each entity');
+  assert(only !== undefined, 'every entity has a report');
   return only;
 }
 
 function wrongDescription(kind: string, wanted: string): BrokerError {
-  return badValue(`The path needs another description than ${kind}: ${wanted}.`);
+  return badValue(`The description ${kind} does not fit the path; it needs ${wanted}.`);
 }
 
 function notAnEntity(request: Request): BrokerError {
   const { pathname } = new URL(request.url);
-  return badValue(`'${pathname.slice(0, 300)}' is a list or a view; it can only be read.`);
+  return badValue(`'${pathname.slice(0, 300)}' is a list or a view, which can only be read.`);
 }

@@ -2,15 +2,7 @@ import { parseDuration } from '../../../shared/domain/duration.ts';
 import { badValue } from '../../../shared/domain/entities/setting-checks.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
 import type { PropertyValue } from '../../../shared/domain/messages/property-value.ts';
-import { parseIsoDate, ticksAsDate, ticksAsTimeSpan } from '../format/date-text.ts';
-
-/**
- * The typed values in filters and actions, `<Value i:type="l28:int">5</Value>` (semantics G19). All
- * types of XML Schema that .NET writes are read. Written are only the five which the official clients
- * read back (semantics G19): a value they do not know would make a whole list of rules unreadable. The
- * others take the nearest of the five, whole digits included, so a client that sends back what it was
- * shown changes the type but never the number.
- */
+import { isoDate, parseIsoDate, ticksAsDate, ticksAsTimeSpan } from '../format/date-text.ts';
 
 const SMALL_INTEGERS = {
   byte: 'sbyte',
@@ -36,7 +28,11 @@ const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const TICKS_PER_MS = 10_000;
 const TICKS_MAX = 2n ** 63n - 1n;
 
-/** Reads a value of a type by its local name; text where none is given. Throws ArgumentError. */
+/**
+ * Reads a typed value of a filter or an action, `<Value i:type="l28:int">5</Value>` (semantics G19), of any
+ * XML Schema type that .NET writes. `type` = the local name of the type; a string without it. Throws
+ * ArgumentError.
+ */
 export function readValue(type: string | undefined, text: string): PropertyValue {
   const value = parseValue(type ?? 'string', text);
   if (value !== undefined) return value;
@@ -112,12 +108,12 @@ function parseFloating(type: 'float' | 'double', text: string): PropertyValue | 
   return text === '-INF' ? { type, value: -Infinity } : undefined;
 }
 
-/** An instant without an offset is meant in UTC, as everything in the API is. */
+/** Parses an instant; without an offset it is in UTC, as all times of the API. */
 function parseDateTime(text: string): PropertyValue | undefined {
   const value = parseIsoDate(text) ?? parseIsoDate(`${text}Z`);
   if (value === undefined) return undefined;
-  // It comes back as it was sent, as recordings of the service have it.
-  return isShown(value) && text === isoText(value)
+  // Another spelling is kept as text: recordings of the service return it unchanged.
+  return isReadableDate(value) && text === isoDate(value)
     ? { type: 'dateTime', value }
     : { type: 'dateTime', value, text };
 }
@@ -129,13 +125,17 @@ function parseTicks(text: string): PropertyValue | undefined {
   return { type: 'timeSpan', value: negative ? -ticks : ticks };
 }
 
-/** A value as it is written: the local name of its type, and its text. */
+/** The written form of a value: the local name of its type, and its text. */
 export interface WrittenValue {
   readonly type: 'int' | 'double' | 'string' | 'boolean' | 'dateTime';
   readonly text: string;
 }
 
-/** How a value is written; see above for what becomes of types that clients cannot read. */
+/**
+ * Writes a value as one of the five types that the official clients read (semantics G19): an unknown type
+ * would make them fail on a complete list of rules. Other types become the nearest of the five and keep all
+ * digits, so a client that sends a rule back may change the type of a value but never its number.
+ */
 export function writeValue(value: PropertyValue): WrittenValue {
   switch (value.type) {
     case 'boolean':
@@ -156,8 +156,8 @@ export function writeValue(value: PropertyValue): WrittenValue {
       return { type: 'double', text: floatingText(value.value) };
     case 'dateTime':
       if (value.text !== undefined) return { type: 'dateTime', text: value.text };
-      return isShown(value.value)
-        ? { type: 'dateTime', text: isoText(value.value) }
+      return isReadableDate(value.value)
+        ? { type: 'dateTime', text: isoDate(value.value) }
         : { type: 'string', text: String(value.value) };
     case 'dateTimeOffset':
       return { type: 'dateTime', text: ticksAsDate(value.value) };
@@ -173,16 +173,12 @@ export function writeValue(value: PropertyValue): WrittenValue {
   }
 }
 
-/** Whether an instant has a text form that clients read. */
-function isShown(ms: number): boolean {
+/** Whether clients can read the ISO text of an instant. */
+function isReadableDate(ms: number): boolean {
   return ms >= LIMITS.instantMin && ms <= LIMITS.instantMax;
 }
 
-function isoText(ms: number): string {
-  return new Date(ms).toISOString();
-}
-
-/** XML Schema spells the infinities INF. */
+/** XML Schema spells Infinity INF. */
 function floatingText(value: number): string {
   return String(value).replace('Infinity', 'INF');
 }

@@ -9,36 +9,35 @@ import type {
   TopicDescription,
 } from '../../../shared/domain/entities/descriptions.ts';
 import { totalMegabytes } from '../../../shared/domain/entities/entity-settings.ts';
+import { isoDate } from '../format/date-text.ts';
 import { NAMESPACE } from './namespaces.ts';
 import { element, optional, type Xml } from './write-xml.ts';
 
-/**
- * Writes descriptions with all that is known, settings and runtime properties alike: the clients read
- * either from the same document and refuse one that lacks an element. The order is that of the
- * service's data contract (semantics G12, G13), which some clients depend on.
- */
-
-/** `name` as destinations are shown: an absolute address in this namespace (semantics F1). */
+/** Converts the name of a destination to its absolute address in this namespace (semantics F1). */
 export type AddressOf = (name: string) => string;
 
-/** The description of an entity, as the content of an entry. */
+/**
+ * Writes the description of an entity, the content of an entry. It has all settings and all runtime
+ * properties: clients read both from one document and refuse one that lacks an element. The order of
+ * elements is that of the service's data contract (semantics G12, G13), on which some clients depend.
+ */
 export function writeEntity(report: EntityReport, addressOf: AddressOf): Xml {
   const { description } = report.entity;
   switch (description.kind) {
     case 'queue':
-      return describe('QueueDescription', queueElements(description, report, addressOf));
+      return descriptionElement('QueueDescription', queueElements(description, report, addressOf));
     case 'topic':
-      return describe('TopicDescription', topicElements(description, report));
+      return descriptionElement('TopicDescription', topicElements(description, report));
     case 'subscription':
-      return describe(
+      return descriptionElement(
         'SubscriptionDescription',
         subscriptionElements(description, report, addressOf),
       );
   }
 }
 
-/** A root element of the service's own namespace, with `i` bound as its clients expect it. */
-export function describe(name: string, elements: readonly (Xml | undefined)[]): Xml {
+/** Writes a root element in the service's own XML namespace, with the prefix `i` that its clients expect. */
+export function descriptionElement(name: string, elements: readonly (Xml | undefined)[]): Xml {
   const attributes = { xmlns: NAMESPACE.description, 'xmlns:i': NAMESPACE.instance };
   return element(name, elements, attributes);
 }
@@ -152,8 +151,8 @@ function authorizationRule(rule: AuthorizationRule): Xml {
         'Rights',
         rule.rights.map((right) => element('AccessRights', right)),
       ),
-      element('CreatedTime', instant(rule.createdAt)),
-      element('ModifiedTime', instant(rule.modifiedAt)),
+      element('CreatedTime', isoDate(rule.createdAt)),
+      element('ModifiedTime', isoDate(rule.modifiedAt)),
       element('KeyName', rule.keyName),
       element('PrimaryKey', rule.primaryKey),
       element('SecondaryKey', rule.secondaryKey),
@@ -165,13 +164,13 @@ function authorizationRule(rule: AuthorizationRule): Xml {
 function times({ entity, messages }: EntityReport): Elements {
   const accessed = messages.accessedAt;
   return [
-    element('CreatedAt', instant(entity.createdAt)),
-    element('UpdatedAt', instant(entity.updatedAt)),
-    element('AccessedAt', accessed === undefined ? NEVER : instant(accessed)),
+    element('CreatedAt', isoDate(entity.createdAt)),
+    element('UpdatedAt', isoDate(entity.updatedAt)),
+    element('AccessedAt', accessed === undefined ? NEVER : isoDate(accessed)),
   ];
 }
 
-/** Messages of every sort together (semantics #155). */
+/** The sum of the messages in all states (semantics #155). */
 function messageCount(counts: MessageCounts): Xml {
   const { active, deadLetter, scheduled, transfer, transferDeadLetter } = counts;
   return element(
@@ -194,13 +193,8 @@ function countDetails(counts: MessageCounts): Xml {
   );
 }
 
-/** What the service shows for an entity that nobody has used yet. */
+/** The AccessedAt of an entity that has not been used yet, as in the vendor's service. */
 const NEVER = '0001-01-01T00:00:00Z';
-
-/** An instant (epoch ms) as the API writes it. */
-export function instant(ms: number): string {
-  return new Date(ms).toISOString();
-}
 
 const boolean = (name: string, value: boolean): Xml => element(name, String(value));
 

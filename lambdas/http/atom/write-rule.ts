@@ -1,19 +1,21 @@
 import type { Properties } from '../../../shared/domain/messages/property-value.ts';
 import type { Filter, Rule, RuleAction } from '../../../shared/filters/rule.ts';
+import { isoDate } from '../format/date-text.ts';
 import { NAMESPACE } from './namespaces.ts';
 import { writeValue } from './values.ts';
-import { describe, instant } from './write-entity.ts';
+import { descriptionElement } from './write-entity.ts';
 import { element, optional, type Xml } from './write-xml.ts';
 
 /**
- * The description of a rule, as the content of an entry. The official clients find types by the very
- * prefixes `i` and `d6p1`, not by namespace, and need an Action even where there is none (semantics G18).
+ * Writes the description of a rule, the content of an entry. The official clients recognize types by exactly
+ * the prefixes `i` and `d6p1`, not by XML namespace, and need an Action even of a rule without one (semantics
+ * G18).
  */
 export function writeRule(rule: Rule): Xml {
-  return describe('RuleDescription', [
+  return descriptionElement('RuleDescription', [
     writeFilter(rule.filter),
     writeAction(rule.action),
-    element('CreatedAt', instant(rule.createdAt)),
+    element('CreatedAt', isoDate(rule.createdAt)),
     element('Name', rule.name),
   ]);
 }
@@ -58,7 +60,7 @@ function sqlElements(expression: string, parameters: Properties): readonly Xml[]
   return [...expressionElements(expression), writeProperties('Parameters', parameters)];
 }
 
-/** 20 is the only level there ever was. */
+/** The elements of an expression. 20 is the only compatibility level that exists. */
 function expressionElements(expression: string): readonly Xml[] {
   return [element('SqlExpression', expression), element('CompatibilityLevel', '20')];
 }

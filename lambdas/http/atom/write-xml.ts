@@ -1,6 +1,6 @@
 import { isXmlCharacter } from './xml.ts';
 
-/** A piece of XML, already escaped. A type of its own, so that plain text cannot pass for one. */
+/** A fragment of XML, already escaped. It is a type of its own, so that unescaped text is not used as XML. */
 export interface Xml {
   readonly xml: string;
 }
@@ -8,8 +8,8 @@ export interface Xml {
 type Attributes = Readonly<Record<string, string>>;
 
 /**
- * An element that holds text, which is escaped here, or others; absent others are left out. Names are
- * ours and stand as given.
+ * Writes an element with text, which is escaped, or with child elements, without the undefined ones. `name`
+ * and the names of attributes are not escaped.
  */
 export function element(
   name: string,
@@ -23,11 +23,11 @@ export function element(
   const inner =
     typeof content === 'string'
       ? escapeXml(content)
-      : content.map((one) => one?.xml ?? '').join('');
+      : content.map((child) => child?.xml ?? '').join('');
   return { xml: inner === '' ? `<${start}/>` : `<${start}>${inner}</${name}>` };
 }
 
-/** An element of text, left out where there is none. */
+/** Writes an element with text; undefined where there is no text. */
 export function optional(name: string, text: string | undefined): Xml | undefined {
   return text === undefined ? undefined : element(name, text);
 }
@@ -41,8 +41,8 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Escapes text for elements and attributes. A carriage return is written as a reference, since readers
- * turn a plain one into a line feed. What XML 1.0 cannot hold becomes the replacement character.
+ * Escapes text for elements and attributes. A carriage return becomes a reference, since parsers convert a
+ * plain one to a line feed. Characters that XML 1.0 cannot represent become the replacement character.
  */
 export function escapeXml(text: string): string {
   return Array.from(text, (character) => {

@@ -2,33 +2,30 @@ import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { badValue } from '../../../shared/domain/entities/setting-checks.ts';
 
-/**
- * Reads XML into elements known by namespace, never by prefix: clients choose prefixes as they like.
- * Whatever is not well-formed, too large, too deep or declares entities is refused before anything
- * is made of it.
- */
-
+/** An element, identified by namespace, never by prefix: clients choose their own prefixes. */
 export interface XmlElement {
-  /** Empty where none is in force. */
+  /** Empty where no namespace is declared. */
   readonly namespace: string;
   readonly name: string;
   readonly attributes: readonly XmlAttribute[];
   readonly children: readonly XmlElement[];
-  /** Its own text, without that of its children; white space is kept. */
+  /** Its own text without that of its children, white space included. */
   readonly text: string;
 }
 
+/** An attribute that is not a namespace declaration. */
 export interface XmlAttribute {
+  /** Empty for an attribute without a prefix. */
   readonly namespace: string;
   readonly name: string;
   readonly value: string;
 }
 
 const LIMITS = BUDGETS.xml;
-/** The parser quotes what it stumbled over, however long. */
+/** The longest reason in a refusal: the parser quotes any length of the input. */
 const REASON_LENGTH = 200;
 
-/** Values as they stand: no guessing, no trimming, references left to `decode`. */
+/** Keeps values unchanged: no conversion, no trimming; `decode` resolves references. */
 const PARSER = new XMLParser({
   preserveOrder: true,
   ignoreAttributes: false,
@@ -44,7 +41,10 @@ const PARSER = new XMLParser({
   jPath: false,
 });
 
-/** The root element of a document. Throws ArgumentError. */
+/**
+ * Parses a document and returns its root element. Throws ArgumentError for XML that is not well-formed, too
+ * large or too deep, or that has a document type declaration.
+ */
 export function parseXml(bytes: Uint8Array): XmlElement {
   if (bytes.length > LIMITS.bytes) {
     throw badValue(`The body is ${bytes.length} bytes long; the limit is ${LIMITS.bytes}.`);
@@ -61,18 +61,18 @@ export function parseXml(bytes: Uint8Array): XmlElement {
 
 const XML_NAMESPACE = 'http://www.w3.org/XML/1998/namespace';
 
-/** One node as the parser gives it: an element under its name, attributes under `:@`, or text. */
+/** A node of the parser's result: an element under its name, its attributes under `:@`; or text. */
 type OrderedNode = Readonly<Record<string, unknown>>;
 
 /**
- * The namespaces in force at an element, by prefix; '' is the default one. A scope holds only what its
- * own element declares and looks further out for the rest: copied from element to element, they cost
- * declarations times elements.
+ * The namespaces in scope at an element, by prefix; '' is the default namespace. A scope has only the
+ * declarations of its own element and refers to the outer scope for the rest: copies in every element would
+ * cost declarations times elements.
  */
 interface Scope {
   readonly declared: ReadonlyMap<string, string>;
   readonly outer?: Scope;
-  /** How many declarations it holds, together with those further out. */
+  /** The number of declarations, including those of outer scopes. */
   readonly declarations: number;
 }
 
@@ -89,7 +89,10 @@ function parseOrdered(xml: string): readonly OrderedNode[] {
   }
 }
 
-/** What the parser says of elements that are too deep, and of those that are not closed, with all their names. */
+/**
+ * How the parser's messages begin for elements that are too deep, and for unclosed ones, all of which it
+ * lists.
+ */
 const TOO_DEEP = 'Maximum nested tags';
 const NOT_CLOSED = "Invalid '[";
 
@@ -98,12 +101,12 @@ function invalidityOf({ msg, line }: { readonly msg: string; readonly line: numb
   return `${msg} (line ${line})`;
 }
 
-/** Makes elements of the nodes of one document, and counts them. */
+/** Converts the nodes of one document to elements, and counts them. */
 class ElementReader {
   #elements = 0;
   #attributes = 0;
 
-  /** The elements among some nodes. Throws ArgumentError. */
+  /** Converts the elements among `nodes`. Throws ArgumentError. */
   read(nodes: readonly OrderedNode[], scope: Scope): readonly XmlElement[] {
     const elements: XmlElement[] = [];
     for (const node of nodes) {
@@ -120,12 +123,12 @@ class ElementReader {
     this.#attributes += attributes.length;
     requireAtMost('elements', this.#elements);
     requireAtMost('attributes', this.#attributes);
-    const given = attributes.map(([name, value]) => [name, decode(value)] as const);
-    const scope = scopeOf(given, outer);
+    const decoded = attributes.map(([name, value]) => [name, decode(value)] as const);
+    const scope = scopeOf(decoded, outer);
     const nodes = node[qualifiedName] as readonly OrderedNode[];
     return {
       ...resolve(qualifiedName, scope, namespaceAt(scope, '') ?? ''),
-      attributes: given
+      attributes: decoded
         .filter(([name]) => !isDeclaration(name))
         .map(([name, value]) => ({ ...resolve(name, scope, ''), value })),
       children: this.read(nodes, scope),
@@ -136,8 +139,8 @@ class ElementReader {
 
 function requireAtMost(what: 'elements' | 'attributes' | 'declarations', count: number): void {
   if (count <= LIMITS[what]) return;
-  const named = what === 'declarations' ? 'declarations of namespaces in force at once' : what;
-  throw badXml(`it holds more than ${LIMITS[what]} ${named}`);
+  const name = what === 'declarations' ? 'declarations of namespaces in force at once' : what;
+  throw badXml(`it holds more than ${LIMITS[what]} ${name}`);
 }
 
 function textOf(node: OrderedNode): string {
@@ -150,7 +153,7 @@ function isDeclaration(name: string): boolean {
   return name === 'xmlns' || name.startsWith('xmlns:');
 }
 
-/** The scope inside of an element with these attributes; the outer one where they declare nothing. */
+/** The scope of an element with these attributes; the outer one where they declare no namespace. */
 function scopeOf(attributes: readonly (readonly [string, string])[], outer: Scope): Scope {
   const declared = new Map(
     attributes
@@ -163,10 +166,10 @@ function scopeOf(attributes: readonly (readonly [string, string])[], outer: Scop
   return { declared, outer, declarations };
 }
 
-/** What a prefix stands for. */
+/** The namespace of a prefix. */
 function namespaceAt(scope: Scope, prefix: string): string | undefined {
-  for (let at: Scope | undefined = scope; at !== undefined; at = at.outer) {
-    const namespace = at.declared.get(prefix);
+  for (let each: Scope | undefined = scope; each !== undefined; each = each.outer) {
+    const namespace = each.declared.get(prefix);
     if (namespace !== undefined) return namespace;
   }
   return undefined;
@@ -190,7 +193,7 @@ const PREDEFINED: Readonly<Record<string, string>> = {
 };
 const REFERENCE = /&(?:#(\d{1,7});|#x([0-9a-f]{1,6});|(amp|lt|gt|quot|apos);)?/gi;
 
-/** Resolves the five predefined entities and references to characters; there are no others. */
+/** Resolves the five predefined entities and character references; refuses all others. */
 function decode(raw: string): string {
   return raw.replace(REFERENCE, (_, decimal?: string, hex?: string, name?: string) => {
     if (name !== undefined) return PREDEFINED[name] ?? badReference();
@@ -205,7 +208,7 @@ function badReference(): never {
   throw badXml('it refers to an entity or a character that XML does not know');
 }
 
-/** The characters of XML 1.0, production 2. */
+/** Whether a character is allowed in XML 1.0 (production 2). */
 export function isXmlCharacter(character: string): boolean {
   const code = character.codePointAt(0) ?? 0;
   if (code < 0x20) return code === 0x09 || code === 0x0a || code === 0x0d;

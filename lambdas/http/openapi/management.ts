@@ -6,7 +6,7 @@ import {
 } from '../../../shared/domain/entities/descriptions.ts';
 import { type EntryOptions, entryDocument, feedDocument } from '../atom/entry.ts';
 import { NAMESPACE } from '../atom/namespaces.ts';
-import { describe, writeEntity } from '../atom/write-entity.ts';
+import { descriptionElement, writeEntity } from '../atom/write-entity.ts';
 import { writeRule } from '../atom/write-rule.ts';
 import { element } from '../atom/write-xml.ts';
 import {
@@ -95,7 +95,10 @@ const SHOWN = {
       createdAt: AT,
     }),
   ),
-  namespace: shown('$namespaceinfo', describe('NamespaceInfo', [element('Name', 'dynabus')])),
+  namespace: shown(
+    '$namespaceinfo',
+    descriptionElement('NamespaceInfo', [element('Name', 'dynabus')]),
+  ),
 } as const;
 
 const etag = { ETag: header('The version, for If-Match.', '"5f0dcd6a.0"') };

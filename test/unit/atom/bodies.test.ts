@@ -23,14 +23,14 @@ for (const [what, inner] of Object.entries(TOLERATED)) {
 }
 
 const REFUSED: Readonly<Record<string, readonly [inner: string, says: RegExp]>> = {
-  'an empty duration': ['<LockDuration/>', /element 'LockDuration' is empty; leave it out/],
+  'an empty duration': ['<LockDuration/>', /element 'LockDuration' is empty; omit it/],
   'a duration in words': ['<LockDuration>soon</LockDuration>', /'soon' of LockDuration is not an/],
   'a number in words': ['<MaxDeliveryCount>ten</MaxDeliveryCount>', /is not a whole number/],
   'a number with a fraction': ['<MaxDeliveryCount>1.5</MaxDeliveryCount>', /not a whole number/],
   'an endless number': [`<MaxDeliveryCount>${'9'.repeat(400)}</MaxDeliveryCount>`, /not a whole/],
   'a truth in words': ['<RequiresSession>yes</RequiresSession>', /'yes' of RequiresSession is not/],
   'a status users cannot set': ['<Status>Deleting</Status>', /not one of Active, Disabled/],
-  'an element twice': ['<Status>Active</Status>'.repeat(2), /'Status' is there 2 times/],
+  'an element twice': ['<Status>Active</Status>'.repeat(2), /'Status' occurs 2 times/],
   'elements where text belongs': ['<Status><b/></Status>', /'Status' must hold only text/],
   'a right nobody knows': [
     '<AuthorizationRules><AuthorizationRule><KeyName>k</KeyName><Rights><AccessRights>Own</AccessRights></Rights></AuthorizationRule></AuthorizationRules>',

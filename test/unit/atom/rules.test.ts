@@ -219,7 +219,7 @@ const BAD_RULES: Readonly<Record<string, readonly [inner: string, says: RegExp]>
     `<Filter i:type="CorrelationFilter"><Properties><KeyValueOfstringanyType><Key>k</Key><Value>${'x'.repeat(33_000)}</Value></KeyValueOfstringanyType></Properties></Filter>`,
     /33000 bytes long; the limit is 32768/,
   ],
-  'two filters': ['<Filter i:type="TrueFilter"/><Filter i:type="TrueFilter"/>', /is there 2 times/],
+  'two filters': ['<Filter i:type="TrueFilter"/><Filter i:type="TrueFilter"/>', /occurs 2 times/],
 };
 
 for (const [what, [inner, says]] of Object.entries(BAD_RULES)) {
