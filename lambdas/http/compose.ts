@@ -7,7 +7,7 @@ import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import { DynamoRuleStore } from '../../shared/storage/entities/rule-store.ts';
 import { manageRoutes } from './atom/routes.ts';
 import { type HttpDependencies, type HttpOptions, httpDependencies } from './http-dependencies.ts';
-import { contractRoutes } from './openapi/routes.ts';
+import { openApiRoutes } from './openapi/routes.ts';
 import { receiveRoutes } from './routes/receive.ts';
 import { sendRoutes } from './routes/send.ts';
 import { settleRoutes } from './routes/settle.ts';
@@ -54,7 +54,7 @@ export function compose(settings: ComposeSettings): Composition {
     sendRoutes(dependencies),
     receiveRoutes(dependencies),
     settleRoutes(dependencies),
-    contractRoutes(),
+    openApiRoutes(),
     manageRoutes({ ...dependencies, management }),
   );
   return {

@@ -1,6 +1,6 @@
 import type { Hono } from 'hono';
 import type { HttpDependencies } from '../../lambdas/http/http-dependencies.ts';
-import { contractRoutes } from '../../lambdas/http/openapi/routes.ts';
+import { openApiRoutes } from '../../lambdas/http/openapi/routes.ts';
 import { receiveRoutes } from '../../lambdas/http/routes/receive.ts';
 import { sendRoutes } from '../../lambdas/http/routes/send.ts';
 import { settleRoutes } from '../../lambdas/http/routes/settle.ts';
@@ -100,7 +100,7 @@ export function startApp(changes: Partial<HttpDependencies> = {}) {
     sendRoutes(parts),
     receiveRoutes(parts),
     settleRoutes(parts),
-    contractRoutes(),
+    openApiRoutes(),
   );
   const call = async (method: string, path: string, init: RequestInit = {}): Promise<Response> =>
     app.request(`http://localhost${path}`, {

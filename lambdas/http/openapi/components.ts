@@ -1,28 +1,27 @@
 import { LIMITS } from '../../../shared/domain/limits.ts';
 import { type SCHEMAS, type Schema, schemaNamed } from './schemas.ts';
 
-/** What operations of the contract have in common: their form, parameters and refusals. */
-
-/** A part of an OpenAPI document. */
+/** An object of an OpenAPI document, such as a response or a parameter. */
 export type OpenApiObject = Readonly<Record<string, unknown>>;
 
-/** What the contract says of one operation beyond its row of the route table. */
+/** The details of an operation that the route table does not have. */
 export interface OperationDetails {
   readonly description?: string;
-  /** Of the query and of headers; those of the path come from the route. */
+  /** The parameters in the query and in headers; the route has those of the path. */
   readonly parameters?: readonly ParameterName[];
   readonly body?: OpenApiObject;
-  /** By status. */
+  /** The responses of successful requests, by status. */
   readonly answers: Readonly<Record<number, OpenApiObject>>;
+  /** The statuses of errors. */
   readonly refusals: readonly RefusalStatus[];
 }
 
-/** A body of JSON. */
+/** The content of a JSON body, with examples. */
 export function json(schema: keyof typeof SCHEMAS, ...values: readonly unknown[]): OpenApiObject {
   return content('application/json', schemaNamed(schema), values);
 }
 
-/** A body of one type. Examples are called `example`, `example2`, … */
+/** The content of a body of one media type. `values` = its examples, named `example`, `example2`, … */
 export function content(type: string, schema: Schema, values: readonly unknown[]): OpenApiObject {
   const examples = Object.fromEntries(
     values.map((value, i) => [`example${i === 0 ? '' : i + 1}`, { value }]),
@@ -30,12 +29,12 @@ export function content(type: string, schema: Schema, values: readonly unknown[]
   return { [type]: { schema, examples } };
 }
 
-/** The body that a request must or may have. */
+/** A request body. `types` = its content by media type. */
 export function requestBody(types: OpenApiObject, required = true): OpenApiObject {
   return { required, content: types };
 }
 
-/** An answer; without types it has no body. */
+/** A response. `types` = its content by media type; without them it has no body. */
 export function answer(
   description: string,
   types?: OpenApiObject,
@@ -48,12 +47,12 @@ export function answer(
   };
 }
 
-/** A header of an answer, with what one may look like. */
+/** A response header with an example. */
 export function header(description: string, example: string): OpenApiObject {
   return { description, schema: { type: 'string' }, example };
 }
 
-/** A lock token as examples have it. */
+/** The lock token of all examples. */
 export const EXAMPLE_LOCK_TOKEN = '00000000-0000-4000-8000-000000000001';
 
 const whole = { type: 'integer', minimum: 0 } as const;
@@ -78,7 +77,7 @@ const query = (
   example,
 });
 
-/** A session lock as examples have it. */
+/** The session lock of all examples. */
 export const EXAMPLE_SESSION_LOCK = '00000000-0000-4000-8000-00000000005e';
 
 const text = { type: 'string' } as const;
@@ -88,42 +87,50 @@ export const PARAMETERS = {
   entity: path(
     'entity',
     'orders',
-    'A queue, a topic or `{topic}/Subscriptions/{name}`; for messages also a dead-letter queue of it: `orders/$deadletterqueue`. Slashes in it may stand as they are, or be `%2F`.',
+    'A queue, a topic or `{topic}/Subscriptions/{name}`; in operations on messages also its dead-letter queue: `orders/$deadletterqueue`. Slashes may be percent-encoded as `%2F`.',
   ),
-  topic: path('topic', 'events', 'A topic. Slashes in it may stand as they are, or be `%2F`.'),
+  topic: path('topic', 'events', 'A topic. Slashes may be percent-encoded as `%2F`.'),
   subscription: path('subscription', 'billing', 'A subscription of the topic.'),
-  rule: path('rule', 'large', 'A rule of the subscription; the first one is called `$Default`.'),
-  message: path('message', '1', 'Sequence number or id of the message; only the lock counts.'),
+  rule: path(
+    'rule',
+    'large',
+    'A rule of the subscription. A new subscription has the rule `$Default`.',
+  ),
+  message: path(
+    'message',
+    '1',
+    'The sequence number or the id of the message. It is not checked: the lock token identifies the message.',
+  ),
   lockToken: path('lockToken', EXAMPLE_LOCK_TOKEN, 'The token of the lock, a GUID.'),
   timeout: query(
     'timeout',
     { ...whole, default: LIMITS.receiveTimeoutSeconds },
     0,
-    'Seconds to wait for a first message. A deployed service waits two at most, and says so by Retry-After: 0.',
+    'The seconds to wait for the first message. A deployed service waits at most two seconds; if it shortens the wait, the response has Retry-After: 0.',
   ),
   maxMessages: query(
     'maxMessages',
     { type: 'integer', minimum: 1, maximum: LIMITS.receiveMessages },
     10,
-    'Up to so many messages, and as many as the answer can carry, in the batch format. Without it: one, in headers and body.',
+    'The most messages to return, in the batch format; fewer if they do not fit into the response. Without it: one message, in headers and body.',
   ),
   fromSequenceNumber: query(
     'fromSequenceNumber',
     { ...whole, format: 'int64' },
     1,
-    'The lowest number to show; from the front if it is missing.',
+    'The lowest sequence number to return; by default from the first message.',
   ),
   peekMessages: query(
     'maxMessages',
     { type: 'integer', minimum: 1, default: LIMITS.peekMessages },
     10,
-    `Up to so many messages, and never more than ${LIMITS.peekMessages}.`,
+    `The most messages to return, limited to ${LIMITS.peekMessages}.`,
   ),
   sessionId: query(
     'sessionId',
     text,
     'customer-7',
-    'The session, where the entity requires sessions. Any text, the empty one too.',
+    'The session id, if the entity requires sessions. Any text, including the empty one.',
   ),
   sessionLock: query(
     'sessionLock',
@@ -131,9 +138,9 @@ export const PARAMETERS = {
     EXAMPLE_SESSION_LOCK,
     'The lock on the session, as accepting it returned it.',
   ),
-  /** Where there is nothing to do without them. */
+  /** These two for operations that require a session. */
   heldSession: {
-    ...query('sessionId', text, 'customer-7', 'The session. Any text, the empty one too.'),
+    ...query('sessionId', text, 'customer-7', 'The session id. Any text, including the empty one.'),
     required: true,
   },
   heldSessionLock: {
@@ -145,44 +152,46 @@ export const PARAMETERS = {
     ),
     required: true,
   },
-  sessionsSkip: query('skip', { ...whole, default: 0 }, 0, 'How many sessions to leave out.'),
+  sessionsSkip: query('skip', { ...whole, default: 0 }, 0, 'The number of sessions to skip.'),
   sessionsTop: query(
     'top',
     { type: 'integer', minimum: 1, maximum: 1000, default: 100 },
     10,
-    'How many sessions to show.',
+    'The most sessions to return.',
   ),
   updatedAfter: query(
     'updatedAfter',
     text,
     '2033-11-06T08:49:37Z',
-    'Show sessions whose state was set after this instant, instead of those with messages.',
+    'Return the sessions whose state was set after this instant, instead of those with messages.',
   ),
-  skip: query('$skip', { ...whole, default: 0 }, 0, 'How many of the list to leave out.'),
+  skip: query('$skip', { ...whole, default: 0 }, 0, 'The number of entries to skip.'),
   top: query(
     '$top',
     { type: 'integer', minimum: 1, default: LIMITS.listPage },
     10,
-    `How many to show, and never more than ${LIMITS.listPage}.`,
+    `The most entries to return, limited to ${LIMITS.listPage}.`,
   ),
   brokerProperties: {
     name: 'BrokerProperties',
     in: 'header',
     description:
-      'What the sender says of the message. Every other header that means nothing to HTTP is a custom property.',
+      'The system properties of the message. Every other header that is not a standard HTTP header is a custom property.',
     content: json('BrokerProperties', { MessageId: 'm-1', Label: 'created', TimeToLive: 3600 }),
   },
   ifMatch: {
     name: 'If-Match',
     in: 'header',
-    description: '`*`, or ETags: only what is there, and is one of these versions, is changed.',
+    description:
+      '`*` or ETags. The operation only changes an existing entity or rule, with ETags only if it has one of these versions.',
     schema: { type: 'string' },
     example: '*',
   },
 } as const satisfies Readonly<Record<string, OpenApiObject>>;
+/** The name of a parameter in `PARAMETERS`. */
 export type ParameterName = keyof typeof PARAMETERS;
 
-/** What refusals mean, by status: one example each, of the several codes that share a status. */
+/** One example of an error per status; several codes share a status. */
 const REFUSAL_EXAMPLES = {
   400: ['ArgumentError', "SubCode=40000. The timeout 'soon' is not a number of whole seconds."],
   401: ['Unauthenticated', "40102: MissingToken: The authorization header wasn't found."],
@@ -190,32 +199,33 @@ const REFUSAL_EXAMPLES = {
   404: ['MessageLockLost', 'The lock supplied is invalid.'],
   409: ['ConflictInProgress', 'SubCode=40901. Another operation is in progress.'],
   410: ['MessagingEntityNotFound', "The messaging entity 'orders' could not be found."],
-  412: ['PreconditionFailed', 'The resource was changed meanwhile.'],
+  412: ['PreconditionFailed', 'The resource has been changed since it was read.'],
   500: ['InternalError', 'SubCode=50000. The service was unable to process the request.'],
-  501: ['NotSupported', 'The service does not do this yet.'],
+  501: ['NotSupported', 'The service does not support this operation.'],
   503: ['ServiceBusy', 'The service is busy; try again.'],
   504: ['ServiceTimeout', 'The service did not answer in time.'],
 } as const;
+/** A status of the document's errors. */
 export type RefusalStatus = keyof typeof REFUSAL_EXAMPLES;
 
 const MEANINGS: Readonly<Record<RefusalStatus, string>> = {
-  400: 'Something in the request cannot be read, is out of range, or is not possible here.',
-  401: 'No token, a bad one, or one without the right.',
-  403: 'Too large, for an answer too, or full, or the status of the entity forbids it.',
-  404: 'The lock is over, or there is no such message; in management: no such entity or rule.',
-  409: 'It exists already, or somebody else is changing the same entity.',
-  410: 'There is no such entity.',
-  412: 'If-Match does not fit.',
-  500: 'A fault of the service; its log has the tracking id.',
-  501: 'The service cannot do this.',
-  503: 'Try again, not before Retry-After seconds.',
-  504: 'No answer in time; whether it was done is unknown.',
+  400: 'Part of the request is malformed, out of range or not allowed for this entity.',
+  401: 'The token is missing or invalid, or lacks the right.',
+  403: 'The message is too large for the request or the response, a quota is reached, or the status of the entity forbids the operation.',
+  404: 'The lock is lost or the message does not exist; in management, the entity or rule does not exist.',
+  409: 'The entity or rule already exists, or another operation is changing the same resource.',
+  410: 'The entity does not exist.',
+  412: 'The current version is none of those in If-Match.',
+  500: 'A fault of the service. Its log has an entry with the tracking id.',
+  501: 'The service does not support this operation.',
+  503: 'The service is busy. Repeat the request after the seconds in Retry-After.',
+  504: 'The operation did not finish in time. Its outcome is unknown.',
 };
 
 const TRACKING_ID = '2ba2e9e7-4a05-45b5-b2d8-0f8d5f1b8f0f';
 const TIMESTAMP = '2026-01-15T12:00:00';
 
-/** The refusals of the contract, under the names by which `refusal` refers to them. */
+/** The error responses of the document, under the names to which `refusal` refers. */
 export const REFUSALS: OpenApiObject = Object.fromEntries(
   Object.entries(REFUSAL_EXAMPLES).map(([status, [code, message]]) => [
     `Refused${status}`,
@@ -223,7 +233,7 @@ export const REFUSALS: OpenApiObject = Object.fromEntries(
   ]),
 );
 
-/** The answer of a refusal, to stand in an operation. */
+/** A reference to the error response of a status, for use in an operation. */
 export function refusal(status: RefusalStatus): OpenApiObject {
   return { $ref: `#/components/responses/Refused${status}` };
 }
@@ -237,8 +247,8 @@ function refusalOf(status: RefusalStatus, code: string, message: string): OpenAp
     MEANINGS[status],
     { ...content('application/xml', { type: 'string' }, [xml]), ...json('Error', { error }) },
     {
-      'x-dynabus-error': header('The code.', code),
-      'x-dynabus-retryable': header('Whether the same request may yet succeed.', `${retryable}`),
+      'x-dynabus-error': header('The error code.', code),
+      'x-dynabus-retryable': header('Whether the same request may succeed later.', `${retryable}`),
     },
   );
 }

@@ -13,8 +13,8 @@ import { SESSION_OPERATIONS } from './sessions.ts';
 import { TRANSACTION_OPERATIONS } from './transactions.ts';
 
 /**
- * The contract of all operations, OpenAPI 3.1: the route table, and what `openapi-*.ts` say of each
- * of its rows.
+ * Creates the OpenAPI 3.1 document of all operations: the rows of the route table, with the details that the
+ * other files of this folder add to each of them.
  */
 export function openApiDocument(): OpenApiObject {
   return {
@@ -22,12 +22,13 @@ export function openApiDocument(): OpenApiObject {
     info: {
       title: 'dynabus',
       version: '1',
-      summary: 'A service bus: the REST and ATOM interfaces of Azure Service Bus, and more.',
+      summary:
+        'A service bus with the REST and ATOM interfaces of Azure Service Bus, and extensions in JSON.',
       description:
         'Paths are case-insensitive. docs/http-api.md describes what this document cannot express.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/', description: 'Where this document came from.' }],
+    servers: [{ url: '/', description: 'The host of this document.' }],
     tags: TAGS,
     paths: paths(),
     components: {
@@ -48,8 +49,14 @@ const DETAILS: Readonly<Record<RouteName, OperationDetails>> = {
 };
 
 const TAGS = [
-  { name: 'runtime', description: 'Messages, by the addresses of the REST API of Service Bus.' },
-  { name: 'extension', description: 'What that API has no address for. It speaks JSON.' },
+  {
+    name: 'runtime',
+    description: 'Operations on messages, at the addresses of the REST API of Service Bus.',
+  },
+  {
+    name: 'extension',
+    description: 'Operations that the REST API of Service Bus does not have, in JSON.',
+  },
   { name: 'management', description: 'The ATOM management API of Service Bus.' },
 ] as const satisfies readonly { readonly name: Route['kind']; readonly description: string }[];
 
@@ -58,10 +65,10 @@ const SAS = {
   in: 'header',
   name: 'Authorization',
   description:
-    'SharedAccessSignature sr=…&sig=…&se=…&skn=…, signed with a key of a rule that has one of the rights named. Where the service was deployed with access=iam, requests are signed with SigV4 for execute-api instead.',
+    'SharedAccessSignature sr=…&sig=…&se=…&skn=…, signed with a key of an authorization rule that has one of the named rights. If the service is deployed with access=iam, requests are instead signed with SigV4 for execute-api.',
 } as const;
 
-/** Every path with its operations by method. */
+/** The `paths` of the document: every path with its operations by method. */
 function paths(): OpenApiObject {
   const all = new Map<string, Record<string, OpenApiObject>>();
   for (const route of ROUTES) {
@@ -80,7 +87,7 @@ function operation(route: Route, details: OperationDetails): OpenApiObject {
     tags: [route.kind],
     summary: route.summary,
     ...(description !== undefined && { description }),
-    // One of the rights is enough, hence one alternative for each.
+    // One alternative per right, because one of them is enough.
     security: route.rights.map((right) => ({ sas: [right] })),
     parameters: [...inPath, ...parameters].map((name) => ({
       $ref: `#/components/parameters/${name}`,

@@ -19,7 +19,7 @@ import {
   requestBody,
 } from './components.ts';
 
-/** What the contract says of management. Its answers are written by what writes the real ones. */
+// The details of the management operations. The code that writes real responses also writes these examples.
 
 const ENTRY = 'application/atom+xml;type=entry;charset=utf-8';
 const FEED = 'application/atom+xml;type=feed;charset=utf-8';
@@ -46,18 +46,18 @@ function entry(description: string, inner: string): string {
   return `<entry xmlns="${NAMESPACE.atom}"><content type="application/xml"><${description} xmlns="${NAMESPACE.description}" xmlns:i="${NAMESPACE.instance}">${inner}</${description}></content></entry>`;
 }
 
-function shown(path: string, contentOf: EntryOptions['content']): EntryOptions {
+function exampleEntry(path: string, description: EntryOptions['content']): EntryOptions {
   return {
     id: `http://localhost:5300/${path}?api-version=2021-05`,
     title: path.replace(/^.*\/(?:Subscriptions|Rules)\//, ''),
     author: 'dynabus',
     publishedAt: AT,
     updatedAt: AT,
-    content: contentOf,
+    content: description,
   };
 }
 
-function shownEntity(name: string, description: EntityDescription): EntryOptions {
+function exampleEntity(name: string, description: EntityDescription): EntryOptions {
   const messages = {
     size: 0,
     active: 0,
@@ -77,17 +77,17 @@ function shownEntity(name: string, description: EntityDescription): EntryOptions
     description,
   };
   const report = { entity, messages, subscriptions: 0 };
-  return shown(
+  return exampleEntry(
     name,
     writeEntity(report, (to) => to),
   );
 }
 
-const SHOWN = {
-  queue: shownEntity('orders', QUEUE_DEFAULTS),
-  topic: shownEntity('events', TOPIC_DEFAULTS),
-  subscription: shownEntity('events/Subscriptions/billing', SUBSCRIPTION_DEFAULTS),
-  rule: shown(
+const EXAMPLES = {
+  queue: exampleEntity('orders', QUEUE_DEFAULTS),
+  topic: exampleEntity('events', TOPIC_DEFAULTS),
+  subscription: exampleEntity('events/Subscriptions/billing', SUBSCRIPTION_DEFAULTS),
+  rule: exampleEntry(
     'events/Subscriptions/billing/Rules/large',
     writeRule({
       name: 'large',
@@ -95,19 +95,19 @@ const SHOWN = {
       createdAt: AT,
     }),
   ),
-  namespace: shown(
+  namespace: exampleEntry(
     '$namespaceinfo',
     descriptionElement('NamespaceInfo', [element('Name', 'dynabus')]),
   ),
 } as const;
 
-const etag = { ETag: header('The version, for If-Match.', '"5f0dcd6a.0"') };
+const etag = { ETag: header('The version of the entity or rule, for If-Match.', '"5f0dcd6a.0"') };
 const oneEntity = atom(ENTRY, {
-  queue: entryDocument(SHOWN.queue),
-  topic: entryDocument(SHOWN.topic),
-  subscription: entryDocument(SHOWN.subscription),
+  queue: entryDocument(EXAMPLES.queue),
+  topic: entryDocument(EXAMPLES.topic),
+  subscription: entryDocument(EXAMPLES.subscription),
 });
-const oneRule = content(ENTRY, XML, [entryDocument(SHOWN.rule)]);
+const oneRule = content(ENTRY, XML, [entryDocument(EXAMPLES.rule)]);
 
 function atom(type: string, examples: Readonly<Record<string, string>>): OpenApiObject {
   const named = Object.entries(examples).map(([name, value]) => [name, { value }]);
@@ -127,7 +127,7 @@ function list(
   const self = `http://localhost:5300/${path}?%24skip=0&%24top=100&api-version=2021-05`;
   const feed = feedDocument({ title, self, updatedAt: AT, entries: [listed] });
   return {
-    description: 'Where more follow, the feed has a link `next`.',
+    description: 'If there are further entries, the feed has a link `next`.',
     parameters: ['skip', 'top'],
     answers: { 200: answer('A feed of entries.', content(FEED, XML, [feed])) },
     refusals,
@@ -137,22 +137,25 @@ function list(
 function put(
   description: string,
   requests: OpenApiObject,
-  shownAs: OpenApiObject,
+  entryContent: OpenApiObject,
 ): OperationDetails {
   return {
     description,
     parameters: ['ifMatch'],
     body: requestBody(requests),
     answers: {
-      200: answer('Replaced; a setting that was left out has its default again.', shownAs, etag),
-      201: answer('Created.', shownAs, etag),
+      200: answer('Replaced. Every omitted setting has its default again.', entryContent, etag),
+      201: answer('Created.', entryContent, etag),
     },
     refusals: CHANGING,
   };
 }
 
-function get(shownAs: OpenApiObject): OperationDetails {
-  return { answers: { 200: answer('It, as an entry.', shownAs, etag) }, refusals: ADDRESSING };
+function get(entryContent: OpenApiObject): OperationDetails {
+  return {
+    answers: { 200: answer('The entity or rule, as an entry.', entryContent, etag) },
+    refusals: ADDRESSING,
+  };
 }
 
 const remove: OperationDetails = {
@@ -161,7 +164,7 @@ const remove: OperationDetails = {
   refusals: CHANGING,
 };
 
-/** By the names of the route table. */
+/** The details of the management operations, by route name. */
 export const MANAGEMENT_OPERATIONS = {
   discover: {
     answers: {
@@ -181,14 +184,22 @@ export const MANAGEMENT_OPERATIONS = {
   },
   namespaceInfo: {
     answers: {
-      200: answer('It, as an entry.', content(ENTRY, XML, [entryDocument(SHOWN.namespace)])),
+      200: answer(
+        'The namespace, as an entry.',
+        content(ENTRY, XML, [entryDocument(EXAMPLES.namespace)]),
+      ),
     },
     refusals: ANY,
   },
-  listQueues: list('Queues', '$Resources/Queues', SHOWN.queue, ANY),
-  listTopics: list('Topics', '$Resources/Topics', SHOWN.topic, ANY),
-  listSubscriptions: list('Subscriptions', 'events/Subscriptions', SHOWN.subscription, ADDRESSING),
-  listRules: list('Rules', 'events/Subscriptions/billing/Rules', SHOWN.rule, ADDRESSING),
+  listQueues: list('Queues', '$Resources/Queues', EXAMPLES.queue, ANY),
+  listTopics: list('Topics', '$Resources/Topics', EXAMPLES.topic, ANY),
+  listSubscriptions: list(
+    'Subscriptions',
+    'events/Subscriptions',
+    EXAMPLES.subscription,
+    ADDRESSING,
+  ),
+  listRules: list('Rules', 'events/Subscriptions/billing/Rules', EXAMPLES.rule, ADDRESSING),
   getEntity: get(oneEntity),
   putEntity: put(
     'An update ends all locks of the entity.',

@@ -12,8 +12,6 @@ import {
 } from './components.ts';
 import { schemaNamed } from './schemas.ts';
 
-/** What the contract says of the operations on messages, and of those of the service itself. */
-
 const lockToken = EXAMPLE_LOCK_TOKEN;
 const lockedUntilUtc = 'Thu, 15 Jan 2026 12:01:00 GMT';
 const broker = {
@@ -35,7 +33,7 @@ const lockLost = {
   retryable: false,
 };
 
-/** One message, whose type is whatever its sender said. */
+/** One message; its sender chose the content type. */
 const anyBody = content('*/*', {}, [body]);
 const batch = content(BATCH_CONTENT_TYPE, schemaNamed('Batch'), [
   [
@@ -60,7 +58,7 @@ const settled = [
 ];
 const numbers = json('SequenceNumbers', { sequenceNumbers: [1, 2] });
 const outcomes = answer(
-  'What became of each, in order.',
+  'The outcome of each sequence number, in order.',
   json('Outcomes', {
     outcomes: [
       { sequenceNumber: 1, done: true },
@@ -70,23 +68,28 @@ const outcomes = answer(
 );
 
 const messageHeaders: OpenApiObject = {
-  BrokerProperties: header('All that the service knows of the message.', JSON.stringify(locked)),
+  BrokerProperties: header('The system properties of the message.', JSON.stringify(locked)),
 };
 const lockHeaders: OpenApiObject = {
   ...messageHeaders,
   Location: header(
-    'The address of the lock.',
+    'The URL of the lock, for completing, abandoning and renewing it.',
     `http://localhost:5300/orders/messages/1/${lockToken}`,
   ),
 };
-export const nothingCame = answer('Nothing came in time.', undefined, {
-  'Retry-After': header('0 where the wait was shorter than was asked for: ask again.', '0'),
+/** The response of a receive or an acceptance of a session that found nothing. */
+export const noMessage = answer('No message was available in time.', undefined, {
+  'Retry-After': header(
+    '0 if the service shortened the requested wait: repeat the request to go on waiting.',
+    '0',
+  ),
 });
 const settledAndReceived = json('SettledAndReceived', {
   settlements: settled,
   messages: [{ ...message, BrokerProperties: locked }],
 });
 
+/** The error statuses of every operation on messages and sessions. */
 export const ANY: readonly RefusalStatus[] = [400, 401, 403, 410, 500, 501, 503, 504];
 const NAMING_MESSAGES: readonly RefusalStatus[] = [...ANY, 404];
 
@@ -102,36 +105,44 @@ const operate: OperationDetails = {
   refusals: ANY,
 };
 
-/** By the names of the route table. */
+/** The details of the operations on messages, by route name. */
 export const MESSAGE_OPERATIONS = {
   send: {
     parameters: ['brokerProperties'],
     body: requestBody({ ...anyBody, ...batch }),
-    answers: { 201: answer('Stored.') },
+    answers: { 201: answer('The messages are stored.') },
     refusals: ANY,
   },
   peekLock: {
-    description: 'A body settles earlier messages first; the answer is then always 200.',
-    parameters: ['timeout', 'maxMessages', 'sessionId', 'sessionLock'],
-    body: requestBody(settlements, false),
-    answers: {
-      200: answer('What became of the settlements, and what was received.', settledAndReceived),
-      201: answer('Locked.', { ...anyBody, ...received(locked) }, lockHeaders),
-      204: nothingCame,
-    },
-    refusals: ANY,
-  },
-  receiveAndDelete: {
-    description: 'A body settles earlier messages first.',
+    description:
+      'A request body settles earlier messages first; the status is then 200 even if the receive fails.',
     parameters: ['timeout', 'maxMessages', 'sessionId', 'sessionLock'],
     body: requestBody(settlements, false),
     answers: {
       200: answer(
-        'Received, and gone from the entity.',
+        'The outcomes of the settlements, and the received messages.',
+        settledAndReceived,
+      ),
+      201: answer(
+        'The locked message, or messages.',
+        { ...anyBody, ...received(locked) },
+        lockHeaders,
+      ),
+      204: noMessage,
+    },
+    refusals: ANY,
+  },
+  receiveAndDelete: {
+    description: 'A request body settles earlier messages first.',
+    parameters: ['timeout', 'maxMessages', 'sessionId', 'sessionLock'],
+    body: requestBody(settlements, false),
+    answers: {
+      200: answer(
+        'The received message, or messages, which are removed from the entity.',
         { ...anyBody, ...received(broker), ...settledAndReceived },
         messageHeaders,
       ),
-      204: nothingCame,
+      204: noMessage,
     },
     refusals: ANY,
   },
@@ -140,7 +151,7 @@ export const MESSAGE_OPERATIONS = {
     body: requestBody(settlements),
     answers: {
       200: answer(
-        'What became of each, in order.',
+        'The outcome of each settlement, in order.',
         json('SettlementOutcomes', { settlements: settled }),
       ),
     },
@@ -150,16 +161,19 @@ export const MESSAGE_OPERATIONS = {
     body: requestBody(json('Renewals', { lockTokens: [lockToken] })),
     answers: {
       200: answer(
-        'What became of each, in order.',
+        'The outcome of each renewal, in order.',
         json('RenewalOutcomes', { renewals: [{ lockToken, lockedUntilUtc }] }),
       ),
     },
     refusals: ANY,
   },
-  complete: settleOne('The message is gone.'),
+  complete: settleOne('The message is removed.'),
   abandon: settleOne('The message can be received again.'),
-  renewLock: settleOne('The lock runs anew.', {
-    BrokerProperties: header('When it ends.', JSON.stringify({ LockedUntilUtc: lockedUntilUtc })),
+  renewLock: settleOne('The lock is renewed.', {
+    BrokerProperties: header(
+      'The new end of the lock.',
+      JSON.stringify({ LockedUntilUtc: lockedUntilUtc }),
+    ),
   }),
   schedule: {
     body: requestBody(
@@ -174,7 +188,7 @@ export const MESSAGE_OPERATIONS = {
     ),
     answers: {
       201: answer(
-        'The number of each message, of a duplicate that of its original; null where it was sent on at once.',
+        'The sequence number of each message. For a duplicate it is that of the original message; null if the message was forwarded at once.',
         json('Scheduled', { sequenceNumbers: [5] }),
       ),
     },
@@ -182,7 +196,7 @@ export const MESSAGE_OPERATIONS = {
   },
   cancelScheduled: {
     body: requestBody(numbers),
-    answers: { 200: answer('All are removed.') },
+    answers: { 200: answer('All of the messages are cancelled.') },
     refusals: NAMING_MESSAGES,
   },
   peek: {
@@ -200,8 +214,8 @@ export const MESSAGE_OPERATIONS = {
       ),
     ),
     answers: {
-      200: answer('The messages, which are gone from the entity.', received(broker)),
-      201: answer('The messages, locked.', received(locked)),
+      200: answer('The received messages, which are removed from the entity.', received(broker)),
+      201: answer('The locked messages.', received(locked)),
     },
     refusals: NAMING_MESSAGES,
   },
@@ -213,7 +227,7 @@ export const MESSAGE_OPERATIONS = {
       json('DeadLetters', {
         sequenceNumbers: [1, 2],
         deadLetterReason: 'Manual',
-        deadLetterErrorDescription: 'Nobody knows the customer.',
+        deadLetterErrorDescription: 'The customer is unknown.',
         properties: { Checked: true },
       }),
     ),
@@ -228,7 +242,7 @@ export const MESSAGE_OPERATIONS = {
       ),
     ),
     answers: {
-      200: answer('What became of each number, or how many were deleted.', {
+      200: answer('The outcome of each sequence number, or the number of deleted messages.', {
         'application/json': {
           schema: { oneOf: [schemaNamed('Outcomes'), schemaNamed('Deleted')] },
           examples: {
@@ -241,14 +255,19 @@ export const MESSAGE_OPERATIONS = {
     refusals: ANY,
   },
   resubmit: {
-    description: 'For dead-letter queues.',
+    description: 'Only for dead-letter queues.',
     body: requestBody(json('Resubmit', { maxMessages: 100 }), false),
-    answers: { 200: answer('How many were sent again.', json('Resubmitted', { resubmitted: 7 })) },
+    answers: {
+      200: answer(
+        'The number of messages that were sent again.',
+        json('Resubmitted', { resubmitted: 7 }),
+      ),
+    },
     refusals: ANY,
   },
   purge: {
     body: requestBody(json('Purge', {}), false),
-    answers: { 200: answer('It is empty.', json('Purge', {})) },
+    answers: { 200: answer('The queue is empty.', json('Purge', {})) },
     refusals: [...ANY, 409],
   },
 } as const satisfies Readonly<Record<string, OperationDetails>>;
@@ -256,21 +275,21 @@ export const MESSAGE_OPERATIONS = {
 const health: OperationDetails = {
   answers: {
     200: answer(
-      'It is well.',
+      'The service is running.',
       json('Health', { status: 'healthy', message: 'Service is healthy.' }),
     ),
   },
   refusals: [500],
 };
 
-/** By the names of the route table. */
+/** The details of the operations of the service itself, by route name. */
 export const SERVICE_OPERATIONS = {
   health,
   emulatorHealth: health,
   openApi: {
     answers: {
       200: answer(
-        'OpenAPI 3.1.',
+        'The OpenAPI 3.1 document.',
         content('application/json', { type: 'object' }, [{ openapi: '3.1.0' }]),
       ),
     },

@@ -2,11 +2,11 @@ import { Hono } from 'hono';
 import { routeNamed } from '../routing/routing.ts';
 import { openApiDocument } from './document.ts';
 
-/** The contract of the whole service, as OpenAPI 3.1. Loaded only where management is. */
-export function contractRoutes(): Hono {
+/** The route of the OpenAPI document of the complete service. Only the manage function loads it. */
+export function openApiRoutes(): Hono {
   const app = new Hono();
   const { method, path } = routeNamed('openApi');
-  // Printed when it is first asked for, and never again: it takes long, and anybody may ask.
+  // Printed once, at the first request, because printing is slow and unauthenticated clients may ask for it.
   let printed: string | undefined;
   app.on(method, path, (c) => {
     printed ??= JSON.stringify(openApiDocument());

@@ -2,15 +2,13 @@ import { LIMITS } from '../../../shared/domain/limits.ts';
 import { TRANSACTION_SCHEMAS } from './transaction-schemas.ts';
 
 /**
- * The JSON of requests and answers as JSON Schema. Written by hand, not derived from what reads the
- * requests: half of that is transformations, of which no generator can tell what they accept. A test
- * holds both against each other.
+ * A JSON Schema (2020-12). The schemas of requests and responses are written by hand, not derived from the
+ * zod schemas that parse the requests: half of those are transformations, whose accepted input no generator
+ * can determine. A test compares both.
  */
-
-/** JSON Schema 2020-12. */
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** A schema that stands in the contract under this name. */
+/** A reference to a schema of the document. */
 export function schemaNamed(name: keyof typeof SCHEMAS): Schema {
   return { $ref: `#/components/schemas/${name}` };
 }
@@ -20,7 +18,7 @@ const text = { type: 'string' } as const;
 const id = { type: 'string', maxLength: LIMITS.idLength } as const;
 const boolean = { type: 'boolean' } as const;
 
-/** An object that may hold nothing but these fields: a misspelt one is refused. */
+/** An object with no other fields than these: a misspelled one is refused. */
 function strict(properties: Readonly<Record<string, Schema>>, required: readonly string[]): Schema {
   return { type: 'object', properties, required, additionalProperties: false };
 }
@@ -47,7 +45,7 @@ const sequenceNumbers = {
   uniqueItems: true,
 };
 
-/** What a sender may say of a message; read-only and unknown keys are ignored, null is as good as missing. */
+/** The keys that a sender may set. Read-only and unknown keys are ignored; null counts as absent. */
 const sentBrokerProperties = {
   MessageId: id,
   SessionId: id,
@@ -65,7 +63,7 @@ const sentBrokerProperties = {
   ForcePersistence: boolean,
 } as const;
 
-/** Every schema of the contract, by name. */
+/** Every schema of the document, by name. */
 export const SCHEMAS = {
   SequenceNumber: {
     type: 'integer',

@@ -6,9 +6,7 @@ import {
   type OperationDetails,
   requestBody,
 } from './components.ts';
-import { ANY, nothingCame } from './messages.ts';
-
-/** What the contract says of the operations on sessions. */
+import { ANY, noMessage } from './messages.ts';
 
 const lock = json('SessionLock', {
   sessionId: 'customer-7',
@@ -18,44 +16,44 @@ const lock = json('SessionLock', {
 const state = content('application/octet-stream', {}, ['{"step":3}']);
 const parameters = ['heldSession', 'heldSessionLock'] as const;
 
-/** By the names of the route table. */
+/** The details of the operations on sessions, by route name. */
 export const SESSION_OPERATIONS = {
   acceptSession: {
     description:
-      'With sessionId that session, whether or not it has messages; without, the one that has waited longest with messages to hand out.',
+      'With sessionId: that session, even if it has no messages. Without it: the session with available messages that has waited longest.',
     parameters: ['sessionId', 'timeout'],
-    answers: { 201: answer('Locked.', lock), 204: nothingCame },
+    answers: { 201: answer('The lock of the session.', lock), 204: noMessage },
     refusals: [...ANY, 409],
   },
   renewSession: {
     parameters,
-    answers: { 200: answer('The lock runs anew.', lock) },
+    answers: { 200: answer('The renewed lock.', lock) },
     refusals: ANY,
   },
   releaseSession: {
     parameters,
-    answers: { 200: answer('Others can accept the session.') },
+    answers: { 200: answer('The lock is released; other receivers can accept the session.') },
     refusals: ANY,
   },
   getSessionState: {
     parameters,
-    answers: { 200: answer('The state.', state), 204: answer('None was set.') },
+    answers: { 200: answer('The state.', state), 204: answer('The session has no state.') },
     refusals: ANY,
   },
   setSessionState: {
     parameters,
     body: requestBody(state),
-    answers: { 200: answer('Set.') },
+    answers: { 200: answer('The state is set.') },
     refusals: ANY,
   },
   clearSessionState: {
     parameters,
-    answers: { 200: answer('Cleared.') },
+    answers: { 200: answer('The state is cleared.') },
     refusals: ANY,
   },
   listSessions: {
     parameters: ['sessionsSkip', 'sessionsTop', 'updatedAfter'],
-    answers: { 200: answer('Their ids.', json('Sessions', { sessionIds: ['customer-7'] })) },
+    answers: { 200: answer('The session ids.', json('Sessions', { sessionIds: ['customer-7'] })) },
     refusals: ANY,
   },
 } as const satisfies Readonly<Record<string, OperationDetails>>;

@@ -1,18 +1,16 @@
 import { LIMITS } from '../../../shared/domain/limits.ts';
 
-/** The JSON of transactions as JSON Schema; part of `SCHEMAS`. */
-
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const text = { type: 'string' } as const;
 const lockToken = { lockToken: { ...text, maxLength: LIMITS.idLength } };
 const session = {
-  sessionId: { ...text, description: 'The session, where the entity requires sessions.' },
+  sessionId: { ...text, description: 'The session id, if the entity requires sessions.' },
 };
 const properties = { properties: ref('Properties') };
 const deadLetterText = { type: 'string', maxLength: LIMITS.deadLetterTextLength };
 const entity = { type: 'string', minLength: 1, description: 'The path of an entity.' } as const;
 
-/** The verb is the name of the field that says where. */
+/** The schema of an operation. Its verb is the name of the field with the entity. */
 function operation(
   verb: string,
   required: Readonly<Record<string, object>>,
@@ -26,6 +24,7 @@ function operation(
   };
 }
 
+/** The schemas of transactions; part of `SCHEMAS`. */
 export const TRANSACTION_SCHEMAS = {
   Operation: {
     oneOf: [
@@ -53,7 +52,8 @@ export const TRANSACTION_SCHEMAS = {
         type: 'string',
         minLength: 1,
         maxLength: LIMITS.idLength,
-        description: 'Under one id a transaction is carried out once, however often it is sent.',
+        description:
+          'An id of your choice. Repeated requests with the same id run the transaction only once.',
       },
       operations: {
         type: 'array',

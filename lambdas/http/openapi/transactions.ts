@@ -6,15 +6,13 @@ import {
   requestBody,
 } from './components.ts';
 
-/** What the contract says of transactions. */
-
 const lockToken = EXAMPLE_LOCK_TOKEN;
 
-/** By the names of the route table. */
+/** The details of the transaction operation, by route name. */
 export const TRANSACTION_OPERATIONS = {
   transact: {
     description:
-      'Needs Send on each entity that is sent to, and Listen on the one whose messages are settled. A refusal has changed nothing, and names the operation that was the reason where one was.',
+      'Needs Send on each entity to which it sends, and Listen on the entity whose messages it settles. A refused transaction changes nothing; the error has the index of the operation that caused it, if one did.',
     body: requestBody(
       json(
         'Transaction',
@@ -35,7 +33,7 @@ export const TRANSACTION_OPERATIONS = {
     ),
     answers: {
       200: answer(
-        'All of it is done. A number is null where the message was not stored under one.',
+        'The transaction is done. A sequence number is null if the message was not stored under one.',
         json('TransactionOutcomes', {
           operations: [
             { sequenceNumbers: [5, 6] },

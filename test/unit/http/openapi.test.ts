@@ -4,7 +4,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { manageRoutes } from '../../../lambdas/http/atom/routes.ts';
 import { openApiDocument } from '../../../lambdas/http/openapi/document.ts';
-import { contractRoutes } from '../../../lambdas/http/openapi/routes.ts';
+import { openApiRoutes } from '../../../lambdas/http/openapi/routes.ts';
 import { receiveRoutes } from '../../../lambdas/http/routes/receive.ts';
 import { sendRoutes } from '../../../lambdas/http/routes/send.ts';
 import { settleRoutes } from '../../../lambdas/http/routes/settle.ts';
@@ -159,7 +159,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 async function startWithAll({ path, method }: Described) {
   const parts = { ...fakeManageDependencies(ROOT), broker: new FakeBroker(['orders', DEAD]) };
   const groups = [sendRoutes, receiveRoutes, settleRoutes].map((routes) => routes(parts));
-  const app = combineRoutes(parts, ...groups, contractRoutes(), manageRoutes(parts));
+  const app = combineRoutes(parts, ...groups, openApiRoutes(), manageRoutes(parts));
   const call = async (verb: string, address: string, init: RequestInit = {}) =>
     app.request(`http://localhost:5300/${address}`, {
       ...init,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { manageRoutes } from '../../../lambdas/http/atom/routes.ts';
-import { contractRoutes } from '../../../lambdas/http/openapi/routes.ts';
+import { openApiRoutes } from '../../../lambdas/http/openapi/routes.ts';
 import { receiveRoutes } from '../../../lambdas/http/routes/receive.ts';
 import { sendRoutes } from '../../../lambdas/http/routes/send.ts';
 import { settleRoutes } from '../../../lambdas/http/routes/settle.ts';
@@ -72,7 +72,7 @@ const partsWith = (...rights: readonly AccessRight[]) => ({
 function startAll(...rights: readonly AccessRight[]) {
   const parts = partsWith(...rights);
   const groups = [sendRoutes, receiveRoutes, settleRoutes].map((routes) => routes(parts));
-  return combineRoutes(parts, ...groups, contractRoutes(), manageRoutes(parts));
+  return combineRoutes(parts, ...groups, openApiRoutes(), manageRoutes(parts));
 }
 
 function addressOf(path: string): string {
