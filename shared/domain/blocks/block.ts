@@ -4,71 +4,74 @@ import type { BlockStore } from './lock-token.ts';
 import { availability, type Slot, type SlotRules } from './slot.ts';
 
 /**
- * A block is the unit of storage: the messages of one send, in order, each with a slot. The block
- * is small and changes; the messages themselves are its payload, which never does (docs/decisions/0001).
+ * A block is the unit of storage: the messages of one send, in order, each with a slot. The slots are small
+ * and change. The messages themselves are the payload, which never changes (docs/decisions/0001).
  */
 export interface Block {
   readonly store: BlockStore;
-  /** The sequence number of slot 0, without the partition. Slot `k` has this plus `k`. */
+  /** The sequence number of slot 0, without the partition. Slot `k` has this number plus `k`. */
   readonly sequence: bigint;
   /** Epoch ms. */
   readonly enqueuedAt: number;
-  /** Epoch ms at which the own time to live of every message ends whose slot says nothing else. */
+  /** Epoch ms at which messages expire by their own time to live, unless their slot says otherwise. */
   readonly expiresAt?: number;
+  /** By slot number. A message that is gone has no slot. */
   readonly slots: ReadonlyMap<number, Slot>;
   readonly payload: PayloadPlace;
-  /** Of scheduled messages: the session into which they go once they are due, where there is one. */
+  /** For scheduled messages: the session that they join once they are due, if any. */
   readonly sessionId?: string;
 }
 
-/** Where the messages of a block lie: in the block itself, in payload items, or in both. */
+/** Where the messages of a block are stored: in the block itself, in payload items, or in both. */
 export interface PayloadPlace {
-  /** The bytes inside the block; with payload items these come first. */
+  /** The bytes inside the block; they come before those in payload items. */
   readonly inline?: Uint8Array;
   /** Name of the payload items. */
   readonly reference?: string;
-  /** Whose they are, where several blocks share them: the item collection of a topic's payloads. */
+  /** If several blocks share the payload items: the item collection of the topic that owns them. */
   readonly sharedIn?: string;
-  /** Which of those that share it this block is. */
+  /** The number of this block among those that share the payload items. */
   readonly sharer?: number;
+  /** How many payload items there are. */
   readonly parts: number;
-  /** The place in the payload of the message in slot 0. */
+  /** The index in the payload of the message in slot 0. */
   readonly offset: number;
-  /** Size of all messages, decoded, in bytes: what a receive reads. */
+  /** Decoded size of all messages, bytes: the amount that a receive reads. */
   readonly bytes: number;
   /**
-   * The most that these messages print in an answer, bytes, without the overlay; absent = no more than
-   * follows from `bytes` and the number of messages (`printedSizeOf`).
+   * Upper bound of the size of these messages as JSON, bytes, without the overlay. Absent = the bound that
+   * follows from `bytes` and the number of messages (`printedSizeBound`).
    */
   readonly printedBytes?: number;
-  /** What happened to these messages since they were encoded (dead-letter reason and the like). */
+  /** Encoded changes to these messages since they were stored, such as the dead-letter reason. */
   readonly overlay?: Uint8Array;
 }
 
-/** The slot of a message that is known to be in the block. */
+/** The slot with a number that is known to be in the block. Throws if it is not there, which is a defect. */
 export function slotOf(block: Block, number: number): Slot {
   const slot = block.slots.get(number);
   assert(slot !== undefined, 'a chosen slot is in its block');
   return slot;
 }
 
-/** The rules of a log, and how long messages without a time to live of their own are kept. */
+/** The rules of a log that decide what can be done with the messages of a block. */
 export interface BlockRules extends SlotRules {
+  /** The time to live of messages that have none of their own, ms; absent = unlimited. */
   readonly defaultTimeToLiveMs?: number;
 }
 
-/** What a look at a block tells a receiver. Slot numbers in order. */
+/** The messages of a block, sorted by availability. Slot numbers in ascending order. */
 export interface BlockSurvey {
   readonly free: readonly number[];
   readonly expired: readonly number[];
   readonly exhausted: readonly number[];
-  /** The earliest instant at which a held message comes free; absent where none is held. */
+  /** The earliest epoch ms at which a held message becomes free; absent if none is held. */
   readonly nextFreeAt?: number;
 }
 
 /**
- * When a message's time to live ends: its own, or, where it has none, the entity's at this moment,
- * so that a later change of the entity's default is followed (semantics V2).
+ * When a message expires, epoch ms; `undefined` = never. A message without a time to live of its own takes
+ * the entity's current default, so it follows later changes of that default (semantics V2).
  */
 export function expiryOf(block: Block, slot: Slot, rules: BlockRules): number | undefined {
   const own = ownExpiryOf(block, slot);
@@ -78,13 +81,15 @@ export function expiryOf(block: Block, slot: Slot, rules: BlockRules): number | 
   return Math.min(block.enqueuedAt + defaultTimeToLiveMs, LIMITS.instantMax);
 }
 
-/** When the message's own time to live ends, fixed as it was enqueued. */
+/**
+ * When a message expires by its own time to live, epoch ms, fixed at its enqueue; `undefined` = it has none.
+ */
 export function ownExpiryOf(block: Block, slot: Slot): number | undefined {
   const expiresAt = slot.expiresAt ?? block.expiresAt;
   return expiresAt === undefined ? undefined : Math.min(expiresAt, LIMITS.instantMax);
 }
 
-/** Sorts the messages of a block by what a receiver may do with them now. */
+/** Sorts the messages of a block by their availability at `now` (epoch ms). */
 export function surveyBlock(block: Block, rules: BlockRules, now: number): BlockSurvey {
   const free: number[] = [];
   const expired: number[] = [];
@@ -108,12 +113,12 @@ export function surveyBlock(block: Block, rules: BlockRules, now: number): Block
 
 const PARTITION_SHIFT = 48n;
 
-/** The 64-bit number clients see: the partition in the top 16 bits (semantics M10). */
+/** The 64-bit sequence number that clients see, with the partition in the top 16 bits (semantics M10). */
 export function sequenceNumberOf(partition: number, sequence: bigint): bigint {
   return (BigInt(partition) << PARTITION_SHIFT) | sequence;
 }
 
-/** Takes a 64-bit number apart again. */
+/** The inverse of `sequenceNumberOf`. */
 export function splitSequenceNumber(number: bigint): { partition: number; sequence: bigint } {
   return {
     partition: Number(number >> PARTITION_SHIFT),

@@ -1,14 +1,14 @@
 import { lockLost } from '../broker-error.ts';
 
 /**
- * A lock token says where its message is, so that settling never reads first. Sixteen bytes,
- * shown as a GUID:
+ * A lock token names the location of its message, so that a settlement needs no read before its write. It has
+ * sixteen bytes, written as a GUID:
  *
  *     0       store (2 bits), partition (6 bits)
- *     1–6     block sequence number
- *     7       slot
- *     8       how many messages the block held when this lock was taken (a hint)
- *     9–15    tag: entity epoch (1 byte) and random bits (6), which must match the slot
+ *     1–6     sequence number of the block
+ *     7       slot number
+ *     8       number of messages in the block when the lock was taken (a hint)
+ *     9–15    lock tag: entity epoch (1 byte), random bytes (6); it must equal the tag in the slot
  */
 export interface LockToken {
   readonly store: (typeof STORES)[number];
@@ -20,8 +20,8 @@ export interface LockToken {
 }
 
 /**
- * Where in a log a block lies: in arrival order, put back beside its old place, set aside, or not
- * due yet.
+ * The section of a log that holds a block: `live` = in order of arrival; `returned` = returned by an abandon,
+ * next to its old position; `deferred` = deferred; `scheduled` = not due yet.
  */
 export type BlockStore = 'live' | 'returned' | 'deferred' | 'scheduled';
 
@@ -31,7 +31,7 @@ const STORES = ['live', 'returned', 'deferred'] as const;
 export const TAG_BYTES = 7;
 const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** The GUID text of a token. */
+/** Writes a token as GUID text. */
 export function formatLockToken(token: LockToken): string {
   const bytes = new Uint8Array(16);
   bytes[0] = (STORES.indexOf(token.store) << 6) | token.partition;
@@ -49,7 +49,7 @@ export function formatLockToken(token: LockToken): string {
   ].join('-');
 }
 
-/** Reads a token back. Text that no token can have is a lock that nobody holds: MessageLockLost. */
+/** Reads the GUID text of a token, in any case. Throws MessageLockLost for a text that is no token. */
 export function parseLockToken(text: string): LockToken {
   const lower = text.toLowerCase();
   if (!GUID.test(lower)) throw lockLost();
@@ -67,7 +67,7 @@ export function parseLockToken(text: string): LockToken {
   };
 }
 
-/** A fresh tag: the epoch's low byte, then random bits. */
+/** Makes a lock tag: the low byte of the entity's epoch, then bytes of `random`, which has at least 6. */
 export function lockTag(epoch: number, random: Uint8Array): Uint8Array {
   const tag = new Uint8Array(TAG_BYTES);
   tag[0] = epoch & 0xff;
@@ -75,7 +75,10 @@ export function lockTag(epoch: number, random: Uint8Array): Uint8Array {
   return tag;
 }
 
-/** Whether a lock was taken before the last change of its entity, which ended it (semantics #14). */
+/**
+ * Whether a lock is of the entity's current epoch. A change of the entity raises it and ends locks (semantics
+ * #14).
+ */
 export function isOfEpoch(tag: Uint8Array, epoch: number): boolean {
   return tag[0] === (epoch & 0xff);
 }

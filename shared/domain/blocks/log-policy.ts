@@ -4,17 +4,21 @@ import type { SubQueue } from '../entities/entity-path.ts';
 import type { BlockRules } from './block.ts';
 import { type Log, logOf } from './log.ts';
 
-/** An entity one can receive from. */
+/** A queue or subscription, which can be received from. */
 export type Receivable = Entity<QueueDescription | SubscriptionDescription>;
 
-/** What becomes of messages that are over, in a log that has a dead-letter queue. */
+/** What happens to messages of a log that have expired or used up their deliveries. */
 export interface LogPolicy {
   readonly rules: BlockRules;
+  /** What happens to expired messages. Messages with used-up deliveries are always dead-lettered. */
   readonly expired: 'drop' | 'deadLetter';
   readonly deadLetterLog: Log;
 }
 
-/** What holds for the messages of a sub-queue of an entity. */
+/**
+ * The policy of a sub-queue of an entity in one partition. In dead-letter queues no default time to live
+ * applies.
+ */
 export function policyOf(entity: Receivable, subQueue: SubQueue, partition: number): LogPolicy {
   const { description } = entity;
   const isDeadLetter = subQueue !== 'main';

@@ -1,27 +1,28 @@
 import { type Entity, forwardsAll, requiresSession } from '../entities/entity.ts';
 import type { SubQueue } from '../entities/entity-path.ts';
 
-/** One ordered run of blocks: a sub-queue of a partition of an entity, since its last purge. */
+/** An ordered sequence of blocks: one sub-queue of one partition of an entity, since the last purge. */
 export interface Log {
   readonly entityId: string;
-  /** The entity whose counter numbers the messages: of a subscription its topic. */
+  /** The id of the entity whose counter numbers the messages; for a subscription, its topic's id. */
   readonly counterId: string;
-  /** The key of the entity, for those who come to a log from the outside. */
+  /** The key (lower-case path) of the entity, which wake-ups and indexes of due work use. */
   readonly entityKey: string;
   readonly partition: number;
   readonly subQueue: SubQueue;
+  /** How often the sub-queue was purged. */
   readonly generation: number;
   /**
-   * Set where messages lie by session, that is in the main queue of an entity that requires sessions:
-   * the epoch by which their locks are judged. `isForwarded` = scheduled messages that come due are sent on,
-   * and never lie in a session here.
+   * Set if messages are stored by session, that is, in the main queue of an entity that requires sessions.
+   * `epoch` is the entity's: it decides whether session locks are live. `isForwarded` = the entity forwards
+   * its messages, so scheduled messages that become due leave it and join no session here.
    */
   readonly sessions?: { readonly epoch: number; readonly isForwarded?: boolean };
-  /** The messages of this session only; absent = what all sessions share, such as scheduled messages. */
+  /** Set = the log of this session; absent = what all sessions share, such as scheduled messages. */
   readonly sessionId?: string;
 }
 
-/** The log that a sub-queue of an entity has in a partition now. */
+/** The current log of a sub-queue of an entity in one partition. */
 export function logOf(entity: Entity, subQueue: SubQueue, partition: number): Log {
   return {
     entityId: entity.id,
@@ -36,12 +37,12 @@ export function logOf(entity: Entity, subQueue: SubQueue, partition: number): Lo
   };
 }
 
-/** The part of a log that holds the messages of one session. */
+/** The part of a log with the messages of one session. */
 export function inSession(log: Log, sessionId: string): Log {
   return { ...log, sessionId };
 }
 
-/** The log that a session is part of. */
+/** The log that contains the session of a session's log. */
 export function withoutSession({ sessionId: _, ...log }: Log): Log {
   return log;
 }

@@ -3,45 +3,45 @@ import { LIMITS } from '../limits.ts';
 import { TAG_BYTES } from './lock-token.ts';
 
 /**
- * The lock of a session holds all its messages, present and future ones, or none (semantics S2).
- * The lock's token is sixteen bytes, shown as a GUID; its last five are its *tenure*, with which the
- * tags of all messages begin that are received under it:
+ * A session lock locks all messages of the session, present and future (semantics S2). Its token has sixteen
+ * bytes, written as a GUID. The last five bytes are the lock id. The lock tag of every message that is
+ * received under the session lock begins with that id:
  *
- *     session lock   0–10   random bits     11–15  tenure: entity epoch (1 byte), random bits (4)
- *     message tag    0–4    tenure          5–6    random bits, another for each receive
+ *     session lock   0–10   random bytes    11–15  lock id: entity epoch (1 byte), random bytes (4)
+ *     message tag    0–4    lock id         5–6    random bytes, new for each receive
  */
 export const TENURE_BYTES = 5;
 export const SESSION_TOKEN_BYTES = 16;
 
-/** Who holds a session, for those who look at its messages. */
+/** The state of a session's lock, which decides whether its messages are locked. */
 export interface SessionRules {
-  /** The tenure of the live lock; absent = nobody holds the session. */
+  /** The live session lock; absent = the session is not locked. `lockedUntil` is epoch ms. */
   readonly holder?: { readonly tenure: Uint8Array; readonly lockedUntil: number };
-  /** Tenures that were given back, latest last: what they left unsettled was no failed delivery. */
+  /** Ids of released locks, latest last. A delivery under one of them that was not settled did not fail. */
   readonly released: readonly Uint8Array[];
 }
 
-/** Nobody holds the session, and nobody ever gave it back. */
+/** A session that is not locked and whose locks were never released. */
 export const UNHELD: SessionRules = { released: [] };
 
 /**
- * So many tenures that were given back are remembered: the latest, and those under which messages are left.
- * Where more of them left something, the delivery of the earliest counts as failed.
+ * How many ids of released locks a session keeps: the latest, and those under which unsettled messages are
+ * left. If more released locks left messages, the deliveries under the earliest count as failed.
  */
 export const RELEASED_MAX = 32;
 
-/** The tenure under a session lock. */
+/** The lock id in a session lock's token. */
 export function tenureOf(token: Uint8Array): Uint8Array {
   return token.subarray(SESSION_TOKEN_BYTES - TENURE_BYTES);
 }
 
-/** The GUID text of a session lock. */
+/** Writes the token of a session lock as GUID text. */
 export function formatSessionToken(token: Uint8Array): string {
   const hex = Array.from(token, (byte) => byte.toString(16).padStart(2, '0')).join('');
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-/** Reads such a text. Throws SessionLockLost for what no session lock is. */
+/** Reads the GUID text of a session lock, in any case. Throws SessionLockLost for another text. */
 export function parseSessionToken(text: string): Uint8Array {
   if (!GUID.test(text)) throw sessionLockLost();
   const hex = text.replaceAll('-', '');
@@ -52,14 +52,17 @@ export function parseSessionToken(text: string): Uint8Array {
 
 const GUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
-/** A fresh session lock: random bits, and the epoch at the head of its tenure. */
+/**
+ * Makes the token of a session lock: 16 bytes of `random`, with the entity's epoch as first byte of the lock
+ * id.
+ */
 export function sessionToken(epoch: number, random: Uint8Array): Uint8Array {
   const token = Uint8Array.from(random.subarray(0, SESSION_TOKEN_BYTES));
   token[SESSION_TOKEN_BYTES - TENURE_BYTES] = epoch & 0xff;
   return token;
 }
 
-/** The tag of the messages that one receive takes under a tenure. */
+/** Makes the lock tag of the messages of one receive under a session lock. */
 export function tagUnder(tenure: Uint8Array, random: Uint8Array): Uint8Array {
   const tag = new Uint8Array(TAG_BYTES);
   tag.set(tenure);
@@ -67,29 +70,30 @@ export function tagUnder(tenure: Uint8Array, random: Uint8Array): Uint8Array {
   return tag;
 }
 
-/** Whether a message was received under a tenure. */
+/** Whether the message with this lock tag was received under the session lock with this id. */
 export function isUnder(tag: Uint8Array, tenure: Uint8Array): boolean {
   return tenure.every((byte, i) => byte === tag[i]);
 }
 
-/** Whether a message was received by somebody who has since given the session back. */
+/** Whether a message was received under a session lock that was released since. */
 export function wasGivenBack(tag: Uint8Array | undefined, session: SessionRules): boolean {
   return tag !== undefined && session.released.some((tenure) => isUnder(tag, tenure));
 }
 
-/** The refusal for a session lock that has run out, was given back, or never was. */
+/** SessionLockLost: the session lock has expired, was released or never existed. */
 export function sessionLockLost(): BrokerError {
   return new BrokerError(
     'SessionLockLost',
-    'The session lock has expired on the session, or was given back. Accept the session again.',
+    'The session lock has expired on the session, or was released. Accept the session again.',
   );
 }
 
+/** Whether an error is SessionLockLost. */
 export function isSessionLockLost(error: unknown): boolean {
   return error instanceof BrokerError && error.code === 'SessionLockLost';
 }
 
-/** The refusal to hand out messages of an entity that requires sessions without one (semantics #85). */
+/** InvalidOperation: a receiver without a session on an entity that requires sessions (semantics #85). */
 export function sessionRequired(): BrokerError {
   return new BrokerError(
     'InvalidOperation',
@@ -97,7 +101,10 @@ export function sessionRequired(): BrokerError {
   );
 }
 
-/** The refusal of a session where there are none, dead-letter queues among them. */
+/**
+ * InvalidOperation: a session receiver on an entity or sub-queue without sessions, such as a dead-letter
+ * queue.
+ */
 export function noSessionsHere(): BrokerError {
   return new BrokerError(
     'InvalidOperation',
@@ -105,7 +112,7 @@ export function noSessionsHere(): BrokerError {
   );
 }
 
-/** The refusal for a session that somebody else holds, in the service's own words (semantics #88). */
+/** SessionCannotBeLocked: another receiver holds the session; the service's own words (semantics #88). */
 export function sessionCannotBeLocked(sessionId: string): BrokerError {
   return new BrokerError(
     'SessionCannotBeLocked',
@@ -113,7 +120,7 @@ export function sessionCannotBeLocked(sessionId: string): BrokerError {
   );
 }
 
-/** The refusal of a session's state of so many bytes. */
+/** ArgumentError: a session state of `bytes` bytes is too large. */
 export function stateTooLarge(bytes: number): BrokerError {
   return new BrokerError(
     'ArgumentError',

@@ -2,54 +2,59 @@ import { isOfEpoch } from './lock-token.ts';
 import { isUnder, type SessionRules, wasGivenBack } from './session.ts';
 
 /**
- * What a block knows of one of its messages. A slot that is absent is a message that is gone.
- * Everything here is decided by pure functions; storage carries a decision out as one write on the
- * condition that the slot is still what it was.
+ * The state of one message in its block. A message that is gone has no slot. The pure functions in this file
+ * decide what happens to a slot; storage then applies the decision in one write, on the condition that the
+ * slot is still as the decision saw it.
  */
 export interface Slot {
   /**
-   * Deliveries that began; counted when a lock is taken, so that nobody need write at its end. It only
-   * grows: a claim whose answer was lost, and which arrives late, finds another number.
+   * How many deliveries began. The claim counts a delivery, so that the end of a lock needs no write. The
+   * number only grows: a claim that arrives late, after its answer was lost, finds another number and fails.
    */
   readonly deliveries: number;
-  /** How many of them do not count, since they were given back untried. */
+  /** How many of these deliveries do not count, since the receiver released the message untried. */
   readonly uncounted?: number;
-  /** Not available before this instant (epoch ms): the end of a lock, or of a delay. */
+  /** The end of the lock or of the delay, epoch ms; before it the message is not available. */
   readonly heldUntil?: number;
-  /** Whose lock it is; absent while the slot is merely delayed. */
+  /** The lock tag of the lock's holder; absent if the slot is only delayed. */
   readonly tag?: Uint8Array;
-  /** Epoch ms at which the message's own time to live ends, where its block does not say. */
+  /** Epoch ms at which the message expires by its own time to live, if its block does not say it. */
   readonly expiresAt?: number;
 }
 
+/** The slot of a message that was never delivered. */
 export const FRESH_SLOT: Slot = { deliveries: 0 };
 
-/** What holds for the log that a slot lies in. */
+/** The rules of the log that a slot belongs to. */
 export interface SlotRules {
+  /** The entity's current epoch. Locks of another epoch are over. */
   readonly epoch: number;
-  /** A dead-letter queue counts no deliveries, knows no expiry and no end of patience (semantics #28, #29). */
+  /**
+   * A dead-letter queue counts no deliveries, and has neither expiry nor a maximum delivery count
+   * (semantics #28, #29).
+   */
   readonly isDeadLetter: boolean;
   readonly maxDeliveryCount: number;
-  /** Set where messages lie by session: its lock then decides for them, not their own. */
+  /** Set if messages are stored by session: the session's lock then decides, not `heldUntil` of the slot. */
   readonly session?: SessionRules;
 }
 
-/** What tells whether a lock is live. */
+/** The rules that decide whether a lock is live. */
 export type LockRules = Pick<SlotRules, 'epoch' | 'session'>;
 
-/** What a receiver may do with a slot at an instant. */
+/** What a receiver may do with a slot at one instant. */
 export type Availability =
   | { readonly kind: 'free' }
   | { readonly kind: 'held'; readonly until: number }
-  /** Its deliveries are used up: it belongs in the dead-letter queue. */
+  /** Its deliveries are used up: it must be dead-lettered. */
   | { readonly kind: 'exhausted' }
   /** Its time to live is over, and no lock protects it. */
   | { readonly kind: 'expired' };
 
 /**
- * Tells whether a message can be handed out. A lock ends by time alone, at `heldUntil` exactly, or
- * by a change of the entity, which raised the epoch. Patience is asked before expiry: where both
- * have run out, the message is kept in the dead-letter queue rather than dropped.
+ * Decides whether a message can be delivered at `now` (epoch ms). A lock ends at `heldUntil` exactly, or when
+ * a change of the entity raises the epoch. The delivery count is checked before the expiry: a message that
+ * fails both goes to the dead-letter queue rather than being dropped.
  */
 export function availability(
   slot: Slot,
@@ -64,7 +69,7 @@ export function availability(
   return { kind: 'free' };
 }
 
-/** Whether a lock or a delay keeps the message back now. */
+/** Whether a lock or a delay makes the message unavailable at `now` (epoch ms). */
 export function isHeld(slot: Slot, rules: LockRules, now: number): boolean {
   const { epoch, session } = rules;
   if (session !== undefined) return isHeldInSession(slot, rules);
@@ -73,8 +78,9 @@ export function isHeld(slot: Slot, rules: LockRules, now: number): boolean {
 }
 
 /**
- * In a session its holder holds what it received. What was locked for longer than the holder's own lock
- * lasts belongs to a later one: whoever looks has lost the session and does not know it yet.
+ * In a session, the holder of the session lock holds every message that it received. A message that is locked
+ * for longer than the known session lock belongs to a later lock: the rules are stale, since the session was
+ * lost in the meantime.
  */
 function isHeldInSession({ tag, heldUntil }: Slot, { epoch, session }: LockRules): boolean {
   const holder = session?.holder;
@@ -84,7 +90,7 @@ function isHeldInSession({ tag, heldUntil }: Slot, { epoch, session }: LockRules
   return isLater && isOfEpoch(tag, epoch) && !wasGivenBack(tag, session);
 }
 
-/** Deliveries that count. One that ended because its session was given back is not among them. */
+/** The deliveries that count. One that ended because its session was released does not. */
 export function deliveriesOf(slot: Slot, rules: LockRules): number {
   return begun(slot, rules) - (slot.uncounted ?? 0);
 }
@@ -93,14 +99,16 @@ function begun({ deliveries, tag }: Slot, { session }: LockRules): number {
   return session !== undefined && wasGivenBack(tag, session) ? deliveries - 1 : deliveries;
 }
 
-/** The slot with no lock on it: what is kept when its message goes elsewhere. */
+/** The slot without its lock, as it is kept when the message moves elsewhere. */
 export function unlocked(slot: Slot, rules: LockRules): Slot {
   const { expiresAt } = slot;
   const deliveries = deliveriesOf(slot, rules);
   return expiresAt === undefined ? { deliveries } : { deliveries, expiresAt };
 }
 
-/** The slot under a new lock. The delivery is counted here, except in a dead-letter queue. */
+/**
+ * The slot under a new lock until `until` (epoch ms). It counts the delivery, except in a dead-letter queue.
+ */
 export function claimed(slot: Slot, tag: Uint8Array, until: number, rules: SlotRules): Slot {
   return {
     ...slot,
@@ -111,8 +119,8 @@ export function claimed(slot: Slot, tag: Uint8Array, until: number, rules: SlotR
 }
 
 /**
- * Deliveries that ended without success, as AMQP counts them: the one under way is not among them.
- * In a dead-letter queue none is ever added (semantics #28).
+ * Deliveries that ended without success, the delivery-count of AMQP. The current delivery is not included. In
+ * a dead-letter queue the number never grows (semantics #28).
  */
 export function failedDeliveries(slot: Slot, rules: SlotRules, now: number): number {
   const underWay = !rules.isDeadLetter && slot.tag !== undefined && isHeld(slot, rules, now);
@@ -120,7 +128,7 @@ export function failedDeliveries(slot: Slot, rules: SlotRules, now: number): num
   return underWay ? deliveries - 1 : deliveries;
 }
 
-/** Whether a token's lock is live on this slot: the same tag, not run out, of this epoch. */
+/** Whether the lock with this tag is live on the slot: the same tag, not expired, of the current epoch. */
 export function holdsLock(
   slot: Slot | undefined,
   tag: Uint8Array,
