@@ -1,60 +1,59 @@
 import { BUDGETS } from './budgets.ts';
 
 /**
- * The bytes that a process holds for its peers: one limit for all together that have proved a right, one
- * for all that have not, and one for each peer. So strangers, however many, never cost anybody with a
- * right a byte. Where there is no room left, the peer of the same kind that holds the most makes room, so
- * that what one hoards is not the reason why another one is refused. What is pinned makes none; the others
- * have a part beside it, however much that is.
+ * Accounts for the memory that a process holds for its peers, in bytes. There is one limit for all authorized
+ * peers together, one for all unauthorized peers, and one for each peer, so that unauthorized peers, however
+ * many, never take memory from authorized ones. When a pool is full, its largest holder is evicted, so that a
+ * peer is not refused because another one hoards memory. Pinned peers are not evicted; the others keep a
+ * share of their own, however much the pinned ones hold.
  */
 export class MemoryBudget {
   readonly #limit: number;
   readonly #proved: Pool;
   readonly #beforeRight: Pool;
 
-  /** `limit` = bytes for all peers together that have proved a right; the others have a part of it beside. */
+  /** `limit` = bytes for all authorized peers; unauthorized ones have a fraction of it in addition. */
   constructor(limit: number) {
     this.#limit = limit;
     this.#proved = new Pool(limit);
     this.#beforeRight = new Pool(limit * BUDGETS.process.heldShareBeforeRight);
   }
 
-  /** Bytes that all peers together hold. */
+  /** Bytes that all peers hold. */
   get held(): number {
     return this.#proved.held + this.#beforeRight.held;
   }
 
-  /** Bytes that all peers with a right may hold together. */
+  /** Bytes that all authorized peers may hold. */
   get limit(): number {
     return this.#limit;
   }
 
-  /** Bytes that all peers with a right may still hold together. */
+  /** Bytes that authorized peers may hold in addition to what they hold now. */
   get free(): number {
     return Math.max(0, this.#limit - this.#proved.held);
   }
 
   /**
-   * Opens the share of one peer that has proved a right, of at most `limit` bytes. `evict` ends the peer's
-   * connection or request: it is called, with the share closed, when this peer holds the most and another
-   * needs room.
+   * Opens the share of an authorized peer, of at most `limit` bytes. `evict` ends the peer's connection or
+   * request. It is called after the share is closed, when this peer holds the most and another needs memory.
    */
   open(limit: number, evict: () => void): MemoryShare {
     return new MemoryShare(limit, evict, this.#proved);
   }
 
-  /** The same for one that has proved none. */
+  /** Opens the share of an unauthorized peer, as `open` does. */
   openBeforeRight(limit: number, evict: () => void): MemoryShare {
     return new MemoryShare(limit, evict, this.#beforeRight, this.#proved);
   }
 }
 
-/** The shares that compete for the same bytes. */
+/** The shares that compete for the same memory. */
 class Pool {
   readonly #limit: number;
   readonly #holders = new Set<MemoryShare>();
   #held = 0;
-  /** What of it is pinned. */
+  /** The part of `#held` that pinned shares hold. */
   #pinned = 0;
 
   constructor(limit: number) {
@@ -65,7 +64,7 @@ class Pool {
     return this.#held;
   }
 
-  /** Notes that a share holds so many bytes from now on, however many all hold. */
+  /** Records that a share now holds `held` bytes, without a check of the limit. */
   note(share: MemoryShare, held: number): void {
     this.#held += held - share.held;
     if (share.isPinned) this.#pinned += held - share.held;
@@ -73,14 +72,15 @@ class Pool {
     else this.#holders.add(share);
   }
 
-  /** Notes that a share is pinned from now on. */
+  /** Records that a share is now pinned. */
   pin(share: MemoryShare): void {
     this.#pinned += share.held;
   }
 
   /**
-   * Ends peers that hold more than `share` then would until there is room for `bytes`; false = there is none.
-   * For what is pinned nobody is ended where the others have no more than their part.
+   * Makes room for `bytes` more of `share`: evicts the largest peers as long as they hold more than `share`
+   * would. Returns false if there is no room. A pinned share evicts no peer while the unpinned ones hold no
+   * more than their own part.
    */
   makeRoom(share: MemoryShare, bytes: number): boolean {
     const part = this.#limit * BUDGETS.process.heldShareBesidePinned;
@@ -104,7 +104,7 @@ class Pool {
   }
 }
 
-/** What one peer holds of a process's memory. */
+/** The memory that a process holds for one peer. */
 export class MemoryShare {
   readonly #evict: () => void;
   readonly #afterRight: Pool;
@@ -114,7 +114,7 @@ export class MemoryShare {
   #isClosed = false;
   #isPinned = false;
 
-  /** `afterRight` = where it counts once the peer has proved a right. */
+  /** `afterRight` = the pool in which the share counts once the peer is authorized. */
   constructor(limit: number, evict: () => void, pool: Pool, afterRight = pool) {
     this.#limit = limit;
     this.#evict = evict;
@@ -127,19 +127,21 @@ export class MemoryShare {
     return this.#held;
   }
 
-  /** Whether this peer is never ended to make room for others. */
+  /** Whether this peer is exempt from eviction. */
   get isPinned(): boolean {
     return this.#isPinned;
   }
 
-  /** From now on this peer is not ended to make room: what it asked for is under way. */
+  /** Exempts this peer from eviction, since its request is being carried out. */
   pin(): void {
     if (this.#isPinned) return;
     this.#isPinned = true;
     this.#pool.pin(this);
   }
 
-  /** The peer has proved a right: from now on it may hold so many bytes, of those for peers with rights. */
+  /**
+   * Moves the share of a peer that is now authorized to the authorized pool, with a limit of `limit` bytes.
+   */
   prove(limit: number): void {
     const held = this.#held;
     this.#set(0);
@@ -149,8 +151,8 @@ export class MemoryShare {
   }
 
   /**
-   * Holds so many bytes more. False, with nothing held, where that is more than the peer may hold, or
-   * more than the process has room for, or where the share is closed.
+   * Reserves `bytes` more. Returns false, and reserves nothing, if that exceeds the limit of the peer or of
+   * the process, or if the share is closed.
    */
   hold(bytes: number): boolean {
     if (this.#isClosed || this.#held + bytes > this.#limit) return false;
@@ -159,27 +161,27 @@ export class MemoryShare {
     return true;
   }
 
-  /** Holds so many bytes more, whatever the limits; where there is no room, others make it if they hold more. */
+  /** Reserves `bytes` more regardless of the limits. If there is no room, larger peers are evicted. */
   holdAnyway(bytes: number): void {
     if (this.#isClosed) return;
     this.#pool.makeRoom(this, bytes);
     this.#set(this.#held + bytes);
   }
 
-  /** Gives bytes back, never more than are held; nothing once the share is closed. */
+  /** Releases bytes, at most those that are held. Does nothing once the share is closed. */
   release(bytes: number): void {
     if (!this.#isClosed) this.#set(this.#held - Math.min(Math.max(0, bytes), this.#held));
   }
 
-  /** Gives everything back. Nothing can be held any more. */
+  /** Releases everything. Further reservations fail. */
   close(): void {
     this.#set(0);
     this.#isClosed = true;
   }
 
   /**
-   * Closes the share of a peer that is gone, and opens one of so many bytes for what is left of it, which
-   * counts where the share did. `evict` as for `MemoryBudget.open`.
+   * Closes the share of a peer that is gone, and opens a share of `bytes` in the same pool for what remains
+   * of it in memory. `evict` as for `MemoryBudget.open`.
    */
   leave(bytes: number, evict: () => void): MemoryShare {
     this.close();
@@ -188,7 +190,7 @@ export class MemoryShare {
     return rest;
   }
 
-  /** Ends the peer, to make room for others. */
+  /** Closes the share and ends the peer, to make room for others. */
   evict(): void {
     this.close();
     this.#evict();

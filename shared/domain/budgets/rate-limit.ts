@@ -1,18 +1,21 @@
-/** So many a second in the long run, and so many at once. */
+/** The rate of a token bucket. */
 export interface Rate {
+  /** The average rate. */
   readonly perSecond: number;
+  /** The capacity of the bucket: how many may happen at once. */
   readonly burst: number;
 }
 
 interface Bucket {
-  /** Of the burst, when it was last looked at. */
+  /** Tokens in the bucket at `at` (monotonic ms). */
   readonly left: number;
   readonly at: number;
 }
 
 /**
- * Bounds how often something is done by each of many: a token bucket for each. Of so many buckets the
- * one that was used least recently is forgotten, which is nothing lost where it is full again.
+ * Limits how often something happens for each of many keys, with one token bucket for each key. With more
+ * than `bucketsMax` buckets it drops the least recently used one; nothing is lost if that bucket is full
+ * again.
  */
 export class RateLimit {
   readonly #rate: Rate;
@@ -25,14 +28,15 @@ export class RateLimit {
     this.#bucketsMax = bucketsMax;
   }
 
-  /** How many buckets are remembered. */
+  /** The number of buckets. */
   get size(): number {
     return this.#buckets.size;
   }
 
   /**
-   * Takes `count` from the bucket of `key`; false, with nothing taken, where it is empty. Taking more
-   * than there is leaves a debt: what something costs may be known only afterwards. `now` = monotonic ms.
+   * Takes `count` tokens from the bucket of `key`. Returns false, and takes nothing, if the bucket is empty.
+   * Taking more than it holds leaves a debt, since the cost may be known only afterwards. `now` = monotonic
+   * ms.
    */
   take(key: string, now: number, count = 1): boolean {
     const left = this.#left(key, now);
@@ -44,7 +48,7 @@ export class RateLimit {
     return isThere;
   }
 
-  /** Gives one back that was taken and turned out not to count. */
+  /** Returns one token that was taken for something that turned out not to count. `now` = monotonic ms. */
   giveBack(key: string, now: number): void {
     const left = Math.min(this.#rate.burst, this.#left(key, now) + 1);
     this.#buckets.set(key, { left, at: now });
@@ -59,8 +63,8 @@ export class RateLimit {
 }
 
 /**
- * What addresses are told apart by: of IPv6 the first half, since one customer has all of the second,
- * and could change it with each connection.
+ * The key of a client address for rate limits. For IPv6 it is the first half (the /64 prefix), since one
+ * customer owns the second half and could change it with each connection.
  */
 export function addressGroup(address: string): string {
   return address.includes(':') ? address.split(':').slice(0, 4).join(':') : address;
