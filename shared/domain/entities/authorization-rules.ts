@@ -3,7 +3,7 @@ import { LIMITS } from '../limits.ts';
 import type { AccessRight, AuthorizationRule } from './descriptions.ts';
 import { badValue } from './setting-checks.ts';
 
-/** A shared access policy as a client describes it. Keys that are left out are made up. */
+/** A shared access policy in a client's request. Absent keys are generated. */
 export interface GivenAuthorizationRule {
   readonly keyName: string;
   readonly primaryKey?: string;
@@ -19,9 +19,9 @@ const KEY = /^[\x21-\x7e]*$/;
 const ALL_RIGHTS = ['Manage', 'Send', 'Listen'] as const satisfies readonly AccessRight[];
 
 /**
- * The policies of a scope after a client named the ones it wants. One that was there before keeps
- * its time of creation and every key the client did not name: leaving a key out must not end the
- * tokens made with it. Throws ArgumentError.
+ * The policies of an entity after a request that lists them. A policy that existed before keeps its time of
+ * creation, and every key that the request leaves out, since a missing key must not invalidate the tokens
+ * that were signed with it. `now` = epoch ms. Throws ArgumentError.
  */
 export function authorizationRules(
   given: readonly GivenAuthorizationRule[],
@@ -69,7 +69,7 @@ function authorizationRule(
   };
 }
 
-/** Whoever may manage could grant itself the rest, so it has the rest (semantics K4). */
+/** Manage includes Send and Listen, since a client with Manage could grant itself both (semantics K4). */
 function impliedRights({ keyName, rights }: GivenAuthorizationRule): readonly AccessRight[] {
   if (rights.length === 0) throw badValue(`The authorization rule '${keyName}' gives no right.`);
   return rights.includes('Manage') ? ALL_RIGHTS : ALL_RIGHTS.filter((one) => rights.includes(one));
@@ -82,7 +82,7 @@ function requireKeyName(name: string): void {
   );
 }
 
-/** The refusal leaves the key itself out: refusals end up in logs. */
+/** The error does not contain the key, since errors are logged. */
 function requireKey(keyName: string, key: string): void {
   if (key.length === KEY_LENGTH && KEY.test(key)) return;
   throw badValue(

@@ -1,8 +1,8 @@
 import { LIMITS } from '../limits.ts';
 
 /**
- * What a client may say about an entity (semantics N8, N9, N10, T1). Durations in ms; an absent duration
- * is unlimited. Wire names live in the transports.
+ * The properties of queues, topics and subscriptions (semantics N8, N9, N10, T1). Durations are in ms; an
+ * absent duration is unlimited. The transports know the names on the wire.
  */
 
 export type EntityStatus = 'Active' | 'Disabled' | 'SendDisabled' | 'ReceiveDisabled';
@@ -20,24 +20,24 @@ export interface AuthorizationRule {
   readonly modifiedAt: number;
 }
 
-/** The settings that decide how messages are kept and handed out; queues and subscriptions have them. */
+/** The settings of queues and subscriptions that decide how messages are stored and delivered. */
 export interface DeliverySettings {
   readonly lockMs: number;
   readonly requiresSession: boolean;
-  /** Used where a message has none of its own, and a ceiling over those that have. */
+  /** The time to live of messages that have none of their own, and the maximum for those that have. */
   readonly defaultTimeToLiveMs?: number;
   readonly deadLetteringOnMessageExpiration: boolean;
   readonly maxDeliveryCount: number;
   readonly enableBatchedOperations: boolean;
   readonly status: EntityStatus;
-  /** Name of the destination, as given. */
+  /** The name of the destination as the client wrote it. */
   readonly forwardTo?: string;
   readonly forwardDeadLetteredMessagesTo?: string;
   readonly userMetadata?: string;
   readonly autoDeleteOnIdleMs?: number;
 }
 
-/** The settings that decide what may come in; queues and topics have them. */
+/** The settings of queues and topics that decide which messages they accept. */
 export interface IngressSettings {
   readonly maxSizeInMegabytes: number;
   readonly requiresDuplicateDetection: boolean;
@@ -45,7 +45,7 @@ export interface IngressSettings {
   readonly authorizationRules: readonly AuthorizationRule[];
   readonly supportOrdering: boolean;
   readonly enablePartitioning: boolean;
-  /** How many partitions a partitioned entity has, where the tier gives it other than the usual. */
+  /** The number of partitions of a partitioned entity, if the tier has another number than the usual one. */
   readonly partitions?: number;
   readonly enableExpress: boolean;
   readonly isAnonymousAccessible: boolean;
@@ -95,14 +95,14 @@ const INGRESS_DEFAULTS = {
   maxMessageSizeInKilobytes: LIMITS.messageKilobytesDefault,
 } as const satisfies IngressSettings;
 
-/** A queue about which nothing was said; the defaults of the service (semantics N8). */
+/** The service's defaults for a queue (semantics N8). */
 export const QUEUE_DEFAULTS: QueueDescription = {
   kind: 'queue',
   ...DELIVERY_DEFAULTS,
   ...INGRESS_DEFAULTS,
 };
 
-/** A topic about which nothing was said; the defaults of the service (semantics N9). */
+/** The service's defaults for a topic (semantics N9). */
 export const TOPIC_DEFAULTS: TopicDescription = {
   kind: 'topic',
   ...INGRESS_DEFAULTS,
@@ -112,7 +112,7 @@ export const TOPIC_DEFAULTS: TopicDescription = {
   status: 'Active',
 };
 
-/** A subscription about which nothing was said; the defaults of the service (semantics N10). */
+/** The service's defaults for a subscription (semantics N10). */
 export const SUBSCRIPTION_DEFAULTS: SubscriptionDescription = {
   kind: 'subscription',
   ...DELIVERY_DEFAULTS,

@@ -1,28 +1,30 @@
 import { BrokerError } from '../broker-error.ts';
 import { LIMITS } from '../limits.ts';
 
-/** Which of an entity's stores a path names. */
+/** The queue within an entity that a path addresses. */
 export type SubQueue = 'main' | 'deadLetter' | 'transferDeadLetter';
 
-/** A parsed path: the entity, in lower case because names compare so, and the store in it. */
+/** A parsed path of an entity or of one of its sub-queues. */
 export interface EntityPath {
-  /** `orders`, `a/b/c`, or `topic/subscriptions/name`; lower case, the key of the entity. */
+  /**
+   * The entity's key: `orders`, `a/b/c` or `topic/subscriptions/name`, in lower case, since case is ignored.
+   */
   readonly key: string;
-  /** The same as the client spelt it. */
+  /** The entity's path in the client's spelling. */
   readonly name: string;
   readonly subQueue: SubQueue;
-  /** Set when the path names a subscription. */
+  /** Set if the path addresses a subscription. */
   readonly subscription?: { readonly topic: string; readonly name: string };
 }
 
 const DEAD_LETTER = /\/\$deadletterqueue$/i;
 const TRANSFER_DEAD_LETTER = /\/\$transfer\/\$deadletterqueue$/i;
 const SUBSCRIPTION = /^(.+)\/subscriptions\/([^/]+)$/i;
-/** Letters, digits, `.`, `-`, `_`, `/`; begins and ends with a letter or digit (semantics N4). */
+/** Letters, digits, `.`, `-`, `_`, `/`; the first and last character is a letter or digit (semantics N4). */
 const QUEUE_OR_TOPIC_NAME = /^[a-z0-9](?:[a-z0-9._/-]*[a-z0-9])?$/i;
 const CHILD_NAME = /^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$/i;
 
-/** Reads an entity path as it stands in a URL, already percent-decoded. Throws ArgumentError. */
+/** Parses the percent-decoded entity path of a URL. Throws ArgumentError for an invalid name. */
 export function parseEntityPath(path: string): EntityPath {
   const { name, subQueue } = splitSubQueue(trimSlashes(path));
   const match = SUBSCRIPTION.exec(name);
@@ -42,7 +44,7 @@ export function parseEntityPath(path: string): EntityPath {
   return { key: name.toLowerCase(), name, subQueue };
 }
 
-/** Not by a pattern: `/+$` takes quadratic time on long runs of slashes. */
+/** A loop rather than a regular expression: `/+$` takes quadratic time for many slashes. */
 function trimSlashes(path: string): string {
   let start = 0;
   let end = path.length;
@@ -61,7 +63,7 @@ function splitSubQueue(path: string): { name: string; subQueue: SubQueue } {
   return { name: path, subQueue: 'main' };
 }
 
-/** Refuses a name that no queue or topic may have. Throws ArgumentError. */
+/** Throws ArgumentError for a name that no queue or topic may have. */
 export function requireEntityName(name: string): void {
   const { entityPathLength } = LIMITS;
   if (name.length > entityPathLength) {
@@ -78,7 +80,7 @@ export function requireEntityName(name: string): void {
   }
 }
 
-/** Refuses a name that no subscription may have. Throws ArgumentError. */
+/** Throws ArgumentError for a name that no subscription may have. */
 export function requireChildName(name: string): void {
   const { childNameLength } = LIMITS;
   if (name.length > childNameLength) {
@@ -99,7 +101,10 @@ function badName(name: string, why: string): BrokerError {
   return new BrokerError('ArgumentError', `The name '${name}' ${why}.`, { subCode: '40000' });
 }
 
-/** The path under which clients address a store, in the spelling of the `Location` header. */
+/**
+ * The path of an entity's sub-queue in the spelling of the `Location` header. `key` = the entity's key or
+ * name.
+ */
 export function pathOf(key: string, subQueue: SubQueue): string {
   switch (subQueue) {
     case 'main':

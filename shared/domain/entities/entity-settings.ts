@@ -21,15 +21,20 @@ import {
 } from './setting-checks.ts';
 
 /**
- * What may be said of an entity (semantics N8, N9, N10). A client says some of the settings; the
- * rest take their defaults, on an update as well as on a creation: an update replaces, it does not
- * merge (semantics #137).
+ * Validates the settings of entities (semantics N8, N9, N10). A request contains some of them. The others
+ * take their defaults, on an update as well as on a creation, since an update replaces all settings rather
+ * than merging them (semantics #137).
  */
 
-/** The settings that a client gave. A lock or a window it called unlimited is infinite here. */
+/**
+ * The settings in a client's request. A lock duration or detection window that is unlimited is `Infinity`
+ * here.
+ */
 export type Said<Description> = Partial<Omit<Description, 'kind'>>;
 
-/** Sizes that one entity, or one fragment of a partitioned one, may be given (semantics N8, #P5). */
+/**
+ * The sizes that a client may set for an entity, or for a fragment of a partitioned one (semantics N8, #P5).
+ */
 const FRAGMENT_MEGABYTES = [1024, 2048, 3072, 4096, 5120];
 const ENTITY_MEGABYTES = [...FRAGMENT_MEGABYTES, 10_240, 20_480, 40_960, 81_920];
 
@@ -42,7 +47,7 @@ const QUEUE_STATUSES: readonly EntityStatus[] = [
 const TOPIC_STATUSES: readonly EntityStatus[] = ['Active', 'Disabled', 'SendDisabled'];
 const SUBSCRIPTION_STATUSES: readonly EntityStatus[] = ['Active', 'Disabled', 'ReceiveDisabled'];
 
-/** The queue that a client asks for. Throws ArgumentError. */
+/** The description of a new queue. Throws ArgumentError for invalid settings. */
 export function newQueue(said: Said<QueueDescription>): QueueDescription {
   const queue = { ...QUEUE_DEFAULTS, ...said, ...fragmentSize('Queue', said) };
   requireIngressSettings(queue);
@@ -51,7 +56,7 @@ export function newQueue(said: Said<QueueDescription>): QueueDescription {
   return neverIdleWhereForwarding(queue);
 }
 
-/** The queue as a client wants it from now on. Throws ArgumentError. */
+/** The description of a queue after an update. Throws ArgumentError for invalid or unchangeable settings. */
 export function updateQueue(
   current: QueueDescription,
   said: Said<QueueDescription>,
@@ -60,7 +65,7 @@ export function updateQueue(
   return newQueue({ ...said, ...partitionsAsCreated(current) });
 }
 
-/** The topic that a client asks for. Throws ArgumentError. */
+/** The description of a new topic. Throws ArgumentError for invalid settings. */
 export function newTopic(said: Said<TopicDescription>): TopicDescription {
   const topic = { ...TOPIC_DEFAULTS, ...said, ...fragmentSize('Topic', said) };
   requireIngressSettings(topic);
@@ -69,7 +74,7 @@ export function newTopic(said: Said<TopicDescription>): TopicDescription {
   return topic;
 }
 
-/** The topic as a client wants it from now on. Throws ArgumentError. */
+/** The description of a topic after an update. Throws ArgumentError for invalid or unchangeable settings. */
 export function updateTopic(
   current: TopicDescription,
   said: Said<TopicDescription>,
@@ -78,7 +83,7 @@ export function updateTopic(
   return newTopic({ ...said, ...partitionsAsCreated(current) });
 }
 
-/** The subscription that a client asks for. Throws ArgumentError. */
+/** The description of a new subscription. Throws ArgumentError for invalid settings. */
 export function newSubscription(said: Said<SubscriptionDescription>): SubscriptionDescription {
   const subscription = { ...SUBSCRIPTION_DEFAULTS, ...said };
   requireDeliverySettings(subscription);
@@ -86,7 +91,10 @@ export function newSubscription(said: Said<SubscriptionDescription>): Subscripti
   return neverIdleWhereForwarding(subscription);
 }
 
-/** The subscription as a client wants it from now on. Throws ArgumentError. */
+/**
+ * The description of a subscription after an update. Throws ArgumentError for invalid or unchangeable
+ * settings.
+ */
 export function updateSubscription(
   current: SubscriptionDescription,
   said: Said<SubscriptionDescription>,
@@ -100,8 +108,9 @@ function partitionsAsCreated({ partitions }: IngressSettings): Pick<IngressSetti
 }
 
 /**
- * The size a client is shown. A partitioned entity has sixteen fragments of the size it was given,
- * and shows the sum (semantics #138); in the Premium tier the size given is that of the whole.
+ * The maximum size that clients see, in MB. A partitioned entity has sixteen fragments of the size that was
+ * set, and shows their sum (semantics #138). In the Premium tier the size that was set is that of the whole
+ * entity.
  */
 export function totalMegabytes(settings: IngressSettings): number {
   return settings.maxSizeInMegabytes * (hasSizedFragments(settings) ? LIMITS.partitions : 1);
@@ -112,8 +121,8 @@ function hasSizedFragments(settings: Partial<IngressSettings>): boolean {
 }
 
 /**
- * The size of one fragment. Clients send back on an update what they were shown, which of a
- * partitioned entity is the sum: both spellings are understood, and no value is one of each.
+ * The size of one fragment. On an update, clients send the size that they have read, which for a partitioned
+ * entity is the sum of its fragments. Both forms are accepted; no value is valid in both.
  */
 function fragmentSize(
   kind: KindWord,
@@ -173,7 +182,7 @@ function requireCommonSettings(settings: {
   requireLength('userMetadata', settings.userMetadata, LIMITS.userMetadataLength);
 }
 
-/** The settings that hold from creation on (semantics #139). */
+/** The settings that only a creation can set (semantics #139). */
 interface CreationSettings {
   readonly requiresSession?: boolean;
   readonly requiresDuplicateDetection?: boolean;
@@ -201,7 +210,7 @@ function requireUnchanged(kind: KindWord, current: CreationSettings, wanted: Cre
   }
 }
 
-/** An entity that forwards is never idle, so the service forgets the setting (semantics #A21). */
+/** An entity that forwards is never idle, so the service drops the setting (semantics #A21). */
 function neverIdleWhereForwarding<T extends DeliverySettings>(description: T): T {
   if (description.forwardTo === undefined) return description;
   const { autoDeleteOnIdleMs: _, ...rest } = description;

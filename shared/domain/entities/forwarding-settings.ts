@@ -3,7 +3,7 @@ import type { EntityDescription } from './descriptions.ts';
 import { type EntityPath, requireEntityName } from './entity-path.ts';
 import { badValue } from './setting-checks.ts';
 
-/** The names of the entities that a description forwards to: at most two, none for a topic. */
+/** The names of the entities that a description forwards to: at most two; none for a topic. */
 export function forwardingDestinations(description: EntityDescription): readonly string[] {
   if (description.kind === 'topic') return [];
   const { forwardTo, forwardDeadLetteredMessagesTo } = description;
@@ -11,9 +11,9 @@ export function forwardingDestinations(description: EntityDescription): readonly
 }
 
 /**
- * Refuses forwarding of a subscription to its own topic, the shortest loop. Other loops are left to the
- * limit on hops (semantics #126): a queue may forward to itself, recorded by the vendor's client for Python
- * in 2020. Throws ArgumentError.
+ * Throws ArgumentError if a subscription forwards to its own topic, the shortest loop. The limit of hops ends
+ * other loops (semantics #126): a queue may forward to itself, as recordings of the vendor's client for
+ * Python show (2020).
  */
 export function requireForwardingElsewhere(path: EntityPath, description: EntityDescription): void {
   for (const name of forwardingDestinations(description)) {
@@ -22,7 +22,7 @@ export function requireForwardingElsewhere(path: EntityPath, description: Entity
   }
 }
 
-/** The refusal to forward from an entity to itself. */
+/** ArgumentError: an entity forwards to itself. */
 export function toItself({ name }: Pick<EntityPath, 'name'>, destination: string): BrokerError {
   return badValue(
     `Entity cannot have auto-forwarding policy to itself. '${name}' names '${destination}'.`,
@@ -30,9 +30,10 @@ export function toItself({ name }: Pick<EntityPath, 'name'>, destination: string
 }
 
 /**
- * Refuses forwarding out of sessions, but for a queue that forwards to a topic from its creation on, recorded
- * by the vendor's client for Python in 2024. That the service refuses the others is reported. Throws
- * ArgumentError.
+ * Throws ArgumentError if an entity that requires sessions forwards, except for a queue that forwards to a
+ * topic from its creation on, as recordings of the vendor's client for Python show (2024). That the service
+ * refuses the other cases is known from reports. `to` = the kind of the destination; `current` = the
+ * description before an update.
  */
 export function requireSessionsMayForward(
   description: EntityDescription,
@@ -51,7 +52,7 @@ export function requireSessionsMayForward(
   );
 }
 
-/** The refusal for a destination that is no queue or topic of this namespace. */
+/** MessagingEntityNotFound: the destination is no queue or topic of this namespace. */
 export function noForwardingDestination(name: string): BrokerError {
   return new BrokerError(
     'MessagingEntityNotFound',

@@ -1,18 +1,18 @@
 import { badValue } from './setting-checks.ts';
 
 /**
- * Names that may not be given to anything new, since what bears one could not be addressed over HTTP, or
- * only under the address of something else. What has such a name already keeps it, and can be deleted.
+ * Names that a new entity or rule may not have, since HTTP could not address it, or its address would be that
+ * of something else. An existing entity or rule with such a name keeps it, and can be deleted.
  */
 
-/** Segments that the runtime paths need for themselves: `orders/messages` would be out of reach. */
+/** Segments of the API's own paths: a queue `orders/messages` could not be addressed. */
 const RESERVED_SEGMENT = /\/(messages|sessions|subscriptions)(\/|$)/i;
-/** Every reader of addresses takes them away, so that `a/../b` becomes `b`. */
+/** URL parsers resolve these segments: `a/../b` becomes `b`. */
 const DOT_SEGMENT = /(?:^|\/)(\.\.?)(?:\/|$)/;
-/** The one address of the service itself that an entity could have; the others begin with `$`. */
+/** The only address of the service itself that an entity could have; the others begin with `$`. */
 const OWN_ADDRESS = /^health$/i;
 
-/** Refuses such a name for a queue or topic. Throws ArgumentError. */
+/** Throws ArgumentError if a new queue or topic may not have this name. */
 export function requireFreeEntityName(name: string): void {
   requireNoDotSegment(name);
   const [, segment] = RESERVED_SEGMENT.exec(name) ?? [];
@@ -24,7 +24,7 @@ export function requireFreeEntityName(name: string): void {
   }
 }
 
-/** Refuses such a name for a rule. Throws ArgumentError. */
+/** Throws ArgumentError if a new rule may not have this name. */
 export function requireFreeRuleName(name: string): void {
   requireNoDotSegment(name);
 }

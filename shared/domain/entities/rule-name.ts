@@ -1,12 +1,12 @@
 import { LIMITS } from '../limits.ts';
 import { badValue } from './setting-checks.ts';
 
-/** The rule that a subscription has from the start; the one name that may begin with `$`. */
+/** The name of the rule that every new subscription has; the only name that may begin with `$`. */
 export const DEFAULT_RULE_NAME = '$Default';
 
 const RULE_NAME = /^[a-z0-9._-]+$/i;
 
-/** Refuses a name that no rule may have (semantics N6). Throws ArgumentError. */
+/** Throws ArgumentError for a name that no rule may have (semantics N6). */
 export function requireRuleName(name: string): void {
   const { childNameLength } = LIMITS;
   if (name.length > childNameLength) {

@@ -1,22 +1,22 @@
 import { BrokerError } from '../broker-error.ts';
 import { formatDuration, UNLIMITED_TEXT } from '../duration.ts';
 
-/** The kinds as the sentences of the service spell them. */
+/** The kinds of entities in the spelling of the service's error sentences. */
 export type KindWord = 'Queue' | 'Topic' | 'Subscription';
 
-/** The refusal of a value, with the sub-code that all of management uses for them (semantics N14). */
+/** ArgumentError with the subcode that management operations use for invalid values (semantics N14). */
 export function badValue(sentence: string): BrokerError {
   return new BrokerError('ArgumentError', sentence, { subCode: '40000' });
 }
 
-/** Refuses a duration (ms; infinite = unlimited) outside its bounds. Throws ArgumentError. */
+/** Throws ArgumentError for a duration outside its bounds (ms; `Infinity` = unlimited). */
 export function requireDuration(name: string, ms: number, min: number, max = Infinity): void {
   if (ms >= min && ms <= max) return;
   const bound = ms < min ? `below the minimum of '${shown(min)}'` : `above '${shown(max)}'`;
   throw badValue(`The value '${shown(ms)}' of the '${name}' property is ${bound}.`);
 }
 
-/** Refuses a number that is not whole or lies outside its bounds. Throws ArgumentError. */
+/** Throws ArgumentError for a number that is not an integer or is outside its bounds. */
 export function requireWhole(name: string, value: number, min: number, max: number): void {
   if (Number.isInteger(value) && value >= min && value <= max) return;
   throw badValue(
@@ -24,7 +24,7 @@ export function requireWhole(name: string, value: number, min: number, max: numb
   );
 }
 
-/** Refuses text that is too long. Throws ArgumentError. */
+/** Throws ArgumentError for a text of more than `max` characters. */
 export function requireLength(name: string, value: string | undefined, max: number): void {
   if (value === undefined || value.length <= max) return;
   throw badValue(
@@ -32,7 +32,7 @@ export function requireLength(name: string, value: string | undefined, max: numb
   );
 }
 
-/** Refuses a value that is not one of those allowed. Throws ArgumentError. */
+/** Throws ArgumentError for a value that is not among those allowed. */
 export function requireOneOf<T>(name: string, value: T, allowed: readonly T[]): void {
   if (allowed.includes(value)) return;
   throw badValue(
@@ -40,7 +40,7 @@ export function requireOneOf<T>(name: string, value: T, allowed: readonly T[]): 
   );
 }
 
-/** A duration as the wire would show it, so that a refusal can be compared with the request. */
+/** A duration (ms) as text in the form of the wire, so that an error can be compared with the request. */
 export function shown(ms: number): string {
   return ms === Infinity ? UNLIMITED_TEXT : formatDuration(ms);
 }

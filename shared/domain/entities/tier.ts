@@ -2,19 +2,19 @@ import { LIMITS } from '../limits.ts';
 import { type EntityDescription, QUEUE_DEFAULTS } from './descriptions.ts';
 import { badValue, type KindWord, shown } from './setting-checks.ts';
 
-/** The tiers of namespaces; here they differ in what may be said of entities (semantics N15). */
+/** The tiers of namespaces. They differ in the settings that entities may have (semantics N15). */
 export type Tier = 'Standard' | 'Basic' | 'Premium';
 
-/** A namespace, named because the refusals of its tier name it. */
+/** A namespace with its tier. Errors contain the name. */
 export interface TieredNamespace {
   readonly name: string;
   readonly tier: Tier;
 }
 
-/** Whether an entity comes into being or is there already. */
+/** The operation in which a client sets the settings of an entity. */
 export type Act = 'creating' | 'updating';
 
-/** What tiers look at in that which a client says of an entity. */
+/** The settings in a client's request that depend on the tier. */
 interface Said {
   readonly kind: EntityDescription['kind'];
   readonly requiresSession?: boolean;
@@ -29,7 +29,7 @@ interface Said {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** In Basic both the default and the most (semantics #57). */
+/** In Basic both the default and the maximum (semantics #57). */
 const BASIC_TIME_TO_LIVE_MS = 14 * DAY_MS;
 const PREMIUM_MESSAGE_KILOBYTES = 1024;
 const { maxMessageSizeInKilobytes: USUAL_MESSAGE_KILOBYTES } = QUEUE_DEFAULTS;
@@ -41,10 +41,10 @@ const KIND_WORDS = {
 } as const satisfies Record<EntityDescription['kind'], KindWord>;
 
 /**
- * What a client says of an entity, with the defaults of the tier where they are not the usual ones
- * (semantics N16, N17, #57). What only a creation may say is looked at only there: an update
- * cannot change it, and an entity made before the namespace had its tier must stay within reach.
- * Throws ArgumentError.
+ * Checks the settings in a request against the tier, and adds the defaults in which the tier differs
+ * (semantics N16, N17, #57). Settings that only a creation can set are checked only there: an update cannot
+ * change them, and an entity that is older than the namespace's tier must remain updatable. `current` = the
+ * description before an update. Throws ArgumentError.
  */
 export function withinTier<S extends Said>(
   said: S,
@@ -58,8 +58,9 @@ export function withinTier<S extends Said>(
 }
 
 /**
- * Only Premium has messages of another size (asserted and recorded). Clients send back what they were shown,
- * so the usual size and that of the entity are no reason to refuse.
+ * Only in Premium can the maximum message size be set (asserted by tests of the vendor's clients, and
+ * recorded). Clients send the size that they have read, so the usual size and the entity's current size are
+ * accepted.
  */
 function requireUsualMessages(
   { kind, maxMessageSizeInKilobytes: kilobytes = USUAL_MESSAGE_KILOBYTES }: Said,
@@ -81,7 +82,7 @@ function withinBasic<S extends Said>(said: S, namespace: TieredNamespace, act: A
   return { ...said, defaultTimeToLiveMs: basicTimeToLive(said, namespace) };
 }
 
-/** The first property that Basic does not have. */
+/** The first property in a request that Basic does not support. */
 function beyondBasic(said: Said, act: Act): string | undefined {
   const { autoDeleteOnIdleMs = Infinity, forwardTo, forwardDeadLetteredMessagesTo } = said;
   const created = act === 'creating';
@@ -90,13 +91,13 @@ function beyondBasic(said: Said, act: Act): string | undefined {
     requiresDuplicateDetection: created && said.requiresDuplicateDetection,
     forwardTo: forwardTo !== undefined,
     forwardDeadLetteredMessagesTo: forwardDeadLetteredMessagesTo !== undefined,
-    // The maximum turns it off, and clients send it unasked.
+    // The maximum turns it off, and clients send it by default.
     autoDeleteOnIdle: autoDeleteOnIdleMs !== Infinity,
   };
   return Object.entries(wanted).find(([, isWanted]) => isWanted)?.[0];
 }
 
-/** Clients send "unlimited" unasked, so that means the most there is and is no reason to refuse. */
+/** Clients send "unlimited" by default, so it is accepted and means the maximum. */
 function basicTimeToLive({ defaultTimeToLiveMs: ms = Infinity }: Said, { name }: TieredNamespace) {
   if (ms === Infinity) return BASIC_TIME_TO_LIVE_MS;
   if (ms <= BASIC_TIME_TO_LIVE_MS) return ms;
@@ -111,7 +112,10 @@ export function requireTransactions(namespace: TieredNamespace): void {
   throw refusal("Transactions can't be used", namespace, ['Standard', 'Premium']);
 }
 
-/** Partitioned entities have two partitions here, and the size they are given is that of both. */
+/**
+ * In Premium, partitioned entities have two partitions, and the size that a client sets is that of both
+ * together.
+ */
 function withinPremium<S extends Said>(
   said: S,
   { name }: TieredNamespace,
