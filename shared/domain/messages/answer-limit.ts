@@ -1,11 +1,14 @@
-/** How much one answer of a surface can carry. */
+/** How many bytes of messages one answer can carry, by its form. */
 export interface AnswerLimit {
-  /** `batch` = messages as JSON; `single` = one message, its body as it is and the rest in headers. */
+  /**
+   * `batch` = messages as JSON; `single` = one message, with its body unencoded and its properties in
+   * headers.
+   */
   readonly form: 'batch' | 'single';
-  /** What messages may take in it, bytes. */
+  /** Bytes of messages in the answer. */
   readonly bytes: number;
-  /** A `single` message whose headers take more bytes comes in the form of a `batch`. */
+  /** A `single` message whose headers take more bytes is sent in the form of a `batch`. */
   readonly headerBytes?: number;
-  /** A message may take more where it comes alone; otherwise it is refused. */
+  /** A message that is alone in its answer may exceed the limit; without this it is refused. */
   readonly oneMayExceed?: true;
 }

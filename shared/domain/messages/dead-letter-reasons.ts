@@ -1,6 +1,6 @@
 import { LIMITS } from '../limits.ts';
 
-/** Why the broker itself dead-letters, in the service's exact words (semantics #C6). */
+/** Why the broker dead-letters a message, in the service's exact words (semantics #C6). */
 export interface DeadLetterReason {
   readonly reason: string;
   readonly description: string;
@@ -26,7 +26,7 @@ export const TOO_MANY_HOPS: DeadLetterReason = {
   description: `The maximum number of allowed hops when forwarding between queues. Value is set to ${LIMITS.forwardHops}.`,
 };
 
-/** All deliveries an entity allows have ended without success. */
+/** The reason for a message that has used up the deliveries that its entity allows. */
 export function maxDeliveryExceeded(maxDeliveryCount: number): DeadLetterReason {
   return {
     reason: 'MaxDeliveryCountExceeded',

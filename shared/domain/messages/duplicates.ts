@@ -1,9 +1,9 @@
 import { type OutgoingMessage, orderingKeyOf } from './message.ts';
 
 /**
- * What a message is known again by (semantics O1, O2): its MessageId, letter by letter; in a partitioned
- * entity only together with the key that decides its partition. A message whose sender gave it no id
- * cannot come twice.
+ * The key by which duplicate detection compares messages (semantics O1, O2): the MessageId, case-sensitive;
+ * in a partitioned entity together with the key that decides the partition. Undefined = the sender set no
+ * MessageId, so the message is never a duplicate.
  */
 export function duplicateKeyOf(
   message: OutgoingMessage,
@@ -12,11 +12,11 @@ export function duplicateKeyOf(
   const { messageId } = message;
   if (messageId === undefined || !settings.enablePartitioning) return messageId;
   const key = orderingKeyOf(message, settings);
-  // The length in front keeps apart what only looks the same once it is joined.
+  // The length in front makes the key unambiguous: without it 'a' + 'bc' and 'ab' + 'c' would be equal.
   return key === undefined ? `:${messageId}` : `${key.length}:${key}${messageId}`;
 }
 
-/** For each key the place where it stands first; a message without one is the first of its kind. */
+/** For each key the index of its first occurrence. An absent key counts as unique. */
 export function firstPlaces(keys: readonly (string | undefined)[]): readonly number[] {
   const firsts = new Map<string, number>();
   return keys.map((key, place) => {

@@ -1,8 +1,8 @@
 import type { Properties } from './property-value.ts';
 
-/** What a sender hands over. Absent fields were not set by the sender (semantics M2). */
+/** A message as a sender sends it. An absent field was not set by the sender (semantics M2). */
 export interface OutgoingMessage {
-  /** Opaque; the broker and its filters never look at it. */
+  /** Opaque: the broker and its filters do not read it. */
   readonly body: Uint8Array;
   readonly messageId?: string;
   readonly sessionId?: string;
@@ -15,24 +15,24 @@ export interface OutgoingMessage {
   readonly replyTo?: string;
   readonly replyToSessionId?: string;
   readonly to?: string;
-  /** Relative, counted from the instant of enqueue. Absent = the entity decides. */
+  /** Counted from the enqueue. Absent = the entity's default applies. */
   readonly timeToLiveMs?: number;
-  /** Epoch milliseconds. A past instant means now. */
+  /** Epoch ms. An instant in the past means now. */
   readonly scheduledEnqueueAt?: number;
-  /** Kept and returned; of no effect, since everything is persisted here. */
+  /** Stored and returned, without any effect, since every message is persisted. */
   readonly forcePersistence?: boolean;
   readonly properties: Properties;
-  /** Any AMQP part that HTTP has no place for (body kind, annotations), kept bit for bit. */
+  /** The AMQP-only sections (body sections, annotations), which HTTP cannot express, kept byte for byte. */
   readonly amqp?: Uint8Array;
-  /** The body only shows to other transports what `amqp` holds. Not stored. */
+  /** The body is a JSON rendering of `amqp` for other transports. Not stored. */
   readonly bodyShowsAmqp?: boolean;
 }
 
 type OrderingKeys = Pick<OutgoingMessage, 'sessionId' | 'partitionKey'>;
 
 /**
- * The key by which messages keep their order: the session id, else the partition key. An empty session id
- * goes before a partition key only in an entity that requires sessions.
+ * The key by which messages keep their order: the session id, else the partition key. An empty session id has
+ * precedence over a partition key only in an entity that requires sessions.
  */
 export function orderingKeyOf(
   { sessionId, partitionKey }: OrderingKeys,
@@ -42,60 +42,60 @@ export function orderingKeyOf(
 }
 
 /**
- * Whether a message asks for two orders at once. An empty id asks for none (asserted by the live suite of
- * the vendor's JavaScript client, sessionsTests.spec.ts).
+ * Whether session id and partition key of a message contradict each other. An empty one does not count
+ * (asserted by the live suite of the vendor's JavaScript client, sessionsTests.spec.ts).
  */
 export function hasTwoOrderingKeys({ sessionId, partitionKey }: OrderingKeys): boolean {
   return Boolean(sessionId && partitionKey) && sessionId !== partitionKey;
 }
 
 /**
- * The partition key that receivers and filters see: if the sender gave none, the session id is the key
- * (recorded by the vendor's REST client for Node in 2014).
+ * The partition key that receivers and filters see: the sender's, or the session id if the sender set none
+ * (recordings of the vendor's REST client for Node, 2014).
  */
 export function shownPartitionKey({ sessionId, partitionKey }: OrderingKeys): string | undefined {
   return partitionKey || sessionId || partitionKey;
 }
 
-/** A message as it is stored: it has an identity, and perhaps a history in other entities. */
+/** A message as it is stored: it always has an id, and may have a history in other entities. */
 export interface Message extends OutgoingMessage {
   readonly messageId: string;
-  /** The number in the entity it was first sent to, where it was forwarded (semantics M12). */
+  /** Set if the message was forwarded: its number in the entity to which it was sent (semantics M12). */
   readonly enqueuedSequenceNumber?: bigint;
-  /** The entity in which it was dead-lettered, where it was forwarded out of a dead-letter queue. */
+  /** Set if the message was forwarded out of a dead-letter queue: the entity that dead-lettered it. */
   readonly deadLetterSource?: string;
-  /** How many entities forwarded it so far. */
+  /** How many entities have forwarded it. */
   readonly hops?: number;
 }
 
-/** Not locked-ness and not expiry: those are no states and cannot be seen (semantics M15). */
+/** The state that clients see. Locked and expired messages have no state of their own (semantics M15). */
 export type MessageState = 'Active' | 'Deferred' | 'Scheduled';
 
-/** A message as a receiver or a browser sees it. */
+/** A message as a receive or a peek returns it. */
 export interface StoredMessage {
   readonly message: Message;
-  /** 64 bits; the top 16 are the partition. */
+  /** 64 bits, with the partition in the top 16. */
   readonly sequenceNumber: bigint;
-  /** Epoch milliseconds; of a scheduled message its due time once activated. */
+  /** Epoch ms. For a scheduled message that was activated, its due time. */
   readonly enqueuedAt: number;
-  /** Earlier deliveries that ended without success ("raw": 0 on the first delivery). */
+  /** Earlier deliveries that ended without success: 0 on the first delivery. */
   readonly failedDeliveries: number;
   readonly state: MessageState;
-  /** Epoch milliseconds. Absent = never, or not computed (peek of a message without its own TTL). */
+  /** Epoch ms. Absent = never, or not computed (peek of a message without a time to live of its own). */
   readonly expiresAt?: number;
-  /** The time to live in force, ms; absent = unlimited. */
+  /** The effective time to live, ms; absent = unlimited. */
   readonly timeToLiveMs?: number;
 }
 
-/** A message under a lock: only the holder of the token may settle it, and only while it lasts. */
+/** A locked message. Only the holder of the lock token may settle it, and only until the lock ends. */
 export interface LockedMessage extends StoredMessage {
   /** GUID text. */
   readonly lockToken: string;
-  /** Epoch milliseconds. */
+  /** Epoch ms. */
   readonly lockedUntil: number;
 }
 
-/** A time to live above the entity's default is silently lowered to it (semantics #A10). */
+/** Lowers a time to live above the entity's default to the default, as the service does (semantics #A10). */
 export function lowerTimeToLive(message: Message, defaultMs: number | undefined): Message {
   const { timeToLiveMs } = message;
   if (timeToLiveMs === undefined || defaultMs === undefined || timeToLiveMs <= defaultMs) {

@@ -4,9 +4,9 @@ import { LIMITS } from '../limits.ts';
 import { hasTwoOrderingKeys, type OutgoingMessage } from './message.ts';
 import { propertiesBytes, requirePropertiesFit, utf8Bytes } from './property-limits.ts';
 
-/** What a message must be before an entity takes it (semantics M3, M5, M16). */
+/** The checks of messages before an entity accepts them (semantics M3, M5, M16). */
 
-/** Refuses a batch of more messages than there may be in one. Throws MessageSizeExceeded. */
+/** Throws MessageSizeExceeded for a batch with too many messages. */
 export function requireBatchFits(messages: number): void {
   if (messages <= LIMITS.batchMessages) return;
   throw new BrokerError(
@@ -16,7 +16,10 @@ export function requireBatchFits(messages: number): void {
   );
 }
 
-/** Refuses what no entity may hold. Throws ArgumentError, InvalidOperation, MessageSizeExceeded. */
+/**
+ * Checks the messages of one send: ids, times, sizes of messages and batch. Throws ArgumentError,
+ * InvalidOperation, MessageSizeExceeded.
+ */
 export function requireSendableMessages(
   messages: readonly OutgoingMessage[],
   { maxMessageSizeInKilobytes }: Pick<IngressSettings, 'maxMessageSizeInKilobytes'>,
@@ -37,7 +40,9 @@ export function requireSendableMessages(
   if (total > batchBytesMax) throw tooLarge('batch', total, batchBytesMax);
 }
 
-/** Refuses messages without a session where there must be one (semantics M17). Throws InvalidOperation. */
+/**
+ * Throws InvalidOperation if a message to an entity that requires sessions has no session id (semantics M17).
+ */
 export function requireSessionIds(messages: readonly OutgoingMessage[]): void {
   if (messages.every(({ sessionId }) => sessionId !== undefined)) return;
   throw new BrokerError(
@@ -49,7 +54,7 @@ export function requireSessionIds(messages: readonly OutgoingMessage[]): void {
 
 const BAD = { subCode: '40000' } as const;
 
-/** The refusal of a message or batch of so many bytes. */
+/** MessageSizeExceeded: a message or batch of `size` bytes is too large. */
 export function tooLarge(what: 'message' | 'batch', size: number, limit: number): BrokerError {
   return new BrokerError(
     'MessageSizeExceeded',
@@ -92,12 +97,12 @@ function requireId(name: string, value: string | undefined): void {
   );
 }
 
-/** What a message takes, in bytes: its body, all its properties, and what only AMQP has a place for. */
+/** The size of a message in bytes: its body, all its properties, and its AMQP-only sections. */
 export function messageSize(message: OutgoingMessage): number {
   return message.body.byteLength + amqpSize(message) + headerSize(message);
 }
 
-/** What was sent of a message, in bytes: what stands both in its body and in `amqp` came only once. */
+/** The size of a message as it was sent, bytes. A body that only renders `amqp` does not count twice. */
 function sentSize(message: OutgoingMessage): number {
   const twice = message.bodyShowsAmqp ? Math.min(message.body.byteLength, amqpSize(message)) : 0;
   return messageSize(message) - twice;
@@ -107,7 +112,7 @@ function amqpSize({ amqp }: OutgoingMessage): number {
   return amqp?.byteLength ?? 0;
 }
 
-/** The properties of a message, its own and the system's, in bytes. */
+/** The size of the application and system properties of a message, bytes. */
 export function headerSize(message: OutgoingMessage): number {
   return propertiesBytes(message.properties) + systemSize(message);
 }

@@ -2,15 +2,15 @@ import { BrokerError } from '../broker-error.ts';
 import type { IngressSettings } from '../entities/descriptions.ts';
 import { type OutgoingMessage, orderingKeyOf } from './message.ts';
 
-/** What of a message may decide where it lies. */
+/** The fields of a message that may decide its partition. */
 type Keyed = Pick<OutgoingMessage, 'sessionId' | 'partitionKey' | 'messageId'>;
 type Settings = Pick<IngressSettings, 'requiresDuplicateDetection'> & {
   readonly requiresSession?: boolean;
 };
 
 /**
- * What decides in which partition a message lies: its SessionId, else its PartitionKey, else, where
- * duplicates are looked for, the MessageId that its sender gave it (semantics #P6). Absent = any.
+ * The key that decides the partition of a message: the SessionId, else the PartitionKey, else, in an entity
+ * with duplicate detection, the sender's MessageId (semantics #P6). Undefined = any partition.
  */
 export function partitionKeyOf(message: Keyed, settings: Settings): string | undefined {
   const orId = settings.requiresDuplicateDetection ? message.messageId : undefined;
@@ -18,8 +18,8 @@ export function partitionKeyOf(message: Keyed, settings: Settings): string | und
 }
 
 /**
- * The key of the messages of one call, which go into one partition: all have the same or none has
- * one (semantics M23). Throws InvalidOperation.
+ * The common partition key of the messages of one send, which all go to one partition. Throws
+ * InvalidOperation if the keys differ, or if only some messages have one (semantics M23).
  */
 export function sharedPartitionKey(
   messages: readonly Keyed[],
@@ -42,9 +42,9 @@ function shown(key: string | undefined): string {
 }
 
 /**
- * Which partition a key belongs to: equal keys always meet in the same one, for as long as the entity
- * lives (semantics #P7). FNV-1a over UTF-16 units, mixed at the end so that keys that differ in
- * their last letter only are spread as well.
+ * The partition of a key. Equal keys have the same partition for the lifetime of the entity (semantics #P7),
+ * so this hash must never change. It is FNV-1a over UTF-16 units with a final mix, which also spreads keys
+ * that differ only in their last character.
  */
 export function partitionOfKey(key: string, partitions: number): number {
   let hash = 0x811c9dc5;

@@ -1,16 +1,17 @@
 import { type Block, sequenceNumberOf } from '../blocks/block.ts';
 import type { Log } from '../blocks/log.ts';
 
-/** Counts what is read of messages, before it is read. */
+/** Reserves memory for payloads before they are read. */
 export interface PayloadAccount {
   /**
-   * Has room for messages of so many bytes, read together, the first of which has this sequence number.
-   * Throws ServiceBusy where the process has none; MessageSizeExceeded where it never has.
+   * Reserves memory for messages of `bytes` bytes that are read together. `first` = the sequence number of
+   * the first one, which the error names. Throws ServiceBusy if the process has too little memory free, and
+   * MessageSizeExceeded if it never has enough.
    */
   hold(bytes: number, first: bigint): void;
 }
 
-/** Counts the messages of some blocks of a log. Throws as `hold`. */
+/** Reserves memory for the messages of blocks of a log; does nothing without an account. Throws as `hold`. */
 export function holdPayloads(
   account: PayloadAccount | undefined,
   { partition }: Log,

@@ -3,15 +3,17 @@ import { type Message, shownPartitionKey } from './message.ts';
 import type { Properties, PropertyValue } from './property-value.ts';
 
 /**
- * How many bytes messages take in the JSON batch format: upper bounds, so that a receive claims no
- * more than its answer can carry. `printBatch` of lambdas/http is what they bound.
+ * Upper bounds of the size of messages in the JSON batch format, which `printBatch` of lambdas/http writes. A
+ * receive uses them to claim no more messages than its answer can carry. Sizes in bytes.
  */
 
-/** The latest instant that JavaScript knows; no date prints longer. */
+/** The latest date of JavaScript, whose text is the longest. */
 const WIDEST_DATE = new Date(8.64e15).toUTCString();
 const WIDEST_NUMBER = '18446744073709551615';
 
-/** What every message prints beside its texts: all fields, with their widest numbers and dates. */
+/**
+ * The size of a message without its texts and properties: all fields, with their longest numbers and dates.
+ */
 const FRAME_BYTES = JSON.stringify({
   Body: '',
   BodyEncoding: 'base64',
@@ -40,29 +42,29 @@ const FRAME_BYTES = JSON.stringify({
     ViaPartitionKey: '',
   },
   UserProperties: {},
-  // The comma behind it in the list.
+  // The comma that separates it from the next message.
 }).concat(',').length;
 
-/** The most bytes that one message takes in the batch format, with the comma behind it. */
+/** The maximum size of a message in the batch format, with the comma behind it. */
 export function printedSize(message: Message): number {
   const frame = frameSize(message);
   const { body } = message;
   const { text, isAscii } = textBodySize(body);
   const base64 = base64Size(body.length);
-  // Too long in either form, so it is not decoded to see which one it is.
+  // Too long in either form, so decoding it to find its form is not worth the time.
   if (body.length > LIMITS.answerBytes) return frame + Math.max(text, base64);
   const isText = isAscii || isUtf8(body);
   return frame + (isText && !isShorterInBase64(text, body.length, frame) ? text : base64);
 }
 
 /**
- * Whether a body that is UTF-8 prints as base64 nevertheless: only where the message would otherwise
- * not fit into an answer, and base64 is shorter.
+ * Whether a UTF-8 body is written as base64 nevertheless: only if the message does not fit into an answer as
+ * text, and base64 is shorter.
  */
 export function printsAsBase64(message: Message): boolean {
   const { length } = message.body;
   const frame = frameSize(message);
-  // No byte prints as more than six.
+  // Six bytes are the longest escape of one byte.
   if (frame + 6 * length <= LIMITS.answerBytes) return false;
   return isShorterInBase64(textBodySize(message.body).text, length, frame);
 }
@@ -71,7 +73,7 @@ function isShorterInBase64(text: number, length: number, frame: number): boolean
   return frame + text > LIMITS.answerBytes && base64Size(length) < text;
 }
 
-/** What properties that are added to a message print at most, bytes. */
+/** The maximum size of application properties. */
 export function printedPropertiesSize(properties: Properties): number {
   return Object.entries(properties).reduce(
     (sum, [name, value]) => sum + quotedSize(name) + valueSize(value) + ':,'.length,
@@ -79,7 +81,7 @@ export function printedPropertiesSize(properties: Properties): number {
   );
 }
 
-/** What a text prints at most, bytes, between quotes. */
+/** The size of a text as a JSON string, quotes included. */
 export function quotedSize(text: string): number {
   let bytes = '""'.length;
   for (let i = 0; i < text.length; i++) {
@@ -96,9 +98,9 @@ export function quotedSize(text: string): number {
 }
 
 /**
- * What messages print at most, of which only their size (`messageSize`, and 64 bytes each for what
- * comes beside) and their number are known. A byte of a body prints as six bytes at most; but a
- * property that is named by two control characters and has no value prints as 29 bytes.
+ * The maximum size of messages of which only the total size and the number are known. `bytes` = the sum of
+ * `messageSize`, plus 64 bytes for each message. The bound per byte is not six, the longest escape of a
+ * body's byte, but 15: a property named by two control characters takes 29 bytes if its value is null.
  */
 export function printedSizeOf(bytes: number, messages: number): number {
   return PRINTED_PER_BYTE * bytes + FRAME_BYTES * messages;
@@ -107,7 +109,7 @@ export function printedSizeOf(bytes: number, messages: number): number {
 const PRINTED_PER_BYTE = 15;
 const ESCAPE_BYTES = '\\u0000'.length;
 
-/** What JSON makes of each ASCII character, bytes. */
+/** The size of each ASCII character in a JSON string. */
 const ASCII_SIZES = Uint8Array.from(
   { length: 0x80 },
   (_, code) => JSON.stringify(String.fromCharCode(code)).length - '""'.length,
@@ -120,7 +122,7 @@ function frameSize(message: Message): number {
   );
 }
 
-/** The texts of its system properties. */
+/** The texts among the system properties of a message. */
 function textsOf(message: Message): readonly string[] {
   return [
     message.contentType,
@@ -137,7 +139,7 @@ function textsOf(message: Message): readonly string[] {
   ].filter((text) => text !== undefined);
 }
 
-/** What a message takes at most in the headers of an answer, where they are not those of every message. */
+/** The maximum size of a message's properties in the headers of an answer. */
 export function headerFormSize(message: Message): number {
   const properties = Object.entries(message.properties).reduce(
     (sum, [name, value]) => sum + PROPERTY_FRAME_BYTES + asciiSize(name) + headerValueSize(value),
@@ -146,7 +148,7 @@ export function headerFormSize(message: Message): number {
   return textsOf(message).reduce((sum, text) => sum + asciiSize(text), FRAME_BYTES + properties);
 }
 
-/** What stands around a property, as a header or in `BrokerProperties`. */
+/** The longest text around the name and value of a property, as a header or in `BrokerProperties`. */
 const PROPERTY_FRAME_BYTES = '{"$dateTimeOffset":""},: \r\n'.length;
 
 function headerValueSize(value: PropertyValue): number {
@@ -154,7 +156,7 @@ function headerValueSize(value: PropertyValue): number {
   return isText ? asciiSize(value.value) : valueSize(value);
 }
 
-/** What a text takes at most between quotes, with escapes for what is not ASCII. */
+/** The maximum size of a text as a JSON string in which all other than ASCII characters are escaped. */
 function asciiSize(text: string): number {
   let bytes = '""'.length;
   for (let i = 0; i < text.length; i++) {
@@ -163,11 +165,11 @@ function asciiSize(text: string): number {
   return bytes;
 }
 
-/** What a body prints as text, without quotes, if it is UTF-8, as ASCII surely is. */
+/** The size of a body as JSON text without quotes, if it is valid UTF-8. An ASCII body always is. */
 function textBodySize(body: Uint8Array): { readonly text: number; readonly isAscii: boolean } {
   let text = 0;
   let isAscii = true;
-  // By index: an iterator takes several times as long.
+  // An index loop, since an iterator takes several times as long.
   for (let i = 0; i < body.length; i++) {
     const byte = body[i] ?? 0;
     text += ASCII_SIZES[byte] ?? 1;
@@ -185,7 +187,7 @@ function isUtf8(bytes: Uint8Array): boolean {
   }
 }
 
-/** What so many bytes take as base64. */
+/** The length of the base64 text of `bytes` bytes. */
 export function base64Size(bytes: number): number {
   return 4 * Math.ceil(bytes / 3);
 }
@@ -209,7 +211,7 @@ function valueSize(property: PropertyValue): number {
     case 'dateTime':
       return typedSize('date', '""'.length + WIDEST_ISO_DATE.length);
     default:
-      // Quotes, and `.0` behind whole numbers or `-` before a zero.
+      // Quotes, and `.0` after an integer or `-` before a zero.
       return typedSize(property.type, '"-.0"'.length + String(property.value).length);
   }
 }
@@ -224,7 +226,7 @@ function isSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdfff;
 }
 
-/** Half a pair, which no UTF-8 has, is escaped. */
+/** Whether two UTF-16 units are a surrogate pair. A lone surrogate is escaped, since UTF-8 cannot hold it. */
 function isSurrogatePair(first: number, second: number): boolean {
   return first <= 0xdbff && second >= 0xdc00 && second <= 0xdfff;
 }

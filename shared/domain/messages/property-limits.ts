@@ -3,8 +3,8 @@ import { LIMITS } from '../limits.ts';
 import type { Properties, PropertyValue } from './property-value.ts';
 
 /**
- * Refuses properties that are too long, one by one or all together (semantics M8). What the system
- * properties of the same message take counts as well. Throws ArgumentError.
+ * Throws ArgumentError for application properties that are too long, each or together (semantics M8).
+ * `systemBytes` = the size of the message's system properties, which counts as well.
  */
 export function requirePropertiesFit(properties: Properties, systemBytes = 0): void {
   let total = systemBytes;
@@ -20,7 +20,7 @@ export function requirePropertiesFit(properties: Properties, systemBytes = 0): v
   }
 }
 
-/** Refuses so many properties that they are surely too long, before they are looked at. Throws ArgumentError. */
+/** Throws ArgumentError for so many properties that they must be too long, before they are parsed. */
 export function requireCountFits(count: number): void {
   if (count <= LIMITS.properties) return;
   throw new BrokerError(
@@ -30,11 +30,11 @@ export function requireCountFits(count: number): void {
   );
 }
 
-/** Of long properties, which are asked for again and again on their way into a queue. */
+/** The sizes of long properties, which a send needs several times. */
 const KNOWN_BYTES = new WeakMap<Properties, number>();
 const KNOWN_BYTES_MIN = 1024;
 
-/** Names and values of application properties, in bytes. */
+/** The size of the names and values of application properties, bytes. */
 export function propertiesBytes(properties: Properties): number {
   const known = KNOWN_BYTES.get(properties);
   if (known !== undefined) return known;
@@ -52,7 +52,7 @@ function tooLong(what: string, bytes: number, limit: number): BrokerError {
   });
 }
 
-/** About what the value takes on the wire; only long texts and bytes come near a limit. */
+/** The approximate size of a value on the wire; only long texts and binary values come near a limit. */
 function valueBytes(value: PropertyValue): number {
   switch (value.type) {
     case 'null':
@@ -72,7 +72,10 @@ function valueBytes(value: PropertyValue): number {
   }
 }
 
-/** The length in UTF-8, without encoding; half of a surrogate pair counts 2 of the pair's 4 bytes. */
+/**
+ * The size of a text in UTF-8, without encoding it. Each half of a surrogate pair counts 2 of the pair's 4
+ * bytes.
+ */
 export function utf8Bytes(text: string): number {
   let bytes = text.length;
   for (let i = 0; i < text.length; i++) {

@@ -1,7 +1,6 @@
 /**
- * The value of an application property. The type travels with the value through storage, because
- * filters, AMQP clients and typed languages tell an int from a long and a guid from a string
- * (semantics M7).
+ * The value of an application property. Storage keeps the type with the value, because filters, AMQP clients
+ * and typed languages distinguish an int from a long and a guid from a string (semantics M7).
  */
 export type PropertyValue =
   | { readonly type: 'null' }
@@ -14,9 +13,9 @@ export type PropertyValue =
       readonly value: number;
     }
   | { readonly type: 'long' | 'ulong'; readonly value: bigint }
-  /** Epoch milliseconds; `text` = how a parameter of a rule spells it, where it is not our own spelling. */
+  /** Epoch ms; `text` = the spelling in a rule's parameter, if it differs from our own spelling. */
   | { readonly type: 'dateTime'; readonly value: number; readonly text?: string }
-  /** Ticks of 100 ns: since 0001-01-01 for an instant, a length for a time span. */
+  /** Ticks of 100 ns: since 0001-01-01 for a dateTimeOffset, the length of a timeSpan. */
   | { readonly type: 'dateTimeOffset' | 'timeSpan'; readonly value: bigint }
   /** IEEE 754 decimal128, 16 bytes, most significant first. */
   | { readonly type: 'decimal'; readonly value: Uint8Array }
@@ -24,7 +23,8 @@ export type PropertyValue =
 
 export type PropertyType = PropertyValue['type'];
 
-/** Application properties by name. Names keep their case and their order. */
+/** Application properties by name. Case and order of the names are kept. */
 export type Properties = Readonly<Record<string, PropertyValue>>;
 
+/** A property value of type string. */
 export const text = (value: string): PropertyValue => ({ type: 'string', value });

@@ -3,9 +3,9 @@ import { LIMITS } from '../limits.ts';
 import { type OutgoingMessage, orderingKeyOf } from './message.ts';
 import { partitionOfKey } from './partition.ts';
 
-/** What a transaction may do (semantics #130, U10, U11). */
+/** The limits of a transaction (semantics #130, U10, U11). */
 
-/** Throws InvalidOperation where more messages are sent than a transaction takes. */
+/** Throws InvalidOperation if a transaction sends more messages than it may. */
 export function requireTransactionSize(messages: number): void {
   if (messages <= LIMITS.transactionMessages) return;
   throw invalid(
@@ -13,7 +13,7 @@ export function requireTransactionSize(messages: number): void {
   );
 }
 
-/** An entity as the rules of transactions see it. */
+/** The properties of an entity that matter to a transaction. */
 export interface TransactedEntity {
   readonly name: string;
   readonly partitions: number;
@@ -23,9 +23,9 @@ export interface TransactedEntity {
 type Keys = Pick<OutgoingMessage, 'messageId' | 'sessionId' | 'partitionKey' | 'viaPartitionKey'>;
 
 /**
- * The partition into which all messages go that a transaction sends to an entity. Where there are
- * several, the messages have one and the same key; and so do those that are sent to other entities
- * via this one, whose key here is the ViaPartitionKey (semantics U12). Throws InvalidOperation.
+ * The one partition of an entity to which a transaction sends its messages. In a partitioned entity all
+ * messages must have the same key. That includes messages to other entities that are sent via this one; their
+ * key is the ViaPartitionKey (semantics U12). Throws InvalidOperation.
  */
 export function transactedPartition(
   entity: TransactedEntity,
@@ -66,7 +66,7 @@ function partitionOfOne(
   return partitionOfKey(first, partitions);
 }
 
-/** Throws InvalidOperation where a transaction would touch more than one partition of an entity. */
+/** Throws InvalidOperation if a transaction uses more than one partition of an entity. */
 export function requireOnePartition(name: string, partitions: readonly number[]): void {
   if (new Set(partitions).size <= 1) return;
   throw invalid(
