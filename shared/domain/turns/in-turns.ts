@@ -1,9 +1,9 @@
 import type { WorkTurns } from './work-turns.ts';
 
-/** So many entries are worked through before others may have their turn. */
+/** Entries that are handled before other work may have its turn. */
 const ENTRIES_PER_TURN = 20;
 
-/** Works through a list that may be very long, in turns of `peer`. */
+/** Calls `work` for each entry of a list that may be very long, and lets other peers work in between. */
 export async function inTurns<T>(
   workTurns: Pick<WorkTurns, 'next'>,
   peer: object,

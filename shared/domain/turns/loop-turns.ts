@@ -4,22 +4,23 @@ import { PeerRounds } from './peer-rounds.ts';
 import type { TurnTime } from './turn-time.ts';
 
 /**
- * Lets so much begin in one turn of the event loop, peers one after the other in the order in which they
- * asked: for work of which much comes together, each of it short, that would stall the process if it all
- * began at once.
+ * Limits how much work begins in one turn of the event loop. It is for short pieces of work of which many
+ * arrive together, and which would stall the process if all began at once. Waiting peers take turns, in the
+ * order in which they asked. (`WorkTurns` is for pieces of work that take long themselves.)
  */
 export class LoopTurns {
   readonly #scheduler: Pick<Scheduler, 'soon'>;
   readonly #perTurn: number;
   readonly #time: TurnTime | undefined;
   readonly #waiting = new PeerRounds<Waiting>();
-  /** How much has begun in this turn. */
+  /** The amount of work that has begun in this turn. */
   #begun = 0;
-  /** Whether a turn has begun that will end. */
+  /** Whether the end of the current turn is scheduled. */
   #isInTurn = false;
 
   /**
-   * `perTurn` = after how much nothing more begins; `time` = what all that `begin` does has of each turn.
+   * `perTurn` = the amount of work after which nothing more begins in a turn; `time` = the time that the work
+   * of `begin` may take in each turn, absent = no limit.
    */
   constructor(scheduler: Pick<Scheduler, 'soon'>, perTurn: number, time?: TurnTime) {
     this.#scheduler = scheduler;
@@ -28,23 +29,23 @@ export class LoopTurns {
   }
 
   /**
-   * Resolves when it may begin: at once where this turn has not had enough. `peer` = for whom it is: those
-   * of one peer begin in order, and peers by turns; absent = for somebody who asks for nothing else.
-   * `amount` = how much of `perTurn` it is.
+   * Resolves when the caller may begin its work: at once unless this turn is full. Work of one peer begins in
+   * order, and peers take turns; without `peer` the work counts as that of a peer of its own. `amount` = how
+   * much of `perTurn` the work takes.
    */
   async next(peer: object = {}, amount = 1): Promise<void> {
     if (!this.#hasEnough) this.#count(amount);
     else await new Promise<void>((work) => this.#waiting.add(peer, { work, amount }));
   }
 
-  /** The same for work that is done at once: now, or in a later turn. */
+  /** Runs synchronous work, now or in a later turn. */
   begin(peer: object, work: () => void): void {
     const one = { work, amount: 1 };
     if (this.#hasEnough) this.#waiting.add(peer, one);
     else this.#do(one);
   }
 
-  /** What a peer still waits for never begins. */
+  /** Drops all waiting work of a peer. */
   forget(peer: object): void {
     this.#waiting.forget(peer);
   }
@@ -91,10 +92,11 @@ interface Waiting {
 }
 
 /**
- * Does work on the entries of a list, which may be long, and answers in the list's order. Each begins in a
- * turn, and only so many are under way at a time. The list waits for one turn after the other, so that many
- * lists have theirs by turns, however long each is. None is begun after one has failed, or once `isEnough`:
- * the answers are then fewer than the entries. Ends when nothing is under way any more.
+ * Calls `work` for the entries of a list that may be long, and returns the results in the order of the list.
+ * Each call waits for its turn, and at most `BUDGETS.turnRequests` calls run at a time. A list waits for one
+ * turn after the other, so that concurrent lists alternate, however long they are. After a call has failed,
+ * or once `isEnough` returns true, no further call begins; the results are then fewer than the entries. Waits
+ * for all running calls before it returns or throws the first error in list order.
  */
 export async function allInTurns<Entry, Answer>(
   turns: Pick<LoopTurns, 'next'>,

@@ -1,8 +1,8 @@
-/** What peers wait for. They have their turns one after the other, however much each of them waits for. */
+/** A round-robin queue: peers take turns, however many entries each of them has. */
 export class PeerRounds<Waiting> {
-  /** By peer; the peer whose turn is next is first. */
+  /** Entries by peer, in the order of turns. */
   readonly #waiting = new Map<object, Waiting[]>();
-  /** Goes on behind what was taken: a new one would pass over all of that again. */
+  /** Continues behind the entries that were taken; a new iterator would skip all deleted entries again. */
   #round = this.#waiting.entries();
 
   get isEmpty(): boolean {
@@ -15,7 +15,7 @@ export class PeerRounds<Waiting> {
     else own.push(waiting);
   }
 
-  /** Takes what the peer whose turn it is has waited for longest; undefined = nobody waits. */
+  /** Takes the oldest entry of the peer whose turn it is; undefined = the queue is empty. */
   next(): { readonly peer: object; readonly waiting: Waiting } | undefined {
     let next = this.#round.next();
     if (next.done) {
@@ -26,12 +26,12 @@ export class PeerRounds<Waiting> {
     const [peer, own] = next.value;
     const waiting = own.shift() as Waiting;
     this.#waiting.delete(peer);
-    // Behind all others, where there is more.
+    // A peer with further entries goes to the end.
     if (own.length > 0) this.#waiting.set(peer, own);
     return { peer, waiting };
   }
 
-  /** A peer waits for nothing any more. */
+  /** Drops all entries of a peer. */
   forget(peer: object): void {
     this.#waiting.delete(peer);
   }

@@ -1,48 +1,56 @@
 import { BUDGETS } from '../budgets/budgets.ts';
 
 /**
- * The time that one kind of work has in each turn of the event loop. What has begun is not interrupted: what
- * it takes too long is taken off the turns that follow: each makes up for its own time, or for a share of what
- * others took of it where that is more, so that who waits does not wait the longer the slower others are.
+ * The time that one kind of work may take in each turn of the event loop. Running work is not interrupted;
+ * the time that it takes too long is owed by the turns that follow. Each of them pays back its own time, or a
+ * share (`BUDGETS.turnShare`) of the time that other work took in it if that is more. So the debt does not
+ * last longer when other work is slow.
  */
 export class TurnTime {
   readonly #now: () => number;
   readonly #ms: number;
-  /** What was used of this turn, with what turns before it took too long, ms. */
+  /** Time used in this turn, with the debt of turns before it, ms. */
   #usedMs = 0;
   #beganAt = 0;
-  /** What this kind of work took of this turn, ms. */
+  /** Time that this kind of work took in this turn, ms. */
   #ownMs = 0;
 
-  /** `now` = a monotonic clock, ms; `ms` = in each turn nothing begins after so much of this work. */
+  /**
+   * `now` = a monotonic clock, ms; `ms` = the time of this work in a turn after which no more of it begins.
+   */
   constructor(now: () => number, ms: number) {
     this.#now = now;
     this.#ms = ms;
   }
 
+  /** The monotonic clock, ms. */
   get now(): number {
     return this.#now();
   }
 
-  /** Whether nothing more may begin in this turn; `since` = when what goes on began, absent = nothing does. */
+  /**
+   * Whether the time of this turn is used up. `since` = when the running work began, absent = none is
+   * running.
+   */
   isUsedUp(since?: number): boolean {
     const goesOnMs = since === undefined ? 0 : this.now - since;
     return this.#usedMs + goesOnMs >= this.#ms;
   }
 
+  /** Begins a turn. */
   begin(): void {
     this.#beganAt = this.now;
     this.#ownMs = 0;
   }
 
-  /** Counts what went on since then. */
+  /** Counts work that ran from `since` until now. */
   count(since: number): void {
     const ms = this.now - since;
     this.#ownMs += ms;
     this.#usedMs = Math.min(this.#usedMs + ms, this.#ms * BUDGETS.turnsOwed);
   }
 
-  /** Ends the turn; returns whether there is less time in the next one. */
+  /** Ends the turn. Returns whether the next turn owes time. */
   end(): boolean {
     const othersMs = this.now - this.#beganAt - this.#ownMs;
     const madeUpMs = Math.max(this.#ms, othersMs * BUDGETS.turnShare);

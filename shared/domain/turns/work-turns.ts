@@ -3,21 +3,21 @@ import type { Scheduler } from '../scheduler.ts';
 import { PeerRounds } from './peer-rounds.ts';
 import { TurnTime } from './turn-time.ts';
 
-/** So many works begin in one turn of the event loop, at most, however short they are. */
+/** How many pieces of work begin in one turn of the event loop at most, however short they are. */
 const WORKS_MAX = 8;
 
 /**
- * Divides the time of a process among requests that each take long to read: such work has a moment of each
- * turn of the event loop, so that others are served in between. Peers have their turns one after the other,
- * however much each of them asks for, and in however small steps: whoever has its turn has it for the whole
- * moment.
+ * Shares the time of a process among peers whose work takes long, such as the parsing of large requests. All
+ * this work together has `BUDGETS.turnMs` in each turn of the event loop, so that other work continues in
+ * between. Peers take turns, however much work each of them has. A peer whose turn it is may use the whole
+ * time, so that it is not at a disadvantage if its steps are small.
  */
 export class WorkTurns {
   readonly #scheduler: Pick<Scheduler, 'soon'>;
   readonly #time: TurnTime;
   readonly #waiting = new PeerRounds<() => void>();
   #isInTurn = false;
-  /** Whose work goes on, and since when, monotonic ms. */
+  /** The peer whose work is running, and since when, monotonic ms. */
   #current: { readonly peer: object; readonly since: number } | undefined;
 
   constructor(scheduler: Pick<Scheduler, 'now' | 'soon'>) {
@@ -26,9 +26,9 @@ export class WorkTurns {
   }
 
   /**
-   * Resolves when work may begin, or go on: in this turn of the event loop at the soonest. It ends where it
-   * waits for something. `peer` = for whom it is: the same object for all steps of one request or operation,
-   * and for all of one connection; absent = for somebody who asks for nothing else.
+   * Resolves when the caller may begin or continue its work. The work ends where the caller awaits something
+   * else. `peer` = the same object for all steps of one request, operation or connection; without it the step
+   * counts as that of a peer of its own.
    */
   async next(peer: object = {}): Promise<void> {
     if (peer === this.#current?.peer && !this.#time.isUsedUp(this.#current.since)) return;
@@ -42,7 +42,7 @@ export class WorkTurns {
     if (this.#isInTurn) return;
     this.#isInTurn = true;
     this.#time.begin();
-    // Called one right after the other: in between is done what the one before has let go, and nothing else.
+    // These calls follow each other directly: between two of them only the work that the first resumed runs.
     const works = this.#time.isUsedUp() ? 0 : WORKS_MAX;
     for (let i = 0; i < works; i++) this.#scheduler.soon(() => this.#letGo());
     this.#scheduler.soon(() => this.#end());
