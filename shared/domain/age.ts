@@ -1,19 +1,20 @@
 import type { Clock } from './clock.ts';
 
-/** An instant, as both clocks of this process showed it. */
+/** One instant, as both clocks of this process show it. */
 export interface Instant {
-  /** Milliseconds that only ever go on, but may stand still while the process is frozen. */
+  /** Monotonic clock, ms. It never goes back, but may stand still while the process is frozen. */
   readonly monotonicMs: number;
-  /** Epoch ms, which may be set back. */
+  /** Wall clock, epoch ms. It may be set back. */
   readonly wallMs: number;
-  /** Its place among all instants that were noted: clocks may show the same twice. */
+  /** Ordinal number among all instants of this clock, since two instants may show the same times. */
   readonly order: number;
 }
 
 /**
- * Tells how old a memory is. A process may be frozen between two requests, and its monotonic clock may
- * stand still meanwhile; a wall clock may be set. So the age of a memory is the larger of what the two
- * clocks say, and a wall clock that was set back makes every memory too old, never young.
+ * Measures the age of cached data. Neither clock is enough: the monotonic clock may stand still while the
+ * process is frozen between two requests, and the wall clock may be set. The age is therefore the larger of
+ * the two differences. If the wall clock was set back, the age is infinite, so that stale data never looks
+ * fresh.
  */
 export class AgeClock {
   readonly #wall: Clock;
@@ -25,7 +26,7 @@ export class AgeClock {
     this.#monotonicNow = monotonicNow;
   }
 
-  /** This instant. To be noted before a read begins whose answer is to be remembered. */
+  /** The current instant. Take it before a read begins whose answer will be cached. */
   now(): Instant {
     return {
       monotonicMs: this.#monotonicNow(),
@@ -34,14 +35,14 @@ export class AgeClock {
     };
   }
 
-  /** Milliseconds since an instant; infinite where the wall clock was set back since. */
+  /** The age of an instant, ms; infinite if the wall clock was set back since. */
   since({ monotonicMs, wallMs }: Instant): number {
     const wall = this.#wall.now() - wallMs;
     if (wall < 0) return Number.POSITIVE_INFINITY;
     return Math.max(wall, this.#monotonicNow() - monotonicMs);
   }
 
-  /** The earlier of two instants by age; where one is unknown, the other. */
+  /** The older of two instants; `a` if `b` is absent. */
   older(a: Instant, b: Instant | undefined): Instant {
     return b !== undefined && this.since(b) > this.since(a) ? b : a;
   }

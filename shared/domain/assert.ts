@@ -1,4 +1,7 @@
-/** Stops on a broken promise of our own. Never used for what a client may get wrong. */
-export function assert(holds: boolean, promise: string): asserts holds {
-  if (!holds) throw new Error(`Broken promise: ${promise}`);
+/**
+ * Throws a plain Error if an invariant of our own code does not hold. Input of clients is never checked with
+ * it.
+ */
+export function assert(holds: boolean, invariant: string): asserts holds {
+  if (!holds) throw new Error(`Invariant violated: ${invariant}`);
 }

@@ -1,6 +1,6 @@
 /**
- * Every reason for which the broker refuses. The names are the failure names of the
- * Service Bus client libraries; each transport owns one total table from them to its codes.
+ * Every reason for which the broker refuses a request. The names are those of the failures in the Service Bus
+ * client libraries. Each transport has one complete table that maps them to its own codes.
  */
 export type BrokerErrorCode =
   | 'ArgumentError'
@@ -24,7 +24,7 @@ export type BrokerErrorCode =
   | 'TransactionAborted'
   | 'NotSupported';
 
-/** The codes after which the same request may succeed without any change (semantics M24). */
+/** The codes after which the same request may succeed if the client repeats it unchanged (semantics M24). */
 const RETRYABLE: ReadonlySet<BrokerErrorCode> = new Set([
   'ServiceBusy',
   'ServiceTimeout',
@@ -32,12 +32,12 @@ const RETRYABLE: ReadonlySet<BrokerErrorCode> = new Set([
   'TransactionAborted',
 ]);
 
-/** A refusal: a code from the closed list and a sentence for the person who reads the log. */
+/** A refused request: a code for programs, and a sentence for the person who reads the log. */
 export class BrokerError extends Error {
   readonly code: BrokerErrorCode;
-  /** A finer code that the wire formats carry in front of the sentence, for instance `40000`. */
+  /** A finer code that the wire formats put in front of the sentence, for instance `40000`. */
   readonly subCode: string | undefined;
-  /** Of a transaction: the place of the operation for which it was refused, where that is known. */
+  /** In a transaction: the index of the operation that failed, if known. */
   readonly operation: number | undefined;
 
   constructor(
@@ -56,21 +56,21 @@ export class BrokerError extends Error {
     this.operation = options.operation;
   }
 
-  /** The same refusal as one of an operation of a transaction. */
+  /** The same error, attributed to the operation with this index in its transaction. */
   ofOperation(operation: number): BrokerError {
     const { code, message, subCode } = this;
     return new BrokerError(code, message, { cause: this, subCode, operation });
   }
 
-  /** Whether a retry of the same request has any chance. */
+  /** Whether the same request may succeed if the client repeats it. */
   get retryable(): boolean {
     return RETRYABLE.has(this.code);
   }
 }
 
 /**
- * A refusal that came before anything was stored, which is certain: what was to be stored may be
- * stored elsewhere without lying in two places.
+ * A refusal with the guarantee that nothing was stored. The caller may therefore store the message somewhere
+ * else, and it will not exist twice.
  */
 export class NothingStored extends BrokerError {
   constructor(refusal: BrokerError) {
@@ -80,16 +80,16 @@ export class NothingStored extends BrokerError {
   }
 }
 
-/** The sentence for a lock that has run out, was broken, or never was (semantics #5). */
+/** The service's sentence for a lock that has expired, was broken or never existed (semantics #5). */
 export const LOCK_LOST_TEXT =
   'The lock supplied is invalid. Either the lock expired, or the message has already been removed from the queue. For more information please see https://aka.ms/ServiceBusExceptions .';
 
-/** The refusal for a token that holds no live lock. */
+/** MessageLockLost: the token holds no live lock. */
 export function lockLost(cause?: unknown): BrokerError {
   return new BrokerError('MessageLockLost', LOCK_LOST_TEXT, { cause });
 }
 
-/** Whether a failure passes by itself: the database is busy or slow. */
+/** Whether a failure is transient: the database is busy or slow. */
 export function isPassing(error: unknown): error is BrokerError {
   return (
     error instanceof BrokerError &&
@@ -97,7 +97,7 @@ export function isPassing(error: unknown): error is BrokerError {
   );
 }
 
-/** The refusal for an entity that does not exist, in the words the clients look for. */
+/** MessagingEntityNotFound, in the words that the clients look for. */
 export function entityNotFound(path: string): BrokerError {
   return new BrokerError(
     'MessagingEntityNotFound',

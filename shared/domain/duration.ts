@@ -1,12 +1,12 @@
 import { BrokerError } from './broker-error.ts';
 
 /**
- * Durations on the wire. Inside, a duration is a number of milliseconds and `undefined` means
- * unlimited: the largest .NET TimeSpan, `P10675199DT2H48M5.4775807S`.
+ * Durations on the wire. In the code a duration is a number of ms, and `undefined` means unlimited, which the
+ * wire writes as the largest .NET TimeSpan.
  */
 
 export const UNLIMITED_TEXT = 'P10675199DT2H48M5.4775807S';
-/** Ticks of the largest TimeSpan are the largest int64; in ms that is this, rounded down. */
+/** The largest TimeSpan has 2^63 - 1 ticks of 100 ns; this is the same in ms, rounded down. */
 const UNLIMITED_MS = 922_337_203_685_477;
 
 const ISO_DURATION =
@@ -18,7 +18,10 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Reads an ISO 8601 duration. Years count 365 days and months 30, as .NET does. Throws ArgumentError. */
+/**
+ * Reads an ISO 8601 duration as ms; `undefined` = unlimited. A year has 365 days and a month 30, as in .NET.
+ * `name` is the field that the error names. Throws ArgumentError.
+ */
 export function parseDuration(text: string, name: string): number | undefined {
   const match = ISO_DURATION.exec(text.trim());
   if (match === null || text.trim().length < 3 || text.trim().endsWith('T')) {
@@ -40,7 +43,7 @@ export function parseDuration(text: string, name: string): number | undefined {
   );
 }
 
-/** Writes an ISO 8601 duration in the service's own form: days, hours, minutes, seconds. */
+/** Writes ms as an ISO 8601 duration in the service's form: days, hours, minutes, seconds. */
 export function formatDuration(ms: number | undefined): string {
   if (ms === undefined) return UNLIMITED_TEXT;
   const days = Math.floor(ms / DAY);
@@ -53,7 +56,9 @@ export function formatDuration(ms: number | undefined): string {
   return `P${date}${time === '' ? '' : `T${time}`}`;
 }
 
-/** Reads `d.hh:mm:ss[.fffffff]`, the form of `TimeToLiveTimeSpan`; `undefined` if it is none. */
+/**
+ * Reads `d.hh:mm:ss[.fffffff]`, the form of `TimeToLiveTimeSpan`; `undefined` if the text has another form.
+ */
 export function parseTimeSpan(text: string): { readonly ms: number | undefined } | undefined {
   const match = TIME_SPAN.exec(text.trim());
   if (match === null) return undefined;
@@ -67,7 +72,7 @@ export function parseTimeSpan(text: string): { readonly ms: number | undefined }
   return { ms: unlimitedAbove(ms) };
 }
 
-/** A number of ms, or unlimited where it reaches the largest TimeSpan. */
+/** The same number of ms, or `undefined` (unlimited) if it reaches the largest TimeSpan. */
 export function unlimitedAbove(ms: number): number | undefined {
   return ms >= UNLIMITED_MS ? undefined : ms;
 }

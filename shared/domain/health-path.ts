@@ -1,2 +1,2 @@
-/** Where the health of a process is told; one of the routes of HTTP, for which nobody needs a right. */
+/** The HTTP route of the health check. It needs no authorization. */
 export const HEALTH_PATH = '/$health';

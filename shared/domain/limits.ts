@@ -1,5 +1,3 @@
-/** Every quota and bound in one place. Times in ms, sizes in bytes, unless the name says otherwise. */
-
 const KB = 1024;
 /** Bytes. */
 export const MEGABYTE = 1024 * KB;
@@ -7,7 +5,10 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const DAY = 24 * 60 * MINUTE;
 
-/** Limits that a client can meet (semantics Q1). */
+/**
+ * The limits of Service Bus that a client can run into (semantics Q1). Times in ms, sizes in bytes, unless
+ * the name says otherwise.
+ */
 export const LIMITS = {
   entityPathLength: 260,
   childNameLength: 50,
@@ -17,17 +18,17 @@ export const LIMITS = {
 
   messageKilobytesDefault: 256,
   messageKilobytesMax: 100 * 1024,
-  /** A batch may be this large even where single messages may not. */
+  /** A batch may always have this size, even if single messages of the entity must be smaller. */
   batchBytes: 1024 * KB,
   batchMessages: 4500,
-  /** Sequence numbers that one call may name, since it does all or nothing. */
+  /** Sequence numbers in one call. The call handles all of them or none, so they are few. */
   sequenceNumbers: 100,
   propertyValueBytes: 32 * KB,
   propertiesBytes: 64 * KB,
-  /** Their names alone would be longer, since no two are the same. */
+  /** With more, the names alone would exceed `propertiesBytes`, since no two names are equal. */
   properties: 32 * KB,
 
-  /** The instants that clients know, epoch ms: of the years 1 to 9999. */
+  /** The instants that clients can represent, epoch ms: the years 1 to 9999. */
   instantMin: -62_135_596_800_000,
   instantMax: 253_402_300_799_999,
 
@@ -43,17 +44,17 @@ export const LIMITS = {
   defaultTimeToLiveMsMin: 1 * SECOND,
 
   receiveMessages: 1000,
-  /** One receive reads at most this many bytes of messages, decoded. */
+  /** Decoded bytes of messages that one receive reads at most. */
   receiveBytes: 3 * 1024 * KB,
   /**
-   * One answer over HTTP carries at most this many bytes of messages, as they are printed, and
-   * `answerExtraBytes` beside them, such as the outcomes of 1,000 settlements. Lambda takes a result
-   * of 6,291,556 bytes of JSON, in which the body is base64: 4/3 × (4 MiB + 500 KB) = 6,275,072
-   * bytes, which leaves 16 KB for headers.
+   * An HTTP response carries at most this many bytes of messages as JSON, and `answerExtraBytes` of
+   * everything else, such as the outcomes of 1,000 settlements. Lambda accepts a result of 6,291,556 bytes of
+   * JSON, in which the body is base64: 4/3 × (4 MiB + 500 KB) = 6,275,072 bytes, which leaves 16 KB for
+   * headers.
    */
   answerBytes: 4 * 1024 * KB,
   answerExtraBytes: 500 * KB,
-  /** What API Gateway carries of a status line and headers, and of a request line and headers. */
+  /** API Gateway's limit for a status line with headers, and for a request line with headers. */
   answerHeaderBytes: 10_240,
   receiveTimeoutSeconds: 60,
   settlements: 1000,

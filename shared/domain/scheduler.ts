@@ -1,27 +1,27 @@
 import type { RandomSource } from './clock.ts';
 
-/** Runs work later. Handed in everywhere, so that a simulation decides what happens when. */
+/** Runs work later. It is injected everywhere, so that a simulation decides what happens when. */
 export interface Scheduler {
   /**
-   * Milliseconds that only ever go on; not the clock that users may move. They may stand still while the
+   * Monotonic time, ms. It is independent of the clock that users may move, and may stand still while the
    * process is frozen.
    */
   now(): number;
-  /** Calls `work` once, after so many milliseconds. */
+  /** Calls `work` once, after `ms` milliseconds. */
   after(ms: number, work: () => void): Timer;
-  /** Calls `work` again and again, each time after so many milliseconds. */
+  /** Calls `work` every `ms` milliseconds. */
   every(ms: number, work: () => void): Timer;
-  /** Calls `work` once, behind what is under way now. */
+  /** Calls `work` once, in a later phase of the event loop, as `setImmediate` does. */
   soon(work: () => void): void;
 }
 
-/** Work that a scheduler is to call. */
+/** A scheduled call, or a series of them. */
 export interface Timer {
-  /** Stops the calls that have not come yet. */
+  /** Cancels the calls that have not happened yet. */
   cancel(): void;
 }
 
-/** Resolves after so many milliseconds. */
+/** Resolves after `ms` milliseconds. */
 export function pause(scheduler: Scheduler, ms: number): Promise<void> {
   return new Promise((resolve) => {
     scheduler.after(ms, resolve);

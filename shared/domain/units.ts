@@ -1,4 +1,4 @@
-/** Sizes in bytes, and times in milliseconds, of one of each. */
+/** Units of size in bytes, and of time in milliseconds. */
 export const KB = 1024;
 export const MB = 1024 * KB;
 export const SECOND_MS = 1000;

@@ -91,7 +91,7 @@ test('a change of the entity’s time to live reaches messages that have none of
 });
 
 test('a slot that must be there and is not is a broken promise of ours', () => {
-  assert.throws(() => slotOf(blockOf({}), 0), /Broken promise/);
+  assert.throws(() => slotOf(blockOf({}), 0), /Invariant violated/);
 });
 
 const slots = fc.dictionary(
