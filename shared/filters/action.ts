@@ -1,7 +1,7 @@
 import type { RandomSource } from '../domain/clock.ts';
 import { LIMITS } from '../domain/limits.ts';
 import type { Properties, PropertyValue } from '../domain/messages/property-value.ts';
-import { compileValue, type Scope, type Source } from './evaluation/compile-value.ts';
+import { type Context, compileValue, type Source } from './evaluation/compile-value.ts';
 import { convertTo } from './evaluation/convert.ts';
 import { isUnknown, SPAN_MAX, TICKS_PER_MS, ticksOf } from './evaluation/values.ts';
 import { type Fail, failAt } from './filter-error.ts';
@@ -11,15 +11,15 @@ import type { PropertyNode, Statement } from './language/syntax.ts';
 import type { RuleAction } from './rule.ts';
 import { SourceCache } from './source-cache.ts';
 
-/** A compiled statement: the message before it to the message after it. */
-type Step = (scope: Scope) => FilterInput;
+/** A compiled statement: maps the message before it to the message after it. */
+type CompiledStatement = (context: Context) => FilterInput;
 
-const CACHE = new SourceCache<readonly Step[]>();
+const CACHE = new SourceCache<readonly CompiledStatement[]>();
 
 /**
- * Runs an action and yields the changed message; the one handed in stays as it is. Statements
- * run in order and see what earlier ones did (semantics R21). Throws FilterError with the name
- * RuleActionException; a text that is no action throws one with the name FilterException.
+ * Runs an action and returns the changed message; `input` stays unchanged. Statements run in order and see
+ * the changes of earlier ones (semantics R21). Throws FilterError: with the name RuleActionException if a
+ * statement fails, with the name FilterException if the text is not a valid action.
  */
 export function applyAction(
   action: RuleAction,
@@ -34,23 +34,24 @@ export function applyAction(
   return current;
 }
 
-function compileAction(text: string): readonly Step[] {
+function compileAction(text: string): readonly CompiledStatement[] {
   const source: Source = { text, errorName: 'RuleActionException' };
   return parseAction(text).map((statement) => compileStatement(statement, source));
 }
 
-function compileStatement(statement: Statement, source: Source): Step {
+function compileStatement(statement: Statement, source: Source): CompiledStatement {
   const { target } = statement;
   const fail = failAt(source.text, target.at, source.errorName);
   if (statement.kind === 'remove') return compileRemove(target, fail);
   const value = compileValue(statement.value, source);
   const assign = target.scope === 'sys' ? systemSetter(target, fail) : userSetter(target, fail);
-  return (scope) => {
-    const assigned = value(scope);
-    // The sources leave this open. To fail beats a message that silently keeps its old value.
+  return (context) => {
+    const assigned = value(context);
+    // The service's behaviour is unknown. An error is better than a message that silently keeps its old
+    // value.
     if (assigned === undefined)
       throw fail(`${nameOf(target)} is set from a property that is missing.`);
-    return assign(scope.input, assigned);
+    return assign(context.input, assigned);
   };
 }
 
@@ -60,8 +61,8 @@ function nameOf({ scope, name }: PropertyNode): string {
   return scope === 'sys' ? `sys.${name}` : name;
 }
 
-/** Removing what is not there is no error; removing a system property is one. */
-function compileRemove(target: PropertyNode, fail: Fail): Step {
+/** REMOVE of a missing user property does nothing; REMOVE of a system property is an error. */
+function compileRemove(target: PropertyNode, fail: Fail): CompiledStatement {
   return ({ input }) => {
     if (target.scope === 'sys')
       throw fail(`a system property cannot be removed: ${nameOf(target)}.`);
@@ -73,7 +74,10 @@ function compileRemove(target: PropertyNode, fail: Fail): Step {
   };
 }
 
-/** A property that exists keeps its name and its type; null may replace any value, and any value null. */
+/**
+ * An existing property keeps its name and its type. Null may replace any value, and any value may replace
+ * null.
+ */
 function userSetter(target: PropertyNode, fail: Fail): Setter {
   return (input, value) => {
     const { properties } = input.message;
@@ -103,7 +107,10 @@ type TextField =
   | 'partitionKey'
   | 'viaPartitionKey';
 
-/** The system texts a sender may set, and so may an action; ids have a limit (semantics R25). */
+/**
+ * The text system properties that a sender, and so an action, may set; ids have a maximum length (semantics
+ * R25).
+ */
 const TEXT_FIELDS: ReadonlyMap<string, { readonly field: TextField; readonly lengthMax?: number }> =
   new Map([
     ['messageid', { field: 'messageId', lengthMax: LIMITS.idLength }],
@@ -118,7 +125,7 @@ const TEXT_FIELDS: ReadonlyMap<string, { readonly field: TextField; readonly len
     ['contenttype', { field: 'contentType' }],
   ]);
 
-/** Whatever cannot be set fails when the action runs, like a name that does not exist in a filter. */
+/** SET of a read-only or unknown property fails when the action runs, as an unknown name in a filter does. */
 function systemSetter(target: PropertyNode, fail: Fail): Setter {
   const name = target.name.toLowerCase();
   const textField = TEXT_FIELDS.get(name);
@@ -159,7 +166,7 @@ function setText(input: FilterInput, value: PropertyValue, target: TextTarget): 
   return new FilterInput({ ...input.message, [field]: text }, input.facts);
 }
 
-/** The facts follow, so that later statements read the new time to live and expiry. */
+/** The enqueue facts change too, so that later statements read the new time to live and expiry. */
 function setTimeToLive(input: FilterInput, value: PropertyValue, fail: Fail): FilterInput {
   const ticks = value.type === 'timeSpan' ? (ticksOf(value) ?? 0n) : undefined;
   if (ticks === undefined) throw fail(`sys.TimeToLive is a timeSpan, not ${value.type}.`);
@@ -174,7 +181,7 @@ function setTimeToLive(input: FilterInput, value: PropertyValue, fail: Fail): Fi
   );
 }
 
-/** Kept on the copy, but of no effect: what a topic passed on is not scheduled again (semantics R26). */
+/** Stored on the copy without any effect: a topic's copies are not scheduled again (semantics R26). */
 function setSchedule(input: FilterInput, value: PropertyValue, fail: Fail): FilterInput {
   const { scheduledEnqueueAt: _replaced, ...message } = input.message;
   if (isUnknown(value)) return new FilterInput(message, input.facts);

@@ -3,7 +3,7 @@ import type { Properties } from '../domain/messages/property-value.ts';
 import { isUnknown, orderOf } from './evaluation/values.ts';
 import type { FilterInput } from './filter-input.ts';
 
-/** Equality on given properties, all of which must hold (semantics R2). */
+/** A filter by equality of properties; all conditions must hold (semantics R2). */
 export interface CorrelationFilter {
   readonly kind: 'correlation';
   readonly contentType?: string;
@@ -30,18 +30,17 @@ const SYSTEM_CONDITIONS = [
   'to',
 ] as const satisfies readonly (keyof CorrelationFilter & keyof Message)[];
 
-/** How many conditions a filter has; it must have one (semantics R2). */
+/** The number of conditions of a filter; a valid filter has at least one (semantics R2). */
 export function conditionCount(filter: CorrelationFilter): number {
   const system = SYSTEM_CONDITIONS.filter((name) => filter[name] !== undefined);
   return system.length + Object.keys(filter.properties).length;
 }
 
 /**
- * Whether all conditions hold (semantics R2, R3). Values are equal or not, case counts, there is
- * no unknown: a property that is missing or null does not match. Chosen here: names of user
- * properties are found as in SQL filters, so their case does not matter; numbers are equal by
- * value whatever their type, because some clients write every number of a filter as a double;
- * types that cannot be compared do not match and are no error.
+ * Whether all conditions hold (semantics R2, R3). Texts compare case-sensitively. There is no unknown: a
+ * missing or null property does not match. Our own choices: names of user properties are case-insensitive, as
+ * in SQL filters; numbers are equal by value whatever their type, because some clients write every number of
+ * a filter as a double; types that cannot be compared do not match, without an error.
  */
 export function matchesCorrelation(filter: CorrelationFilter, input: FilterInput): boolean {
   for (const name of SYSTEM_CONDITIONS) {

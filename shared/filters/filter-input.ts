@@ -3,25 +3,27 @@ import { type Message, shownPartitionKey } from '../domain/messages/message.ts';
 import type { Properties, PropertyValue } from '../domain/messages/property-value.ts';
 import { SPAN_MAX, TICKS_PER_MS } from './evaluation/values.ts';
 
-/** What the broker knows about a message at its enqueue and the sender does not. */
+/** The values that the broker assigns to a message at its enqueue. */
 export interface EnqueueFacts {
-  /** Absent = not assigned yet; then sys.SequenceNumber is unknown. */
+  /** Absent = not assigned yet; sys.SequenceNumber is then unknown. */
   readonly sequenceNumber?: bigint;
-  /** Epoch milliseconds. */
+  /** Epoch ms. */
   readonly enqueuedAt: number;
-  /** The time to live in force; absent = unlimited. */
+  /** The effective time to live; absent = unlimited. */
   readonly timeToLiveMs?: number;
-  /** Epoch milliseconds; absent = never. */
+  /** Epoch ms; absent = never. */
   readonly expiresAt?: number;
-  /** Of the whole message; absent makes sys.Size unknown. */
+  /** The size of the whole message; absent = sys.Size is unknown. */
   readonly sizeBytes?: number;
 }
 
-/** A message as filters see it: its system and user properties, never its body (semantics T4). */
+/** A message as filters see it: its system and user properties, but not its body (semantics T4). */
 export class FilterInput {
   readonly message: Message;
   readonly facts: EnqueueFacts;
-  /** Built on the first miss and then shared by all filters that look at this message. */
+  /**
+   * User properties by lower-case name. Built when first needed, then shared by all filters of this message.
+   */
   #byLowerCase: ReadonlyMap<string, PropertyValue> | undefined;
 
   constructor(message: Message, facts: EnqueueFacts) {
@@ -30,8 +32,8 @@ export class FilterInput {
   }
 
   /**
-   * A user property. The exact name wins; otherwise case does not matter, and the first such
-   * property in the message's own order is taken.
+   * A user property; `undefined` = the message has none of this name. The exact name has precedence.
+   * Otherwise case is ignored, and the first such property in the message's own order counts.
    */
   property(name: string, lowerCaseName: string = name.toLowerCase()): PropertyValue | undefined {
     const { properties } = this.message;
@@ -50,14 +52,17 @@ function lowerCased(properties: Properties): ReadonlyMap<string, PropertyValue> 
   return found;
 }
 
-/** The name under which a property is there: the exact one, else the first that differs in case only. */
+/**
+ * The actual name of a property: the exact name, else the first that differs only in case; `undefined` if
+ * none.
+ */
 export function existingName(properties: Properties, name: string): string | undefined {
   if (Object.hasOwn(properties, name)) return name;
   const wanted = name.toLowerCase();
   return Object.keys(properties).find((key) => key.toLowerCase() === wanted);
 }
 
-/** Reads one system property; `undefined` = this message has none. */
+/** Reads a system property; `undefined` = the message does not have it. */
 export type SystemReader = (input: FilterInput) => PropertyValue | undefined;
 
 const text = (value: string | undefined): PropertyValue | undefined =>
@@ -68,10 +73,10 @@ const instant = (value: number | undefined): PropertyValue | undefined =>
   value === undefined ? undefined : { type: 'dateTime', value };
 
 /**
- * The readable `sys.` names (semantics R19). Left out are State, LockToken
- * and LockedUntilUtc, which a message gets only inside a subscription, after its filters ran.
- * An unlimited time to live reads as the largest TimeSpan, as it does in .NET, so that
- * `sys.TimeToLive > @span` holds for it; its expiry likewise.
+ * The readable `sys.` properties (semantics R19). State, LockToken and LockedUntilUtc are missing, since a
+ * message gets them only in the subscription, after filtering. An unlimited time to live has the value of the
+ * largest TimeSpan, as in .NET, so that `sys.TimeToLive > @span` is true for it; the same applies to the
+ * expiry.
  */
 const SYSTEM_PROPERTIES: ReadonlyMap<string, SystemReader> = new Map<string, SystemReader>(
   Object.entries({
@@ -90,7 +95,7 @@ const SYSTEM_PROPERTIES: ReadonlyMap<string, SystemReader> = new Map<string, Sys
       type: 'boolean',
       value: message.forcePersistence === true,
     }),
-    // 0 for a message that was not forwarded, as in the REST samples (semantics M12).
+    // 0 for a message that was not forwarded, as in the vendor's REST samples (semantics M12).
     EnqueuedSequenceNumber: ({ message }: FilterInput) =>
       long(message.enqueuedSequenceNumber ?? 0n),
     SequenceNumber: ({ facts }: FilterInput) => long(facts.sequenceNumber),
@@ -104,19 +109,19 @@ const SYSTEM_PROPERTIES: ReadonlyMap<string, SystemReader> = new Map<string, Sys
           ? SPAN_MAX
           : BigInt(Math.round(facts.timeToLiveMs)) * TICKS_PER_MS,
     }),
-    // Nobody has received it when filters run.
+    // No receiver has received the message when filters run.
     DeliveryCount: (): PropertyValue => ({ type: 'int', value: 0 }),
     Size: ({ facts }: FilterInput) =>
       facts.sizeBytes === undefined ? undefined : long(BigInt(facts.sizeBytes)),
   }).map(([name, read]) => [name.toLowerCase(), read]),
 );
 
-/** The reader of a `sys.` name in any case of letters; `undefined` = there is no such name. */
+/** The reader of a `sys.` property, by its case-insensitive name; `undefined` = there is no such property. */
 export function systemReader(name: string): SystemReader | undefined {
   return SYSTEM_PROPERTIES.get(name.toLowerCase());
 }
 
-/** The sentence for a `sys.` name that does not exist; it is raised when the rule runs, not when it is made. */
+/** The error text for an unknown `sys.` name. The error occurs when the rule runs, not when it is created. */
 export function unknownSystemProperty(name: string): string {
   const hint = name.toLowerCase() === 'subject' ? ' The subject is called sys.Label.' : '';
   return `there is no system property 'sys.${name}'.${hint}`;

@@ -7,35 +7,35 @@ import { FilterError } from './filter-error.ts';
 import type { FilterInput } from './filter-input.ts';
 import type { Rule } from './rule.ts';
 
-/** One copy of a message that a subscription gets. */
+/** One copy of a message for a subscription. */
 export interface MatchedCopy {
-  /** The very message handed in where no action changed it. */
+  /** The copy; the same object as the input's message if no action changed it. */
   readonly message: Message;
-  /** The rule whose action made this copy; absent for the plain one. */
+  /** The rule whose action made this copy; absent for the plain copy. */
   readonly rule?: Rule;
 }
 
 /** A rule whose filter or action failed for a message. */
 export interface RuleFailure {
   readonly rule: Rule;
-  /** Its `typeName` is the dead-letter reason, its message the description (semantics T9). */
+  /** Its `typeName` is the dead-letter reason, and its message the description (semantics T9). */
   readonly error: FilterError;
 }
 
-/** What the rules of one subscription make of one message. */
+/** The result of the rules of one subscription for one message. */
 export interface RuleMatch {
-  /** The plain copy first, then one for each rule with an action, in the order of the rules. */
+  /** The plain copy, if any, then one for each matching rule with an action, in the order of the rules. */
   readonly copies: readonly MatchedCopy[];
-  /** Whether these lead to the dead-letter queue is the subscription's choice. */
+  /** The rules that failed. The subscription's settings decide whether they lead to the dead-letter queue. */
   readonly failures: readonly RuleFailure[];
 }
 
 /**
- * Decides which copies a subscription gets (semantics #101, #102): the rules without an action make
- * one plain copy together, and every matching rule with an action one of its own, changed by the
- * action and marked with the user property RuleName. No rules, no copies. A rule that fails is
- * reported and does not keep the others from matching; nothing is thrown. As with OR, a rule
- * without an action is not asked any more once another one made the plain copy.
+ * Decides which copies of a message a subscription gets (semantics #101, #102). All matching rules without an
+ * action make one plain copy together. Each matching rule with an action makes a copy of its own, which the
+ * action changes and the user property RuleName marks. Without rules there are no copies. A rule that fails
+ * is reported in `failures`, and the other rules still match; FilterError is not thrown. Once there is a
+ * plain copy, further rules without an action are not evaluated, as with OR.
  */
 export function matchRules(
   rules: readonly Rule[],
@@ -49,7 +49,7 @@ export function matchRules(
   }
 }
 
-/** As `matchRules`, one rule a step: a topic may have thousands of them. */
+/** Does the same as `matchRules`, but yields after each rule, since a topic may have thousands of rules. */
 export function* matchInSteps(
   rules: readonly Rule[],
   input: FilterInput,
@@ -57,13 +57,12 @@ export function* matchInSteps(
 ): Generator<void, RuleMatch, void> {
   const changed: MatchedCopy[] = [];
   const failures: RuleFailure[] = [];
-  let plain = false;
+  let hasPlainCopy = false;
   for (const rule of rules) {
-    // Once there is a plain copy, another rule without an action can add nothing to it.
-    if (rule.action === undefined && plain) continue;
+    if (rule.action === undefined && hasPlainCopy) continue;
     try {
       if (evaluate(rule.filter, input, random) === true) {
-        if (rule.action === undefined) plain = true;
+        if (rule.action === undefined) hasPlainCopy = true;
         else changed.push(changedCopy(rule, applyAction(rule.action, input, random)));
       }
     } catch (error) {
@@ -72,10 +71,10 @@ export function* matchInSteps(
     }
     yield;
   }
-  return { copies: plain ? [{ message: input.message }, ...changed] : changed, failures };
+  return { copies: hasPlainCopy ? [{ message: input.message }, ...changed] : changed, failures };
 }
 
-/** The broker owns RuleName: it replaces whatever the sender or the action put there. */
+/** The broker owns RuleName, so it replaces a value of the sender or of the action. */
 function changedCopy(rule: Rule, { message }: FilterInput): MatchedCopy {
   const properties = { ...message.properties, RuleName: text(rule.name) };
   return { message: { ...message, properties }, rule };

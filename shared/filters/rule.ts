@@ -9,11 +9,11 @@ import { tokenize } from './language/tokens.ts';
 
 export type { CorrelationFilter } from './correlation.ts';
 
-/** A condition in the filter language (semantics R4). */
+/** A filter in the SQL filter language (semantics R4). */
 export interface SqlFilter {
   readonly kind: 'sql';
   readonly expression: string;
-  /** Values of `@name`, under their names with or without the `@`. */
+  /** Values of `@name`, by name with or without the `@`. */
   readonly parameters: Properties;
 }
 
@@ -24,27 +24,27 @@ export type Filter =
   | { readonly kind: 'true' }
   | { readonly kind: 'false' };
 
-/** What a rule does to its own copy of a message: SET and REMOVE (semantics R21). */
+/** The SET and REMOVE statements with which a rule changes its copy of a message (semantics R21). */
 export interface RuleAction {
   readonly expression: string;
-  /** Values of `@name`, under their names with or without the `@`. */
+  /** Values of `@name`, by name with or without the `@`. */
   readonly parameters: Properties;
 }
 
-/** A rule of a subscription. Without an action the type EmptyRuleAction stands on the wire. */
+/** A rule of a subscription. On the wire an absent action is written as EmptyRuleAction. */
 export interface Rule {
   readonly name: string;
   readonly filter: Filter;
   readonly action?: RuleAction;
-  /** Epoch milliseconds. */
+  /** Epoch ms. */
   readonly createdAt: number;
 }
 
 /**
- * Refuses a rule that could never run: a text that is too long (semantics R11) or not in the
- * language, too many statements, a parameter without a value, a correlation filter without a
- * condition. What depends on the message, unknown `sys.` names included, is left to evaluation.
- * Throws ArgumentError with the place in the text.
+ * Throws ArgumentError for a rule that could never run: an expression that is too long (semantics R11) or has
+ * a syntax error, too many statements, a parameter without a value, a correlation filter without a condition.
+ * Errors that depend on the message, and unknown `sys.` names, occur at evaluation. The error names line and
+ * column.
  */
 export function validateRule(rule: Pick<Rule, 'filter' | 'action'>): void {
   const { filter, action } = rule;

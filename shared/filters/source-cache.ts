@@ -1,8 +1,8 @@
 import { FILTER_LIMITS } from './filter-limits.ts';
 
 /**
- * Keeps what was compiled, by its text. What is bounded is the characters of all texts together,
- * since that is what the closures' memory grows with; the longest unused goes first.
+ * A least-recently-used cache of compiled texts. It limits the characters of all texts together, since the
+ * memory of the compiled closures grows with them.
  */
 export class SourceCache<T> {
   readonly #entries = new Map<string, T>();
@@ -13,16 +13,18 @@ export class SourceCache<T> {
     this.#capacity = capacity;
   }
 
-  /** Characters held now. */
+  /** Characters of all cached texts. */
   get characters(): number {
     return this.#characters;
   }
 
-  /** What belongs to a text; made on the first call. An error of `make` is passed on and not kept. */
+  /**
+   * The compiled value of a text; `make` creates it if it is not cached. An error of `make` is not cached.
+   */
   get(text: string, make: () => T): T {
     const kept = this.#entries.get(text);
     if (kept !== undefined) {
-      // Only a cache that fills up has to know what was used last.
+      // The order of use matters only once the cache fills up.
       if (this.#characters > this.#capacity / 2) this.#touch(text, kept);
       return kept;
     }

@@ -19,13 +19,15 @@ const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;
 
 /**
- * Arithmetic by the rules of C# (semantics R14, R15): integers compute as Int64 and division cuts
- * towards zero; an integer with a double is a double; instants and time spans subtract and add.
- * Chosen here, where the sources are silent or C# is no help to somebody who writes a filter:
- * - an integer result beyond Int64 is an error. C# wraps, and a wrapped result routes wrongly in silence;
+ * Applies an operator by the rules of C# (semantics R14, R15): integers compute as Int64, and division
+ * truncates towards zero; an integer with a double gives a double; instants and time spans can be added and
+ * subtracted. An unknown operand gives unknown. `fail` makes the FilterError that is thrown if the operation
+ * is not defined. Our own choices, where the service's behaviour is unknown or the rule of C# does not help
+ * the author of a filter:
+ * - an integer result beyond Int64 is an error. C# wraps around, which would silently route messages wrongly;
  * - division by zero is an error for doubles too;
- * - decimal with double computes as double, as the literal 1.5 is one;
- * - `+` joins two texts, and nothing else to a text.
+ * - decimal with double computes as double, as the literal 1.5 is a double;
+ * - `+` joins two texts, but not a text and another type.
  */
 export function arithmetic(
   operator: ArithmeticOperator,
@@ -48,12 +50,12 @@ export function arithmetic(
   throw fail(`the operator ${operator} is not defined between ${left.type} and ${right.type}.`);
 }
 
-/** A sign in front of a value. `-` of the smallest Int64 does not fit and is an error. */
+/** Applies a sign. The negative of the smallest Int64 does not fit and is an error. */
 export function signed(operator: '+' | '-', operand: Operand, fail: Fail): Operand {
   if (isUnknown(operand)) return operand;
   const kind = KIND[operand.type];
   if (isNumber(kind)) {
-    // 0 - x widens x as any arithmetic does, and -0 keeps the sign of a double zero.
+    // 0 - x converts x as all arithmetic does, and -0 keeps the sign of a double zero.
     const zero: PropertyValue =
       kind === 'double' ? { type: 'double', value: -0 } : { type: 'long', value: 0n };
     return arithmetic(operator === '-' ? '-' : '+', zero, operand, fail);
@@ -69,7 +71,7 @@ function isNumber(kind: string): boolean {
   return kind === 'integer' || kind === 'double' || kind === 'decimal';
 }
 
-/** A missing property stays told apart from null, because SET of a missing one must fail. */
+/** Keeps a missing property distinct from null, because SET from a missing one must fail. */
 function unknownOf(left: Operand, right: Operand): Operand {
   return left === undefined || right === undefined ? undefined : { type: 'null' };
 }
@@ -148,12 +150,12 @@ function decimals(
 
 function join(left: PropertyValue, right: PropertyValue, fail: Fail): PropertyValue {
   const value = `${'value' in left ? left.value : ''}${'value' in right ? right.value : ''}`;
-  // Without a bound, 32 times `SET a = a + a` would make a text of gigabytes.
+  // Without a limit, 32 statements `SET a = a + a` would make a text of gigabytes.
   if (value.length <= FILTER_LIMITS.textLength) return { type: 'string', value };
   throw fail(`a text may be ${FILTER_LIMITS.textLength} characters long at most.`);
 }
 
-/** The four combinations C# has; `undefined` for any other. */
+/** The four combinations that C# defines; `undefined` for any other. */
 function instantsAndSpans(
   operator: '+' | '-',
   left: PropertyValue,

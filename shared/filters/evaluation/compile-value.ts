@@ -6,26 +6,29 @@ import type { Expression } from '../language/syntax.ts';
 import { arithmetic, signed } from './arithmetic.ts';
 import { isUnknown, KIND, type Operand } from './values.ts';
 
-/** What an expression needs to run. */
-export interface Scope {
+/** The inputs of a compiled expression. */
+export interface Context {
   readonly input: FilterInput;
-  /** Values of `@name`, under their names with or without the `@`. */
+  /** Values of `@name`, by name with or without the `@`. */
   readonly parameters: Properties;
   /** For newid(). */
   readonly random: RandomSource;
 }
 
-/** A compiled expression. Throws FilterError. */
-export type Value = (scope: Scope) => Operand;
+/** A compiled expression. Throws FilterError if the evaluation fails. */
+export type CompiledValue = (context: Context) => Operand;
 
-/** Where an expression comes from; its errors carry the place and the name. */
+/** The text of an expression, for the positions in its errors, and the name of these errors. */
 export interface Source {
   readonly text: string;
   readonly errorName: FilterErrorName;
 }
 
-/** Turns an expression into a closure; names are resolved and constants made once. */
-export function compileValue(node: Expression, source: Source): Value {
+/**
+ * Compiles an expression into a closure, and resolves names and constants once. The closure throws
+ * FilterError.
+ */
+export function compileValue(node: Expression, source: Source): CompiledValue {
   const fail = failAt(source.text, node.at, source.errorName);
   switch (node.kind) {
     case 'constant': {
@@ -46,22 +49,22 @@ export function compileValue(node: Expression, source: Source): Value {
       return ({ random }) => newGuid(random);
     case 'sign': {
       const operand = compileValue(node.operand, source);
-      return (scope) => signed(node.operator, operand(scope), fail);
+      return (context) => signed(node.operator, operand(context), fail);
     }
     case 'arithmetic': {
       const left = compileValue(node.left, source);
       const right = compileValue(node.right, source);
-      return (scope) => arithmetic(node.operator, left(scope), right(scope), fail);
+      return (context) => arithmetic(node.operator, left(context), right(context), fail);
     }
   }
 }
 
-function userValue(name: string): Value {
+function userValue(name: string): CompiledValue {
   const lowerCaseName = name.toLowerCase();
   return ({ input }) => input.property(name, lowerCaseName);
 }
 
-function systemValue(name: string, fail: Fail): Value {
+function systemValue(name: string, fail: Fail): CompiledValue {
   const read = systemReader(name);
   if (read !== undefined) return ({ input }) => read(input);
   return () => {
@@ -70,30 +73,30 @@ function systemValue(name: string, fail: Fail): Value {
 }
 
 /**
- * `property(name)`. The name may carry a scope, as in `property('sys.Label')`; without one it is a
- * user property. A name that is unknown makes the value unknown.
+ * `property(name)`. The name may have a scope, as in `property('sys.Label')`; without one it names a user
+ * property. If the name is unknown, so is the value.
  */
-function valueByName(nameOf: Value, fail: Fail): Value {
-  return (scope) => {
-    const name = nameOf(scope);
+function valueByName(nameOf: CompiledValue, fail: Fail): CompiledValue {
+  return (context) => {
+    const name = nameOf(context);
     if (isUnknown(name)) return undefined;
     if (KIND[name.type] !== 'text')
       throw fail(`a property is named by a string, not ${name.type}.`);
     const [, prefix, rest = ''] = /^(?:(sys|user)\.)?(.*)$/is.exec(textOf(name)) ?? [];
     return prefix?.toLowerCase() === 'sys'
-      ? systemValue(rest, fail)(scope)
-      : scope.input.property(rest);
+      ? systemValue(rest, fail)(context)
+      : context.input.property(rest);
   };
 }
 
-/** The text of a text value; '' for anything else. */
+/** The text of a text value; '' for any other value. */
 export function textOf(value: PropertyValue): string {
   return 'value' in value && typeof value.value === 'string' ? value.value : '';
 }
 
 /**
- * The value of a parameter. SDKs write the name with its `@`; both forms are taken, and case
- * matters as little as for properties.
+ * The value of a parameter; `undefined` = it has none. SDKs write the name with its `@`, so both forms are
+ * accepted. As with properties, the exact name has precedence, and otherwise case is ignored.
  */
 export function findParameter(parameters: Properties, name: string): PropertyValue | undefined {
   for (const key of [`@${name}`, name]) if (Object.hasOwn(parameters, key)) return parameters[key];
@@ -105,7 +108,10 @@ export function findParameter(parameters: Properties, name: string): PropertyVal
   return byName.get(name.toLowerCase());
 }
 
-/** Parameters by name in lower case, made when first looked for: a filter may name hundreds among thousands. */
+/**
+ * Parameters by lower-case name, built on first use, since a filter may use hundreds of parameters out of
+ * thousands.
+ */
 const LOWER_CASED = new WeakMap<Properties, ReadonlyMap<string, PropertyValue>>();
 
 function lowerCased(parameters: Properties): ReadonlyMap<string, PropertyValue> {
@@ -117,7 +123,7 @@ function lowerCased(parameters: Properties): ReadonlyMap<string, PropertyValue> 
   return found;
 }
 
-/** A random guid of version 4, as .NET makes them. */
+/** A random guid of version 4, as in .NET. */
 function newGuid(random: RandomSource): PropertyValue {
   const bytes = random.bytes(16);
   const marked = bytes.map((byte, at) =>

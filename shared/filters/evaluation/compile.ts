@@ -3,34 +3,40 @@ import { type Fail, failAt } from '../filter-error.ts';
 import { parsePredicate } from '../language/parse.ts';
 import type { ComparisonOperator, Expression, Predicate } from '../language/syntax.ts';
 import { SourceCache } from '../source-cache.ts';
-import { compileValue, type Scope, type Source, textOf, type Value } from './compile-value.ts';
+import {
+  type CompiledValue,
+  type Context,
+  compileValue,
+  type Source,
+  textOf,
+} from './compile-value.ts';
 import { type LikeMatcher, likeMatcher } from './like.ts';
 import { and, not, or, type Truth } from './truth.ts';
 import { compareValues, isUnknown, KIND, type Operand } from './values.ts';
 
-/** A compiled filter. Throws FilterError where an operand does not fit. */
-export type Test = (scope: Scope) => Truth;
+/** A compiled filter. Throws FilterError if the types of operands do not fit. */
+export type CompiledFilter = (context: Context) => Truth;
 
 type NodeOf<K extends Predicate['kind']> = Extract<Predicate, { readonly kind: K }>;
 
-const CACHE = new SourceCache<Test>();
+const CACHE = new SourceCache<CompiledFilter>();
 
 /**
- * Compiles a filter, or takes it from the cache: the same text is evaluated for every message.
- * Parameters are no part of what is compiled. Throws FilterError for a text that is no filter.
+ * Compiles a filter, or takes it from the cache, since the same text is evaluated for every message.
+ * Parameters are an input of the compiled filter. Throws FilterError for a text that is not a valid filter.
  */
-export function compileFilter(text: string): Test {
+export function compileFilter(text: string): CompiledFilter {
   return CACHE.get(text, () =>
     compilePredicate(parsePredicate(text), { text, errorName: 'FilterException' }),
   );
 }
 
-/** Turns a condition into a closure. */
-function compilePredicate(node: Predicate, source: Source): Test {
+/** Compiles a condition into a closure. */
+function compilePredicate(node: Predicate, source: Source): CompiledFilter {
   switch (node.kind) {
     case 'not': {
       const operand = compilePredicate(node.operand, source);
-      return (scope) => not(operand(scope));
+      return (context) => not(operand(context));
     }
     case 'and':
     case 'or':
@@ -40,12 +46,12 @@ function compilePredicate(node: Predicate, source: Source): Test {
     case 'isNull': {
       const operand = compileValue(node.operand, source);
       const { negated } = node;
-      return (scope) => isUnknown(operand(scope)) !== negated;
+      return (context) => isUnknown(operand(context)) !== negated;
     }
     case 'exists': {
-      // Present with a null value counts as present (semantics #107).
+      // A property with a null value exists (semantics #107).
       const operand = compileValue(node.operand, source);
-      return (scope) => operand(scope) !== undefined;
+      return (context) => operand(context) !== undefined;
     }
     case 'in':
       return compileIn(node, source);
@@ -55,25 +61,25 @@ function compilePredicate(node: Predicate, source: Source): Test {
 }
 
 /**
- * AND and OR stop, like C#, as soon as the left side decides: what would be an error on the
- * right is then not met. An unknown left side decides nothing.
+ * AND and OR short-circuit as in C#: if the left side decides, the right side is not evaluated and its errors
+ * do not occur. An unknown left side decides nothing.
  */
-function compileLogic(node: NodeOf<'and' | 'or'>, source: Source): Test {
+function compileLogic(node: NodeOf<'and' | 'or'>, source: Source): CompiledFilter {
   const left = compilePredicate(node.left, source);
   const right = compilePredicate(node.right, source);
   if (node.kind === 'and') {
-    return (scope) => {
-      const first = left(scope);
-      return first === false ? false : and(first, right(scope));
+    return (context) => {
+      const first = left(context);
+      return first === false ? false : and(first, right(context));
     };
   }
-  return (scope) => {
-    const first = left(scope);
-    return first === true ? true : or(first, right(scope));
+  return (context) => {
+    const first = left(context);
+    return first === true ? true : or(first, right(context));
   };
 }
 
-/** Whether an order satisfies an operator. NaN, no order at all, satisfies only `<>`. */
+/** Whether the result of a comparison satisfies an operator. NaN (no order) satisfies only `<>`. */
 const HOLDS: Record<ComparisonOperator, (order: number) => boolean> = {
   '=': (order) => order === 0,
   '<>': (order) => order !== 0,
@@ -83,35 +89,35 @@ const HOLDS: Record<ComparisonOperator, (order: number) => boolean> = {
   '>=': (order) => order >= 0,
 };
 
-function compileComparison(node: NodeOf<'comparison'>, source: Source): Test {
+function compileComparison(node: NodeOf<'comparison'>, source: Source): CompiledFilter {
   const fail = failAt(source.text, node.at, source.errorName);
   const left = compileValue(node.left, source);
   const right = compileValue(node.right, source);
   const { operator } = node;
   const holds = HOLDS[operator];
-  return (scope) => {
-    const first = left(scope);
-    const second = right(scope);
+  return (context) => {
+    const first = left(context);
+    const second = right(context);
     if (isUnknown(first) || isUnknown(second)) return undefined;
     return holds(compareValues(first, second, operator, fail));
   };
 }
 
 /**
- * `x IN (a, b)` is `x = a OR x = b`, including its stop at the first hit, its errors and its
- * unknowns; an unknown x is unknown at once.
+ * `x IN (a, b)` means `x = a OR x = b`, with the same short circuit, errors and unknowns. If x is unknown, so
+ * is the result, without evaluation of the list.
  */
-function compileIn(node: NodeOf<'in'>, source: Source): Test {
+function compileIn(node: NodeOf<'in'>, source: Source): CompiledFilter {
   const fail = failAt(source.text, node.at, source.errorName);
   const operand = compileValue(node.operand, source);
   const list = node.list.map((element) => compileValue(element, source));
   const { negated } = node;
-  return (scope) => {
-    const value = operand(scope);
+  return (context) => {
+    const value = operand(context);
     if (isUnknown(value)) return undefined;
     let found: Truth = false;
     for (const element of list) {
-      const candidate = element(scope);
+      const candidate = element(context);
       if (isUnknown(candidate)) found = undefined;
       else if (compareValues(value, candidate, '=', fail) === 0) return !negated;
     }
@@ -119,37 +125,38 @@ function compileIn(node: NodeOf<'in'>, source: Source): Test {
   };
 }
 
-function compileLike(node: NodeOf<'like'>, source: Source): Test {
+function compileLike(node: NodeOf<'like'>, source: Source): CompiledFilter {
   const fail = failAt(source.text, node.at, source.errorName);
   const operand = compileValue(node.operand, source);
   const matcherOf = compilePattern(node, source, fail);
   const { negated } = node;
-  return (scope) => {
-    const value = operand(scope);
-    const matches = matcherOf(scope);
+  return (context) => {
+    const value = operand(context);
+    const matches = matcherOf(context);
     if (isUnknown(value) || matches === undefined) return undefined;
     return matches(likeText(value, fail)) !== negated;
   };
 }
 
 /**
- * A constant pattern is prepared once, at its first use: its errors belong to evaluation. All of a
- * filter's constants together are no longer than the filter; what properties hold is bounded one by one.
+ * A constant pattern is compiled once, at its first use, since its errors must occur during evaluation. Only
+ * computed patterns have a limit of steps: all constants of a filter together are no longer than the filter,
+ * but a property may hold a long pattern.
  */
 function compilePattern(
   node: NodeOf<'like'>,
   source: Source,
   fail: Fail,
-): (scope: Scope) => LikeMatcher | undefined {
+): (context: Context) => LikeMatcher | undefined {
   const pattern = compileValue(node.pattern, source);
   const escapeValue = node.escape === undefined ? undefined : compileValue(node.escape, source);
   if (!isConstant(node.pattern) || (node.escape !== undefined && !isConstant(node.escape))) {
     const stepsMax = BUDGETS.filter.likeSteps;
-    return (scope) => patternMatcher(pattern(scope), escapeValue, { scope, fail, stepsMax });
+    return (context) => patternMatcher(pattern(context), escapeValue, { context, fail, stepsMax });
   }
   let prepared: { readonly matcher: LikeMatcher | undefined } | undefined;
-  return (scope) => {
-    prepared ??= { matcher: patternMatcher(pattern(scope), escapeValue, { scope, fail }) };
+  return (context) => {
+    prepared ??= { matcher: patternMatcher(pattern(context), escapeValue, { context, fail }) };
     return prepared.matcher;
   };
 }
@@ -160,10 +167,14 @@ function isConstant(node: Expression): boolean {
 
 function patternMatcher(
   pattern: Operand,
-  escapeValue: Value | undefined,
-  { scope, fail, stepsMax }: { readonly scope: Scope; readonly fail: Fail; stepsMax?: number },
+  escapeValue: CompiledValue | undefined,
+  {
+    context,
+    fail,
+    stepsMax,
+  }: { readonly context: Context; readonly fail: Fail; stepsMax?: number },
 ): LikeMatcher | undefined {
-  const character = escapeValue?.(scope);
+  const character = escapeValue?.(context);
   if (isUnknown(pattern) || (escapeValue !== undefined && isUnknown(character))) return undefined;
   const escapeText = character === undefined ? undefined : likeText(character, fail);
   return likeMatcher(likeText(pattern, fail), escapeText, fail, stepsMax);

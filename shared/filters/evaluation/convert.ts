@@ -24,9 +24,9 @@ const RANGES = {
 const GUID = /^\{?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\}?$/i;
 
 /**
- * The value in another type, for SET on a property that already has one (semantics R22).
- * What keeps the value is possible: numbers that fit, numbers and booleans to and from their text, a
- * guid to and from its text, one kind of instant to the other. 7.5 does not become an int. `undefined` = not possible.
+ * Converts a value to the type of an existing property, for SET (semantics R22). Conversions that keep the
+ * value are possible: between numeric types if the number fits, between numbers, booleans or guids and their
+ * text, and between the two instant types. 7.5 cannot become an int. `undefined` = not possible.
  */
 export function convertTo(value: PropertyValue, type: PropertyType): PropertyValue | undefined {
   if (value.type === type || value.type === 'null' || type === 'null') return value;
@@ -60,7 +60,7 @@ export function convertTo(value: PropertyValue, type: PropertyType): PropertyVal
   }
 }
 
-/** The text of a value, as .NET writes it; `undefined` for what has no plain one. */
+/** The text of a value in the form of .NET; `undefined` if the type has no plain text form. */
 function toText(value: PropertyValue): string | undefined {
   switch (KIND[value.type]) {
     case 'text':

@@ -1,6 +1,6 @@
 /**
- * Decimals of 34 digits: the values of decimal128 in its binary integer encoding, which is how
- * AMQP carries a .NET decimal. Infinity and NaN have no place in a filter and decode to `undefined`.
+ * A decimal of 34 digits: a value of IEEE decimal128 in the binary integer encoding, in which AMQP transfers
+ * a .NET decimal. Infinity and NaN are not supported in filters and decode to `undefined`.
  */
 export interface Decimal {
   readonly coefficient: bigint;
@@ -14,21 +14,24 @@ const EXPONENT_MAX = 6111;
 const COEFFICIENT_BITS = 113n;
 const COEFFICIENT_MASK = (1n << COEFFICIENT_BITS) - 1n;
 
-/** Reads 16 bytes, most significant first. */
+/** Decodes 16 bytes, most significant first; `undefined` for another length, infinity or NaN. */
 export function decodeDecimal(bytes: Uint8Array): Decimal | undefined {
   if (bytes.length !== 16) return undefined;
   let bits = 0n;
   for (const byte of bytes) bits = (bits << 8n) | BigInt(byte);
   const top = Number((bits >> 122n) & 31n);
   if (top >= 0b11110) return undefined;
-  // The other long form only holds coefficients of more than 34 digits, which the standard reads as 0.
+  // The second form of the encoding has only coefficients of more than 34 digits, which the standard reads as
+  // 0.
   if (top >= 0b11000) return { coefficient: 0n, exponent: 0 };
   const magnitude = bits & COEFFICIENT_MASK;
   const exponent = Number((bits >> COEFFICIENT_BITS) & 0x3fffn) - BIAS;
   return { coefficient: bits >> 127n === 1n ? -magnitude : magnitude, exponent };
 }
 
-/** Writes 16 bytes; `undefined` where the value is too large. */
+/**
+ * Encodes to 16 bytes, most significant first, rounded to 34 digits; `undefined` if the value is too large.
+ */
 export function encodeDecimal(value: Decimal): Uint8Array | undefined {
   const rounded = roundDecimal(value);
   if (rounded === undefined) return undefined;
@@ -44,7 +47,7 @@ export function encodeDecimal(value: Decimal): Uint8Array | undefined {
   return bytes;
 }
 
-/** Reads `-12.50` or `1.25E3` exactly; `undefined` if it is none. */
+/** Parses `-12.50` or `1.25E3`, rounded to 34 digits; `undefined` if the text is not a decimal. */
 export function parseDecimal(text: string): Decimal | undefined {
   const match = /^([+-]?)(\d{1,400})(?:\.(\d{1,400}))?(?:[eE]([+-]?\d{1,4}))?$/.exec(text);
   if (match === null) return undefined;
@@ -54,17 +57,17 @@ export function parseDecimal(text: string): Decimal | undefined {
   return roundDecimal({ coefficient: sign === '-' ? -magnitude : magnitude, exponent });
 }
 
-/** The exact decimal of the shortest text of a double: 0.1 is 0.1. */
+/** The decimal of a double's shortest text, so that 0.1 becomes 0.1; `undefined` for infinity and NaN. */
 export function decimalFromNumber(value: number): Decimal | undefined {
   return Number.isFinite(value) ? parseDecimal(String(value)) : undefined;
 }
 
-/** Nearest double. */
+/** The nearest double. */
 export function decimalToNumber(value: Decimal): number {
   return Number(`${value.coefficient}e${value.exponent}`);
 }
 
-/** The whole number a decimal is, if it is one. */
+/** The value of a decimal that is an integer; `undefined` if it is not. */
 export function decimalToInteger(value: Decimal): bigint | undefined {
   if (value.exponent >= 0) {
     return value.exponent > DIGITS ? undefined : value.coefficient * tenTo(value.exponent);
@@ -73,7 +76,7 @@ export function decimalToInteger(value: Decimal): bigint | undefined {
   return value.coefficient % unit === 0n ? value.coefficient / unit : undefined;
 }
 
-/** Plain notation, as .NET writes it. */
+/** The text without an exponent, in the form of .NET. */
 export function decimalToText({ coefficient, exponent }: Decimal): string {
   if (exponent >= 0) return `${coefficient}${coefficient === 0n ? '' : '0'.repeat(exponent)}`;
   const negative = coefficient < 0n;
@@ -82,15 +85,15 @@ export function decimalToText({ coefficient, exponent }: Decimal): string {
   return `${negative ? '-' : ''}${digits.slice(0, point)}.${digits.slice(point)}`;
 }
 
-/** Negative, zero or positive, like the difference. */
+/** Negative, zero or positive, as the sign of `left - right`. */
 export function compareDecimals(left: Decimal, right: Decimal): number {
   const [a, b] = aligned(...withoutFarPart(left, right));
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /**
- * One step of arithmetic, rounded to 34 digits, half to even; `undefined` where the result is too
- * large. The caller has made sure that `right` is not 0 in a division.
+ * One arithmetic operation, rounded to 34 digits, half to even; `undefined` if the result is too large. The
+ * caller guarantees that `right` is not 0 for `/` and `%`.
  */
 export function decimalArithmetic(
   operator: '+' | '-' | '*' | '/' | '%',
@@ -112,9 +115,10 @@ export function decimalArithmetic(
 }
 
 /**
- * Two numbers whose sum, difference and order are those of the two given, once rounded. Where one lies so
- * far below the other that no digit of it can be seen, a small one of the same sign takes its place: it
- * still says to which side a rounding goes. Otherwise 1E6111 + 1E-6176 computes with 12,000 digits.
+ * Returns two numbers with the same order as the given ones, and the same sum and difference after rounding.
+ * If one number is too small to affect any digit of the result, a larger number of the same sign replaces it,
+ * which still decides the direction of rounding. Without this, 1E6111 + 1E-6176 would compute with 12,000
+ * digits.
  */
 function withoutFarPart(left: Decimal, right: Decimal): readonly [Decimal, Decimal] {
   if (left.coefficient !== 0n || right.coefficient !== 0n) {
@@ -134,11 +138,11 @@ function nearer(value: Decimal, other: Decimal): Decimal {
   return { coefficient: coefficient < 0n ? -1n : 1n, exponent: lowest };
 }
 
-/** What is left of a division; its sign is that of the dividend. */
+/** The remainder of a division, with the sign of the dividend. */
 function remainder(left: Decimal, right: Decimal): Decimal | undefined {
   const exponent = Math.min(left.exponent, right.exponent);
   const gap = left.exponent - right.exponent;
-  // The divisor is far above the dividend, which is left as a whole.
+  // The divisor is far larger than the dividend, so the remainder is the dividend.
   if (-gap > 2 * DIGITS) return roundDecimal(left);
   if (gap <= 0) {
     const [a, b] = aligned(left, right);
@@ -148,7 +152,7 @@ function remainder(left: Decimal, right: Decimal): Decimal | undefined {
   return roundDecimal({ coefficient: (left.coefficient * scale) % right.coefficient, exponent });
 }
 
-/** 10^power modulo a number, by squaring: the power itself may have thousands of digits. */
+/** 10^power modulo `modulus`, by repeated squaring, since 10^power itself may have thousands of digits. */
 function powerModulo(power: number, modulus: bigint): bigint {
   let result = 1n % modulus;
   let square = 10n % modulus;
@@ -160,7 +164,8 @@ function powerModulo(power: number, modulus: bigint): bigint {
 }
 
 function divide(left: Decimal, right: Decimal): Decimal | undefined {
-  // Enough extra digits that what is cut off cannot change the rounding, except by being there at all.
+  // Enough extra digits that the remainder affects the rounding only by whether it is zero (the sticky
+  // digit).
   const shift = DIGITS + 2 + digitsOf(right.coefficient);
   const scaled = left.coefficient * tenTo(shift);
   const quotient = scaled / right.coefficient;
@@ -171,7 +176,7 @@ function divide(left: Decimal, right: Decimal): Decimal | undefined {
   return roundDecimal({ coefficient: quotient * 10n + sticky, exponent: exponent - 1 });
 }
 
-/** Without the zeros that scaling for a division put at the end. */
+/** Removes the trailing zeros that the scaling for a division has added. */
 function shortened(value: Decimal): Decimal {
   let { coefficient, exponent } = value;
   while (exponent < 0 && coefficient !== 0n && coefficient % 10n === 0n) {
@@ -181,7 +186,7 @@ function shortened(value: Decimal): Decimal {
   return { coefficient, exponent: coefficient === 0n ? 0 : exponent };
 }
 
-/** Both coefficients at the smaller exponent. */
+/** Both coefficients, scaled to the smaller exponent. */
 function aligned(left: Decimal, right: Decimal): readonly [bigint, bigint] {
   const gap = left.exponent - right.exponent;
   if (gap === 0) return [left.coefficient, right.coefficient];
@@ -198,7 +203,7 @@ function roundDecimal({ coefficient, exponent }: Decimal): Decimal | undefined {
   const excess = Math.max(digitsOf(coefficient) - DIGITS, -BIAS - exponent, 0);
   let rounded = excess === 0 ? coefficient : divideHalfEven(coefficient, tenTo(excess));
   let power = exponent + excess;
-  // 99…9 may have rounded up to one digit more, whose last one is then 0.
+  // 99…9 may have been rounded up to one digit more; the last digit is then 0.
   if (digitsOf(rounded) > DIGITS) {
     rounded /= 10n;
     power += 1;

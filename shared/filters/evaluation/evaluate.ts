@@ -6,8 +6,8 @@ import { compileFilter } from './compile.ts';
 import type { Truth } from './truth.ts';
 
 /**
- * What a filter says of a message: true, false or unknown; only true is a match
- * (semantics R12). Throws FilterError where the filter cannot be evaluated.
+ * Evaluates a filter for a message: true, false or unknown. Only true is a match (semantics R12). Throws
+ * FilterError if the evaluation fails.
  *
  * @example evaluate({ kind: 'sql', expression: "color = 'red'", parameters: {} }, input, random)
  */

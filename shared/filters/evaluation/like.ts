@@ -4,24 +4,26 @@ import { FILTER_LIMITS } from '../filter-limits.ts';
 /** Matches a text against one pattern. */
 export type LikeMatcher = (text: string) => boolean;
 
-/** A piece between two `%`: a UTF-16 unit for each character, or ANY for `_`. */
+/** The part of a pattern between two `%`: for each character its UTF-16 unit, or ANY for `_`. */
 type Segment = readonly number[];
 const ANY = -1;
 
 const WORD_BITS = 31;
-/** So short a piece is found faster by the engine, and its worst case is still small. */
+/** A segment up to this length is found faster by `indexOf`, whose worst case is then still small. */
 const PLAIN_LENGTH_MAX = 16;
 
 /**
- * Prepares a LIKE pattern: `%` is any run of characters, `_` any one UTF-16 unit (as in .NET),
- * case counts, and the character after the escape character stands for itself (semantics R18).
+ * Compiles a LIKE pattern: `%` matches any number of characters, `_` any one UTF-16 unit (as in .NET), and
+ * the character after the escape character stands for itself. The comparison is case-sensitive (semantics
+ * R18).
  *
- * Pieces between `%` are looked for from left to right, each at its first place, without ever
- * going back: that is enough for such patterns, and it keeps `'%a%a%a%a%'` cheap. One search
- * costs at most text × piece ÷ 31 steps whatever the text is.
+ * The matcher searches the segments between `%` from left to right, each at its first occurrence, without
+ * backtracking. That is correct for these patterns, and keeps `'%a%a%a%a%'` cheap: a segment costs at most
+ * text length × segment length ÷ 31 steps.
  *
- * Throws for an escape that is not one character, one with nothing behind it, and a pattern that
- * is longer than a filter may be. The matcher throws where its search would take more than `stepsMax`.
+ * Throws FilterError for an escape text that is not one character, for an escape character at the end of the
+ * pattern, and for a pattern longer than a filter may be. The matcher throws it if its search would take more
+ * than `stepsMax` steps.
  */
 export function likeMatcher(
   pattern: string,
@@ -94,14 +96,14 @@ function matchesAt(text: string, at: number, segment: Segment): boolean {
   return true;
 }
 
-/** Finds a piece in text[from, end); yields the offset behind it, or -1. */
+/** Finds a segment in text[from, end); returns the offset behind it, or -1. */
 type Search = (text: string, from: number, end: number) => number;
 
 function isPlain(segment: Segment): boolean {
   return segment.length <= PLAIN_LENGTH_MAX && !segment.includes(ANY);
 }
 
-/** The steps that a search takes for one character of the text. */
+/** The steps of a search for each character of the text. */
 function stepsForOne(segment: Segment): number {
   return isPlain(segment) ? 1 : Math.ceil(segment.length / WORD_BITS);
 }
@@ -118,8 +120,8 @@ function search(segment: Segment): Search {
 }
 
 /**
- * The shift-and search: bit i of the state says that the last i + 1 characters match the start
- * of the piece. Every character costs one step per word of 31 bits, and `_` costs nothing.
+ * The shift-and search: bit i of the state means that the last i + 1 characters match the start of the
+ * segment. Each character costs one step for each word of 31 bits; `_` costs nothing extra.
  */
 function shiftAnd(segment: Segment): Search {
   const words = Math.ceil(segment.length / WORD_BITS);

@@ -4,9 +4,9 @@ import type { ComparisonOperator } from '../language/syntax.ts';
 import { compareDecimals, type Decimal, decimalToNumber, decodeDecimal } from './decimal.ts';
 
 /**
- * How the types of properties fall together for operators (semantics R14, R16): all integers widen to
- * Int64 as in C#, float widens to double. Chosen here, where the sources are silent: a char and a
- * uri are texts; a dateTime and a dateTimeOffset are instants and compare with each other.
+ * The groups of property types that operators treat alike (semantics R14, R16): all integers are converted to
+ * Int64 as in C#, and float to double. Our own choices, where the service's behaviour is unknown: char and
+ * uri are texts; dateTime and dateTimeOffset are instants and can be compared with each other.
  */
 export type ValueKind =
   | 'null'
@@ -45,29 +45,31 @@ export const KIND = {
   bytes: 'bytes',
 } as const satisfies Record<PropertyType, ValueKind>;
 
-/** What an operand yields: `undefined` is a property the message lacks. */
+/** The value of an operand; `undefined` = the message has no such property. */
 export type Operand = PropertyValue | undefined;
 
 /** A tick is 100 ns. */
 export const TICKS_PER_MS = 10_000n;
-/** Ticks from 0001-01-01, where .NET begins to count, to 1970-01-01. */
+/** Ticks from 0001-01-01, the origin in .NET, to 1970-01-01. */
 export const EPOCH_TICKS = 621_355_968_000_000_000n;
-/** Ticks of the last instant .NET knows. */
+/** Ticks of the last instant in .NET. */
 export const INSTANT_MAX = 3_155_378_975_999_999_999n;
-/** Ticks of the longest time span; it stands for "unlimited". */
+/** Ticks of the longest time span, which means "unlimited". */
 export const SPAN_MAX = 2n ** 63n - 1n;
 
-/** A missing property and a null both make operators unknown (semantics #105). */
+/**
+ * Whether an operand makes the result of an operator unknown: a missing property or null (semantics #105).
+ */
 export function isUnknown(value: Operand): value is undefined | { readonly type: 'null' } {
   return value === undefined || value.type === 'null';
 }
 
 /**
- * The order of two values: negative, 0 or positive, NaN where one is not a number. Throws where
- * C# has no such operator, for instance between a string and a number: a numeric string is not
- * converted (semantics R14, R17). Beyond C#, since the language has no other way to write it:
- * - decimal with double is compared as double, as the literal 1.5 is one;
- * - a guid equals its text, in any case of letters and with or without braces; another text is not equal;
+ * Compares two values: negative, 0 or positive; NaN if one is not a number. Throws FilterError if C# has no
+ * such operator, for instance between a string and a number: a numeric string is not converted (semantics
+ * R14, R17). Some comparisons go beyond C#, since the filter language has no other way to write them:
+ * - decimal with double compares as double, as the literal 1.5 is a double;
+ * - a guid equals its text, in any case and with or without braces; any other text is not equal;
  * - strings have an order, by UTF-16 unit.
  */
 export function compareValues(
@@ -84,7 +86,7 @@ export function compareValues(
   return order;
 }
 
-/** Like `compareValues` for any operator, but `undefined` where the two cannot be compared. */
+/** Compares two values as `compareValues` does; `undefined` if they cannot be compared. */
 export function orderOf(left: PropertyValue, right: PropertyValue): number | undefined {
   const kind = KIND[left.type];
   const other = KIND[right.type];
@@ -102,7 +104,7 @@ function isNumeric(kind: ValueKind): boolean {
 function compareNumbers(left: PropertyValue, right: PropertyValue): number | undefined {
   const kind = KIND[left.type];
   const other = KIND[right.type];
-  // A number and a bigint compare exactly, without conversion; this is the common case.
+  // The common case: JavaScript compares a number with a bigint exactly, without conversion.
   if (kind === 'integer' && other === 'integer') return sign(payload(left), payload(right));
   if (kind === 'double' || other === 'double') return sign(toNumber(left), toNumber(right));
   const [a, b] = [toDecimal(left), toDecimal(right)];
@@ -115,7 +117,7 @@ function compareGuids(left: PropertyValue, right: PropertyValue): number | undef
   return a === b ? 0 : 1;
 }
 
-/** The digits of a guid or of a text that may be one. */
+/** The lower-case text of a guid, or of a text that may be one, without braces. */
 function guidText(value: PropertyValue): string | undefined {
   if (KIND[value.type] !== 'guid' && KIND[value.type] !== 'text') return undefined;
   return String(payload(value))
@@ -130,7 +132,7 @@ function payload(value: PropertyValue): Plain {
   return typeof inner === 'object' ? 0 : inner;
 }
 
-/** Mixed numbers and bigints are fine here; the types only keep texts and numbers apart. */
+/** Compares plain values. A number and a bigint may be mixed, but not a text and a number. */
 function sign(left: Plain, right: Plain): number {
   if (left < right) return -1;
   if (left > right) return 1;
@@ -138,35 +140,38 @@ function sign(left: Plain, right: Plain): number {
   return left == right ? 0 : Number.NaN;
 }
 
-/** The number a numeric value is, as a double. */
+/** A numeric value as a double; NaN for a decimal that is not a number. */
 export function toNumber(value: PropertyValue): number {
   if (value.type !== 'decimal') return Number(payload(value));
   const decimal = decodeDecimal(value.value);
   return decimal === undefined ? Number.NaN : decimalToNumber(decimal);
 }
 
-/** The number an integer or decimal is; `undefined` for a decimal that is no number. */
+/** An integer or decimal value as a decimal; `undefined` if it is not a number. */
 export function toDecimal(value: PropertyValue): Decimal | undefined {
   if (value.type === 'decimal') return decodeDecimal(value.value);
   const coefficient = toInteger(value);
   return coefficient === undefined ? undefined : { coefficient, exponent: 0 };
 }
 
-/** The whole number of an integer; `undefined` where a sender smuggled in a fraction. */
+/** An integer value as a bigint; `undefined` if a sender stored a fraction under an integer type. */
 export function toInteger(value: PropertyValue): bigint | undefined {
   const inner = payload(value);
   if (typeof inner === 'bigint') return inner;
   return Number.isSafeInteger(inner) ? BigInt(inner) : undefined;
 }
 
-/** Ticks since 0001-01-01 of an instant; `undefined` where it is no whole number of ms. */
+/**
+ * The ticks of an instant since 0001-01-01, or of a time span; `undefined` if a dateTime is no whole number
+ * of ms.
+ */
 export function ticksOf(value: PropertyValue): bigint | undefined {
   const inner = payload(value);
   if (typeof inner === 'bigint') return inner;
   return Number.isSafeInteger(inner) ? BigInt(inner) * TICKS_PER_MS + EPOCH_TICKS : undefined;
 }
 
-/** Epoch milliseconds of ticks, rounded down. */
+/** Epoch ms of ticks since 0001-01-01; fractions of a ms are cut off. */
 export function msOfTicks(ticks: bigint): number {
   return Number((ticks - EPOCH_TICKS) / TICKS_PER_MS);
 }

@@ -6,15 +6,15 @@ import {
   type PropertyNode,
 } from './syntax.ts';
 import type { TokenReader } from './token-reader.ts';
-import { describe, RESERVED, type Token } from './tokens.ts';
+import { describeToken, RESERVED, type Token } from './tokens.ts';
 
 type Node = Predicate | Expression;
-/** The parser of whole nodes, handed in so that the two files do not import each other. */
+/** The parser of whole nodes. It is a parameter, so that the two files do not import each other. */
 type ParseNode = (reader: TokenReader, power: number) => Node;
 
 const INT64_MAX = 2n ** 63n - 1n;
 
-/** Reads what can stand at the start of a node, signs and NOT apart. Throws FilterError. */
+/** Parses the first operand of a node, without signs and NOT. Throws FilterError. */
 export function parsePrefix(reader: TokenReader, parseNode: ParseNode): Node {
   const token = reader.take();
   const { at, text } = token;
@@ -39,12 +39,12 @@ export function parsePrefix(reader: TokenReader, parseNode: ParseNode): Node {
 function integerOf(reader: TokenReader, token: Token): bigint {
   const value = BigInt(token.text);
   if (value <= INT64_MAX) return value;
-  throw reader.error(token, `the integer ${describe(token)} does not fit in 64 bits.`);
+  throw reader.error(token, `the integer ${describeToken(token)} does not fit in 64 bits.`);
 }
 
 function parseParentheses(reader: TokenReader, token: Token, parseNode: ParseNode): Node {
   if (token.kind !== 'symbol' || token.text !== '(') {
-    throw reader.error(token, `expected a value or a condition, found ${describe(token)}.`);
+    throw reader.error(token, `expected a value or a condition, found ${describeToken(token)}.`);
   }
   const node = parseNode(reader, POWER.or);
   reader.expectSymbol(')');
@@ -68,7 +68,7 @@ function parseWord(reader: TokenReader, token: Token, parseNode: ParseNode): Nod
 function reservedError(reader: TokenReader, token: Token): Error {
   return reader.error(
     token,
-    `expected a value or a condition, found the reserved word ${describe(token)}; a property of that name is written [${token.text}].`,
+    `expected a value or a condition, found the reserved word ${describeToken(token)}; a property of that name is written [${token.text}].`,
   );
 }
 
@@ -77,13 +77,13 @@ function parseExists(reader: TokenReader, token: Token, parseNode: ParseNode): P
   const inner = reader.peek();
   const operand = parseNode(reader, POWER.additive);
   if (operand.kind !== 'property' && operand.kind !== 'propertyByName') {
-    throw reader.error(inner, `EXISTS takes the name of a property, not ${describe(inner)}.`);
+    throw reader.error(inner, `EXISTS takes the name of a property, not ${describeToken(inner)}.`);
   }
   reader.expectSymbol(')');
   return { kind: 'exists', operand, at: token.at };
 }
 
-/** newid(), property(name) and p(name). Elsewhere these words are ordinary names. */
+/** newid(), property(name) and p(name). Without parentheses these words are ordinary names. */
 function parseFunction(reader: TokenReader, token: Token, parseNode: ParseNode): Expression {
   const { at } = token;
   const word = token.text.toLowerCase();
@@ -95,7 +95,7 @@ function parseFunction(reader: TokenReader, token: Token, parseNode: ParseNode):
   if (word !== 'property' && word !== 'p') {
     throw reader.error(
       token,
-      `there is no function ${describe(token)}; the functions are newid(), property(name) and p(name).`,
+      `there is no function ${describeToken(token)}; the functions are newid(), property(name) and p(name).`,
     );
   }
   const inner = reader.peek();
@@ -105,7 +105,7 @@ function parseFunction(reader: TokenReader, token: Token, parseNode: ParseNode):
   return { kind: 'propertyByName', name, at };
 }
 
-/** `name`, `sys.name` or `user.name`, each part bare or delimited. */
+/** `name`, `sys.name` or `user.name`; each part may be delimited. */
 function parseProperty(reader: TokenReader, token: Token): PropertyNode {
   const { at } = token;
   if (!reader.takeSymbol('.')) return { kind: 'property', scope: 'user', name: token.text, at };
@@ -114,7 +114,7 @@ function parseProperty(reader: TokenReader, token: Token): PropertyNode {
   if (scope !== 'sys' && scope !== 'user') {
     throw reader.error(
       token,
-      `${describe(token)} is no scope; the scopes are sys and user, and a name with a dot is written in [ ].`,
+      `${describeToken(token)} is no scope; the scopes are sys and user, and a name with a dot is written in [ ].`,
     );
   }
   const name = reader.peek();

@@ -10,15 +10,15 @@ import {
   type Statement,
 } from './syntax.ts';
 import { TokenReader } from './token-reader.ts';
-import { describe, type Token } from './tokens.ts';
+import { describeToken, type Token } from './tokens.ts';
 
 type Node = Predicate | Expression;
 
 const INT64_MIN_DIGITS = '9223372036854775808';
 
 /**
- * Reads a filter. The whole grammar (semantics R4), no more: a lone value (`flag`, `1`) and
- * BETWEEN are refused. Throws FilterError with the position and what was expected there.
+ * Parses a filter. It accepts exactly the grammar of the service (semantics R4): a value alone (`flag`, `1`)
+ * and BETWEEN are errors. Throws FilterError with the position and what was expected there.
  */
 export function parsePredicate(text: string): Predicate {
   const reader = new TokenReader(text);
@@ -27,7 +27,7 @@ export function parsePredicate(text: string): Predicate {
   if (!isPredicate(node)) {
     throw reader.error(
       next,
-      `expected a comparison, found ${describe(next)}; a value is no condition, write for instance flag = TRUE.`,
+      `expected a comparison, found ${describeToken(next)}; a value is no condition, write for instance flag = TRUE.`,
     );
   }
   if (next.kind !== 'end') throw reader.expected('AND, OR or the end of the text');
@@ -35,8 +35,8 @@ export function parsePredicate(text: string): Predicate {
 }
 
 /**
- * Reads an action: SET and REMOVE statements, each with an optional semicolon behind it
- * (semantics R21). Throws FilterError, also where there are too many statements.
+ * Parses an action: SET and REMOVE statements, each with an optional semicolon (semantics R21). Throws
+ * FilterError, also for too many statements.
  */
 export function parseAction(text: string): readonly Statement[] {
   const reader = new TokenReader(text);
@@ -75,10 +75,12 @@ function parseTarget(reader: TokenReader): Extract<Expression, { kind: 'property
   const token = reader.peek();
   const node = parsePrefix(reader, parseNode);
   if (node.kind === 'property') return node;
-  throw reader.error(token, `expected the name of a property, found ${describe(token)}.`);
+  throw reader.error(token, `expected the name of a property, found ${describeToken(token)}.`);
 }
 
-/** Pratt's method: reads a node and goes on as long as operators bind at least so tightly. */
+/**
+ * A Pratt parser: reads a node and continues while the next operator binds at least as tightly as `power`.
+ */
 function parseNode(reader: TokenReader, power: number): Node {
   reader.enter();
   let left = parsePrefixOrSign(reader);
@@ -106,7 +108,7 @@ function parsePrefixOrSign(reader: TokenReader): Node {
   if (operator === undefined) return parsePrefix(reader, parseNode);
 
   const next = reader.peek();
-  // The one Int64 whose digits are no Int64 without their sign.
+  // The smallest Int64: its digits without the sign do not fit into an Int64.
   const smallest = operator === '-' && next.kind === 'integer' && next.text === INT64_MIN_DIGITS;
   if (smallest) reader.take();
   const node: Node = smallest
@@ -116,7 +118,7 @@ function parsePrefixOrSign(reader: TokenReader): Node {
   return { kind: 'sign', operator, operand, at: token.at };
 }
 
-/** An operator between two operands: its sign, how tightly it binds, and which node it makes. */
+/** An operator between two operands: its text, its binding power, and the node that it makes. */
 interface Infix {
   readonly sign: string;
   readonly power: number;
@@ -140,7 +142,7 @@ const INFIXES: ReadonlyMap<string, Infix> = new Map(
   ).map(([sign, power, makes]) => [sign, { sign, power, makes }]),
 );
 
-/** The operator that comes next, if any. NOT is one only in front of IN and LIKE, which it belongs to. */
+/** The next operator, if any. NOT counts only as a part of NOT IN and NOT LIKE. */
 function infixAt(reader: TokenReader): Infix | undefined {
   const token = reader.peek();
   if (token.kind === 'symbol') return INFIXES.get(token.text);
@@ -153,7 +155,7 @@ function infixAt(reader: TokenReader): Infix | undefined {
   const negated = reader.peek(1);
   const infix = negated.kind === 'word' ? INFIXES.get(negated.text.toUpperCase()) : undefined;
   if (infix?.makes === 'in' || infix?.makes === 'like') return infix;
-  throw reader.error(negated, `expected IN or LIKE after NOT, found ${describe(negated)}.`);
+  throw reader.error(negated, `expected IN or LIKE after NOT, found ${describeToken(negated)}.`);
 }
 
 function parseInfix(reader: TokenReader, left: Node, infix: Infix): Node {
@@ -163,7 +165,7 @@ function parseInfix(reader: TokenReader, left: Node, infix: Infix): Node {
   const { at } = token;
   if (makes === 'logic') {
     const first = asCondition(reader, token, left, `the left side of ${sign}`);
-    // One tighter on the right makes chains lean to the left.
+    // The higher power on the right side makes the operator left-associative.
     const right = parseNode(reader, power + 1);
     const second = asCondition(reader, token, right, `the right side of ${sign}`);
     return { kind: sign === 'AND' ? 'and' : 'or', left: first, right: second, at };

@@ -11,7 +11,7 @@ import { RESERVED } from './tokens.ts';
 
 type Node = Predicate | Expression;
 
-/** The canonical text of a tree: parsing it gives the same tree, and equal trees give equal texts. */
+/** The canonical text of a syntax tree: it parses to the same tree, and equal trees have equal texts. */
 export function print(node: Node): string {
   return printWithin(node, 0);
 }
@@ -27,7 +27,7 @@ export function printAction(statements: readonly Statement[]): string {
     .join('; ');
 }
 
-/** Puts parentheses round a node that binds less tightly than its surroundings ask for. */
+/** Puts parentheses around a node that binds less tightly than `power`, which its context requires. */
 function printWithin(node: Node, power: number): string {
   const text = isPredicate(node) ? predicateText(node) : expressionText(node);
   return powerOf(node) < power ? `(${text})` : text;
@@ -92,7 +92,7 @@ function expressionText(node: Expression): string {
     case 'propertyByName':
       return `property(${printWithin(node.name, POWER.additive)})`;
     case 'sign':
-      // A sign behind a sign gets parentheses: `--` starts a comment in other dialects.
+      // A sign after a sign gets parentheses, since `--` begins a comment in other SQL dialects.
       return `${node.operator}${printWithin(node.operand, POWER.sign + 1)}`;
     case 'arithmetic': {
       const power = powerOf(node);
@@ -119,7 +119,7 @@ function literalText(literal: Literal): string {
   }
 }
 
-/** A system property always shows its scope, a user property never does. */
+/** A system property is written with its scope, a user property without. */
 function propertyText(node: PropertyNode): string {
   const bare = /^\p{L}[\p{L}\p{Nd}_]*$/u.test(node.name) && !RESERVED.has(node.name.toUpperCase());
   const name = bare ? node.name : `[${node.name.replaceAll(']', ']]')}]`;

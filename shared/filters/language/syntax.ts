@@ -1,9 +1,9 @@
-/** Every node knows its offset in the text: of an operator's sign, else of the first character. */
+/** A node's offset in the text: that of its operator if it has one, else that of its first character. */
 interface Node {
   readonly at: number;
 }
 
-/** The values that can be written down: Int64, double, boolean, text, NULL (semantics R6). */
+/** The types of literals: Int64, double, boolean, text, NULL (semantics R6). */
 export type Literal =
   | { readonly type: 'null' }
   | { readonly type: 'boolean'; readonly value: boolean }
@@ -11,13 +11,13 @@ export type Literal =
   | { readonly type: 'long'; readonly value: bigint }
   | { readonly type: 'double'; readonly value: number };
 
-/** Signs of arithmetic; `+` also joins texts. */
+/** Arithmetic operators; `+` also joins texts. */
 export type ArithmeticOperator = '+' | '-' | '*' | '/' | '%';
 
-/** Signs of comparison. `!=` is read as `<>`. */
+/** Comparison operators. `!=` is parsed as `<>`. */
 export type ComparisonOperator = '=' | '<>' | '<' | '<=' | '>' | '>=';
 
-/** A property written by its name; without a scope it is the user's. */
+/** A property with a literal name; without a scope it is a user property. */
 export interface PropertyNode extends Node {
   readonly kind: 'property';
   readonly scope: 'sys' | 'user';
@@ -30,10 +30,10 @@ export interface PropertyByNameNode extends Node {
   readonly name: Expression;
 }
 
-/** What IS NULL and EXISTS can be asked of. */
+/** An operand of IS NULL and EXISTS. */
 export type PropertyReference = PropertyNode | PropertyByNameNode;
 
-/** Everything that yields a value. */
+/** A node that evaluates to a value. */
 export type Expression =
   | PropertyReference
   | (Node & { readonly kind: 'constant'; readonly value: Literal })
@@ -47,7 +47,7 @@ export type Expression =
       readonly right: Expression;
     });
 
-/** Everything that yields true, false or unknown. */
+/** A node that evaluates to true, false or unknown. */
 export type Predicate =
   | (Node & { readonly kind: 'not'; readonly operand: Predicate })
   | (Node & { readonly kind: 'and' | 'or'; readonly left: Predicate; readonly right: Predicate })
@@ -77,7 +77,7 @@ export type Predicate =
       readonly negated: boolean;
     });
 
-/** One step of an action (semantics R21). */
+/** A statement of an action (semantics R21). */
 export type Statement =
   | (Node & { readonly kind: 'set'; readonly target: PropertyNode; readonly value: Expression })
   | (Node & { readonly kind: 'remove'; readonly target: PropertyNode });
@@ -93,12 +93,12 @@ const PREDICATES: ReadonlySet<string> = new Set<Predicate['kind']>([
   'like',
 ]);
 
-/** Tells a condition from a value: parentheses may hold either. */
+/** Whether a node is a condition rather than a value; parentheses may contain either. */
 export function isPredicate(node: Predicate | Expression): node is Predicate {
   return PREDICATES.has(node.kind);
 }
 
-/** How tightly an operator binds, loosest first (semantics R10). */
+/** The binding power of operators, loosest first (semantics R10). */
 export const POWER = {
   or: 1,
   and: 2,

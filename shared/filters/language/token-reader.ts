@@ -1,8 +1,10 @@
 import { FilterError } from '../filter-error.ts';
 import { FILTER_LIMITS } from '../filter-limits.ts';
-import { describe, type Token, tokenize } from './tokens.ts';
+import { describeToken, type Token, tokenize } from './tokens.ts';
 
-/** Walks over the tokens of one text for the parser, and guards how deep it goes. */
+/**
+ * The parser's position in the tokens of one text, and its nesting depth. Its constructor throws FilterError.
+ */
 export class TokenReader {
   readonly #text: string;
   readonly #tokens: readonly Token[];
@@ -16,7 +18,9 @@ export class TokenReader {
     this.#end = { kind: 'end', text: '', at: text.length };
   }
 
-  /** The token `ahead` places on, without taking it. Past the end there is always `end`. */
+  /**
+   * The token `ahead` places after the next one, without taking it. Behind the last token it is always `end`.
+   */
   peek(ahead = 0): Token {
     return this.#tokens[this.#next + ahead] ?? this.#end;
   }
@@ -28,7 +32,7 @@ export class TokenReader {
     return token;
   }
 
-  /** Takes the keyword, in any case of letters, if it is next. */
+  /** Takes the keyword if it is next, ignoring case. */
   takeWord(keyword: string): boolean {
     const token = this.peek();
     const found = token.kind === 'word' && token.text.toUpperCase() === keyword;
@@ -36,7 +40,7 @@ export class TokenReader {
     return found;
   }
 
-  /** Takes the sign if it is next. */
+  /** Takes the symbol if it is next. */
   takeSymbol(symbol: string): boolean {
     const token = this.peek();
     const found = token.kind === 'symbol' && token.text === symbol;
@@ -44,22 +48,22 @@ export class TokenReader {
     return found;
   }
 
-  /** Takes the sign or throws. */
+  /** Takes the symbol. Throws FilterError if another token is next. */
   expectSymbol(symbol: string): void {
     if (!this.takeSymbol(symbol)) throw this.expected(`'${symbol}'`);
   }
 
-  /** The error for a next token that does not fit. */
+  /** Creates the error that the next token is not the expected one. */
   expected(what: string): FilterError {
-    return this.error(this.peek(), `expected ${what}, found ${describe(this.peek())}.`);
+    return this.error(this.peek(), `expected ${what}, found ${describeToken(this.peek())}.`);
   }
 
-  /** An error at a token. */
+  /** Creates an error at the position of a token. */
   error(token: Token, reason: string): FilterError {
     return new FilterError(reason, { text: this.#text, at: token.at });
   }
 
-  /** Goes one level deeper. Throws where that is too deep for a parser that recurses. */
+  /** Goes one level deeper. Throws FilterError if that is too deep for the recursive parser. */
   enter(): void {
     this.#depth += 1;
     if (this.#depth <= FILTER_LIMITS.depth) return;
@@ -69,7 +73,7 @@ export class TokenReader {
     );
   }
 
-  /** Comes back up one level. */
+  /** Goes back up one level. */
   leave(): void {
     this.#depth -= 1;
   }

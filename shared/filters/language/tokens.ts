@@ -1,7 +1,7 @@
 import { FilterError } from '../filter-error.ts';
 import { FILTER_LIMITS } from '../filter-limits.ts';
 
-/** What a token is. A `word` may be a keyword or a name; a `name` was delimited and is never a keyword. */
+/** The kind of a token. A `word` is a keyword or a name; a `name` was delimited, so it is never a keyword. */
 export type TokenKind =
   | 'word'
   | 'name'
@@ -15,15 +15,15 @@ export type TokenKind =
 /** The smallest part of an expression (semantics R4). */
 export interface Token {
   readonly kind: TokenKind;
-  /** Without quotes or `@`; doubled quotes are single again. */
+  /** The text without delimiters or `@`; doubled delimiters are replaced by single ones. */
   readonly text: string;
   /** Offset of the first character. */
   readonly at: number;
 }
 
 /**
- * Words that cannot name a property without being delimited. SET and REMOVE are missing on
- * purpose: where they may stand, no name can.
+ * Words that must be delimited to name a property. SET and REMOVE are not reserved, since no name can occur
+ * where they can.
  */
 export const RESERVED: ReadonlySet<string> = new Set([
   'AND',
@@ -46,7 +46,7 @@ const NUMBER = /[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const AFTER_NUMBER = /[\p{L}\p{Nd}_.]/uy;
 const SYMBOL = /<>|!=|<=|>=|[=<>+\-*/%(),;.]/y;
 
-/** Splits an expression into tokens; the last one is `end`. Throws FilterError. */
+/** Splits an expression into tokens, of which the last is `end`. Throws FilterError. */
 export function tokenize(text: string): readonly Token[] {
   if (text.length > FILTER_LIMITS.parsedLength) {
     throw new FilterError(
@@ -102,7 +102,7 @@ function numberToken(text: string, at: number, number: string): Token {
   throw new FilterError(`the number ${shorten(number)} is too large for a double.`, { text, at });
 }
 
-/** The closing character stands for itself when it is doubled. */
+/** A doubled closing character stands for one such character in the text. */
 function readQuoted(
   text: string,
   at: number,
@@ -119,7 +119,7 @@ function readQuoted(
   return { token: { kind, text: content, at }, end: end + 1 };
 }
 
-/** Names the offending character, and what to write instead where that is likely to help. */
+/** The unexpected character, with a hint what to write instead for likely mistakes. */
 function unexpected(text: string, at: number): string {
   const character = String.fromCodePoint(text.codePointAt(at) ?? 0);
   if (character === '_') return `'_': a name starts with a letter; delimit others with [ ].`;
@@ -128,8 +128,8 @@ function unexpected(text: string, at: number): string {
   return `'${character}'.`;
 }
 
-/** How a token is named in an error. */
-export function describe(token: Token): string {
+/** The name of a token in an error. */
+export function describeToken(token: Token): string {
   if (token.kind === 'end') return 'the end of the text';
   if (token.kind === 'string') return `the string '${shorten(token.text)}'`;
   if (token.kind === 'name') return `the name [${shorten(token.text)}]`;
