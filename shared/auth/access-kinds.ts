@@ -1,3 +1,6 @@
-/** Who says what a caller may do: our own tokens, or IAM in front of us; data only, CDK reads it. */
+/**
+ * How callers are authorized: by our own shared access signatures, or by IAM in front of the functions. This
+ * file must stay free of other imports, since the CDK app reads it.
+ */
 export const ACCESS_KINDS = ['sas', 'iam'] as const;
 export type AccessKind = (typeof ACCESS_KINDS)[number];

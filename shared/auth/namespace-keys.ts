@@ -1,13 +1,13 @@
 import type { AuthorizationRule } from '../domain/entities/descriptions.ts';
 
-/** The shared access policies that hold for the whole namespace. */
+/** The shared access rules of the whole namespace. */
 export interface NamespaceKeys {
-  /** The policies as this process knows them. */
+  /** The rules as this process knows them. */
   rules(): Promise<readonly AuthorizationRule[]>;
   /**
-   * Policies that differ from `tried`, for a token that names one of those and that none of their keys has
-   * signed: a key may have been changed. Undefined where there are none, or where it is too early to look
-   * again; absent where keys never change.
+   * Looks for rules that differ from `tried`. It is called for a token that names one of those rules but is
+   * signed with none of their keys, since a key may have changed. Returns undefined if nothing has changed,
+   * or if it is too early to read the keys again. The method is absent if keys never change.
    */
   changedFrom?(
     tried: readonly AuthorizationRule[],

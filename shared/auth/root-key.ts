@@ -3,52 +3,57 @@ import { BrokerError } from '../domain/broker-error.ts';
 import { BUDGETS } from '../domain/budgets/budgets.ts';
 import { RateLimit } from '../domain/budgets/rate-limit.ts';
 
-/** The keys of RootManageSharedAccessKey: two, so that clients can change from one to the next. */
+/** The keys of RootManageSharedAccessKey. There are two, so that clients can migrate from one to the next. */
 export interface RootKeys {
   readonly primary: string;
-  /** The one that was primary before; the same as `primary` where there was none. */
+  /** The previous primary key; the same as `primary` if there was none. */
   readonly secondary: string;
 }
 
-/** Root keys that may be changed while the process runs. */
+/** Root keys that may change while the process runs. */
 export interface RootKeySource {
   /**
-   * The keys that this process knows, read again where they are old. Throws ServiceBusy where they are too
-   * old and cannot be read, and what the read threw where none has succeeded.
+   * The known keys, which are read again if they are old. Throws ServiceBusy if they are too old and cannot
+   * be read again; rethrows the error of the read if none has succeeded yet.
    */
   current(): Promise<RootKeys>;
   /**
-   * Other keys than those, with which a token was tried in vain: they may have been changed since they were
-   * read. Undefined where there are none, or where they may not be read again yet. All who ask share one read.
+   * Looks for other keys than `tried`, which did not sign a token, since they may have changed since they
+   * were read. Returns undefined if they are the same, or if the rate limit does not allow another read yet.
+   * Concurrent calls share one read.
    */
   changedFrom(tried: RootKeys): Promise<RootKeys | undefined>;
 }
 
-/** What root keys are read with, and who hears that they could not be read again. */
+/** The dependencies of `cacheRootKeys`. */
 export interface RootKeyParts {
-  /** Reads the keys from where they are kept. */
+  /** Reads the keys from the secret. */
   readonly read: () => Promise<RootKeys>;
   readonly ages: AgeClock;
+  /** Receives the error if the keys cannot be read again. */
   readonly reportFault: (error: unknown) => void;
 }
 
 interface Attempt {
   readonly began: Instant;
-  /** Resolves when it has ended, well or not. */
+  /** Resolves when the read has succeeded or failed. */
   readonly ended: Promise<void>;
 }
 
 /**
- * The root keys of a deployment: read when they are first needed, again from time to time, and, as often
- * as a limit allows, for tokens that neither has signed. While they cannot be read again the last ones are
- * used, for a bounded time: a key that was taken away must not be good for ever.
+ * Caches the root keys of a deployment. It reads them at the first use, again at an interval, and, within a
+ * rate limit, for tokens that neither key has signed. While the keys cannot be read again, the last known
+ * ones are used, but only for a bounded time: a revoked key must not stay valid forever. Times are in
+ * `BUDGETS.rootKey`.
  */
 export function rememberRootKeys({ read, ages, reportFault }: RootKeyParts): RootKeySource {
   const { readAgainMs, keptMs, retryMs, changes } = BUDGETS.rootKey;
   const changeLimit = new RateLimit(changes, 1);
   let known: { readonly keys: RootKeys; readonly readAt: Instant } | undefined;
   let regular: Attempt | undefined;
-  /** The read under way for tokens that neither key has signed. Tokens that one has signed never wait for it. */
+  /**
+   * The running read for tokens that neither key has signed. Tokens that a key has signed never wait for it.
+   */
   let extra: Attempt | undefined;
 
   const ageMs = () => (known === undefined ? Number.POSITIVE_INFINITY : ages.since(known.readAt));
@@ -57,11 +62,11 @@ export function rememberRootKeys({ read, ages, reportFault }: RootKeyParts): Roo
   async function readKeys(began: Instant): Promise<void> {
     try {
       const keys = await read();
-      // A read that began earlier may have been answered later.
+      // A read that began earlier may end later.
       if (known === undefined || known.readAt.order < began.order) known = { keys, readAt: began };
     } catch (error) {
       if (known === undefined) {
-        // Nothing is served without a key: the next call tries again.
+        // Without any key no request can be served, so the next call tries again at once.
         regular = undefined;
         throw error;
       }
@@ -102,11 +107,11 @@ export function rememberRootKeys({ read, ages, reportFault }: RootKeyParts): Roo
     },
 
     async changedFrom(tried) {
-      if (known !== undefined && isSame(known.keys, tried)) await readForChange();
-      return known === undefined || isSame(known.keys, tried) ? undefined : known.keys;
+      if (known !== undefined && areSame(known.keys, tried)) await readForChange();
+      return known === undefined || areSame(known.keys, tried) ? undefined : known.keys;
     },
   };
 }
 
-const isSame = (a: RootKeys, b: RootKeys): boolean =>
+const areSame = (a: RootKeys, b: RootKeys): boolean =>
   a.primary === b.primary && a.secondary === b.secondary;

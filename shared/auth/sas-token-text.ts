@@ -4,41 +4,43 @@ import { BUDGETS } from '../domain/budgets/budgets.ts';
 import { withoutFinalSlashes } from './url-path.ts';
 
 /**
- * Shared access signatures as text (semantics K1): a token says for which address (`sr`) and until
- * when (`se`) it holds, and is signed with a key of the rule it names (`skn`). Tokens are never logged.
+ * A parsed shared access signature (semantics K1). A token is valid for an address (`sr`) until a time
+ * (`se`), and is signed with a key of the rule that it names (`skn`). Tokens are never logged.
  */
 export interface SasToken {
-  /** All of it, as it was sent. */
+  /** The whole text as the client sent it. */
   readonly text: string;
-  /** `sr` exactly as it was sent: the signature is over these very characters. */
+  /** `sr` exactly as the client sent it; the signature covers these characters. */
   readonly audienceAsSent: string;
   /** `sr`, percent-decoded once. */
   readonly audience: string;
+  /** The host of `audience`, in lower case and without port. */
   readonly audienceHost: string;
-  /** As `comparablePath` makes it. */
+  /** The path of `audience` in the form of `comparablePath`. */
   readonly audiencePath: string;
   readonly signature: Uint8Array;
   /** Epoch ms. */
   readonly expiresAt: number;
-  /** `se` exactly as it was sent. */
+  /** `se` exactly as the client sent it. */
   readonly expiryAsSent: string;
+  /** The rule that the token names. The signature does not cover it. */
   readonly keyName: string;
 }
 
-/** What a token is made of. */
+/** The fields of a new token. */
 export interface SasTokenOptions {
-  /** The address it is good for, with everything below it: `http://localhost:5300/orders`. */
+  /** The address for which the token is valid, with everything below it: `http://localhost:5300/orders`. */
   readonly audience: string;
   readonly keyName: string;
-  /** The key's text; its UTF-8 bytes sign, they are not decoded from base64. */
+  /** The key's text. Its UTF-8 bytes are the HMAC key; it is not decoded from base64. */
   readonly key: string;
-  /** Epoch ms; the token holds whole seconds. */
+  /** Epoch ms; the token has whole seconds. */
   readonly expiresAt: number;
 }
 
 const SCHEME = /^SharedAccessSignature\s+/i;
 
-/** Makes a token: the value of an `Authorization` header. */
+/** Creates a token: the value of an `Authorization` header. */
 export function createSasToken({ audience, keyName, key, expiresAt }: SasTokenOptions): string {
   const sr = encodeURIComponent(audience);
   const se = String(Math.floor(expiresAt / 1000));
@@ -46,7 +48,7 @@ export function createSasToken({ audience, keyName, key, expiresAt }: SasTokenOp
   return `SharedAccessSignature sr=${sr}&sig=${sig}&se=${se}&skn=${encodeURIComponent(keyName)}`;
 }
 
-/** Whether a key has signed a token. An empty key signs nothing. */
+/** Whether a token is signed with a key. An empty key never matches. */
 export function isSignedWith(token: SasToken, key: string): boolean {
   if (key === '') return false;
   const expected = sign(key, token.audienceAsSent, token.expiryAsSent);
@@ -57,7 +59,7 @@ function sign(key: string, audienceAsSent: string, expiryAsSent: string): Buffer
   return createHmac('sha256', key).update(`${audienceAsSent}\n${expiryAsSent}`).digest();
 }
 
-/** Reads a token. Throws Unauthenticated, with the subcodes 40102 and 40105. */
+/** Parses a token. Throws Unauthenticated with subcode 40102 (no token) or 40105 (malformed token). */
 export function parseSasToken(text: string): SasToken {
   if (text.length > BUDGETS.tokens.bytes) {
     throw malformed(`it is longer than ${BUDGETS.tokens.bytes} characters`);
@@ -85,7 +87,7 @@ export function parseSasToken(text: string): SasToken {
     audience,
     audienceHost,
     audiencePath: comparablePath(path),
-    // Bytes of its own: those of a small buffer would keep the 8 KB in which it lies, for each token.
+    // A copy: the bytes of a small Buffer would keep its pool of 8 KB in memory, for each token.
     signature: Uint8Array.from(Buffer.from(decoded(requiredField(fields, 'sig'), 'sig'), 'base64')),
     expiresAt: Number(expiryAsSent) * 1000,
     expiryAsSent,
@@ -112,7 +114,9 @@ function decoded(text: string, name: string): string {
   }
 }
 
-/** Host in lower case without port, and path without query, of an address with or without scheme. */
+/**
+ * Splits an address, with or without scheme, into host (lower case, without port) and path (without query).
+ */
 export function splitAddress(address: string): [string, string] {
   const [bare = ''] = address.replace(/^[a-z][a-z\d+.-]*:\/\//i, '').split(/[?#]/);
   const slash = bare.indexOf('/');
@@ -121,13 +125,17 @@ export function splitAddress(address: string): [string, string] {
   return [host.toLowerCase().replace(/:\d*$/, ''), path];
 }
 
-/** Clients encode, and lower-case, in either order; so both sides are decoded and lower-cased. */
+/**
+ * A path in the form in which paths are compared: percent-decoded, in lower case, without final slashes.
+ * Clients encode and lower-case the path of a token in either order, so both sides of a comparison take this
+ * form.
+ */
 export function comparablePath(path: string): string {
   const trimmed = withoutFinalSlashes(path);
   try {
     return decodeURIComponent(trimmed).toLowerCase();
   } catch {
-    // Not an encoded path, then: it can only be meant as it stands.
+    // The path is not percent-encoded, so it is compared as it is.
     return trimmed.toLowerCase();
   }
 }
@@ -135,6 +143,6 @@ export function comparablePath(path: string): string {
 const malformed = (why: string, cause?: unknown): BrokerError =>
   tokenRefusal('40105', `MalformedToken: The token is malformed: ${why}.`, cause);
 
-/** A token is not taken; the subcode says why. */
+/** Unauthenticated: a token is refused for the reason of the subcode. */
 export const tokenRefusal = (subCode: string, sentence: string, cause?: unknown): BrokerError =>
   new BrokerError('Unauthenticated', sentence, { subCode, cause });

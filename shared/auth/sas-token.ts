@@ -10,80 +10,85 @@ import type { TokenMemory } from './token-memory.ts';
 
 export { createSasToken } from './sas-token-text.ts';
 
-/** Who may do what by a shared access signature (semantics K2, K4). */
+/** Authorization by shared access signatures (semantics K2, K4). */
 
-/** What decides which rule has signed a token. */
+/** The dependencies of the token checks. */
 export interface AuthDependencies {
   readonly entities: EntityStore;
   readonly namespaceKeys: NamespaceKeys;
-  /** Decides when tokens expire: the time of the machine, also where users move the clock. */
+  /** Decides whether tokens have expired: the machine's clock, even if users move the broker's clock. */
   readonly tokenClock: Clock;
-  /** What this process remembers of tokens. */
   readonly tokens: TokenMemory;
 }
 
-/** Names under which a laptop calls itself; a token made for one of them is good for the others. */
+/** Local host names. A token for one of them is valid for the others. */
 const LOCAL_HOST = /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|\[::1\]|0\.0\.0\.0)$/;
 
-/** What a token is to be good for. */
+/** The address that a request or link wants to use. */
 export interface Resource {
   /** The host as the client named it. */
   readonly host: string;
-  /** The host as we know it; behind a gateway the gateway's. */
+  /** The host as the service knows it; behind a gateway, the gateway's. */
   readonly ownHost: string;
   readonly pathname: string;
 }
 
-/** What was found out about a token that is good. */
+/** The result of the check of a valid token. */
 export interface TokenProof {
-  /** The path it is good for, with everything below it; see `pathsCovering`. */
+  /** The path for which the token is valid, with everything below it; see `pathsCovering`. */
   readonly audiencePath: string;
-  /** The rule that has signed it. Nothing else of a token is to decide whose it is: no signature covers the name. */
+  /** The rule that has signed the token. Use it to identify the client; the name in a token is not signed. */
   readonly rule: ProvedRule;
 }
 
 /** Rules whose key has signed a token. */
 interface Signers {
   readonly rules: readonly AuthorizationRule[];
-  /** The key of the entity whose rules they are; undefined for those of the namespace. */
+  /** The key of the entity that has the rules; undefined for rules of the namespace. */
   readonly entity: string | undefined;
 }
 
-const NOBODY: Signers = { rules: [], entity: undefined };
+const NO_SIGNERS: Signers = { rules: [], entity: undefined };
 
 /**
- * Throws Unauthenticated, with the subcodes 40102 to 40106, unless the token of a request is good
- * for one of these rights. `path` is the entity it addresses; without one only the rules of the
- * namespace count.
+ * Checks the token of a request: it must be valid and signed by a rule with one of the `rights`. `path` is
+ * the entity that the request addresses; without it only the rules of the namespace count. Reads the entity,
+ * unless a rule of the namespace has signed the token. Throws Unauthenticated with subcode 40102 to 40106;
+ * without subcode if the rule has none of the rights.
  */
 export async function requireSasToken(
-  parts: AuthDependencies,
+  dependencies: AuthDependencies,
   request: Request,
   path: EntityPath | undefined,
   rights: readonly AccessRight[],
 ): Promise<TokenProof> {
-  return await requireSasTokenFor(parts, textIn(request), resourceOf(request), path, rights);
+  return await requireSasTokenFor(
+    dependencies,
+    authorizationOf(request),
+    resourceOf(request),
+    path,
+    rights,
+  );
 }
 
-/** The same for a token that came without a request. */
+/** Checks a token that is not part of an HTTP request, as `requireSasToken` does. `text` = the token. */
 export async function requireSasTokenFor(
-  parts: AuthDependencies,
+  dependencies: AuthDependencies,
   text: string,
   resource: Resource,
   path: EntityPath | undefined,
   rights: readonly AccessRight[],
 ): Promise<TokenProof> {
-  const token = parts.tokens.read(text);
-  requireNotExpired(token, parts.tokenClock.now());
+  const token = dependencies.tokens.read(text);
+  requireNotExpired(token, dependencies.tokenClock.now());
   requireAudience(token, resource);
-  const signers = await signersOf(parts, token, path);
-  const rule = requireRights(textOf(resource), signers ?? NOBODY, rights);
+  const signers = await signersOf(dependencies, token, path);
+  const rule = requireRights(resourceText(resource), signers ?? NO_SIGNERS, rights);
   return { audiencePath: token.audiencePath, rule };
 }
 
 /**
- * The paths that a token may be for, so as to be good for an address: its own and all above it, as
- * `TokenProof` has them.
+ * The audience paths of all tokens that are valid for an address: the address's own path, and all above it.
  */
 export function pathsCovering(pathname: string): readonly string[] {
   const paths = [comparablePath(pathname)];
@@ -94,7 +99,7 @@ export function pathsCovering(pathname: string): readonly string[] {
   return paths;
 }
 
-/** The rule that gives one of the rights. */
+/** The first rule with one of the rights. Throws Unauthenticated if there is none. */
 function requireRights(
   resource: string,
   { rules, entity }: Signers,
@@ -110,20 +115,21 @@ function requireRights(
 }
 
 /**
- * Throws Unauthenticated unless the token of a request may be good for one of these rights on some
- * entity. The rule where that is proved: one has signed it that has one of them, of the namespace or of
- * the entity that the token is for. Undefined where the token is for no entity that exists, such as the
- * whole namespace: then a rule of any entity may have signed it, or nobody.
+ * Checks a token before it is known which entities its request uses. Returns the rule if a rule of the
+ * namespace, or of the entity in the token's audience, has signed the token and has one of the `rights`.
+ * Returns undefined if the audience is no existing entity, for instance the whole namespace: a rule of any
+ * entity may have signed the token, or none. Throws Unauthenticated if the token cannot be valid for one of
+ * the rights on any entity.
  */
 export async function requireLikelyToken(
-  parts: AuthDependencies,
+  dependencies: AuthDependencies,
   request: Request,
   rights: readonly AccessRight[],
 ): Promise<ProvedRule | undefined> {
-  const token = parts.tokens.read(textIn(request));
-  requireNotExpired(token, parts.tokenClock.now());
-  const signers = await signersOf(parts, token, entityNamedBy(token.audiencePath));
-  return signers && requireRights(textOf(resourceOf(request)), signers, rights);
+  const token = dependencies.tokens.read(authorizationOf(request));
+  requireNotExpired(token, dependencies.tokenClock.now());
+  const signers = await signersOf(dependencies, token, entityNamedBy(token.audiencePath));
+  return signers && requireRights(resourceText(resourceOf(request)), signers, rights);
 }
 
 function entityNamedBy(audiencePath: string): EntityPath | undefined {
@@ -143,9 +149,9 @@ function requireNotExpired({ expiresAt }: SasToken, now: number): void {
 }
 
 /**
- * The audience must be the request's address or lie above it. People reach the service on their
- * laptop by several names, hence the rule for hosts: the one the client used, or where that is a
- * local one, any local one. Scheme, port and query do not count, nor does case.
+ * The audience must be the request's address, or an address above it. The host must be the one that the
+ * client used; if that is a local name, any local name is accepted, since users reach a local service by
+ * several names. Scheme, port, query and case are ignored. Throws Unauthenticated with subcode 40104.
  */
 function requireAudience({ audience, audienceHost, audiencePath }: SasToken, resource: Resource) {
   const [requestHost] = splitAddress(resource.host);
@@ -156,26 +162,26 @@ function requireAudience({ audience, audienceHost, audiencePath }: SasToken, res
   if (hostFits && pathFits) return;
   throw tokenRefusal(
     '40104',
-    `InvalidAudience: The token is for '${audience.slice(0, 300)}', which does not cover '${textOf(resource)}'.`,
+    `InvalidAudience: The token is for '${audience.slice(0, 300)}', which does not cover '${resourceText(resource)}'.`,
   );
 }
 
 /**
- * The rules whose key signed the token, of the namespace or else of an entity; undefined where there is
- * no such entity. Names may recur at entity and namespace, so all are tried; the entity is only looked
- * up when no rule of the namespace fits, and keys of the namespace are only read again when none of the
- * entity does either.
+ * The rules whose key has signed the token: of the namespace, or else of the entity; undefined if the entity
+ * does not exist. Entity and namespace may have rules of the same name, so both are tried. To save reads, the
+ * entity is looked up only if no rule of the namespace has signed the token, and the namespace's keys are
+ * read again only if no rule of the entity has signed it either.
  */
 async function signersOf(
-  parts: AuthDependencies,
+  dependencies: AuthDependencies,
   token: SasToken,
   path: EntityPath | undefined,
 ): Promise<Signers | undefined> {
-  const { namespaceKeys, tokens } = parts;
+  const { namespaceKeys, tokens } = dependencies;
   const rules = await namespaceKeys.rules();
   const ofNamespace = signersAmong(rules, tokens, token);
   if (ofNamespace.length > 0) return { rules: ofNamespace, entity: undefined };
-  const ofEntity = path && (await signersOfEntity(parts, token, path));
+  const ofEntity = path && (await signersOfEntity(dependencies, token, path));
   if (ofEntity !== undefined && ofEntity.rules.length > 0) return ofEntity;
   if (!rules.some(({ keyName }) => keyName === token.keyName)) return ofEntity;
   const changed = (await namespaceKeys.changedFrom?.(rules)) ?? [];
@@ -183,7 +189,7 @@ async function signersOf(
   return ofChanged.length > 0 ? { rules: ofChanged, entity: undefined } : ofEntity;
 }
 
-/** The rules of an entity whose key signed the token; undefined where there is no such entity. */
+/** The rules of an entity whose key has signed the token; undefined if the entity does not exist. */
 async function signersOfEntity(
   { entities, tokens }: AuthDependencies,
   token: SasToken,
@@ -197,7 +203,10 @@ async function signersOfEntity(
   return { rules: signersAmong(rules, tokens, token), entity: entityKey };
 }
 
-/** The key of the entity whose rules hold: subscriptions have none of their own, their topic's do. */
+/**
+ * The key of the entity whose rules apply to a path. For a subscription it is the topic's, since it has no
+ * rules.
+ */
 export function keyOfRules({ key, subscription }: EntityPath): string {
   return subscription?.topic.toLowerCase() ?? key;
 }
@@ -214,15 +223,16 @@ function signersAmong(
   );
 }
 
-const textIn = (request: Request): string => request.headers.get('authorization') ?? '';
+const authorizationOf = (request: Request): string => request.headers.get('authorization') ?? '';
 
 function resourceOf(request: Request): Resource {
   const { host: ownHost, pathname } = new URL(request.url);
-  // The header is the client's word; behind a gateway the address is the gateway's, so it counts too.
+  // The header is what the client claims. The host of the URL, which behind a gateway is the gateway's,
+  // counts too.
   return { host: request.headers.get('host') ?? ownHost, ownHost, pathname };
 }
 
-const textOf = ({ ownHost, pathname }: Resource): string =>
+const resourceText = ({ ownHost, pathname }: Resource): string =>
   `sb://${ownHost}${pathname}`.toLowerCase();
 
 const invalidSignature = (): BrokerError =>

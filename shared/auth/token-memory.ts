@@ -3,51 +3,51 @@ import { BUDGETS } from '../domain/budgets/budgets.ts';
 import type { Entity } from '../domain/entities/entity.ts';
 import { isSignedWith, parseSasToken, type SasToken } from './sas-token-text.ts';
 
-/** A token that some rule has signed, and of each key that was tried whether it has. */
-interface Proven {
+/** A token that a rule has signed, and for each key that was tried whether it has signed the token. */
+interface SignedToken {
   readonly token: SasToken;
   readonly keys: Map<string, boolean>;
 }
 
-/** Keys that are remembered for one token; it is tried with those of rules that have its name. */
+/** Cached keys for each token; a token is tried with the keys of rules that have its name. */
 const KEYS_MAX = 8;
-/** What an entry takes beside the texts of its token, bytes. */
+/** The size of an entry in addition to the texts of its token, bytes. */
 const ENTRY_BYTES = 1024;
-/** The text, and its parts. */
+/** An entry has the text of its token, and parts of it. */
 const COPIES = 3;
 
 /**
- * What a process remembers of tokens: which keys have signed which, and for a moment which entities
- * do not exist. Only what a key has signed is remembered, so that made-up tokens push out nothing; and
- * by the key's text, so that a key that was changed counts no more.
+ * Caches which keys have signed which tokens, and for a short time which entities do not exist. Only tokens
+ * that a key has signed are cached, so that forged tokens evict nothing. The cache is by the key's text, so
+ * that a changed key no longer counts.
  */
 export class TokenMemory {
-  /** By their texts; the one that was not used for longest comes first. */
-  readonly #proven = new Map<string, Proven>();
+  /** By text of the token, the least recently used first. */
+  readonly #cached = new Map<string, SignedToken>();
   readonly #missing = new Map<string, Instant>();
   readonly #ages: AgeClock;
   readonly #isSignedWith: typeof isSignedWith;
-  #provenBytes = 0;
+  #signedBytes = 0;
   #changes = 0;
 
-  /** `check` computes a signature, which is what this is here to save. */
+  /** `check` computes a signature, which the cache avoids. */
   constructor(ages: AgeClock, check: typeof isSignedWith = isSignedWith) {
     this.#ages = ages;
     this.#isSignedWith = check;
   }
 
-  /** The token in a text. Throws Unauthenticated. */
+  /** The parsed token of a text. Throws Unauthenticated as `parseSasToken` does. */
   read(text: string): SasToken {
-    return this.#proven.get(text)?.token ?? parseSasToken(text);
+    return this.#cached.get(text)?.token ?? parseSasToken(text);
   }
 
-  /** Whether a key has signed a token. */
+  /** Whether a token is signed with a key. */
   isSigned(token: SasToken, key: string): boolean {
-    const proven = this.#proven.get(token.text);
-    const known = proven?.keys.get(key);
+    const cached = this.#cached.get(token.text);
+    const known = cached?.keys.get(key);
     const isSigned = known ?? this.#isSignedWith(token, key);
-    if (proven === undefined && !isSigned) return false;
-    const keys = proven?.keys ?? new Map<string, boolean>();
+    if (cached === undefined && !isSigned) return false;
+    const keys = cached?.keys ?? new Map<string, boolean>();
     if (known === undefined) {
       if (keys.size >= KEYS_MAX) keys.clear();
       keys.set(key, isSigned);
@@ -56,20 +56,20 @@ export class TokenMemory {
     return isSigned;
   }
 
-  #used(proven: Proven): void {
-    const { text } = proven.token;
-    if (!this.#proven.delete(text)) this.#provenBytes += bytesOf(text);
-    this.#proven.set(text, proven);
-    for (const oldest of this.#proven.keys()) {
-      if (this.#provenBytes <= BUDGETS.tokens.provenBytes) break;
-      this.#proven.delete(oldest);
-      this.#provenBytes -= bytesOf(oldest);
+  #used(cached: SignedToken): void {
+    const { text } = cached.token;
+    if (!this.#cached.delete(text)) this.#signedBytes += bytesOf(text);
+    this.#cached.set(text, cached);
+    for (const oldest of this.#cached.keys()) {
+      if (this.#signedBytes <= BUDGETS.tokens.provenBytes) break;
+      this.#cached.delete(oldest);
+      this.#signedBytes -= bytesOf(oldest);
     }
   }
 
   /**
-   * An entity by its key, for a token that no rule of the namespace has signed: that it is missing is
-   * believed for a moment. For every other token it is read, so that nothing hides a new entity.
+   * Looks up an entity for a token that no rule of the namespace has signed. That the entity does not exist
+   * is cached for `BUDGETS.tokens.missKeptMs`. Use it for no other token: the cache would hide a new entity.
    */
   async find(
     key: string,
@@ -82,7 +82,7 @@ export class TokenMemory {
     const since = this.#ages.now();
     const changes = this.#changes;
     const entity = await find(key);
-    // Something was created meanwhile, perhaps this.
+    // After a change in the meantime the entity may exist now, so its absence is not cached.
     if (entity === undefined && changes === this.#changes) this.#miss(key, since);
     return entity;
   }
@@ -96,7 +96,7 @@ export class TokenMemory {
     }
   }
 
-  /** An entity was created or changed by this process. */
+  /** Tells the cache that this process has created or changed an entity. */
   changed(key: string): void {
     this.#changes++;
     this.#missing.delete(key);

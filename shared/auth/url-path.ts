@@ -1,4 +1,4 @@
-/** A path without the slashes at its end; a regular expression would take long over many of them. */
+/** A path without the slashes at its end. A loop, since a regular expression takes long for many slashes. */
 export function withoutFinalSlashes(path: string): string {
   let end = path.length;
   while (path[end - 1] === '/') end--;
@@ -7,27 +7,28 @@ export function withoutFinalSlashes(path: string): string {
 
 const SHELL_HINT =
   "A shell takes the '$' of '$deadletterqueue' or '$purge' for a variable, unless the URL is in single quotes or the '$' is written '\\$'.";
-/** The longest part of a path that a refusal repeats. */
+/** Characters of a path that an error shows. */
 const SHOWN_LENGTH = 300;
-/** The path of an entity, before the words of the API. */
+/** The entity's path, in front of the segments of the API. */
 const ENTITY = /^.*?(?=\/(?:messages|sessions)(?:\/|$)|$)/i;
 const EMPTY_SEGMENT = /(?:\/|%2f)(?:\/|%2f)/i;
-/** The ids of messages may hold slashes; but here one is missing. */
+/** A missing id. Elsewhere empty segments are allowed, since message ids may contain slashes. */
 const EMPTY_NAME = /^\/(?:messages|sessions)\/\//i;
 const FINAL_SLASH = /\/$/;
 const ENCODED_SLASH_AT_END = /%2f$/i;
 const SUB_QUEUE_WITHOUT_DOLLAR = /(?<=[^/])\/(transfer\/)?deadletterqueue(?=\/|$)/i;
 
 /**
- * Why a path does not say what it is meant to: what a shell makes of `/q/$deadletterqueue/messages` is
- * `/q//messages`, which names the queue itself. Undefined for a path that is whole. Only lists may end with
- * a slash, as the official clients spell them.
+ * The error text for a path with an empty segment or a final slash; undefined for a valid path. Such paths
+ * are refused rather than repaired, because a shell turns `/q/$deadletterqueue/messages` into `/q//messages`,
+ * which would address the queue itself. Only GET may end with a slash, as the vendor's clients write the
+ * paths of lists.
  */
 export function pathFault(method: string, pathname: string): string | undefined {
   const shown = pathname.slice(0, SHOWN_LENGTH);
   const [entity = ''] = ENTITY.exec(pathname) ?? [];
   const rest = pathname.slice(entity.length);
-  // A path that leads to nothing but a name may end with a slash where it is read.
+  // The path of an entity may end with a slash if it is read.
   const isEmpty = EMPTY_SEGMENT.test(rest === '' ? entity : `${entity}/`) || EMPTY_NAME.test(rest);
   if (isEmpty) return `The path '${shown}' has an empty segment. ${SHELL_HINT}`;
   const isRead = ['GET', 'HEAD', 'OPTIONS'].includes(method);
@@ -36,7 +37,7 @@ export function pathFault(method: string, pathname: string): string | undefined 
   return `The path '${shown}' ends with a slash, which only GET allows. ${SHELL_HINT}`;
 }
 
-/** What to say of a path with a sub-queue whose `$` is missing; undefined for other paths. */
+/** A hint for a path with a sub-queue whose `$` is missing; undefined for other paths. */
 export function subQueueHint(pathname: string): string | undefined {
   const [found, transfer] = SUB_QUEUE_WITHOUT_DOLLAR.exec(pathname) ?? [];
   if (found === undefined) return undefined;

@@ -11,7 +11,7 @@ export interface Scheduler {
   after(ms: number, work: () => void): Timer;
   /** Calls `work` every `ms` milliseconds. */
   every(ms: number, work: () => void): Timer;
-  /** Calls `work` once, in a later phase of the event loop, as `setImmediate` does. */
+  /** Calls `work` once, after the current work and the pending events of this turn of the event loop. */
   soon(work: () => void): void;
 }
 
