@@ -1,6 +1,10 @@
 import type { DeadLetterAction, TransactionIdentity } from '../broker/broker.ts';
 import type { Forward, Publication } from '../broker/ports/deliveries.ts';
-import type { OnceRequest, StoreChosen } from '../broker/ports/duplicates.ts';
+import type {
+  DeduplicationCondition,
+  DeduplicationRequest,
+  Reservation,
+} from '../broker/ports/duplicates.ts';
 import type {
   ClaimRequest,
   DeferredRequest,
@@ -24,8 +28,7 @@ import { hasRoom } from './append/quota.ts';
 import { sizeOf } from './blocks/pack-blocks.ts';
 import { claim } from './claim/claim.ts';
 import { receiveDeferred } from './claim/deferred.ts';
-import type { Guard } from './duplicates/condition.ts';
-import { storeOnce } from './duplicates/deduplicate.ts';
+import { confirm, reserve } from './duplicates/deduplicate.ts';
 import { beforeStoring } from './dynamodb/errors.ts';
 import { forwardAll } from './fan-out/forward-all.ts';
 import { publish } from './fan-out/publish.ts';
@@ -68,12 +71,16 @@ export class DynamoMessageStore implements MessageStore {
     return hasRoom(this.#context, entity, request, () => this.#measure(entity));
   }
 
-  append(log: Log, messages: readonly Message[], now: number, guard?: Guard) {
-    return append(this.#context, log, messages, now, guard);
+  append(log: Log, messages: readonly Message[], now: number, condition?: DeduplicationCondition) {
+    return append(this.#context, log, messages, now, condition);
   }
 
-  storeOnce(request: OnceRequest, store: StoreChosen) {
-    return storeOnce(this.#context, request, store);
+  reserve(request: DeduplicationRequest, refused?: Reservation) {
+    return reserve(this.#context, request, refused);
+  }
+
+  confirm(request: DeduplicationRequest, reservation: Reservation) {
+    return confirm(this.#context, request, reservation);
   }
 
   async takeNumbers(log: Log, messages: readonly Message[], count: number): Promise<bigint> {

@@ -74,7 +74,7 @@ test('row 22: a publication that is too large is refused before it is compressed
   const publish = (bytes: Uint8Array) =>
     publishInSteps(contextOf(compression), LOG, [{ d: { B: bytes } }], {
       instead: [],
-      guard: undefined,
+      condition: undefined,
       peer: {},
     });
   await assert.rejects(publish(Buffer.alloc(BUDGETS.stored.intentBytes)), isTooMuch);

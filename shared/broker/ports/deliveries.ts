@@ -1,5 +1,7 @@
+import type { Block } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { Message } from '../../domain/messages/message.ts';
+import type { DeduplicationCondition } from './duplicates.ts';
 
 /** One copy of a message in one log. */
 export interface Copy {
@@ -25,9 +27,16 @@ export interface Publication {
   /** Epoch ms. */
   readonly enqueuedAt: number;
   /** Where the messages lie until now; they are removed there in the same transaction. */
-  readonly instead?: StoredBatch;
-  /** As `storeOnce` gave it. */
-  readonly guard?: unknown;
+  readonly source?: MoveSource;
+  /** Part of the write that decides about the publication. */
+  readonly condition?: DeduplicationCondition | undefined;
+}
+
+/** Slots of blocks whose messages are about to go elsewhere. */
+export interface MoveSource {
+  readonly log: Log;
+  /** Each block as it was read: it must not have changed when the messages go. */
+  readonly taken: readonly { readonly block: Block; readonly slots: readonly number[] }[];
 }
 
 /** Messages that lie somewhere and are to go elsewhere. */
@@ -35,8 +44,7 @@ export interface StoredBatch {
   readonly copies: readonly Copy[];
   /** Epoch ms; of scheduled messages when they came due. */
   readonly enqueuedAt: number;
-  /** The store's own note of where they lie. */
-  readonly place: unknown;
+  readonly source: MoveSource;
 }
 
 /** Sends a batch on its way; throws ConflictInProgress where somebody else did so meanwhile. */

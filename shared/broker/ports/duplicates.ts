@@ -1,10 +1,10 @@
 import type { Log } from '../../domain/blocks/log.ts';
 
-/** Messages that an entity perhaps knows already. */
-export interface OnceRequest {
-  /** Where those of them wait that were scheduled, in whatever partition. */
+/** Messages of one send that the entity may have accepted before. */
+export interface DeduplicationRequest {
+  /** The main log of the entity. An original may lie in any partition of it. */
   readonly log: Log;
-  /** How long the entity knows them again, ms. */
+  /** How long the entity remembers a message, ms. */
   readonly windowMs: number;
   readonly candidates: readonly Candidate[];
 }
@@ -17,11 +17,63 @@ export interface Candidate {
   readonly sessionId: string | undefined;
 }
 
+/** What a send may store. It holds until the condition is refused. */
+export interface Reservation {
+  /** For each candidate whether it is new, in order. */
+  readonly standings: readonly Standing[];
+  /** Must be part of the write that stores the new messages. Absent = none of them can come twice. */
+  readonly condition: DeduplicationCondition | undefined;
+  /** The attempts of one send share its name, and are counted from 0. */
+  readonly attempt: { readonly send: string; readonly tries: number };
+}
+
+export type Standing =
+  | { readonly kind: 'new' }
+  /** With the sequence number of its original, where that is known. */
+  | { readonly kind: 'duplicate'; readonly number: bigint | undefined };
+
 /**
- * Stores the messages at these places, in their order, and returns their numbers. What it is given is
- * the store's own note, and must be part of the write.
+ * What must hold as new messages are stored, and what their write adds so that they are known from then
+ * on: the record of a single message, or the decision that makes the records of a batch count.
  */
-export type StoreChosen = (
-  places: readonly number[],
-  guard: unknown,
-) => Promise<readonly (bigint | undefined)[]>;
+export type DeduplicationCondition = {
+  readonly entityId: string;
+  /** No other attempt to send has this name. */
+  readonly attempt: string;
+  /** When the attempt began, epoch ms: records that ended by then do not count. */
+  readonly now: number;
+  /** When the entity forgets the messages, epoch ms. */
+  readonly until: number;
+} & (
+  | {
+      readonly kind: 'message';
+      readonly key: string;
+      /** The place of the message among the candidates. */
+      readonly place: number;
+      /** The attempt whose record this one may replace: its batch was given up. */
+      readonly replaces: string | undefined;
+    }
+  | {
+      readonly kind: 'batch';
+      /** The places of the duplicates among the candidates. */
+      readonly duplicates: readonly number[];
+    }
+);
+
+/**
+ * The part of the message store that detects duplicates: reserve, store with the condition, confirm. If the
+ * process ends at any point, no message counts as a duplicate of one that is not stored.
+ */
+export interface DuplicateStore {
+  /**
+   * Finds out which messages are new, and reserves the keys of a batch. After the condition of a reservation was
+   * refused, `refused` names it: this one pauses, and begins the next attempt of the same send. Throws
+   * ServiceBusy when the attempts are used up.
+   */
+  reserve(request: DeduplicationRequest, refused?: Reservation): Promise<Reservation>;
+  /**
+   * Completes what the senders of the originals may have left undone: notes due times and lists sessions.
+   * To be called before the duplicates are accepted. Throws ServiceTimeout.
+   */
+  confirm(request: DeduplicationRequest, reservation: Reservation): Promise<void>;
+}

@@ -9,7 +9,7 @@ import type { LockedMessage, Message, StoredMessage } from '../../domain/message
 import type { PayloadAccount } from '../../domain/messages/payload-account.ts';
 import type { DeadLetterAction, SettlementAction } from '../broker.ts';
 import type { Forward, Publication } from './deliveries.ts';
-import type { OnceRequest, StoreChosen } from './duplicates.ts';
+import type { DeduplicationCondition, DuplicateStore } from './duplicates.ts';
 import type { TransactionStore } from './transactions.ts';
 
 /** Under a lock after a peek-lock; without one after receive-and-delete. */
@@ -89,7 +89,7 @@ export interface TokenSettlement {
  * Keeps messages. Each method is carried out by conditional writes that decide; what is passed in
  * may be a few seconds old. All throw ServiceBusy and ServiceTimeout.
  */
-export interface MessageStore extends TransactionStore {
+export interface MessageStore extends TransactionStore, DuplicateStore {
   /** Whether an entity can take more, and how large it is now at most, in bytes. */
   hasRoom(
     entity: Entity,
@@ -97,22 +97,16 @@ export interface MessageStore extends TransactionStore {
   ): Promise<{ readonly isRoom: boolean; readonly size: number }>;
   /**
    * Stores messages at the end of a log, or among its scheduled ones where they are not due by `now`
-   * (epoch ms), all or none, and returns their
-   * sequence numbers without the partition, which are gapless. Throws MessagingEntityNotFound, and
-   * NothingStored where that is certain.
+   * (epoch ms), all or none, and returns their sequence numbers without the partition, which are
+   * gapless. `condition` is part of the write. Throws MessagingEntityNotFound; NothingStored where that is
+   * certain; DeduplicationRefused.
    */
   append(
     log: Log,
     messages: readonly Message[],
     now: number,
-    guard?: unknown,
+    condition?: DeduplicationCondition,
   ): Promise<readonly bigint[]>;
-  /**
-   * Has those messages stored that do not come a second time, and remembers them in the same write.
-   * Calls `store` anew where somebody else was faster. Returns the number of each message, where it
-   * is known; of a duplicate that of its original.
-   */
-  storeOnce(request: OnceRequest, store: StoreChosen): Promise<readonly (bigint | undefined)[]>;
   /**
    * Takes numbers from a partition's counter; returns the first. Throws MessagingEntityNotFound,
    * NothingStored.
@@ -120,7 +114,8 @@ export interface MessageStore extends TransactionStore {
   takeNumbers(log: Log, messages: readonly Message[], count: number): Promise<bigint>;
   /**
    * Writes messages into several logs: into all of them, even if it is cut off half-way. Throws
-   * NothingStored where that is certain.
+   * NothingStored where that is certain; DeduplicationRefused; ConflictInProgress where their source has
+   * changed.
    */
   publish(publication: Publication): Promise<void>;
   /** Makes scheduled messages of a queue that have come due receivable. True = there were some. */

@@ -5,12 +5,13 @@ import type { BrokerError } from '../../domain/broker-error.ts';
 import type { Message } from '../../domain/messages/message.ts';
 import type { OperationOutcome, SettlementAction, TransactionIdentity } from '../broker.ts';
 import type { Delivery } from './deliveries.ts';
+import type { DeduplicationCondition } from './duplicates.ts';
 
 /** The part of the message store that carries out transactions. */
 export interface TransactionStore {
   /**
    * Carries out a transaction: all of it or nothing. Throws MessageLockLost, TransactionAborted,
-   * InvalidOperation.
+   * InvalidOperation, DeduplicationRefused.
    */
   transact(transaction: StoredTransaction): Promise<readonly OperationOutcome[]>;
   /** What a transaction came to that was carried out before; throws what it was refused for. */
@@ -56,8 +57,8 @@ export interface StoredTransaction {
   readonly settling: TransactedSettlements | undefined;
   /** Asked for once all locks have been seen to be live, since numbers are then taken. */
   readonly sends: () => Promise<TransactedSends>;
-  /** The store's own notes of what decides about duplicates; they must be part of the write. */
-  readonly guards: readonly unknown[];
+  /** Parts of the write, one for each entity that detects duplicates among what it gets. */
+  readonly conditions: readonly DeduplicationCondition[];
   readonly identity: TransactionIdentity | undefined;
   /** What the operations come to. */
   readonly outcomes: (facts: TransactionFacts) => readonly OperationOutcome[];

@@ -99,11 +99,10 @@ export async function forwardDue(
   partition: number,
 ): Promise<boolean> {
   const owner = logOf(topic, 'main', partition);
-  return await parts.messages.forwardDue(owner, async (batch) => {
-    const messages = batch.copies.map(({ message }) => message);
+  return await parts.messages.forwardDue(owner, async ({ copies, enqueuedAt, source }) => {
+    const messages = copies.map(({ message }) => message);
     const deliveries = await route(parts, topic, messages, 'forwarded', partition);
-    const { enqueuedAt } = batch;
-    await parts.messages.publish({ owner, deliveries, enqueuedAt, instead: batch });
+    await parts.messages.publish({ owner, deliveries, enqueuedAt, source });
   });
 }
 
@@ -118,7 +117,7 @@ function sendingOn(
     const copies = batch.copies.map(change);
     const deliveries = await forward(parts, source, destination, copies, owner.partition);
     const enqueuedAt = parts.clock.now();
-    await parts.messages.publish({ owner, deliveries, enqueuedAt, instead: batch });
+    await parts.messages.publish({ owner, deliveries, enqueuedAt, source: batch.source });
   };
 }
 

@@ -9,6 +9,8 @@ export interface Placement {
   readonly partition: number;
   /** Whether they have to lie there and nowhere else. */
   readonly isFixed: boolean;
+  /** How many partitions have been tried, with this one. */
+  readonly tries: number;
 }
 
 /** In a whole outage more tries would only add to it. */
@@ -17,9 +19,10 @@ const TRIES_MAX = 4;
 /** Where messages with this key belong; without one, it is some partition's turn (semantics #P6, #P7). */
 export function placeFor(parts: BrokerParts, entity: Entity, key: string | undefined): Placement {
   const partitions = partitionsOf(entity);
-  if (partitions === 1) return { partition: 0, isFixed: true };
-  if (key !== undefined) return { partition: partitionOfKey(key, partitions), isFixed: true };
-  return { partition: parts.turns.next(entity), isFixed: false };
+  if (partitions === 1) return { partition: 0, isFixed: true, tries: 1 };
+  const isFixed = key !== undefined;
+  const partition = isFixed ? partitionOfKey(key, partitions) : parts.turns.next(entity);
+  return { partition, isFixed, tries: 1 };
 }
 
 /** Messages that come from elsewhere, together with those that belong into the same partition. */
@@ -43,25 +46,18 @@ export function placesFor(
 }
 
 /**
- * Stores messages where they are to go. Where a partition refuses those without a key, and nothing
- * can have been stored there, another one takes them; a key leaves no choice, and the refusal is the
- * sender's (semantics P16).
+ * Where messages go after a partition failed to take them. Those without a key go to another one if nothing
+ * can have been stored in this one; a key leaves no choice (semantics P16). Throws `error` where
+ * there is no other place.
  */
-export async function storeAt<Stored>(
+export function placeAfter(
   parts: BrokerParts,
   entity: Entity,
-  { partition: first, isFixed }: Placement,
-  store: (partition: number) => Promise<Stored>,
-): Promise<Stored> {
-  let partition = first;
-  for (let tries = 1; ; tries++) {
-    try {
-      return await store(partition);
-    } catch (error) {
-      if (isFixed || !(error instanceof NothingStored)) throw error;
-      parts.turns.avoid(entity, partition);
-      if (tries >= TRIES_MAX) throw error;
-      partition = parts.turns.next(entity);
-    }
-  }
+  { partition, isFixed, tries }: Placement,
+  error: unknown,
+): Placement {
+  if (isFixed || !(error instanceof NothingStored)) throw error;
+  parts.turns.avoid(entity, partition);
+  if (tries >= TRIES_MAX) throw error;
+  return { partition: parts.turns.next(entity), isFixed, tries: tries + 1 };
 }

@@ -8,24 +8,18 @@ import type {
 } from '../../domain/entities/descriptions.ts';
 import { type Entity, isOfKind, partitionsOf } from '../../domain/entities/entity.ts';
 import { parseEntityPath } from '../../domain/entities/entity-path.ts';
-import { totalMegabytes } from '../../domain/entities/entity-settings.ts';
-import { LIMITS, MEGABYTE } from '../../domain/limits.ts';
 import {
   type DeadLetterReason,
-  HEADER_SIZE_EXCEEDED,
   SESSION_ID_IS_NULL,
-  TOO_MANY_HOPS,
 } from '../../domain/messages/dead-letter-reasons.ts';
 import type { Message } from '../../domain/messages/message.ts';
-import { headerSize, messageSize } from '../../domain/messages/outgoing-rules.ts';
 import { partitionOfKey } from '../../domain/messages/partition.ts';
-import { text } from '../../domain/messages/property-value.ts';
 import type { BrokerParts } from '../dependencies.ts';
-import { isSendable } from '../entity-lookup.ts';
 import type { Copy, Delivery } from '../ports/deliveries.ts';
 import { countingAttempt } from './copy-account.ts';
 import { type Arrival, type MatchedSubscription, matchArriving } from './match-subscriptions.ts';
-import { placesFor, storeAt } from './placement.ts';
+import { notFound, obstacleAt, obstacleFor, withReason } from './obstacles.ts';
+import { type Placement, placeAfter, placesFor } from './placement.ts';
 
 /**
  * Where messages go. Forwards are followed at the send already, so that nothing is stored on the way;
@@ -224,14 +218,28 @@ async function enter(
 ): Promise<readonly Delivery[]> {
   const arrived = await Promise.all(
     placesFor(parts, target, messages).map(({ place, messages: together }) =>
-      storeAt(parts, target, place, (partition) =>
-        countingAttempt(parts, (counting) =>
-          route(counting, target, together, 'forwarded', partition),
-        ),
-      ),
+      enterAt(parts, target, place, together),
     ),
   );
   return arrived.flat();
+}
+
+async function enterAt(
+  parts: BrokerParts,
+  target: Entity,
+  first: Placement,
+  messages: readonly Message[],
+): Promise<readonly Delivery[]> {
+  let place = first;
+  for (;;) {
+    try {
+      return await countingAttempt(parts, (counting) =>
+        route(counting, target, messages, 'forwarded', place.partition),
+      );
+    } catch (error) {
+      place = placeAfter(parts, target, place, error);
+    }
+  }
 }
 
 /** The first entity's number stays with the message; the count of hops ends loops. */
@@ -241,53 +249,6 @@ function sentOn({ sequence, message }: Copy, partition: number): Message {
     enqueuedSequenceNumber: message.enqueuedSequenceNumber ?? sequenceNumberOf(partition, sequence),
     hops: (message.hops ?? 0) + 1,
   };
-}
-
-function obstacleFor(message: Message): DeadLetterReason | undefined {
-  if ((message.hops ?? 0) >= LIMITS.forwardHops) return TOO_MANY_HOPS;
-  if (headerSize(message) > LIMITS.propertiesBytes) return HEADER_SIZE_EXCEEDED;
-  return undefined;
-}
-
-/** Why an entity takes none of these messages from another one, if so. */
-export async function obstacleAt(
-  parts: BrokerParts,
-  target: Entity,
-  messages: readonly Message[],
-): Promise<DeadLetterReason | undefined> {
-  if (!isSendable(target)) {
-    return {
-      reason: 'MessagingEntityDisabled',
-      description: `The destination '${target.name}' of the transfer is currently disabled.`,
-    };
-  }
-  const { description } = target;
-  if (description.kind === 'subscription') return notFound(target.name);
-  const bytes = messages.reduce((sum, message) => sum + messageSize(message), 0);
-  const limit = totalMegabytes(description) * MEGABYTE;
-  const { isRoom } = await parts.messages.hasRoom(target, { bytes, limit });
-  if (isRoom) return undefined;
-  return {
-    reason: 'QuotaExceeded',
-    description: `The destination '${target.name}' of the transfer is full.`,
-  };
-}
-
-function notFound(destination: string): DeadLetterReason {
-  return {
-    reason: 'MessagingEntityNotFound',
-    description: `The destination '${destination}' of the transfer could not be found.`,
-  };
-}
-
-/** A message that is dead for this reason. */
-export function withReason(message: Message, { reason, description }: DeadLetterReason): Message {
-  const properties = {
-    ...message.properties,
-    DeadLetterReason: text(reason),
-    DeadLetterErrorDescription: text(description),
-  };
-  return { ...message, properties };
 }
 
 function dead({ sequence, message }: Copy, reason: DeadLetterReason): Copy {

@@ -1,12 +1,11 @@
 import { type Log, logOf } from '../../domain/blocks/log.ts';
 import type { IngressSettings } from '../../domain/entities/descriptions.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
-import { duplicateKeyOf, firstPlaces } from '../../domain/messages/duplicates.ts';
+import { DeduplicationRefused, duplicateKeyOf } from '../../domain/messages/duplicates.ts';
 import type { Message, OutgoingMessage } from '../../domain/messages/message.ts';
-import type { SentMessage } from '../broker.ts';
-import type { BrokerParts } from '../dependencies.ts';
+import type { DeduplicationRequest, Reservation } from '../ports/duplicates.ts';
 
-/** How an entity knows the messages of one send again (semantics #77, O2). */
+/** How an entity detects duplicates among the messages of one send (semantics #77, O2). */
 export interface Detection {
   readonly log: Log;
   readonly windowMs: number;
@@ -32,50 +31,33 @@ export function detectionOf(
   return { log, windowMs: settings.duplicateDetectionMs, keys };
 }
 
-/** Sends what a batch does not repeat of itself; the others are answered like the first of their kind. */
-export async function withoutRepetitions(
-  detection: Detection | undefined,
+/** What the store is asked about messages before they are stored. No two of them have the same key. */
+export function deduplicationRequest(
+  { log, windowMs, keys }: Detection,
   messages: readonly Message[],
-  send: (messages: readonly Message[]) => Promise<readonly SentMessage[]>,
-): Promise<readonly SentMessage[]> {
-  if (detection === undefined) return await send(messages);
-  const firsts = firstPlaces(messages.map((message) => detection.keys.get(message)));
-  const places = [...new Set(firsts)];
-  const sent = await send(messages.filter((_, place) => firsts[place] === place));
-  const answers = new Map(places.map((place, i) => [place, sent[i]]));
-  return messages.map(
-    ({ messageId }, place) => answers.get(firsts[place] ?? place) ?? { messageId },
-  );
-}
-
-/** Stores messages under a guard, if one is needed; returns the numbers they got. */
-export type Store = (
-  messages: readonly Message[],
-  guard: unknown,
-) => Promise<readonly (bigint | undefined)[]>;
-
-/**
- * Stores those messages that the entity does not know. Returns the number of each: of a duplicate that
- * of its original.
- */
-export async function storeOnce(
-  parts: BrokerParts,
-  detection: Detection | undefined,
-  messages: readonly Message[],
-  store: Store,
-): Promise<readonly (bigint | undefined)[]> {
-  if (detection === undefined) return await store(messages, undefined);
-  const { log, windowMs, keys } = detection;
+): DeduplicationRequest {
   const candidates = messages.map((message) => ({
     key: keys.get(message),
     scheduledEnqueueAt: message.scheduledEnqueueAt,
     sessionId: message.sessionId,
   }));
-  return await parts.messages.storeOnce({ log, windowMs, candidates }, (places, guard) => {
-    const chosen = new Set(places);
-    return store(
-      messages.filter((_, place) => chosen.has(place)),
-      guard,
-    );
-  });
+  return { log, windowMs, candidates };
+}
+
+/** The messages of a reservation that are new, in order; all where the entity detects no duplicates. */
+export function newMessages(
+  messages: readonly Message[],
+  reservation: Reservation | undefined,
+): readonly Message[] {
+  if (reservation === undefined) return messages;
+  return messages.filter((_, place) => reservation.standings[place]?.kind === 'new');
+}
+
+/** Whether a write failed because the condition of this reservation was refused. */
+export function isRefused(error: unknown, { condition }: Reservation): boolean {
+  return (
+    error instanceof DeduplicationRefused &&
+    condition !== undefined &&
+    error.attempts.includes(condition.attempt)
+  );
 }

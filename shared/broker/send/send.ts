@@ -1,5 +1,3 @@
-import { sequenceNumberOf } from '../../domain/blocks/block.ts';
-import { logOf } from '../../domain/blocks/log.ts';
 import { BrokerError, entityNotFound } from '../../domain/broker-error.ts';
 import type { RandomSource } from '../../domain/clock.ts';
 import type { IngressSettings, TopicDescription } from '../../domain/entities/descriptions.ts';
@@ -7,6 +5,7 @@ import { type Entity, isOfKind, partitionsOf } from '../../domain/entities/entit
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import { totalMegabytes } from '../../domain/entities/entity-settings.ts';
 import { MEGABYTE } from '../../domain/limits.ts';
+import { firstPlaces } from '../../domain/messages/duplicates.ts';
 import {
   lowerTimeToLive,
   type Message,
@@ -21,11 +20,11 @@ import { sharedPartitionKey } from '../../domain/messages/partition.ts';
 import type { SentMessage } from '../broker.ts';
 import type { BrokerParts } from '../dependencies.ts';
 import { findEntity, requireSendable } from '../entity-lookup.ts';
-import { countingAttempt, countingCopies } from '../routing/copy-account.ts';
+import { countingCopies } from '../routing/copy-account.ts';
 import { matchArriving } from '../routing/match-subscriptions.ts';
-import { type Placement, placeFor, storeAt } from '../routing/placement.ts';
-import { route } from '../routing/route.ts';
-import { type Detection, detectionOf, storeOnce, withoutRepetitions } from './deduplication.ts';
+import { placeFor } from '../routing/placement.ts';
+import { type Detection, detectionOf } from './deduplication.ts';
+import { append, publish, type Sending, store } from './store.ts';
 
 /** Sends one message or a batch; see `Broker.send`. */
 export async function send(
@@ -74,20 +73,17 @@ async function sendTo(
   const key = partitionsOf(entity) > 1 ? sharedPartitionKey(outgoing, settings) : undefined;
   const place = placeFor(parts, entity, key);
   const sending = { entity, place, detection, now: parts.clock.now() };
-  return await withoutRepetitions(detection, messages, (once) =>
-    staysHere(entity)
-      ? store(parts, sending, once)
-      : countingCopies(parts, (counting) => distribute(counting, sending, once)),
-  );
-}
-
-/** A send under way. */
-interface Sending {
-  readonly entity: Entity;
-  readonly place: Placement;
-  readonly detection: Detection | undefined;
-  /** Epoch ms: one instant decides what is scheduled, for all who ask. */
-  readonly now: number;
+  const firsts = firstPlaces(messages.map((message) => detection?.keys.get(message)));
+  const once = messages.filter((_, i) => firsts[i] === i);
+  const numbers = staysHere(entity)
+    ? await store(parts, sending, once, append)
+    : await countingCopies(parts, (counting) => distribute(counting, sending, once));
+  return messages.map((message, i) => {
+    // A message that the batch repeats is answered like the first of its kind.
+    const sequenceNumber = numbers.get(messages[firsts[i] ?? i] ?? message);
+    const { messageId } = message;
+    return sequenceNumber === undefined ? { messageId } : { messageId, sequenceNumber };
+  });
 }
 
 /** What an entity takes from a sender. */
@@ -131,31 +127,16 @@ export function staysHere({ description }: Entity): boolean {
   return description.kind === 'queue' && description.forwardTo === undefined;
 }
 
-async function store(
-  parts: BrokerParts,
-  { entity, place, detection, now }: Sending,
-  messages: readonly Message[],
-): Promise<readonly SentMessage[]> {
-  const numbers = await storeOnce(parts, detection, messages, (fresh, guard) =>
-    storeAt(parts, entity, place, async (partition) => {
-      const log = logOf(entity, 'main', partition);
-      const sequences = await parts.messages.append(log, fresh, now, guard);
-      return sequences.map((sequence) => sequenceNumberOf(partition, sequence));
-    }),
-  );
-  return messages.map(({ messageId }, i) => ({ messageId, ...numbered(numbers[i]) }));
-}
-
 /**
  * Messages of a topic, or of a queue that forwards, go on at once. Those that are scheduled wait
- * here: where they go is decided when they come due.
+ * here: where they go is decided when they come due. Returns the numbers of these.
  */
 async function distribute(
   parts: BrokerParts,
   sending: Sending,
   messages: readonly Message[],
-): Promise<readonly SentMessage[]> {
-  const { entity, place, detection, now } = sending;
+): Promise<ReadonlyMap<Message, bigint>> {
+  const { entity, now } = sending;
   const isLater = ({ scheduledEnqueueAt = 0 }: Message) => scheduledEnqueueAt > now;
   const later = messages.filter(isLater);
   const atOnce = messages.filter((message) => !isLater(message));
@@ -163,26 +144,15 @@ async function distribute(
   if (later.length > 0 && atOnce.length > 0 && isOfKind(entity, 'topic')) {
     await requireRoutable(parts, entity, atOnce);
   }
-  const scheduled = later.length === 0 ? [] : await store(parts, sending, later);
+  const scheduled = later.length === 0 ? NONE : await store(parts, sending, later, append);
   if (atOnce.length > 0) {
-    const storing = storeOnce(parts, detection, atOnce, async (fresh, guard) => {
-      await storeAt(parts, entity, place, (partition) =>
-        countingAttempt(parts, async (counting) => {
-          const deliveries = await route(counting, entity, fresh, 'sent', partition);
-          const owner = logOf(entity, 'main', partition);
-          await parts.messages.publish({ owner, deliveries, enqueuedAt: now, guard });
-        }),
-      );
-      return [];
-    });
+    const storing = store(parts, sending, atOnce, publish);
     await (later.length === 0 ? storing : storing.catch(storedInPart));
   }
-  let next = 0;
-  return messages.map((message) => {
-    const waiting = isLater(message) ? scheduled[next++] : undefined;
-    return waiting ?? { messageId: message.messageId };
-  });
+  return scheduled;
 }
+
+const NONE: ReadonlyMap<Message, bigint> = new Map();
 
 /** Refuses what a topic cannot route. The room for its copies is kept until they are made again. */
 async function requireRoutable(
@@ -202,10 +172,6 @@ function storedInPart(cause: unknown): never {
     'Only the scheduled messages of the batch are surely stored; whether the others are is not known.',
     { cause, subCode: '50400' },
   );
-}
-
-function numbered(sequenceNumber: bigint | undefined) {
-  return sequenceNumber === undefined ? {} : { sequenceNumber };
 }
 
 /** Refuses what would make the entity larger than it may be. Throws QuotaExceeded. */

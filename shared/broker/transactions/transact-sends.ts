@@ -12,8 +12,9 @@ import type { BrokerParts } from '../dependencies.ts';
 import { findEntity } from '../entity-lookup.ts';
 import type { Delivery } from '../ports/deliveries.ts';
 import type { TransactedSends, TransactionFacts } from '../ports/transactions.ts';
-import { obstacleAt, route, withReason } from '../routing/route.ts';
-import { type Detection, storeOnce } from '../send/deduplication.ts';
+import { obstacleAt, withReason } from '../routing/obstacles.ts';
+import { route } from '../routing/route.ts';
+import type { Detection } from '../send/deduplication.ts';
 import { admit, asTaken, requireSendPath, staysHere } from '../send/send.ts';
 import { inOperation } from './error-context.ts';
 
@@ -144,37 +145,6 @@ function onceEach(
   }
   const detection = admitted.find((one) => one.detection !== undefined)?.detection;
   return { all, detection: detection && { ...detection, keys } };
-}
-
-/**
- * Does work with what is left once duplicates are out, entity by entity, and with what has to go in with
- * it. Where somebody else is faster, the work is done anew.
- */
-export async function withoutDuplicates<Result>(
-  parts: BrokerParts,
-  sendings: readonly Sending[],
-  work: (fresh: readonly Sending[], guards: readonly unknown[]) => Promise<Result>,
-): Promise<Result> {
-  const [first, ...rest] = sendings;
-  if (first === undefined) return await work([], []);
-  const goOn = (fresh: Sending, guards: readonly unknown[]) =>
-    withoutDuplicates(parts, rest, (others, more) =>
-      work([fresh, ...others], [...guards, ...more]),
-    );
-  if (first.detection === undefined) return await goOn(first, []);
-  const all = [...first.appended.map(({ message }) => message), ...first.routed];
-  let done: { readonly result: Result } | undefined;
-  await storeOnce(parts, first.detection, all, async (fresh, guard) => {
-    const isFresh = (message: Message) => fresh.includes(message);
-    const left = {
-      ...first,
-      appended: first.appended.filter(({ message }) => isFresh(message)),
-      routed: first.routed.filter(isFresh),
-    };
-    done = { result: await goOn(left, guard === undefined ? [] : [guard]) };
-    return [];
-  });
-  return done?.result ?? (await goOn({ ...first, appended: [], routed: [] }, []));
 }
 
 /** The way through the other entity is one of the hops that a message may make. */

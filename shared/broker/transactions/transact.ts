@@ -20,12 +20,12 @@ import { readToken } from '../settle/settle.ts';
 import { mayDeadLetter, noDelayInSession, requireAction } from '../settle/settlement-rules.ts';
 import { inOperation } from './error-context.ts';
 import {
-  outcomesOf,
-  prepareSends,
-  takeSends,
-  type Via,
+  confirmSends,
+  reserveAgain,
+  reserveSends,
   withoutDuplicates,
-} from './transact-sends.ts';
+} from './transact-duplicates.ts';
+import { outcomesOf, prepareSends, takeSends, type Via } from './transact-sends.ts';
 
 /** Carries out operations, all or none; see `Broker.transact`. */
 export async function transact(
@@ -55,38 +55,45 @@ async function attempt(
   transaction: Transaction,
 ): Promise<readonly OperationOutcome[]> {
   try {
-    return await countingCopies(parts, (counting) => carryOut(counting, transaction));
+    return await countingCopies(parts, (counting) => execute(counting, transaction));
   } catch (error) {
     // An entity was deleted, and perhaps created anew, since this process last read it. This shows
     // before anything is written.
     if (!(error instanceof BrokerError) || error.code !== 'MessagingEntityNotFound') throw error;
     for (const { path } of transaction.operations) parts.entities.forget(path.key);
-    return await countingCopies(parts, (counting) => carryOut(counting, transaction));
+    return await countingCopies(parts, (counting) => execute(counting, transaction));
   }
 }
 
-async function carryOut(
+async function execute(
   parts: BrokerParts,
   { operations, identity }: Transaction,
 ): Promise<readonly OperationOutcome[]> {
   const now = parts.clock.now();
   const settling = await findSettling(parts, operations);
   const via = viaOf(settling);
-  const sendings = await prepareSends(parts, operations, via, now);
-  const outcomes = await withoutDuplicates(parts, sendings, (fresh, guards) =>
-    countingAttempt(parts, (counting) =>
-      parts.messages.transact({
-        now,
-        settling,
-        sends: () => takeSends(counting, fresh, via),
-        guards,
-        identity,
-        outcomes: (facts) => outcomesOf(operations, fresh, facts),
-      }),
-    ),
-  );
-  if (settling !== undefined) await sendOnDeadLetters(parts, settling);
-  return outcomes;
+  let sendings = await reserveSends(parts, await prepareSends(parts, operations, via, now));
+  for (;;) {
+    const fresh = sendings.map(withoutDuplicates);
+    const conditions = sendings.flatMap(({ reserved }) => reserved?.reservation.condition ?? []);
+    try {
+      const outcomes = await countingAttempt(parts, (counting) =>
+        parts.messages.transact({
+          now,
+          settling,
+          sends: () => takeSends(counting, fresh, via),
+          conditions,
+          identity,
+          outcomes: (facts) => outcomesOf(operations, fresh, facts),
+        }),
+      );
+      await confirmSends(parts, sendings);
+      if (settling !== undefined) await sendOnDeadLetters(parts, settling);
+      return outcomes;
+    } catch (error) {
+      sendings = await reserveAgain(parts, sendings, error);
+    }
+  }
 }
 
 interface Settling extends TransactedSettlements {

@@ -16,6 +16,21 @@ export function duplicateKeyOf(
   return key === undefined ? `:${messageId}` : `${key.length}:${key}${messageId}`;
 }
 
+/**
+ * The deduplication conditions of these attempts no longer hold: another send has decided about the same
+ * messages. Nothing was stored, unless by an earlier try of the same write whose answer was lost: then the
+ * next reservation finds the messages.
+ */
+export class DeduplicationRefused extends Error {
+  readonly attempts: readonly string[];
+
+  constructor(attempts: readonly string[]) {
+    super('Another send has decided about the same messages.');
+    this.name = 'DeduplicationRefused';
+    this.attempts = attempts;
+  }
+}
+
 /** For each key the index of its first occurrence. An absent key counts as unique. */
 export function firstPlaces(keys: readonly (string | undefined)[]): readonly number[] {
   const firsts = new Map<string, number>();

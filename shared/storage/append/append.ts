@@ -1,3 +1,4 @@
+import type { DeduplicationCondition } from '../../broker/ports/duplicates.ts';
 import { type Block, sequenceNumberOf } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
@@ -7,7 +8,7 @@ import type { Message } from '../../domain/messages/message.ts';
 import { toBlockItem } from '../blocks/block-item.ts';
 import { deletePayload, putPayload } from '../blocks/payloads.ts';
 import { announce } from '../blocks/read-blocks.ts';
-import { type Guard, transactUnder } from '../duplicates/condition.ts';
+import { transactUnder } from '../duplicates/condition.ts';
 import { afterStoring, beforeStoring } from '../dynamodb/errors.ts';
 import { fitsTransaction, type Plan, putsOf } from '../dynamodb/prepared-write.ts';
 import { type Item, TRANSACTION_ITEMS_MAX } from '../dynamodb/table.ts';
@@ -24,26 +25,26 @@ import { cutRuns, packRuns, type Run, toRuns } from './segments.ts';
  * names of their own; then the blocks go in, in one write or one transaction. So a send is stored
  * whole or not at all, and what a crash leaves behind is a gap in the numbers or payload items that
  * no block names. Where messages lie by session, those sessions are listed afterwards. Returns the
- * numbers, in the order of the messages. A guard goes in with the blocks, or nothing does.
+ * numbers, in the order of the messages. A deduplication condition goes in with the blocks, or nothing does.
  *
- * Throws MessagingEntityNotFound where the entity is gone, ArgumentError, ServiceBusy,
- * ServiceTimeout.
+ * Throws MessagingEntityNotFound where the entity is gone, ArgumentError, DeduplicationRefused,
+ * ServiceBusy, ServiceTimeout.
  */
 export async function append(
   context: StoreContext,
   log: Log,
   messages: readonly Message[],
   now: number,
-  guard?: Guard,
+  condition?: DeduplicationCondition,
 ): Promise<readonly bigint[]> {
   const plan = await planAppend(context, log, messages, {
     now,
-    inOrder: guard !== undefined,
-    requireFit: (pieces) => requireOneTransaction(pieces + (guard === undefined ? 0 : 1)),
+    inOrder: condition !== undefined,
+    requireFit: (pieces) => requireOneTransaction(pieces + (condition === undefined ? 0 : 1)),
   });
   const first = sequenceNumberOf(log.partition, plan.first);
   try {
-    await transactUnder(context.table, guard, first, plan.items);
+    await transactUnder(context.table, condition, first, plan.items);
   } finally {
     plan.announce();
   }

@@ -1,69 +1,100 @@
-import type { OnceRequest, StoreChosen } from '../../broker/ports/duplicates.ts';
+import type {
+  DeduplicationCondition,
+  DeduplicationRequest,
+  Reservation,
+  Standing,
+} from '../../broker/ports/duplicates.ts';
 import { assert } from '../../domain/assert.ts';
 import { splitSequenceNumber } from '../../domain/blocks/block.ts';
 import { inSession, type Log } from '../../domain/blocks/log.ts';
+import { DeduplicationRefused } from '../../domain/messages/duplicates.ts';
 import { payloadName } from '../append/append.ts';
 import { afterStoring } from '../dynamodb/errors.ts';
 import { inParallel } from '../dynamodb/in-parallel.ts';
 import { CONFLICT_TRIES_MAX, pauseBeforeRetry } from '../dynamodb/retries.ts';
 import type { Item } from '../dynamodb/table.ts';
 import { noteDue } from '../scheduling/next-due.ts';
-import { duplicateKey, verdictKey } from '../schema/message-keys.ts';
+import { batchDecisionKey, duplicateKey } from '../schema/message-keys.ts';
 import { addReady } from '../sessions/ready-index.ts';
 import type { StoreContext } from '../store-context.ts';
-import { type Guard, GuardRefused } from './condition.ts';
+import { unlessKnown } from './condition.ts';
 import {
-  type DuplicateRecord,
+  type BatchDecision,
+  fromDecisionItem,
   fromRecordItem,
-  fromVerdictItem,
   numberAt,
-  placesAsBits,
+  toDecisionItem,
   toRecordItem,
-  toVerdictItem,
-  type Verdict,
 } from './records.ts';
 
 /**
- * Has messages stored that do not come a second time. A single one goes in together with its record.
- * The records of a batch are made before, each by a write of its own, and count only once the batch
- * is stored: its verdict goes in with the messages. Whoever meets the record of a batch without a
- * verdict waits a moment and then gives the batch up, by a verdict of its own, after which that
- * batch can never be stored; its sender begins anew. So nothing that a crash leaves behind makes a
- * message a duplicate that is not there, and nothing is stored twice.
+ * Finds out which messages are new. The record of a single one is read, and goes in together with the
+ * message. The records of a batch are written here, each by a write of its own, and count only once
+ * the batch is stored: its decision goes in with the messages. A reader of a record whose batch has no
+ * decision waits a moment and then gives the batch up, by a decision of its own, after which that batch can
+ * never be stored; its sender begins anew. So nothing that a crash leaves behind makes a message a
+ * duplicate of one that is not there, and nothing is stored twice.
  */
-export async function storeOnce(
+export async function reserve(
   context: StoreContext,
-  request: OnceRequest,
-  store: StoreChosen,
-): Promise<readonly (bigint | undefined)[]> {
-  const sender = payloadName(context.random);
-  for (let tries = 0; ; tries++) {
+  request: DeduplicationRequest,
+  refused?: Reservation,
+): Promise<Reservation> {
+  const send = refused?.attempt.send ?? payloadName(context.random);
+  for (let tries = refused === undefined ? 0 : refused.attempt.tries + 1; ; tries++) {
     await pauseBeforeRetry(context, tries, CONFLICT_TRIES_MAX);
-    const attempt = new Attempt(context, request, `${sender}.${tries}`);
     try {
-      return await attempt.carryOut(store);
+      const reserved = await new Attempt(context, request, `${send}.${tries}`).reserve();
+      return { ...reserved, attempt: { send, tries } };
     } catch (error) {
-      if (!(error instanceof GuardRefused) || !attempt.isAbout(error)) throw error;
+      if (!(error instanceof DeduplicationRefused)) throw error;
     }
   }
 }
 
+/**
+ * Completes what the senders of the originals may have left undone as they ended: `append` notes a due time a
+ * second time for a reason, and without its listing a session's messages are not found. The senders
+ * of the duplicates take our answer for theirs.
+ */
+export async function confirm(
+  context: StoreContext,
+  { log, candidates }: DeduplicationRequest,
+  { standings }: Reservation,
+): Promise<void> {
+  const dues = new Map<number, number>();
+  const sessions = new Map<string, Log>();
+  for (const [place, standing] of standings.entries()) {
+    if (standing.kind === 'new' || standing.number === undefined) continue;
+    const { partition } = splitSequenceNumber(standing.number);
+    const { scheduledEnqueueAt: dueAt, sessionId } = candidates[place] ?? {};
+    if (dueAt !== undefined) dues.set(partition, Math.min(dueAt, dues.get(partition) ?? dueAt));
+    if (log.sessions !== undefined && sessionId !== undefined) {
+      sessions.set(sessionId, inSession({ ...log, partition }, sessionId));
+    }
+  }
+  const noting = Array.from(dues, ([partition, dueAt]) =>
+    noteDue(context, { ...log, partition }, dueAt),
+  );
+  await afterStoring(Promise.all(noting));
+  if (sessions.size > 0) await addReady(context, [...sessions.values()]);
+}
+
 /** What a record says of a message that comes now. */
-type Standing =
-  /** Nothing stands in its way, unless the record of a batch that was given up. */
-  | { readonly kind: 'new'; readonly givenUp?: string }
-  | { readonly kind: 'known'; readonly number: bigint | undefined };
+type Found =
+  /** With the attempt whose record stands in its way, though its batch was given up. */
+  { readonly kind: 'new'; readonly givenUp?: string } | Extract<Standing, { kind: 'duplicate' }>;
 
 interface Keyed {
   readonly place: number;
   readonly key: string;
 }
 
-/** So many records of a batch are made at a time. */
+/** So many records of a batch are written at a time. */
 const WIDTH = 50;
 
 /**
- * How often one looks for the verdict on a batch before one gives it up; the pauses double. Of two
+ * How often the decision on a batch is looked for before the batch is given up; the pauses double. Of two
  * batches that met, the one with the lower name hardly waits, in this attempt and the next, so that they
  * do not give each other up for ever. Everybody else leaves a batch the time it needs.
  */
@@ -75,17 +106,16 @@ function looksFor(size: number, isBefore: boolean): number {
 const LOOKS = { hurried: 2, usual: 5 };
 const USUAL_BATCH = 100;
 
-/** One attempt, under a name that nobody else has. */
+/** One attempt, under a name that no other has. */
 class Attempt {
   readonly #context: StoreContext;
-  readonly #request: OnceRequest;
+  readonly #request: DeduplicationRequest;
   readonly #name: string;
   readonly #keyed: readonly Keyed[];
   readonly #now: number;
-  readonly #verdicts = new Map<string, Promise<Verdict>>();
-  #guard: Guard | undefined;
+  readonly #decisions = new Map<string, Promise<BatchDecision>>();
 
-  constructor(context: StoreContext, request: OnceRequest, name: string) {
+  constructor(context: StoreContext, request: DeduplicationRequest, name: string) {
     this.#context = context;
     this.#request = request;
     this.#name = name;
@@ -95,174 +125,98 @@ class Attempt {
     this.#now = context.clock.now();
   }
 
-  /** A write may stand under guards of several attempts; each begins anew where its own refused. */
-  isAbout({ guard }: GuardRefused): boolean {
-    return guard === undefined || guard === this.#guard;
-  }
-
-  async carryOut(store: StoreChosen): Promise<readonly (bigint | undefined)[]> {
+  /** Throws DeduplicationRefused where others write the same records all the time. */
+  async reserve(): Promise<Omit<Reservation, 'attempt'>> {
+    const found = new Map<number, Found>();
     const [only] = this.#keyed;
-    if (only !== undefined && !this.#isBatch) return await this.#storeOne(only, store);
-    const originals = await this.#reserve();
-    const isAnyNew = originals.size < this.#keyed.length;
-    return await this.#store(
-      store,
-      originals,
-      isAnyNew ? this.#verdictGuard(originals) : undefined,
-    );
-  }
-
-  async #storeOne(keyed: Keyed, store: StoreChosen): Promise<readonly (bigint | undefined)[]> {
-    const { entityId } = this.#request.log;
-    const key = duplicateKey(entityId, keyed.key);
-    const item = await this.#context.table.get(key, { consistent: true });
-    const standing = await this.#standing(item);
-    const guard = standing.kind === 'new' ? this.#recordGuard(keyed, standing.givenUp) : undefined;
-    const originals = new Map(
-      standing.kind === 'known' ? [[keyed.place, standing.number] as const] : [],
-    );
-    return await this.#store(store, originals, guard);
-  }
-
-  /** Stores what has no original; `originals` are the numbers of these, by place. */
-  async #store(
-    store: StoreChosen,
-    originals: ReadonlyMap<number, bigint | undefined>,
-    guard: Guard | undefined,
-  ): Promise<readonly (bigint | undefined)[]> {
-    const { candidates } = this.#request;
-    this.#guard = guard;
-    const places = [...candidates.keys()].filter((place) => !originals.has(place));
-    const stored = places.length === 0 ? [] : await store(places, guard);
-    await afterStoring(this.#noteDueAgain(originals));
-    await afterStoring(this.#enlistAgain(originals));
-    const numbers = new Map(places.map((place, i) => [place, stored[i]]));
-    return candidates.map((_, place) => numbers.get(place) ?? originals.get(place));
-  }
-
-  /**
-   * Who scheduled the original may have ended before it noted the due time for the second time, which
-   * `append` does for a reason; its sender takes our answer for that one's.
-   */
-  async #noteDueAgain(originals: ReadonlyMap<number, bigint | undefined>): Promise<void> {
-    const dues = new Map<number, number>();
-    for (const [place, number] of originals) {
-      const dueAt = this.#request.candidates[place]?.scheduledEnqueueAt;
-      if (dueAt === undefined || number === undefined) continue;
-      const { partition } = splitSequenceNumber(number);
-      dues.set(partition, Math.min(dueAt, dues.get(partition) ?? dueAt));
+    if (only !== undefined && !this.#isBatch) {
+      found.set(only.place, await this.#look(only));
+    } else {
+      await inParallel(this.#keyed, WIDTH, async (one) => {
+        found.set(one.place, await this.#reserveOne(one));
+      });
     }
-    const { log } = this.#request;
-    await Promise.all(
-      Array.from(dues, ([partition, dueAt]) =>
-        noteDue(this.#context, { ...log, partition }, dueAt),
-      ),
-    );
-  }
-
-  /** The same for the index entry of a session, without which its messages are not found. */
-  async #enlistAgain(originals: ReadonlyMap<number, bigint | undefined>): Promise<void> {
-    const { candidates, log } = this.#request;
-    if (log.sessions === undefined || originals.size === 0) return;
-    const sessions = new Map<string, Log>();
-    for (const [place, number] of originals) {
-      const sessionId = candidates[place]?.sessionId;
-      if (sessionId === undefined || number === undefined) continue;
-      const { partition } = splitSequenceNumber(number);
-      sessions.set(sessionId, inSession({ ...log, partition }, sessionId));
-    }
-    await addReady(this.#context, [...sessions.values()]);
-  }
-
-  /** Makes a record for each message that has none; returns the numbers of the others' originals. */
-  async #reserve(): Promise<ReadonlyMap<number, bigint | undefined>> {
-    const originals = new Map<number, bigint | undefined>();
-    await inParallel(this.#keyed, WIDTH, async (one) => {
-      const standing = await this.#reserveOne(one);
-      if (standing.kind === 'known') originals.set(one.place, standing.number);
+    const standings = this.#request.candidates.map((_, place): Standing => {
+      const standing = found.get(place);
+      return standing?.kind === 'duplicate' ? standing : { kind: 'new' };
     });
-    return originals;
+    return { standings, condition: this.#conditionOf(found) };
   }
 
-  async #reserveOne({ place, key }: Keyed): Promise<Standing> {
+  #conditionOf(found: ReadonlyMap<number, Found>): DeduplicationCondition | undefined {
+    const isAnyNew = [...found.values()].some(({ kind }) => kind === 'new');
+    const [only] = this.#keyed;
+    if (!isAnyNew || only === undefined) return undefined;
+    const { entityId } = this.#request.log;
+    const about = { entityId, attempt: this.#name, now: this.#now, until: this.#until };
+    if (!this.#isBatch) {
+      const standing = found.get(only.place);
+      const replaces = standing?.kind === 'new' ? standing.givenUp : undefined;
+      return { ...about, kind: 'message', ...only, replaces };
+    }
+    const duplicates = [...found.keys()].filter((place) => found.get(place)?.kind === 'duplicate');
+    return { ...about, kind: 'batch', duplicates };
+  }
+
+  async #look({ key }: Keyed): Promise<Found> {
+    const recordKey = duplicateKey(this.#request.log.entityId, key);
+    return await this.#standing(await this.#context.table.get(recordKey, { consistent: true }));
+  }
+
+  /** Writes the record of a message of a batch, unless there is one that counts. */
+  async #reserveOne({ place, key }: Keyed): Promise<Found> {
     const { entityId } = this.#request.log;
     const batch = { place, size: this.#keyed.length };
     const record = { until: this.#until, name: this.#name, batch };
     const item = toRecordItem(entityId, key, record);
     let givenUp: string | undefined;
-    // Each time round, somebody else has written this very record in between.
+    // Each time round, another send has written this very record in between.
     for (let tries = 0; tries < CONFLICT_TRIES_MAX; tries++) {
-      const written = await this.#context.table.put(item, this.#unlessKnown(givenUp));
+      const written = await this.#context.table.put(item, unlessKnown(this.#now, givenUp));
       if (written.done || this.#isOwn(written.old)) return { kind: 'new' };
       const standing = await this.#standing(written.old);
-      if (standing.kind === 'known') return standing;
+      if (standing.kind === 'duplicate') return standing;
       givenUp = standing.givenUp;
     }
-    // Others write the same record all the time.
-    throw new GuardRefused();
+    throw new DeduplicationRefused([this.#name]);
   }
 
-  async #standing(item: Item | undefined): Promise<Standing> {
+  async #standing(item: Item | undefined): Promise<Found> {
     const record = item && fromRecordItem(item);
     if (record === undefined || record.until <= this.#now) return { kind: 'new' };
     const { batch, name, number } = record;
-    if (batch === undefined) return { kind: 'known', number };
-    const verdict = await this.#verdictOn(name, batch.size);
-    return verdict.isStored
-      ? { kind: 'known', number: numberAt(verdict, batch.place) }
+    if (batch === undefined) return { kind: 'duplicate', number };
+    const decision = await this.#decisionOn(name, batch.size);
+    return decision.isStored
+      ? { kind: 'duplicate', number: numberAt(decision, batch.place) }
       : { kind: 'new', givenUp: name };
   }
 
-  /** What becomes of a batch; each is asked about once. */
-  #verdictOn(name: string, size: number): Promise<Verdict> {
-    const known = this.#verdicts.get(name) ?? this.#findVerdict(name, size);
-    this.#verdicts.set(name, known);
+  /** Whether a batch is stored; each is looked for once. */
+  #decisionOn(name: string, size: number): Promise<BatchDecision> {
+    const known = this.#decisions.get(name) ?? this.#findDecision(name, size);
+    this.#decisions.set(name, known);
     return known;
   }
 
-  async #findVerdict(name: string, size: number): Promise<Verdict> {
+  async #findDecision(name: string, size: number): Promise<BatchDecision> {
     const { table } = this.#context;
     const { entityId } = this.#request.log;
     const looks = looksFor(size, this.#isBatch && this.#name < name);
     for (let look = 0; look < looks; look++) {
       await pauseBeforeRetry(this.#context, look, looks);
-      const item = await table.get(verdictKey(entityId, name), { consistent: true });
-      if (item !== undefined) return fromVerdictItem(item);
+      const item = await table.get(batchDecisionKey(entityId, name), { consistent: true });
+      if (item !== undefined) return fromDecisionItem(item);
     }
-    const givenUp: Verdict = { isStored: false };
-    const item = toVerdictItem(entityId, name, givenUp, this.#until);
+    const givenUp: BatchDecision = { isStored: false };
+    const item = toDecisionItem(entityId, name, givenUp, this.#until);
     const written = await table.put(item, { ConditionExpression: 'attribute_not_exists(pk)' });
     if (written.done) return givenUp;
-    assert(written.old !== undefined, 'a verdict stands in the way of another');
-    return fromVerdictItem(written.old);
+    assert(written.old !== undefined, 'a decision stands in the way of another');
+    return fromDecisionItem(written.old);
   }
 
-  /** The record of a single message, which counts at once. */
-  #recordGuard({ place, key }: Keyed, givenUp: string | undefined): Guard {
-    const { entityId } = this.#request.log;
-    return (first) => {
-      const number = first === undefined ? undefined : first + BigInt(place);
-      const record: DuplicateRecord = { until: this.#until, name: this.#name, number };
-      return {
-        TableName: this.#context.table.name,
-        Item: toRecordItem(entityId, key, record),
-        ...this.#unlessKnown(givenUp),
-      };
-    };
-  }
-
-  /** The verdict by which the records of this attempt count. */
-  #verdictGuard(originals: ReadonlyMap<number, unknown>): Guard {
-    const { entityId } = this.#request.log;
-    const dropped = placesAsBits([...originals.keys()]);
-    return (first) => ({
-      TableName: this.#context.table.name,
-      Item: toVerdictItem(entityId, this.#name, { isStored: true, first, dropped }, this.#until),
-      ConditionExpression: 'attribute_not_exists(pk)',
-    });
-  }
-
-  /** A single one has no records that others wait for, so it can wait for theirs. */
+  /** A single message has no record that others wait for, so it can wait for theirs. */
   get #isBatch(): boolean {
     return this.#keyed.length > 1;
   }
@@ -273,18 +227,5 @@ class Attempt {
 
   #isOwn(item: Item | undefined): boolean {
     return item !== undefined && fromRecordItem(item).name === this.#name;
-  }
-
-  /** A record may be made where there is none that counts. */
-  #unlessKnown(givenUp: string | undefined) {
-    const isFree = 'attribute_not_exists(pk) OR x <= :now';
-    const isGivenUp = givenUp === undefined ? '' : ' OR n = :givenUp';
-    return {
-      ConditionExpression: isFree + isGivenUp,
-      ExpressionAttributeValues: {
-        ':now': { N: String(this.#now) },
-        ...(givenUp === undefined ? {} : { ':givenUp': { S: givenUp } }),
-      },
-    };
   }
 }

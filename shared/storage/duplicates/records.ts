@@ -1,30 +1,30 @@
 import type { Item } from '../dynamodb/table.ts';
 import { keyItem } from '../dynamodb/table.ts';
-import { duplicateKey, verdictKey } from '../schema/message-keys.ts';
+import { batchDecisionKey, duplicateKey } from '../schema/message-keys.ts';
 import { GARBAGE_AFTER } from '../schema/tables.ts';
 
 /**
- * What is kept of messages that came in, so that they are known again:
+ * What is kept of messages that were accepted, so that their duplicates are detected:
  *
- *     record    x  until when it counts     n  name of the send it was made by
- *               q  number of the message    i  place in its batch
- *                                           c  size of the batch
- *     verdict   q  number of the first message of a batch that was stored
- *               d  the places of its duplicates, which have none: a bit each
- *               a  the batch was given up and can never be stored
+ *     deduplication record   x  until when it counts     n  name of the attempt that wrote it
+ *                            q  number of the message    i  place in its batch
+ *                                                        c  size of the batch
+ *     batch decision         q  number of the first message of a batch that was stored
+ *                            d  the places of its duplicates, which have none: a bit each
+ *                            a  the batch was given up and can never be stored
  *
- * A record with a place was made before its batch was stored, and counts only if the batch was.
+ * A record with a place was written before its batch was stored, and counts only if the batch was.
  */
-export interface DuplicateRecord {
+export interface DeduplicationRecord {
   /** Epoch ms. */
   readonly until: number;
   readonly name: string;
   readonly number?: bigint | undefined;
-  /** Only of a record that was made before its message was stored. */
+  /** Only of a record that was written before its message was stored. */
   readonly batch?: { readonly place: number; readonly size: number };
 }
 
-export function toRecordItem(entityId: string, key: string, record: DuplicateRecord): Item {
+export function toRecordItem(entityId: string, key: string, record: DeduplicationRecord): Item {
   const { until, name, number, batch } = record;
   return {
     ...keyItem(duplicateKey(entityId, key)),
@@ -36,7 +36,7 @@ export function toRecordItem(entityId: string, key: string, record: DuplicateRec
   };
 }
 
-export function fromRecordItem(item: Item): DuplicateRecord {
+export function fromRecordItem(item: Item): DeduplicationRecord {
   return {
     until: Number(item['x']?.N),
     name: item['n']?.S ?? '',
@@ -47,22 +47,22 @@ export function fromRecordItem(item: Item): DuplicateRecord {
   };
 }
 
-/** What became of a batch, once and for all. */
-export interface Verdict {
+/** Whether a batch was stored, once and for all. */
+export interface BatchDecision {
   readonly isStored: boolean;
   readonly first?: bigint | undefined;
   readonly dropped?: Uint8Array | undefined;
 }
 
 /** `until`: no record that names the batch counts any more, epoch ms. */
-export function toVerdictItem(
+export function toDecisionItem(
   entityId: string,
   name: string,
-  { isStored, first, dropped }: Verdict,
+  { isStored, first, dropped }: BatchDecision,
   until: number,
 ): Item {
   return {
-    ...keyItem(verdictKey(entityId, name)),
+    ...keyItem(batchDecisionKey(entityId, name)),
     ...(isStored ? {} : { a: { BOOL: true } }),
     ...(first === undefined ? {} : { q: { N: String(first) } }),
     ...(dropped === undefined ? {} : { d: { B: dropped } }),
@@ -70,7 +70,7 @@ export function toVerdictItem(
   };
 }
 
-export function fromVerdictItem(item: Item): Verdict {
+export function fromDecisionItem(item: Item): BatchDecision {
   return {
     isStored: item['a'] === undefined,
     first: item['q']?.N === undefined ? undefined : BigInt(item['q'].N),
@@ -78,7 +78,7 @@ export function fromVerdictItem(item: Item): Verdict {
   };
 }
 
-/** A verdict is there for as long as a record needs it, and a write that is late can meet it. */
+/** A decision is kept for as long as a record names it, and until no write that is late can meet it, ms. */
 const OUTLASTS_MS = 24 * 60 * 60 * 1000;
 
 function garbageAfter(until: number): Item {
@@ -94,7 +94,7 @@ export function placesAsBits(places: readonly number[]): Uint8Array | undefined 
 }
 
 /** The number of a message of a batch: duplicates before it have none. */
-export function numberAt({ first, dropped }: Verdict, place: number): bigint | undefined {
+export function numberAt({ first, dropped }: BatchDecision, place: number): bigint | undefined {
   if (first === undefined) return undefined;
   let before = 0;
   for (let other = 0; other < place; other++) {

@@ -38,8 +38,8 @@ export async function forwardAll(
     }));
     for (const { block, survey } of surveyed) {
       if (survey.free.length === 0) continue;
-      const place = { log, taken: [{ block, slots: survey.free }] };
-      const batch = await readBatch(context, place, block.enqueuedAt);
+      const source = { log, taken: [{ block, slots: survey.free }] };
+      const batch = await readBatch(context, source, block.enqueuedAt);
       if (batch !== undefined) await tryForward(forward, batch);
     }
     // No receiver comes here that would find what has expired while it waited to be sent on.

@@ -1,10 +1,11 @@
 import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
 import { pack, unpack } from 'msgpackr';
+import type { DeduplicationCondition } from '../../broker/ports/duplicates.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { BrokerError, NothingStored } from '../../domain/broker-error.ts';
 import { BUDGETS } from '../../domain/budgets/budgets.ts';
 import type { WorkTurns } from '../../domain/turns/work-turns.ts';
-import { type Guard, transactUnder } from '../duplicates/condition.ts';
+import { transactUnder } from '../duplicates/condition.ts';
 import { chunks } from '../dynamodb/chunks.ts';
 import { afterStoring, unknownOutcome } from '../dynamodb/errors.ts';
 import { ITEM_BYTES_MAX } from '../dynamodb/item-size.ts';
@@ -23,7 +24,7 @@ import type { StoreContext } from '../store-context.ts';
 interface Conditions {
   /** Removes what the publication replaces. */
   readonly instead: readonly TransactWriteItem[];
-  readonly guard: Guard | undefined;
+  readonly condition: DeduplicationCondition | undefined;
   /** Has the turns in which the publication is prepared. */
   readonly peer: object;
 }
@@ -126,17 +127,18 @@ function heldUp(): NothingStored {
 }
 
 /**
- * From here on the plan counts: together with what it replaces, or with its guard. Throws GuardRefused;
+ * From here on the plan counts: together with what it replaces, or with its deduplication condition. Throws
+ * DeduplicationRefused;
  * the sweep deletes the plan then.
  */
 async function begin(
   { table }: StoreContext,
   plan: Item,
-  { instead, guard }: Conditions,
+  { instead, condition }: Conditions,
 ): Promise<'begun' | 'superseded' | 'tooLate'> {
   const progress = progressUpdate(table.name, plan, PREPARED, 0);
   const writes = [...instead, progress];
-  const outcome = await transactUnder(table, guard, undefined, writes);
+  const outcome = await transactUnder(table, condition, undefined, writes);
   if (outcome.done) return 'begun';
   if (outcome.isRepeated) {
     // An earlier try of the same write may have been carried out; its progress tells.
@@ -144,7 +146,7 @@ async function begin(
     if (done === undefined || done === PREPARED) throw unknownOutcome();
     return 'begun';
   }
-  const place = writes.length - 1 + (guard === undefined ? 0 : 1);
+  const place = writes.length - 1 + (condition === undefined ? 0 : 1);
   return [...outcome.refused.keys()].every((refused) => refused === place)
     ? 'tooLate'
     : 'superseded';

@@ -5,14 +5,14 @@ import { inTurns } from '../../domain/turns/in-turns.ts';
 import { toBlockItem } from '../blocks/block-item.ts';
 import { deletePayload } from '../blocks/payloads.ts';
 import { announce as announceBlock } from '../blocks/read-blocks.ts';
-import { type Guard, transactUnder } from '../duplicates/condition.ts';
+import { transactUnder } from '../duplicates/condition.ts';
 import { afterStoring, beforeStoring } from '../dynamodb/errors.ts';
 import { fitsTransaction, type Plan, putsOf, writeTogether } from '../dynamodb/prepared-write.ts';
 import type { Item } from '../dynamodb/table.ts';
 import { addReady, readyItems, wakeForSessions } from '../sessions/ready-index.ts';
 import type { StoreContext } from '../store-context.ts';
 import { layOut, type Placed } from './layout.ts';
-import { type BatchPlace, letGo, removalsOf } from './move-source.ts';
+import { releasePayloads, removalsOf } from './move-source.ts';
 import { publishInSteps } from './publish-in-steps.ts';
 
 /**
@@ -23,18 +23,16 @@ import { publishInSteps } from './publish-in-steps.ts';
  */
 export async function publish(
   context: StoreContext,
-  { owner, deliveries, enqueuedAt, instead: replaced, guard: note }: Publication,
+  { owner, deliveries, enqueuedAt, source, condition }: Publication,
 ): Promise<void> {
   const { table } = context;
   const peer = {};
   const placed = await beforeStoring(layOut(context, deliveries, enqueuedAt, peer));
-  const place = replaced?.place as BatchPlace | undefined;
-  const instead = place === undefined ? [] : removalsOf(context, place);
+  const instead = source === undefined ? [] : removalsOf(context, source);
   const items = await blockItems(context, placed, peer);
   const logs = placed.map(({ to }) => to);
   const ready = await readyItems(context, logs, context.clock.now(), peer);
-  const guard = note as Guard | undefined;
-  const conditions = instead.length + (guard === undefined ? 0 : 1);
+  const conditions = instead.length + (condition === undefined ? 0 : 1);
   const write = async (): Promise<boolean> => {
     if (items.length === 1 && conditions === 0) {
       await writeTogether(table, putsOf(table, items));
@@ -43,9 +41,13 @@ export async function publish(
     }
     if (fitsTransaction(items.length + conditions + ready.length)) {
       const writes = [...instead, ...putsOf(table, [...items, ...ready])];
-      return (await transactUnder(table, guard, undefined, writes)).done;
+      return (await transactUnder(table, condition, undefined, writes)).done;
     }
-    return await publishInSteps(context, owner, [...items, ...ready], { instead, guard, peer });
+    return await publishInSteps(context, owner, [...items, ...ready], {
+      instead,
+      condition,
+      peer,
+    });
   };
   let isSuperseded = false;
   try {
@@ -55,7 +57,7 @@ export async function publish(
     if (!isSuperseded) await announceInTurns(context, placed, peer);
   }
   if (isSuperseded) throw superseded();
-  if (place !== undefined) letGo(context, place);
+  if (source !== undefined) releasePayloads(context, source);
 }
 
 /** What comes into many logs as a part of something larger. */

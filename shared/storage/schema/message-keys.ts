@@ -159,7 +159,7 @@ export function duplicateKey(entityId: string, key: string): ItemKey {
 }
 
 /** What tells whether a batch of such messages was stored. */
-export function verdictKey(entityId: string, name: string): ItemKey {
+export function batchDecisionKey(entityId: string, name: string): ItemKey {
   return { pk: `${entityId}.y${name}`, sk: 'y' };
 }
 

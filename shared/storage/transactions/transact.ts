@@ -11,10 +11,11 @@ import { sessionLockLost } from '../../domain/blocks/session.ts';
 import { holdsLock } from '../../domain/blocks/slot.ts';
 import { BrokerError, lockLost } from '../../domain/broker-error.ts';
 import { MEGABYTE } from '../../domain/limits.ts';
+import { DeduplicationRefused } from '../../domain/messages/duplicates.ts';
 import { planAppend } from '../append/append.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { keyOf } from '../blocks/read-blocks.ts';
-import { type Guard, GuardRefused } from '../duplicates/condition.ts';
+import { conditionPut } from '../duplicates/condition.ts';
 import { unknownOutcome } from '../dynamodb/errors.ts';
 import { itemSize } from '../dynamodb/item-size.ts';
 import { fitsTransaction, type Plan, putsOf, writePlanned } from '../dynamodb/prepared-write.ts';
@@ -44,9 +45,9 @@ export async function transact(
     planAttempt(context, transaction, sending, groups),
   );
   const plans = [...attempt.settlements, ...sending.plans];
-  const guards = transaction.guards as readonly Guard[];
-  const guarding = guards.map((guard) => ({ Put: guard(undefined) }));
-  const outcome = await writePlanned(context.table, plans, [...attempt.items, ...guarding]);
+  const { conditions } = transaction;
+  const puts = conditions.map((condition) => conditionPut(context.table, condition, undefined));
+  const outcome = await writePlanned(context.table, plans, [...attempt.items, ...puts]);
   if (outcome.done) {
     for (const plan of plans) plan.done();
     await noteDueAgain(context, sending);
@@ -60,8 +61,8 @@ export async function transact(
   if (session !== undefined && outcome.refused.has(identity === undefined ? 0 : 1)) {
     throw sessionLockLost().ofOperation(settling?.settlements[0]?.place ?? 0);
   }
-  const refusing = guards.find((_, i) => outcome.refused.has(attempt.items.length + i));
-  if (refusing !== undefined) throw new GuardRefused(refusing);
+  const refused = conditions.filter((_, i) => outcome.refused.has(attempt.items.length + i));
+  if (refused.length > 0) throw new DeduplicationRefused(refused.map(({ attempt: name }) => name));
   return await refuse(context, settling);
 }
 
@@ -185,7 +186,7 @@ const RECORD_POSITION = 0;
 
 async function planAttempt(
   context: StoreContext,
-  { settling, identity, guards, outcomes: outcomesOf }: StoredTransaction,
+  { settling, identity, conditions, outcomes: outcomesOf }: StoredTransaction,
   sending: Sending,
   groups: readonly Group[],
 ): Promise<Attempt> {
@@ -219,7 +220,7 @@ async function planAttempt(
   return await orGiveUp(settlements, async () => {
     // Where a block is gone, and the payload of its messages with it, so are their locks.
     if (settlements.length < planned.length) return await refuse(context, settling);
-    requireItems(items.length + guards.length);
+    requireItems(items.length + conditions.length);
     requireBytes(items, groups);
     return { items, settlements, outcomes };
   });

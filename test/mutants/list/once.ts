@@ -13,10 +13,8 @@ export const ONCE: readonly Mutant[] = [
   {
     name: 'a batch that was given up is stored after all',
     room: 'storage',
-    find: `toVerdictItem(entityId, this.#name, { isStored: true, first, dropped }, this.#until),
-      ConditionExpression: 'attribute_not_exists(pk)',`,
-    replace:
-      'toVerdictItem(entityId, this.#name, { isStored: true, first, dropped }, this.#until),',
+    find: "return { Put: { TableName, Item, ConditionExpression: 'attribute_not_exists(pk)' } };",
+    replace: 'return { Put: { TableName, Item } };',
     harm: 'Two messages with one MessageId are stored.',
     needs:
       'A batch to a queue that detects duplicates, held up for some hundred milliseconds between its records and its blocks; a send of the same MessageIds meanwhile.',

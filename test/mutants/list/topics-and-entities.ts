@@ -5,7 +5,7 @@ export const TOPICS_AND_ENTITIES: readonly Mutant[] = [
   {
     name: 'what is forwarded stays where it was',
     room: 'storage',
-    find: 'const instead = place === undefined ? [] : removalsOf(context, place);',
+    find: 'const instead = source === undefined ? [] : removalsOf(context, source);',
     replace: 'const instead: never[] = [];',
     harm: 'A message arrives at the destination twice.',
     needs: 'Dead letters that are forwarded; a topic with scheduled messages and two processes.',

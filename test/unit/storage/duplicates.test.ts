@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { duplicateKeyOf, firstPlaces } from '../../../shared/domain/messages/duplicates.ts';
 import {
+  fromDecisionItem,
   fromRecordItem,
-  fromVerdictItem,
   numberAt,
   placesAsBits,
+  toDecisionItem,
   toRecordItem,
-  toVerdictItem,
 } from '../../../shared/storage/duplicates/records.ts';
 import { itemSize } from '../../../shared/storage/dynamodb/item-size.ts';
 import { GARBAGE_AFTER } from '../../../shared/storage/schema/tables.ts';
@@ -30,7 +30,7 @@ const message = (
   ...key,
 });
 
-test('records and verdicts are read as they were written', () => {
+test('records and decisions are read as they were written', () => {
   for (const record of [
     { until: UNTIL, name: NAME },
     { until: UNTIL, name: NAME, number: (3n << 48n) | 17n },
@@ -38,24 +38,24 @@ test('records and verdicts are read as they were written', () => {
   ]) {
     assert.deepEqual(fromRecordItem(toRecordItem(ENTITY, 'm', record)), record);
   }
-  for (const verdict of [
+  for (const decision of [
     { isStored: false, first: undefined, dropped: undefined },
     { isStored: true, first: undefined, dropped: undefined },
     { isStored: true, first: 7n, dropped: new Uint8Array([5]) },
   ]) {
-    assert.deepEqual(fromVerdictItem(toVerdictItem(ENTITY, NAME, verdict, UNTIL)), verdict);
+    assert.deepEqual(fromDecisionItem(toDecisionItem(ENTITY, NAME, decision, UNTIL)), decision);
   }
 });
 
-test('no record goes before it has ended, and no verdict until a day later', () => {
+test('no record goes before it has ended, and no decision until a day later', () => {
   const record = toRecordItem(ENTITY, 'm', { until: UNTIL, name: NAME });
-  const verdict = toVerdictItem(ENTITY, NAME, { isStored: false }, UNTIL);
+  const decision = toDecisionItem(ENTITY, NAME, { isStored: false }, UNTIL);
   const second = Number(record[GARBAGE_AFTER]?.N);
   assert.ok(second * 1000 >= UNTIL && (second - 1) * 1000 < UNTIL, `${second}`);
-  assert.equal(Number(verdict[GARBAGE_AFTER]?.N), second + DAY_SECONDS);
+  assert.equal(Number(decision[GARBAGE_AFTER]?.N), second + DAY_SECONDS);
 });
 
-test('the largest record and the largest verdict are one write unit each', () => {
+test('the largest record and the largest decision are one write unit each', () => {
   const longest = '€'.repeat(128);
   const key = duplicateKeyOf(message(longest, { sessionId: longest }), SPREAD) ?? '';
   const number = (15n << 48n) | 0xffff_ffff_ffffn;
@@ -63,18 +63,18 @@ test('the largest record and the largest verdict are one write unit each', () =>
   const record = toRecordItem(ENTITY, key, { until: UNTIL, name: NAME, number, batch });
   assert.ok(itemSize(record) <= 1024, `${itemSize(record)} bytes`);
   const dropped = placesAsBits([4499]);
-  const verdict = toVerdictItem(ENTITY, NAME, { isStored: true, first: number, dropped }, UNTIL);
-  assert.ok(itemSize(verdict) <= 1024, `${itemSize(verdict)} bytes`);
+  const decision = toDecisionItem(ENTITY, NAME, { isStored: true, first: number, dropped }, UNTIL);
+  assert.ok(itemSize(decision) <= 1024, `${itemSize(decision)} bytes`);
 });
 
 test('the number of a message of a batch counts those before it that were stored', () => {
   fc.assert(
     fc.property(fc.array(fc.boolean(), { minLength: 1, maxLength: 200 }), (isDropped) => {
       const places = [...isDropped.keys()].filter((place) => isDropped[place]);
-      const verdict = { isStored: true, first: 100n, dropped: placesAsBits(places) };
+      const decision = { isStored: true, first: 100n, dropped: placesAsBits(places) };
       let expected = 100n;
       for (const [place, dropped] of isDropped.entries()) {
-        if (!dropped) assert.equal(numberAt(verdict, place), expected++);
+        if (!dropped) assert.equal(numberAt(decision, place), expected++);
       }
     }),
   );
