@@ -73,8 +73,8 @@ test('row 22: a publication that is too large is refused before it is compressed
   const { compression, sizes } = watched();
   const publish = (bytes: Uint8Array) =>
     publishInSteps(contextOf(compression), LOG, [{ d: { B: bytes } }], {
-      instead: [],
-      condition: undefined,
+      conditions: [],
+      removal: [],
       peer: {},
     });
   await assert.rejects(publish(Buffer.alloc(BUDGETS.stored.intentBytes)), isTooMuch);

@@ -14,7 +14,7 @@ import type { RandomSource } from '../../shared/domain/clock.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import type { Compression } from '../../shared/storage/blocks/compression.ts';
 import { UnitMeter } from '../../shared/storage/dynamodb/capacity-meter.ts';
-import type { TableOptions } from '../../shared/storage/dynamodb/table.ts';
+import type { TableOptions } from '../../shared/storage/dynamodb/requests.ts';
 import { ApiClient } from './api-client.ts';
 import { isInTurns } from './in-turns.ts';
 import { ManualClock } from './manual-clock.ts';

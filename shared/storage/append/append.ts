@@ -8,9 +8,9 @@ import type { Message } from '../../domain/messages/message.ts';
 import { toBlockItem } from '../blocks/block-item.ts';
 import { deletePayload, putPayload } from '../blocks/payloads.ts';
 import { announce } from '../blocks/read-blocks.ts';
-import { transactUnder } from '../duplicates/condition.ts';
+import { prepareConditions, requireConditions } from '../duplicates/condition.ts';
 import { afterStoring, beforeStoring } from '../dynamodb/errors.ts';
-import { fitsTransaction, type Plan, putsOf } from '../dynamodb/prepared-write.ts';
+import { fitsTransaction, newItems, type PreparedWrite, run } from '../dynamodb/prepared-write.ts';
 import { type Item, TRANSACTION_ITEMS_MAX } from '../dynamodb/table.ts';
 import { toDueItem } from '../scheduling/due-times.ts';
 import { noteDue } from '../scheduling/next-due.ts';
@@ -37,20 +37,17 @@ export async function append(
   now: number,
   condition?: DeduplicationCondition,
 ): Promise<readonly bigint[]> {
-  const plan = await planAppend(context, log, messages, {
+  const prepared = await prepareAppend(context, log, messages, {
     now,
     inOrder: condition !== undefined,
     requireFit: (pieces) => requireOneTransaction(pieces + (condition === undefined ? 0 : 1)),
   });
-  const first = sequenceNumberOf(log.partition, plan.first);
-  try {
-    await transactUnder(context.table, condition, first, plan.items);
-  } finally {
-    plan.announce();
-  }
-  await afterStoring(plan.noteDueAgain());
-  await afterStoring(plan.addReady());
-  return plan.numbers;
+  const first = sequenceNumberOf(log.partition, prepared.first);
+  const conditions = prepareConditions(condition === undefined ? [] : [condition], first);
+  requireConditions(await run(context.table, [...conditions, prepared]), conditions);
+  await afterStoring(prepared.noteDueAgain());
+  await afterStoring(prepared.addReady());
+  return prepared.numbers;
 }
 
 export interface AppendOptions {
@@ -63,7 +60,7 @@ export interface AppendOptions {
 }
 
 /** What is to be written for messages whose numbers are taken, and whose payloads are stored. */
-export interface AppendPlan extends Plan {
+export interface PreparedAppend extends PreparedWrite {
   readonly first: bigint;
   /** In the order of the messages. */
   readonly numbers: readonly bigint[];
@@ -76,12 +73,12 @@ export interface AppendPlan extends Plan {
 }
 
 /** Prepares to store messages: takes their numbers and writes their payloads. */
-export async function planAppend(
+export async function prepareAppend(
   context: StoreContext,
   log: Log,
   messages: readonly Message[],
   { now, inOrder, requireFit }: AppendOptions,
-): Promise<AppendPlan> {
+): Promise<PreparedAppend> {
   const { table, random, compression, workTurns } = context;
   const isLong = messages.length > BUDGETS.request.turnMessages;
   // Many senders may have waited for the same reading, and go on together.
@@ -122,7 +119,7 @@ export async function planAppend(
   });
   const blocks = placed.map(({ block }) => block);
   return {
-    items: putsOf(table, [
+    writes: newItems([
       ...placed.map(({ to, block }) => toBlockItem(to, block)),
       ...dueItems(log, blocks),
     ]),
@@ -142,7 +139,6 @@ export async function planAppend(
         told.add(to);
       }
     },
-    done: () => {},
     refused: () => {
       for (const { payload } of packed) {
         context.background(() => deletePayload(table, log, payload));

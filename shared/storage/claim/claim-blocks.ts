@@ -12,7 +12,7 @@ import { keyOf } from '../blocks/read-blocks.ts';
 import { isUnknownOutcome, nextTry, unknownOutcome } from '../dynamodb/errors.ts';
 import { orLookedUp } from '../dynamodb/look-up.ts';
 import { outcomeOf } from '../dynamodb/outcome-of.ts';
-import type { Written } from '../dynamodb/table.ts';
+import type { Written } from '../dynamodb/requests.ts';
 import type { StoreContext } from '../store-context.ts';
 import type { Target } from './choice.ts';
 

@@ -12,7 +12,7 @@ import { deletePayload, loadMessages } from '../blocks/payloads.ts';
 import { keyOf } from '../blocks/read-blocks.ts';
 import { decided, isUnknownOutcome } from '../dynamodb/errors.ts';
 import { outcomeOf } from '../dynamodb/outcome-of.ts';
-import { keyItem, type Transacted } from '../dynamodb/table.ts';
+import type { Transacted } from '../dynamodb/requests.ts';
 import { cleanUp } from '../settle/clean-up.ts';
 import type { StoreContext } from '../store-context.ts';
 import { requireAnswerable } from './answer-size.ts';
@@ -54,12 +54,10 @@ export async function receiveDeferred(
   const claiming = table.transact(
     blocks.map((block) => {
       const seen = asSeen(block, 0);
-      const target = { TableName: table.name, Key: keyItem(keyOf(log, block)) };
-      if (!isLocking) return { Delete: { ...target, ...blockDelete([seen]) } };
+      const key = keyOf(log, block);
+      if (!isLocking) return { delete: key, ...blockDelete([seen]) };
       const slot = claimed(slotOf(block, 0), tag, lockedUntil, request.rules);
-      return {
-        Update: { ...target, ...blockUpdate([{ ...seen, effect: { kind: 'set', slot } }]) },
-      };
+      return { update: key, ...blockUpdate([{ ...seen, effect: { kind: 'set', slot } }]) };
     }),
   );
   const isClaimed = await orLocked(context, log, blocks, isLocking ? tag : undefined, claiming);

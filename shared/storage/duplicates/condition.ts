@@ -1,30 +1,44 @@
-import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
 import type { DeduplicationCondition } from '../../broker/ports/duplicates.ts';
 import { DeduplicationRefused } from '../../domain/messages/duplicates.ts';
-import { writeTogether } from '../dynamodb/prepared-write.ts';
-import type { Table, Transacted } from '../dynamodb/table.ts';
+import type { Outcome, PreparedWrite } from '../dynamodb/prepared-write.ts';
 import { placesAsBits, toDecisionItem, toRecordItem } from './records.ts';
 
+/** A deduplication condition as part of a write. */
+export interface PreparedCondition extends PreparedWrite {
+  readonly attempt: string;
+}
+
 /**
- * The part of a write that lets it happen only under a condition: the record of a single message, which
- * counts at once, or the decision by which the records of a batch count. `first` is the number of
+ * The parts of a write that let it happen only under deduplication conditions: the record of a single message,
+ * which counts at once, or the decision by which the records of a batch count. `first` is the number of
  * the first message; absent where the sender does not learn it.
  */
-export function conditionPut(
-  { name: TableName }: Table,
-  condition: DeduplicationCondition,
-  first: bigint | undefined,
-): TransactWriteItem {
-  const { entityId, attempt, until } = condition;
-  if (condition.kind === 'batch') {
-    const dropped = placesAsBits(condition.duplicates);
-    const Item = toDecisionItem(entityId, attempt, { isStored: true, first, dropped }, until);
-    return { Put: { TableName, Item, ConditionExpression: 'attribute_not_exists(pk)' } };
-  }
-  const { key, place, now, replaces } = condition;
-  const number = first === undefined ? undefined : first + BigInt(place);
-  const Item = toRecordItem(entityId, key, { until, name: attempt, number });
-  return { Put: { TableName, Item, ...unlessKnown(now, replaces) } };
+export function prepareConditions(
+  conditions: readonly DeduplicationCondition[],
+  first?: bigint,
+): readonly PreparedCondition[] {
+  return conditions.map((condition) => {
+    const { entityId, attempt, until } = condition;
+    if (condition.kind === 'batch') {
+      const dropped = placesAsBits(condition.duplicates);
+      const put = toDecisionItem(entityId, attempt, { isStored: true, first, dropped }, until);
+      return { attempt, writes: [{ put, ConditionExpression: 'attribute_not_exists(pk)' }] };
+    }
+    const { key, place, now, replaces } = condition;
+    const number = first === undefined ? undefined : first + BigInt(place);
+    const put = toRecordItem(entityId, key, { until, name: attempt, number });
+    return { attempt, writes: [{ put, ...unlessKnown(now, replaces) }] };
+  });
+}
+
+/** Throws DeduplicationRefused if the outcome of a write is that a condition among its parts failed. */
+export function requireConditions(
+  outcome: Outcome,
+  conditions: readonly PreparedCondition[],
+): void {
+  if (outcome.done) return;
+  const refused = conditions.filter((condition) => outcome.refused.has(condition));
+  if (refused.length > 0) throw new DeduplicationRefused(refused.map(({ attempt }) => attempt));
 }
 
 /** A record may be written where there is none that counts, or in place of that of a batch that was given up. */
@@ -38,17 +52,4 @@ export function unlessKnown(now: number, givenUp: string | undefined) {
       ...(givenUp === undefined ? {} : { ':givenUp': { S: givenUp } }),
     },
   };
-}
-
-/** Writes in one transaction, on a condition if there is one. Throws DeduplicationRefused. */
-export async function transactUnder(
-  table: Table,
-  condition: DeduplicationCondition | undefined,
-  first: bigint | undefined,
-  writes: readonly TransactWriteItem[],
-): Promise<Transacted> {
-  if (condition === undefined) return await writeTogether(table, writes);
-  const outcome = await writeTogether(table, [conditionPut(table, condition, first), ...writes]);
-  if (!outcome.done && outcome.refused.has(0)) throw new DeduplicationRefused([condition.attempt]);
-  return outcome;
 }

@@ -1,9 +1,4 @@
 import {
-  ConditionalCheckFailedException,
-  type ConsumedCapacity,
-  TransactionCanceledException,
-} from '@aws-sdk/client-dynamodb';
-import {
   DeleteCommand,
   type DeleteCommandInput,
   type DynamoDBDocumentClient,
@@ -15,10 +10,9 @@ import {
   UpdateCommand,
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
-import { orUnknown, toBrokerError, unknownOutcome } from './errors.ts';
-import { CONFLICT_TRIES_MAX, isConflict, isPassing, pauseBeforeRetry } from './retries.ts';
-import type { ItemKey, TableOptions } from './table.ts';
-import { WriteTries } from './write-tries.ts';
+import { Requests, type TableOptions } from './requests.ts';
+import type { ItemKey } from './table.ts';
+import type { WriteTries } from './write-tries.ts';
 
 const TOTAL = 'TOTAL' as const;
 
@@ -45,22 +39,22 @@ export interface DocumentWritten {
 
 /**
  * The entities table: documents rather than bytes, rarely written, read whole. Failures come out
- * as those of `Table` do.
+ * as `Requests` says.
  */
 export class DocumentTable {
   readonly name: string;
   readonly #client: DynamoDBDocumentClient;
-  readonly #options: TableOptions;
+  readonly #requests: Requests;
 
   constructor(client: DynamoDBDocumentClient, name: string, options: TableOptions) {
     this.#client = client;
     this.name = name;
-    this.#options = options;
+    this.#requests = new Requests(options);
   }
 
   /** One document by key, as it is now. */
   async get(key: ItemKey): Promise<Document | undefined> {
-    const answer = await this.#run('read', 0, () =>
+    const answer = await this.#requests.send('read', () =>
       this.#client.send(
         new GetCommand({
           TableName: this.name,
@@ -104,7 +98,7 @@ export class DocumentTable {
     consistent: boolean,
     start: Document | undefined,
   ): Promise<{ documents: readonly Document[]; lastKey: Document | undefined }> {
-    const answer = await this.#run('read', 0, () =>
+    const answer = await this.#requests.send('read', () =>
       this.#client.send(
         new QueryCommand({
           TableName: this.name,
@@ -129,7 +123,7 @@ export class DocumentTable {
     { from, to }: { readonly from: string; readonly to: string },
     limit: number,
   ): Promise<readonly Document[]> {
-    const answer = await this.#run('read', 0, () =>
+    const answer = await this.#requests.send('read', () =>
       this.#client.send(
         new QueryCommand({
           TableName: this.name,
@@ -167,72 +161,22 @@ export class DocumentTable {
     return await this.#write((tries) => this.#client.send(tries.watch(new DeleteCommand(input))));
   }
 
-  async #write(
-    send: (tries: WriteTries) => Promise<{
-      Attributes?: Document | undefined;
-      ConsumedCapacity?: ConsumedCapacity | undefined;
-    }>,
-  ): Promise<DocumentWritten> {
-    const tries = new WriteTries({ once: false });
-    for (let count = 0; ; count++) {
-      try {
-        await pauseBeforeRetry(this.#options, count, CONFLICT_TRIES_MAX);
-        const { Attributes } = await this.#run('write', 0, () => send(tries));
-        return { done: true, document: Attributes, isRepeated: false };
-      } catch (error) {
-        if (error instanceof ConditionalCheckFailedException) {
-          return { done: false, document: undefined, isRepeated: tries.mayHaveHappened };
-        }
-        if (isConflict(error)) continue;
-        throw orUnknown(tries, error);
-      }
-    }
-  }
-
   /** All or nothing, over this and other tables; each entry names its table itself. */
   async transact(writes: readonly DocumentWrite[]): Promise<DocumentsWritten> {
     const input = { TransactItems: [...writes], ReturnConsumedCapacity: TOTAL };
-    const tries = new WriteTries({ once: false });
-    for (let count = 0; ; count++) {
-      await pauseBeforeRetry(this.#options, count, CONFLICT_TRIES_MAX);
-      try {
-        // Its tries bear one token, by which the database knows them: carried out is carried out once.
-        const command = tries.watch(new TransactWriteCommand(input));
-        await this.#run('transact', writes.length, () => this.#client.send(command));
-        return { refused: [], isRepeated: false };
-      } catch (error) {
-        if (!(error instanceof TransactionCanceledException)) throw orUnknown(tries, error);
-        const isRepeated = tries.mayHaveHappened;
-        const refused = (error.CancellationReasons ?? []).flatMap((reason, position) =>
-          reason.Code === 'ConditionalCheckFailed' ? [position] : [],
-        );
-        if (refused.length > 0) return { refused, isRepeated };
-        // To the database the next command is another transaction: it could undo what was done since.
-        if (isRepeated) throw unknownOutcome(error);
-        if (!isPassing(error)) throw toBrokerError(error);
-      }
-    }
+    const outcome = await this.#requests.transact(writes.length, (tries) =>
+      this.#client.send(tries.watch(new TransactWriteCommand(input))),
+    );
+    if (outcome.done) return { refused: [], isRepeated: false };
+    return { refused: [...outcome.refused.keys()], isRepeated: outcome.isRepeated };
   }
 
-  async #run<
-    Answer extends { ConsumedCapacity?: ConsumedCapacity | ConsumedCapacity[] | undefined },
-  >(
-    kind: 'read' | 'write' | 'transact',
-    transactItems: number,
-    send: () => Promise<Answer>,
-  ): Promise<Answer> {
-    const finish = this.#options.meter?.begin(kind, transactItems);
-    try {
-      const answer = await send();
-      finish?.(answer.ConsumedCapacity);
-      return answer;
-    } catch (error) {
-      finish?.(undefined);
-      const isRefusal =
-        error instanceof TransactionCanceledException ||
-        error instanceof ConditionalCheckFailedException ||
-        isConflict(error);
-      throw isRefusal ? error : toBrokerError(error);
-    }
+  async #write(
+    send: (tries: WriteTries) => Promise<{ readonly Attributes?: Document | undefined }>,
+  ): Promise<DocumentWritten> {
+    const written = await this.#requests.write(send);
+    return written.done
+      ? { done: true, document: written.item, isRepeated: false }
+      : { done: false, document: undefined, isRepeated: written.isRepeated };
   }
 }

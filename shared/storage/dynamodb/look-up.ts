@@ -1,6 +1,7 @@
 import { isUnknownOutcome } from './errors.ts';
 import { outcomeOf } from './outcome-of.ts';
-import type { ItemKey, Table, Written } from './table.ts';
+import type { Written } from './requests.ts';
+import type { ItemKey, Table } from './table.ts';
 
 /**
  * What became of a write; where nothing was heard of it, the item is read in place of the answer, as if the

@@ -1,54 +1,61 @@
-import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
 import { isUnknownOutcome } from './errors.ts';
 import { outcomeOf } from './outcome-of.ts';
-import {
-  type Item,
-  type ItemKey,
-  type Table,
-  TRANSACTION_ITEMS_MAX,
-  type Transacted,
-  type Written,
-} from './table.ts';
+import type { Transacted, Written } from './requests.ts';
+import { type Item, type ItemKey, type Table, TRANSACTION_ITEMS_MAX, type Write } from './table.ts';
 
 /**
- * Writes that go in together, all or none. Several plans can be carried out as one transaction; no two
- * of them may concern the same item.
+ * Writes that belong together, with what follows from them. Several can be run as one transaction; no two of
+ * them may concern the same item.
  */
-export interface Plan {
-  readonly items: readonly TransactWriteItem[];
+export interface PreparedWrite {
+  readonly writes: readonly Write[];
   /**
-   * Tells receivers what comes with the writes. Also where nothing was heard of them: what they brought
-   * must not stay behind what is remembered of a front.
+   * Wakes receivers and corrects scan hints. Called unless the writes certainly were refused: where their outcome
+   * is unknown, what they stored must not lie before the position from which receivers scan.
    */
-  readonly announce: () => void;
-  /** What follows once the writes are in. */
-  readonly done: () => void;
-  /** What is to be cleared away once it is certain that they never will be. */
-  readonly refused: () => void;
+  readonly announce?: () => void | Promise<void>;
+  /** What follows once the writes took effect. */
+  readonly done?: () => void;
+  /** Deletes what was stored for the writes, once they certainly never take effect. */
+  readonly refused?: () => void;
 }
 
-/** Carries out a plan, alone. */
-export async function carryOut(table: Table, plan: Plan): Promise<Transacted> {
-  const outcome = await writePlanned(table, [plan], plan.items);
-  if (outcome.done) plan.done();
-  else if (!outcome.isRepeated) plan.refused();
-  return outcome;
-}
+/** Prepared writes took effect, all of them, or none did. */
+export type Outcome =
+  | { readonly done: true }
+  | {
+      readonly done: false;
+      /** Those with a condition that failed, and the item that it failed for. */
+      readonly refused: ReadonlyMap<PreparedWrite, Item | undefined>;
+      /** An earlier try may have taken effect, its answer lost. */
+      readonly isRepeated: boolean;
+    };
 
-/** Writes what plans are about, all or none, and announces it unless it certainly was refused. */
-export async function writePlanned(
-  table: Table,
-  plans: readonly Plan[],
-  items: readonly TransactWriteItem[],
-): Promise<Transacted> {
+/** Runs prepared writes as one request, all or none; announces what they store, and cleans up. */
+export async function run(table: Table, prepared: readonly PreparedWrite[]): Promise<Outcome> {
   let isRefused = false;
+  let outcome: Transacted;
   try {
-    const outcome = await writeTogether(table, items);
+    outcome = await writeTogether(
+      table,
+      prepared.flatMap(({ writes }) => writes),
+    );
     isRefused = !outcome.done && !outcome.isRepeated;
-    return outcome;
   } finally {
-    for (const plan of isRefused ? [] : plans) plan.announce();
+    for (const one of isRefused ? [] : prepared) await one.announce?.();
   }
+  if (outcome.done) {
+    for (const one of prepared) one.done?.();
+    return outcome;
+  }
+  if (isRefused) for (const one of prepared) one.refused?.();
+  const owners = prepared.flatMap((one) => one.writes.map(() => one));
+  const refused = new Map<PreparedWrite, Item | undefined>();
+  for (const [position, item] of outcome.refused) {
+    const owner = owners[position];
+    if (owner !== undefined) refused.set(owner, item);
+  }
+  return { done: false, refused, isRepeated: outcome.isRepeated };
 }
 
 /**
@@ -56,16 +63,13 @@ export async function writePlanned(
  * heard of the write, new blocks are looked up: one that is there proves that all was written. Where none
  * is there, it may have come and gone, or may still come: throws ServiceTimeout.
  */
-export async function writeTogether(
-  table: Table,
-  items: readonly TransactWriteItem[],
-): Promise<Transacted> {
-  const [only] = items;
+async function writeTogether(table: Table, writes: readonly Write[]): Promise<Transacted> {
+  const [only] = writes;
   if (only === undefined) return { done: true };
   try {
-    return items.length === 1 ? await writeAlone(table, only) : await table.transact(items);
+    return writes.length === 1 ? await writeAlone(table, only) : await table.transact(writes);
   } catch (error) {
-    if (isUnknownOutcome(error) && (await isAnyThere(table, newBlocks(items)))) {
+    if (isUnknownOutcome(error) && (await isAnyThere(table, newBlocks(writes)))) {
       return { done: true };
     }
     throw error;
@@ -73,8 +77,10 @@ export async function writeTogether(
 }
 
 /** The keys of new blocks: nothing else is ever written under such a key. */
-function newBlocks(items: readonly TransactWriteItem[]): readonly ItemKey[] {
-  return items.flatMap(({ Put }) => (Put?.Item?.['s'] === undefined ? [] : [keyOfItem(Put.Item)]));
+function newBlocks(writes: readonly Write[]): readonly ItemKey[] {
+  return writes.flatMap((write) =>
+    'put' in write && write.put['s'] !== undefined ? [keyOfItem(write.put)] : [],
+  );
 }
 
 async function isAnyThere(table: Table, keys: readonly ItemKey[]): Promise<boolean> {
@@ -83,31 +89,33 @@ async function isAnyThere(table: Table, keys: readonly ItemKey[]): Promise<boole
   return 'value' in outcome && outcome.value.length > 0;
 }
 
-async function writeAlone(table: Table, item: TransactWriteItem): Promise<Transacted> {
-  const { Put, Update, Delete } = item;
-  if (Put !== undefined) {
-    const { TableName: _, Item: put, ...condition } = Put;
+async function writeAlone(table: Table, write: Write): Promise<Transacted> {
+  if ('put' in write) {
+    const { put, ...condition } = write;
     if (condition.ConditionExpression !== undefined) {
-      return transacted(await table.put(put ?? {}, condition));
+      return transacted(await table.put(put, condition));
     }
-    await putNew(table, put ?? {});
+    await putNew(table, put);
     return { done: true };
   }
-  if (Update !== undefined) {
-    const { TableName: _, Key, ...update } = Update;
-    return transacted(await table.update(keyOfItem(Key), update));
+  if ('update' in write) {
+    const { update: key, ...change } = write;
+    return transacted(await table.update(key, change));
   }
-  const { TableName: _, Key, ...condition } = Delete ?? {};
-  return transacted(await table.delete(keyOfItem(Key), condition));
-}
-
-function keyOfItem(key: Item | undefined): ItemKey {
-  return { pk: key?.['pk']?.S ?? '', sk: key?.['sk']?.S ?? '' };
+  if ('delete' in write) {
+    const { delete: key, ...condition } = write;
+    return transacted(await table.delete(key, condition));
+  }
+  return await table.transact([write]);
 }
 
 function transacted(written: Written): Transacted {
   if (written.done) return { done: true };
   return { done: false, refused: new Map([[0, written.old]]), isRepeated: written.isRepeated };
+}
+
+function keyOfItem({ pk, sk }: Item): ItemKey {
+  return { pk: pk?.S ?? '', sk: sk?.S ?? '' };
 }
 
 /**
@@ -118,12 +126,12 @@ export async function putNew(table: Table, item: Item): Promise<void> {
   await table.put(item, { ConditionExpression: 'attribute_not_exists(pk)' }, { once: true });
 }
 
-/** Items that are new, as parts of a transaction. */
-export function putsOf(table: Table, items: readonly Item[]): TransactWriteItem[] {
-  return items.map((Item) => ({ Put: { TableName: table.name, Item } }));
+/** Items under keys that nothing else uses. */
+export function newItems(items: readonly Item[]): readonly Write[] {
+  return items.map((put) => ({ put }));
 }
 
 /** Whether so many writes can be one transaction. */
-export function fitsTransaction(items: number): boolean {
-  return items <= TRANSACTION_ITEMS_MAX;
+export function fitsTransaction(writes: number): boolean {
+  return writes <= TRANSACTION_ITEMS_MAX;
 }

@@ -2,8 +2,6 @@ import {
   type AttributeValue,
   BatchGetItemCommand,
   BatchWriteItemCommand,
-  ConditionalCheckFailedException,
-  type ConsumedCapacity,
   DeleteItemCommand,
   type DeleteItemCommandInput,
   type DynamoDBClient,
@@ -12,24 +10,21 @@ import {
   type PutItemCommandInput,
   QueryCommand,
   type QueryCommandInput,
-  TransactionCanceledException,
   type TransactWriteItem,
   TransactWriteItemsCommand,
   UpdateItemCommand,
   type UpdateItemCommandInput,
   type WriteRequest,
 } from '@aws-sdk/client-dynamodb';
-import type { UnitMeter } from './capacity-meter.ts';
 import { chunks } from './chunks.ts';
-import { orUnknown, toBrokerError, unknownOutcome } from './errors.ts';
 import {
-  CONFLICT_TRIES_MAX,
-  isConflict,
-  isPassing,
-  pauseBeforeRetry,
-  type RetryTiming,
-} from './retries.ts';
-import { WriteTries } from './write-tries.ts';
+  type Repeating,
+  Requests,
+  type TableOptions,
+  type Transacted,
+  type Written,
+} from './requests.ts';
+import { pauseBeforeRetry } from './retries.ts';
 
 export type Item = Record<string, AttributeValue>;
 
@@ -38,36 +33,26 @@ export interface ItemKey {
   readonly sk: string;
 }
 
-/** A conditional write either happened, or left the item that stood in its way. */
-export type Written =
-  | { readonly done: true; readonly item: Item | undefined }
-  | {
-      readonly done: false;
-      readonly old: Item | undefined;
-      /** An earlier try of this write may have been carried out, its answer lost. */
-      readonly isRepeated: boolean;
-    };
+/** The condition of a write, and whether a refusal of it in a transaction returns the item. */
+type Condition = Pick<
+  PutItemCommandInput,
+  | 'ConditionExpression'
+  | 'ExpressionAttributeNames'
+  | 'ExpressionAttributeValues'
+  | 'ReturnValuesOnConditionCheckFailure'
+>;
 
-/** A transaction either happened, or names the items whose conditions failed, by position. */
-export type Transacted =
-  | { readonly done: true }
-  | {
-      readonly done: false;
-      readonly refused: ReadonlyMap<number, Item | undefined>;
-      /** An earlier try may have been carried out, its answer lost. */
-      readonly isRepeated: boolean;
-    };
+/** A write of one item, to be sent alone or in a transaction. A check only holds a transaction to its condition. */
+export type Write =
+  /** Without a condition, the item is new, under a key that nothing else uses. */
+  | (Condition & { readonly put: Item })
+  | (Condition & { readonly update: ItemKey; readonly UpdateExpression: string })
+  | (Condition & { readonly delete: ItemKey })
+  | (Condition & { readonly check: ItemKey; readonly ConditionExpression: string });
 
 type Update = Omit<UpdateItemCommandInput, 'TableName' | 'Key'>;
 type Put = Omit<PutItemCommandInput, 'TableName' | 'Item'>;
 
-/**
- * Whether a write may be repeated after its answer was lost. Most may: their condition can hold only once,
- * or a second time does no harm. One that may not is sent `once`; then nothing heard is an unknown outcome.
- */
-export interface Repeating {
-  readonly once?: boolean;
-}
 type Delete = Omit<DeleteItemCommandInput, 'TableName' | 'Key'>;
 
 /** The service takes no more items in one transaction. */
@@ -82,30 +67,26 @@ export function keyItem(key: ItemKey): Item {
   return { pk: { S: key.pk }, sk: { S: key.sk } };
 }
 
-/** What a table is used with. */
-export interface TableOptions extends RetryTiming {
-  readonly meter?: UnitMeter | undefined;
-}
-
 /**
  * One table of the DynamoDB API, in the few forms this project uses. Asks every write for the item
- * that stood in its way, counts units, and lets no exception of the SDK out: throttling becomes
- * ServiceBusy, time-outs ServiceTimeout.
+ * that stood in its way. Failures come out as `Requests` says.
  */
 export class Table {
   readonly name: string;
   readonly #client: DynamoDBClient;
   readonly #options: TableOptions;
+  readonly #requests: Requests;
 
   constructor(client: DynamoDBClient, name: string, options: TableOptions) {
     this.#client = client;
     this.name = name;
     this.#options = options;
+    this.#requests = new Requests(options);
   }
 
   /** One item by key. */
   async get(key: ItemKey, { consistent }: { consistent: boolean }): Promise<Item | undefined> {
-    const answer = await this.#run('read', () =>
+    const answer = await this.#requests.send('read', () =>
       this.#client.send(
         new GetItemCommand({
           TableName: this.name,
@@ -122,7 +103,7 @@ export class Table {
   async query(
     input: Omit<QueryCommandInput, 'TableName'>,
   ): Promise<{ items: readonly Item[]; lastKey: Item | undefined }> {
-    const answer = await this.#run('read', () =>
+    const answer = await this.#requests.send('read', () =>
       this.#client.send(
         new QueryCommand({ ...input, TableName: this.name, ReturnConsumedCapacity: 'TOTAL' }),
       ),
@@ -145,7 +126,7 @@ export class Table {
     for (let tries = 0; pending.length > 0; tries++) {
       await pauseBeforeRetry(this.#options, tries, UNPROCESSED_TRIES_MAX);
       const request = { [this.name]: { Keys: pending, ConsistentRead: consistent } };
-      const answer = await this.#run('read', () =>
+      const answer = await this.#requests.send('read', () =>
         this.#client.send(
           new BatchGetItemCommand({ RequestItems: request, ReturnConsumedCapacity: 'TOTAL' }),
         ),
@@ -159,7 +140,7 @@ export class Table {
   /** Writes one item, on a condition if one is given. */
   async put(item: Item, options: Put = {}, repeating?: Repeating): Promise<Written> {
     const input = { ...RETURN_OLD, ...options, TableName: this.name, Item: item };
-    return await this.#write(
+    return await this.#requests.write(
       (tries) => this.#client.send(tries.watch(new PutItemCommand(input))),
       repeating,
     );
@@ -168,7 +149,7 @@ export class Table {
   /** Changes one item by key. `ReturnValues` decides what `item` holds afterwards. */
   async update(key: ItemKey, update: Update, repeating?: Repeating): Promise<Written> {
     const input = { ...RETURN_OLD, ...update, TableName: this.name, Key: keyItem(key) };
-    return await this.#write(
+    return await this.#requests.write(
       (tries) => this.#client.send(tries.watch(new UpdateItemCommand(input))),
       repeating,
     );
@@ -177,7 +158,7 @@ export class Table {
   /** Deletes one item by key. */
   async delete(key: ItemKey, options: Delete = {}): Promise<Written> {
     const input = { ...RETURN_OLD, ...options, TableName: this.name, Key: keyItem(key) };
-    return await this.#write((tries) =>
+    return await this.#requests.write((tries) =>
       this.#client.send(tries.watch(new DeleteItemCommand(input))),
     );
   }
@@ -192,7 +173,7 @@ export class Table {
     for (let tries = 0; pending.length > 0; tries++) {
       await pauseBeforeRetry(this.#options, tries, UNPROCESSED_TRIES_MAX);
       const request = { [this.name]: pending };
-      const answer = await this.#run('write', () =>
+      const answer = await this.#requests.send('write', () =>
         this.#client.send(
           new BatchWriteItemCommand({ RequestItems: request, ReturnConsumedCapacity: 'TOTAL' }),
         ),
@@ -201,75 +182,13 @@ export class Table {
     }
   }
 
-  async #write(
-    send: (tries: WriteTries) => Promise<{
-      Attributes?: Item | undefined;
-      ConsumedCapacity?: ConsumedCapacity | undefined;
-    }>,
-    { once = false }: Repeating = {},
-  ): Promise<Written> {
-    const tries = new WriteTries({ once });
-    for (let count = 0; ; count++) {
-      try {
-        await pauseBeforeRetry(this.#options, count, CONFLICT_TRIES_MAX);
-        const answer = await this.#run('write', () => send(tries));
-        return { done: true, item: answer.Attributes };
-      } catch (error) {
-        if (error instanceof ConditionalCheckFailedException) {
-          return { done: false, old: error.Item, isRepeated: tries.mayHaveHappened };
-        }
-        if (isConflict(error)) continue;
-        throw orUnknown(tries, error);
-      }
-    }
-  }
-
-  /** All or nothing, over one or several tables; each entry names its table itself. */
-  async transact(items: readonly TransactWriteItem[]): Promise<Transacted> {
-    const input = { TransactItems: [...items], ReturnConsumedCapacity: 'TOTAL' as const };
-    const tries = new WriteTries({ once: false });
-    for (let count = 0; ; count++) {
-      await pauseBeforeRetry(this.#options, count, CONFLICT_TRIES_MAX);
-      try {
-        // Its tries bear one token, by which the database knows them: carried out is carried out once.
-        const command = tries.watch(new TransactWriteItemsCommand(input));
-        await this.#run('transact', () => this.#client.send(command), items.length);
-        return { done: true };
-      } catch (error) {
-        if (!(error instanceof TransactionCanceledException)) throw orUnknown(tries, error);
-        const isRepeated = tries.mayHaveHappened;
-        const refused = refusedItems(error);
-        if (refused.size > 0) return { done: false, refused, isRepeated };
-        // To the database the next command is another transaction: it could undo what was done since.
-        if (isRepeated) throw unknownOutcome(error);
-        if (!isPassing(error)) throw toBrokerError(error);
-      }
-    }
-  }
-
-  async #run<
-    Answer extends { ConsumedCapacity?: ConsumedCapacity | ConsumedCapacity[] | undefined },
-  >(
-    kind: 'read' | 'write' | 'transact',
-    send: () => Promise<Answer>,
-    transactItems = 0,
-  ): Promise<Answer> {
-    const finish = this.#options.meter?.begin(kind, transactItems);
-    try {
-      const answer = await send();
-      finish?.(answer.ConsumedCapacity);
-      return answer;
-    } catch (error) {
-      finish?.(undefined);
-      if (
-        error instanceof ConditionalCheckFailedException ||
-        error instanceof TransactionCanceledException ||
-        isConflict(error)
-      ) {
-        throw error;
-      }
-      throw toBrokerError(error);
-    }
+  /** All or nothing. */
+  async transact(writes: readonly Write[]): Promise<Transacted> {
+    const TransactItems = writes.map((write) => toTransactItem(this.name, write));
+    const input = { TransactItems, ReturnConsumedCapacity: 'TOTAL' as const };
+    return await this.#requests.transact(writes.length, (tries) =>
+      this.#client.send(tries.watch(new TransactWriteItemsCommand(input))),
+    );
   }
 }
 
@@ -278,10 +197,19 @@ const RETURN_OLD = {
   ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
 } as const;
 
-function refusedItems(error: TransactionCanceledException): Map<number, Item | undefined> {
-  const refused = new Map<number, Item | undefined>();
-  for (const [position, reason] of (error.CancellationReasons ?? []).entries()) {
-    if (reason.Code === 'ConditionalCheckFailed') refused.set(position, reason.Item);
+function toTransactItem(TableName: string, write: Write): TransactWriteItem {
+  if ('put' in write) {
+    const { put: Item, ...condition } = write;
+    return { Put: { TableName, Item, ...condition } };
   }
-  return refused;
+  if ('update' in write) {
+    const { update, ...change } = write;
+    return { Update: { TableName, Key: keyItem(update), ...change } };
+  }
+  if ('delete' in write) {
+    const { delete: key, ...condition } = write;
+    return { Delete: { TableName, Key: keyItem(key), ...condition } };
+  }
+  const { check, ...condition } = write;
+  return { ConditionCheck: { TableName, Key: keyItem(check), ...condition } };
 }

@@ -1,7 +1,7 @@
-import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
 import type { MoveSource, StoredBatch } from '../../broker/ports/deliveries.ts';
 import { removalOf } from '../blocks/block-removal.ts';
 import { deletePayload, loadMessages } from '../blocks/payloads.ts';
+import type { PreparedWrite } from '../dynamodb/prepared-write.ts';
 import type { StoreContext } from '../store-context.ts';
 
 /** Reads a batch; nothing where its blocks are gone. */
@@ -26,15 +26,21 @@ export async function readBatch(
   return { copies, enqueuedAt, source };
 }
 
-/** Removes messages from where they lie; each block must be as it was read. */
-export function removalsOf(context: StoreContext, { log, taken }: MoveSource): TransactWriteItem[] {
-  return taken.map(({ block, slots }) => removalOf(context, log, block, slots));
-}
-
-/** Deletes the payloads of blocks that went as a whole. */
-export function releasePayloads(context: StoreContext, { log, taken }: MoveSource): void {
-  for (const { block, slots } of taken) {
-    if (slots.length < block.slots.size) continue;
-    context.background(() => deletePayload(context.table, log, block.payload));
-  }
+/**
+ * Prepares to remove messages from where they lie, on the condition that each block is as it was read. Payloads of
+ * blocks that go as a whole are deleted afterwards.
+ */
+export function prepareRemoval(
+  { table, background }: StoreContext,
+  { log, taken }: MoveSource,
+): PreparedWrite {
+  return {
+    writes: taken.map(({ block, slots }) => removalOf(log, block, slots)),
+    done: () => {
+      for (const { block, slots } of taken) {
+        if (slots.length < block.slots.size) continue;
+        background(() => deletePayload(table, log, block.payload));
+      }
+    },
+  };
 }

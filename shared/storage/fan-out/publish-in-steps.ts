@@ -1,30 +1,29 @@
-import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
 import { pack, unpack } from 'msgpackr';
-import type { DeduplicationCondition } from '../../broker/ports/duplicates.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { BrokerError, NothingStored } from '../../domain/broker-error.ts';
 import { BUDGETS } from '../../domain/budgets/budgets.ts';
 import type { WorkTurns } from '../../domain/turns/work-turns.ts';
-import { transactUnder } from '../duplicates/condition.ts';
+import { type PreparedCondition, requireConditions } from '../duplicates/condition.ts';
 import { chunks } from '../dynamodb/chunks.ts';
 import { afterStoring, unknownOutcome } from '../dynamodb/errors.ts';
 import { ITEM_BYTES_MAX } from '../dynamodb/item-size.ts';
-import { putNew, putsOf } from '../dynamodb/prepared-write.ts';
+import { newItems, type PreparedWrite, putNew, run } from '../dynamodb/prepared-write.ts';
 import {
   type Item,
   type ItemKey,
   keyItem,
   type Table,
   TRANSACTION_ITEMS_MAX,
+  type Write,
 } from '../dynamodb/table.ts';
 import { intentSortKey, logKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 
 /** What must hold, and what is written, when a publication begins; and for whom that is. */
 interface Conditions {
+  readonly conditions: readonly PreparedCondition[];
   /** Removes what the publication replaces. */
-  readonly instead: readonly TransactWriteItem[];
-  readonly condition: DeduplicationCondition | undefined;
+  readonly removal: readonly PreparedWrite[];
   /** Has the turns in which the publication is prepared. */
   readonly peer: object;
 }
@@ -32,11 +31,11 @@ interface Conditions {
 /** One place in each transaction is the intent's. */
 const STEP_ITEMS = TRANSACTION_ITEMS_MAX - 1;
 /** A send that is still at it is left alone for so long. */
-const PATIENCE_MS = 60_000;
+const GRACE_PERIOD_MS = 60_000;
 
 /**
  * Carries out a publication of more than one transaction. Its progress is written first, as prepared, and
- * the plan after it. The publication begins when the progress changes from prepared to no step done. The
+ * the intent after it. The publication begins when the progress changes from prepared to no step done. The
  * sweep deletes a progress that is still prepared after the grace period, on the condition that it is: a
  * sender that was held up can then never begin, and one that has begun is always finished.
  * False = what it was to replace has gone elsewhere meanwhile. Throws NothingStored.
@@ -51,16 +50,16 @@ export async function publishInSteps(
   const compressed = await compressedItems(context, items, conditions.peer);
   // Not before: the turns in which they are packed may be long in coming.
   const now = context.clock.now();
-  const plan = newPlan(context, owner, compressed, now);
-  await putNew(table, { ...keyItem(progressKey(plan)), g: { N: String(PREPARED) } });
+  const intent = newIntent(context, owner, compressed, now);
+  await putNew(table, { ...keyItem(progressKey(intent)), g: { N: String(PREPARED) } });
   // The sweep that removes this entry from the agenda must find the progress, so that comes before it.
-  await Promise.all([table.put(plan), context.addDueWork(owner, now + PATIENCE_MS)]);
-  const begun = await begin(context, plan, conditions);
+  await Promise.all([table.put(intent), context.addDueWork(owner, now + GRACE_PERIOD_MS)]);
+  const begun = await begin(context, intent, conditions);
   if (begun === 'begun') {
-    await afterStoring(carryOut(context, plan, items, 0));
+    await afterStoring(runSteps(context, intent, items, 0));
     return true;
   }
-  await deletePlan(context, plan);
+  await deleteIntent(context, intent);
   if (begun === 'tooLate') throw heldUp();
   return false;
 }
@@ -77,7 +76,12 @@ async function compressedItems(
   return compressed;
 }
 
-function newPlan({ random }: StoreContext, owner: Log, compressed: Uint8Array, now: number): Item {
+function newIntent(
+  { random }: StoreContext,
+  owner: Log,
+  compressed: Uint8Array,
+  now: number,
+): Item {
   const name = Buffer.from(random.bytes(9)).toString('base64url');
   return { pk: { S: logKey(owner) }, sk: { S: intentSortKey(now, name) }, d: { B: compressed } };
 }
@@ -127,38 +131,36 @@ function heldUp(): NothingStored {
 }
 
 /**
- * From here on the plan counts: together with what it replaces, or with its deduplication condition. Throws
+ * From here on the intent counts: together with what it replaces, or with its deduplication condition. Throws
  * DeduplicationRefused;
- * the sweep deletes the plan then.
+ * the sweep deletes the intent then.
  */
 async function begin(
   { table }: StoreContext,
-  plan: Item,
-  { instead, condition }: Conditions,
+  intent: Item,
+  { conditions, removal }: Conditions,
 ): Promise<'begun' | 'superseded' | 'tooLate'> {
-  const progress = progressUpdate(table.name, plan, PREPARED, 0);
-  const writes = [...instead, progress];
-  const outcome = await transactUnder(table, condition, undefined, writes);
+  const progress: PreparedWrite = { writes: [progressUpdate(intent, PREPARED, 0)] };
+  const outcome = await run(table, [...conditions, ...removal, progress]);
+  requireConditions(outcome, conditions);
   if (outcome.done) return 'begun';
   if (outcome.isRepeated) {
     // An earlier try of the same write may have been carried out; its progress tells.
-    const done = await afterStoring(progressOf(table, plan));
+    const done = await afterStoring(progressOf(table, intent));
     if (done === undefined || done === PREPARED) throw unknownOutcome();
+    for (const one of removal) one.done?.();
     return 'begun';
   }
-  const place = writes.length - 1 + (condition === undefined ? 0 : 1);
-  return [...outcome.refused.keys()].every((refused) => refused === place)
-    ? 'tooLate'
-    : 'superseded';
+  return [...outcome.refused.keys()].every((one) => one === progress) ? 'tooLate' : 'superseded';
 }
 
-function keyOfPlan(plan: Item): ItemKey {
-  return { pk: plan['pk']?.S ?? '', sk: plan['sk']?.S ?? '' };
+function keyOfIntent(intent: Item): ItemKey {
+  return { pk: intent['pk']?.S ?? '', sk: intent['sk']?.S ?? '' };
 }
 
-/** How far a plan is carried out stands beside it: a small item, since every step writes it. */
-function progressKey(plan: Item): ItemKey {
-  const { pk, sk } = keyOfPlan(plan);
+/** How far an intent is carried out stands beside it: a small item, since every step writes it. */
+function progressKey(intent: Item): ItemKey {
+  const { pk, sk } = keyOfIntent(intent);
   return { pk, sk: `${sk}${PROGRESS}` };
 }
 
@@ -166,27 +168,24 @@ const PROGRESS = '.g';
 /** Stands in place of the number of steps that are done while the publication has not begun. */
 const PREPARED = -1;
 
-async function progressOf(table: Table, plan: Item): Promise<number | undefined> {
-  const item = await table.get(progressKey(plan), { consistent: true });
+async function progressOf(table: Table, intent: Item): Promise<number | undefined> {
+  const item = await table.get(progressKey(intent), { consistent: true });
   return item === undefined ? undefined : Number(item['g']?.N ?? 0);
 }
 
-function progressUpdate(TableName: string, plan: Item, from: number, to: number) {
+function progressUpdate(intent: Item, from: number, to: number): Write {
   return {
-    Update: {
-      TableName,
-      Key: keyItem(progressKey(plan)),
-      UpdateExpression: 'SET g = :to',
-      ConditionExpression: 'g = :from',
-      ExpressionAttributeValues: { ':from': { N: String(from) }, ':to': { N: String(to) } },
-    },
+    update: progressKey(intent),
+    UpdateExpression: 'SET g = :to',
+    ConditionExpression: 'g = :from',
+    ExpressionAttributeValues: { ':from': { N: String(from) }, ':to': { N: String(to) } },
   };
 }
 
-/** Carries out what is left of a plan, and deletes it. */
-async function carryOut(
+/** Carries out what is left of an intent, and deletes it. */
+async function runSteps(
   context: StoreContext,
-  plan: Item,
+  intent: Item,
   items: readonly Item[],
   doneBefore: number,
 ): Promise<void> {
@@ -194,24 +193,26 @@ async function carryOut(
   const steps = chunks(items, STEP_ITEMS);
   let done = doneBefore;
   while (done < steps.length) {
-    const progress = progressUpdate(table.name, plan, done, done + 1);
-    const outcome = await table.transact([progress, ...putsOf(table, steps[done] ?? [])]);
+    const progress = progressUpdate(intent, done, done + 1);
+    const outcome = await table.transact([progress, ...newItems(steps[done] ?? [])]);
     if (outcome.done) {
       done++;
       continue;
     }
     // Another one is at it as well; go on from where it is.
-    const current = await progressOf(table, plan);
+    const current = await progressOf(table, intent);
     if (current === undefined) return;
     done = current;
   }
-  await deletePlan(context, plan);
+  await deleteIntent(context, intent);
 }
 
-/** Deletes a plan with its progress: as a batch, for which the right to send suffices. */
-async function deletePlan({ table }: StoreContext, plan: Item): Promise<void> {
+/** Deletes an intent with its progress: as a batch, for which the right to send suffices. */
+async function deleteIntent({ table }: StoreContext, intent: Item): Promise<void> {
   await table.writeMany(
-    [progressKey(plan), keyOfPlan(plan)].map((key) => ({ DeleteRequest: { Key: keyItem(key) } })),
+    [progressKey(intent), keyOfIntent(intent)].map((key) => ({
+      DeleteRequest: { Key: keyItem(key) },
+    })),
   );
 }
 
@@ -222,61 +223,62 @@ async function deletePlan({ table }: StoreContext, plan: Item): Promise<void> {
 export async function resumePublications(
   context: StoreContext,
   owner: Log,
-  until = context.clock.now() - PATIENCE_MS,
+  until = context.clock.now() - GRACE_PERIOD_MS,
 ): Promise<void> {
-  const items = await plansUntil(context, owner, until);
-  const isProgress = (item: Item) => keyOfPlan(item).sk.endsWith(PROGRESS);
-  const plans = new Map(
-    items.filter((item) => !isProgress(item)).map((plan) => [keyOfPlan(plan).sk, plan]),
+  const items = await intentsUntil(context, owner, until);
+  const isProgress = (item: Item) => keyOfIntent(item).sk.endsWith(PROGRESS);
+  const intents = new Map(
+    items.filter((item) => !isProgress(item)).map((intent) => [keyOfIntent(intent).sk, intent]),
   );
   const known = new Map(
-    items.filter(isProgress).map((item) => [keyOfPlan(item).sk.slice(0, -PROGRESS.length), item]),
+    items.filter(isProgress).map((item) => [keyOfIntent(item).sk.slice(0, -PROGRESS.length), item]),
   );
-  for (const sk of new Set([...plans.keys(), ...known.keys()])) {
+  for (const sk of new Set([...intents.keys(), ...known.keys()])) {
     const progress = known.get(sk)?.['g']?.N;
-    // A plan without progress belongs to a send that can never begin, and that nobody was told had succeeded.
-    await resume(context, plans.get(sk) ?? { pk: { S: logKey(owner) }, sk: { S: sk } }, progress);
+    // An intent without progress belongs to a send that can never begin, and that nobody was told had succeeded.
+    await resume(context, intents.get(sk) ?? { pk: { S: logKey(owner) }, sk: { S: sk } }, progress);
   }
 }
 
-/** `progress` = as it was read; undefined where the plan has none. */
+/** `progress` = as it was read; undefined where the intent has none. */
 async function resume(
   context: StoreContext,
-  plan: Item,
+  intent: Item,
   progress: string | undefined,
 ): Promise<void> {
   const { table } = context;
   let done = progress === undefined ? undefined : Number(progress);
   if (done === PREPARED) {
-    const { done: isGivenUp } = await table.delete(progressKey(plan), {
+    const { done: isGivenUp } = await table.delete(progressKey(intent), {
       ConditionExpression: 'g = :prepared',
       ExpressionAttributeValues: { ':prepared': { N: String(PREPARED) } },
     });
-    done = isGivenUp ? undefined : await progressOf(table, plan);
+    done = isGivenUp ? undefined : await progressOf(table, intent);
   }
   if (done === undefined) {
-    await table.delete(keyOfPlan(plan));
+    await table.delete(keyOfIntent(intent));
     return;
   }
-  // It began between the reading of its plan and that of its progress.
-  const whole = plan['d'] === undefined ? await table.get(keyOfPlan(plan), CONSISTENT) : plan;
-  if (whole === undefined) await deletePlan(context, plan);
-  else await carryOut(context, whole, await itemsOf(context, whole), done);
+  // It began between the reading of its intent and that of its progress.
+  const whole =
+    intent['d'] === undefined ? await table.get(keyOfIntent(intent), CONSISTENT) : intent;
+  if (whole === undefined) await deleteIntent(context, intent);
+  else await runSteps(context, whole, await itemsOf(context, whole), done);
 }
 
-async function itemsOf({ compression }: StoreContext, plan: Item): Promise<readonly Item[]> {
-  return unpack(await compression.decompress(plan['d']?.B ?? new Uint8Array())) as Item[];
+async function itemsOf({ compression }: StoreContext, intent: Item): Promise<readonly Item[]> {
+  return unpack(await compression.decompress(intent['d']?.B ?? new Uint8Array())) as Item[];
 }
 
 const CONSISTENT = { consistent: true };
 
-/** Reads to the last page: a plan whose progress is not among them would be taken for one that cannot begin. */
-async function plansUntil(
+/** Reads to the last page: an intent whose progress is not among them would be taken for one that cannot begin. */
+async function intentsUntil(
   { table }: StoreContext,
   owner: Log,
   until: number,
 ): Promise<readonly Item[]> {
-  const plans: Item[] = [];
+  const intents: Item[] = [];
   let start: Item | undefined;
   do {
     const page = await table.query({
@@ -289,8 +291,8 @@ async function plansUntil(
       ConsistentRead: true,
       ...(start === undefined ? {} : { ExclusiveStartKey: start }),
     });
-    plans.push(...page.items);
+    intents.push(...page.items);
     start = page.lastKey;
   } while (start !== undefined);
-  return plans;
+  return intents;
 }

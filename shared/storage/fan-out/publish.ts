@@ -5,81 +5,84 @@ import { inTurns } from '../../domain/turns/in-turns.ts';
 import { toBlockItem } from '../blocks/block-item.ts';
 import { deletePayload } from '../blocks/payloads.ts';
 import { announce as announceBlock } from '../blocks/read-blocks.ts';
-import { transactUnder } from '../duplicates/condition.ts';
+import { prepareConditions, requireConditions } from '../duplicates/condition.ts';
 import { afterStoring, beforeStoring } from '../dynamodb/errors.ts';
-import { fitsTransaction, type Plan, putsOf, writeTogether } from '../dynamodb/prepared-write.ts';
+import { fitsTransaction, newItems, type PreparedWrite, run } from '../dynamodb/prepared-write.ts';
 import type { Item } from '../dynamodb/table.ts';
 import { addReady, readyItems, wakeForSessions } from '../sessions/ready-index.ts';
 import type { StoreContext } from '../store-context.ts';
-import { layOut, type Placed } from './layout.ts';
-import { releasePayloads, removalsOf } from './move-source.ts';
+import { layOut } from './layout.ts';
+import { prepareRemoval } from './move-source.ts';
 import { publishInSteps } from './publish-in-steps.ts';
 
 /**
- * Writes messages into many logs. Up to a hundred blocks go in as one transaction. More are written
- * down as an intent first, and then carried out a hundred at a time, each step noting in the intent,
- * in the same transaction, that it is done: so a step is done once, whoever does it, and what a crash
- * leaves half done the sweep goes on with.
+ * Writes messages into many logs. Up to a hundred items go in as one transaction. More are written down as
+ * an intent first, and then stored a hundred at a time. Each step notes in the intent, in the same
+ * transaction, that it is done: so a step is done once, whoever does it, and the sweep goes on with what a
+ * crash leaves half done. Throws NothingStored, DeduplicationRefused; ConflictInProgress where the source of
+ * the messages has changed.
  */
 export async function publish(
   context: StoreContext,
   { owner, deliveries, enqueuedAt, source, condition }: Publication,
 ): Promise<void> {
-  const { table } = context;
   const peer = {};
-  const placed = await beforeStoring(layOut(context, deliveries, enqueuedAt, peer));
-  const instead = source === undefined ? [] : removalsOf(context, source);
-  const items = await blockItems(context, placed, peer);
-  const logs = placed.map(({ to }) => to);
+  const { items, logs, announce } = await beforeStoring(
+    prepareDeliveries(context, deliveries, enqueuedAt, peer),
+  );
   const ready = await readyItems(context, logs, context.clock.now(), peer);
-  const conditions = instead.length + (condition === undefined ? 0 : 1);
-  const write = async (): Promise<boolean> => {
-    if (items.length === 1 && conditions === 0) {
-      await writeTogether(table, putsOf(table, items));
-      await afterStoring(addReady(context, logs));
-      return true;
-    }
-    if (fitsTransaction(items.length + conditions + ready.length)) {
-      const writes = [...instead, ...putsOf(table, [...items, ...ready])];
-      return (await transactUnder(table, condition, undefined, writes)).done;
-    }
-    return await publishInSteps(context, owner, [...items, ...ready], {
-      instead,
-      condition,
-      peer,
-    });
-  };
-  let isSuperseded = false;
-  try {
-    isSuperseded = !(await write());
-  } finally {
-    // Also what nothing was heard of may have come.
-    if (!isSuperseded) await announceInTurns(context, placed, peer);
+  const conditions = prepareConditions(condition === undefined ? [] : [condition]);
+  const removal = source === undefined ? [] : [prepareRemoval(context, source)];
+  const isAlone = items.length === 1 && conditions.length + removal.length === 0;
+  const all = isAlone ? items : [...items, ...ready];
+  // Where the source has changed, the sweep deletes the payloads: one write each instead of one a block.
+  const parts = [...conditions, ...removal, { writes: newItems(all), announce }];
+  if (fitsTransaction(parts.flatMap(({ writes }) => writes).length)) {
+    const outcome = await run(context.table, parts);
+    requireConditions(outcome, conditions);
+    if (!outcome.done) throw superseded();
+    if (isAlone) await afterStoring(addReady(context, logs));
+    return;
   }
-  if (isSuperseded) throw superseded();
-  if (source !== undefined) releasePayloads(context, source);
+  try {
+    const isDone = await publishInSteps(context, owner, all, { conditions, removal, peer });
+    if (!isDone) throw superseded();
+  } finally {
+    // Also where the outcome of a step is unknown.
+    await announce();
+  }
 }
 
-/** What comes into many logs as a part of something larger. */
-export interface DeliveryPlan extends Plan {
-  /** The logs, each as often as it gets a block; those that are sessions are still to be listed. */
+/** Messages that come into many logs by one write; their payloads are stored. */
+export interface PreparedDeliveries extends PreparedWrite {
+  readonly items: readonly Item[];
+  /** The logs, each as often as it gets a block; the sessions among them must still be listed as ready. */
   readonly logs: readonly Log[];
+  readonly announce: () => Promise<void>;
 }
 
-/** How messages come into many logs as a part of something larger; their payloads are stored. */
-export async function planDeliveries(
+/** Prepares to write messages into many logs, which may be very many: in turns of `peer`. */
+export async function prepareDeliveries(
   context: StoreContext,
   deliveries: readonly Delivery[],
   enqueuedAt: number,
-): Promise<DeliveryPlan> {
-  const { table } = context;
-  const peer = {};
+  peer: object,
+): Promise<PreparedDeliveries> {
+  const { table, workTurns } = context;
   const placed = await layOut(context, deliveries, enqueuedAt, peer);
+  const items: Item[] = [];
+  await inTurns(workTurns, peer, placed, ({ to, block }) => {
+    items.push(toBlockItem(to, block));
+  });
+  const logs = placed.map(({ to }) => to);
   return {
-    logs: placed.map(({ to }) => to),
-    items: putsOf(table, await blockItems(context, placed, peer)),
-    announce: () => announce(context, placed),
-    done: () => {},
+    items,
+    logs,
+    writes: newItems(items),
+    announce: async () => {
+      await inTurns(workTurns, peer, placed, ({ to, block }) => announceBlock(context, to, block));
+      wakeForSessions(context, logs);
+    },
     refused: () => {
       for (const { to, block } of placed) {
         context.background(() => deletePayload(table, to, block.payload));
@@ -88,41 +91,6 @@ export async function planDeliveries(
   };
 }
 
-/** Blocks as they are stored. They may be very many. */
-async function blockItems(
-  { workTurns }: StoreContext,
-  placed: readonly Placed[],
-  peer: object,
-): Promise<readonly Item[]> {
-  const items: Item[] = [];
-  await inTurns(workTurns, peer, placed, ({ to, block }) => {
-    items.push(toBlockItem(to, block));
-  });
-  return items;
-}
-
 function superseded(): BrokerError {
   return new BrokerError('ConflictInProgress', 'Somebody else has done this meanwhile.');
-}
-
-async function announceInTurns(
-  context: StoreContext,
-  placed: readonly Placed[],
-  peer: object,
-): Promise<void> {
-  await inTurns(context.workTurns, peer, placed, ({ to, block }) =>
-    announceBlock(context, to, block),
-  );
-  wakeForSessions(
-    context,
-    placed.map(({ to }) => to),
-  );
-}
-
-function announce(context: StoreContext, placed: readonly Placed[]): void {
-  for (const { to, block } of placed) announceBlock(context, to, block);
-  wakeForSessions(
-    context,
-    placed.map(({ to }) => to),
-  );
 }

@@ -36,7 +36,7 @@ export async function removeBefore(
       const survey = surveyBlock(block, policy.rules, context.clock.now());
       const slots = survey.free.slice(0, maxMessages - removed);
       if (slots.length === 0) continue;
-      const outcome = await context.table.transact([removalOf(context, log, block, slots)]);
+      const outcome = await context.table.transact([removalOf(log, block, slots)]);
       if (!decided(outcome)) continue;
       removed += slots.length;
       if (slots.length < block.slots.size) continue;

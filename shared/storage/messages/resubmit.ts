@@ -10,7 +10,7 @@ import { removalOf } from '../blocks/block-removal.ts';
 import { deletePayload, loadMessages, putPayload } from '../blocks/payloads.ts';
 import { announce, readBlocks } from '../blocks/read-blocks.ts';
 import { decided } from '../dynamodb/errors.ts';
-import { carryOut, putsOf } from '../dynamodb/prepared-write.ts';
+import { newItems, run } from '../dynamodb/prepared-write.ts';
 import { takeNumbers } from '../scheduling/partition-header.ts';
 import { FIRST_BLOCK } from '../schema/message-keys.ts';
 import { readyItems, wakeForSessions } from '../sessions/ready-index.ts';
@@ -126,10 +126,10 @@ async function resubmitSlots(
     return { log, arrival };
   });
   const logs = arrivals.map(({ log }) => log);
-  const outcome = await carryOut(table, {
-    items: [
-      removalOf(context, from, block, slots),
-      ...putsOf(table, [
+  const moving = {
+    writes: [
+      removalOf(from, block, slots),
+      ...newItems([
         ...arrivals.map(({ log, arrival }) => toBlockItem(log, arrival)),
         ...(await readyItems(context, logs, now)),
       ]),
@@ -148,8 +148,8 @@ async function resubmitSlots(
         context.background(() => deletePayload(table, to, place));
       }
     },
-  });
-  return decided(outcome) ? slots : [];
+  };
+  return decided(await run(table, [moving])) ? slots : [];
 }
 
 function hasSession({ sessionId }: Message): boolean {

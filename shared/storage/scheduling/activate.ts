@@ -10,7 +10,7 @@ import { cutBlocks, inARow, type PackedBlock, packBlocks } from '../blocks/pack-
 import { deletePayload, loadMessages, putPayload } from '../blocks/payloads.ts';
 import { announce, keyOf } from '../blocks/read-blocks.ts';
 import { chunks } from '../dynamodb/chunks.ts';
-import { carryOut, putsOf } from '../dynamodb/prepared-write.ts';
+import { newItems, run } from '../dynamodb/prepared-write.ts';
 import { keyItem } from '../dynamodb/table.ts';
 import { readBatch } from '../fan-out/move-source.ts';
 import { dueSortKey, logKey } from '../schema/message-keys.ts';
@@ -151,10 +151,10 @@ async function activateTogether(
     return { to, arrival };
   });
   const logs = arrivals.map(({ to }) => to);
-  const outcome = await carryOut(table, {
-    items: [
-      ...blocks.map((block) => removalOf(context, log, block, slotsOf(block))),
-      ...putsOf(table, [
+  const moving = {
+    writes: [
+      ...blocks.map((block) => removalOf(log, block, slotsOf(block))),
+      ...newItems([
         ...arrivals.map(({ to, arrival }) => toBlockItem(to, arrival)),
         ...(await readyItems(context, logs, now)),
       ]),
@@ -163,15 +163,14 @@ async function activateTogether(
       for (const { to, arrival } of arrivals) announce(context, to, arrival);
       wakeForSessions(context, logs);
     },
-    done: () => {},
     refused: () => {
       for (const { reference, parts } of pieces) {
         const place = { reference, parts: parts.length, offset: 0, bytes: 0 };
         context.background(() => deletePayload(table, log, place));
       }
     },
-  });
-  return outcome.done;
+  };
+  return (await run(table, [moving])).done;
 }
 
 /**

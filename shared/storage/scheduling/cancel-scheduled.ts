@@ -22,7 +22,7 @@ export async function cancelScheduled(
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const cancellations = await findAll(context, log, sequences);
     const outcome = await context.table.transact(
-      cancellations.map(({ block, slots }) => removalOf(context, log, block, slots)),
+      cancellations.map(({ block, slots }) => removalOf(log, block, slots)),
     );
     if (!decided(outcome)) continue;
     for (const { block, slots } of cancellations) {

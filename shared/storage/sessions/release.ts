@@ -4,7 +4,7 @@ import { BrokerError } from '../../domain/broker-error.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';
 import { afterStoring, unknownOutcome } from '../dynamodb/errors.ts';
 import { orLookedUp } from '../dynamodb/look-up.ts';
-import type { Written } from '../dynamodb/table.ts';
+import type { Written } from '../dynamodb/requests.ts';
 import { AFTER_ALL_STORES, FIRST_BLOCK, logName, sessionKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 import { isSame, readHeld } from './lock.ts';

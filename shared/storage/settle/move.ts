@@ -1,4 +1,3 @@
-import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
 import { pack } from 'msgpackr';
 import type { Block, PayloadPlace } from '../../domain/blocks/block.ts';
 import type { BlockStore } from '../../domain/blocks/lock-token.ts';
@@ -7,6 +6,7 @@ import type { Slot } from '../../domain/blocks/slot.ts';
 import type { Message } from '../../domain/messages/message.ts';
 import { payloadName } from '../append/append.ts';
 import { toBlockItem } from '../blocks/block-item.ts';
+import { RETURN_BLOCK } from '../blocks/block-removal.ts';
 import {
   blockDelete,
   blockUpdate,
@@ -24,8 +24,8 @@ import {
 } from '../blocks/payloads.ts';
 import { printedBytesToStore } from '../blocks/printed-bytes.ts';
 import { announce, keyOf } from '../blocks/read-blocks.ts';
-import { carryOut, type Plan, putsOf } from '../dynamodb/prepared-write.ts';
-import { keyItem, type Transacted } from '../dynamodb/table.ts';
+import { newItems, type Outcome, type PreparedWrite, run } from '../dynamodb/prepared-write.ts';
+import type { Write } from '../dynamodb/table.ts';
 import { payloadCollection } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 
@@ -60,24 +60,24 @@ export async function moveOut(
   block: Block,
   departures: readonly Departure[],
   removals: readonly Removal[] = [],
-): Promise<Transacted> {
+): Promise<Outcome> {
   const changes = removals.map(removed);
-  const plan = await planMove(context, log, block, departures, changes);
-  if (plan === undefined) return { done: false, refused: new Map(), isRepeated: false };
-  return await carryOut(context.table, plan);
+  const move = await prepareMove(context, log, block, departures, changes);
+  if (move === undefined) return { done: false, refused: new Map(), isRepeated: false };
+  return await run(context.table, [move]);
 }
 
 /**
  * Prepares the write that moves messages out of a block and changes others of it. It has written the payloads of the new
  * blocks already. Undefined = the block is gone, and its payload with it.
  */
-export async function planMove(
+export async function prepareMove(
   context: StoreContext,
   log: Log,
   block: Block,
   departures: readonly Departure[],
   changes: readonly SlotChange[],
-): Promise<Plan | undefined> {
+): Promise<PreparedWrite | undefined> {
   const { table } = context;
   const departing = departures.flatMap(({ slots }) => slots);
   const leaving = [...departing, ...changes.filter(({ effect }) => effect.kind === 'remove')];
@@ -95,17 +95,13 @@ export async function planMove(
       ? [transferred(block, only)]
       : await copied(context, log, block, departures);
   if (arrivals === undefined) return undefined;
-  const source: TransactWriteItem = isWhole
-    ? { Delete: { ...targetOf(context, log, block), ...blockDelete(leaving) } }
-    : {
-        Update: {
-          ...targetOf(context, log, block),
-          ...blockUpdate([...departing.map(removed), ...changes]),
-        },
-      };
+  const key = keyOf(log, block);
+  const source: Write = isWhole
+    ? { delete: key, ...blockDelete(leaving), ...RETURN_BLOCK }
+    : { update: key, ...blockUpdate([...departing.map(removed), ...changes]), ...RETURN_BLOCK };
   const arrived = arrivals.map((one) => toBlockItem(one.to, one.arrived));
   return {
-    items: [source, ...putsOf(table, arrived)],
+    writes: [source, ...newItems(arrived)],
     announce: () => {
       for (const one of arrivals) announce(context, one.to, one.arrived);
     },
@@ -120,15 +116,6 @@ export async function planMove(
       }
     },
   };
-}
-
-/** The block as the target of a write in a transaction, which returns the block if its condition fails. */
-export function targetOf(context: StoreContext, log: Log, block: Block) {
-  return {
-    TableName: context.table.name,
-    Key: keyItem(keyOf(log, block)),
-    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-  } as const;
 }
 
 function removed({ number, when }: Removal): SlotChange {

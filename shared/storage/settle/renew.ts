@@ -6,7 +6,7 @@ import { BrokerError, lockLost } from '../../domain/broker-error.ts';
 import { allInTurns } from '../../domain/turns/loop-turns.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { blockUpdate, type SlotChange, underLock } from '../blocks/block-writes.ts';
-import type { Written } from '../dynamodb/table.ts';
+import type { Written } from '../dynamodb/requests.ts';
 import type { StoreContext } from '../store-context.ts';
 import {
   type BlockSettlement,

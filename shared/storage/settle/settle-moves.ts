@@ -6,10 +6,10 @@ import { BrokerError } from '../../domain/broker-error.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { keyOf } from '../blocks/read-blocks.ts';
 import { decided } from '../dynamodb/errors.ts';
-import { carryOut } from '../dynamodb/prepared-write.ts';
+import { run } from '../dynamodb/prepared-write.ts';
 import type { StoreContext } from '../store-context.ts';
 import type { BlockSettlement } from './settle-groups.ts';
-import { planSettlements } from './settle-plan.ts';
+import { prepareSettlements } from './settle-plan.ts';
 
 /**
  * Settlements that move a message: dead-letter, defer, and abandon with changed properties. They read the block first,
@@ -43,8 +43,8 @@ export async function settleByMoving(
       holdsLock(block.slots.get(token.slot), token.tag, policy.rules, now),
     );
     if (held.length === 0) return [];
-    const plan = await planSettlements(context, log, block, held, policy, now);
-    if (plan !== undefined && decided(await carryOut(context.table, plan))) return held;
+    const prepared = await prepareSettlements(context, log, block, held, policy, now);
+    if (prepared !== undefined && decided(await run(context.table, [prepared]))) return held;
   }
   throw new BrokerError('ServiceBusy', 'Others settle in the same block all the time; try again.');
 }

@@ -9,6 +9,7 @@ import {
   TIME_TO_LIVE_EXPIRED,
 } from '../../domain/messages/dead-letter-reasons.ts';
 import { type Properties, text } from '../../domain/messages/property-value.ts';
+import { RETURN_BLOCK } from '../blocks/block-removal.ts';
 import {
   blockUpdate,
   type SlotChange,
@@ -16,10 +17,10 @@ import {
   underLock,
 } from '../blocks/block-writes.ts';
 import type { Overlay } from '../blocks/payloads.ts';
-import { announceReturn } from '../blocks/read-blocks.ts';
-import type { Plan } from '../dynamodb/prepared-write.ts';
+import { announceReturn, keyOf } from '../blocks/read-blocks.ts';
+import type { PreparedWrite } from '../dynamodb/prepared-write.ts';
 import type { StoreContext } from '../store-context.ts';
-import { type Departure, mergeOverlays, planMove, targetOf } from './move.ts';
+import { type Departure, mergeOverlays, prepareMove } from './move.ts';
 
 /** A settlement or renewal of a message whose lock the caller holds. */
 export interface HeldChange {
@@ -33,43 +34,43 @@ export interface HeldChange {
  * `block` is an image in which all the locks are live; the conditions check that they still are. Undefined = the block
  * is gone.
  */
-export async function planSettlements(
+export async function prepareSettlements(
   context: StoreContext,
   log: Log,
   block: Block,
   held: readonly HeldChange[],
   policy: LogPolicy,
   now: number,
-): Promise<Plan | undefined> {
+): Promise<PreparedWrite | undefined> {
   const [only] = held;
-  const plan =
+  const prepared =
     only !== undefined && staysAlone(block, only, policy, now)
-      ? changeInPlace(context, log, block, only, policy, now)
-      : await planChanges(context, log, block, held, policy, now);
-  if (plan === undefined) return undefined;
+      ? changeInPlace(log, block, only, policy, now)
+      : await prepareChanges(context, log, block, held, policy, now);
+  if (prepared === undefined) return undefined;
   return {
-    ...plan,
-    announce: () => {
-      plan.announce();
+    ...prepared,
+    announce: async () => {
+      await prepared.announce?.();
       if (held.every(({ action }) => action.kind === 'complete' || action.kind === 'renew')) return;
       announceReturn(context, log);
     },
     done: () => {
-      plan.done();
+      prepared.done?.();
       if (held.some(({ action }) => action.kind === 'complete'))
         context.sizeEstimate.noteRemoval(log);
     },
   };
 }
 
-async function planChanges(
+async function prepareChanges(
   context: StoreContext,
   log: Log,
   block: Block,
   held: readonly HeldChange[],
   policy: LogPolicy,
   now: number,
-): Promise<Plan | undefined> {
+): Promise<PreparedWrite | undefined> {
   const departures: Departure[] = [];
   const changes: SlotChange[] = [];
   for (const one of held) {
@@ -89,7 +90,7 @@ async function planChanges(
       departures.push(departureOf(log, block, { token, action, endReason }, policy, now));
     }
   }
-  return await planMove(context, log, block, joinDeadLetters(departures), changes);
+  return await prepareMove(context, log, block, joinDeadLetters(departures), changes);
 }
 
 /** Why an abandoned message does not become available again: its deliveries are used up, or it has expired. */
@@ -115,28 +116,23 @@ function staysAlone(block: Block, one: HeldChange, policy: LogPolicy, now: numbe
 }
 
 function changeInPlace(
-  context: StoreContext,
   log: Log,
   block: Block,
   { token, action }: HeldChange,
   { rules }: LogPolicy,
   now: number,
-): Plan {
+): PreparedWrite {
   const change = { number: token.slot, when: underLock(token.tag, rules, now) };
   const update = blockUpdate([{ ...change, effect: releaseOf(action, rules, now) }]);
   const overlay = mergeOverlays(block.payload.overlay, overlayOf(action));
   return {
-    items: [
+    writes: [
       {
-        Update: {
-          ...targetOf(context, log, block),
-          ...(overlay === undefined ? update : withOverlay(update, overlay)),
-        },
+        update: keyOf(log, block),
+        ...(overlay === undefined ? update : withOverlay(update, overlay)),
+        ...RETURN_BLOCK,
       },
     ],
-    announce: () => {},
-    done: () => {},
-    refused: () => {},
   };
 }
 

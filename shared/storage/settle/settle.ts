@@ -11,7 +11,7 @@ import { deletePayload } from '../blocks/payloads.ts';
 import { announceReturn, deleteEmptyBlock } from '../blocks/read-blocks.ts';
 import { nextTry, unknownOutcome } from '../dynamodb/errors.ts';
 import { orLookedUp } from '../dynamodb/look-up.ts';
-import type { Written } from '../dynamodb/table.ts';
+import type { Written } from '../dynamodb/requests.ts';
 import type { StoreContext } from '../store-context.ts';
 import { cleanUp } from './clean-up.ts';
 import {

@@ -11,20 +11,19 @@ import { sessionLockLost } from '../../domain/blocks/session.ts';
 import { holdsLock } from '../../domain/blocks/slot.ts';
 import { BrokerError, lockLost } from '../../domain/broker-error.ts';
 import { MEGABYTE } from '../../domain/limits.ts';
-import { DeduplicationRefused } from '../../domain/messages/duplicates.ts';
-import { planAppend } from '../append/append.ts';
+import { prepareAppend } from '../append/append.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { keyOf } from '../blocks/read-blocks.ts';
-import { conditionPut } from '../duplicates/condition.ts';
+import { prepareConditions, requireConditions } from '../duplicates/condition.ts';
 import { unknownOutcome } from '../dynamodb/errors.ts';
 import { itemSize } from '../dynamodb/item-size.ts';
-import { fitsTransaction, type Plan, putsOf, writePlanned } from '../dynamodb/prepared-write.ts';
-import { keyItem, TRANSACTION_ITEMS_MAX } from '../dynamodb/table.ts';
-import { planDeliveries } from '../fan-out/publish.ts';
+import { fitsTransaction, newItems, type PreparedWrite, run } from '../dynamodb/prepared-write.ts';
+import { TRANSACTION_ITEMS_MAX, type Write } from '../dynamodb/table.ts';
+import { prepareDeliveries } from '../fan-out/publish.ts';
 import { sessionKey } from '../schema/message-keys.ts';
 import { readyItems, wakeForSessions } from '../sessions/ready-index.ts';
 import { whileInTenure } from '../sessions/session-item.ts';
-import { planSettlements } from '../settle/settle-plan.ts';
+import { prepareSettlements } from '../settle/settle-plan.ts';
 import type { StoreContext } from '../store-context.ts';
 import { answerOf, keepOutcomes } from './transaction-record.ts';
 
@@ -40,29 +39,24 @@ export async function transact(
 ): Promise<readonly OperationOutcome[]> {
   const { settling, identity } = transaction;
   const groups = await readLocked(context, settling);
-  const sending = await planSends(context, await transaction.sends(), transaction.now);
-  const attempt = await orGiveUp(sending.plans, () =>
-    planAttempt(context, transaction, sending, groups),
+  const sends = await prepareSends(context, await transaction.sends(), transaction.now);
+  const attempt = await orCleanUp(sends.parts, () =>
+    prepareAttempt(context, transaction, sends, groups),
   );
-  const plans = [...attempt.settlements, ...sending.plans];
-  const { conditions } = transaction;
-  const puts = conditions.map((condition) => conditionPut(context.table, condition, undefined));
-  const outcome = await writePlanned(context.table, plans, [...attempt.items, ...puts]);
+  const conditions = prepareConditions(transaction.conditions);
+  const outcome = await run(context.table, [...attempt.parts, ...conditions]);
   if (outcome.done) {
-    for (const plan of plans) plan.done();
-    await noteDueAgain(context, sending);
+    await noteDueAgain(context, sends);
     return attempt.outcomes;
   }
   if (outcome.isRepeated) throw unknownOutcome();
-  giveUp(plans);
-  const answer = outcome.refused.get(RECORD_POSITION);
+  const { record, session } = attempt;
+  const answer = record && outcome.refused.get(record);
   if (identity !== undefined && answer !== undefined) return answerOf(answer, identity);
-  const { session } = settling?.policy.rules ?? {};
-  if (session !== undefined && outcome.refused.has(identity === undefined ? 0 : 1)) {
+  if (session !== undefined && outcome.refused.has(session)) {
     throw sessionLockLost().ofOperation(settling?.settlements[0]?.place ?? 0);
   }
-  const refused = conditions.filter((_, i) => outcome.refused.has(attempt.items.length + i));
-  if (refused.length > 0) throw new DeduplicationRefused(refused.map(({ attempt: name }) => name));
+  requireConditions(outcome, conditions);
   return await refuse(context, settling);
 }
 
@@ -128,44 +122,42 @@ function blockOf({ store, block }: LockToken): string {
 }
 
 /** What is sent: its numbers are taken and its payloads stored. */
-interface Sending {
-  readonly plans: readonly Plan[];
+interface PreparedSends {
+  readonly parts: readonly PreparedWrite[];
   readonly numbers: readonly (readonly bigint[])[];
   readonly noteDueAgain: readonly (() => Promise<void>)[];
 }
 
-async function planSends(
+async function prepareSends(
   context: StoreContext,
   { appended, deliveries }: TransactedSends,
   now: number,
-): Promise<Sending> {
+): Promise<PreparedSends> {
   const [appends, delivery] = await Promise.all([
     Promise.all(
       appended.map(({ log, messages }) =>
-        planAppend(context, log, messages, { now, inOrder: false, requireFit: requireItems }),
+        prepareAppend(context, log, messages, { now, inOrder: false, requireFit: requireItems }),
       ),
     ),
-    planDeliveries(context, deliveries, now),
+    prepareDeliveries(context, deliveries, now, {}),
   ]);
-  // However many messages a session gets, it needs one index entry.
+  // By whatever way messages come into a session, its entry in the ready-session index is one item.
   const sessions = [...appends.flatMap((append) => append.sessions), ...delivery.logs];
-  const ready: Plan = {
-    items: putsOf(context.table, await readyItems(context, sessions, now)),
+  const ready: PreparedWrite = {
+    writes: newItems(await readyItems(context, sessions, now)),
     announce: () => wakeForSessions(context, sessions),
-    done: () => {},
-    refused: () => {},
   };
   return {
-    plans: [...appends, delivery, ready],
+    parts: [...appends, delivery, ready],
     numbers: appends.map(({ numbers }) => numbers),
     noteDueAgain: appends.map((append) => append.noteDueAgain),
   };
 }
 
 /** The transaction is done; what fails here is tried once more, behind the answer. */
-async function noteDueAgain(context: StoreContext, sending: Sending): Promise<void> {
+async function noteDueAgain(context: StoreContext, sends: PreparedSends): Promise<void> {
   await Promise.all(
-    sending.noteDueAgain.map(async (note) => {
+    sends.noteDueAgain.map(async (note) => {
       try {
         await note();
       } catch {
@@ -176,27 +168,26 @@ async function noteDueAgain(context: StoreContext, sending: Sending): Promise<vo
 }
 
 interface Attempt {
-  readonly items: Plan['items'];
-  readonly settlements: readonly Plan[];
+  readonly parts: readonly PreparedWrite[];
+  /** Those of the parts whose refusal says more than that something has changed. */
+  readonly record: PreparedWrite | undefined;
+  readonly session: PreparedWrite | undefined;
   readonly outcomes: readonly OperationOutcome[];
 }
 
-/** Where the record of a transaction with an identity stands in its write. */
-const RECORD_POSITION = 0;
-
-async function planAttempt(
+async function prepareAttempt(
   context: StoreContext,
   { settling, identity, conditions, outcomes: outcomesOf }: StoredTransaction,
-  sending: Sending,
+  sends: PreparedSends,
   groups: readonly Group[],
 ): Promise<Attempt> {
   const now = context.clock.now();
   const lockedUntil = now + (settling?.lockMs ?? 0);
-  const planned = await Promise.all(
+  const prepared = await Promise.all(
     groups.map(({ block, settlements }) =>
       settling === undefined
         ? undefined
-        : planSettlements(
+        : prepareSettlements(
             context,
             settling.log,
             block,
@@ -209,42 +200,35 @@ async function planAttempt(
           ),
     ),
   );
-  const settlements = planned.filter((plan) => plan !== undefined);
-  const outcomes = outcomesOf({ numbers: sending.numbers, lockedUntil });
-  const record = identity === undefined ? [] : [keepOutcomes(context, identity, outcomes)];
-  const items = [
-    ...record,
-    ...sessionHeld(context, settling, now),
-    ...[...settlements, ...sending.plans].flatMap((plan) => plan.items),
-  ];
-  return await orGiveUp(settlements, async () => {
+  const settlements = prepared.filter((one) => one !== undefined);
+  const outcomes = outcomesOf({ numbers: sends.numbers, lockedUntil });
+  const record = identity && { writes: [keepOutcomes(context, identity, outcomes)] };
+  const session = sessionHeld(settling, now);
+  const parts = [record, session, ...settlements, ...sends.parts].filter(
+    (one) => one !== undefined,
+  );
+  return await orCleanUp(settlements, async () => {
     // Where a block is gone, and the payload of its messages with it, so are their locks.
-    if (settlements.length < planned.length) return await refuse(context, settling);
-    requireItems(items.length + conditions.length);
-    requireBytes(items, groups);
-    return { items, settlements, outcomes };
+    if (settlements.length < prepared.length) return await refuse(context, settling);
+    const writes = parts.flatMap((one) => one.writes);
+    requireItems(writes.length + conditions.length);
+    requireBytes(writes, groups);
+    return { parts, record, session, outcomes };
   });
 }
 
 /** The lock of the session is the lock of the messages that are settled in it. */
 function sessionHeld(
-  { table }: StoreContext,
   settling: TransactedSettlements | undefined,
   now: number,
-): Attempt['items'] {
+): PreparedWrite | undefined {
   const holder = settling?.policy.rules.session?.holder;
-  if (settling === undefined || holder === undefined) return [];
+  if (settling === undefined || holder === undefined) return undefined;
   const { condition, values } = whileInTenure(holder.tenure, settling.log, now);
-  return [
-    {
-      ConditionCheck: {
-        TableName: table.name,
-        Key: keyItem(sessionKey(settling.log)),
-        ConditionExpression: condition,
-        ExpressionAttributeValues: values,
-      },
-    },
-  ];
+  const check = sessionKey(settling.log);
+  return {
+    writes: [{ check, ConditionExpression: condition, ExpressionAttributeValues: values }],
+  };
 }
 
 function requireItems(items: number): void {
@@ -259,10 +243,11 @@ function requireItems(items: number): void {
 const BYTES_MAX = 3.5 * MEGABYTE;
 
 /** Blocks are small, unless many messages get large properties as they are settled. */
-function requireBytes(items: Attempt['items'], groups: readonly Group[]): void {
-  const coming = items.map(({ Put, Update }) =>
-    itemSize(Put?.Item ?? Update?.ExpressionAttributeValues ?? {}),
-  );
+function requireBytes(writes: readonly Write[], groups: readonly Group[]): void {
+  const coming = writes.map((write) => {
+    if ('put' in write) return itemSize(write.put);
+    return 'update' in write ? itemSize(write.ExpressionAttributeValues ?? {}) : 0;
+  });
   const there = groups.map(({ block: { payload } }) => {
     const { inline, overlay } = payload;
     return (inline?.byteLength ?? 0) + (overlay?.byteLength ?? 0);
@@ -275,20 +260,15 @@ function requireBytes(items: Attempt['items'], groups: readonly Group[]): void {
   );
 }
 
-/** Clears away what plans have stored that will never be carried out. */
-function giveUp(plans: readonly Plan[]): void {
-  for (const plan of plans) plan.refused();
-}
-
-/** Does work before the write: where that fails, what was stored for it is cleared away. */
-async function orGiveUp<Value>(
-  plans: readonly Plan[],
+/** Prepares a write further; where that fails, what was stored for these parts of it is deleted. */
+async function orCleanUp<Value>(
+  parts: readonly PreparedWrite[],
   work: () => Value | Promise<Value>,
 ): Promise<Value> {
   try {
     return await work();
   } catch (error) {
-    giveUp(plans);
+    for (const part of parts) part.refused?.();
     throw error;
   }
 }

@@ -1,9 +1,8 @@
-import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
 import type { OperationOutcome, TransactionIdentity } from '../../broker/broker.ts';
 import { assert } from '../../domain/assert.ts';
 import { BrokerError, lockLost } from '../../domain/broker-error.ts';
 import { afterStoring } from '../dynamodb/errors.ts';
-import { type Item, type ItemKey, keyItem } from '../dynamodb/table.ts';
+import { type Item, type ItemKey, keyItem, type Write } from '../dynamodb/table.ts';
 import { transactionKey } from '../schema/message-keys.ts';
 import { GARBAGE_AFTER } from '../schema/tables.ts';
 import type { StoreContext } from '../store-context.ts';
@@ -24,13 +23,8 @@ export function keepOutcomes(
   context: StoreContext,
   identity: TransactionIdentity,
   outcomes: readonly OperationOutcome[],
-): TransactWriteItem {
-  return {
-    Put: {
-      TableName: context.table.name,
-      ...answering(context, identity, { o: { S: JSON.stringify(outcomes.map(toRow)) } }),
-    },
-  };
+): Write {
+  return answering(context, identity, { o: { S: JSON.stringify(outcomes.map(toRow)) } });
 }
 
 /** What a transaction came to before; nothing where it never was carried out or refused for good. */
@@ -64,7 +58,7 @@ export async function conclude(
     const item = await afterStoring(read(context, identity));
     return item && answerOf(item, identity);
   }
-  const { Item: refusal, ...condition } = answering(context, identity, {
+  const { put: refusal, ...condition } = answering(context, identity, {
     e: { N: String(operation) },
   });
   const written = await afterStoring(context.table.put(refusal, condition));
@@ -97,7 +91,7 @@ function answering(context: StoreContext, identity: TransactionIdentity, answer:
   const now = context.clock.now();
   const until = now + KEPT_MS;
   return {
-    Item: {
+    put: {
       ...keyItem(keyOf(context, identity)),
       h: { S: identity.fingerprint },
       x: { N: String(until) },

@@ -13,8 +13,8 @@ export const ONCE: readonly Mutant[] = [
   {
     name: 'a batch that was given up is stored after all',
     room: 'storage',
-    find: "return { Put: { TableName, Item, ConditionExpression: 'attribute_not_exists(pk)' } };",
-    replace: 'return { Put: { TableName, Item } };',
+    find: "return { attempt, writes: [{ put, ConditionExpression: 'attribute_not_exists(pk)' }] };",
+    replace: 'return { attempt, writes: [{ put }] };',
     harm: 'Two messages with one MessageId are stored.',
     needs:
       'A batch to a queue that detects duplicates, held up for some hundred milliseconds between its records and its blocks; a send of the same MessageIds meanwhile.',
@@ -30,8 +30,8 @@ export const ONCE: readonly Mutant[] = [
   {
     name: 'a transaction sends without its settlements',
     room: 'storage',
-    find: '...[...settlements, ...sending.plans].flatMap((plan) => plan.items),',
-    replace: '...sending.plans.flatMap((plan) => plan.items),',
+    find: 'const parts = [record, session, ...settlements, ...sends.parts].filter(',
+    replace: 'const parts = [record, session, ...sends.parts].filter(',
     harm: 'Half a transaction: what it completed comes again.',
     needs: 'A transaction that sends and completes; a receive after the lock would have ended.',
   },

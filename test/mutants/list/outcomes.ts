@@ -14,7 +14,7 @@ export const OUTCOMES: readonly Mutant[] = [
   {
     name: 'a send of which nothing was heard is told as stored',
     room: 'storage',
-    find: 'if (isUnknownOutcome(error) && (await isAnyThere(table, newBlocks(items)))) {',
+    find: 'if (isUnknownOutcome(error) && (await isAnyThere(table, newBlocks(writes)))) {',
     replace: 'if (isUnknownOutcome(error)) {',
     harm: 'An acknowledged message is lost.',
     needs: 'Sends whose requests are lost.',

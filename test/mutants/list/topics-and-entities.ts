@@ -5,16 +5,16 @@ export const TOPICS_AND_ENTITIES: readonly Mutant[] = [
   {
     name: 'what is forwarded stays where it was',
     room: 'storage',
-    find: 'const instead = source === undefined ? [] : removalsOf(context, source);',
-    replace: 'const instead: never[] = [];',
+    find: 'const removal = source === undefined ? [] : [prepareRemoval(context, source)];',
+    replace: 'const removal: PreparedWrite[] = [];',
     harm: 'A message arrives at the destination twice.',
     needs: 'Dead letters that are forwarded; a topic with scheduled messages and two processes.',
   },
   {
     name: 'a step of a large publication does not note that it is done',
     room: 'storage',
-    find: 'const outcome = await table.transact([progress, ...putsOf(table, steps[done] ?? [])]);',
-    replace: 'const outcome = await table.transact(putsOf(table, steps[done] ?? []));',
+    find: 'const outcome = await table.transact([progress, ...newItems(steps[done] ?? [])]);',
+    replace: 'const outcome = await table.transact(newItems(steps[done] ?? []));',
     harm: 'Messages that were completed come back.',
     needs:
       'A publication of more than 100 items (a batch to more than 50 sessions of one subscription); the sender ends or is frozen for more than a minute between two steps; receives and a sweep meanwhile.',
