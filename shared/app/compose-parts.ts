@@ -38,10 +38,10 @@ import { SizeEstimate } from '../storage/hints/size-estimate.ts';
 import { Spread } from '../storage/hints/spread.ts';
 import { LocalWakeUps } from '../storage/hints/wake-ups.ts';
 import { DueWorkIndex } from '../storage/maintenance/due-work-index.ts';
-import { DynamoMessageStore } from '../storage/message-store.ts';
+import { createMessageStore } from '../storage/message-store.ts';
 import { DueTimes } from '../storage/scheduling/due-times.ts';
 import type { TableNames } from '../storage/schema/tables.ts';
-import { DynamoSessionStore } from '../storage/sessions/session-store.ts';
+import { createSessionStore, type SweptSessionStore } from '../storage/sessions/session-store.ts';
 import type { StoreContext } from '../storage/store-context.ts';
 import { BackgroundWork } from './background-work.ts';
 import { realScheduler } from './real-scheduler.ts';
@@ -83,7 +83,7 @@ export interface NamespaceSettings {
 export interface ComposedParts extends SurfaceDependencies {
   readonly context: StoreContext;
   readonly store: DynamoEntityStore;
-  readonly sessions: DynamoSessionStore;
+  readonly sessions: SweptSessionStore;
   readonly documents: DocumentTable;
   readonly background: BackgroundWork;
   readonly wakeUps: LocalWakeUps;
@@ -122,7 +122,7 @@ export function composeParts(settings: NamespaceSettings): ComposedParts {
   const memory = new MemoryBudget(settings.memoryBytes ?? memoryOfProcess());
   const brokerParts: BrokerParts = {
     ...stores,
-    messages: new DynamoMessageStore(context, (entity) => counts.sizeOf(entity)),
+    messages: createMessageStore(context, (entity) => counts.sizeOf(entity)),
     wakeUps: stores.wakeUps,
     turns: new PartitionTurns(random, ages),
     namespace: { name: namespace, tier: settings.tier ?? 'Standard' },
@@ -202,7 +202,7 @@ function composeStores(settings: NamespaceSettings, ages: AgeClock, scheduler: S
     context,
     counts,
     documents,
-    sessions: new DynamoSessionStore(context),
+    sessions: createSessionStore(context),
     wakeUps,
     tokens,
     partitionHints,

@@ -1,3 +1,4 @@
+import { bindAll } from '../domain/bind-all.ts';
 import type { Broker } from './broker.ts';
 import type { BrokerParts } from './dependencies.ts';
 import { deleteMessages, purge, resubmit } from './operate/bulk.ts';
@@ -16,27 +17,28 @@ import {
 import { renewLocks, settle } from './settle/settle.ts';
 import { transact } from './transactions/transact.ts';
 
+const VERBS = {
+  send,
+  receive,
+  settle,
+  renewLocks,
+  transact,
+  cancelScheduled,
+  peek,
+  receiveDeferred,
+  acceptSession,
+  renewSession,
+  releaseSession,
+  sessionState,
+  setSessionState,
+  listSessions,
+  operate,
+  deleteMessages,
+  resubmit,
+  purge,
+};
+
 /** Puts the broker together from its parts. */
 export function createBroker(parts: BrokerParts): Broker {
-  return {
-    send: (path, messages) => send(parts, path, messages),
-    receive: (path, options) => receive(parts, path, options),
-    settle: (path, settlements, sessionId) => settle(parts, path, settlements, sessionId),
-    renewLocks: (path, lockTokens) => renewLocks(parts, path, lockTokens),
-    transact: (transaction) => transact(parts, transaction),
-    cancelScheduled: (path, numbers) => cancelScheduled(parts, path, numbers),
-    peek: (path, options) => peek(parts, path, options),
-    receiveDeferred: (path, options) => receiveDeferred(parts, path, options),
-    acceptSession: (path, options) => acceptSession(parts, path, options),
-    renewSession: (path, session) => renewSession(parts, path, session),
-    releaseSession: (path, session) => releaseSession(parts, path, session),
-    sessionState: (path, session) => sessionState(parts, path, session),
-    setSessionState: (path, session, state) => setSessionState(parts, path, session, state),
-    listSessions: (path, options) => listSessions(parts, path, options),
-    operate: (path, operation, numbers, sessionId) =>
-      operate(parts, path, operation, numbers, sessionId),
-    deleteMessages: (path, options) => deleteMessages(parts, path, options),
-    resubmit: (path, maxMessages) => resubmit(parts, path, maxMessages),
-    purge: (path) => purge(parts, path),
-  };
+  return bindAll(parts, VERBS);
 }

@@ -5,7 +5,7 @@ import type { Entity } from '../../domain/entities/entity.ts';
 import type { DocumentTable } from '../dynamodb/document-table.ts';
 import type { DynamoActivity } from '../entities/activity.ts';
 import type { DynamoEntityStore } from '../entities/entity-store.ts';
-import type { DynamoSessionStore } from '../sessions/session-store.ts';
+import type { SweptSessionStore } from '../sessions/session-store.ts';
 import type { StoreContext } from '../store-context.ts';
 import type { DueWorkIndex } from './due-work-index.ts';
 import type { SweepLease } from './sweep-lease.ts';
@@ -14,7 +14,7 @@ import type { SweepLease } from './sweep-lease.ts';
 export interface SweepDependencies {
   readonly context: StoreContext;
   readonly store: DynamoEntityStore;
-  readonly sessions: DynamoSessionStore;
+  readonly sessions: SweptSessionStore;
   readonly documents: DocumentTable;
   readonly namespace: string;
   readonly dueWork: DueWorkIndex;

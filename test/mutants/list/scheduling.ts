@@ -33,7 +33,7 @@ export const SCHEDULING: readonly Mutant[] = [
   {
     name: 'an activation leaves the scheduled message where it was',
     room: 'storage',
-    find: '...blocks.map((block) => removalOf(context, log, block, slotsOf(block))),',
+    find: '...blocks.map((block) => removalOf(log, block, slotsOf(block))),',
     replace: '',
     harm: 'A scheduled message is handed out twice, or still shows as scheduled.',
     needs: 'Scheduled messages that come due while two processes receive; a peek, a cancellation.',

@@ -4,7 +4,7 @@ import type { BlockRules } from '../../../shared/domain/blocks/block.ts';
 import type { Log } from '../../../shared/domain/blocks/log.ts';
 import type { LogPolicy } from '../../../shared/domain/blocks/log-policy.ts';
 import { lockScopeOf, ScanHints } from '../../../shared/storage/hints/scan-hints.ts';
-import { DynamoMessageStore } from '../../../shared/storage/message-store.ts';
+import { createMessageStore } from '../../../shared/storage/message-store.ts';
 import { DueTimes } from '../../../shared/storage/scheduling/due-times.ts';
 import { logKey, logName } from '../../../shared/storage/schema/message-keys.ts';
 import type { StoreContext } from '../../../shared/storage/store-context.ts';
@@ -26,7 +26,7 @@ function startStore() {
   const ages = agesBy(() => 0);
   const [scanHints, dueTimes] = [new ScanHints(ages), new DueTimes(NEVER, ages)];
   const context = { scanHints, dueTimes, clock: { now: () => NOW } } as unknown as StoreContext;
-  const store = new DynamoMessageStore(context, async () => 0);
+  const store = createMessageStore(context, async () => 0);
   const rules = { epoch: 0, isDeadLetter: false, maxDeliveryCount: 10 } as BlockRules;
   const policy: LogPolicy = { rules, expired: 'drop', deadLetterLog: DEAD };
   return {
