@@ -30,8 +30,8 @@ export interface PayloadPlace {
   readonly reference?: string;
   /** If several blocks share the payload items: the item collection of the topic that owns them. */
   readonly sharedIn?: string;
-  /** The number of this block among those that share the payload items. */
-  readonly sharer?: number;
+  /** The number of this block among the references to the shared payload items. */
+  readonly sharedAs?: number;
   /** How many payload items there are. */
   readonly parts: number;
   /** The index in the payload of the message in slot 0. */

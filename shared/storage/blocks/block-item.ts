@@ -74,7 +74,7 @@ export function toBlockItem(log: Log, block: Block): Item {
     ...(payload.reference === undefined ? {} : { p: { S: payload.reference } }),
     // Only the topic: its payloads are in the same partition as the block.
     ...(payload.sharedIn === undefined ? {} : { w: { S: payload.sharedIn.split('.')[0] ?? '' } }),
-    ...(payload.sharer === undefined ? {} : { i: number(payload.sharer) }),
+    ...(payload.sharedAs === undefined ? {} : { i: number(payload.sharedAs) }),
     ...(payload.parts > 1 ? { k: number(payload.parts) } : {}),
     ...(payload.offset > 0 ? { o: number(payload.offset) } : {}),
     ...(payload.overlay === undefined ? {} : { v: { B: payload.overlay } }),
@@ -110,7 +110,7 @@ export function fromBlockItem(item: Item): Block {
       ...(item['w']?.S === undefined
         ? {}
         : { sharedIn: sharedIn(item['w'].S, item['pk']?.S ?? '') }),
-      ...(item['i']?.N === undefined ? {} : { sharer: Number(item['i'].N) }),
+      ...(item['i']?.N === undefined ? {} : { sharedAs: Number(item['i'].N) }),
       parts: reference === undefined ? 0 : Number(item['k']?.N ?? 1),
       offset: Number(item['o']?.N ?? 0),
       bytes: Number(item['z']?.N ?? 0),

@@ -31,17 +31,17 @@ export async function putPayload(
 }
 
 /**
- * Lets go of the payload of a block. Only for who has just removed the last slot that referred to
- * it. A payload that other blocks share is deleted by the last of them. The sharers are a set, and
- * leaving it twice is leaving it once: a lost answer or a crash may leave garbage, but never a hole.
+ * Deletes the payload of a block, after the last slot that referred to it was removed. A payload that other
+ * blocks share is deleted with its last reference. The references are a set, so removing one twice is
+ * removing it once: a lost answer or a crash may leave garbage, but never a block without its payload.
  */
 export async function deletePayload(table: Table, log: Log, place: PayloadPlace): Promise<void> {
-  const { reference, sharedIn, sharer } = place;
+  const { reference, sharedIn, sharedAs } = place;
   if (reference === undefined) return;
   const keys = payloadKeys(log, place);
-  if (sharedIn !== undefined && sharer !== undefined) {
-    if (!(await isLastSharer(table, sharersKey(sharedIn, reference), sharer))) return;
-    keys.push(sharersKey(sharedIn, reference));
+  if (sharedIn !== undefined && sharedAs !== undefined) {
+    if (!(await isLastReference(table, referencesKey(sharedIn, reference), sharedAs))) return;
+    keys.push(referencesKey(sharedIn, reference));
   }
   const [only] = keys;
   if (only !== undefined && keys.length === 1) await table.delete(only);
@@ -52,13 +52,13 @@ export async function deletePayload(table: Table, log: Log, place: PayloadPlace)
   }
 }
 
-async function isLastSharer(table: Table, key: ItemKey, sharer: number): Promise<boolean> {
+async function isLastReference(table: Table, key: ItemKey, sharedAs: number): Promise<boolean> {
   const written = await table.update(key, {
-    UpdateExpression: 'DELETE c :sharers',
-    ConditionExpression: 'contains(c, :sharer)',
+    UpdateExpression: 'DELETE c :references',
+    ConditionExpression: 'contains(c, :reference)',
     ExpressionAttributeValues: {
-      ':sharers': { NS: [String(sharer)] },
-      ':sharer': { N: String(sharer) },
+      ':references': { NS: [String(sharedAs)] },
+      ':reference': { N: String(sharedAs) },
     },
     ReturnValues: 'ALL_NEW',
   });
@@ -66,16 +66,21 @@ async function isLastSharer(table: Table, key: ItemKey, sharer: number): Promise
   return written.done && written.item?.['c'] === undefined;
 }
 
-/** The item that holds the numbers of the blocks that share a payload. */
-export function sharersItem(sharedIn: string, reference: string, count: number, now: number): Item {
+/** The references to a shared payload: the numbers of the blocks that share it. */
+export function referencesItem(
+  sharedIn: string,
+  reference: string,
+  count: number,
+  now: number,
+): Item {
   return {
-    ...keyItem(sharersKey(sharedIn, reference)),
-    c: { NS: Array.from({ length: count }, (_, sharer) => String(sharer)) },
+    ...keyItem(referencesKey(sharedIn, reference)),
+    c: { NS: Array.from({ length: count }, (_, number) => String(number)) },
     q: { N: String(now) },
   };
 }
 
-function sharersKey(sharedIn: string, reference: string): ItemKey {
+function referencesKey(sharedIn: string, reference: string): ItemKey {
   return { pk: sharedIn, sk: `${reference}.n` };
 }
 

@@ -8,7 +8,7 @@ import { inTurns } from '../../domain/turns/in-turns.ts';
 import { payloadName } from '../append/append.ts';
 import { encodeMessages } from '../blocks/message-codec.ts';
 import { layPayload, sizeOf, withPrintedBytes } from '../blocks/pack-blocks.ts';
-import { putPayload, sharersItem } from '../blocks/payloads.ts';
+import { putPayload, referencesItem } from '../blocks/payloads.ts';
 import { printedBytesToStore } from '../blocks/printed-bytes.ts';
 import { inParallel } from '../dynamodb/in-parallel.ts';
 import type { Item } from '../dynamodb/table.ts';
@@ -163,7 +163,7 @@ async function sharedPlaces(
   const reference = payloadName(context.random);
   const sharedIn = payloadCollection(owner);
   let pieces: readonly Uint8Array[] | undefined;
-  let sharers = 0;
+  let references = 0;
   for (const part of parts) {
     // Chunks are laid out side by side, and each part may have many messages.
     await context.workTurns.next(peer);
@@ -178,11 +178,11 @@ async function sharedPlaces(
     if (part.messages.size <= ALONE_MAX && (await fitsAlone(part))) continue;
     // The bytes are the same for all, so none of them lies in a block.
     pieces ??= wholePieces(encoded);
-    const sharer = sharers++;
-    const place = { reference, sharedIn, sharer, parts: pieces.length, offset, bytes };
+    const sharedAs = references++;
+    const place = { reference, sharedIn, sharedAs, parts: pieces.length, offset, bytes };
     places.set(part, withPrintedBytes(to, slots, place, printedBytes));
   }
-  if (pieces !== undefined) await putShared(context, owner, reference, pieces, sharers);
+  if (pieces !== undefined) await putShared(context, owner, reference, pieces, references);
   return places;
 }
 
@@ -217,10 +217,10 @@ async function putShared(
   owner: Log,
   reference: string,
   pieces: readonly Uint8Array[],
-  sharers: number,
+  references: number,
 ): Promise<void> {
   const now = context.clock.now();
-  const count: Item = sharersItem(payloadCollection(owner), reference, sharers, now);
+  const count: Item = referencesItem(payloadCollection(owner), reference, references, now);
   await Promise.all([
     putPayload(context.table, owner, [{ reference, parts: pieces }], now),
     context.table.put(count),

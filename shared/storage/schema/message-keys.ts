@@ -16,7 +16,7 @@ import type { ItemKey } from '../dynamodb/table.ts';
  *                                         s<sequence>            scheduled messages
  *                                         u<due><sequence>       when they come due
  *                                         v<instant><name>       sends to many logs, half done
- *     <entity>.x<key>                     x                      messages that are known again
+ *     <entity>.x<key>                     x                      deduplication records
  *     <entity>.y<name>                    y                      whether a batch of them was stored
  *     <namespace>.z<id>                   z                      what a transaction of that id came to
  *

@@ -16,7 +16,7 @@ import type { Leftover } from '../claim/choice.ts';
 import { outcomeOf } from '../dynamodb/outcome-of.ts';
 import { readSession, rulesFrom } from '../sessions/session-item.ts';
 import type { StoreContext } from '../store-context.ts';
-import { type Departure, moveOut } from './move.ts';
+import { type MoveOut, moveOut } from './move.ts';
 
 /**
  * Cleans up blocks: moves messages without deliveries left into the dead-letter queue, and expired ones there or
@@ -81,17 +81,17 @@ async function cleanUpBlock(
     return;
   }
   if (survey.exhausted.length + survey.expired.length === 0) return;
-  const departures: Departure[] = [];
+  const moves: MoveOut[] = [];
   if (survey.exhausted.length > 0) {
     const reason = maxDeliveryExceeded(policy.rules.maxDeliveryCount);
-    departures.push(toDeadLetters(block, survey.exhausted, policy, reason));
+    moves.push(toDeadLetters(block, survey.exhausted, policy, reason));
   }
   const isDropped = policy.expired === 'drop';
   if (survey.expired.length > 0 && !isDropped) {
-    departures.push(toDeadLetters(block, survey.expired, policy, TIME_TO_LIVE_EXPIRED));
+    moves.push(toDeadLetters(block, survey.expired, policy, TIME_TO_LIVE_EXPIRED));
   }
   const dropped = isDropped ? survey.expired.map((number) => asSeen(block, number)) : [];
-  if (departures.length > 0) await moveOut(context, log, block, departures, dropped);
+  if (moves.length > 0) await moveOut(context, log, block, moves, dropped);
   else await drop(context, log, block, dropped);
 }
 
@@ -101,7 +101,7 @@ export function toDeadLetters(
   numbers: readonly number[],
   { rules, deadLetterLog: to }: LogPolicy,
   { reason, description }: DeadLetterReason,
-): Departure {
+): MoveOut {
   return {
     slots: numbers.map((number) => ({
       ...asSeen(block, number),

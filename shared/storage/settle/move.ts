@@ -30,14 +30,14 @@ import { payloadCollection } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 
 /** Messages that leave a block together for one new block. */
-export interface Departure {
-  readonly slots: readonly DepartingSlot[];
+export interface MoveOut {
+  readonly slots: readonly MovedSlot[];
   readonly to: Log;
   readonly store: BlockStore;
   readonly overlay: Overlay;
 }
 
-export interface DepartingSlot {
+export interface MovedSlot {
   readonly number: number;
   readonly when: SlotCondition;
   /** The slot in its new block. */
@@ -58,11 +58,11 @@ export async function moveOut(
   context: StoreContext,
   log: Log,
   block: Block,
-  departures: readonly Departure[],
+  moves: readonly MoveOut[],
   removals: readonly Removal[] = [],
 ): Promise<Outcome> {
   const changes = removals.map(removed);
-  const move = await prepareMove(context, log, block, departures, changes);
+  const move = await prepareMove(context, log, block, moves, changes);
   if (move === undefined) return { done: false, refused: new Map(), isRepeated: false };
   return await run(context.table, [move]);
 }
@@ -75,30 +75,30 @@ export async function prepareMove(
   context: StoreContext,
   log: Log,
   block: Block,
-  departures: readonly Departure[],
+  moves: readonly MoveOut[],
   changes: readonly SlotChange[],
 ): Promise<PreparedWrite | undefined> {
   const { table } = context;
-  const departing = departures.flatMap(({ slots }) => slots);
-  const leaving = [...departing, ...changes.filter(({ effect }) => effect.kind === 'remove')];
+  const moved = moves.flatMap(({ slots }) => slots);
+  const leaving = [...moved, ...changes.filter(({ effect }) => effect.kind === 'remove')];
   const isWhole = leaving.length === block.slots.size;
-  const [only] = departures;
+  const [only] = moves;
   const mayTakePayload =
     isWhole &&
-    departing.length === leaving.length &&
-    departures.length === 1 &&
+    moved.length === leaving.length &&
+    moves.length === 1 &&
     only !== undefined &&
     payloadCollection(only.to) === payloadCollection(log);
 
   const arrivals =
     mayTakePayload && only !== undefined
       ? [transferred(block, only)]
-      : await copied(context, log, block, departures);
+      : await copied(context, log, block, moves);
   if (arrivals === undefined) return undefined;
   const key = keyOf(log, block);
   const source: Write = isWhole
     ? { delete: key, ...blockDelete(leaving), ...RETURN_BLOCK }
-    : { update: key, ...blockUpdate([...departing.map(removed), ...changes]), ...RETURN_BLOCK };
+    : { update: key, ...blockUpdate([...moved.map(removed), ...changes]), ...RETURN_BLOCK };
   const arrived = arrivals.map((one) => toBlockItem(one.to, one.arrived));
   return {
     writes: [source, ...newItems(arrived)],
@@ -128,12 +128,12 @@ interface Arrival {
 }
 
 /** The whole block moves: the new block takes over its payload, which is neither read nor written. */
-function transferred(block: Block, departure: Departure): Arrival {
+function transferred(block: Block, move: MoveOut): Arrival {
   const { payload } = block;
-  const overlay = mergeOverlays(payload.overlay, departure.overlay);
-  const first = firstOf(departure);
+  const overlay = mergeOverlays(payload.overlay, move.overlay);
+  const first = firstOf(move);
   const { overlay: _, ...place } = payload;
-  return arrival(block, departure, {
+  return arrival(block, move, {
     ...place,
     offset: payload.offset + first,
     ...(overlay === undefined ? {} : { overlay }),
@@ -148,33 +148,32 @@ async function copied(
   context: StoreContext,
   log: Log,
   block: Block,
-  departures: readonly Departure[],
+  moves: readonly MoveOut[],
 ): Promise<Arrival[] | undefined> {
-  if (departures.length === 0) return [];
+  if (moves.length === 0) return [];
   const { table, random } = context;
   const loaded = await loadMessages(context, log, [block]);
   if (!loaded.has(block)) return undefined;
   const now = context.clock.now();
   return await Promise.all(
-    departures.map(async (departure) => {
-      const first = firstOf(departure);
+    moves.map(async (move) => {
+      const first = firstOf(move);
       const messages: (Message | undefined)[] = [];
-      for (const { number } of departure.slots) {
-        messages[number - first] = changedBy(loaded.at(block, number), departure.overlay);
+      for (const { number } of move.slots) {
+        messages[number - first] = changedBy(loaded.at(block, number), move.overlay);
       }
       const leaving = messages.filter((message) => message !== undefined);
       const bytes = leaving.reduce((sum, message) => sum + sizeOf(message), 0);
-      const { payload, parts } = layPayload(departure.to, {
-        slots: newSlots(departure),
+      const { payload, parts } = layPayload(move.to, {
+        slots: newSlots(move),
         encoded: await encodeMessages(Array.from(messages), context.compression),
         bytes,
         printedBytes: printedBytesToStore(leaving, bytes),
         reference: payloadName(random),
       });
       const { reference } = payload;
-      if (reference !== undefined)
-        await putPayload(table, departure.to, [{ reference, parts }], now);
-      return arrival(block, departure, payload);
+      if (reference !== undefined) await putPayload(table, move.to, [{ reference, parts }], now);
+      return arrival(block, move, payload);
     }),
   );
 }
@@ -187,26 +186,26 @@ function changedBy(message: Message, { properties, deadLetterSource }: Overlay):
   };
 }
 
-function arrival(block: Block, departure: Departure, payload: PayloadPlace): Arrival {
+function arrival(block: Block, move: MoveOut, payload: PayloadPlace): Arrival {
   const arrived: Block = {
-    store: departure.store,
-    sequence: block.sequence + BigInt(firstOf(departure)),
+    store: move.store,
+    sequence: block.sequence + BigInt(firstOf(move)),
     enqueuedAt: block.enqueuedAt,
     ...(block.expiresAt === undefined ? {} : { expiresAt: block.expiresAt }),
-    slots: newSlots(departure),
+    slots: newSlots(move),
     payload,
   };
-  return { to: departure.to, arrived };
+  return { to: move.to, arrived };
 }
 
-function newSlots(departure: Departure): Map<number, Slot> {
-  const first = firstOf(departure);
-  return new Map(departure.slots.map(({ number, after }) => [number - first, after]));
+function newSlots(move: MoveOut): Map<number, Slot> {
+  const first = firstOf(move);
+  return new Map(move.slots.map(({ number, after }) => [number - first, after]));
 }
 
 /** A new block has the number of its first message, which no other block in that log has. */
-function firstOf(departure: Departure): number {
-  return Math.min(...departure.slots.map(({ number }) => number));
+function firstOf(move: MoveOut): number {
+  return Math.min(...move.slots.map(({ number }) => number));
 }
 
 /** Merges overlays; for each name the later value wins. */

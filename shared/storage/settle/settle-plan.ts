@@ -20,7 +20,7 @@ import type { Overlay } from '../blocks/payloads.ts';
 import { announceReturn, keyOf } from '../blocks/read-blocks.ts';
 import type { PreparedWrite } from '../dynamodb/prepared-write.ts';
 import type { StoreContext } from '../store-context.ts';
-import { type Departure, mergeOverlays, prepareMove } from './move.ts';
+import { type MoveOut, mergeOverlays, prepareMove } from './move.ts';
 
 /** A settlement or renewal of a message whose lock the caller holds. */
 export interface HeldChange {
@@ -71,7 +71,7 @@ async function prepareChanges(
   policy: LogPolicy,
   now: number,
 ): Promise<PreparedWrite | undefined> {
-  const departures: Departure[] = [];
+  const moves: MoveOut[] = [];
   const changes: SlotChange[] = [];
   for (const one of held) {
     const { token, action } = one;
@@ -87,10 +87,10 @@ async function prepareChanges(
     } else if (action.kind === 'abandon' && action.properties === undefined && !endReason) {
       changes.push({ ...change, effect: releaseOf(action, policy.rules, now) });
     } else {
-      departures.push(departureOf(log, block, { token, action, endReason }, policy, now));
+      moves.push(moveOutOf(log, block, { token, action, endReason }, policy, now));
     }
   }
-  return await prepareMove(context, log, block, joinDeadLetters(departures), changes);
+  return await prepareMove(context, log, block, joinDeadLetters(moves), changes);
 }
 
 /** Why an abandoned message does not become available again: its deliveries are used up, or it has expired. */
@@ -178,13 +178,13 @@ interface Leaving {
   readonly endReason: ReturnType<typeof endReasonOf>;
 }
 
-function departureOf(
+function moveOutOf(
   log: Log,
   block: Block,
   { token, action, endReason }: Leaving,
   policy: LogPolicy,
   now: number,
-): Departure {
+): MoveOut {
   const slot = slotOf(block, token.slot);
   const { expiresAt } = slot;
   const deliveries = countAfter(slot, action, policy.rules);
@@ -229,19 +229,19 @@ function departureOf(
 }
 
 /** Joins messages that are dead-lettered for the same reason, so that they share a new block. */
-function joinDeadLetters(departures: readonly Departure[]): readonly Departure[] {
-  const joined = new Map<string, Departure>();
-  const rest: Departure[] = [];
-  for (const departure of departures) {
-    if (departure.store !== 'live') {
-      rest.push(departure);
+function joinDeadLetters(moves: readonly MoveOut[]): readonly MoveOut[] {
+  const joined = new Map<string, MoveOut>();
+  const rest: MoveOut[] = [];
+  for (const move of moves) {
+    if (move.store !== 'live') {
+      rest.push(move);
       continue;
     }
-    const key = fingerprint(departure.overlay);
+    const key = fingerprint(move.overlay);
     const other = joined.get(key);
     joined.set(
       key,
-      other === undefined ? departure : { ...other, slots: [...other.slots, ...departure.slots] },
+      other === undefined ? move : { ...other, slots: [...other.slots, ...move.slots] },
     );
   }
   return [...joined.values(), ...rest];

@@ -129,7 +129,7 @@ test('a full block that shares its payload does not cost another unit to tell', 
   const place = {
     reference: 'x'.repeat(12),
     sharedIn: 'abcdefgh.0p',
-    sharer: 7,
+    sharedAs: 7,
     parts: 1,
     offset: 0,
   };
