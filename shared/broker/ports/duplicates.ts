@@ -34,13 +34,13 @@ export type Standing =
 
 /**
  * What must hold as new messages are stored, and what their write adds so that they are known from then
- * on: the record of a single message, or the decision that makes the records of a batch count.
+ * on: the record of a single message, or the decision that makes the records of a batch valid.
  */
 export type DeduplicationCondition = {
   readonly entityId: string;
   /** No other attempt to send has this name. */
   readonly attempt: string;
-  /** When the attempt began, epoch ms: records that ended by then do not count. */
+  /** When the attempt began, epoch ms: records that ended by then are not valid. */
   readonly now: number;
   /** When the entity forgets the messages, epoch ms. */
   readonly until: number;

@@ -10,7 +10,7 @@ export interface PreparedCondition extends PreparedWrite {
 
 /**
  * The parts of a write that let it happen only under deduplication conditions: the record of a single message,
- * which counts at once, or the decision by which the records of a batch count. `first` is the number of
+ * which is valid at once, or the decision that makes the records of a batch valid. `first` is the number of
  * the first message; absent where the sender does not learn it.
  */
 export function prepareConditions(
@@ -41,7 +41,7 @@ export function requireConditions(
   if (refused.length > 0) throw new DeduplicationRefused(refused.map(({ attempt }) => attempt));
 }
 
-/** A record may be written where there is none that counts, or in place of that of a batch that was given up. */
+/** A record may be written where there is no valid one, or in place of one of a batch that was given up. */
 export function unlessKnown(now: number, givenUp: string | undefined) {
   const isFree = 'attribute_not_exists(pk) OR x <= :now';
   const isGivenUp = givenUp === undefined ? '' : ' OR n = :givenUp';

@@ -29,7 +29,7 @@ import {
 
 /**
  * Finds out which messages are new. The record of a single one is read, and goes in together with the
- * message. The records of a batch are written here, each by a write of its own, and count only once
+ * message. The records of a batch are written here, each by a write of its own, and are valid only once
  * the batch is stored: its decision goes in with the messages. A reader of a record whose batch has no
  * decision waits a moment and then gives the batch up, by a decision of its own, after which that batch can
  * never be stored; its sender begins anew. So nothing that a crash leaves behind makes a message a
@@ -163,7 +163,7 @@ class Attempt {
     return await this.#standing(await this.#context.table.get(recordKey, { consistent: true }));
   }
 
-  /** Writes the record of a message of a batch, unless there is one that counts. */
+  /** Writes the record of a message of a batch, unless there is a valid one. */
   async #reserveOne({ place, key }: Keyed): Promise<Found> {
     const { entityId } = this.#request.log;
     const batch = { place, size: this.#keyed.length };

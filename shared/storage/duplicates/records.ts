@@ -6,14 +6,14 @@ import { GARBAGE_AFTER } from '../schema/tables.ts';
 /**
  * What is kept of messages that were accepted, so that their duplicates are detected:
  *
- *     deduplication record   x  until when it counts     n  name of the attempt that wrote it
+ *     deduplication record   x  until when it is valid   n  name of the attempt that wrote it
  *                            q  number of the message    i  place in its batch
  *                                                        c  size of the batch
  *     batch decision         q  number of the first message of a batch that was stored
  *                            d  the places of its duplicates, which have none: a bit each
  *                            a  the batch was given up and can never be stored
  *
- * A record with a place was written before its batch was stored, and counts only if the batch was.
+ * A record with a place was written before its batch was stored, and is valid only if the batch was.
  */
 export interface DeduplicationRecord {
   /** Epoch ms. */
