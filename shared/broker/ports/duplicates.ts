@@ -19,6 +19,7 @@ export interface Candidate {
 
 /** What a send may store. It holds until the condition is refused. */
 export interface Reservation {
+  readonly request: DeduplicationRequest;
   /** For each candidate whether it is new, in order. */
   readonly standings: readonly Standing[];
   /** Must be part of the write that stores the new messages. Absent = none of them can come twice. */
@@ -75,5 +76,5 @@ export interface DuplicateStore {
    * Completes what the senders of the originals may have left undone: notes due times and lists sessions.
    * To be called before the duplicates are accepted. Throws ServiceTimeout.
    */
-  confirm(request: DeduplicationRequest, reservation: Reservation): Promise<void>;
+  confirm(reservation: Reservation): Promise<void>;
 }

@@ -3,7 +3,8 @@ import type { IngressSettings } from '../../domain/entities/descriptions.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
 import { DeduplicationRefused, duplicateKeyOf } from '../../domain/messages/duplicates.ts';
 import type { Message, OutgoingMessage } from '../../domain/messages/message.ts';
-import type { DeduplicationRequest, Reservation } from '../ports/duplicates.ts';
+import type { BrokerParts } from '../dependencies.ts';
+import type { Reservation } from '../ports/duplicates.ts';
 
 /** How an entity detects duplicates among the messages of one send (semantics #77, O2). */
 export interface Detection {
@@ -31,33 +32,40 @@ export function detectionOf(
   return { log, windowMs: settings.duplicateDetectionMs, keys };
 }
 
-/** What the store is asked about messages before they are stored. No two of them have the same key. */
-export function deduplicationRequest(
-  { log, windowMs, keys }: Detection,
+/**
+ * Reserves messages of which no two have the same key. `refused` is the reservation before this one, whose
+ * condition was refused. Nothing where the entity detects no duplicates.
+ */
+export async function reserve(
+  parts: BrokerParts,
+  detection: Detection | undefined,
   messages: readonly Message[],
-): DeduplicationRequest {
+  refused?: Reservation,
+): Promise<Reservation | undefined> {
+  if (detection === undefined) return undefined;
+  const { log, windowMs, keys } = detection;
   const candidates = messages.map((message) => ({
     key: keys.get(message),
     scheduledEnqueueAt: message.scheduledEnqueueAt,
     sessionId: message.sessionId,
   }));
-  return { log, windowMs, candidates };
+  return await parts.messages.reserve({ log, windowMs, candidates }, refused);
 }
 
-/** The messages of a reservation that are new, in order; all where the entity detects no duplicates. */
+/** The messages of a reservation that are new, in order. */
 export function newMessages(
   messages: readonly Message[],
   reservation: Reservation | undefined,
 ): readonly Message[] {
-  if (reservation === undefined) return messages;
-  return messages.filter((_, place) => reservation.standings[place]?.kind === 'new');
+  return messages.filter((_, place) => reservation?.standings[place]?.kind !== 'duplicate');
 }
 
 /** Whether a write failed because the condition of this reservation was refused. */
-export function isRefused(error: unknown, { condition }: Reservation): boolean {
+export function isRefused(error: unknown, reservation: Reservation | undefined): boolean {
+  const attempt = reservation?.condition?.attempt;
   return (
     error instanceof DeduplicationRefused &&
-    condition !== undefined &&
-    error.attempts.includes(condition.attempt)
+    attempt !== undefined &&
+    error.attempts.includes(attempt)
   );
 }

@@ -135,7 +135,7 @@ async function distribute(
   parts: BrokerParts,
   sending: Sending,
   messages: readonly Message[],
-): Promise<ReadonlyMap<Message, bigint>> {
+): Promise<ReadonlyMap<Message, bigint | undefined>> {
   const { entity, now } = sending;
   const isLater = ({ scheduledEnqueueAt = 0 }: Message) => scheduledEnqueueAt > now;
   const later = messages.filter(isLater);
@@ -152,7 +152,7 @@ async function distribute(
   return scheduled;
 }
 
-const NONE: ReadonlyMap<Message, bigint> = new Map();
+const NONE: ReadonlyMap<Message, bigint | undefined> = new Map();
 
 /** Refuses what a topic cannot route. The room for its copies is kept until they are made again. */
 async function requireRoutable(

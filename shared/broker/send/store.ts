@@ -3,11 +3,11 @@ import { logOf } from '../../domain/blocks/log.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
 import type { Message } from '../../domain/messages/message.ts';
 import type { BrokerParts } from '../dependencies.ts';
-import type { DeduplicationCondition, Reservation } from '../ports/duplicates.ts';
+import type { DeduplicationCondition } from '../ports/duplicates.ts';
 import { countingAttempt } from '../routing/copy-account.ts';
 import { type Placement, placeAfter } from '../routing/placement.ts';
 import { route } from '../routing/route.ts';
-import { type Detection, deduplicationRequest, isRefused, newMessages } from './deduplication.ts';
+import { type Detection, isRefused, newMessages, reserve } from './deduplication.ts';
 
 /** A send under way. */
 export interface Sending {
@@ -18,7 +18,7 @@ export interface Sending {
   readonly now: number;
 }
 
-/** Stores messages in a partition, on a condition; returns their sequence numbers where they have one. */
+/** Stores messages in a partition, on a condition; returns their sequence numbers if the sender learns them. */
 type Write = (
   parts: BrokerParts,
   sending: Sending,
@@ -37,21 +37,25 @@ export async function store(
   sending: Sending,
   messages: readonly Message[],
   write: Write,
-): Promise<ReadonlyMap<Message, bigint>> {
+): Promise<ReadonlyMap<Message, bigint | undefined>> {
   const { entity, detection } = sending;
   let { place } = sending;
-  const request = detection && deduplicationRequest(detection, messages);
-  let reservation = request && (await parts.messages.reserve(request));
+  let reservation = await reserve(parts, detection, messages);
   for (;;) {
     const fresh = newMessages(messages, reservation);
     const to = { partition: place.partition, condition: reservation?.condition };
     try {
-      const numbers = fresh.length === 0 ? [] : await write(parts, sending, to, fresh);
-      if (request && reservation) await parts.messages.confirm(request, reservation);
-      return knownNumbers(messages, reservation, fresh, numbers);
+      const stored = fresh.length === 0 ? [] : await write(parts, sending, to, fresh);
+      if (reservation !== undefined) await parts.messages.confirm(reservation);
+      const numbers = new Map(fresh.map((message, i) => [message, stored[i]]));
+      for (const [i, message] of messages.entries()) {
+        const standing = reservation?.standings[i];
+        if (standing?.kind === 'duplicate') numbers.set(message, standing.number);
+      }
+      return numbers;
     } catch (error) {
-      if (request && reservation && isRefused(error, reservation)) {
-        reservation = await parts.messages.reserve(request, reservation);
+      if (isRefused(error, reservation)) {
+        reservation = await reserve(parts, detection, messages, reservation);
       } else {
         place = placeAfter(parts, entity, place, error);
       }
@@ -74,20 +78,3 @@ export const publish: Write = async (parts, { entity, now }, { partition, condit
     await parts.messages.publish({ owner, deliveries, enqueuedAt: now, condition });
     return [];
   });
-
-function knownNumbers(
-  messages: readonly Message[],
-  reservation: Reservation | undefined,
-  fresh: readonly Message[],
-  stored: readonly bigint[],
-): ReadonlyMap<Message, bigint> {
-  const numbers = new Map<Message, bigint>();
-  const note = (message: Message | undefined, number: bigint | undefined) => {
-    if (message !== undefined && number !== undefined) numbers.set(message, number);
-  };
-  for (const [i, message] of fresh.entries()) note(message, stored[i]);
-  for (const [i, standing] of reservation?.standings.entries() ?? []) {
-    if (standing.kind === 'duplicate') note(messages[i], standing.number);
-  }
-  return numbers;
-}

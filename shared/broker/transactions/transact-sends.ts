@@ -11,6 +11,7 @@ import type { OperationOutcome, TransactionOperation } from '../broker.ts';
 import type { BrokerParts } from '../dependencies.ts';
 import { findEntity } from '../entity-lookup.ts';
 import type { Delivery } from '../ports/deliveries.ts';
+import type { Reservation } from '../ports/duplicates.ts';
 import type { TransactedSends, TransactionFacts } from '../ports/transactions.ts';
 import { obstacleAt, withReason } from '../routing/obstacles.ts';
 import { route } from '../routing/route.ts';
@@ -42,6 +43,8 @@ export interface Sending {
   readonly stuck: readonly Message[];
   /** How the entity knows messages again, if it does. */
   readonly detection: Detection | undefined;
+  /** Of all that is appended and routed, where the entity detects duplicates. */
+  readonly reservation?: Reservation | undefined;
 }
 
 /** A message, and where it stands in the request. */

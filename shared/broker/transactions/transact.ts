@@ -19,12 +19,7 @@ import { requireSessionFits, sessionLog, sessionPolicy } from '../sessions/in-se
 import { readToken } from '../settle/settle.ts';
 import { mayDeadLetter, noDelayInSession, requireAction } from '../settle/settlement-rules.ts';
 import { inOperation } from './error-context.ts';
-import {
-  confirmSends,
-  reserveAgain,
-  reserveSends,
-  withoutDuplicates,
-} from './transact-duplicates.ts';
+import { reserveSends, withoutDuplicates } from './transact-duplicates.ts';
 import { outcomesOf, prepareSends, takeSends, type Via } from './transact-sends.ts';
 
 /** Carries out operations, all or none; see `Broker.transact`. */
@@ -75,7 +70,7 @@ async function execute(
   let sendings = await reserveSends(parts, await prepareSends(parts, operations, via, now));
   for (;;) {
     const fresh = sendings.map(withoutDuplicates);
-    const conditions = sendings.flatMap(({ reserved }) => reserved?.reservation.condition ?? []);
+    const conditions = sendings.flatMap(({ reservation }) => reservation?.condition ?? []);
     try {
       const outcomes = await countingAttempt(parts, (counting) =>
         parts.messages.transact({
@@ -87,11 +82,13 @@ async function execute(
           outcomes: (facts) => outcomesOf(operations, fresh, facts),
         }),
       );
-      await confirmSends(parts, sendings);
+      for (const { reservation } of sendings) {
+        if (reservation !== undefined) await parts.messages.confirm(reservation);
+      }
       if (settling !== undefined) await sendOnDeadLetters(parts, settling);
       return outcomes;
     } catch (error) {
-      sendings = await reserveAgain(parts, sendings, error);
+      sendings = await reserveSends(parts, sendings, error);
     }
   }
 }

@@ -45,7 +45,7 @@ export async function reserve(
     await pauseBeforeRetry(context, tries, CONFLICT_TRIES_MAX);
     try {
       const reserved = await new Attempt(context, request, `${send}.${tries}`).reserve();
-      return { ...reserved, attempt: { send, tries } };
+      return { ...reserved, request, attempt: { send, tries } };
     } catch (error) {
       if (!(error instanceof DeduplicationRefused)) throw error;
     }
@@ -59,8 +59,7 @@ export async function reserve(
  */
 export async function confirm(
   context: StoreContext,
-  { log, candidates }: DeduplicationRequest,
-  { standings }: Reservation,
+  { request: { log, candidates }, standings }: Reservation,
 ): Promise<void> {
   const dues = new Map<number, number>();
   const sessions = new Map<string, Log>();
@@ -126,7 +125,7 @@ class Attempt {
   }
 
   /** Throws DeduplicationRefused where others write the same records all the time. */
-  async reserve(): Promise<Omit<Reservation, 'attempt'>> {
+  async reserve(): Promise<Pick<Reservation, 'standings' | 'condition'>> {
     const found = new Map<number, Found>();
     const [only] = this.#keyed;
     if (only !== undefined && !this.#isBatch) {

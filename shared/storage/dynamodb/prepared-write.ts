@@ -1,7 +1,14 @@
 import { isUnknownOutcome } from './errors.ts';
 import { outcomeOf } from './outcome-of.ts';
 import type { Transacted, Written } from './requests.ts';
-import { type Item, type ItemKey, type Table, TRANSACTION_ITEMS_MAX, type Write } from './table.ts';
+import {
+  type Item,
+  type ItemKey,
+  keyOfItem,
+  type Table,
+  TRANSACTION_ITEMS_MAX,
+  type Write,
+} from './table.ts';
 
 /**
  * Writes that belong together, with what follows from them. Several can be run as one transaction; no two of
@@ -112,10 +119,6 @@ async function writeAlone(table: Table, write: Write): Promise<Transacted> {
 function transacted(written: Written): Transacted {
   if (written.done) return { done: true };
   return { done: false, refused: new Map([[0, written.old]]), isRepeated: written.isRepeated };
-}
-
-function keyOfItem({ pk, sk }: Item): ItemKey {
-  return { pk: pk?.S ?? '', sk: sk?.S ?? '' };
 }
 
 /**

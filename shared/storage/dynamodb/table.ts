@@ -67,6 +67,11 @@ export function keyItem(key: ItemKey): Item {
   return { pk: { S: key.pk }, sk: { S: key.sk } };
 }
 
+/** The key of an item. */
+export function keyOfItem({ pk, sk }: Item): ItemKey {
+  return { pk: pk?.S ?? '', sk: sk?.S ?? '' };
+}
+
 /**
  * One table of the DynamoDB API, in the few forms this project uses. Asks every write for the item
  * that stood in its way. Failures come out as `Requests` says.

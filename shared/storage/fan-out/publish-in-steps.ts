@@ -12,6 +12,7 @@ import {
   type Item,
   type ItemKey,
   keyItem,
+  keyOfItem,
   type Table,
   TRANSACTION_ITEMS_MAX,
   type Write,
@@ -154,13 +155,9 @@ async function begin(
   return [...outcome.refused.keys()].every((one) => one === progress) ? 'tooLate' : 'superseded';
 }
 
-function keyOfIntent(intent: Item): ItemKey {
-  return { pk: intent['pk']?.S ?? '', sk: intent['sk']?.S ?? '' };
-}
-
 /** How far an intent is carried out stands beside it: a small item, since every step writes it. */
 function progressKey(intent: Item): ItemKey {
-  const { pk, sk } = keyOfIntent(intent);
+  const { pk, sk } = keyOfItem(intent);
   return { pk, sk: `${sk}${PROGRESS}` };
 }
 
@@ -210,7 +207,7 @@ async function runSteps(
 /** Deletes an intent with its progress: as a batch, for which the right to send suffices. */
 async function deleteIntent({ table }: StoreContext, intent: Item): Promise<void> {
   await table.writeMany(
-    [progressKey(intent), keyOfIntent(intent)].map((key) => ({
+    [progressKey(intent), keyOfItem(intent)].map((key) => ({
       DeleteRequest: { Key: keyItem(key) },
     })),
   );
@@ -226,12 +223,12 @@ export async function resumePublications(
   until = context.clock.now() - GRACE_PERIOD_MS,
 ): Promise<void> {
   const items = await intentsUntil(context, owner, until);
-  const isProgress = (item: Item) => keyOfIntent(item).sk.endsWith(PROGRESS);
+  const isProgress = (item: Item) => keyOfItem(item).sk.endsWith(PROGRESS);
   const intents = new Map(
-    items.filter((item) => !isProgress(item)).map((intent) => [keyOfIntent(intent).sk, intent]),
+    items.filter((item) => !isProgress(item)).map((intent) => [keyOfItem(intent).sk, intent]),
   );
   const known = new Map(
-    items.filter(isProgress).map((item) => [keyOfIntent(item).sk.slice(0, -PROGRESS.length), item]),
+    items.filter(isProgress).map((item) => [keyOfItem(item).sk.slice(0, -PROGRESS.length), item]),
   );
   for (const sk of new Set([...intents.keys(), ...known.keys()])) {
     const progress = known.get(sk)?.['g']?.N;
@@ -256,12 +253,11 @@ async function resume(
     done = isGivenUp ? undefined : await progressOf(table, intent);
   }
   if (done === undefined) {
-    await table.delete(keyOfIntent(intent));
+    await table.delete(keyOfItem(intent));
     return;
   }
   // It began between the reading of its intent and that of its progress.
-  const whole =
-    intent['d'] === undefined ? await table.get(keyOfIntent(intent), CONSISTENT) : intent;
+  const whole = intent['d'] === undefined ? await table.get(keyOfItem(intent), CONSISTENT) : intent;
   if (whole === undefined) await deleteIntent(context, intent);
   else await runSteps(context, whole, await itemsOf(context, whole), done);
 }

@@ -4,7 +4,7 @@ import type { Log } from '../../domain/blocks/log.ts';
 import type { SubQueue } from '../../domain/entities/entity-path.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { deletePayload, payloadKeys } from '../blocks/payloads.ts';
-import { type Item, type ItemKey, keyItem } from '../dynamodb/table.ts';
+import { type Item, type ItemKey, keyItem, keyOfItem } from '../dynamodb/table.ts';
 import type { Tombstone } from '../entities/entity-removal.ts';
 import { resumePublications } from '../fan-out/publish-in-steps.ts';
 import { rulesOf, subscriptionsOf, tombstonesCollection } from '../schema/entity-keys.ts';
@@ -169,10 +169,6 @@ async function deleteAll({ table }: StoreContext, keys: readonly ItemKey[]): Pro
   await table.writeMany(
     keys.map((key): WriteRequest => ({ DeleteRequest: { Key: keyItem(key) } })),
   );
-}
-
-function keyOfItem(item: Item): ItemKey {
-  return { pk: item['pk']?.S ?? '', sk: item['sk']?.S ?? '' };
 }
 
 async function clearRules(

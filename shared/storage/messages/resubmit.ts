@@ -143,9 +143,8 @@ async function resubmitSlots(
       context.background(() => deletePayload(table, from, block.payload));
     },
     refused: () => {
-      for (const { reference, parts } of pieces) {
-        const place = { reference, parts: parts.length, offset: 0, bytes: 0 };
-        context.background(() => deletePayload(table, to, place));
+      for (const { payload } of packed) {
+        context.background(() => deletePayload(table, to, payload));
       }
     },
   };

@@ -164,9 +164,8 @@ async function activateTogether(
       wakeForSessions(context, logs);
     },
     refused: () => {
-      for (const { reference, parts } of pieces) {
-        const place = { reference, parts: parts.length, offset: 0, bytes: 0 };
-        context.background(() => deletePayload(table, log, place));
+      for (const { payload, parts } of packed) {
+        if (parts.length > 0) context.background(() => deletePayload(table, log, payload));
       }
     },
   };
