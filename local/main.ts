@@ -70,7 +70,9 @@ async function run(options: Options): Promise<void> {
     const signalled = early ?? stopping.first();
     const { url } = namespace;
     console.log(
-      options.quiet ? url : welcome({ url, engine: engine.name, rootKey, now: Date.now() }),
+      options.quiet
+        ? url
+        : welcome({ ...options, url, engine: engine.name, rootKey, now: Date.now() }),
     );
     const reason = await Promise.race([signalled, failureOf(engine)]);
     say(

@@ -16,7 +16,7 @@ export interface Options {
   readonly key: string | undefined;
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
-  /** A file that keeps the certificate for TLS clients, and its key. */
+  /** The file of the certificate that TLS clients are shown; its private key lies beside it. */
   readonly certificate: string | undefined;
   readonly quiet: boolean;
   readonly help: boolean;
@@ -34,7 +34,8 @@ A service bus namespace on this machine.
   --key KEY      key of RootManageSharedAccessKey (SAS_KEY_VALUE, which everybody knows)
   --allowed-host NAME  serve requests for this host too, for instance a container's name; repeatable
   --allowed-origin ORIGIN  serve web pages of this origin too, for instance http://localhost:3000; repeatable
-  --certificate FILE  keep the certificate for TLS clients and its key there, and use it again
+  --certificate FILE  keep the certificate for TLS clients in FILE, for instance cert.pem, its key in
+                 cert-key.pem, and use both again
   --quiet        print the endpoint only
   --help         print this
 
@@ -57,7 +58,7 @@ export function parseOptions(argv: readonly string[]): Options {
     key: parseKey(more.key ?? (process.env['DYNABUS_KEY'] || undefined)),
     allowedHosts: more['allowed-host'],
     allowedOrigins: more['allowed-origin'],
-    certificate,
+    certificate: parseFile(certificate),
     quiet,
     help,
   };
@@ -104,6 +105,11 @@ function parseKey(text: string | undefined): string | undefined {
   throw new StartupError(
     'The key must be up to 256 visible ASCII characters without spaces and semicolons.',
   );
+}
+
+function parseFile(path: string | undefined): string | undefined {
+  if (path !== '') return path;
+  throw new StartupError('--certificate takes a file, for instance cert.pem.');
 }
 
 function parseDirectory(path: string | undefined): string | undefined {

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { createSasToken } from '../shared/auth/sas-token.ts';
 
 const KEY_NAME = 'RootManageSharedAccessKey';
@@ -12,12 +13,14 @@ export interface Welcome {
   readonly url: string;
   readonly engine: string;
   readonly rootKey: string;
+  /** The file with the certificate that TLS clients are shown; absent = it is not kept. */
+  readonly certificate: string | undefined;
   /** Epoch ms. */
   readonly now: number;
 }
 
 /** What a user needs to know once the server runs: addresses, and lines that work when pasted. */
-export function welcome({ url, engine, rootKey, now }: Welcome): string {
+export function welcome({ url, engine, rootKey, certificate, now }: Welcome): string {
   const token = createSasToken({
     audience: url,
     keyName: KEY_NAME,
@@ -30,7 +33,7 @@ export function welcome({ url, engine, rootKey, now }: Welcome): string {
 Engine             ${engine}
 Endpoint           ${url}
 Connection string  Endpoint=sb://${host};SharedAccessKeyName=${KEY_NAME};SharedAccessKey=${rootKey};UseDevelopmentEmulator=true;
-
+${certificate === undefined ? '' : trust(resolve(certificate))}
 Create a queue, send a message to it, and receive the message:
 
 ${curl} -X PUT '${url}/hello' -H 'Content-Type: application/atom+xml' -d '${QUEUE_ENTRY}'
@@ -38,5 +41,15 @@ ${curl} -X PUT '${url}/hello' -H 'Content-Type: application/atom+xml' -d '${QUEU
 ${curl} -X POST '${url}/hello/messages' -H 'Content-Type: text/plain' -d 'Hello, bus'
 
 ${curl} -X DELETE '${url}/hello/messages/head?timeout=5'
+`;
+}
+
+/** How clients in Node come to trust the certificate, and where the others are told. */
+function trust(file: string): string {
+  return `Certificate        ${file}
+
+Have clients in Node trust it; docs/clients/trust.md has Python, Java, .NET and others:
+
+export NODE_EXTRA_CA_CERTS='${file}'
 `;
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -42,6 +43,18 @@ test('the fallback engine runs a namespace as well', async (t) => {
 test('without Java the server uses the fallback engine and names it', async (t) => {
   const cli = await startNamespaceCli(t, { env: withoutJava() });
   assert.match(cli.output(), /Engine +dynoxide, in memory/);
+});
+
+test('--certificate tells where the certificate is and how a client trusts it', async (t) => {
+  const file = join(temporaryDirectory(t), 'cert.pem');
+  const args = ['--engine', 'dynoxide', '--certificate', file];
+  const { url, output } = await startNamespaceCli(t, { args });
+
+  const line = /^export NODE_EXTRA_CA_CERTS=.*$/m.exec(output())?.[0];
+  assert.ok(line !== undefined && output().includes(`\nCertificate        ${file}\n`), output());
+  const https = url.replace('http:', 'https:');
+  const ask = `node -p "fetch('${https}/health').then((r) => console.log(r.status)), ''"`;
+  assert.match(execFileSync('sh', ['-c', `${line}\n${ask}`], { encoding: 'utf8' }), /200/);
 });
 
 test('--quiet prints the endpoint and nothing else', async (t) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -103,17 +103,48 @@ describe('one port for every way to connect', () => {
     assert.match(error.message, /404/);
   });
 
-  test('a certificate is made, kept for its owner alone, and used again', () => {
+  test('a certificate and its key are made, written to two files, and used again', () => {
     const file = join(folder, 'kept.pem');
+    const keyFile = join(folder, 'kept-key.pem');
     const made = obtainCertificate(file, Date.now());
     assert.deepEqual(obtainCertificate(file, Date.now()), made);
-    assert.equal(statSync(file).mode & 0o777, 0o600);
-    assert.ok(readFileSync(file, 'utf8').includes('BEGIN CERTIFICATE'));
+    assert.equal(readFileSync(file, 'utf8'), made.certificate);
+    assert.equal(readFileSync(keyFile, 'utf8'), made.key);
+    assert.equal(statSync(keyFile).mode & 0o777, 0o600);
+    assert.doesNotMatch(made.certificate, /PRIVATE/);
     const certificate = new X509Certificate(made.certificate);
     assert.equal(certificate.checkHost('localhost'), 'localhost');
     assert.equal(certificate.checkIP('127.0.0.1'), '127.0.0.1');
     assert.ok(certificate.verify(certificate.publicKey));
     assert.ok(certificate.ca);
+  });
+
+  test('a file that holds certificate and key is read, and stays as it is', async () => {
+    const file = join(folder, 'both.pem');
+    const made = obtainCertificate(undefined, Date.now());
+    await writeFile(file, made.certificate + made.key);
+    assert.deepEqual(obtainCertificate(file, Date.now()), made);
+    assert.equal(readFileSync(file, 'utf8'), made.certificate + made.key);
+    assert.ok(!existsSync(join(folder, 'both-key.pem')));
+  });
+
+  test('a certificate whose key is missing or is the key of another is refused', async () => {
+    const file = join(folder, 'alone.pem');
+    await writeFile(file, obtainCertificate(undefined, Date.now()).certificate);
+    const refused = /alone-key\.pem nor .*alone\.pem holds the private key/;
+    assert.throws(() => obtainCertificate(file, Date.now()), refused);
+    const other = obtainCertificate(undefined, Date.now()).key;
+    await writeFile(join(folder, 'alone-key.pem'), other);
+    assert.throws(() => obtainCertificate(file, Date.now()), refused);
+  });
+
+  test('a key that exists without a certificate is not overwritten', async () => {
+    const keyFile = join(folder, 'lonely-key.pem');
+    await writeFile(keyFile, 'a key');
+    const file = join(folder, 'lonely.pem');
+    assert.throws(() => obtainCertificate(file, Date.now()), /cannot be written: EEXIST/);
+    assert.equal(readFileSync(keyFile, 'utf8'), 'a key');
+    assert.ok(!existsSync(file));
   });
 
   test('a client that trusts the certificate is content with it', async () => {
