@@ -1,4 +1,5 @@
 import type { AgeClock, Instant } from '../domain/age.ts';
+import { BoundedMap } from '../domain/bounded-map.ts';
 import { BUDGETS } from '../domain/budgets/budgets.ts';
 import type { Entity } from '../domain/entities/entity.ts';
 import { isSignedWith, parseSasToken, type SasToken } from './sas-token-text.ts';
@@ -6,7 +7,7 @@ import { isSignedWith, parseSasToken, type SasToken } from './sas-token-text.ts'
 /** A token that a rule has signed, and for each key that was tried whether it has signed the token. */
 interface SignedToken {
   readonly token: SasToken;
-  readonly keys: Map<string, boolean>;
+  readonly keys: BoundedMap<string, boolean>;
 }
 
 /** Cached keys for each token; a token is tried with the keys of rules that have its name. */
@@ -24,7 +25,7 @@ const COPIES = 3;
 export class TokenMemory {
   /** By text of the token, the least recently used first. */
   readonly #cached = new Map<string, SignedToken>();
-  readonly #missing = new Map<string, Instant>();
+  readonly #missing = new BoundedMap<string, Instant>(BUDGETS.tokens.missing);
   readonly #ages: AgeClock;
   readonly #isSignedWith: typeof isSignedWith;
   #signedBytes = 0;
@@ -47,11 +48,8 @@ export class TokenMemory {
     const known = cached?.keys.get(key);
     const isSigned = known ?? this.#isSignedWith(token, key);
     if (cached === undefined && !isSigned) return false;
-    const keys = cached?.keys ?? new Map<string, boolean>();
-    if (known === undefined) {
-      if (keys.size >= KEYS_MAX) keys.clear();
-      keys.set(key, isSigned);
-    }
+    const keys = cached?.keys ?? new BoundedMap<string, boolean>(KEYS_MAX);
+    if (known === undefined) keys.set(key, isSigned);
     this.#used({ token, keys });
     return isSigned;
   }
@@ -83,17 +81,8 @@ export class TokenMemory {
     const changes = this.#changes;
     const entity = await find(key);
     // After a change in the meantime the entity may exist now, so its absence is not cached.
-    if (entity === undefined && changes === this.#changes) this.#miss(key, since);
+    if (entity === undefined && changes === this.#changes) this.#missing.set(key, since);
     return entity;
-  }
-
-  #miss(key: string, since: Instant): void {
-    this.#missing.delete(key);
-    this.#missing.set(key, since);
-    const [oldest] = this.#missing.keys();
-    if (this.#missing.size > BUDGETS.tokens.missing && oldest !== undefined) {
-      this.#missing.delete(oldest);
-    }
   }
 
   /** Tells the cache that this process has created or changed an entity. */

@@ -1,4 +1,5 @@
 import type { AgeClock, Instant } from '../../domain/age.ts';
+import { BoundedMap } from '../../domain/bounded-map.ts';
 import type { RandomSource } from '../../domain/clock.ts';
 import { type Entity, partitionsOf } from '../../domain/entities/entity.ts';
 
@@ -13,9 +14,9 @@ const AVOIDED_MS = 2000;
 export class PartitionTurns {
   readonly #random: RandomSource;
   readonly #ages: AgeClock;
-  readonly #last = new Map<string, number>();
+  readonly #last = new BoundedMap<string, number>(ENTITIES_MAX);
   /** When a partition last refused. */
-  readonly #avoided = new Map<string, Instant>();
+  readonly #avoided = new BoundedMap<string, Instant>(ENTITIES_MAX);
 
   constructor(random: RandomSource, ages: AgeClock) {
     this.#random = random;
@@ -30,14 +31,12 @@ export class PartitionTurns {
     for (let passed = 0; passed < partitions && this.#isAvoided(entity, turn); passed++) {
       turn = (turn + 1) % partitions;
     }
-    if (this.#last.size >= ENTITIES_MAX) this.#last.clear();
     this.#last.set(entity.id, turn);
     return turn;
   }
 
   /** Notes that a partition refused. */
   avoid(entity: Entity, partition: number): void {
-    if (this.#avoided.size >= ENTITIES_MAX) this.#avoided.clear();
     this.#avoided.set(nameOf(entity, partition), this.#ages.now());
   }
 

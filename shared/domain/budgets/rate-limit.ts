@@ -1,3 +1,5 @@
+import { BoundedMap } from '../bounded-map.ts';
+
 /** The rate of a token bucket. */
 export interface Rate {
   /** The average rate. */
@@ -13,19 +15,16 @@ interface Bucket {
 }
 
 /**
- * Limits how often something happens for each of many keys, with one token bucket for each key. With more
- * than `bucketsMax` buckets it drops the least recently used one; nothing is lost if that bucket is full
- * again.
+ * Limits how often something happens for each of many keys, with one token bucket for each key. It keeps at
+ * most `bucketsMax` buckets and drops the least recently used ones; nothing is lost if those are full again.
  */
 export class RateLimit {
   readonly #rate: Rate;
-  readonly #bucketsMax: number;
-  /** The least recently used first. */
-  readonly #buckets = new Map<string, Bucket>();
+  readonly #buckets: BoundedMap<string, Bucket>;
 
   constructor(rate: Rate, bucketsMax: number) {
     this.#rate = rate;
-    this.#bucketsMax = bucketsMax;
+    this.#buckets = new BoundedMap(bucketsMax);
   }
 
   /** The number of buckets. */
@@ -41,10 +40,7 @@ export class RateLimit {
   take(key: string, now: number, count = 1): boolean {
     const left = this.#left(key, now);
     const isThere = left >= 1;
-    this.#buckets.delete(key);
     this.#buckets.set(key, { left: isThere ? left - count : left, at: now });
-    const [oldest] = this.#buckets.keys();
-    if (this.#buckets.size > this.#bucketsMax && oldest !== undefined) this.#buckets.delete(oldest);
     return isThere;
   }
 

@@ -1,4 +1,5 @@
 import type { Activity } from '../../broker/ports/entities.ts';
+import { BoundedMap } from '../../domain/bounded-map.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
@@ -25,7 +26,7 @@ interface Uses {
  */
 export class DynamoActivity implements Activity {
   readonly #settings: ActivitySettings;
-  readonly #uses = new Map<string, Uses>();
+  readonly #uses = new BoundedMap<string, Uses>(ENTITIES_MAX);
 
   constructor(settings: ActivitySettings) {
     this.#settings = settings;
@@ -38,7 +39,6 @@ export class DynamoActivity implements Activity {
     // A clock that was set back tells nothing of how long ago that was.
     const isLongAgo = now < touchedAt || now - touchedAt >= TOUCH_EVERY_MS;
     const isDue = entity.description.autoDeleteOnIdleMs !== undefined && isLongAgo;
-    if (this.#uses.size >= ENTITIES_MAX) this.#uses.clear();
     this.#uses.set(entity.id, { usedAt: now, touchedAt: isDue ? now : touchedAt });
     if (isDue) background(() => ignoreGone(touch(entity, now)));
   }

@@ -1,4 +1,5 @@
 import type { AgeClock, Instant } from '../../domain/age.ts';
+import { BoundedMap } from '../../domain/bounded-map.ts';
 
 /** A value, and the instant since which it may have changed without this process knowing. */
 export interface Leased<Value> {
@@ -19,7 +20,7 @@ const ENTRIES_MAX = 20_000;
  * (docs/decisions/0002).
  */
 export class LeaseCache<Value> {
-  readonly #entries = new Map<string, Entry<Value>>();
+  readonly #entries = new BoundedMap<string, Entry<Value>>(ENTRIES_MAX);
   #maxAgeMs: number;
   readonly #ages: AgeClock;
 
@@ -51,7 +52,6 @@ export class LeaseCache<Value> {
     if (known !== undefined && this.#ages.since(known.since) < this.#maxAgeMs) {
       return { value: await known.value, since: known.since };
     }
-    if (this.#entries.size >= ENTRIES_MAX) this.#entries.clear();
     const since = this.#ages.older(this.#ages.now(), basis);
     const entry: Entry<Value> = { value: read(), since };
     this.#entries.set(key, entry);

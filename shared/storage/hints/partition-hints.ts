@@ -1,6 +1,7 @@
 import type { PartitionHints } from '../../broker/ports/partition-hints.ts';
 import type { AgeClock, Instant } from '../../domain/age.ts';
 import type { Log } from '../../domain/blocks/log.ts';
+import { BoundedMap } from '../../domain/bounded-map.ts';
 import { logKey } from '../schema/message-keys.ts';
 
 const LOGS_MAX = 20_000;
@@ -13,9 +14,9 @@ const RECHECK_MS = 2000;
  */
 export class LocalPartitionHints implements PartitionHints {
   /** The number of the last arrival in each log. */
-  readonly #likely = new Map<string, number>();
+  readonly #likely = new BoundedMap<string, number>(LOGS_MAX);
   #arrivals = 0;
-  readonly #lookedAt = new Map<string, Instant>();
+  readonly #lookedAt = new BoundedMap<string, Instant>(LOGS_MAX);
   readonly #ages: AgeClock;
 
   constructor(ages: AgeClock) {
@@ -24,12 +25,11 @@ export class LocalPartitionHints implements PartitionHints {
 
   /** Notes that this process stored a message in the log with this key. */
   noteArrival(log: string): void {
-    if (this.#likely.size >= LOGS_MAX) this.#likely.clear();
     this.#likely.set(log, ++this.#arrivals);
   }
 
   mayHaveMessages(log: Log): boolean {
-    return this.#likely.has(logKey(log));
+    return this.#likely.get(logKey(log)) !== undefined;
   }
 
   isDueForLook(log: Log): boolean {
@@ -41,7 +41,6 @@ export class LocalPartitionHints implements PartitionHints {
     const before = this.#arrivals;
     return (mayHaveMessages) => {
       const key = logKey(log);
-      if (this.#lookedAt.size >= LOGS_MAX) this.#lookedAt.clear();
       this.#lookedAt.set(key, this.#ages.now());
       if (mayHaveMessages) this.noteArrival(key);
       // The look may have missed messages that noteArrival since it began.

@@ -1,5 +1,6 @@
 import type { AgeClock, Instant } from '../../domain/age.ts';
 import type { LockRules } from '../../domain/blocks/slot.ts';
+import { BoundedMap } from '../../domain/bounded-map.ts';
 
 /**
  * "Nothing before this sort key can be received until then": what this process remembers of the start of a
@@ -65,7 +66,7 @@ const ANYWHERE = '';
 
 /** The scan hints of all logs of a process, and the slots that its receives are about to claim. */
 export class ScanHints {
-  readonly #hints = new Map<string, ScanHint>();
+  readonly #hints = new BoundedMap<string, ScanHint>(LOGS_MAX);
   readonly #reserved = new Map<string, Map<string, Set<number>>>();
   readonly #claims = new Map<string, Set<Promise<boolean>>>();
   readonly #scans = new Map<string, Set<{ changedAt: string | undefined }>>();
@@ -92,7 +93,6 @@ export class ScanHints {
 
   /** Stores the result of a complete look from the first block, which began at `lookedAt`. */
   set(log: string, { skipBefore, validUntil, lockScope }: SkippedRange, lookedAt: Instant): void {
-    if (this.#hints.size >= LOGS_MAX) this.#hints.clear();
     this.#hints.set(log, { id: ++this.#lastId, skipBefore, validUntil, lockScope, lookedAt });
   }
 

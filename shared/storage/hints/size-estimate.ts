@@ -1,5 +1,6 @@
 import type { AgeClock, Instant } from '../../domain/age.ts';
 import type { Log } from '../../domain/blocks/log.ts';
+import { BoundedMap } from '../../domain/bounded-map.ts';
 
 interface Measurement {
   /** Bytes ever stored in the log when it was measured. */
@@ -20,8 +21,8 @@ const FULL_MS = 1000;
  * when that sum exceeds its limit.
  */
 export class SizeEstimate {
-  readonly #bytesIn = new Map<string, number>();
-  readonly #measurements = new Map<string, Measurement>();
+  readonly #bytesIn = new BoundedMap<string, number>(LOGS_MAX);
+  readonly #measurements = new BoundedMap<string, Measurement>(LOGS_MAX);
   readonly #ages: AgeClock;
 
   constructor(ages: AgeClock) {
@@ -30,7 +31,6 @@ export class SizeEstimate {
 
   /** Notes how many bytes were ever stored in a log, as a send has read it. */
   noteStored(log: Log, bytesIn: number): void {
-    if (this.#bytesIn.size >= LOGS_MAX) this.#bytesIn.clear();
     this.#bytesIn.set(keyOf(log), bytesIn);
   }
 
@@ -44,7 +44,7 @@ export class SizeEstimate {
 
   /** Whether this process knows how many bytes were ever stored in a log. */
   knows(log: Log): boolean {
-    return this.#bytesIn.has(keyOf(log));
+    return this.#bytesIn.get(keyOf(log)) !== undefined;
   }
 
   /** Whether a log was measured a moment ago. */
@@ -64,7 +64,6 @@ export class SizeEstimate {
 
   /** Notes a measurement that began when `bytesIn` bytes had been stored. */
   noteMeasurement(log: Log, size: number, bytesIn: number): void {
-    if (this.#measurements.size >= LOGS_MAX) this.#measurements.clear();
     this.#measurements.set(keyOf(log), { bytesIn, size, measuredAt: this.#ages.now() });
     this.noteStored(log, Math.max(bytesIn, this.#bytesIn.get(keyOf(log)) ?? 0));
   }

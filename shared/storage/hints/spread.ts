@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../domain/bounded-map.ts';
 import type { RandomSource } from '../../domain/clock.ts';
 
 /** The most groups of messages to choose among. */
@@ -13,7 +14,7 @@ const LOGS_MAX = 10_000;
  * each further loss; with each success it moves back to the front.
  */
 export class Spread {
-  readonly #widths = new Map<string, number>();
+  readonly #widths = new BoundedMap<string, number>(LOGS_MAX);
 
   /** Among how many groups, each of as many messages as asked for, to choose; 1 = always the first. */
   widthOf(log: string): number {
@@ -23,7 +24,6 @@ export class Spread {
   /** Notes a claim that got nothing because other receivers were faster. */
   lost(log: string): void {
     const width = this.#widths.get(log) ?? 1;
-    if (this.#widths.size >= LOGS_MAX) this.#widths.clear();
     this.#widths.set(log, Math.min(WIDTH_MAX, width * WIDEN));
   }
 

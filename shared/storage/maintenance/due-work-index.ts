@@ -1,4 +1,5 @@
 import type { Log } from '../../domain/blocks/log.ts';
+import { BoundedMap } from '../../domain/bounded-map.ts';
 import type { Clock, RandomSource } from '../../domain/clock.ts';
 import type { DocumentTable } from '../dynamodb/document-table.ts';
 import { dueWorkCollection } from '../schema/entity-keys.ts';
@@ -24,7 +25,7 @@ export class DueWorkIndex {
   readonly #clock: Clock;
   readonly #random: RandomSource;
   /** Sort keys of entries that this process has written. */
-  readonly #written = new Set<string>();
+  readonly #written = new BoundedMap<string, true>(WRITTEN_MAX);
 
   constructor(
     table: DocumentTable,
@@ -47,10 +48,9 @@ export class DueWorkIndex {
     const sk = sortKeyOf(entry);
     // Another process removes entries when they are due; its clock is ahead of ours by less than a step.
     const isStillThere = entry.dueAt - this.#clock.now() > STEP_MS;
-    if (isStillThere && this.#written.has(sk)) return;
+    if (isStillThere && this.#written.get(sk)) return;
     await this.#put(entry);
-    if (this.#written.size >= WRITTEN_MAX) this.#written.clear();
-    this.#written.add(sk);
+    this.#written.set(sk, true);
   }
 
   /** One page of due work, earliest first, read eventually consistent; `after` = the last entry of the page before. */

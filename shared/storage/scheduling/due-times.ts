@@ -1,5 +1,6 @@
 import type { AgeClock, Instant } from '../../domain/age.ts';
 import type { Log } from '../../domain/blocks/log.ts';
+import { BoundedMap } from '../../domain/bounded-map.ts';
 import type { Item } from '../dynamodb/table.ts';
 import { dueSortKey, logKey, parseDueSortKey } from '../schema/message-keys.ts';
 
@@ -38,7 +39,9 @@ const LOGS_MAX = 10_000;
 
 /** The next due time of each log, as far as this process knows. */
 export class DueTimes {
-  readonly #known = new Map<string, Known>();
+  readonly #known = new BoundedMap<string, Known>(LOGS_MAX, (forgotten) => {
+    for (const { notedAt } of forgotten) this.#noteForgotten(notedAt);
+  });
   readonly #maxAgeMs: number;
   readonly #ages: AgeClock;
   #forgottenAt: Instant | undefined;
@@ -68,12 +71,11 @@ export class DueTimes {
    * more, so the earlier due time is kept, which costs at most one look.
    */
   note(log: string, nextDueAt: number | undefined, readAt: Instant): void {
-    // A read that began before an entry was forgotten may be older than that entry.
+    // A read that overlaps one whose result was forgotten may have seen less than that one.
     if (this.#forgottenAt !== undefined && readAt.order < this.#forgottenAt.order) return;
     const notedAt = this.#ages.now();
     const other = this.#known.get(log);
     const isAlone = other === undefined || other.notedAt.order < readAt.order;
-    if (this.#known.size >= LOGS_MAX) this.#forgetAll();
     this.#known.set(
       log,
       isAlone
@@ -89,12 +91,12 @@ export class DueTimes {
   /** Forgets the due time of a log, so that it is read again. */
   forget(log: Log): void {
     this.#known.delete(logKey(log));
-    this.#forgottenAt = this.#ages.now();
+    this.#noteForgotten(this.#ages.now());
   }
 
-  #forgetAll(): void {
-    this.#known.clear();
-    this.#forgottenAt = this.#ages.now();
+  /** Reads that began before `instant` are not noted any more. */
+  #noteForgotten(instant: Instant): void {
+    if (instant.order > (this.#forgottenAt?.order ?? 0)) this.#forgottenAt = instant;
   }
 
   /** An instant for `note`. */

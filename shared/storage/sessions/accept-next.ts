@@ -2,6 +2,7 @@ import type { AcceptedSession, AcceptNextRequest } from '../../broker/ports/sess
 import { surveyBlock } from '../../domain/blocks/block.ts';
 import { inSession, type Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
+import { BoundedMap } from '../../domain/bounded-map.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import type { RandomSource } from '../../domain/clock.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';
@@ -89,19 +90,19 @@ export interface AcceptMemory {
 }
 
 const LOGS_MAX = 10_000;
+/** Stands for the epoch of a log without sessions. */
+const NO_EPOCH = -1;
 
 /** Remembers, per partition, the entity epoch at which no locks were left that a change of the entity had ended. */
 export class LookedThrough {
-  readonly #epochs = new Map<string, number | undefined>();
+  readonly #epochs = new BoundedMap<string, number>(LOGS_MAX);
 
   has(partition: Log): boolean {
-    const epoch = partition.sessions?.epoch;
-    return this.#epochs.has(logName(partition)) && this.#epochs.get(logName(partition)) === epoch;
+    return this.#epochs.get(logName(partition)) === (partition.sessions?.epoch ?? NO_EPOCH);
   }
 
   add(partition: Log): void {
-    if (this.#epochs.size >= LOGS_MAX) this.#epochs.clear();
-    this.#epochs.set(logName(partition), partition.sessions?.epoch);
+    this.#epochs.set(logName(partition), partition.sessions?.epoch ?? NO_EPOCH);
   }
 }
 

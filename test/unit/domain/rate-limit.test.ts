@@ -54,7 +54,7 @@ test('buckets are bounded; one that was used lately stays', () => {
     limit.take(`stranger ${index}`, 0);
     limit.take('busy', 0);
   }
-  assert.equal(limit.size, 100);
+  assert.ok(limit.size <= 100, `${limit.size} buckets`);
   assert.equal(granted(limit, 'busy', 0), 0);
 });
 
