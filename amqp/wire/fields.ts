@@ -37,16 +37,14 @@ export class Fields {
     return number;
   }
 
-  /** The same for one without which nothing can be done. Throws DecodeError. */
-  requiredUint(place: number): number {
-    const number = this.uint(place);
-    if (number === undefined) throw new DecodeError('a mandatory field is missing');
-    return number;
-  }
-
   flag(place: number): boolean {
     const value = this.at(place);
     return value?.type === 'boolean' && value.value;
+  }
+
+  ulong(place: number): bigint | undefined {
+    const value = this.at(place);
+    return value?.type === 'ulong' ? value.value : undefined;
   }
 
   octets(place: number): Uint8Array | undefined {
@@ -62,14 +60,6 @@ export function trimmed(values: readonly (AmqpValue | undefined)[]): AmqpValue {
   return {
     type: 'list',
     value: values.slice(0, length).map((value) => value ?? { type: 'null' }),
-  };
-}
-
-/** A list with a value at each of its places: there are clients that read by place, and look no further. */
-export function filled(values: readonly (AmqpValue | undefined)[], count: number): AmqpValue {
-  return {
-    type: 'list',
-    value: Array.from({ length: count }, (_, place) => values[place] ?? { type: 'null' }),
   };
 }
 

@@ -1,247 +1,233 @@
 import { CODE, codeOf } from './descriptors.ts';
 import { Fields } from './fields.ts';
-import { present } from './present.ts';
-import { type DeliveryState, type ErrorInfo, readDeliveryState, readError } from './states.ts';
-import type { AmqpValue } from './value.ts';
+import { readDeliveryState, readError, writeDeliveryState, writeError } from './states.ts';
+import {
+  type AmqpValue,
+  binary,
+  bool,
+  described,
+  list,
+  NULL,
+  str,
+  ubyte,
+  uint,
+  ulong,
+  ushort,
+} from './value.ts';
 import { DecodeError } from './wire-error.ts';
 
 const UBYTE_MAX = 0xff;
 
-/** The nine performatives (part 2.7 of the standard), as far as a server of queues needs them. */
-export type Performative =
-  | Open
-  | Begin
-  | Attach
-  | Flow
-  | Transfer
-  | Disposition
-  | Detach
-  | { readonly kind: 'end'; readonly error?: ErrorInfo }
-  | { readonly kind: 'close'; readonly error?: ErrorInfo };
-
-export interface Open {
-  readonly kind: 'open';
-  readonly containerId: string;
-  readonly hostname?: string;
-  readonly maxFrameSize?: number;
-  readonly channelMax?: number;
-  readonly idleTimeOutMs?: number;
+/** How the fields of one type are read from a list and written to it. */
+interface FieldType<Type> {
+  /** Undefined = absent or of another type. Throws DecodeError for a value that the field cannot have. */
+  readonly read: (fields: Fields, place: number) => Type | undefined;
+  readonly write: (value: Type) => AmqpValue;
 }
 
-export interface Begin {
-  readonly kind: 'begin';
-  readonly remoteChannel?: number;
-  readonly nextOutgoingId: number;
-  readonly incomingWindow: number;
-  readonly outgoingWindow: number;
-  readonly handleMax?: number;
+interface Optional<Type> extends FieldType<Type> {
+  readonly place: number;
 }
 
-export interface Attach {
-  readonly kind: 'attach';
-  readonly name: string;
-  readonly handle: number;
-  /** Of the peer that sends this. */
-  readonly role: 'sender' | 'receiver';
-  readonly senderSettleMode?: number;
-  readonly receiverSettleMode?: number;
-  /** Described lists, left as they are: a terminus may be of several kinds. */
-  readonly source?: AmqpValue;
-  readonly target?: AmqpValue;
-  readonly initialDeliveryCount?: number;
-  readonly maxMessageSize?: bigint;
-  readonly properties?: AmqpValue;
+interface Mandatory<Type> extends Optional<Type> {
+  /** The error of a frame without the field. */
+  readonly missing: string;
 }
 
-export interface Flow {
-  readonly kind: 'flow';
-  readonly nextIncomingId?: number;
-  readonly incomingWindow: number;
-  readonly nextOutgoingId: number;
-  readonly outgoingWindow: number;
-  readonly handle?: number;
-  readonly deliveryCount?: number;
-  readonly linkCredit?: number;
-  readonly drain?: boolean;
-  readonly echo?: boolean;
-}
+const optional = <Type>(place: number, type: FieldType<Type>): Optional<Type> => ({
+  ...type,
+  place,
+});
+const mandatory = <Type>(
+  place: number,
+  type: FieldType<Type>,
+  missing = 'a mandatory field is missing',
+): Mandatory<Type> => ({ ...type, place, missing });
 
-export interface Transfer {
-  readonly kind: 'transfer';
-  readonly handle: number;
-  readonly deliveryId?: number;
-  readonly deliveryTag?: Uint8Array;
-  readonly messageFormat?: number;
-  readonly settled?: boolean;
-  readonly more?: boolean;
-  readonly state?: DeliveryState;
-  readonly aborted?: boolean;
-}
+const TEXT: FieldType<string> = { read: (fields, place) => fields.text(place), write: str };
+const UINT: FieldType<number> = { read: (fields, place) => fields.uint(place), write: uint };
+const USHORT: FieldType<number> = { ...UINT, write: ushort };
+const UBYTE: FieldType<number> = {
+  read: (fields, place) => fields.uint(place, UBYTE_MAX),
+  write: ubyte,
+};
+const ULONG: FieldType<bigint> = { read: (fields, place) => fields.ulong(place), write: ulong };
+const BINARY: FieldType<Uint8Array> = {
+  read: (fields, place) => fields.octets(place),
+  write: binary,
+};
+/** False where it is absent. */
+const FLAG: FieldType<boolean> = { read: (fields, place) => fields.flag(place), write: bool };
+const ROLE: FieldType<'sender' | 'receiver'> = {
+  read: (fields, place) => (fields.flag(place) ? 'receiver' : 'sender'),
+  write: (role) => bool(role === 'receiver'),
+};
+/** Left as it is, for instance the described list of a terminus, which may be of several kinds. */
+const VALUE: FieldType<AmqpValue> = {
+  read: (fields, place) => fields.at(place),
+  write: (value) => value,
+};
+const STATE = {
+  read: (fields: Fields, place: number) => readDeliveryState(fields.at(place)),
+  write: writeDeliveryState,
+};
+const ERROR = {
+  read: (fields: Fields, place: number) => readError(fields.at(place)),
+  write: writeError,
+};
 
-export interface Disposition {
-  readonly kind: 'disposition';
-  readonly role: 'sender' | 'receiver';
-  readonly first: number;
-  readonly last?: number;
-  readonly settled?: boolean;
-  readonly state?: DeliveryState;
-}
+/**
+ * The nine performatives (part 2.7 of the standard), as far as a server of queues needs them: how many fields the
+ * standard gives each, and the fields that are used, in the order in which they are read and judged.
+ */
+const PERFORMATIVES = {
+  open: {
+    length: 10,
+    fields: {
+      containerId: mandatory(0, TEXT, 'an open names no container'),
+      hostname: optional(1, TEXT),
+      maxFrameSize: optional(2, UINT),
+      channelMax: optional(3, USHORT),
+      idleTimeOutMs: optional(4, UINT),
+    },
+  },
+  begin: {
+    length: 8,
+    fields: {
+      nextOutgoingId: mandatory(1, UINT),
+      incomingWindow: mandatory(2, UINT),
+      outgoingWindow: mandatory(3, UINT),
+      remoteChannel: optional(0, USHORT),
+      handleMax: optional(4, UINT),
+    },
+  },
+  attach: {
+    length: 14,
+    fields: {
+      name: mandatory(0, TEXT, 'an attach names no link'),
+      handle: mandatory(1, UINT),
+      /** Of the peer that sends this. */
+      role: mandatory(2, ROLE),
+      senderSettleMode: optional(3, UBYTE),
+      receiverSettleMode: optional(4, UBYTE),
+      source: optional(5, VALUE),
+      target: optional(6, VALUE),
+      initialDeliveryCount: optional(9, UINT),
+      maxMessageSize: optional(10, ULONG),
+      properties: optional(13, VALUE),
+    },
+  },
+  flow: {
+    length: 11,
+    fields: {
+      incomingWindow: mandatory(1, UINT),
+      nextOutgoingId: mandatory(2, UINT),
+      outgoingWindow: mandatory(3, UINT),
+      nextIncomingId: optional(0, UINT),
+      handle: optional(4, UINT),
+      deliveryCount: optional(5, UINT),
+      linkCredit: optional(6, UINT),
+      drain: optional(8, FLAG),
+      echo: optional(9, FLAG),
+    },
+  },
+  transfer: {
+    length: 11,
+    fields: {
+      handle: mandatory(0, UINT),
+      deliveryId: optional(1, UINT),
+      deliveryTag: optional(2, BINARY),
+      messageFormat: optional(3, UINT),
+      settled: optional(4, FLAG),
+      more: optional(5, FLAG),
+      state: optional(7, STATE),
+      aborted: optional(9, FLAG),
+    },
+  },
+  disposition: {
+    length: 6,
+    fields: {
+      role: mandatory(0, ROLE),
+      first: mandatory(1, UINT),
+      last: optional(2, UINT),
+      settled: optional(3, FLAG),
+      state: optional(4, STATE),
+    },
+  },
+  detach: {
+    length: 3,
+    fields: { handle: mandatory(0, UINT), closed: optional(1, FLAG), error: optional(2, ERROR) },
+  },
+  end: { length: 1, fields: { error: optional(0, ERROR) } },
+  close: { length: 1, fields: { error: optional(0, ERROR) } },
+};
 
-export interface Detach {
-  readonly kind: 'detach';
-  readonly handle: number;
-  readonly closed?: boolean;
-  readonly error?: ErrorInfo;
-}
+type Table = typeof PERFORMATIVES;
+type Kind = keyof Table;
+type TypeOf<Field> = Field extends { readonly write: (value: infer Type) => AmqpValue }
+  ? Type
+  : never;
+type MandatoryOf<All> = {
+  [Name in keyof All]: All[Name] extends { readonly missing: string } ? Name : never;
+}[keyof All];
+type ValuesOf<All> = { readonly [Name in MandatoryOf<All>]: TypeOf<All[Name]> } & {
+  readonly [Name in Exclude<keyof All, MandatoryOf<All>>]?: TypeOf<All[Name]>;
+};
+type Of<One extends Kind> = { readonly kind: One } & ValuesOf<Table[One]['fields']>;
 
-const KINDS: ReadonlyMap<bigint, Performative['kind']> = new Map(
-  (
-    [
-      'open',
-      'begin',
-      'attach',
-      'flow',
-      'transfer',
-      'disposition',
-      'detach',
-      'end',
-      'close',
-    ] as const
-  ).map((kind) => [CODE[kind], kind]),
+export type Performative = { [One in Kind]: Of<One> }[Kind];
+export type Open = Of<'open'>;
+export type Begin = Of<'begin'>;
+export type Attach = Of<'attach'>;
+export type Flow = Of<'flow'>;
+export type Transfer = Of<'transfer'>;
+export type Disposition = Of<'disposition'>;
+export type Detach = Of<'detach'>;
+
+/** A field of any type: what it takes is known by its name only. */
+type AnyField = Omit<Optional<unknown>, 'write'> &
+  Partial<Pick<Mandatory<unknown>, 'missing'>> & { readonly write: (value: never) => AmqpValue };
+
+const KINDS: ReadonlyMap<bigint, Kind> = new Map(
+  (Object.keys(PERFORMATIVES) as Kind[]).map((kind) => [CODE[kind], kind]),
 );
+const FIELDS = Object.fromEntries(
+  Object.entries(PERFORMATIVES).map(([kind, { fields }]) => [kind, Object.entries(fields)]),
+) as unknown as Record<Kind, readonly (readonly [string, AnyField])[]>;
 
 /** Reads a performative. Throws DecodeError. */
 export function readPerformative(value: AmqpValue): Performative {
-  const kind = requiredKind(value);
+  const kind = kindOf(value);
+  if (kind === undefined) throw new DecodeError('a frame says something unknown');
   const fields = new Fields(value);
-  switch (kind) {
-    case 'open':
-      return readOpen(fields);
-    case 'begin':
-      return readBegin(fields);
-    case 'attach':
-      return readAttach(fields);
-    case 'flow':
-      return readFlow(fields);
-    case 'transfer':
-      return readTransfer(fields);
-    case 'disposition':
-      return readDisposition(fields);
-    case 'detach': {
-      const handle = fields.requiredUint(0);
-      return {
-        kind,
-        handle,
-        closed: fields.flag(1),
-        ...present({ error: readError(fields.at(2)) }),
-      };
-    }
-    case 'end':
-    case 'close':
-      return { kind, ...present({ error: readError(fields.at(0)) }) };
+  const performative: Record<string, unknown> = { kind };
+  for (const [name, { read, place, missing }] of FIELDS[kind]) {
+    const field = read(fields, place);
+    if (field !== undefined) performative[name] = field;
+    else if (missing !== undefined) throw new DecodeError(missing);
   }
+  return performative as unknown as Performative;
+}
+
+/**
+ * Encodes a performative as the described list it is. It has all of its fields: the official Python
+ * client reads them by place, and fails where those at the end are left out.
+ */
+export function writePerformative(performative: Performative): AmqpValue {
+  const { kind } = performative;
+  const values = new Array<AmqpValue>(PERFORMATIVES[kind].length).fill(NULL);
+  for (const [name, { write, place }] of FIELDS[kind]) {
+    const field = performative[name as keyof Performative];
+    if (field !== undefined) values[place] = write(field as never);
+  }
+  return described(CODE[kind], list(values));
 }
 
 export function isAttach(value: AmqpValue): boolean {
   return kindOf(value) === 'attach';
 }
 
-function requiredKind(value: AmqpValue): Performative['kind'] {
-  const kind = kindOf(value);
-  if (kind === undefined) throw new DecodeError('a frame says something unknown');
-  return kind;
-}
-
-function kindOf(value: AmqpValue): Performative['kind'] | undefined {
+function kindOf(value: AmqpValue): Kind | undefined {
   const code = codeOf(value);
   return code === undefined ? undefined : KINDS.get(code);
-}
-
-function readOpen(fields: Fields): Open {
-  const containerId = fields.text(0);
-  if (containerId === undefined) throw new DecodeError('an open names no container');
-  return {
-    kind: 'open',
-    containerId,
-    ...present({
-      hostname: fields.text(1),
-      maxFrameSize: fields.uint(2),
-      channelMax: fields.uint(3),
-      idleTimeOutMs: fields.uint(4),
-    }),
-  };
-}
-
-function readBegin(fields: Fields): Begin {
-  return {
-    kind: 'begin',
-    nextOutgoingId: fields.requiredUint(1),
-    incomingWindow: fields.requiredUint(2),
-    outgoingWindow: fields.requiredUint(3),
-    ...present({ remoteChannel: fields.uint(0), handleMax: fields.uint(4) }),
-  };
-}
-
-function readAttach(fields: Fields): Attach {
-  const name = fields.text(0);
-  if (name === undefined) throw new DecodeError('an attach names no link');
-  const size = fields.at(10);
-  return {
-    kind: 'attach',
-    name,
-    handle: fields.requiredUint(1),
-    role: fields.flag(2) ? 'receiver' : 'sender',
-    ...present({
-      senderSettleMode: fields.uint(3, UBYTE_MAX),
-      receiverSettleMode: fields.uint(4, UBYTE_MAX),
-      source: fields.at(5),
-      target: fields.at(6),
-      initialDeliveryCount: fields.uint(9),
-      maxMessageSize: size?.type === 'ulong' ? size.value : undefined,
-      properties: fields.at(13),
-    }),
-  };
-}
-
-function readFlow(fields: Fields): Flow {
-  return {
-    kind: 'flow',
-    incomingWindow: fields.requiredUint(1),
-    nextOutgoingId: fields.requiredUint(2),
-    outgoingWindow: fields.requiredUint(3),
-    drain: fields.flag(8),
-    echo: fields.flag(9),
-    ...present({
-      nextIncomingId: fields.uint(0),
-      handle: fields.uint(4),
-      deliveryCount: fields.uint(5),
-      linkCredit: fields.uint(6),
-    }),
-  };
-}
-
-function readTransfer(fields: Fields): Transfer {
-  return {
-    kind: 'transfer',
-    handle: fields.requiredUint(0),
-    settled: fields.flag(4),
-    more: fields.flag(5),
-    aborted: fields.flag(9),
-    ...present({
-      deliveryId: fields.uint(1),
-      deliveryTag: fields.octets(2),
-      messageFormat: fields.uint(3),
-      state: readDeliveryState(fields.at(7)),
-    }),
-  };
-}
-
-function readDisposition(fields: Fields): Disposition {
-  return {
-    kind: 'disposition',
-    role: fields.flag(0) ? 'receiver' : 'sender',
-    first: fields.requiredUint(1),
-    settled: fields.flag(3),
-    ...present({ last: fields.uint(2), state: readDeliveryState(fields.at(4)) }),
-  };
 }

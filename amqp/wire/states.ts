@@ -1,6 +1,6 @@
 import { CODE, codeOf } from './descriptors.ts';
-import { Fields, filled, trimmed } from './fields.ts';
-import { type AmqpValue, binary, bool, described, str, symbol } from './value.ts';
+import { Fields, trimmed } from './fields.ts';
+import { type AmqpValue, binary, bool, described, list, NULL, str, symbol } from './value.ts';
 
 /** An error as a frame carries it. */
 export interface ErrorInfo {
@@ -131,6 +131,6 @@ export function readError(value: AmqpValue | undefined): ErrorInfo | undefined {
 
 /** Returns an error as a value to encode, always with three fields: some clients read them by position. */
 export function writeError({ condition, description, info }: ErrorInfo): AmqpValue {
-  const text = description === undefined ? undefined : str(description);
-  return described(CODE.error, filled([symbol(condition), text, info], 3));
+  const text = description === undefined ? NULL : str(description);
+  return described(CODE.error, list([symbol(condition), text, info ?? NULL]));
 }

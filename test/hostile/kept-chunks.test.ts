@@ -9,8 +9,8 @@ import { compact } from '../../amqp/wire/compact.ts';
 import { Decoder } from '../../amqp/wire/decode.ts';
 import { encode } from '../../amqp/wire/encode.ts';
 import { encodeFrame } from '../../amqp/wire/frames.ts';
+import { writePerformative } from '../../amqp/wire/performatives.ts';
 import { binary, described, list, mapOf, str, uuid } from '../../amqp/wire/value.ts';
-import { writePerformative } from '../../amqp/wire/write-performative.ts';
 import { GatewayFixture, turns } from '../support/amqp-peer.ts';
 
 /** Row 1: few bytes that are kept do not keep the chunk that they came in. */

@@ -4,7 +4,12 @@ import { InputTurns } from '../../amqp/endpoint/input-turns.ts';
 import { readSections, SECTION, writeSections } from '../../amqp/messages/sections.ts';
 import { Gateway } from '../../amqp/service/gateway.ts';
 import { encodeFrame, FrameReader, protocolHeader } from '../../amqp/wire/frames.ts';
-import { type Attach, type Performative, readPerformative } from '../../amqp/wire/performatives.ts';
+import {
+  type Attach,
+  type Performative,
+  readPerformative,
+  writePerformative,
+} from '../../amqp/wire/performatives.ts';
 import {
   binary,
   described,
@@ -16,7 +21,6 @@ import {
   str,
   symbol,
 } from '../../amqp/wire/value.ts';
-import { writePerformative } from '../../amqp/wire/write-performative.ts';
 import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import type { Broker } from '../../shared/broker/broker.ts';
 import type { RuleManagement } from '../../shared/broker/management/rules.ts';

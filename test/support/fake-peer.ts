@@ -1,8 +1,7 @@
 import { Gateway } from '../../amqp/service/gateway.ts';
 import { encodeFrame, protocolHeader } from '../../amqp/wire/frames.ts';
-import type { Performative } from '../../amqp/wire/performatives.ts';
+import { type Performative, writePerformative } from '../../amqp/wire/performatives.ts';
 import { binary, described, list, symbol } from '../../amqp/wire/value.ts';
-import { writePerformative } from '../../amqp/wire/write-performative.ts';
 import type { HttpDependencies } from '../../lambdas/http/http-dependencies.ts';
 import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import { RuleManagement } from '../../shared/broker/management/rules.ts';

@@ -2,9 +2,12 @@ import { connect, type Socket } from 'node:net';
 import { codeOf } from '../../amqp/wire/descriptors.ts';
 import { Fields } from '../../amqp/wire/fields.ts';
 import { encodeFrame, FrameReader, protocolHeader } from '../../amqp/wire/frames.ts';
-import { type Performative, readPerformative } from '../../amqp/wire/performatives.ts';
+import {
+  type Performative,
+  readPerformative,
+  writePerformative,
+} from '../../amqp/wire/performatives.ts';
 import { type AmqpValue, binary, described, list, NULL, symbol } from '../../amqp/wire/value.ts';
-import { writePerformative } from '../../amqp/wire/write-performative.ts';
 
 /** Larger than any that the server sends. */
 const FRAME_BYTES_MAX = 10_000_000;

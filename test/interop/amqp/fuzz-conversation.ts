@@ -1,6 +1,6 @@
 import { SECTION, writeSections } from '../../../amqp/messages/sections.ts';
 import { encodeFrame, protocolHeader } from '../../../amqp/wire/frames.ts';
-import type { Performative } from '../../../amqp/wire/performatives.ts';
+import { type Performative, writePerformative } from '../../../amqp/wire/performatives.ts';
 import {
   type AmqpValue,
   binary,
@@ -13,7 +13,6 @@ import {
   symbol,
   uint,
 } from '../../../amqp/wire/value.ts';
-import { writePerformative } from '../../../amqp/wire/write-performative.ts';
 import type { LoadRandom } from '../../support/load-random.ts';
 import { anyMessage, anyRequest, anyState } from './fuzz-messages.ts';
 import { anyValue, orAny } from './fuzz-values.ts';

@@ -4,10 +4,9 @@ import fc from 'fast-check';
 import { Decoder, decode } from '../../../amqp/wire/decode.ts';
 import { encode } from '../../../amqp/wire/encode.ts';
 import { FrameReader } from '../../../amqp/wire/frames.ts';
-import type { Performative } from '../../../amqp/wire/performatives.ts';
+import { type Performative, writePerformative } from '../../../amqp/wire/performatives.ts';
 import type { AmqpType, AmqpValue } from '../../../amqp/wire/value.ts';
 import { DecodeError, TooManyValuesError } from '../../../amqp/wire/wire-error.ts';
-import { writePerformative } from '../../../amqp/wire/write-performative.ts';
 
 const integer = (type: 'ubyte' | 'ushort' | 'uint' | 'byte' | 'short' | 'int', bits: number) => {
   const isSigned = !type.startsWith('u');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Connection } from '../../../amqp/endpoint/connection.ts';
 import { encodeFrame, protocolHeader } from '../../../amqp/wire/frames.ts';
-import { writePerformative } from '../../../amqp/wire/write-performative.ts';
+import { writePerformative } from '../../../amqp/wire/performatives.ts';
 import { MemoryBudget } from '../../../shared/domain/budgets/memory-budget.ts';
 import { connectionOptions } from '../../support/amqp-peer.ts';
 
