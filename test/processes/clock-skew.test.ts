@@ -11,47 +11,47 @@ import { ManualClock } from '../support/manual-clock.ts';
 import { startBroker } from '../support/start-broker.ts';
 
 /**
- * Clocks of two machines differ by up to a second. A session lock that has run out by one of them, and
- * not by the other, must not hide a message from those who accept the next session.
+ * The clocks of two machines differ by up to a second. A session lock that has expired by one clock and not by
+ * the other must not hide a message from a client that accepts the next session.
  */
 
 async function startTwo(
   t: TestContext,
 ): Promise<readonly [holder: SessionScene, sender: SessionScene]> {
-  // The first process of a test believes that it is alone; so it gets nothing to do here.
-  const alone = await startBroker(t);
-  await createPlace(alone, QUEUE);
+  // The first process of a test is configured as the only one, so it does no work here.
+  const first = await startBroker(t);
+  await createPlace(first, QUEUE);
   const startOne = async () => {
-    const broker = await startBroker(t, { beside: alone, clock: new ManualClock() });
+    const broker = await startBroker(t, { beside: first, clock: new ManualClock() });
     return new SessionScene(broker, QUEUE);
   };
   return [await startOne(), await startOne()];
 }
 
-/** A session that outlasts its lock although it is empty, since it has a state. */
+/** Locks a session with a state. Because of the state it outlives its lock, although it is empty. */
 async function holdWithState(holder: SessionScene): Promise<void> {
   await (await holder.accept('a')).setState('kept');
 }
 
-test('a message is found that was sent to a session whose lock had not run out by the clock of its sender', async (t) => {
+test('a receiver finds a message whose session lock had not expired by the clock of the sender', async (t) => {
   const [holder, sender] = await startTwo(t);
   sender.advance({ ms: -900 });
   await holdWithState(holder);
   for (const one of [holder, sender]) one.advance({ seconds: LOCK_SECONDS });
-  // The lock has run out by this clock, and the session is empty: it is no longer listed.
+  // The lock has expired by this clock and the session is empty: it leaves the ready-session index.
   await holder.noneWaits();
   await sender.send('a', '1');
   assert.deepEqual(await drain(await holder.nextIs('a')), ['1']);
 });
 
-test('a message is found that was sent to a session whose lock had run out by the clock of its sender only', async (t) => {
+test('a receiver finds a message whose session lock had expired only by the clock of the sender', async (t) => {
   const [holder, sender] = await startTwo(t);
-  // So that the lock ends in the middle of a second: listings are for whole ones.
+  // The lock then ends in the middle of a second; the ready-session index holds whole seconds.
   holder.advance({ ms: 500 });
   sender.advance({ ms: 950 });
   await holdWithState(holder);
   for (const one of [holder, sender]) one.advance({ seconds: LOCK_SECONDS, ms: -400 });
-  // The lock has run out by the clock of the sender alone, which finds the session empty.
+  // The lock has expired only by the clock of the sender, which finds the session empty.
   await sender.noneWaits();
   await sender.send('a', '1');
   await holder.noneWaits();

@@ -6,24 +6,24 @@ import { startBroker } from '../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../support/test-broker.ts';
 import { drainBodies } from '../support/topic-entities.ts';
 
-/** Two processes work on one queue at the same time; requests of the slow one can be held up. */
+/** Two processes use one queue at the same time. The test can pause database requests of the slow one. */
 
-interface Scene {
+interface Fixture {
   readonly slow: TestBroker;
   readonly fast: TestBroker;
-  /** Of the slow process. */
+  /** Pauses database requests of the slow process. */
   readonly pauses: PauseClient;
 }
 
-async function start(t: TestContext): Promise<Scene> {
+async function start(t: TestContext): Promise<Fixture> {
   const pauses = startPauses();
   t.after(() => pauses.client.destroy());
-  // The first process of a test believes that it is alone; so it gets nothing to do here.
-  const alone = await startBroker(t);
-  expectStatus(await alone.createQueue('q'), 201);
+  // The first process of a test is configured as the only one, so it does no work here.
+  const first = await startBroker(t);
+  expectStatus(await first.createQueue('q'), 201);
   return {
-    slow: await startBroker(t, { beside: alone, client: pauses.client }),
-    fast: await startBroker(t, { beside: alone }),
+    slow: await startBroker(t, { beside: first, client: pauses.client }),
+    fast: await startBroker(t, { beside: first }),
     pauses,
   };
 }
@@ -32,7 +32,7 @@ const isOfHead = ({ collection }: Outgoing) => /\.0$/.test(collection);
 const isOfMessages = ({ collection }: Outgoing) => /\.0m0$/.test(collection);
 
 for (const mode of ['peekLock', 'receiveAndDelete'] as const) {
-  test(`${mode} that loses a message to another process gets another one of the same block`, async (t) => {
+  test(`${mode} that loses a message to another process gets another message of the same block`, async (t) => {
     const { slow, fast, pauses } = await start(t);
     expectStatus(await fast.sendBatch('q', [{ Body: '1' }, { Body: '2' }, { Body: '3' }]), 201);
     const claim = pauses.pauseNext((r) => r.command === 'UpdateItemCommand' && isOfMessages(r));
@@ -41,13 +41,13 @@ for (const mode of ['peekLock', 'receiveAndDelete'] as const) {
     assert.equal((await fast.peekLock('q'))?.body, '1');
     claim.goOn();
     assert.match((await receiving)?.body ?? 'nothing', /^[23]$/);
-    // The refused write tells what the block holds now, so it need not be read again.
+    // The refused write returns the present content of the block, so the receive does not read it again.
     const queries = pauses.requests.filter((r) => r.command === 'QueryCommand' && isOfMessages(r));
     assert.equal(queries.length, 1);
   });
 }
 
-test('what is scheduled while another process raises the next due time is not forgotten', async (t) => {
+test('a message that is scheduled while another process raises the next due time becomes due in time', async (t) => {
   const { slow, fast, pauses } = await start(t);
   const at = (body: string, seconds: number) => ({
     Body: body,

@@ -21,45 +21,45 @@ import {
 } from '../support/topic-entities.ts';
 
 /**
- * A function is frozen between requests, and its monotonic clock may stand still meanwhile. What it read
- * before must not outlive a change that another process has answered since.
+ * Lambda freezes a function between requests, and its monotonic clock may stand still meanwhile. The function
+ * must not use what it read before once another process has acknowledged a change to it.
  */
 
-interface Scene {
+interface Fixture {
   /** The process whose monotonic clock stands still. */
   readonly frozen: TestBroker;
   /** The process that makes the changes. */
   readonly other: TestBroker;
-  /** Runs once while the other process waits for the caches of all processes to run out. */
+  /** Runs `work` once, while the other process waits for the caches of all processes to expire. */
   whileOtherWaits(work: (waitMs: number) => Promise<void>): void;
 }
 
 interface Options {
-  /** A wall clock of the frozen process's own. */
+  /** The wall clock of the frozen process. Default: that of all processes. */
   readonly clock?: ManualClock;
 }
 
-async function start(t: TestContext, { clock }: Options = {}): Promise<Scene> {
-  // The first process of a test believes that it is alone; so it gets nothing to do here.
-  const alone = await startBroker(t);
+async function start(t: TestContext, { clock }: Options = {}): Promise<Fixture> {
+  // The first process of a test is configured as the only one, so it does no work here.
+  const first = await startBroker(t);
   const frozen = await startBroker(t, {
-    beside: alone,
+    beside: first,
     scheduler: { ...realScheduler, now: () => 0 },
     ...(clock && { clock }),
   });
-  const passTime = async (ms: number) => alone.clock.advance({ ms });
+  const passTime = async (ms: number) => first.clock.advance({ ms });
   let wait = passTime;
   const scheduler: Scheduler = {
     ...realScheduler,
-    now: () => alone.clock.now(),
+    now: () => first.clock.now(),
     after: (ms, work) => {
       if (ms !== OUTLAST_MS) return realScheduler.after(ms, work);
       void wait(ms).then(work);
       return { cancel: () => {} };
     },
   };
-  const other = await startBroker(t, { beside: alone, scheduler });
-  const whileOtherWaits: Scene['whileOtherWaits'] = (work) => {
+  const other = await startBroker(t, { beside: first, scheduler });
+  const whileOtherWaits: Fixture['whileOtherWaits'] = (work) => {
     wait = async (ms) => {
       wait = passTime;
       await work(ms);
@@ -70,13 +70,13 @@ async function start(t: TestContext, { clock }: Options = {}): Promise<Scene> {
 
 const SUBSCRIPTION = subscription('s');
 
-/** A topic with a subscription, to which the frozen process has published already. */
-async function startTopic(t: TestContext): Promise<Scene> {
-  const scene = await start(t);
-  await createTopic(scene.other);
-  await createSubscription(scene.other, SUBSCRIPTION);
-  expectStatus(await scene.frozen.send('t', 'before'), 201);
-  return scene;
+/** Creates a topic with a subscription, and publishes a message through the frozen process. */
+async function startTopic(t: TestContext): Promise<Fixture> {
+  const fixture = await start(t);
+  await createTopic(fixture.other);
+  await createSubscription(fixture.other, SUBSCRIPTION);
+  expectStatus(await fixture.frozen.send('t', 'before'), 201);
+  return fixture;
 }
 
 function codeOf({ headers }: Answer): string | null {
@@ -92,14 +92,14 @@ test('a send through a frozen process is not lost after a purge', async (t) => {
   assert.deepEqual(await drainBodies(other, 'q'), ['after']);
 });
 
-test('a frozen process publishes to a subscription that was created meanwhile', async (t) => {
+test('a frozen process publishes to a subscription that was created in the meantime', async (t) => {
   const { frozen, other } = await startTopic(t);
   await createSubscription(other, subscription('new'));
   expectStatus(await frozen.send('t', 'after'), 201);
   assert.deepEqual(await drainBodies(other, subscription('new')), ['after']);
 });
 
-test('a frozen process refuses sends to a queue that was disabled meanwhile', async (t) => {
+test('a frozen process refuses sends to a queue that was disabled in the meantime', async (t) => {
   const { frozen, other } = await start(t);
   expectStatus(await other.createQueue('q'), 201);
   expectStatus(await frozen.send('q', 'before'), 201);
@@ -108,7 +108,7 @@ test('a frozen process refuses sends to a queue that was disabled meanwhile', as
   assert.deepEqual([answer.status, codeOf(answer)], [403, 'MessagingEntityDisabled']);
 });
 
-test('a frozen process hands out nothing of a subscription whose topic was deleted meanwhile', async (t) => {
+test('a frozen process delivers no message of a subscription whose topic was deleted in the meantime', async (t) => {
   const { frozen, other } = await startTopic(t);
   assert.equal((await frozen.peekLock(SUBSCRIPTION))?.body, 'before');
   expectStatus(await other.send('t', 'second'), 201);
@@ -117,7 +117,7 @@ test('a frozen process hands out nothing of a subscription whose topic was delet
   assert.deepEqual([answer.status, codeOf(answer)], [410, 'MessagingEntityNotFound']);
 });
 
-test('a frozen process follows a rule that was changed meanwhile', async (t) => {
+test('a frozen process applies a rule that was changed in the meantime', async (t) => {
   const { frozen, other } = await startTopic(t);
   await createRule(other, SUBSCRIPTION, 'rule', { filter: EVERYTHING });
   await removeRule(other, SUBSCRIPTION, '$Default');
@@ -127,7 +127,7 @@ test('a frozen process follows a rule that was changed meanwhile', async (t) => 
   assert.deepEqual(await drainBodies(other, SUBSCRIPTION), ['before', 'by the first rule']);
 });
 
-test('a frozen process whose wall clock was set back trusts nothing that it read before', async (t) => {
+test('a frozen process whose wall clock was set back does not use what it read before', async (t) => {
   const clock = new ManualClock();
   const { frozen, other } = await start(t, { clock });
   expectStatus(await other.createQueue('q'), 201);
@@ -138,11 +138,11 @@ test('a frozen process whose wall clock was set back trusts nothing that it read
   assert.deepEqual(await drainBodies(other, 'q'), ['after']);
 });
 
-test('a subscription that was found through a topic just before its deletion is forgotten with it', async (t) => {
+test('a process forgets a subscription that it looked up just before the deletion of the topic', async (t) => {
   const { frozen, other, whileOtherWaits } = await startTopic(t);
   expectStatus(await other.send('t', 'second'), 201);
   whileOtherWaits(async (waitMs) => {
-    // The topic is gone, its subscriptions are not yet; the frozen process still knows the topic.
+    // The topic is deleted and its subscriptions are not yet; the frozen process still caches the topic.
     other.clock.advance({ ms: 1900 });
     await frozen.request('GET', `${SUBSCRIPTION}/messages`);
     other.clock.advance({ ms: waitMs - 1900 });
@@ -153,7 +153,7 @@ test('a subscription that was found through a topic just before its deletion is 
   assert.deepEqual([answer.status, codeOf(answer)], [410, 'MessagingEntityNotFound']);
 });
 
-test('a publication does not go to the subscriptions of an earlier topic of the same name', async (t) => {
+test('a message is not published to the subscriptions of an earlier topic of the same name', async (t) => {
   const { frozen, other, whileOtherWaits } = await start(t);
   expectStatus(await other.createQueue('q'), 201);
   await createTopic(other, 't', { FilteringMessagesBeforePublishing: 'true' });
@@ -161,8 +161,8 @@ test('a publication does not go to the subscriptions of an earlier topic of the 
   await createSubscription(other, SUBSCRIPTION, { ForwardTo: 'q' }, { filter });
   const publish = (body: string, Label: string) => frozen.send('t', body, { Label });
   expectStatus(await publish('before', 'wanted'), 201);
-  // The frozen process reads the topic anew here, and its subscriptions only while it is being deleted:
-  // by a publication that is refused for its lack of subscriptions, before it reaches the topic.
+  // The frozen process reads the topic again here, and its subscriptions only during the deletion: with a
+  // message that is refused because no subscription matches it, before it reaches the topic.
   other.clock.advance({ ms: 2000 });
   expectStatus(await frozen.request('GET', `${SUBSCRIPTION}/messages`), 200);
   whileOtherWaits(async (waitMs) => {

@@ -1,8 +1,8 @@
 import { registerInTurns } from '../support/in-turns.ts';
 
 /**
- * The specs of queues as a deployment runs them: two processes that share nothing but the tables answer
- * in turns, and each is frozen between its requests for longer than it trusts its memory.
+ * Runs the specs of queues as a deployment runs: two processes share only the tables and answer in turns. Each
+ * is frozen between its requests for longer than its cache lease.
  */
 
 registerInTurns({

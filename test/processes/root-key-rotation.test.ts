@@ -10,13 +10,13 @@ import { RawSession, targetOf } from '../support/raw-session.ts';
 import { ROOT_KEY, STANDING_TIME, startBroker } from '../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../support/test-broker.ts';
 
-/** The processes of a deployment, each of which remembers the keys of one secret, while it is changed. */
+/** The processes of a deployment each cache the root keys, while an operator changes the secret. */
 
 const KEY_NAME = 'RootManageSharedAccessKey';
 const HOUR_MS = 3_600_000;
 const { readAgainMs, keptMs, changes } = BUDGETS.rootKey;
 
-/** A secret as Secrets Manager keeps it: its current version, and the one before. */
+/** A secret as in Secrets Manager: the current version and the one before. */
 class Secret {
   readonly #versions = [ROOT_KEY];
   isAway = false;
@@ -37,7 +37,7 @@ class Secret {
 
 interface Process {
   readonly broker: TestBroker;
-  /** Passes on its monotonic clock alone. */
+  /** Advances only its monotonic clock. */
   readonly passTime: (ms: number) => void;
 }
 
@@ -54,7 +54,7 @@ async function start(t: TestContext, count: number) {
       reportFault: (fault) => faults.push(fault),
     });
     const beside = processes[0]?.broker;
-    // What is remembered of entities grows old by the wall clock alone.
+    // Cached entities expire by the wall clock only.
     const options = { clock, rootKey, scheduler: STANDING_TIME };
     const broker = await startBroker(t, beside === undefined ? options : { ...options, beside });
     const passTime = (ms: number) => {
@@ -70,13 +70,13 @@ async function start(t: TestContext, count: number) {
 const tokenOf = (key: string, audience: string, clock: ManualClock) =>
   createSasToken({ audience, keyName: KEY_NAME, key, expiresAt: clock.now() + 10 * HOUR_MS });
 
-/** What a token of a key comes to over HTTP. */
+/** The status of an HTTP request with a token of a key. */
 async function statusOverHttp({ api, clock }: TestBroker, key: string): Promise<number> {
   const authorization = tokenOf(key, api.url, clock);
   return (await fetch(`${api.url}/q/messages`, { headers: { authorization } })).status;
 }
 
-/** The same over AMQP. */
+/** Whether a token of a key is accepted over AMQP. */
 async function isGoodOverAmqp({ api, clock }: TestBroker, key: string): Promise<boolean> {
   const port = Number(new URL(api.url).port);
   const session = new RawSession(RawAmqp.opened(port, 'ANONYMOUS'));
@@ -85,19 +85,23 @@ async function isGoodOverAmqp({ api, clock }: TestBroker, key: string): Promise<
   return status === 202;
 }
 
-test('an operator changed the root key, and for five minutes the old and the new one failed at random', async (t) => {
+test('right after a change of the root key, every process accepts the old and the new key', async (t) => {
   const { secret, processes } = await start(t, 3);
   for (const { broker } of processes) assert.equal(await statusOverHttp(broker, ROOT_KEY), 200);
   secret.put('second');
   for (const { broker } of processes) {
-    assert.equal(await statusOverHttp(broker, ROOT_KEY), 200, 'the old key, before it is read');
+    assert.equal(
+      await statusOverHttp(broker, ROOT_KEY),
+      200,
+      'the old key, before the process reads the new one',
+    );
     assert.equal(await statusOverHttp(broker, 'second'), 200, 'the new key');
     assert.equal(await statusOverHttp(broker, ROOT_KEY), 200, 'the old key');
   }
   assert.equal(secret.reads, 2 * processes.length);
 });
 
-test('over AMQP, too, the new key is good at once and the old one goes on', async (t) => {
+test('over AMQP, too, the new key is accepted at once and the old one still is', async (t) => {
   const { secret, processes } = await start(t, 2);
   for (const { broker } of processes) assert.ok(await isGoodOverAmqp(broker, ROOT_KEY));
   secret.put('second');
@@ -110,7 +114,7 @@ test('over AMQP, too, the new key is good at once and the old one goes on', asyn
   }
 });
 
-test('a leaked key is refused once the key was changed twice: at once where the newest is used, and within five minutes everywhere', async (t) => {
+test('after two changes a leaked key is refused: at once in a process that sees the newest key, within five minutes in all', async (t) => {
   const { secret, clock, processes } = await start(t, 2);
   const [used, unused] = processes.map(({ broker }) => broker);
   assert.ok(used && unused);
@@ -120,7 +124,7 @@ test('a leaked key is refused once the key was changed twice: at once where the 
   assert.equal(await statusOverHttp(used, 'third'), 200);
   assert.equal(await statusOverHttp(used, ROOT_KEY), 401);
   clock.advance({ ms: readAgainMs - 1 });
-  assert.equal(await statusOverHttp(unused, ROOT_KEY), 200, 'it heard nothing of the change');
+  assert.equal(await statusOverHttp(unused, ROOT_KEY), 200, 'it has not read the change yet');
   clock.advance({ ms: 1 });
   assert.equal(await statusOverHttp(unused, ROOT_KEY), 401);
   for (const broker of [used, unused]) {
@@ -128,7 +132,7 @@ test('a leaked key is refused once the key was changed twice: at once where the 
   }
 });
 
-test('a stranger sends bad signatures without end: Secrets Manager is asked a few times, and honest clients go on', async (t) => {
+test('a flood of bad signatures causes few reads of the secret, and valid clients keep working', async (t) => {
   const { secret, processes } = await start(t, 1);
   const [{ broker, passTime } = assert.fail()] = processes;
   assert.equal(secret.reads, 1);
@@ -141,14 +145,14 @@ test('a stranger sends bad signatures without end: Secrets Manager is asked a fe
   assert.equal(secret.reads, 1 + changes.burst);
   secret.put('second');
   assert.equal(await statusOverHttp(broker, ROOT_KEY), 200);
-  // The new key waits for the next read that the limit allows.
+  // The new key is accepted after the next read that the rate limit allows.
   assert.equal(await statusOverHttp(broker, 'second'), 401);
   passTime(1000 / changes.perSecond);
   assert.equal(await statusOverHttp(broker, 'second'), 200);
   assert.equal(secret.reads, 2 + changes.burst);
 });
 
-test('while Secrets Manager does not answer, the last keys are good for an hour, and a newer one is not known', async (t) => {
+test('while Secrets Manager does not answer, the cached keys are accepted for an hour and a newer key is refused', async (t) => {
   const { secret, clock, faults, processes } = await start(t, 2);
   secret.put('second');
   for (const { broker } of processes) assert.equal(await statusOverHttp(broker, 'second'), 200);

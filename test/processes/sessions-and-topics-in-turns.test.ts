@@ -1,6 +1,6 @@
 import { registerInTurns } from '../support/in-turns.ts';
 
-/** The specs of sessions and topics over two processes in turns; see queues-in-turns.test.ts. */
+/** Runs the specs of sessions and topics over two processes in turns; see queues-in-turns.test.ts. */
 
 registerInTurns({
   'session-accept': () => import('../spec/sessions/session-accept.test.ts'),

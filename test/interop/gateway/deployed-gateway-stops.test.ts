@@ -10,7 +10,7 @@ import { addressed, clientOf, health, plain } from './gateway-clients.ts';
 import { type GatewayTasks, prepareTasks } from './gateway-task.ts';
 import { type LoadBalancer, startLoadBalancer } from './load-balancer.ts';
 
-/** What ECS grants, less the notice, which is none here. */
+/** The time that ECS grants for a stop, without the notice time, which is zero here. */
 const STOP_MS_MAX = 20_000;
 
 describe('tasks of the gateway that come and go', () => {
@@ -24,49 +24,49 @@ describe('tasks of the gateway that come and go', () => {
     tasks.stop();
   });
 
-  test('clients of a task that stops go on with another, and nothing acknowledged is lost', async (t) => {
+  test('clients of a task that stops continue with another task, and no acknowledged message is lost', async (t) => {
     const [one, other] = await Promise.all([tasks.start(), tasks.start()]);
-    balancer.lead(one.port);
+    balancer.routeTo(one.port);
     await administrationOf(plain(one.port)).createQueue('kept');
     const [sending, receiving] = [clientOf(balancer.port), clientOf(balancer.port)];
     const received = new Set<unknown>();
     const acknowledged = new Set<number>();
-    let look = () => {};
+    let check = () => {};
     const until = (isThere: () => boolean) =>
       new Promise<void>((resolve) => {
-        look = () => isThere() && resolve();
-        look();
+        check = () => isThere() && resolve();
+        check();
       });
     receiving.createReceiver('kept').subscribe(
       {
         processMessage: async ({ body }: ServiceBusReceivedMessage) => {
           received.add(body);
-          look();
+          check();
         },
-        // That the connection ended is told; the client connects again by itself.
+        // The client reports the end of the connection and reconnects by itself.
         processError: async () => {},
       },
       { maxConcurrentCalls: 20 },
     );
     const sender = sending.createSender('kept');
     let number = 0;
-    let mayGoOn = true;
+    let isSending = true;
     const sendAll = async () => {
-      while (mayGoOn) {
+      while (isSending) {
         const body = number++;
-        // What is refused was not acknowledged; the client has tried several times by then.
+        // A refused message was not acknowledged. The client has retried several times by then.
         await sender.sendMessages({ body }).then(
           () => acknowledged.add(body),
           () => {},
         );
-        look();
+        check();
       }
     };
-    const lines = Promise.all(Array.from({ length: 5 }, sendAll));
+    const senders = Promise.all(Array.from({ length: 5 }, sendAll));
     await until(() => received.size >= 20);
 
-    // Deregistered first, as ECS does it.
-    balancer.lead(other.port);
+    // ECS deregisters a task before it stops the task.
+    balancer.routeTo(other.port);
     const signalledAt = performance.now();
     one.child.kill('SIGTERM');
     assert.equal(await one.ended, 0);
@@ -75,8 +75,8 @@ describe('tasks of the gateway that come and go', () => {
 
     const before = number;
     await until(() => [...acknowledged].some((body) => body >= before + 20));
-    mayGoOn = false;
-    await lines;
+    isSending = false;
+    await senders;
     const resumedMs = performance.now() - signalledAt - stopMs;
     await until(() => [...acknowledged].every((body) => received.has(body)));
     await Promise.all([sending.close(), receiving.close()]);
@@ -85,16 +85,16 @@ describe('tasks of the gateway that come and go', () => {
     );
   });
 
-  test('a batch that waits at a task that stops comes from another', async () => {
+  test('a receive that waits at a task that stops gets its message from another task', async () => {
     const [one, other] = await Promise.all([tasks.start(), tasks.start()]);
-    balancer.lead(one.port);
+    balancer.routeTo(one.port);
     await administrationOf(plain(one.port)).createQueue('waiting');
     const client = clientOf(balancer.port);
     const receiver = client.createReceiver('waiting');
-    // The link is there once this has come back.
+    // The link exists when this receive has ended.
     assert.deepEqual(await receiver.receiveMessages(1, { maxWaitTimeInMs: 1 }), []);
     const waiting = receiveOne(receiver);
-    balancer.lead(other.port);
+    balancer.routeTo(other.port);
     one.child.kill('SIGTERM');
     assert.equal(await one.ended, 0);
     const sending = clientOf(balancer.port);
@@ -103,7 +103,7 @@ describe('tasks of the gateway that come and go', () => {
     await Promise.all([client.close(), sending.close()]);
   });
 
-  test('a task that is told to stop says so, and serves on until all have heard', async () => {
+  test('a task that gets SIGTERM reports itself unhealthy and serves on for the notice time', async () => {
     const task = await tasks.start({ env: { [GATEWAY_VARIABLES.drainNoticeMs]: '3000' } });
     assert.equal((await health(task.port)).status, 200);
     task.child.kill('SIGTERM');
@@ -120,7 +120,7 @@ describe('tasks of the gateway that come and go', () => {
     );
   });
 
-  test('neither a connection that says nothing nor a request that waits holds up the end', async () => {
+  test('neither a silent connection nor a waiting request delays the stop', async () => {
     const task = await tasks.start();
     await administrationOf(plain(task.port)).createQueue('quiet');
     const silent = connect(task.port, '127.0.0.1');
@@ -129,7 +129,7 @@ describe('tasks of the gateway that come and go', () => {
       const { url, headers } = addressed(task.port, `quiet/messages/head?timeout=${seconds}`);
       return fetch(url, { method: 'DELETE', headers });
     };
-    // The next one goes over the same connection, which is made by then.
+    // The next receive uses the same connection, which this one opens.
     assert.equal((await receive(0)).status, 204);
     const waiting = receive(60);
     for (let round = 0; round < 3; round++) await health(task.port);

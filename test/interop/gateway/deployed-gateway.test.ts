@@ -16,7 +16,7 @@ import { type LoadBalancer, startLoadBalancer } from './load-balancer.ts';
 
 const RSS_MEGABYTES_MAX = 250;
 
-describe('the gateway as it is deployed', () => {
+describe('the gateway as deployed', () => {
   let tasks: GatewayTasks;
   let balancer: LoadBalancer;
   before(async () => {
@@ -29,7 +29,7 @@ describe('the gateway as it is deployed', () => {
 
   test('one connection string serves management and messages, behind TLS', async () => {
     const task = await tasks.start();
-    balancer.lead(task.port);
+    balancer.routeTo(task.port);
     const { tlsPort, certificate: ca } = balancer;
     const admin = new ServiceBusAdministrationClient(connectionString(tlsPort), {
       tlsOptions: { ca },
@@ -53,15 +53,15 @@ describe('the gateway as it is deployed', () => {
     await client.close();
   });
 
-  test('the messaging client as it is speaks AMQP over TLS', async (t) => {
+  test('the messaging client without options uses AMQP over TLS', async (t) => {
     const task = await tasks.start();
-    balancer.lead(task.port);
+    balancer.routeTo(task.port);
     await administrationOf(plain(task.port)).createQueue('amqps');
     const folder = mkdtempSync(join(tmpdir(), 'dynabus-amqps-'));
     t.after(() => rmSync(folder, { recursive: true }));
     const trusted = join(folder, 'certificate.pem');
     writeFileSync(trusted, balancer.certificate);
-    // Whom to trust a process learns only when it starts.
+    // Node reads the trusted certificates only at the start of a process.
     const script = `
       const { ServiceBusClient } = await import('@azure/service-bus');
       const client = new ServiceBusClient(process.env.CONNECTION_STRING);
@@ -85,16 +85,19 @@ describe('the gateway as it is deployed', () => {
     assert.equal(stdout, 'over TLS\n');
   });
 
-  test('addresses that it tells begin as clients call it, with https', async () => {
+  test('addresses in responses begin with https, as clients call the gateway', async () => {
     const task = await tasks.start();
     await administrationOf(plain(task.port)).createQueue('located');
     const { url, headers } = addressed(task.port, 'located/messages');
     await fetch(url, { method: 'POST', headers, body: 'one' });
-    const { headers: told } = await fetch(`${url}/head`, { method: 'POST', headers });
-    assert.match(told.get('location') ?? '', /^https:\/\/localhost:\d+\/located\/messages\/1\//);
+    const { headers: received } = await fetch(`${url}/head`, { method: 'POST', headers });
+    assert.match(
+      received.get('location') ?? '',
+      /^https:\/\/localhost:\d+\/located\/messages\/1\//,
+    );
   });
 
-  test('any task serves any client: what one takes in another hands out', async () => {
+  test('any task serves any client: one receives a message and another delivers it', async () => {
     const [one, other] = await Promise.all([tasks.start(), tasks.start()]);
     await administrationOf(plain(one.port)).createQueue('shared');
     const [sending, receiving] = [clientOf(one.port), clientOf(other.port)];
@@ -108,7 +111,7 @@ describe('the gateway as it is deployed', () => {
     await Promise.all([sending.close(), receiving.close()]);
   });
 
-  test('a task that cannot read the root key, or its tables, does not begin to serve', async () => {
+  test('a task that cannot read the root key or its tables does not start to serve', async () => {
     for (const name of ['AWS_ENDPOINT_URL_SECRETS_MANAGER', 'AWS_ENDPOINT_URL_DYNAMODB']) {
       const task = tasks.launch({ env: { [name]: 'http://127.0.0.1:9' } });
       await assert.rejects(task.untilSaid('Started'), /It ended with 1/);
@@ -119,7 +122,7 @@ describe('the gateway as it is deployed', () => {
     }
   });
 
-  test('a fault has a tracking id, which the client is told and the log has', async () => {
+  test('a fault has a tracking id, in the response to the client and in the log', async () => {
     const good = await tasks.start();
     await administrationOf(plain(good.port)).createQueue('faulty');
     const task = await tasks.start({ env: { [VARIABLES.messagesTable]: 'missing' } });
@@ -143,7 +146,7 @@ describe('the gateway as it is deployed', () => {
     }
   });
 
-  test('a fault that nobody caught ends the task, and stands in its log in one line', async () => {
+  test('an uncaught fault ends the task, with one line in its log', async () => {
     const planted = 'process.on("SIGUSR2", () => { throw new Error("planted"); })';
     const task = await tasks.start({
       args: ['--import', `data:text/javascript,${encodeURIComponent(planted)}`],
@@ -155,7 +158,7 @@ describe('the gateway as it is deployed', () => {
     assert.match(String(fault), /^Error: planted\n/);
   });
 
-  test('the number of clients is a metric in the log, which knows no key and only JSON', async (t) => {
+  test('the log holds the number of clients as a metric, only JSON, and no key', async (t) => {
     const task = await tasks.start();
     const admin = administrationOf(plain(task.port));
     await admin.createQueue('counted');

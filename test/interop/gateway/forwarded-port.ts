@@ -4,15 +4,15 @@ import { connect as connectTls } from 'node:tls';
 import { JoinedSockets } from '../../support/joined-sockets.ts';
 import { proxyHeader } from '../../support/proxy-header.ts';
 
-/** A port whose connections are led to a task of the gateway. */
+/** A port that forwards its connections to a task of the gateway. */
 export interface ForwardedPort {
   readonly port: number;
   stop(): void;
 }
 
 /**
- * Leads connections to a port as the deployed load balancer does: a PROXY header with the client's
- * address first, then all else in TLS, whose certificate it does not look at.
+ * Forwards connections to a port as the deployed load balancer does: first a PROXY header with the client's
+ * address, then the client's bytes in TLS. It does not check the certificate.
  */
 export async function forwardPort(target: number): Promise<ForwardedPort> {
   const sockets = new JoinedSockets();

@@ -4,22 +4,22 @@ import { ROOT_KEY } from './gateway-task.ts';
 
 const KEY_NAME = 'RootManageSharedAccessKey';
 
-/** As clients that speak TLS take it. */
+/** A connection string for clients that use TLS. */
 export function connectionString(port: number, rest = ''): string {
   return `Endpoint=sb://localhost:${port};SharedAccessKeyName=${KEY_NAME};SharedAccessKey=${ROOT_KEY};${rest}`;
 }
 
-/** The same without TLS: past the load balancer, or one that leaves it out. */
+/** A connection string without TLS: to a task directly, or to the plain port of a load balancer. */
 export function plain(port: number): string {
   return connectionString(port, 'UseDevelopmentEmulator=true;');
 }
 
-/** The messaging client, with little patience. */
+/** A messaging client with a short retry delay. */
 export function clientOf(port: number): ServiceBusClient {
   return new ServiceBusClient(plain(port), { retryOptions: { retryDelayInMs: 100 } });
 }
 
-/** What a call over HTTP needs. */
+/** The URL and header fields of an authorized HTTP request. */
 export function addressed(port: number, path: string) {
   const audience = `http://localhost:${port}/`;
   const expiresAt = Date.now() + 60_000;
@@ -27,7 +27,7 @@ export function addressed(port: number, path: string) {
   return { url: `${audience}${path}`, headers: { authorization } };
 }
 
-/** What a load balancer asks. */
+/** The health check of a load balancer. */
 export function health(port: number): Promise<Response> {
   return fetch(`http://127.0.0.1:${port}/$health`);
 }

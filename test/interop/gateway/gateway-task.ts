@@ -14,58 +14,58 @@ import { VARIABLES } from '../../../shared/app/variables.ts';
 import { engineClient, engineOfTests, TABLES } from '../../support/start-broker.ts';
 import { type ForwardedPort, forwardPort } from './forwarded-port.ts';
 
-/** No word that could stand in a log for another reason. */
+/** Random, so that the log cannot contain it by chance. */
 export const ROOT_KEY = randomBytes(24).toString('hex');
 
-/** Whatever a task says it says soon. */
+/** How long to wait for a line of the log. */
 const SAID_MS_MAX = 30_000;
 
 /** One task of the gateway: the bundle that an image would hold, as a process of its own. */
 export interface GatewayTask {
   readonly child: ChildProcess;
-  /** Where clients reach it, by way of a load balancer. */
+  /** The port for clients, which goes through a load balancer. */
   readonly port: number;
-  /** Where it listens itself. */
+  /** The port on which the task itself listens. */
   readonly ownPort: number;
-  /** Every line it wrote so far. */
+  /** All lines that it has written so far. */
   lines(): readonly LogLine[];
-  /** Resolves once a line is there that it is, or one with this message. */
-  untilLine(isIt: (line: LogLine) => boolean): Promise<LogLine>;
+  /** Resolves with a line that matches, or that has a message. Rejects if the task ends before. */
+  untilLine(matches: (line: LogLine) => boolean): Promise<LogLine>;
   untilSaid(message: string): Promise<LogLine>;
   /** Resolves with the exit code, or with the name of the signal that ended it. */
   readonly ended: Promise<number | string>;
 }
 
-/** An entry of the log; what is no JSON is `unstructured`, and should not be there. */
+/** An entry of the log. A line that is not JSON has the field `unstructured`; there should be none. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
-/** The environment of tasks of one namespace, and how to start them. */
+/** Starts tasks of one namespace. */
 export interface GatewayTasks {
-  /** Resolves once it serves. */
+  /** Starts a task. Resolves when it serves. */
   start(options?: TaskOptions): Promise<GatewayTask>;
-  /** Does not wait until it serves: perhaps it never does. */
+  /** Starts a task, and does not wait until it serves. */
   launch(options?: TaskOptions): Omit<GatewayTask, 'port' | 'ownPort'>;
-  /** For those that start tasks in a way of their own. */
+  /** For tests that start tasks themselves. */
   readonly program: TaskProgram;
-  /** Ends those that are left. */
+  /** Kills the tasks that still run, and removes the bundle. */
   stop(): void;
 }
 
-/** What a task runs. */
+/** The program and environment of a task. */
 export interface TaskProgram {
   readonly file: string;
   readonly environment: NodeJS.ProcessEnv;
-  /** What is kept in the tables of `TABLES` by all tasks. */
+  /** The namespace of all tasks, in the tables of `TABLES`. */
   readonly namespace: string;
 }
 
 export interface TaskOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** For node, before the bundle. */
+  /** Arguments of node, before the bundle. */
   readonly args?: readonly string[];
 }
 
-/** Makes the bundle, the tables, and what AWS would answer a task. */
+/** Makes the bundle and the tables, and starts a server that stands in for AWS. */
 export async function prepareTasks(): Promise<GatewayTasks> {
   const folder = mkdtempSync(join(tmpdir(), 'dynabus-gateway-'));
   bundleGateway(folder);
@@ -107,13 +107,13 @@ export async function prepareTasks(): Promise<GatewayTasks> {
     start: async (options) => {
       const task = launch(options);
       const { port: ownPort } = await task.untilSaid('Started');
-      const way = await forwardPort(Number(ownPort));
-      forwarded.push(way);
-      return { ...task, ownPort: Number(ownPort), port: way.port };
+      const forwardedPort = await forwardPort(Number(ownPort));
+      forwarded.push(forwardedPort);
+      return { ...task, ownPort: Number(ownPort), port: forwardedPort.port };
     },
     stop: () => {
       for (const child of children) child.kill('SIGKILL');
-      for (const way of forwarded) way.stop();
+      for (const forwardedPort of forwarded) forwardedPort.stop();
       aws.close();
       rmSync(folder, { recursive: true });
     },
@@ -122,22 +122,22 @@ export async function prepareTasks(): Promise<GatewayTasks> {
 
 function observed(child: ChildProcess): Omit<GatewayTask, 'port' | 'ownPort'> {
   let text = '';
-  let look = () => {};
+  let check = () => {};
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding('utf8').on('data', (chunk: string) => {
       text += chunk;
-      look();
+      check();
     });
   }
   const ended = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string);
   const lines = () => text.split('\n').slice(0, -1).map(parseLine);
-  const untilLine = (isIt: (line: LogLine) => boolean) =>
+  const untilLine = (matches: (line: LogLine) => boolean) =>
     new Promise<LogLine>((resolve, reject) => {
-      look = () => {
-        const line = lines().find(isIt);
+      check = () => {
+        const line = lines().find(matches);
         if (line !== undefined) resolve(line);
       };
-      look();
+      check();
       void ended.then((code) => reject(new Error(`It ended with ${code}: ${text}`)));
       setTimeout(() => reject(new Error(`It did not say so: ${text}`)), SAID_MS_MAX).unref();
     });
@@ -153,7 +153,7 @@ function parseLine(line: string): LogLine {
   }
 }
 
-/** What a task hears from AWS besides its tables: whose role it has, and the root key. */
+/** Stands in for AWS besides DynamoDB: answers with the credentials of the role and the root key. */
 async function startAws() {
   const server = createServer((request, response) => {
     response.setHeader('content-type', 'application/json');

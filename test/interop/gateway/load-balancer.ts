@@ -4,18 +4,18 @@ import { createServer as createTlsServer } from 'node:tls';
 import { obtainCertificate } from '../../../local/certificate.ts';
 import { JoinedSockets } from '../../support/joined-sockets.ts';
 
-/** Stands for the network load balancer: one address for all tasks, with TLS or without. */
+/** Stands in for the network load balancer: one address for all tasks, with TLS and without. */
 export interface LoadBalancer {
   readonly port: number;
   readonly tlsPort: number;
-  /** As PEM, for those who connect with TLS. */
+  /** As PEM, for clients that use TLS. */
   readonly certificate: string;
-  /** From now on new connections go to these ports, in turn; those that are there stay. */
-  lead(...ports: readonly number[]): void;
+  /** Sends new connections to these ports, in turn. Existing connections stay. */
+  routeTo(...ports: readonly number[]): void;
   stop(): void;
 }
 
-/** Starts one. */
+/** Starts a load balancer without targets. */
 export async function startLoadBalancer(): Promise<LoadBalancer> {
   const certificate = obtainCertificate(undefined, Date.now());
   const sockets = new JoinedSockets();
@@ -37,7 +37,7 @@ export async function startLoadBalancer(): Promise<LoadBalancer> {
     port: port ?? 0,
     tlsPort: tlsPort ?? 0,
     certificate: certificate.certificate,
-    lead: (...ports) => {
+    routeTo: (...ports) => {
       targets = ports;
     },
     stop: () => {

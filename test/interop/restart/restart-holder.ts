@@ -10,24 +10,24 @@ import type { Ending } from './restart-server.ts';
 const NO_RENEWAL = { maxAutoLockRenewalDurationInMs: 0 };
 const MESSAGES = 20;
 const SESSIONS = ['held-0', 'held-1', 'held-2'];
-const PATIENCE_MS = 20_000;
+const RECEIVE_WAIT_MS = 20_000;
 
-/** Where a holder has its locks. */
+/** The entities in which a holder has its locks. */
 export interface HeldEntities {
   readonly queue: string;
   readonly sessionQueue: string;
 }
 
-/** Holds locks on messages and sessions when the server ends, and looks what becomes of them. */
+/** Holds locks on messages and sessions while the server ends, and checks what happens to them. */
 export class RestartHolder {
   readonly #client: ServiceBusClient;
-  /** For all that somebody else tries meanwhile. */
+  /** A client without the locks. */
   readonly #other: ServiceBusClient;
   readonly #entities: HeldEntities;
   readonly #how: Ending;
   readonly #receiver: ServiceBusReceiver;
   #held: readonly ServiceBusReceivedMessage[] = [];
-  /** When each of the locks ends, epoch ms. */
+  /** The end of each lock, epoch ms. */
   readonly ends: number[] = [];
 
   constructor(connect: () => ServiceBusClient, entities: HeldEntities, how: Ending) {
@@ -61,9 +61,9 @@ export class RestartHolder {
     this.ends.push(session.sessionLockedUntilUtc.getTime());
   }
 
-  /** Nobody else gets what was locked before the end; who has the locks still completes half of it. */
+  /** Checks that other clients do not get the locked messages. Then the holder completes half of them. */
   async checkAfterRestart(): Promise<void> {
-    // In order, sessions are given back, and that is no delivery.
+    // A server that stops on SIGTERM releases its sessions, which counts no delivery.
     if (this.#how === 'SIGTERM') await this.#checkSessionsFree(0);
     await this.checkLocked();
     for (const message of this.#held.slice(0, MESSAGES / 2))
@@ -72,7 +72,7 @@ export class RestartHolder {
 
   async checkLocked(): Promise<void> {
     const receiver = this.#other.createReceiver(this.#entities.queue);
-    assert.deepEqual(await receiveNow(receiver), [], 'locks outlive the server');
+    assert.deepEqual(await receiveNow(receiver), [], 'locks survive the server');
     await receiver.close();
     if (this.#how === 'SIGTERM') return;
     const [sessionId = ''] = SESSIONS;
@@ -80,7 +80,7 @@ export class RestartHolder {
     await assert.rejects(accepted, { code: 'SessionCannotBeLocked' });
   }
 
-  /** The other half comes again, once, and counts as delivered; so do sessions that were cut off. */
+  /** Checks that the other half is delivered once more with a counted delivery, as are cut-off sessions. */
   async checkFreed(): Promise<void> {
     const rest = this.#held.slice(MESSAGES / 2);
     const receiver = this.#other.createReceiver(this.#entities.queue);
@@ -88,7 +88,7 @@ export class RestartHolder {
     assert.deepEqual(
       again.map(({ body, deliveryCount }) => ({ body, deliveryCount })),
       rest.map(({ body }) => ({ body, deliveryCount: 1 })),
-      'all locks end in time, and each delivery counts once',
+      'all locks expire in time, and each delivery counts once',
     );
     for (const message of again) await receiver.completeMessage(message);
     if (this.#how !== 'SIGTERM') await this.#checkSessionsFree(1);
@@ -114,14 +114,14 @@ export class RestartHolder {
   }
 }
 
-/** Receives so many, with patience: a client ends a session's link that is slow to be drained. */
+/** Receives `count` messages, with a long wait: a client closes the link of a session that drains slowly. */
 async function receiveAll(
   receiver: ServiceBusReceiver,
   count: number,
 ): Promise<readonly ServiceBusReceivedMessage[]> {
   const messages: ServiceBusReceivedMessage[] = [];
   while (messages.length < count) {
-    const wait = { maxWaitTimeInMs: PATIENCE_MS };
+    const wait = { maxWaitTimeInMs: RECEIVE_WAIT_MS };
     const more = await receiver.receiveMessages(count - messages.length, wait);
     if (more.length === 0) break;
     messages.push(...more);

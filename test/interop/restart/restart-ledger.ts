@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import type { ServiceBusReceivedMessage } from '@azure/service-bus';
 
-/** How long every lock of the test lasts, from its grant on. */
+/** The duration of every lock of the test. */
 export const LOCK_MS = 300_000;
 
-/** What is known of something that was asked for: an answer may have been lost. */
-type Known = 'perhaps' | 'yes';
+/** Whether a request took effect: 'possibly' before or without its answer. */
+type Known = 'possibly' | 'yes';
 
 /** One message in one entity, as receivers have seen it. */
 interface Copy {
@@ -16,17 +16,17 @@ interface Copy {
 }
 
 /**
- * What the clients of a server that is ended and started again were told. Every answer is held
- * against it; what does not fit is noted, since clients swallow what their handlers throw.
+ * Records what a server acknowledged to its clients while it is ended and started again, and checks every
+ * delivery against it. Violations are collected, because clients ignore what their handlers throw.
  */
-export class RestartBook {
-  readonly wrong: string[] = [];
+export class RestartLedger {
+  readonly violations: string[] = [];
   readonly #sent = new Map<string, Known>();
-  /** By entity and sequence number: a send that was tried again may be there twice. */
+  /** By entity and sequence number: a send that was retried may be stored twice. */
   readonly #copies = new Map<string, Copy>();
   readonly #seen = new Map<string, Set<string>>();
 
-  /** The sends that were acknowledged. */
+  /** The number of acknowledged messages. */
   get sentCount(): number {
     return [...this.#sent.values()].filter((known) => known === 'yes').length;
   }
@@ -36,29 +36,29 @@ export class RestartBook {
   }
 
   sending(ids: readonly string[]): void {
-    for (const id of ids) this.#sent.set(id, 'perhaps');
+    for (const id of ids) this.#sent.set(id, 'possibly');
   }
 
   sent(ids: readonly string[]): void {
     for (const id of ids) this.#sent.set(id, 'yes');
   }
 
-  /** A message that was handed out under a lock, to which all holds that a lock promises. */
+  /** Notes a message that was delivered under a message lock, and checks all that the lock guarantees. */
   locked(entity: string, message: ServiceBusReceivedMessage): void {
     const lockedUntil = message.lockedUntilUtc?.getTime() ?? 0;
     this.#note(entity, message, lockedUntil, lockedUntil - LOCK_MS);
   }
 
-  /** One that came within a session, whose lock is another. */
+  /** Notes a message that was delivered in a session, under the session's lock. */
   inSession(entity: string, message: ServiceBusReceivedMessage): void {
     this.#note(entity, message, 0, 0);
   }
 
-  /** One that was removed as it was handed out. */
+  /** Notes a message that a receiver in receive-and-delete mode got. */
   removed(entity: string, message: ServiceBusReceivedMessage): void {
     this.#see(entity, message);
     const key = keyOf(entity, message);
-    if (this.#copies.has(key)) this.wrong.push(`${key} was removed, and came again`);
+    if (this.#copies.has(key)) this.violations.push(`${key} was removed and delivered again`);
     const id = String(message.messageId);
     this.#copies.set(key, { id, deliveryCount: 0, lockedUntil: 0, completed: 'yes' });
   }
@@ -66,7 +66,7 @@ export class RestartBook {
   completing(entity: string, message: ServiceBusReceivedMessage): void {
     const copy = this.#copies.get(keyOf(entity, message));
     assert.ok(copy);
-    copy.completed ??= 'perhaps';
+    copy.completed ??= 'possibly';
   }
 
   completed(entity: string, message: ServiceBusReceivedMessage): void {
@@ -75,7 +75,7 @@ export class RestartBook {
     copy.completed = 'yes';
   }
 
-  /** What was acknowledged as sent, and was neither seen nor is there, in an entity. */
+  /** The ids with a prefix that were acknowledged as sent and never received from an entity. */
   unseen(entity: string, prefix: string): readonly string[] {
     const seen = this.#seen.get(entity) ?? new Set();
     return [...this.#sent]
@@ -83,13 +83,13 @@ export class RestartBook {
       .map(([id]) => id);
   }
 
-  /** What was seen and never completed, though the entity is empty. */
+  /** The messages that were received and never completed. The entities must be empty. */
   get unfinished(): readonly string[] {
     return [...this.#copies].filter(([, { completed }]) => !completed).map(([key]) => key);
   }
 
-  /** Messages that are there more than once in an entity: sends that were tried again. */
-  twins(entity: string): readonly string[] {
+  /** The ids that an entity held more than once, after retried sends. */
+  duplicates(entity: string): readonly string[] {
     const ids = [...this.#copies]
       .filter(([key]) => key.startsWith(`${entity}#`))
       .map(([, { id }]) => id);
@@ -111,16 +111,19 @@ export class RestartBook {
       this.#copies.set(key, { id, deliveryCount, lockedUntil, completed: undefined });
       return;
     }
-    const story = `${key} (${before.deliveryCount}, now ${deliveryCount})`;
-    // One that its client passed on late is no news.
+    const what = `${key} (${before.deliveryCount}, now ${deliveryCount})`;
+    // The client passed on an earlier delivery late.
     if (deliveryCount < before.deliveryCount) return;
-    // A session that is given back in order counts no delivery.
-    const isGivenBack = claimedAt === 0;
-    if (deliveryCount === before.deliveryCount && !isGivenBack)
-      this.wrong.push(`${story} came twice at once`);
-    if (before.completed === 'yes') this.wrong.push(`${story} was completed, and came again`);
+    // The release of a session counts no delivery.
+    const isInSession = claimedAt === 0;
+    if (deliveryCount === before.deliveryCount && !isInSession)
+      this.violations.push(`${what} was delivered twice under one count`);
+    if (before.completed === 'yes')
+      this.violations.push(`${what} was completed and delivered again`);
     if (claimedAt < before.lockedUntil) {
-      this.wrong.push(`${story} came ${before.lockedUntil - claimedAt} ms before its lock's end`);
+      this.violations.push(
+        `${what} was delivered ${before.lockedUntil - claimedAt} ms before the end of its lock`,
+      );
     }
     before.deliveryCount = deliveryCount;
     before.lockedUntil = lockedUntil;
@@ -129,14 +132,14 @@ export class RestartBook {
 
   #see(entity: string, message: ServiceBusReceivedMessage): void {
     const id = String(message.messageId);
-    if (!this.#sent.has(id)) this.wrong.push(`${id} came, and was never sent`);
-    if (message.body !== bodyOf(id)) this.wrong.push(`${id} came with another body`);
+    if (!this.#sent.has(id)) this.violations.push(`${id} was received and never sent`);
+    if (message.body !== bodyOf(id)) this.violations.push(`${id} was received with another body`);
     const seen = this.#seen.get(entity) ?? new Set();
     this.#seen.set(entity, seen.add(id));
   }
 }
 
-/** What a message with an id says. */
+/** The body of the message with an id. */
 export function bodyOf(id: string): string {
   return `body of ${id}`;
 }

@@ -14,18 +14,18 @@ import { expectStatus } from '../../support/test-broker.ts';
 
 const ROOT_KEY = 'SAS_KEY_VALUE';
 
-/** How a server ends: cut off, alone or with its engine as if the power failed, or asked to stop. */
+/** How a server ends: killed alone, killed with its engine like a power failure, or stopped. */
 export const ENDINGS = ['kill -9', 'kill -9 with its engine', 'SIGTERM'] as const;
 export type Ending = (typeof ENDINGS)[number];
 
-/** `npm start` over one data directory and on one port, ended and started again. */
+/** `npm start` over one data directory and on one port, which a test ends and starts again. */
 export class RestartServer {
   readonly connectionString: string;
   readonly #t: TestContext;
   readonly #args: readonly string[];
   readonly #api: ApiClient;
   #cli: Cli | undefined;
-  /** Known beforehand, so that nothing is asked at the moment of the kill. */
+  /** The server's descendants, found in advance so that the kill comes without delay. */
   #below: readonly number[] = [];
 
   private constructor(t: TestContext, engine: string, port: number) {
@@ -46,7 +46,7 @@ export class RestartServer {
     this.#below = descendants(this.#cli.child.pid);
   }
 
-  /** Resolves once it is gone, with its engine. */
+  /** Ends the server. Resolves when it and its engine have ended. */
   async end(how: Ending): Promise<void> {
     const cli = this.#cli;
     assert.ok(cli, 'a server runs');
@@ -54,7 +54,7 @@ export class RestartServer {
       cli.child.kill('SIGTERM');
       assert.equal(await cli.ended, 0, cli.errors());
     } else {
-      // The server first, lest it answer that its engine is gone.
+      // The server first, so that it does not report that its engine has ended.
       cli.child.kill('SIGKILL');
       if (how === 'kill -9 with its engine') {
         for (const pid of this.#below) process.kill(pid, 'SIGKILL');
@@ -62,7 +62,7 @@ export class RestartServer {
       await cli.ended;
     }
     await untilEnded(this.#below);
-    assert.equal(cli.errors(), '', 'a server has no faults to report');
+    assert.equal(cli.errors(), '', 'the server reported no faults');
   }
 
   /** The server's time, epoch ms. */
@@ -71,13 +71,13 @@ export class RestartServer {
     return Date.parse(answer.json<{ readonly now: string }>().now);
   }
 
-  /** How many messages an entity holds, whatever their state. */
+  /** The number of messages in an entity, in any state. */
   async count(path: string): Promise<number> {
     const { text } = await this.#api.request('GET', path);
     return Number(/<MessageCount>(\d+)</.exec(text)?.[1]);
   }
 
-  /** Moves the server's clock ahead to an instant, unless that has passed. */
+  /** Moves the server's clock ahead to an instant, epoch ms, unless it has passed. */
   async setClock(instant: number): Promise<void> {
     if (instant <= (await this.now())) return;
     const answer = await this.#api.request('POST', '$clock', {

@@ -9,92 +9,93 @@ import {
   type ServiceBusSessionReceiver,
 } from '@azure/service-bus';
 import type { LoadRandom } from '../../support/load-random.ts';
-import { bodyOf, type RestartBook } from './restart-ledger.ts';
+import { bodyOf, type RestartLedger } from './restart-ledger.ts';
 
 const NO_RENEWAL = { maxAutoLockRenewalDurationInMs: 0 };
-/** A sender's rest after each send, at most: the server is to be asked, not overrun. */
+/** The longest pause of a sender after each send, so that the server is busy and not overloaded. */
 const REST_MS_MAX = 1000;
 const REST_AFTER_ERROR_MS = 250;
-/** Those who wait take turns, and who asks anew stands at the end: nobody should ask often. */
+/** Long, because waiting receivers are served in turns, and one that asks again goes to the end of the line. */
 const WAIT_MS_MAX = 10_000;
-/** New sessions must keep coming: those of receivers that were cut off stay locked. */
+/** Messages per session. New sessions must follow, because those of receivers that were cut off stay locked. */
 const SESSION_MESSAGES = 10;
 const SESSION_MS_MAX = 5000;
-const FORGET_SHARE = 0.1;
+const EXPIRE_SHARE = 0.1;
 
-/** What one client is there for, and where. */
+/** The work of one client, and its entity. */
 export interface Task {
-  readonly role: 'send' | 'pull' | 'subscribe' | 'session' | 'take';
+  readonly role: 'send' | 'pull' | 'subscribe' | 'session' | 'receiveAndDelete';
   readonly entity: string;
-  /** Of a topic; `entity` is the topic then. */
+  /** The subscription; `entity` is then its topic. */
   readonly subscription?: string;
 }
 
-export interface CrewParts {
+/** What all workers share. */
+export interface WorkerSettings {
   readonly connectionString: string;
-  readonly book: RestartBook;
+  readonly ledger: RestartLedger;
   readonly random: LoadRandom;
-  /** After that time, a client tries again what it has heard nothing of. */
+  /** How long a client waits for an answer before it retries, ms. */
   readonly tryMs: number;
 }
 
-/** Connects. A client must bridge the time without a server by itself. */
+/** Creates a client with enough retries for the time without a server. */
 export function connect(connectionString: string, timeoutInMs: number): ServiceBusClient {
   const options = { mode: RetryMode.Fixed, maxRetries: 100, retryDelayInMs: 250, timeoutInMs };
   return new ServiceBusClient(connectionString, { retryOptions: options });
 }
 
 /**
- * Clients of the vendor, each on a connection of its own, that go on with their task until they are
- * told to stop, whatever becomes of the server. They are made once.
+ * The vendor's clients, each on its own connection. They repeat their tasks until `close`, also while the
+ * server is down, and are never created anew.
  */
-export class Crew {
-  readonly #parts: CrewParts;
+export class Workers {
+  readonly #settings: WorkerSettings;
   readonly #clients: ServiceBusClient[] = [];
   readonly #loops: Promise<void>[] = [];
   readonly #stop = new AbortController();
   readonly #idle = new Set<string>();
   readonly #names: string[] = [];
-  /** What clients were told meanwhile, by its code. */
+  /** The errors of the clients: how many, by code. */
   readonly errors = new Map<string, number>();
   isSending = true;
-  /** Whether receivers let a lock run out now and then. */
-  forgets = true;
+  /** Whether receivers sometimes let a lock expire. */
+  letsLocksExpire = true;
   #sent = 0;
   #ends = 0;
-  /** How often the server had ended when a message came. */
+  /** How often the server had ended when a message was received. */
   readonly #endsBefore = new WeakMap<ServiceBusReceivedMessage, number>();
   #onWork = () => {};
 
-  constructor(parts: CrewParts, tasks: readonly Task[]) {
-    this.#parts = parts;
+  constructor(settings: WorkerSettings, tasks: readonly Task[]) {
+    this.#settings = settings;
     setMaxListeners(0, this.#stop.signal);
     for (const [number, task] of tasks.entries()) this.#begin(`${task.role}-${number}`, task);
   }
 
-  /** Resolves once every client has done its task, from now on. Fails with those that have not. */
+  /** Resolves when every client has done its task once from now on. Rejects with the names of the others. */
   async untilAllWorked(msMax: number): Promise<void> {
     for (const name of this.#names) this.#idle.add(name);
     const deadline = performance.now() + msMax;
     while (this.#idle.size > 0) {
       if (performance.now() > deadline)
-        throw new Error(`Of no use any more: ${[...this.#idle].join(', ')}`);
-      await this.#work();
+        throw new Error(`These clients no longer work: ${[...this.#idle].join(', ')}`);
+      await this.#nextWork();
     }
   }
 
-  /** The server has ended: what is answered from now on is answered by another. */
+  /** Call when the server has ended: later answers come from the next server. */
   serverEnded(): void {
     this.#ends++;
   }
 
   async untilSent(count: number, msMax: number): Promise<void> {
     const deadline = performance.now() + msMax;
-    const { book } = this.#parts;
-    while (book.sentCount < count) {
+    const { ledger } = this.#settings;
+    while (ledger.sentCount < count) {
       if (performance.now() > deadline)
-        throw new Error(`Only ${book.sentCount} messages could be sent.`);
-      await this.#work();
+        throw new Error(`Only ${ledger.sentCount} messages were sent.`);
+      await this.#nextWork();
     }
   }
 
@@ -104,8 +105,8 @@ export class Crew {
     await Promise.all(this.#clients.map((client) => client.close()));
   }
 
-  /** Resolves at the next piece of work that any client has done, or after a second without. */
-  #work(): Promise<void> {
+  /** Resolves when any client has done some work, or after a second. */
+  #nextWork(): Promise<void> {
     return new Promise((resolve) => {
       this.#onWork = resolve;
       setTimeout(resolve, 1000).unref();
@@ -118,7 +119,7 @@ export class Crew {
   }
 
   #begin(name: string, task: Task): void {
-    const client = connect(this.#parts.connectionString, this.#parts.tryMs);
+    const client = connect(this.#settings.connectionString, this.#settings.tryMs);
     this.#clients.push(client);
     this.#names.push(name);
     if (task.role === 'subscribe') this.#subscribe(name, receiverOf(client, task), keyOf(task));
@@ -135,11 +136,11 @@ export class Crew {
         const receiver = receiverOf(client, task);
         return () => this.#pull(name, receiver, keyOf(task));
       }
-      case 'take': {
+      case 'receiveAndDelete': {
         const receiver = client.createReceiver(task.entity, { receiveMode: 'receiveAndDelete' });
         return async () => {
           for (const message of await this.#receive(receiver)) {
-            this.#parts.book.removed(task.entity, message);
+            this.#settings.ledger.removed(task.entity, message);
             this.#worked(name);
           }
         };
@@ -149,13 +150,13 @@ export class Crew {
     }
   }
 
-  /** Whatever a turn ends with, the next one follows: so do applications. */
+  /** Repeats a turn until `close`, also after an error, as applications do. */
   async #repeat(turn: () => Promise<void>): Promise<void> {
     while (!this.#stop.signal.aborted) {
       try {
         await turn();
       } catch (error) {
-        this.#tell(error);
+        this.#countError(error);
         await delay(REST_AFTER_ERROR_MS);
       }
     }
@@ -166,12 +167,12 @@ export class Crew {
     entity: string,
     send: (messages: ServiceBusMessage[]) => Promise<void>,
   ): Promise<void> {
-    const { book, random } = this.#parts;
+    const { ledger, random } = this.#settings;
     await delay(random.below(REST_MS_MAX));
     if (!this.isSending) return;
     const ids = Array.from({ length: random.between(1, 3) }, () => `${entity}:${this.#sent++}`);
     const session = { sessionId: `session-${Math.floor(this.#sent / SESSION_MESSAGES)}` };
-    book.sending(ids);
+    ledger.sending(ids);
     await send(
       ids.map((messageId) => ({
         messageId,
@@ -179,42 +180,42 @@ export class Crew {
         ...(entity === 'in-sessions' ? session : {}),
       })),
     );
-    book.sent(ids);
+    ledger.sent(ids);
     this.#worked(name);
   }
 
   async #pull(name: string, receiver: ServiceBusReceiver, entity: string): Promise<void> {
-    const { book, random } = this.#parts;
+    const { ledger, random } = this.#settings;
     const messages = await this.#receive(receiver);
-    for (const message of messages) this.#came(message);
-    for (const message of messages) book.locked(entity, message);
+    for (const message of messages) this.#noteServer(message);
+    for (const message of messages) ledger.locked(entity, message);
     for (const message of messages) {
       this.#worked(name);
-      if (this.forgets && random.chance(FORGET_SHARE)) continue;
+      if (this.letsLocksExpire && random.chance(EXPIRE_SHARE)) continue;
       await this.#complete(receiver, message, entity);
     }
   }
 
   #subscribe(name: string, receiver: ServiceBusReceiver, entity: string): void {
-    const { book } = this.#parts;
+    const { ledger } = this.#settings;
     receiver.subscribe(
       {
         processMessage: async (message) => {
-          this.#came(message);
-          book.locked(entity, message);
+          this.#noteServer(message);
+          ledger.locked(entity, message);
           this.#worked(name);
           await this.#complete(receiver, message, entity);
         },
-        processError: async ({ error }) => this.#tell(error),
+        processError: async ({ error }) => this.#countError(error),
       },
       { autoCompleteMessages: false, maxConcurrentCalls: 1 },
     );
   }
 
   async #workInSession(name: string, client: ServiceBusClient, entity: string): Promise<void> {
-    // What is lost with its connection just then is waited for by the client for a minute: a claim
-    // (`sendRequest` of @azure/core-amqp) or an attach (`createReceiver` of rhea-promise).
-    const acceptMs = 2 * this.#parts.tryMs;
+    // The client waits a minute for the answer to a claim (`sendRequest` of @azure/core-amqp) or an attach
+    // (`createReceiver` of rhea-promise) that was lost with its connection.
+    const acceptMs = 2 * this.#settings.tryMs;
     const abortSignal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(acceptMs)]);
     const accepting = client.acceptNextSession(entity, { ...NO_RENEWAL, abortSignal });
     const session = await Promise.race([accepting, delay(acceptMs)]);
@@ -226,7 +227,7 @@ export class Crew {
       return;
     }
     const work = this.#completeSome(name, session, entity);
-    // Whoever ends a link while the connection goes never hears of it (`close` of rhea-promise).
+    // `close` of rhea-promise never resolves for a link that it closes while the connection ends.
     await Promise.race([work, delay(SESSION_MS_MAX)]);
   }
 
@@ -235,12 +236,12 @@ export class Crew {
     session: ServiceBusSessionReceiver,
     entity: string,
   ): Promise<void> {
-    const { book } = this.#parts;
+    const { ledger } = this.#settings;
     try {
       const wait = { maxWaitTimeInMs: 2000 };
       const messages = await session.receiveMessages(1, wait);
-      for (const message of messages) this.#came(message);
-      for (const message of messages) book.inSession(entity, message);
+      for (const message of messages) this.#noteServer(message);
+      for (const message of messages) ledger.inSession(entity, message);
       for (const message of messages) {
         this.#worked(name);
         await this.#complete(session, message, entity);
@@ -250,7 +251,8 @@ export class Crew {
     }
   }
 
-  #came(message: ServiceBusReceivedMessage): void {
+  /** Notes from which start of the server a message comes. */
+  #noteServer(message: ServiceBusReceivedMessage): void {
     this.#endsBefore.set(message, this.#ends);
   }
 
@@ -259,12 +261,13 @@ export class Crew {
     message: ServiceBusReceivedMessage,
     entity: string,
   ): Promise<void> {
-    const { book } = this.#parts;
-    book.completing(entity, message);
+    const { ledger } = this.#settings;
+    ledger.completing(entity, message);
     await receiver.completeMessage(message);
-    // The client keeps outcomes by the number of the delivery, and these begin anew with each link
-    // (`onMessageSettled` of its receivers): what came before an end may get the outcome of another one.
-    if (this.#endsBefore.get(message) === this.#ends) book.completed(entity, message);
+    // The client stores outcomes by delivery number, and the numbers start again with each link
+    // (`onMessageSettled` of its receivers). So a message of an earlier server may get the outcome of another
+    // message, and its completion is not certain.
+    if (this.#endsBefore.get(message) === this.#ends) ledger.completed(entity, message);
   }
 
   #receive(receiver: ServiceBusReceiver) {
@@ -274,7 +277,7 @@ export class Crew {
     });
   }
 
-  #tell(error: unknown): void {
+  #countError(error: unknown): void {
     const { code, name, message } = error as { code?: string; name?: string; message?: string };
     const what = String(code ?? `${name}: ${message}`);
     if (!this.#stop.signal.aborted) this.errors.set(what, (this.errors.get(what) ?? 0) + 1);
@@ -287,7 +290,7 @@ function receiverOf(client: ServiceBusClient, { entity, subscription }: Task): S
     : client.createReceiver(entity, subscription, NO_RENEWAL);
 }
 
-/** What the book calls the entity of a task. */
+/** The name of a task's entity in the ledger. */
 export function keyOf({ entity, subscription }: Pick<Task, 'entity' | 'subscription'>): string {
   return subscription === undefined ? entity : `${entity}/${subscription}`;
 }

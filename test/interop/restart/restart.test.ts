@@ -5,34 +5,34 @@ import { ENGINE_KINDS, type EngineKind, findRecipe } from '../../../local/engine
 import { LoadRandom, seedOfRun } from '../../support/load-random.ts';
 import { administrationOf } from '../administration/admin-clients.ts';
 import { RestartHolder } from './restart-holder.ts';
-import { LOCK_MS, RestartBook } from './restart-ledger.ts';
+import { LOCK_MS, RestartLedger } from './restart-ledger.ts';
 import { ENDINGS, type Ending, RestartServer } from './restart-server.ts';
-import { Crew, connect, keyOf, type Task } from './restart-workers.ts';
+import { connect, keyOf, type Task, Workers } from './restart-workers.ts';
 
 /**
- * The server of `npm start` ends under connected clients of the vendor, and is started again. They go
- * on by themselves; what they were told stays true.
+ * The server of `npm start` ends while the vendor's clients are connected, and starts again. The clients
+ * recover by themselves, and everything that the server acknowledged stays true.
  */
 
 const SEED = seedOfRun();
 const { DYNABUS_ENGINE: ENGINE, DYNABUS_RESTART_CLIENTS } = process.env;
-/** A usual run has few clients and one server; a search ends each engine's in every way. */
+/** A usual run has few clients and one server. A search ends the server of each engine in every way. */
 const IS_SEARCH = DYNABUS_RESTART_CLIENTS !== undefined;
 const USUAL: readonly Ending[] = ['kill -9', 'SIGTERM'];
 const CLIENTS = Number(DYNABUS_RESTART_CLIENTS ?? 24);
-/** What is sent before each end. */
+/** The number of messages to send before each end. */
 const MESSAGES = 2 * CLIENTS;
-/** A client that lost an answer with its connection waits so long before it tries again. */
+/** How long a client waits for an answer, possibly lost with its connection, before it retries. */
 const TRY_MS = IS_SEARCH ? 5000 : 3000;
 const WORK_MS_MAX = 90_000;
-/** Before the end of a lock: more than all checks take. */
+/** How long before the first end of a lock the checks start: longer than they take. */
 const EARLY_MS = 30_000;
-/** So long without any progress, only what is locked is left. */
+/** After this time without progress, only locked messages are left. */
 const STANDSTILL_MS = 4000;
 const POLL_MS = 250;
 const MINUTE = 60_000;
 
-/** Who does what, of two hundred; of fewer, one at least. */
+/** The tasks of two hundred clients. With fewer clients, each task has at least one. */
 const TASKS: readonly (readonly [count: number, task: Task])[] = [
   [15, { role: 'send', entity: 'plain' }],
   [15, { role: 'send', entity: 'detecting' }],
@@ -46,7 +46,7 @@ const TASKS: readonly (readonly [count: number, task: Task])[] = [
   [10, { role: 'subscribe', entity: 'news', subscription: 'one' }],
   [10, { role: 'pull', entity: 'news', subscription: 'two' }],
   [20, { role: 'session', entity: 'in-sessions' }],
-  [10, { role: 'take', entity: 'taken' }],
+  [10, { role: 'receiveAndDelete', entity: 'taken' }],
 ];
 
 const PATHS = [
@@ -63,50 +63,53 @@ const missing = (kind: EngineKind) => {
   const found = findRecipe[kind]();
   return 'missing' in found ? found.missing : false;
 };
-// A usual run takes the last one, which starts at once.
+// A usual run uses the last engine, which starts fastest.
 for (const engine of IS_SEARCH ? chosen : chosen.filter((kind) => !missing(kind)).slice(-1)) {
-  for (const course of IS_SEARCH ? ENDINGS.map((how) => [how, how]) : [USUAL]) {
-    const title = `${course.join(', then ')} under ${CLIENTS} clients: ${engine} (seed ${SEED})`;
-    test(title, { skip: missing(engine) }, (t) => outlive(t, engine, course));
+  for (const endings of IS_SEARCH ? ENDINGS.map((how) => [how, how]) : [USUAL]) {
+    const title = `${endings.join(', then ')} under ${CLIENTS} clients: ${engine} (seed ${SEED})`;
+    test(title, { skip: missing(engine) }, (t) => survive(t, engine, endings));
   }
 }
 
-async function outlive(t: TestContext, engine: string, course: readonly Ending[]) {
-  letWaitsGo(t);
-  const random = new LoadRandom(`${SEED}:${engine}:${course}`);
+async function survive(t: TestContext, engine: string, endings: readonly Ending[]) {
+  unrefMinuteTimers(t);
+  const random = new LoadRandom(`${SEED}:${engine}:${endings}`);
   const server = await RestartServer.start(t, engine);
   const { connectionString } = server;
-  const book = new RestartBook();
-  const holders = await createEntities(connectionString, course);
-  const crew = new Crew({ connectionString, book, random, tryMs: TRY_MS }, crewTasks());
-  t.after(() => Promise.all([crew, ...holders].map((clients) => clients.close())));
+  const ledger = new RestartLedger();
+  const holders = await createEntities(connectionString, endings);
+  const workers = new Workers({ connectionString, ledger, random, tryMs: TRY_MS }, workerTasks());
+  t.after(() => Promise.all([workers, ...holders].map((clients) => clients.close())));
 
-  await crew.untilAllWorked(WORK_MS_MAX);
-  for (const [number, how] of course.entries()) {
+  await workers.untilAllWorked(WORK_MS_MAX);
+  for (const [number, how] of endings.entries()) {
     await holders[number]?.hold();
-    await crew.untilSent(book.sentCount + MESSAGES, WORK_MS_MAX);
+    await workers.untilSent(ledger.sentCount + MESSAGES, WORK_MS_MAX);
     await delay(random.below(25));
     await server.end(how);
-    crew.serverEnded();
+    workers.serverEnded();
     await server.start();
     const startedAt = performance.now();
-    await crew.untilAllWorked(WORK_MS_MAX);
+    await workers.untilAllWorked(WORK_MS_MAX);
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-    t.diagnostic(`${how}: all work again ${seconds} s after the start`);
+    t.diagnostic(`${how}: all clients work again ${seconds} s after the start`);
     await holders[number]?.checkAfterRestart();
   }
-  crew.isSending = false;
-  crew.forgets = false;
+  workers.isSending = false;
+  workers.letsLocksExpire = false;
   await checkEnds(server, holders);
   await drain(server);
-  await crew.close();
-  t.diagnostic(`${book.sentCount} sent, ${book.completedCount} completed`);
-  t.diagnostic(`clients heard ${JSON.stringify(Object.fromEntries(crew.errors))}`);
-  checkBook(book);
+  await workers.close();
+  t.diagnostic(`${ledger.sentCount} sent, ${ledger.completedCount} completed`);
+  t.diagnostic(`clients heard ${JSON.stringify(Object.fromEntries(workers.errors))}`);
+  checkLedger(ledger);
 }
 
-/** A client waits a minute for what was lost with its connection; the process need not. */
-function letWaitsGo(t: TestContext): void {
+/**
+ * Unrefs timers of a minute: a client waits that long for an answer that was lost with its connection, and the
+ * process must not.
+ */
+function unrefMinuteTimers(t: TestContext): void {
   const start = globalThis.setTimeout;
   t.mock.method(globalThis, 'setTimeout', (work: () => void, ms?: number, ...rest: []) => {
     const timer = start(work, ms, ...rest);
@@ -114,14 +117,14 @@ function letWaitsGo(t: TestContext): void {
   });
 }
 
-function crewTasks(): readonly Task[] {
+function workerTasks(): readonly Task[] {
   return TASKS.flatMap(([count, task]) => {
     const length = Math.max(1, Math.round((count * CLIENTS) / 200));
     return Array.from({ length }, () => task);
   });
 }
 
-/** Locks end at their time, not before. */
+/** Checks that locks end at their time and not before. */
 async function checkEnds(server: RestartServer, holders: readonly RestartHolder[]): Promise<void> {
   const ends = holders.flatMap((holder) => holder.ends);
   await server.setClock(Math.min(...ends) - EARLY_MS);
@@ -132,7 +135,7 @@ async function checkEnds(server: RestartServer, holders: readonly RestartHolder[
 
 async function createEntities(
   connectionString: string,
-  course: readonly Ending[],
+  endings: readonly Ending[],
 ): Promise<readonly RestartHolder[]> {
   const admin = administrationOf(connectionString);
   const options = { lockDuration: `PT${LOCK_MS / 1000}S`, maxDeliveryCount: 1000 };
@@ -145,7 +148,7 @@ async function createEntities(
   await admin.createSubscription('news', 'one', options);
   await admin.createSubscription('news', 'two', options);
   const holders: RestartHolder[] = [];
-  for (const [number, how] of course.entries()) {
+  for (const [number, how] of endings.entries()) {
     const entities = { queue: `held-${number}`, sessionQueue: `held-sessions-${number}` };
     await admin.createQueue(entities.queue, options);
     await admin.createQueue(entities.sessionQueue, sessions);
@@ -154,18 +157,21 @@ async function createEntities(
   return holders;
 }
 
-/** Lets the receivers take all there is. What was on its way at an end comes when its lock is over. */
+/**
+ * Waits until the receivers have emptied all entities. Messages that were lost in transit when a server ended
+ * are delivered again when their locks have expired.
+ */
 async function drain(server: RestartServer): Promise<void> {
   const deadline = performance.now() + WORK_MS_MAX;
   let left = Number.POSITIVE_INFINITY;
   let changedAt = Number.NEGATIVE_INFINITY;
   while (left > 0) {
-    // Not while anybody gets on: it ends the locks of those who are at work, too.
+    // Only without progress, because a move of the clock also expires the locks of working clients.
     if (performance.now() - changedAt > STANDSTILL_MS) {
       await server.setClock((await server.now()) + LOCK_MS);
       changedAt = performance.now();
     }
-    assert.ok(performance.now() < deadline, `${left} messages stay`);
+    assert.ok(performance.now() < deadline, `${left} messages are left`);
     await delay(POLL_MS);
     const before = left;
     left = await countLeft(server);
@@ -178,13 +184,17 @@ async function countLeft(server: RestartServer): Promise<number> {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-function checkBook(book: RestartBook): void {
-  assert.deepEqual(book.wrong, []);
-  assert.deepEqual(book.unfinished, [], 'gone without having been completed');
+function checkLedger(ledger: RestartLedger): void {
+  assert.deepEqual(ledger.violations, []);
+  assert.deepEqual(ledger.unfinished, [], 'removed without having been completed');
   for (const [, task] of TASKS) {
-    // What was removed as it was handed out may be lost on its way.
-    if (task.role === 'send' || task.role === 'take') continue;
-    assert.deepEqual(book.unseen(keyOf(task), `${task.entity}:`), [], 'acknowledged, and yet gone');
+    // A message in receive-and-delete mode may be lost in transit.
+    if (task.role === 'send' || task.role === 'receiveAndDelete') continue;
+    assert.deepEqual(
+      ledger.unseen(keyOf(task), `${task.entity}:`),
+      [],
+      'lost although acknowledged',
+    );
   }
-  assert.deepEqual(book.twins('detecting'), []);
+  assert.deepEqual(ledger.duplicates('detecting'), []);
 }
