@@ -27,7 +27,7 @@ export type RuleProved = (rule: ProvedRule) => void;
 /** What an authorization reports to its connection. */
 export interface AuthorizationEvents {
   /** The peer has a valid token or key of a known rule. May be called more than once. */
-  proved(): void;
+  authorized(): void;
   /** Too many tokens and keys were refused: the connection must be closed. */
   refusedTooOften(): void;
 }
@@ -209,7 +209,7 @@ export class Authorization {
   ): Promise<TokenProof> {
     const resource = { host, ownHost: host, pathname: `/${pathname}` };
     const proof = await requireSasTokenFor(this.#dependencies, token, resource, path, rights);
-    this.#events.proved();
+    this.#events.authorized();
     return proof;
   }
 }

@@ -8,7 +8,7 @@ export const IDLE_TIMEOUT: ErrorInfo = {
   description: 'The connection was idle for too long.',
 };
 
-export const NOT_PROVED: ErrorInfo = {
+export const UNAUTHORIZED: ErrorInfo = {
   condition: 'amqp:connection:forced',
   description: 'The client did not authenticate in time. Send a token or a key.',
 };

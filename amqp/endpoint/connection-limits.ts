@@ -10,7 +10,7 @@ type Limits = { readonly [Limit in keyof typeof beforeRight]: number };
 
 /**
  * Counts the memory and work that one connection costs the process, and enforces `BUDGETS.connection`. The
- * limits are low until the peer has proved a right, that is, authenticated with a valid token or key.
+ * limits are low until the peer is authorized, that is, has sent a token or key of a known rule.
  * Methods that add to a count throw AmqpError `amqp:resource-limit-exceeded`, unless they return false.
  */
 export class ConnectionLimits {
@@ -53,8 +53,8 @@ export class ConnectionLimits {
     return this.#share.held + this.#work.held;
   }
 
-  /** Whether the peer has proved a right. */
-  get isProved(): boolean {
+  /** Whether the peer is authorized. */
+  get isAuthorized(): boolean {
     return this.#limits === afterRight;
   }
 
@@ -93,8 +93,8 @@ export class ConnectionLimits {
     this.#turnWork += bytes / CONNECTION.requestBytesPerFrame;
   }
 
-  /** Raises the limits, since the peer has proved a right. */
-  prove(): void {
+  /** Raises the limits, since the peer is authorized. */
+  authorize(): void {
     this.#limits = afterRight;
     this.#share.prove(afterRight.heldBytes);
     this.#work.prove(afterRight.heldBytes);
@@ -104,12 +104,12 @@ export class ConnectionLimits {
   }
 
   /**
-   * Runs work that checks a right of the peer. Until the peer has proved a right, reading pauses meanwhile:
+   * Runs work that checks a right of the peer. Until the peer is authorized, reading pauses meanwhile:
    * such a peer gets one check at a time, and a refusal counts before the next.
    */
   async check<T>(work: () => Promise<T>): Promise<T> {
     this.#checksUnderWay++;
-    if (!this.isProved) this.#intake.pause('check');
+    if (!this.isAuthorized) this.#intake.pause('check');
     try {
       return await work();
     } finally {
@@ -259,7 +259,7 @@ export class ConnectionLimits {
   }
 
   #tooMany(what: 'sessions' | 'links'): AmqpError {
-    const until = this.isProved ? '' : ' until it has proved a right';
+    const until = this.isAuthorized ? '' : ' until it is authorized';
     return exceeded(`A connection has no more than ${this.#limits[what]} ${what}${until}.`);
   }
 }

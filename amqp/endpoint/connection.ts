@@ -6,7 +6,7 @@ import type { Open, Performative } from '../wire/performatives.ts';
 import { readPerformative, writePerformative } from '../wire/performatives.ts';
 import type { ErrorInfo } from '../wire/states.ts';
 import { CHANNEL_MAX, Channels } from './channels.ts';
-import { closeReason, EVICTED, IDLE_TIMEOUT, NOT_PROVED, notAllowed } from './connection-ends.ts';
+import { closeReason, EVICTED, IDLE_TIMEOUT, notAllowed, UNAUTHORIZED } from './connection-ends.ts';
 import { ConnectionLimits } from './connection-limits.ts';
 import type { ConnectionHandler } from './handlers.ts';
 import { Handshake } from './handshake.ts';
@@ -63,7 +63,7 @@ export class Connection implements SessionHost {
   #peer: Open | undefined;
   #frameBytesMax: number = BUDGETS.connection.openFrameBytes;
   #timer: Timer;
-  /** Closes the connection if the peer does not prove a right in time. */
+  /** Closes the connection if the peer is not authorized in time. */
   #proof: Timer;
   /** Bytes that arrived after the close. */
   #ignoredBytes = 0;
@@ -100,7 +100,7 @@ export class Connection implements SessionHost {
       timeOut: () => this.close(IDLE_TIMEOUT),
     });
     this.#timer = scheduler.after(HANDSHAKE_MS_MAX, () => this.abort());
-    this.#proof = scheduler.after(BUDGETS.connection.proveRightMs, () => this.close(NOT_PROVED));
+    this.#proof = scheduler.after(BUDGETS.connection.proveRightMs, () => this.close(UNAUTHORIZED));
   }
 
   get maxFrameSize(): number {
@@ -112,10 +112,10 @@ export class Connection implements SessionHost {
     return this.outgoing.backlog + this.limits.outgoingBytes;
   }
 
-  /** Raises the limits, since the peer has proved a right with a valid token or key. */
-  proved(): void {
+  /** Raises the limits, since the peer is authorized by a valid token or key. */
+  authorize(): void {
     this.#proof.cancel();
-    this.limits.prove();
+    this.limits.authorize();
   }
 
   /** Whether this turn has time for input. If not, `resume` is called once there is. */

@@ -8,26 +8,26 @@ const { beforeRight, afterRight } = BUDGETS.connection;
 type TurnScheduler = Pick<Scheduler, 'now' | 'soon'>;
 
 /**
- * Divides the time of the process among connections with much input: each gets turns. Connections with a
- * proved right share a bounded time in each turn of the event loop, and those without one share another, so
+ * Divides the time of the process among connections with much input: each gets turns. Authorized
+ * connections share a bounded time in each turn of the event loop, and unauthorized ones another, so
  * that other work continues however many there are.
  */
 export class InputTurns {
-  readonly #unproved: SharedTurn;
-  readonly #proved: SharedTurn;
+  readonly #unauthorized: SharedTurn;
+  readonly #authorized: SharedTurn;
 
   constructor(scheduler: TurnScheduler) {
-    this.#unproved = new SharedTurn(scheduler, beforeRight.turnMs);
-    this.#proved = new SharedTurn(scheduler, afterRight.turnMs);
+    this.#unauthorized = new SharedTurn(scheduler, beforeRight.turnMs);
+    this.#authorized = new SharedTurn(scheduler, afterRight.turnMs);
   }
 
   /** Whether a connection may continue. If its turn is over, it is paused and resumes in a later turn. */
   mayContinue(
-    { isProved, isTurnOver }: Pick<ConnectionLimits, 'isProved' | 'isTurnOver'>,
+    { isAuthorized, isTurnOver }: Pick<ConnectionLimits, 'isAuthorized' | 'isTurnOver'>,
     intake: Intake,
   ): boolean {
     if (intake.isPaused) return false;
-    const shared = this.#shared(isProved);
+    const shared = this.#shared(isAuthorized);
     if (!isTurnOver && !shared.isOver) return true;
     intake.pause('turn');
     shared.wait(() => intake.resume('turn'));
@@ -35,15 +35,15 @@ export class InputTurns {
   }
 
   /** The same for input without a pause: if false, `resume` is called in a later turn. */
-  hasTime({ isProved }: Pick<ConnectionLimits, 'isProved'>, resume: () => void): boolean {
-    const shared = this.#shared(isProved);
+  hasTime({ isAuthorized }: Pick<ConnectionLimits, 'isAuthorized'>, resume: () => void): boolean {
+    const shared = this.#shared(isAuthorized);
     if (!shared.isOver) return true;
     shared.wait(resume);
     return false;
   }
 
-  #shared(isProved: boolean): SharedTurn {
-    return isProved ? this.#proved : this.#unproved;
+  #shared(isAuthorized: boolean): SharedTurn {
+    return isAuthorized ? this.#authorized : this.#unauthorized;
   }
 }
 

@@ -2,7 +2,7 @@ import type { Transport } from './transport.ts';
 
 /**
  * Why reading is paused. `backlog`: too much output waits. `deliveries`: too many deliveries have no outcome.
- * `turn`: others have their turn. `check`: a right is being checked for a peer without a proved one.
+ * `turn`: others have their turn. `check`: a right of an unauthorized peer is being checked.
  */
 export type PauseReason = 'backlog' | 'deliveries' | 'turn' | 'check';
 

@@ -5,7 +5,7 @@ import type { WorkTurns } from '../../shared/domain/turns/work-turns.ts';
 const { turnBytes: TURN_BYTES } = BUDGETS.delivery;
 const { turnMessageBytes: MESSAGE_BYTES } = BUDGETS.connection;
 
-/** The turns that connections with a proved right share. */
+/** The turns that authorized connections share. */
 export interface SharedTurns {
   /** For large input: each waits until all others have had their turn. */
   readonly large: Pick<WorkTurns, 'next'>;

@@ -40,7 +40,7 @@ interface Pending {
   readonly request: RequestedOutcome;
 }
 
-/** Settlements for one call of the broker. A promise for each delivery would take several times the memory. */
+/** Settlements for one call of the broker. A promise for each delivery would take far more memory. */
 interface Group {
   readonly pending: Pending[];
   /** Called once all are settled or refused. */

@@ -43,8 +43,8 @@ export function serveRequests(
           ? context.transactions.enlist(deliveryState.transaction)
           : undefined;
       const respond = async () => {
-        // Without a proved right, requests are so small that they need no turn, and delay no other request.
-        if (context.limits.isProved) {
+        // Requests of unauthorized peers are so small that they need no turn, and delay no other request.
+        if (context.limits.isAuthorized) {
           await context.requestReadingTurns.before(delivery.payload.byteLength, context);
         }
         // The peer expects no outcome any more, so the request is not carried out.

@@ -32,7 +32,7 @@ import type { ClientContext, ProcessTurns } from './context.ts';
 import type { GatewayDependencies } from './dependencies.ts';
 import { mapError } from './error-mapping.ts';
 
-/** The size limits of a put-token request: the low ones, since peers without a proved right send it. */
+/** The size limits of a put-token request: the low ones, since unauthorized peers send it. */
 const PUT_TOKEN_LIMITS = {
   bytes: BUDGETS.connection.beforeRight.requestBytes,
   values: BUDGETS.connection.beforeRight.requestValues,
@@ -59,8 +59,8 @@ const HOST_TOO_LONG: ErrorInfo = {
 
 /** What a client reports to the gateway. */
 export interface ClientEvents {
-  /** The client has proved a right. May be called more than once. */
-  proved(): void;
+  /** The client is authorized. May be called more than once. */
+  authorized(): void;
   /** The connection is gone. */
   closed(): void;
 }
@@ -83,9 +83,9 @@ export class Client implements ConnectionHandler {
     this.#context = {
       dependencies,
       authorization: new Authorization(dependencies, connection.limits, {
-        proved: () => {
-          connection.proved();
-          events.proved();
+        authorized: () => {
+          connection.authorize();
+          events.authorized();
         },
         refusedTooOften: () => connection.close(REFUSED_TOO_OFTEN),
       }),

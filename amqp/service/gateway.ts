@@ -10,7 +10,7 @@ import type { ProcessTurns } from './context.ts';
 import type { GatewayDependencies } from './dependencies.ts';
 import { Shutdown } from './shutdown.ts';
 
-const { connectionsBeforeRight: UNPROVED_MAX, connectionsCrowdedOut: EVICTED_MAX } =
+const { connectionsBeforeRight: UNAUTHORIZED_MAX, connectionsCrowdedOut: EVICTED_MAX } =
   BUDGETS.process;
 /** How long a shutdown waits for work and output at most, each time. */
 const CLOSE_MS_MAX = 5_000;
@@ -23,8 +23,8 @@ const SENT_POLL_MS = 20;
 export class Gateway {
   readonly #dependencies: GatewayDependencies;
   readonly #connections = new Set<Connection>();
-  /** Connections without a proved right, the oldest first. */
-  readonly #unproved = new Set<Connection>();
+  /** Unauthorized connections, the oldest first. */
+  readonly #unauthorized = new Set<Connection>();
   /** Connections closed to free memory whose peers have not answered the close, the oldest first. */
   readonly #evicted = new Set<Connection>();
   readonly #background = new Set<Promise<void>>();
@@ -59,17 +59,17 @@ export class Gateway {
           peer: transport.peer,
         },
         {
-          proved: () => this.#unproved.delete(connection),
+          authorized: () => this.#unauthorized.delete(connection),
           closed: () => {
             this.#connections.delete(connection);
-            this.#unproved.delete(connection);
+            this.#unauthorized.delete(connection);
             this.#evicted.delete(connection);
           },
         },
       );
     });
     this.#connections.add(connection);
-    this.#addUnproved(connection);
+    this.#addUnauthorized(connection);
     if (this.#shutdown.hasBegun) connection.close();
     return connection;
   }
@@ -94,11 +94,11 @@ export class Gateway {
   }
 
   /** Evicts the oldest connection beyond the limit, so that clients with a token can always connect. */
-  #addUnproved(connection: Connection): void {
-    this.#unproved.add(connection);
-    const [oldest] = this.#unproved;
-    if (oldest === undefined || this.#unproved.size <= UNPROVED_MAX) return;
-    this.#unproved.delete(oldest);
+  #addUnauthorized(connection: Connection): void {
+    this.#unauthorized.add(connection);
+    const [oldest] = this.#unauthorized;
+    if (oldest === undefined || this.#unauthorized.size <= UNAUTHORIZED_MAX) return;
+    this.#unauthorized.delete(oldest);
     oldest.evict();
   }
 

@@ -31,7 +31,7 @@ const limitsOf = (bytes: number) => {
     { pause: ignore, resume: ignore },
     ignore,
   );
-  limits.prove();
+  limits.authorize();
   return limits;
 };
 

@@ -80,7 +80,7 @@ export function connectAuthorized(room = Number.POSITIVE_INFINITY) {
       tryHold: (bytes) => (held + bytes > room ? false : hold(bytes)),
       release: (bytes) => hold(-bytes),
     },
-    { proved: () => counts.proved++, refusedTooOften: () => counts.closed++ },
+    { authorized: () => counts.proved++, refusedTooOften: () => counts.closed++ },
   );
   authorization.opened('localhost');
   const count = async (work: () => Promise<unknown>) => {

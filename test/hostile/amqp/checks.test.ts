@@ -5,7 +5,7 @@ import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { type AmqpPeer, GatewayFixture, turns } from '../../support/amqp-peer.ts';
 import { FAKE_NOW } from '../../support/fake-broker.ts';
 
-/** Row 11: the work for peers without a proved right. */
+/** Row 11: the work for unauthorized peers. */
 
 const { refusals } = BUDGETS.connection;
 

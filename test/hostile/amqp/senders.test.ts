@@ -144,7 +144,7 @@ test('the connection that holds the most memory is evicted', async () => {
   await small.stop();
 });
 
-test('clients without a proved right, however many, never evict one with a right', async () => {
+test('unauthorized clients, however many, never evict an authorized one', async () => {
   const small = await startNamespace({ memoryBytes: 1.5 * MEGABYTE });
   const queue = newName('hostile');
   await administrationOf(small.connectionString).createQueue(queue);

@@ -14,7 +14,7 @@ const { beforeRight, performativeValues } = BUDGETS.connection;
 
 const values = (count: number): AmqpValue => list(Array<AmqpValue>(count).fill(ubyte(7)));
 
-/** A connection without a proved right. */
+/** An unauthorized connection. */
 const stranger = (port: number) => new RawSession(RawAmqp.opened(port, 'ANONYMOUS'));
 
 const reasonOf = (state: DeliveryState | undefined) =>
@@ -25,7 +25,7 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise(setImmediate);
 }
 
-describe('AMQP clients without a proved right', () => {
+describe('unauthorized AMQP clients', () => {
   let namespace: TestNamespace;
   before(async () => {
     namespace = await startNamespace();
@@ -68,7 +68,7 @@ describe('AMQP clients without a proved right', () => {
     ['links', beforeRight.links],
     ['sessions', beforeRight.sessions],
   ] as const) {
-    test(`row 3: a client without a proved right has at most ${count} ${what}`, async () => {
+    test(`row 3: an unauthorized client has at most ${count} ${what}`, async () => {
       const { raw } = stranger(namespace.port);
       for (let i = 0; i <= count; i++) {
         if (what === 'sessions') raw.begin(1 + i);
@@ -85,7 +85,7 @@ describe('AMQP clients without a proved right', () => {
   }
 
   for (const node of ['$cbs', 'nothing/$management']) {
-    test(`row 4: a request to ${node} is limited as for clients without a proved right`, async () => {
+    test(`row 4: a request to ${node} has the limits of unauthorized clients`, async () => {
       const session = stranger(namespace.port);
       const handle = await session.sender(targetOf(node));
       const large = await session.send(handle, Buffer.alloc(beforeRight.requestBytes + 1));
@@ -114,7 +114,7 @@ describe('AMQP clients without a proved right', () => {
     assert.equal((await raw.hear('close')).error?.condition, 'amqp:decode-error');
   });
 
-  test('row 1: of too many connections without a proved right the oldest is evicted', async () => {
+  test('row 1: of too many unauthorized connections the oldest is evicted', async () => {
     const open = () => {
       const raw = new RawAmqp(namespace.port);
       raw.write(protocolHeader('amqp'));

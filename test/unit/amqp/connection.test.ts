@@ -81,7 +81,7 @@ test('a message is handled before the next one, also if it ends a pause', async 
   const memory = new MemoryBudget(BUDGETS.connection.incomingBytesMin * 4);
   const options = connectionOptions('here', memory);
   const connection = new Connection(transport, options, () => ({ ...HANDLER, incoming }));
-  connection.proved();
+  connection.authorize();
   const frame = (said: Performative, payload?: Uint8Array) =>
     encodeFrame('amqp', 0, writePerformative(said), payload);
   const half = Buffer.alloc(BUDGETS.connection.incomingBytesMin / 2);

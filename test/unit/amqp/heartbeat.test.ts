@@ -33,7 +33,7 @@ test('a peer without an idle timeout gets heartbeats before a load balancer drop
     closed: () => {},
     failed: () => {},
   }));
-  connection.proved();
+  connection.authorize();
   connection.input(protocolHeader('amqp'));
   connection.input(encodeFrame('amqp', 0, writePerformative({ kind: 'open', containerId: 'own' })));
   for (; now < FORGOTTEN_MS; now += STEP_MS) {

@@ -18,11 +18,11 @@ class Loop {
   }
 
   /** A connection with that many frames to read, and how many are left. */
-  connection(frames: number, { isProved = false, turnFrames = Number.POSITIVE_INFINITY } = {}) {
+  connection(frames: number, { isAuthorized = false, turnFrames = Number.POSITIVE_INFINITY } = {}) {
     const own = { left: frames, advance: () => {} };
     const intake = new Intake({ pause: () => {}, resume: () => {} }, () => own.advance());
     own.advance = () => {
-      const limits = { isProved, isTurnOver: false };
+      const limits = { isAuthorized, isTurnOver: false };
       for (let read = 0; own.left > 0 && this.turns.mayContinue(limits, intake); ) {
         own.left--;
         this.ms += FRAME_MS;
@@ -34,20 +34,20 @@ class Loop {
 }
 
 const KINDS = [
-  { who: 'strangers say', isProved: false, turnMs: beforeRight.turnMs },
-  { who: 'connections with a right say', isProved: true, turnMs: afterRight.turnMs },
+  { who: 'unauthorized connections', isAuthorized: false, turnMs: beforeRight.turnMs },
+  { who: 'authorized connections', isAuthorized: true, turnMs: afterRight.turnMs },
 ] as const;
 
-for (const { who, isProved, turnMs } of KINDS) {
+for (const { who, isAuthorized, turnMs } of KINDS) {
   test(`input of ${who} is handled for a moment of each turn, whatever their number`, () => {
     const loop = new Loop();
     const frames = 10;
     const all = Array.from({ length: 1000 }, () => {
-      return loop.connection(frames, { isProved, turnFrames: 5 });
+      return loop.connection(frames, { isAuthorized, turnFrames: 5 });
     });
     for (const one of all) one.advance();
     assert.equal(loop.ms, turnMs);
-    const other = loop.connection(1, { isProved: !isProved });
+    const other = loop.connection(1, { isAuthorized: !isAuthorized });
     other.advance();
     assert.equal(other.left, 0, 'the others do not wait for them');
     let before = loop.ms;
@@ -71,7 +71,7 @@ for (const { who, isProved, turnMs } of KINDS) {
 test('a single connection with much input continues in every turn, until its own turn is over', () => {
   const loop = new Loop();
   const turnFrames = afterRight.turnMs / FRAME_MS;
-  const busy = loop.connection(5 * turnFrames, { isProved: true, turnFrames });
+  const busy = loop.connection(5 * turnFrames, { isAuthorized: true, turnFrames });
   busy.advance();
   for (let turn = 1; turn < 5; turn++) {
     assert.equal(busy.left, (5 - turn) * turnFrames);
@@ -80,7 +80,7 @@ test('a single connection with much input continues in every turn, until its own
   assert.equal(busy.left, 0);
 });
 
-test('connections without a proved right have their turns one after the other', () => {
+test('unauthorized connections have their turns one after the other', () => {
   const loop = new Loop();
   const [hostile, honest] = [loop.connection(1000, { turnFrames: 2 }), loop.connection(1)];
   hostile.advance();

@@ -13,7 +13,7 @@ const ignore = () => {};
 function openSession() {
   const intake = { pause: ignore, resume: ignore };
   const limits = new ConnectionLimits(new MemoryBudget(1e9), intake, ignore);
-  limits.prove();
+  limits.authorize();
   const said: Performative[] = [];
   const links: OutgoingLink[] = [];
   const steps: (() => boolean)[] = [];
