@@ -42,7 +42,8 @@ export function roundsByBlock(settlements: readonly TokenSettlement[]): BlockSet
 /** The key of the block that these settlements concern. */
 export function keyOfTokens(log: Log, group: readonly BlockSettlement[]): ItemKey {
   const [first] = group;
-  if (first === undefined) throw new Error('Invariant violated: a group of settlements is not empty');
+  if (first === undefined)
+    throw new Error('Invariant violated: a group of settlements is not empty');
   return keyOf(log, { store: first.token.store, sequence: first.token.block });
 }
 
