@@ -16,7 +16,7 @@ interface Token {
 
 const IN_AN_HOUR = START / 1000 + 3600;
 
-/** A token by the vendor's recipe (semantics K1), not by ours. */
+/** Creates a token as the vendor documents it (semantics K1), independently of our code. */
 function token({
   audience = 'http://127.0.0.1',
   key = ROOT_KEY,
@@ -142,7 +142,7 @@ const of = (keyName: keyof typeof KEYS, audience = 'http://127.0.0.1/q') => ({
   authorization: token({ audience, keyName, key: KEYS[keyName] }),
 });
 
-test('#150 a policy with Listen only may receive and settle, not send nor manage', async (t) => {
+test('#150 a policy with only Listen can receive and settle, but not send or manage', async (t) => {
   const broker = await startWithPolicies(t);
   const locked = await broker.request('POST', 'q/messages/head?timeout=0', of('listener'));
   assert.equal(locked.status, 201);
@@ -159,7 +159,7 @@ test('#150 a policy with Listen only may receive and settle, not send nor manage
   assert.equal(await broker.peekLock('q'), undefined);
 });
 
-test('#150 a policy with Send only may send, not receive', async (t) => {
+test('#150 a policy with only Send can send, but not receive', async (t) => {
   const broker = await startWithPolicies(t);
   const sent = await broker.request('POST', 'q/messages', { ...of('sender'), body: 'x' });
   assert.equal(sent.status, 201);
@@ -171,7 +171,7 @@ test('#150 a policy with Send only may send, not receive', async (t) => {
   assert.equal((await broker.receiveAndDeleteMany('q', 9)).length, 2);
 });
 
-test('#152 a token for a queue holds on all its paths and on no other queue', async (t) => {
+test('#152 a token for a queue is valid on all its paths and on no other queue', async (t) => {
   const broker = await startWithPolicies(t);
   const rootOfQ = { authorization: token({ audience: 'sb://127.0.0.1:9999/Q/' }) };
   for (const path of ['q', 'Q/$deadletterqueue']) {
@@ -184,7 +184,7 @@ test('#152 a token for a queue holds on all its paths and on no other queue', as
   assert.match(other.text, /40104: InvalidAudience: /);
 });
 
-test('#152 a policy of one queue opens no other, whatever its token is for', async (t) => {
+test('#152 a policy of one queue allows nothing on another, whatever its token is for', async (t) => {
   const broker = await startWithPolicies(t);
   expectStatus(await broker.createQueue('bare'), 201);
   const wide = of('sender', 'http://127.0.0.1');
@@ -195,7 +195,7 @@ test('#152 a policy of one queue opens no other, whatever its token is for', asy
   assert.equal(await broker.peekLock('bare'), undefined);
 });
 
-test('a token ends at its instant: it holds to the last millisecond', async (t) => {
+test('a token is valid to the last millisecond before it expires', async (t) => {
   const broker = await startWithPolicies(t);
   const receive = () =>
     broker.request('POST', 'q2/$deadletterqueue/messages/head?timeout=0', {

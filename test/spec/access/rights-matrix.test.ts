@@ -20,8 +20,8 @@ import {
 } from './rights-scene.ts';
 
 /**
- * Who may do what (semantics K7): every operation of the contract with every kind of token. The
- * rights stand here a second time on purpose; that no operation is missing is checked.
+ * The rights of every operation (semantics K7), each tested with every kind of token. The
+ * rights are repeated here on purpose, and a test checks that no operation is missing.
  */
 
 async function lock(broker: TestBroker): Promise<{ token: string; path: string }> {
@@ -38,7 +38,7 @@ async function defer(broker: TestBroker): Promise<number> {
   return SequenceNumber;
 }
 
-/** A session that is held, as the query that names it. */
+/** The query parameters of an accepted session. */
 async function hold(broker: TestBroker): Promise<string> {
   const id = `s${sessions++}`;
   const { json } = await broker.request('POST', `sessions/sessions/$accept?sessionId=${id}`);
@@ -52,15 +52,15 @@ async function schedule(broker: TestBroker): Promise<readonly number[]> {
   return await broker.schedule('orders', [{ Body: 'x', BrokerProperties: later }]);
 }
 
-/** A request that succeeds for those who may; what it needs is made first. */
+/** A request that succeeds with the right token; it first creates what it needs. */
 type Ask = (broker: TestBroker) => Promise<readonly [path: string, options?: RequestOptions]>;
 
 interface Row {
   readonly operation: string;
   readonly ask: Ask;
-  /** The entity whose rules count; none where only those of the namespace do. */
+  /** The entity whose rules apply; absent where only those of the namespace apply. */
   readonly scope: 'orders' | 'events' | 'sessions' | undefined;
-  /** Empty = for everybody, even without a token. */
+  /** Empty = allowed without a token. */
   readonly rights: readonly Right[];
 }
 
@@ -177,14 +177,14 @@ const ROWS: readonly Row[] = [
   }),
 ];
 
-/** A kind of token for a row: its header, and whether it is good. */
+/** A kind of token for a row: its header, and whether it allows the operation. */
 interface Credential {
   readonly what: string;
   readonly authorization: string | null;
   readonly isGood: boolean;
 }
 
-/** Whoever may manage an entity may do everything with it (semantics K4). */
+/** Manage includes the other rights (semantics K4). */
 const covers = (right: Right, needed: readonly Right[]): boolean =>
   right === 'Manage' || needed.includes(right);
 
@@ -223,7 +223,7 @@ function credentials({ scope, rights }: Row): readonly Credential[] {
   ];
 }
 
-/** What everybody could see if it had been changed. */
+/** The observable state, to show that a refused request changed nothing. */
 async function picture(broker: TestBroker): Promise<readonly string[]> {
   const paths = ['orders', 'orders/messages', `${DEAD}/messages`, 'events', `${BILLING}/Rules`];
   const lists = ['$Resources/Queues', 'events/Subscriptions'];
@@ -232,7 +232,7 @@ async function picture(broker: TestBroker): Promise<readonly string[]> {
   );
 }
 
-test('the matrix has every operation of the contract', async (t) => {
+test('the matrix has every operation of the OpenAPI document', async (t) => {
   const broker = await startBroker(t);
   const { paths } = (await broker.request('GET', '$openapi.json')).json<Contract>();
   const inContract = Object.values(paths).flatMap((methods) =>
@@ -258,9 +258,9 @@ async function methodOf(broker: TestBroker, operation: string): Promise<string> 
 
 for (const [i, row] of ROWS.entries()) {
   const may = RIGHTS.filter((one) => covers(one, row.rights));
-  const who = row.rights.length === 0 ? 'everybody' : `those with ${may.join(' or ')}`;
+  const who = row.rights.length === 0 ? 'any or no token' : may.join(' or ');
   const where = row.scope === undefined ? 'the namespace' : row.scope;
-  test(`#150 #151 #152 row ${i}: ${row.operation} is for ${who} on ${where}, and no other`, async (t) => {
+  test(`#150 #151 #152 row ${i}: ${row.operation} is allowed with ${who} on ${where}, and not otherwise`, async (t) => {
     const broker = await startBroker(t);
     const method = await methodOf(broker, row.operation);
     await prepare(broker);
@@ -273,7 +273,7 @@ for (const [i, row] of ROWS.entries()) {
     }
     assert.deepEqual(await picture(broker), before, 'nothing has changed');
     for (const { what, authorization } of credentials(row).filter(({ isGood }) => isGood)) {
-      // Only a deletion leaves an entity missing.
+      // Only a deletion removes an entity.
       await (method === 'DELETE' ? prepare(broker) : refill(broker));
       const [goodPath, goodOptions] = await row.ask(broker);
       const answer = await broker.request(method, goodPath, { ...goodOptions, authorization });

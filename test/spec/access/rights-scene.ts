@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { entry } from '../../support/atom-client.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 
-/** What the operations of the rights matrix meet. */
+/** The entities and messages for the operations of the rights matrix. */
 
 export const RIGHTS = ['Send', 'Listen', 'Manage'] as const;
 export type Right = (typeof RIGHTS)[number];
 
 export const key = (rule: string, which: string): string => `${rule}${which}`.padEnd(44, 'A');
 
-/** One rule for each right, named after it; entities of another name have other keys. */
+/** One rule for each right, named after it; each entity has its own keys. */
 export const rules = (entity: string): string =>
   `<AuthorizationRules>${RIGHTS.map(
     (right) =>
@@ -24,7 +24,7 @@ export const BILLING = 'events/Subscriptions/billing';
 export const LARGE = `${BILLING}/Rules/large`;
 export const DEAD = 'orders/$deadletterqueue';
 
-/** Everything that the operations meet: made once more where it is missing. */
+/** Creates everything that the operations need, where it is missing. */
 export async function prepare(broker: TestBroker): Promise<void> {
   for (const [path, body] of [
     ['orders', QUEUE],

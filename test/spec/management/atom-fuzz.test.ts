@@ -8,16 +8,16 @@ import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 
 /**
- * Spoilt requests over HTTP, against the real stores: each is answered within a second, by a 4xx with
- * an error body that changes nothing, or soundly where it still makes sense. `FUZZ_SEED` repeats a
- * run, `FUZZ_RUNS` searches longer; fast-check shrinks and prints what failed.
+ * Mutated requests over HTTP, against the real stores: each gets a response within a second, a 4xx with
+ * an error body that changes nothing, or a success where it is still valid. `FUZZ_SEED` repeats a
+ * run, `FUZZ_RUNS` makes more runs; fast-check shrinks and prints a failure.
  */
 
 const RUNS = Number(process.env['FUZZ_RUNS'] || 300);
 const SEED = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31));
-/** Of this process, server and all: what else runs on the machine must not fail a test. */
+/** CPU time of this process, including the server: the load of the machine must not fail a test. */
 const PROCESSOR_MS_MAX = 1000;
-/** To look at everything costs several times what a spoilt request does. */
+/** Reading the complete state costs several times as much as a mutated request. */
 const REFUSALS_PER_LOOK = 10;
 
 const QUEUE = entry(
@@ -27,7 +27,7 @@ const QUEUE = entry(
 const RULE_ELEMENTS = `<Filter i:type="SqlFilter"><SqlExpression>a = @p</SqlExpression><Parameters><KeyValueOfstringanyType><Key>@p</Key><Value i:type="d6p1:int" xmlns:d6p1="http://www.w3.org/2001/XMLSchema">1</Value></KeyValueOfstringanyType></Parameters></Filter><Action i:type="SqlRuleAction"><SqlExpression>SET b = 'c'</SqlExpression></Action>`;
 const BILLING = 'events/Subscriptions/billing';
 
-/** Sound requests, one of each kind, to be spoilt. */
+/** Valid requests, one of each kind, to mutate. */
 const SOUND = [
   { path: 'orders', body: QUEUE },
   {
@@ -58,7 +58,7 @@ const ODD_TEXT = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 20 }),
 );
 
-/** One way of spoiling a text: at some place, take something out and put something in. */
+/** A mutation of a text: removes some characters at a place and inserts others. */
 const SPOILING = fc.record({
   at: fc.double({ min: 0, max: 1, noNaN: true }),
   takeOut: fc.oneof(fc.constant(0), fc.nat(30), fc.constant(Number.POSITIVE_INFINITY)),
@@ -74,7 +74,7 @@ function spoil(text: string, spoilings: readonly Spoiling[]): string {
   }, text);
 }
 
-/** Makes what is missing of the entities that the sound requests are about. */
+/** Creates the missing entities of the valid requests. */
 async function restore(broker: TestBroker): Promise<void> {
   for (const [path, kind] of [
     ['orders', 'QueueDescription'],
@@ -86,13 +86,13 @@ async function restore(broker: TestBroker): Promise<void> {
   }
 }
 
-/** Everything that a request could have changed, as anybody sees it. */
+/** The observable state that a request could change. */
 async function picture(broker: TestBroker): Promise<readonly string[]> {
   const lists = ['$Resources/Queues', '$Resources/Topics', 'events/Subscriptions'];
   const answers = await Promise.all(
     [...lists, `${BILLING}/Rules`].map((path) => broker.request('GET', path)),
   );
-  // A feed says when it was made; nothing else in it may differ.
+  // A feed has the time of the response; nothing else in it may differ.
   return answers.map(({ text }) => text.replace(/<updated>.*?<\/updated>/, ''));
 }
 
@@ -115,7 +115,7 @@ function requireRefusal({ status, text }: Answer): void {
   assert.ok(text.length < 2000, 'the refusal is no longer than a person reads');
 }
 
-test(`${RUNS} spoilt bodies are refused and change nothing, unless they still make sense (FUZZ_SEED=${SEED})`, async (t) => {
+test(`${RUNS} mutated bodies are refused and change nothing, unless they are still valid (FUZZ_SEED=${SEED})`, async (t) => {
   const broker = await startBroker(t);
   await restore(broker);
   const all = await picture(broker);
@@ -146,7 +146,7 @@ test(`${RUNS} spoilt bodies are refused and change nothing, unless they still ma
   if (refused === RUNS) assert.deepEqual(await picture(broker), all, 'nothing at all has changed');
 });
 
-test(`${RUNS} spoilt paths are refused and change nothing, unless they still make sense (FUZZ_SEED=${SEED})`, async (t) => {
+test(`${RUNS} mutated paths are refused and change nothing, unless they are still valid (FUZZ_SEED=${SEED})`, async (t) => {
   const broker = await startBroker(t);
   const lists = { path: '$Resources/Queues?$skip=0&$top=10', body: '' };
   let refused = 0;
@@ -182,13 +182,13 @@ test(`${RUNS} spoilt paths are refused and change nothing, unless they still mak
   assert.ok(refused > RUNS / 4);
 });
 
-/** What a client can send at all: at most a few KB of ASCII on one line. */
+/** A path that a client can send: at most a few KB of ASCII on one line. */
 function sendable(path: string): string {
   const text = path.slice(0, 4000).replace(/\p{Surrogate}/gu, '?');
   return encodeURI(text).replace(/^\/+/, '').replaceAll('%25ff', '%ff');
 }
 
-test('what is far larger than any description is refused without being read to its end', async (t) => {
+test('a body far larger than any description is refused before it is read to its end', async (t) => {
   const broker = await startBroker(t);
   expectStatus(await broker.request('PUT', 'orders', { body: QUEUE }), 201);
   const before = (await broker.request('GET', 'orders')).text;

@@ -28,7 +28,7 @@ const CHANGES: readonly Record<string, string>[] = [
 
 for (const change of CHANGES) {
   const what = JSON.stringify(change);
-  test(`#14 #B17 an update of the queue to ${what} ends its locks, and the message can be had again`, async (t) => {
+  test(`#14 #B17 an update of the queue to ${what} ends its locks, and the message can be received again`, async (t) => {
     const broker = await startQueue(t, {}, 'a');
     const held = await lock(broker);
     expectStatus(await broker.updateQueue('q', change), 200);
@@ -44,7 +44,7 @@ for (const change of CHANGES) {
   });
 }
 
-test('#14 locks on dead letters and on deferred messages end as well', async (t) => {
+test('#14 an update ends locks on dead letters and deferred messages as well', async (t) => {
   const broker = await startQueue(t, {}, 'dead', 'deferred');
   await lockAndSettle(broker, 'deadLetter');
   await lockAndSettle(broker, 'defer');
@@ -59,7 +59,7 @@ test('#14 locks on dead letters and on deferred messages end as well', async (t)
   assert.equal((await broker.receiveDeferred('q', [2]))[0]?.body, 'deferred');
 });
 
-test('#14 of many locks of one batch all end, and all messages come back in order', async (t) => {
+test('#14 all locks of a batch end, and all messages are received again in order', async (t) => {
   const broker = await startQueue(t);
   const sent = Array.from({ length: 100 }, (_, i) => `${i}`);
   await sendTogether(broker, sent);
@@ -82,7 +82,7 @@ test('#14 a refused update ends no lock', async (t) => {
   assert.equal(await broker.complete(held), 200);
 });
 
-test('#14 an update of one queue leaves the locks of others alone, and so does a read', async (t) => {
+test('#14 an update of one queue and a read do not end the locks of other queues', async (t) => {
   const broker = await startQueue(t, {}, 'a');
   expectStatus(await broker.createQueue('other'), 201);
   const held = await lock(broker);
@@ -91,7 +91,7 @@ test('#14 an update of one queue leaves the locks of others alone, and so does a
   assert.equal(await broker.complete(held), 200);
 });
 
-test('an update touches nothing but locks: messages, their states and their numbers stay', async (t) => {
+test('an update changes only locks: messages keep their states and sequence numbers', async (t) => {
   const broker = await startQueue(t);
   const at = { ScheduledEnqueueTimeUtc: instant({ seconds: 60 }) };
   await sendTogether(broker, ['dead', 'deferred', 'active', withBroker('scheduled', at)]);
@@ -104,7 +104,7 @@ test('an update touches nothing but locks: messages, their states and their numb
   assert.deepEqual(bodies(await broker.receiveAndDeleteMany('q', 10)), ['active', 'scheduled']);
 });
 
-test('#14 changed by one process, the queue ends the locks that another handed out', async (t) => {
+test('#14 an update by one process ends the locks that another process has given', async (t) => {
   const first = await startQueue(t, {}, 'a');
   const [one, two] = [
     await startBroker(t, { beside: first }),
@@ -112,14 +112,14 @@ test('#14 changed by one process, the queue ends the locks that another handed o
   ];
   const held = await lock(one);
   expectStatus(await two.updateQueue('q', { MaxDeliveryCount: '3' }), 200);
-  // The address of a lock names the process that gave it out.
+  // The address of a lock has the host of the process that gave it.
   const [answer] = await one.settle('q', [having(held, 'complete')]);
   assert.equal(answer?.error?.code, 'MessageLockLost');
   const again = await lock(one);
   assert.deepEqual([again.body, again.broker.DeliveryCount], ['a', 2]);
 });
 
-test('#154 a disabled queue keeps what is in it, and hands it out once enabled', async (t) => {
+test('#154 a disabled queue keeps its messages, and delivers them once it is enabled', async (t) => {
   const broker = await startQueue(t, {}, 'a');
   expectStatus(await broker.updateQueue('q', { Status: 'ReceiveDisabled' }), 200);
   expectStatus(await broker.request('POST', 'q/messages/head?timeout=0'), 403);

@@ -22,7 +22,7 @@ async function exists(broker: TestBroker): Promise<boolean> {
   return status === 200;
 }
 
-/** Whether the queue is still there after these minutes, in each of which the sweep ran. */
+/** Whether the queue still exists after these minutes, with a sweep in each of them. */
 async function isThereAfter(broker: TestBroker, minutes: number): Promise<boolean> {
   for (let minute = 0; minute < minutes; minute++) {
     broker.clock.advance({ minutes: 1 });
@@ -31,7 +31,7 @@ async function isThereAfter(broker: TestBroker, minutes: number): Promise<boolea
   return await exists(broker);
 }
 
-/** Lets five minutes pass but for one millisecond: whatever was used just now must still be there. */
+/** Advances the clock by one millisecond less than five minutes: a queue used just now must still exist. */
 async function requireKept(broker: TestBroker): Promise<void> {
   broker.clock.advance({ minutes: MINUTES, ms: -1 });
   await broker.sweep();
@@ -39,7 +39,7 @@ async function requireKept(broker: TestBroker): Promise<void> {
   broker.clock.advance({ ms: 1 });
 }
 
-test('#142 #A18 #E1 a queue that nobody uses for its AutoDeleteOnIdle is deleted, and not before', async (t) => {
+test('#142 #A18 #E1 a queue is deleted after its AutoDeleteOnIdle without use, and not before', async (t) => {
   const broker = await startQueue(t, IDLE);
   await requireKept(broker);
   await broker.sweep();
@@ -48,7 +48,7 @@ test('#142 #A18 #E1 a queue that nobody uses for its AutoDeleteOnIdle is deleted
   expectStatus(await broker.request('POST', 'q/messages/head?timeout=0'), 410);
 });
 
-/** What counts as use of a queue (semantics V5), each with what has to be there before. */
+/** The uses of a queue (semantics V5), each with its preparation. */
 const USES: Record<string, (broker: TestBroker) => Promise<unknown>> = {
   'a send': (broker) => broker.send('q', 'x'),
   'a batch': (broker) => broker.sendBatch('q', [{ Body: 'x' }]),
@@ -61,7 +61,7 @@ const USES: Record<string, (broker: TestBroker) => Promise<unknown>> = {
 };
 
 for (const [what, use] of Object.entries(USES)) {
-  test(`#A20 ${what} counts as use: the time begins anew`, async (t) => {
+  test(`#A20 ${what} counts as use: the idle time restarts`, async (t) => {
     const broker = await startQueue(t, IDLE);
     for (let i = 0; i < 3; i++) {
       broker.clock.advance({ minutes: 4 });
@@ -95,7 +95,7 @@ test('#A20 a receive that finds nothing counts as use', async (t) => {
   await requireKept(broker);
 });
 
-test('#A20 to look at its description is no use of a queue', async (t) => {
+test('#A20 reading its description is not a use of a queue', async (t) => {
   const broker = await startQueue(t, IDLE);
   for (let i = 0; i < MINUTES; i++) {
     broker.clock.advance({ minutes: 1 });
@@ -106,7 +106,7 @@ test('#A20 to look at its description is no use of a queue', async (t) => {
   assert.equal(await exists(broker), false);
 });
 
-test('#A20 a use of one queue is none of another', async (t) => {
+test('#A20 a use of one queue is not a use of another', async (t) => {
   const broker = await startQueue(t, IDLE);
   expectStatus(await broker.createQueue('other', IDLE), 201);
   for (let i = 0; i < MINUTES; i++) {
@@ -118,7 +118,7 @@ test('#A20 a use of one queue is none of another', async (t) => {
   expectStatus(await broker.request('GET', 'other'), 200);
 });
 
-test('#A20 messages alone keep no queue alive, nor do dead letters or deferred ones', async (t) => {
+test('#A20 stored messages do not keep a queue from being deleted, nor do dead letters or deferred ones', async (t) => {
   const broker = await startQueue(t, IDLE, 'dead', 'deferred', 'active');
   await lockAndSettle(broker, 'deadLetter');
   await lockAndSettle(broker, 'defer');
@@ -126,7 +126,7 @@ test('#A20 messages alone keep no queue alive, nor do dead letters or deferred o
   assert.equal(await isThereAfter(broker, MINUTES + 1), false);
 });
 
-test('#142 #A20 a scheduled message keeps its queue, and once it is due no longer', async (t) => {
+test('#142 #A20 a scheduled message keeps its queue until it is due', async (t) => {
   const broker = await startQueue(t, IDLE);
   await broker.schedule('q', [
     withBroker('a', { ScheduledEnqueueTimeUtc: instant({ seconds: 3600 }) }),
@@ -138,7 +138,7 @@ test('#142 #A20 a scheduled message keeps its queue, and once it is due no longe
   assert.equal(await isThereAfter(broker, 3 * MINUTES), false);
 });
 
-test('#A20 a scheduled message that is cancelled keeps nothing', async (t) => {
+test('#A20 a cancelled scheduled message does not keep its queue', async (t) => {
   const broker = await startQueue(t, IDLE);
   const scheduled = await broker.schedule('q', [
     withBroker('a', { ScheduledEnqueueTimeUtc: instant({ seconds: 36_000 }) }),
@@ -149,7 +149,7 @@ test('#A20 a scheduled message that is cancelled keeps nothing', async (t) => {
   assert.equal(await isThereAfter(broker, MINUTES + 1), false);
 });
 
-test('#143 #A21 a queue that forwards is never idle, and is shown as one that never will be', async (t) => {
+test('#143 #A21 a queue that forwards is never idle, and its description has an unlimited AutoDeleteOnIdle', async (t) => {
   const broker = await startBroker(t);
   expectStatus(await broker.createQueue('target'), 201);
   // In the order of the service's elements.
@@ -161,7 +161,7 @@ test('#143 #A21 a queue that forwards is never idle, and is shown as one that ne
   assert.ok(await exists(broker));
 });
 
-test('#A19 without a word, and at the largest value, a queue is never deleted', async (t) => {
+test('#A19 by default, and with the largest AutoDeleteOnIdle, a queue is never deleted', async (t) => {
   const broker = await startQueue(t);
   const AutoDeleteOnIdle = 'P10675199DT2H48M5.4775807S';
   expectStatus(await broker.createQueue('largest', { AutoDeleteOnIdle }), 201);
@@ -185,7 +185,7 @@ for (const [value, status] of [
   });
 }
 
-test('#A18 #E1 it is set, raised and taken back by updates, which count as use', async (t) => {
+test('#A18 #E1 updates set, raise and remove AutoDeleteOnIdle, and count as use', async (t) => {
   const broker = await startQueue(t);
   broker.clock.advance({ days: 1 });
   expectStatus(await broker.updateQueue('q', IDLE), 200);
@@ -198,7 +198,7 @@ test('#A18 #E1 it is set, raised and taken back by updates, which count as use',
   assert.ok(await exists(broker));
 });
 
-test('used in another process, a queue is not deleted early by the sweep of this one', async (t) => {
+test('the sweep of one process does not delete a queue that another process uses', async (t) => {
   const broker = await startQueue(t, IDLE);
   const other = await startBroker(t, { beside: broker });
   for (const use of [
@@ -217,7 +217,7 @@ test('used in another process, a queue is not deleted early by the sweep of this
   }
 });
 
-test('a queue that is deleted for idleness is empty when it is made anew', async (t) => {
+test('a queue that was deleted when idle is empty when it is created again', async (t) => {
   const broker = await startQueue(t, IDLE, 'a', 'dead');
   await lockAndSettle(broker, 'deadLetter');
   assert.equal(await isThereAfter(broker, 2 * MINUTES), false);
@@ -225,7 +225,7 @@ test('a queue that is deleted for idleness is empty when it is made anew', async
   assert.deepEqual([await broker.peek('q'), await broker.peek(DEAD)], [[], []]);
 });
 
-test('that a queue may become idle costs its messages next to nothing', async (t) => {
+test('AutoDeleteOnIdle costs almost nothing per message', async (t) => {
   const broker = await startQueue(t, IDLE);
   expectStatus(await broker.createQueue('plain'), 201);
   const pass = async (queue: string) => {
@@ -242,7 +242,7 @@ test('that a queue may become idle costs its messages next to nothing', async (t
   assert.ok(write - plain <= 2, `${write} write units, and ${plain} without`);
 });
 
-test('old messages that are deleted by an operator are a use as well', async (t) => {
+test('the deletion of old messages counts as use as well', async (t) => {
   const broker = await startQueue(t, IDLE, 'a');
   broker.clock.advance({ minutes: 4 });
   const range = { maxMessages: 1, enqueuedBefore: isoInstant({ seconds: 1 }) };

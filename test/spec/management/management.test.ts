@@ -6,7 +6,7 @@ import { requireRefusal } from './refusal.ts';
 
 /** Rules of docs/semantics/management.md; every property and method is in test/interop and test/unit. */
 
-/** What a queue shows of one element, text as it stands. */
+/** The raw text of one element in the description of a queue. */
 async function shown(broker: TestBroker, queue: string, element: string): Promise<string> {
   const { text } = await broker.request('GET', queue);
   const value = new RegExp(`<${element}>(.*?)</${element}>`).exec(text)?.[1];
@@ -14,7 +14,7 @@ async function shown(broker: TestBroker, queue: string, element: string): Promis
   return value;
 }
 
-test('#135 #136 what exists is not created again, and what does not is not updated', async (t) => {
+test('#135 #136 an existing queue is not created again, and a missing one is not updated', async (t) => {
   const broker = await startBroker(t);
   expectStatus(await broker.createQueue('q', { MaxDeliveryCount: '3' }), 201);
   requireRefusal(await broker.createQueue('Q'), 409, /already exists/);
@@ -23,7 +23,7 @@ test('#135 #136 what exists is not created again, and what does not is not updat
   expectStatus(await broker.request('GET', 'other'), 404);
 });
 
-test('#137 what an update leaves out takes its default again', async (t) => {
+test('#137 a setting that an update omits takes its default again', async (t) => {
   const broker = await startBroker(t);
   expectStatus(await broker.createQueue('q', { LockDuration: 'PT30S' }), 201);
   assert.equal(await shown(broker, 'q', 'LockDuration'), 'PT30S');
@@ -31,7 +31,7 @@ test('#137 what an update leaves out takes its default again', async (t) => {
   assert.equal(await shown(broker, 'q', 'LockDuration'), 'PT1M');
 });
 
-test('#138 a partitioned queue of the default size shows that of its sixteen fragments', async (t) => {
+test('#138 a partitioned queue of the default size returns the total size of its sixteen partitions', async (t) => {
   const broker = await startBroker(t);
   expectStatus(await broker.createQueue('q', { EnablePartitioning: 'true' }), 201);
   assert.equal(await shown(broker, 'q', 'MaxSizeInMegabytes'), '16384');
@@ -46,7 +46,7 @@ for (const element of ['RequiresSession', 'EnablePartitioning', 'RequiresDuplica
   });
 }
 
-test('#140 locks of more than five minutes are refused, locks of five are not', async (t) => {
+test('#140 a LockDuration of more than five minutes is refused, one of five is accepted', async (t) => {
   const broker = await startBroker(t);
   const refused = await broker.createQueue('q', { LockDuration: 'PT6M' });
   requireRefusal(refused, 400, /exceeds the allowed maximum of '5' minutes/);
@@ -54,7 +54,7 @@ test('#140 locks of more than five minutes are refused, locks of five are not', 
   expectStatus(await broker.createQueue('q', { LockDuration: 'PT5M' }), 201);
 });
 
-test('#144 a queue cannot have the name of a topic, nor pass for one', async (t) => {
+test('#144 a queue cannot have the name of a topic, nor replace one', async (t) => {
   const broker = await startBroker(t);
   expectStatus(await broker.putEntity('t', 'TopicDescription', {}), 201);
   requireRefusal(await broker.createQueue('t'), 409, /exists/);
@@ -63,7 +63,7 @@ test('#144 a queue cannot have the name of a topic, nor pass for one', async (t)
   assert.doesNotMatch(text, /<entry/);
 });
 
-test('#145 a list shows the page that is asked for', async (t) => {
+test('#145 a list returns the requested page', async (t) => {
   const broker = await startBroker(t);
   for (const name of ['a', 'b', 'c']) expectStatus(await broker.createQueue(name), 201);
   const { text } = await broker.request('GET', '$Resources/Queues?$skip=1&$top=1');

@@ -4,7 +4,7 @@ import type { Answer, RequestOptions } from '../../support/api-client.ts';
 import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type Received, type TestBroker } from '../../support/test-broker.ts';
 
-/** What a bad request meets: a free message and a held one in `q`, and a held one in `other`. */
+/** The messages before a bad request: an available and a locked one in `q`, and a locked one in `other`. */
 export interface Scene {
   readonly broker: TestBroker;
   readonly held: Received;
@@ -24,7 +24,7 @@ export interface Row {
 
 const GUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
 
-/** One test a row: the request is refused in the form of all refusals, and nothing is lost by it. */
+/** One test per row: the request is refused in the standard form, and no message is lost. */
 export function testRefusals(rows: readonly Row[]): void {
   for (const row of rows) {
     const { what, status, code } = row;
@@ -53,7 +53,7 @@ function requireRow(answer: Answer, { status, code, sentence }: Row): void {
   assert.match(sentenceOf(answer), sentence);
 }
 
-/** The sentence of a refusal, after a look at all that stands around it. */
+/** The sentence of a refusal, after checks of everything around it. */
 function sentenceOf(answer: Answer): string {
   if (answer.headers.get('content-type') === 'application/json') {
     const { error } = answer.json<{ error: Record<string, unknown> }>();
@@ -99,7 +99,7 @@ async function requireNothingLost({ broker, held, stranger }: Scene): Promise<vo
   }
 }
 
-/** A request was refused with a status and with a sentence by which it can be tracked. */
+/** Checks that a request was refused with a status, a sentence and a tracking id. */
 export function requireRefusal(answer: Answer, status: number, sentence: RegExp): void {
   assert.equal(answer.status, status, answer.text);
   assert.match(answer.text, sentence);

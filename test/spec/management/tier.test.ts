@@ -7,7 +7,7 @@ import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 const UNLIMITED = 'P10675199DT2H48M5.4775807S';
 const TIERS = ['Basic', 'Standard', 'Premium'] as const;
 
-test('#57 #A13 Basic: a queue about which nothing is said keeps messages for 14 days', async (t) => {
+test('#57 #A13 Basic: by default a queue keeps messages for 14 days', async (t) => {
   const broker = await startBroker(t, { tier: 'Basic' });
   expectStatus(await broker.createQueue('q'), 201);
   assert.equal(await timeToLive(broker, 'q'), 'P14D');
@@ -17,7 +17,7 @@ test('#57 #A13 Basic: a queue about which nothing is said keeps messages for 14 
   assert.equal(await timeToLive(broker, 'q'), 'P14D');
 });
 
-test('#57 #A13 Basic: 14 days are the most; more is refused, at creation and later', async (t) => {
+test('#57 #A13 Basic: more than 14 days are refused, at creation and later', async (t) => {
   const broker = await startBroker(t, { tier: 'Basic' });
   expectStatus(await broker.createQueue('q', { DefaultMessageTimeToLive: 'P14D' }), 201);
   for (const tooLong of ['P14DT1S', 'P15D', 'P10675199D']) {
@@ -35,7 +35,7 @@ test('#57 #A13 Basic: 14 days are the most; more is refused, at creation and lat
   assert.equal(await timeToLive(broker, 'q'), 'P14D');
 });
 
-test('#57 #A13 Basic: unlimited, which clients send unasked, is limited without a word', async (t) => {
+test('#57 #A13 Basic: unlimited, which clients send by default, is silently limited', async (t) => {
   const broker = await startBroker(t, { tier: 'Basic' });
   const settings = { DefaultMessageTimeToLive: UNLIMITED, AutoDeleteOnIdle: UNLIMITED };
   expectStatus(await broker.createQueue('q', settings), 201);
@@ -45,7 +45,7 @@ test('#57 #A13 Basic: unlimited, which clients send unasked, is limited without 
   assert.equal(await shown(broker, 'q', 'AutoDeleteOnIdle'), UNLIMITED);
 });
 
-test('#57 #A13 Basic: a message that asks for longer, or for nothing, is gone after 14 days', async (t) => {
+test('#57 #A13 Basic: a message with a longer time to live, or without one, expires after 14 days', async (t) => {
   const broker = await startBroker(t, { tier: 'Basic' });
   await broker.createQueue('q');
   expectStatus(await broker.send('q', 'asks', { TimeToLive: 30 * 24 * 3600 }), 201);
@@ -72,7 +72,7 @@ test('#57 #A13 Standard and Premium: unlimited by default, and any limit may be 
   }
 });
 
-test('#57 #A13 the namespace tells its tier; Standard where none was chosen', async (t) => {
+test('#57 #A13 the namespace returns its tier, by default Standard', async (t) => {
   assert.equal(await shown(await startBroker(t), '$namespaceinfo', 'MessagingSKU'), 'Standard');
   for (const tier of TIERS) {
     const broker = await startBroker(t, { tier });
@@ -88,7 +88,7 @@ const BEYOND_BASIC: readonly (readonly [string, Record<string, string>])[] = [
   ['autoDeleteOnIdle', { AutoDeleteOnIdle: 'PT1H' }],
 ];
 
-test('#57 #A13 Basic: what else the tier does not have is refused in the words of the service', async (t) => {
+test('#57 #A13 Basic: other features that the tier lacks are refused in the words of the service', async (t) => {
   const broker = await startBroker(t, { tier: 'Basic' });
   await broker.createQueue('q');
   const why = `because the namespace '${broker.namespace}' is using the 'Basic' Tier. This operation is only supported in 'Standard' or 'Premium' tier.`;
@@ -110,7 +110,7 @@ test('#57 #A13 Basic: what else the tier does not have is refused in the words o
   expectStatus(await broker.request('GET', 'other'), 404);
 });
 
-test('#57 #A13 Basic: partitions may be had at creation', async (t) => {
+test('#57 #A13 Basic: a queue can be created with partitions', async (t) => {
   const broker = await startBroker(t, { tier: 'Basic' });
   expectStatus(await broker.createQueue('q', { EnablePartitioning: 'true' }), 201);
   assert.equal(await shown(broker, 'q', 'MaxSizeInMegabytes'), '16384');
@@ -150,7 +150,7 @@ test('#57 #A13 Premium: the limit of messages is 1 to 100 MB', async (t) => {
   }
 });
 
-test('Basic and Standard: MaxMessageSizeInKilobytes is refused, but for what clients were shown (live suites)', async (t) => {
+test('Basic and Standard: MaxMessageSizeInKilobytes is refused, except the value that clients have read (live suites)', async (t) => {
   for (const tier of ['Basic', 'Standard'] as const) {
     const broker = await startBroker(t, { tier });
     for (const size of ['255', '257', '1024', '102400']) {
@@ -167,7 +167,7 @@ test('Basic and Standard: MaxMessageSizeInKilobytes is refused, but for what cli
   const settings = { MaxMessageSizeInKilobytes: '2048' };
   expectStatus(await premium.createQueue('q', settings), 201);
   const standard = await startBroker(t, { tier: 'Standard', beside: premium });
-  // It stays within reach in another tier.
+  // The same value is accepted in another tier.
   expectStatus(await standard.updateQueue('q', { ...settings, MaxDeliveryCount: '5' }), 200);
   const usual = { MaxMessageSizeInKilobytes: '256' };
   expectStatus(await standard.createQueue('usual', usual), 201);
@@ -187,7 +187,7 @@ function timeToLive(broker: TestBroker, path: string): Promise<string | undefine
   return shown(broker, path, 'DefaultMessageTimeToLive');
 }
 
-/** The text of one element of what management shows. */
+/** The text of one element in a response of management. */
 async function shown(broker: TestBroker, path: string, name: string): Promise<string | undefined> {
   const answer = await broker.request('GET', path);
   expectStatus(answer, 200);

@@ -7,10 +7,12 @@ import { acceptSession } from '../../support/test-session.ts';
 import { deadLettersOf } from '../../support/topic-entities.ts';
 import { drain, fill, KB, MODES, manyProperties, takeFrom, times } from './answers.ts';
 
-/** Answers through Lambda, of blocks that take more than one, or that do not tell what they print. */
+/**
+ * Responses through Lambda, from blocks that need several, or that lack the size of their printed messages.
+ */
 
 for (const mode of MODES) {
-  test(`${mode}: dead letters of one block that together are too long all come`, async (t) => {
+  test(`${mode}: all dead letters of a block are received, although they do not fit into one response`, async (t) => {
     const { broker, requireResultsFit } = await startLambdaBroker(t);
     expectStatus(await broker.createQueue('q'), 201);
     const sent = await fill(
@@ -19,7 +21,7 @@ for (const mode of MODES) {
       times(68, () => ({ Body: '' })),
       68,
     );
-    // The first block as a whole, whose payload changes hands; of the second some, which are copied.
+    // The first block completely, whose payload is handed over; part of the second, whose payload is copied.
     const locked = await broker.peekLockMany('q', 54);
     const outcomes = await broker.settle(
       'q',
@@ -37,10 +39,10 @@ for (const mode of MODES) {
     requireResultsFit();
   });
 
-  test(`${mode}: messages stored before blocks told what they print all come`, async (t) => {
+  test(`${mode}: messages are received from blocks that lack the size of their printed messages`, async (t) => {
     const { broker, requireResultsFit } = await startLambdaBroker(t);
     expectStatus(await broker.createQueue('q'), 201);
-    // Of the large ones, the bound alone would say that none fits.
+    // For the large ones, the upper bound alone would mean that none fits.
     const messages = [
       ...times(300, () => ({ Body: '\u0001'.repeat(2 * KB) })),
       ...times(6, () => ({ Body: '"'.repeat(255 * KB) })),
@@ -60,7 +62,7 @@ for (const mode of MODES) {
   });
 }
 
-test('an answer ends before a message of a session that no longer fits, and leaves out none', async (t) => {
+test('a response ends before a session message that does not fit, and skips none', async (t) => {
   const { broker, requireResultsFit } = await startLambdaBroker(t);
   expectStatus(await broker.createQueue('q', { RequiresSession: 'true' }), 201);
   const inSession = (id: string, kilobytes: number): BatchMessage => ({
@@ -74,7 +76,7 @@ test('an answer ends before a message of a session that no longer fits, and leav
   ] as const) {
     expectStatus(await broker.sendBatch('q', [inSession(id, kilobytes)]), 201);
   }
-  // The three lie in one block, of which `e` is put back into one of its own.
+  // The three are in one block; `e` is put back into a block of its own.
   const together = ['d', 'e', 'f'].map((id) => inSession(id, 20));
   expectStatus(await broker.sendBatch('q', together), 201);
   const first = await acceptSession(broker, 'q', 's');
@@ -101,7 +103,7 @@ test('an answer ends before a message of a session that no longer fits, and leav
     return messages;
   });
   assert.equal(ids.join(''), 'abcdef');
-  // Otherwise this test shows nothing.
+  // Otherwise this test would prove nothing.
   assert.equal(answers[0], 'abcd');
   requireResultsFit();
 });

@@ -8,7 +8,7 @@ import { createSubscription, createTopic, deadLettersOf } from '../../support/to
 import { createPartitioned } from '../partitions/partitioned.ts';
 import { drain, fill, KB, MODES, manyProperties, takeFrom, times } from './answers.ts';
 
-/** Answers through Lambda, which refuses a result of more than 6 MB after the messages were claimed. */
+/** Responses through Lambda, which refuses a result of more than 6 MB, after the messages are claimed. */
 
 const BODIES = {
   quotes: { messages: times(12, () => ({ Body: '"'.repeat(255 * KB) })), perBatch: 4 },
@@ -35,7 +35,7 @@ const BODIES = {
 
 for (const mode of MODES) {
   for (const [what, { messages, perBatch }] of Object.entries(BODIES)) {
-    test(`${mode}: bodies of ${what} all come, in answers that Lambda takes`, async (t) => {
+    test(`${mode}: all bodies of ${what} are received, in responses that Lambda accepts`, async (t) => {
       const { broker, requireResultsFit } = await startLambdaBroker(t);
       expectStatus(await broker.createQueue('q'), 201);
       const sent = await fill(broker, 'q', messages, perBatch);
@@ -44,7 +44,7 @@ for (const mode of MODES) {
     });
   }
 
-  test(`${mode}: a subscription hands out everything in answers that Lambda takes`, async (t) => {
+  test(`${mode}: a subscription delivers everything in responses that Lambda accepts`, async (t) => {
     const { broker, requireResultsFit } = await startLambdaBroker(t);
     await createTopic(broker);
     await createSubscription(broker, 't/subscriptions/a');
@@ -57,7 +57,7 @@ for (const mode of MODES) {
     requireResultsFit();
   });
 
-  test(`${mode}: a partitioned queue hands out everything in answers that Lambda takes`, async (t) => {
+  test(`${mode}: a partitioned queue delivers everything in responses that Lambda accepts`, async (t) => {
     const { broker, requireResultsFit } = await startLambdaBroker(t);
     expectStatus(await createPartitioned(broker, 'p'), 201);
     const messages = times(16, (i) => ({
@@ -70,7 +70,7 @@ for (const mode of MODES) {
     requireResultsFit();
   });
 
-  test(`${mode}: a session hands out everything in order, in answers that Lambda takes`, async (t) => {
+  test(`${mode}: a session delivers everything in order, in responses that Lambda accepts`, async (t) => {
     const { broker, requireResultsFit } = await startLambdaBroker(t);
     expectStatus(await broker.createQueue('q', { RequiresSession: 'true' }), 201);
     const messages = times(400, () => ({
@@ -85,7 +85,7 @@ for (const mode of MODES) {
     requireResultsFit();
   });
 
-  test(`${mode}: dead letters with long reasons all come, in answers that Lambda takes`, async (t) => {
+  test(`${mode}: all dead letters with long reasons are received, in responses that Lambda accepts`, async (t) => {
     const { broker, requireResultsFit } = await startLambdaBroker(t);
     expectStatus(await broker.createQueue('q'), 201);
     const sent = await fill(
@@ -111,7 +111,7 @@ for (const mode of MODES) {
   });
 }
 
-test('a thousand tiny messages still come in one answer', async (t) => {
+test('a thousand tiny messages fit into one response', async (t) => {
   const { broker, requireResultsFit } = await startLambdaBroker(t);
   expectStatus(await broker.createQueue('q'), 201);
   await fill(
@@ -124,7 +124,7 @@ test('a thousand tiny messages still come in one answer', async (t) => {
   requireResultsFit();
 });
 
-test('a token longer than any is refused, and not repeated a thousand times', async (t) => {
+test('an overlong lock token is refused, and not repeated a thousand times', async (t) => {
   const { broker, requireResultsFit } = await startLambdaBroker(t);
   expectStatus(await broker.createQueue('q'), 201);
   const settlements = Array.from({ length: 1000 }, () => ({
@@ -137,7 +137,7 @@ test('a token longer than any is refused, and not repeated a thousand times', as
   requireResultsFit();
 });
 
-test('a thousand outcomes and a full answer of messages fit together', async (t) => {
+test('a thousand outcomes and a full batch of messages fit into one response', async (t) => {
   const { broker, requireResultsFit } = await startLambdaBroker(t);
   expectStatus(await broker.createQueue('q'), 201);
   const sent = await fill(broker, 'q', BODIES['small control characters'].messages, 450);

@@ -6,7 +6,7 @@ import { startBroker } from '../../support/start-broker.ts';
 import { BATCH_TYPE, expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import { fromWire, type WireMessage } from '../../support/wire-message.ts';
 
-/** Messages that no answer of a deployed function can carry, or only one in another form. */
+/** Messages that no response of a deployed function can carry, or only one in another form. */
 
 const KB = 1024;
 const MB = 1024 * KB;
@@ -21,7 +21,7 @@ async function startPremium(t: TestContext): Promise<LambdaBroker> {
 const head = (broker: TestBroker, method: string, query = '') =>
   broker.request(method, `q/messages/head${query}`, { headers: { Accept: 'application/json' } });
 
-/** The large message and the one behind it are still there, and the latter was never delivered. */
+/** Checks that the large message and the next one are still stored, and the latter was never delivered. */
 async function requireUntouched(broker: TestBroker): Promise<void> {
   const [message, ...others] = await broker.peek('q', { from: 2 });
   assert.deepEqual([message?.body, message?.broker.DeliveryCount, others], ['behind', 0, []]);
@@ -31,7 +31,7 @@ async function requireUntouched(broker: TestBroker): Promise<void> {
 
 for (const method of ['POST', 'DELETE']) {
   for (const query of ['', '?maxMessages=10']) {
-    test(`${method} head${query}: a message that fits in no answer is refused before it is taken`, async (t) => {
+    test(`${method} head${query}: a message that fits into no response is refused before it is claimed`, async (t) => {
       const { broker, requireResultsFit } = await startPremium(t);
       expectStatus(await broker.send('q', randomBytes(5 * MB)), 201);
       expectStatus(await broker.send('q', 'behind'), 201);
@@ -48,7 +48,7 @@ for (const method of ['POST', 'DELETE']) {
   }
 }
 
-test('a large message that fits alone is refused in the batch format and comes without maxMessages', async (t) => {
+test('a large message that only fits alone is refused in the batch format and received without maxMessages', async (t) => {
   const { broker, requireResultsFit } = await startPremium(t);
   const body = randomBytes(3600 * KB);
   expectStatus(await broker.send('q', body), 201);
@@ -61,7 +61,7 @@ test('a large message that fits alone is refused in the batch format and comes w
   requireResultsFit();
 });
 
-/** Properties that take so many bytes as headers. */
+/** Properties that take `bytes` as headers. */
 const headersOf = (bytes: number) =>
   Object.fromEntries(
     Array.from({ length: 4 }, (_, i) => [`p${i}`, `"${'x'.repeat(bytes / 4 - 10)}"`]),
@@ -74,7 +74,7 @@ for (const method of ['POST', 'DELETE']) {
     ['a body', 32 * KB],
     ['a body', 60 * KB],
   ] as const) {
-    test(`${method} head: a message with properties of ${bytes} bytes comes in ${form}, past API Gateway`, async (t) => {
+    test(`${method} head: a message with properties of ${bytes} bytes is received in ${form} through API Gateway`, async (t) => {
       const { broker, requireResultsFit } = await startPremium(t);
       const sent = { headers: headersOf(bytes), body: 'x' };
       expectStatus(await broker.request('POST', 'q/messages', sent), 201);
@@ -94,7 +94,7 @@ for (const method of ['POST', 'DELETE']) {
 }
 
 for (const bytes of [2 * KB, 6 * KB]) {
-  test(`a large message with properties of ${bytes} bytes comes in headers`, async (t) => {
+  test(`a large message with properties of ${bytes} bytes is received with headers`, async (t) => {
     const { broker, requireResultsFit } = await startPremium(t);
     const sent = { headers: headersOf(bytes), body: randomBytes(3600 * KB) };
     expectStatus(await broker.request('POST', 'q/messages', sent), 201);
@@ -105,7 +105,7 @@ for (const bytes of [2 * KB, 6 * KB]) {
   });
 }
 
-test('a large message with properties that print long is not taken, but where it fits', async (t) => {
+test('a large message with properties that print long is claimed only where it fits', async (t) => {
   const { broker, requireResultsFit } = await startPremium(t);
   const names = Array.from({ length: 455 }, (_, i) =>
     String.fromCharCode(1 + (i % 24), 1 + Math.floor(i / 24)),
@@ -122,7 +122,7 @@ test('a large message with properties that print long is not taken, but where it
   requireResultsFit();
 });
 
-test('a message whose headers are too long, and that is too long as a body, is not taken', async (t) => {
+test('a message that is too long both as headers and as a body is not claimed', async (t) => {
   const { broker } = await startPremium(t);
   const sent = { headers: headersOf(32 * KB), body: randomBytes(3600 * KB) };
   expectStatus(await broker.request('POST', 'q/messages', sent), 201);
@@ -133,7 +133,7 @@ test('a message whose headers are too long, and that is too long as a body, is n
   await requireUntouched(broker);
 });
 
-test('where nothing bounds an answer, a message of any size is received', async (t) => {
+test('without a limit on responses, a message of any size is received', async (t) => {
   const broker = await startBroker(t, { tier: 'Premium' });
   const settings = { MaxMessageSizeInKilobytes: '102400' };
   expectStatus(await broker.createQueue('q', settings), 201);
@@ -143,7 +143,7 @@ test('where nothing bounds an answer, a message of any size is received', async 
   assert.equal(message?.body, body.toString('base64'));
 });
 
-test('messages in front of one that is too large come first', async (t) => {
+test('messages before one that is too large are received first', async (t) => {
   const { broker, requireResultsFit } = await startPremium(t);
   expectStatus(await broker.send('q', 'small'), 201);
   expectStatus(await broker.send('q', randomBytes(5 * MB)), 201);
@@ -156,7 +156,7 @@ test('messages in front of one that is too large come first', async (t) => {
   requireResultsFit();
 });
 
-test('settle-and-receive settles, and tells that the next message is too large', async (t) => {
+test('settle-and-receive settles, and reports that the next message is too large', async (t) => {
   const { broker, requireResultsFit } = await startPremium(t);
   expectStatus(await broker.send('q', 'small'), 201);
   const [first] = await broker.peekLockMany('q', 1);
@@ -177,7 +177,7 @@ test('settle-and-receive settles, and tells that the next message is too large',
   requireResultsFit();
 });
 
-test('a body that prints too long as text comes as base64, and no other does', async (t) => {
+test('a body that prints too long as text is printed as base64, and no other is', async (t) => {
   const { broker, requireResultsFit } = await startPremium(t);
   const long = '\u0001'.repeat(MB);
   const short = '\u0001'.repeat(100 * KB);
@@ -193,7 +193,7 @@ test('a body that prints too long as text comes as base64, and no other does', a
   requireResultsFit();
 });
 
-test('deferred messages that do not fit together are refused before they are locked', async (t) => {
+test('deferred messages that do not fit into one response are refused before they are locked', async (t) => {
   const { broker, requireResultsFit } = await startLambdaBroker(t);
   expectStatus(await broker.createQueue('q'), 201);
   const numbers: number[] = [];
@@ -222,7 +222,7 @@ test('deferred messages that do not fit together are refused before they are loc
   requireResultsFit();
 });
 
-test('a deferred message that fits in no answer is refused before it is locked', async (t) => {
+test('a deferred message that fits into no response is refused before it is locked', async (t) => {
   const { broker, requireResultsFit } = await startPremium(t);
   expectStatus(await broker.send('q', randomBytes(3600 * KB)), 201);
   const message = await broker.peekLock('q');
@@ -238,7 +238,7 @@ test('a deferred message that fits in no answer is refused before it is locked',
   requireResultsFit();
 });
 
-test('a peek at a message that fits in no answer says so, and where to go on', async (t) => {
+test('a peek at a message that fits into no response is refused with the number to go on from', async (t) => {
   const { broker, requireResultsFit } = await startPremium(t);
   expectStatus(await broker.send('q', randomBytes(5 * MB)), 201);
   expectStatus(await broker.send('q', 'small'), 201);

@@ -5,13 +5,13 @@ import {
   type TestBroker,
 } from '../../support/test-broker.ts';
 
-/** What tests of the sizes of answers share: filling an entity, and emptying it answer by answer. */
+/** Helpers for tests of response sizes: filling an entity, and emptying it response by response. */
 
 export const KB = 1024;
 /** Both ways to receive. */
 export const MODES = ['peekLock', 'receiveAndDelete'] as const;
 
-/** Receives as many messages as come in one answer. */
+/** Receives the messages that fit into one response. */
 export type Take = (broker: TestBroker) => Promise<readonly Received[]>;
 
 /** Receives up to 1,000 messages of an entity. */
@@ -20,7 +20,7 @@ export const takeFrom = (path: string, mode: (typeof MODES)[number]): Take =>
     ? (broker) => broker.peekLockMany(path, 1000)
     : (broker) => broker.receiveAndDeleteMany(path, 1000);
 
-/** Receives until nothing is left; returns the ids, in the order in which they came. */
+/** Receives until nothing is left; returns the ids in the order of receipt. */
 export async function drain(broker: TestBroker, take: Take): Promise<readonly string[]> {
   const ids: string[] = [];
   for (;;) {
@@ -30,7 +30,7 @@ export async function drain(broker: TestBroker, take: Take): Promise<readonly st
   }
 }
 
-/** Messages with ids of their own, sent in batches of what a batch may hold. */
+/** Sends messages with their own ids, in batches of `perBatch`. */
 export async function fill(
   broker: TestBroker,
   path: string,
@@ -47,7 +47,7 @@ export async function fill(
   return named.map((message) => message.BrokerProperties.MessageId);
 }
 
-/** So many messages, each made by its place. */
+/** Creates `count` messages, each from its index. */
 export const times = (count: number, make: (i: number) => BatchMessage): readonly BatchMessage[] =>
   Array.from({ length: count }, (_, i) => make(i));
 

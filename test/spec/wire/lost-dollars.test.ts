@@ -5,7 +5,10 @@ import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import { requireRefusal } from '../management/refusal.ts';
 import { bodies } from '../queues/queue.ts';
 
-/** New users lost `$deadletterqueue` and `$purge` to their shell, and reached something else. */
+/**
+ * Paths in which the user's shell replaced `$deadletterqueue` or `$purge`, so that they name something
+ * else.
+ */
 
 const SHELL = /A shell takes the '\$' of '\$deadletterqueue'/;
 
@@ -16,7 +19,7 @@ async function start(t: Parameters<typeof startBroker>[0]): Promise<TestBroker> 
   return broker;
 }
 
-/** The queue has the one message that was sent, which nobody took. */
+/** Checks that the queue still has the one message that was sent. */
 async function requireUntouched(broker: TestBroker): Promise<void> {
   const [message, ...others] = await broker.peek('q');
   assert.deepEqual([message?.body, message?.broker.DeliveryCount, others], ['live', 0, []]);
@@ -36,7 +39,7 @@ for (const [method, path] of [
   ['DELETE', '/q'],
   ['POST', 'q/messages//head?timeout=0'],
 ] as const) {
-  test(`${method} ${path} is refused, with a word about the shell`, async (t) => {
+  test(`${method} ${path} is refused, with a hint about the shell`, async (t) => {
     const broker = await start(t);
     requireRefusal(await broker.request(method, path), 400, /has an empty segment/);
     requireRefusal(await broker.request(method, path), 400, SHELL);
@@ -51,7 +54,7 @@ for (const [method, path] of [
   ['DELETE', 'q/'],
   ['DELETE', 'q%2f'],
 ] as const) {
-  test(`${method} ${path}: only what is read may end with a slash`, async (t) => {
+  test(`${method} ${path}: only a path that is read may end with a slash`, async (t) => {
     const broker = await start(t);
     requireRefusal(await broker.request(method, path), 400, /ends with a slash, which only GET/);
     requireRefusal(await broker.request(method, path), 400, SHELL);
@@ -94,7 +97,7 @@ for (const id of ['https://a/b', 'a//b', '/x', 'x/', 'a/b']) {
   });
 }
 
-test('a missing queue of that name at the top is a missing queue', async (t) => {
+test('a missing queue with the name of a sub-queue is a missing queue', async (t) => {
   const broker = await start(t);
   requireRefusal(
     await broker.request('POST', 'deadletterqueue/messages'),
@@ -103,7 +106,7 @@ test('a missing queue of that name at the top is a missing queue', async (t) => 
   );
 });
 
-test('a queue may be called deadletterqueue', async (t) => {
+test('a queue may have the name deadletterqueue', async (t) => {
   const broker = await start(t);
   expectStatus(await broker.createQueue('q/deadletterqueue'), 201);
   expectStatus(await broker.send('q/deadletterqueue', 'x'), 201);

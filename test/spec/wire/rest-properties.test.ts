@@ -16,7 +16,7 @@ for (const type of [
   'multipart/form-data; boundary=x',
   'application/vnd.microsoft.servicebus.jsonx',
 ]) {
-  test(`the Content-Type ${type} comes back as it was sent`, async (t) => {
+  test(`the Content-Type ${type} is returned unchanged`, async (t) => {
     const broker = await startQueue(t);
     const headers = { 'Content-Type': type };
     expectStatus(await broker.send('q', '[{"Body":"a=1&b"}]', undefined, headers), 201);
@@ -53,7 +53,7 @@ const PROPERTIES: readonly (readonly [string, string, string, unknown])[] = [
   ],
 ];
 
-test('#148 property headers come back in the same spelling, and typed in a batch', async (t) => {
+test('#148 property headers are returned in the same spelling, and typed in a batch', async (t) => {
   const broker = await startQueue(t);
   const headers = Object.fromEntries(PROPERTIES.map(([name, sent]) => [name, sent]));
   expectStatus(await broker.send('q', 'x', undefined, headers), 201);
@@ -63,7 +63,7 @@ test('#148 property headers come back in the same spelling, and typed in a batch
   }
   await broker.request('PUT', locked.headers.get('location') ?? '');
   const [message] = await broker.receiveAndDeleteMany('q', 1);
-  // And nothing besides: what HTTP clients add of their own is no property.
+  // And nothing else: headers that HTTP clients add are not properties.
   assert.deepEqual(
     message?.properties,
     Object.fromEntries(PROPERTIES.map(([name, , , json]) => [name.toLowerCase(), json])),
@@ -90,7 +90,7 @@ test('properties of a batch keep their case, their types and their order', async
   assert.deepEqual(Object.keys(message?.properties ?? {}), Object.keys(UserProperties));
 });
 
-test('headers about a message mean nothing beside a batch', async (t) => {
+test('message headers of a batch are ignored', async (t) => {
   const broker = await startQueue(t);
   const answer = await broker.request('POST', 'q/messages', {
     body: '[{"Body":"x"}]',

@@ -4,7 +4,7 @@ import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 
 const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-/** What HTTP servers add of their own, whatever the answer. */
+/** Headers that HTTP servers add to every response. */
 const TRANSPORT = ['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding'];
 
 async function startQueue(t: TestContext, name = 'q'): Promise<TestBroker> {
@@ -16,7 +16,7 @@ async function startQueue(t: TestContext, name = 'q'): Promise<TestBroker> {
 const namesOf = (headers: Headers) =>
   [...headers.keys()].filter((name) => !TRANSPORT.includes(name)).sort();
 
-test('a message that was sent with a session id alone has it for a partition key (Node client of 2014)', async (t) => {
+test('a message sent with only a session id has it as its partition key (Node client of 2014)', async (t) => {
   const broker = await startBroker(t);
   expectStatus(await broker.createQueue('q'), 201);
   for (const [sent, shown] of [
@@ -30,7 +30,7 @@ test('a message that was sent with a session id alone has it for a partition key
   }
 });
 
-test('#146 #147 a lock is made, renewed, given up and completed by the methods of the REST API', async (t) => {
+test('#146 #147 a lock is created, renewed, abandoned and completed by the methods of the REST API', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.send('q', 'x'), 201);
   const first = await broker.request('POST', 'q/messages/head?timeout=0');
@@ -100,7 +100,7 @@ test('BrokerProperties have the keys of the REST API in alphabetical order', asy
   );
 });
 
-test('a message of which its sender said nothing shows only what the service knows', async (t) => {
+test('a message without properties from its sender has only those of the service', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.request('POST', 'q/messages'), 201);
   const answer = await broker.request('DELETE', 'q/messages/head?timeout=0');
@@ -120,7 +120,7 @@ test('a message of which its sender said nothing shows only what the service kno
   assert.equal(answer.bytes.length, 0);
 });
 
-test('no header but the message’s own stands in an answer: clients take them for properties', async (t) => {
+test('a response has no headers but those of the message: clients would take them for properties', async (t) => {
   const broker = await startQueue(t);
   expectStatus(await broker.send('q', '{}', {}, { Priority: '"High"' }), 201);
   const locked = await broker.request('POST', 'q/messages/head?timeout=0');
@@ -137,7 +137,7 @@ test('no header but the message’s own stands in an answer: clients take them f
   assert.deepEqual(namesOf((await broker.send('q', 'x')).headers), []);
 });
 
-test('a batch that is received is JSON in the form in which batches are sent', async (t) => {
+test('a received batch has the JSON form of a sent batch', async (t) => {
   const broker = await startQueue(t);
   const headers = { 'Content-Type': 'text/plain', Priority: '"High"' };
   expectStatus(await broker.send('q', 'a', { MessageId: 'm', TimeToLive: 60 }, headers), 201);

@@ -11,7 +11,7 @@ const KEY_2 = 'B'.repeat(43).concat('=');
 const LISTEN: GivenAuthorizationRule = { keyName: 'app', rights: ['Listen'] };
 const WITH_KEYS = { ...LISTEN, primaryKey: KEY_1, secondaryKey: KEY_2 };
 
-/** Counts up, so that each key made is another. */
+/** Random bytes that count up, so that all generated keys differ. */
 function countingRandom() {
   let next = 0;
   return { bytes: (count: number) => new Uint8Array(count).fill(++next) };
@@ -20,18 +20,18 @@ function countingRandom() {
 const rulesOf = (given: readonly GivenAuthorizationRule[]) =>
   authorizationRules(given, [], 1000, countingRandom());
 
-test('keys that are not given are made: 44 characters, each another', () => {
+test('missing keys are generated: 44 characters, all different', () => {
   const [rule] = rulesOf([LISTEN]);
   assert.equal(rule?.primaryKey, Buffer.alloc(32, 1).toString('base64'));
   assert.equal(rule?.secondaryKey, Buffer.alloc(32, 2).toString('base64'));
   assert.equal(rule?.primaryKey.length, 44);
 });
 
-test('keys that are given are kept', () => {
+test('keys in the request are kept', () => {
   assert.deepEqual(rulesOf([WITH_KEYS]), [{ ...WITH_KEYS, createdAt: 1000, modifiedAt: 1000 }]);
 });
 
-test('whoever may manage may do everything, listed in one order', () => {
+test('Manage includes Send and Listen; the rights are always in the same order', () => {
   const [all, some] = rulesOf([
     { keyName: 'm', rights: ['Manage'] },
     { keyName: 's', rights: ['Listen', 'Send', 'Listen'] },
@@ -40,13 +40,13 @@ test('whoever may manage may do everything, listed in one order', () => {
   assert.deepEqual(some?.rights, ['Send', 'Listen']);
 });
 
-test('a rule that stays keeps its times and the keys that are not named again', () => {
+test('an unchanged rule keeps its times, and the keys that the update omits', () => {
   const before = rulesOf([WITH_KEYS]);
   const same = authorizationRules([LISTEN], before, 2000, countingRandom());
   assert.deepEqual(same, before);
 });
 
-test('a rotated key and a changed right are modifications; creation stays', () => {
+test('a rotated key or a changed right updates ModifiedTime, but not CreatedTime', () => {
   const before = rulesOf([WITH_KEYS]);
   const rotated = { ...WITH_KEYS, primaryKey: KEY_2 };
   const [one] = authorizationRules([rotated], before, 2000, countingRandom());
@@ -73,7 +73,7 @@ const REFUSED: readonly (readonly [string, readonly GivenAuthorizationRule[], Re
 ];
 
 for (const [what, given, says] of REFUSED) {
-  test(`${what} is refused, and no key is told`, () => {
+  test(`${what} is refused, and the error contains no key`, () => {
     assert.throws(
       () => rulesOf(given),
       (error: unknown) => {

@@ -12,7 +12,7 @@ const TOLERATED: Readonly<Record<string, string>> = {
 };
 
 for (const [what, inner] of Object.entries(TOLERATED)) {
-  test(`${what} may stand in a description`, async () => {
+  test(`${what} is accepted in a description`, async () => {
     const { call } = startAtom();
     const { status, text } = await call('PUT', '/q', { body: entry('QueueDescription', inner) });
     assert.equal(status, 201, text);
@@ -49,7 +49,7 @@ for (const [what, [inner, says]] of Object.entries(REFUSED)) {
   });
 }
 
-test('an envelope of another sort is refused', async () => {
+test('a body that is not an Atom entry is refused', async () => {
   const { call } = startAtom();
   const inner = '<QueueDescription/>';
   for (const body of [
@@ -67,7 +67,7 @@ test('an envelope of another sort is refused', async () => {
   }
 });
 
-/** Texts on which a careless pattern takes time that grows with the square of their length. */
+/** Texts on which a careless regular expression takes time that grows with the square of their length. */
 const LONG = 100_000;
 const SLOW: Readonly<Record<string, readonly [path: string, body: string]>> = {
   'a destination of slashes': [

@@ -83,7 +83,7 @@ const KINDS = [
 ] as const;
 
 for (const { description, path, expected } of KINDS) {
-  test(`a new ${description} shows every element and default, in order, wherever it is read`, async () => {
+  test(`a new ${description} has every element with its default, in order, in every response`, async () => {
     const { call } = startAtom();
     await call('PUT', '/host', { body: entry('TopicDescription') });
     const created = await call('PUT', path, { body: entry(description) });
@@ -107,7 +107,7 @@ for (const { description, path, expected } of KINDS) {
 
 const DESCRIPTION = /<QueueDescription.*?<\/QueueDescription>/gs;
 
-/** Each setting: what is sent, as changed; what is shown then. Where they differ, both are given. */
+/** Each setting: the element sent, and the element returned where it differs. */
 const SETTINGS: Readonly<Record<string, readonly [sent: string, shown?: string]>> = {
   LockDuration: ['PT30S'],
   MaxSizeInMegabytes: ['2048'],
@@ -127,7 +127,7 @@ const SETTINGS: Readonly<Record<string, readonly [sent: string, shown?: string]>
 };
 
 for (const [name, [sent, wanted = sent]] of Object.entries(SETTINGS)) {
-  test(`${name} is kept by a creation, a list and an update, and goes back when left out`, async () => {
+  test(`${name} is kept by a creation, a list and an update, and takes its default when omitted`, async () => {
     const { call } = startAtom();
     await call('PUT', '/dir/Sink', { body: entry('QueueDescription') });
     const body = entry('QueueDescription', `<${name}>${sent}</${name}>`);
@@ -145,7 +145,7 @@ for (const [name, [sent, wanted = sent]] of Object.entries(SETTINGS)) {
   });
 }
 
-test('what a topic and a subscription have alone is kept as well', async () => {
+test('settings that only a topic or a subscription has are kept as well', async () => {
   const { call } = startAtom();
   const topic = `<EnableSubscriptionPartitioning>true</EnableSubscriptionPartitioning><FilteringMessagesBeforePublishing>true</FilteringMessagesBeforePublishing>`;
   await call('PUT', '/t', { body: entry('TopicDescription', topic) });
@@ -158,7 +158,7 @@ test('what a topic and a subscription have alone is kept as well', async () => {
   assert.equal(subscription['DeadLetteringOnFilterEvaluationExceptions'], 'false');
 });
 
-test('#155 counts are shown of every sort, and their sum', async () => {
+test('#155 a description has the message count of every state, and their sum', async () => {
   const { call, parts } = startAtom();
   await call('PUT', '/q', { body: entry('QueueDescription') });
   parts.counts.messagesByKey.set('q', {
@@ -187,7 +187,7 @@ test('#155 counts are shown of every sort, and their sum', async () => {
   );
 });
 
-test('authorization rules are shown whole', async () => {
+test('authorization rules are returned with all their elements', async () => {
   const { call } = startAtom();
   const keys = `<PrimaryKey>${'A'.repeat(44)}</PrimaryKey><SecondaryKey>${'B'.repeat(44)}</SecondaryKey>`;
   const rule = `<AuthorizationRules><AuthorizationRule i:type="SharedAccessAuthorizationRule"><ClaimType>SharedAccessKey</ClaimType><Rights><AccessRights>Send</AccessRights></Rights><KeyName>app</KeyName>${keys}</AuthorizationRule></AuthorizationRules>`;

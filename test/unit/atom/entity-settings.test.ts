@@ -26,7 +26,7 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const DAY = 24 * 60 * MINUTE;
 
-/** Runs a table of what must be refused, each with what the refusal must say. */
+/** Tests that each input is refused with a matching sentence. */
 function refuses(rows: readonly (readonly [string, () => unknown, string])[]): void {
   for (const [what, attempt, says] of rows) {
     test(`${what} is refused`, () => {
@@ -41,13 +41,13 @@ function refuses(rows: readonly (readonly [string, () => unknown, string])[]): v
   }
 }
 
-test('what is not said takes its default', () => {
+test('an omitted setting takes its default', () => {
   assert.deepEqual(newQueue({}), QUEUE_DEFAULTS);
   assert.deepEqual(newTopic({}), TOPIC_DEFAULTS);
   assert.deepEqual(newSubscription({}), SUBSCRIPTION_DEFAULTS);
 });
 
-test('#137 an update replaces: what it leaves out goes back to its default', () => {
+test('#137 an update replaces: every omitted setting takes its default', () => {
   const queue = newQueue({ lockMs: 30 * SECOND, userMetadata: 'x', autoDeleteOnIdleMs: DAY });
   assert.deepEqual(updateQueue(queue, {}), QUEUE_DEFAULTS);
   assert.deepEqual(updateTopic(newTopic({ userMetadata: 'x' }), {}), TOPIC_DEFAULTS);
@@ -72,7 +72,7 @@ const ACCEPTED_AT_THE_BOUNDS = [
 ] as const;
 
 for (const said of ACCEPTED_AT_THE_BOUNDS) {
-  test(`${JSON.stringify(said).slice(0, 60)} is accepted, being on the bound`, () => {
+  test(`${JSON.stringify(said).slice(0, 60)} is accepted at its bound`, () => {
     assert.deepEqual(newQueue(said), { ...QUEUE_DEFAULTS, ...said });
   });
 }
@@ -207,7 +207,7 @@ refuses([
   ],
 ]);
 
-test('#138 a partitioned entity shows sixteen times its size, and takes that back', () => {
+test('#138 a partitioned entity returns sixteen times its size, and accepts that size in an update', () => {
   for (const size of [1024, 2048, 3072, 4096, 5120]) {
     const said = { enablePartitioning: true, maxSizeInMegabytes: size };
     const queue = newQueue(said);
@@ -227,7 +227,7 @@ test('a queue with sessions forwards to a topic from its creation on, recorded b
   const queue = newQueue(SESSIONS);
   requireSessionsMayForward(queue, 'topic');
   requireSessionsMayForward(newQueue({ ...SESSIONS, forwardTo: 'THERE' }), 'topic', queue);
-  // Also where a queue has taken the topic's name since.
+  // The same if a queue has taken the topic's name since.
   requireSessionsMayForward(queue, 'queue', queue);
 });
 
@@ -275,6 +275,6 @@ refuses([
   ['a long rule name', () => requireRuleName('r'.repeat(51)), `The name '${'r'.repeat(51)}' is 51`],
 ]);
 
-test('a rule may be called anything else', () => {
+test('every other rule name is accepted', () => {
   for (const name of ['$Default', '$default', '-a_', '.', 'r'.repeat(50)]) requireRuleName(name);
 });

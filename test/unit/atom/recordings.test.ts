@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { entry, listed, shown, startAtom } from '../../support/atom-client.ts';
 
-/** What recordings of the service in the repositories of its clients show. */
+/** Behaviour that recordings of the service in the repositories of its clients contain. */
 
 const QUEUE = { body: entry('QueueDescription') };
 const TOPIC = { body: entry('TopicDescription') };
@@ -14,7 +14,7 @@ for (const query of [
   '?api-version=2021-05&$skip=0&%24top=2&enrich=False',
   '?%24%73kip=0&$top=2',
 ]) {
-  test(`a list that the Node client asks for by ${query} is identified by that`, async () => {
+  test(`a list that the Node client requests with ${query} has this URL as its id`, async () => {
     const { call } = startAtom();
     for (const name of ['a', 'b', 'c']) await call('PUT', `/${name}`, QUEUE);
     for (const path of ['/$resources/Queues', '/$Resources/Queues/']) {
@@ -34,7 +34,7 @@ for (const query of [
   });
 }
 
-test('the Node client of 2014 gets the size back that it sent, and later clients the true one', async () => {
+test('the Node client of 2014 gets back the size that it sent, and later clients the actual size', async () => {
   const { call } = startAtom();
   const body = entry('TopicDescription', '<SizeInBytes>1024</SizeInBytes>');
   for (const [version, size] of [
@@ -49,7 +49,7 @@ test('the Node client of 2014 gets the size back that it sent, and later clients
   }
 });
 
-test('an entity becomes express later, recorded by the Python client', async () => {
+test('an update makes an entity express, recorded by the Python client', async () => {
   const { call } = startAtom();
   for (const [path, kind] of [
     ['/q', 'QueueDescription'],
@@ -62,7 +62,7 @@ test('an entity becomes express later, recorded by the Python client', async () 
   }
 });
 
-test('what is missing is deleted in the words of the service, as its recordings have them', async () => {
+test('a deletion of a missing entity is refused in the words of the service, as recorded', async () => {
   const { call } = startAtom();
   await call('PUT', '/t', TOPIC);
   await call('PUT', '/t/Subscriptions/s', SUBSCRIPTION);
@@ -87,7 +87,7 @@ const dated = (text: string) =>
   `<KeyValueOfstringanyType><Key>@at</Key><Value i:type="d6p1:dateTime" xmlns:d6p1="http://www.w3.org/2001/XMLSchema">${text}</Value></KeyValueOfstringanyType>`;
 
 for (const text of DATES) {
-  test(`the dateTime '${text}' of the Python and .NET clients comes back as it was sent`, async () => {
+  test(`the dateTime '${text}' of the Python and .NET clients is returned unchanged`, async () => {
     const { call } = startAtom();
     await call('PUT', '/t', TOPIC);
     await call('PUT', '/t/Subscriptions/s', SUBSCRIPTION);

@@ -6,7 +6,7 @@ const KEYS = { Send: 'S'.repeat(44), Listen: 'L'.repeat(44), Manage: 'M'.repeat(
 const SECONDARY = 'Z'.repeat(44);
 type Right = keyof typeof KEYS;
 
-/** One rule for each right, named after it. */
+/** One authorization rule for each right, named after it. */
 const RULES = `<AuthorizationRules>${Object.entries(KEYS)
   .map(
     ([right, key]) =>
@@ -27,7 +27,7 @@ async function startWithEntities() {
   return atom;
 }
 
-/** Each operation on what is there, the entity whose rules hold for it, and who may. */
+/** Each operation on an existing entity, the entity whose rules apply, and the rights that allow it. */
 const OPERATIONS: readonly {
   readonly method: string;
   readonly path: string;
@@ -89,7 +89,7 @@ for (const { method, path, scope, rights, ...said } of OPERATIONS) {
     return answer.status;
   };
 
-  test(`${method} ${path} is for ${rights.join(' or ')}, by either key`, async () => {
+  test(`${method} ${path} is allowed with ${rights.join(' or ')}, by either key`, async () => {
     for (const right of ['Send', 'Listen', 'Manage'] as const) {
       for (const key of [KEYS[right], SECONDARY]) {
         const status = await call(token(scope, { keyName: right, key }));
@@ -100,7 +100,7 @@ for (const { method, path, scope, rights, ...said } of OPERATIONS) {
     assert.ok((await call(token(path, ROOT))) < 300);
   });
 
-  test(`${method} ${path} is refused to any other token`, async () => {
+  test(`${method} ${path} is refused with any other token`, async () => {
     const good = { keyName: 'Manage', key: KEYS.Manage };
     const refused = {
       'no token': '',
@@ -116,7 +116,7 @@ for (const { method, path, scope, rights, ...said } of OPERATIONS) {
   });
 }
 
-test('lists of the namespace, its name and creations are for its own rules alone', async () => {
+test('only rules of the namespace allow its lists, its name and creations', async () => {
   const { call } = await startWithEntities();
   const authorization = token('', { keyName: 'Manage', key: KEYS.Manage });
   for (const path of ['/$Resources/Queues', '/$Resources/Topics', '/$namespaceinfo']) {

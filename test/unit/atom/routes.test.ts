@@ -7,7 +7,7 @@ const QUEUE = { body: entry('QueueDescription') };
 const TOPIC = { body: entry('TopicDescription') };
 const SUBSCRIPTION = { body: entry('SubscriptionDescription') };
 
-test('a PUT without If-Match creates, and refuses what is there (behaviours 135, 136)', async () => {
+test('#135 #136 a PUT without If-Match creates, and refuses an existing entity', async () => {
   const { call } = startAtom();
   assert.equal((await call('PUT', '/q', QUEUE)).status, 201);
   const again = await call('PUT', '/Q', QUEUE);
@@ -18,14 +18,14 @@ test('a PUT without If-Match creates, and refuses what is there (behaviours 135,
   );
 });
 
-test('#135 a PUT with If-Match replaces, and refuses what is missing', async () => {
+test('#135 a PUT with If-Match replaces, and refuses a missing entity', async () => {
   const { call } = startAtom();
   assert.equal((await call('PUT', '/q', { ...QUEUE, ifMatch: '*' })).status, 404);
   await call('PUT', '/q', QUEUE);
   assert.equal((await call('PUT', '/q', { ...QUEUE, ifMatch: '*' })).status, 200);
 });
 
-test('an ETag stands for one version: another update from it is refused', async () => {
+test('an ETag is for one version: a second update with it is refused', async () => {
   const { call } = startAtom();
   const { etag } = await call('PUT', '/q', QUEUE);
   assert.match(etag ?? '', /^"[^"]+"$/);
@@ -39,11 +39,11 @@ test('an ETag stands for one version: another update from it is refused', async 
   assert.equal((await call('DELETE', '/q', { ifMatch: etag ?? '' })).status, 412);
   const either = `"other", W/${first.etag}`;
   assert.equal((await call('DELETE', '/q', { ifMatch: either })).status, 200);
-  // A queue of the same name is another one.
+  // A new queue with the same name has another ETag.
   assert.notEqual((await call('PUT', '/q', QUEUE)).etag, etag);
 });
 
-test('a rule has ETags too', async () => {
+test('a rule has ETags as well', async () => {
   const { call } = startAtom();
   await call('PUT', '/t', TOPIC);
   await call('PUT', '/t/Subscriptions/s', SUBSCRIPTION);
@@ -56,7 +56,7 @@ test('a rule has ETags too', async () => {
   assert.equal((await call('DELETE', path)).status, 200);
 });
 
-test('#144 a queue and a topic cannot share a name, nor pass for each other', async () => {
+test('#144 a queue and a topic cannot have the same name, nor replace each other', async () => {
   const { call } = startAtom();
   await call('PUT', '/name', TOPIC);
   assert.equal((await call('PUT', '/NAME', QUEUE)).status, 409);
@@ -64,7 +64,7 @@ test('#144 a queue and a topic cannot share a name, nor pass for each other', as
   assert.match((await call('GET', '/name')).text, /<TopicDescription/);
 });
 
-test('a description must fit its path', async () => {
+test('a description that does not fit its path is refused', async () => {
   const { call } = startAtom();
   await call('PUT', '/t', TOPIC);
   await call('PUT', '/t/Subscriptions/s', SUBSCRIPTION);
@@ -84,7 +84,7 @@ test('a description must fit its path', async () => {
   }
 });
 
-test('#32 dead-letter queues are neither made nor removed on their own', async () => {
+test('#32 dead-letter queues cannot be created or deleted separately', async () => {
   const { call } = startAtom();
   await call('PUT', '/q', QUEUE);
   for (const path of ['/q/$DeadLetterQueue', '/q/$transfer/$deadletterqueue']) {
@@ -95,7 +95,7 @@ test('#32 dead-letter queues are neither made nor removed on their own', async (
   assert.equal((await call('GET', '/q')).status, 200);
 });
 
-test('no name hides behind the paths of messages', async () => {
+test('no entity can have the path of a message or session operation as its name', async () => {
   const { call } = startAtom();
   for (const path of ['/q/messages', '/q/messages/head', '/q/Sessions/x', '/a/subscriptions/b/c']) {
     assert.equal((await call('PUT', path, QUEUE)).status, 400, path);
@@ -103,7 +103,7 @@ test('no name hides behind the paths of messages', async () => {
   assert.equal((await call('PUT', '/messages', QUEUE)).status, 201);
 });
 
-test('paths are matched whatever their case, slashes and escapes', async () => {
+test('paths match regardless of case, trailing slashes and escapes', async () => {
   const { call } = startAtom();
   await call('PUT', '/Dir/T?api-version=2017-04', TOPIC);
   await call('PUT', '/dir/t/sUBSCRIPTIONS/S1?api-version=2024-05', SUBSCRIPTION);
@@ -121,7 +121,7 @@ test('paths are matched whatever their case, slashes and escapes', async () => {
   assert.equal((await call('GET', '/%zz')).status, 400);
 });
 
-test('#145 a list gives a page and says where the next one is', async () => {
+test('#145 a list returns a page and a link to the next one', async () => {
   const { call } = startAtom();
   for (const name of ['c', 'B', 'a']) await call('PUT', `/${name}`, QUEUE);
   const middle = listed((await call('GET', '/$Resources/Queues?$skip=1&$top=1')).text);
@@ -138,7 +138,7 @@ test('#145 a list gives a page and says where the next one is', async () => {
   assert.deepEqual(beyond.ids, []);
 });
 
-test('a page holds a hundred entities at most, whatever is asked for', async () => {
+test('a page has at most a hundred entities, whatever the request asks for', async () => {
   const { call, parts } = startAtom();
   for (let i = 0; i < 101; i++) await parts.management.create(`q${i}`, { kind: 'queue' });
   for (const query of ['', '?$top=100', '?$top=1000']) {
@@ -157,7 +157,7 @@ for (const query of ['$skip=-1', '$top=0', '$top=x', '$skip=1.5', '$top=', '$ski
   });
 }
 
-test('an entity that is not there is a 404 everywhere', async () => {
+test('a missing entity is a 404 in every operation', async () => {
   const { call } = startAtom();
   await call('PUT', '/q', QUEUE);
   for (const path of ['/x', '/x/Subscriptions', '/q/Subscriptions', '/x/Subscriptions/s/Rules']) {
@@ -169,7 +169,7 @@ test('an entity that is not there is a 404 everywhere', async () => {
   assert.equal((await call('DELETE', '/x')).status, 404);
 });
 
-test('what a topic held is gone with it', async () => {
+test('deleting a topic deletes its subscriptions', async () => {
   const { call } = startAtom();
   await call('PUT', '/t', TOPIC);
   await call('PUT', '/t/Subscriptions/s', SUBSCRIPTION);
@@ -178,7 +178,7 @@ test('what a topic held is gone with it', async () => {
   assert.equal((await call('GET', '/t/Subscriptions/s')).status, 404);
 });
 
-test('quotas of a namespace are kept, and told (semantics Q1)', async () => {
+test('quotas of a namespace are enforced, and the error names them (semantics Q1)', async () => {
   const { call, parts } = startAtom();
   const rows = [
     [LIMITS.entitiesPerNamespace, 0, /`Queue or Topic` .* There are 10000; the limit is 10000\./],
@@ -193,7 +193,7 @@ test('quotas of a namespace are kept, and told (semantics Q1)', async () => {
   }
 });
 
-test('quotas of a topic are kept, and told (semantics Q5)', async () => {
+test('quotas of a topic are enforced, and the error names them (semantics Q5)', async () => {
   const { call, parts } = startAtom();
   await call('PUT', '/t', TOPIC);
   await call('PUT', '/t/Subscriptions/s', SUBSCRIPTION);
@@ -214,7 +214,7 @@ test('quotas of a topic are kept, and told (semantics Q5)', async () => {
   }
 });
 
-test('a forward may go to a queue or a topic, and to nothing else', async () => {
+test('a queue or a topic can be a destination of forwarding, and nothing else', async () => {
   const { call } = startAtom();
   await call('PUT', '/q', QUEUE);
   await call('PUT', '/t', TOPIC);
@@ -231,7 +231,7 @@ test('a forward may go to a queue or a topic, and to nothing else', async () => 
   }
 });
 
-test('the namespace says who it is', async () => {
+test('the namespace returns its name and tier', async () => {
   const { call } = startAtom();
   const { status, text } = await call('GET', '/$NamespaceInfo?api-version=2021-05');
   assert.equal(status, 200);
@@ -246,7 +246,7 @@ test('the namespace says who it is', async () => {
   );
 });
 
-test('who knocks without a token is told that nothing is listed publicly', async () => {
+test('a request for / without a token gets an empty feed of publicly listed entities', async () => {
   const { call } = startAtom();
   const { status, text } = await call('GET', '/', { authorization: '' });
   assert.equal(status, 200);

@@ -5,7 +5,7 @@ import { BrokerError } from '../../../shared/domain/broker-error.ts';
 import type { PropertyValue } from '../../../shared/domain/messages/property-value.ts';
 import { entry, listed, startAtom } from '../../support/atom-client.ts';
 
-/** Type and text as sent, the value they mean, and type and text as shown again. */
+/** Type and text as sent, the value they represent, and type and text as returned. */
 const VALUES: readonly (readonly [string, string, PropertyValue, string, string])[] = [
   ['string', ' a ', { type: 'string', value: ' a ' }, 'string', ' a '],
   ['anyURI', 'urn:x', { type: 'uri', value: 'urn:x' }, 'string', 'urn:x'],
@@ -64,13 +64,13 @@ const VALUES: readonly (readonly [string, string, PropertyValue, string, string]
 ];
 
 for (const [type, text, value, shownType, shownText] of VALUES) {
-  test(`a ${type} of '${text}' is read, and shown as ${shownType}`, () => {
+  test(`a ${type} of '${text}' is read, and returned as ${shownType}`, () => {
     assert.deepEqual(readValue(type, text), value);
     assert.deepEqual(writeValue(value), { type: shownType, text: shownText });
   });
 }
 
-test('a value without a type is text', () => {
+test('a value without a type is a string', () => {
   assert.deepEqual(readValue(undefined, '5'), { type: 'string', value: '5' });
 });
 
@@ -107,7 +107,7 @@ async function startWithSubscription() {
   return atom;
 }
 
-test('prefixes of types do not matter, nor does the order of elements', async () => {
+test('prefixes of types and the order of elements are irrelevant', async () => {
   const { call } = await startWithSubscription();
   const inner = `<Name>r1</Name><Action p4:type="EmptyRuleAction" xmlns:p4="http://www.w3.org/2001/XMLSchema-instance"/><Filter q:type="x:SqlFilter" xmlns:q="http://www.w3.org/2001/XMLSchema-instance" xmlns:x="urn:any"><Parameters><KeyValueOfstringanyType><Key>@p</Key><Value q:type="l28:long" xmlns:l28="http://www.w3.org/2001/XMLSchema">7</Value></KeyValueOfstringanyType></Parameters><SqlExpression>a &gt; @p</SqlExpression></Filter>`;
   const { status, text } = await call('PUT', `${RULES}/r1`, {
@@ -121,7 +121,7 @@ test('prefixes of types do not matter, nor does the order of elements', async ()
   );
 });
 
-test('a correlation filter is shown in the order of the contract', async () => {
+test('a correlation filter is returned in the order of the data contract', async () => {
   const { call } = await startWithSubscription();
   const conditions = ['ContentType', 'ReplyToSessionId', 'SessionId', 'Label', 'ReplyTo', 'To'];
   const inner = [...conditions, 'MessageId', 'CorrelationId']
@@ -157,7 +157,7 @@ for (const [what, inner] of [
   ['a name only', '<Name>other</Name>'],
   ['a TrueFilter with parameters', '<Filter i:type="TrueFilter"><Parameters/></Filter>'],
 ] as const) {
-  test(`a rule of which ${what} is said takes every message, recorded by the Node client`, async () => {
+  test(`a rule with ${what} matches every message, recorded by the Node client`, async () => {
     const { call } = await startWithSubscription();
     const body = entry('RuleDescription', inner);
     const { status, text } = await call('PUT', `${RULES}/every`, { body });
@@ -169,7 +169,7 @@ for (const [what, inner] of [
   });
 }
 
-test('the path names a rule, whatever its description says', async () => {
+test('the name of a rule is the one in the path, not in the description', async () => {
   const { call } = await startWithSubscription();
   const body = entry('RuleDescription', '<Filter i:type="TrueFilter"/><Name>other</Name>');
   assert.equal((await call('PUT', `${RULES}/mine`, { body })).status, 201);
@@ -179,7 +179,7 @@ test('the path names a rule, whatever its description says', async () => {
   assert.deepEqual(ids, [`${RULES}/$Default`, `${RULES}/mine`]);
 });
 
-test('an update keeps the spelling and the time of creation', async () => {
+test('an update keeps the spelling of the name and the time of creation', async () => {
   const { call } = await startWithSubscription();
   const first = await call('GET', `${RULES}/$Default`);
   const body = entry('RuleDescription', '<Filter i:type="FalseFilter"/>');
@@ -234,7 +234,7 @@ for (const [what, [inner, says]] of Object.entries(BAD_RULES)) {
   });
 }
 
-test('a bad first rule is refused with its subscription', async () => {
+test('a subscription with an invalid default rule is refused', async () => {
   const { call } = await startWithSubscription();
   const rule = '<DefaultRuleDescription><Filter i:type="SqlFilter"/></DefaultRuleDescription>';
   const body = entry('SubscriptionDescription', rule);

@@ -31,12 +31,12 @@ function refuses(tier: Tier, said: Said, act: Act, sentence: string): void {
   });
 }
 
-test('Standard leaves what is said as it is', () => {
+test('Standard keeps settings unchanged', () => {
   const said: Said = { kind: 'topic', autoDeleteOnIdleMs: DAY, enablePartitioning: true };
   assert.equal(within('Standard', said), said);
 });
 
-test('Basic keeps messages for a fortnight at most, and that is what unlimited means', () => {
+test('Basic keeps messages for at most 14 days, also where the request says unlimited', () => {
   const rows = [
     [{}, FORTNIGHT],
     [{ defaultTimeToLiveMs: Infinity }, FORTNIGHT],
@@ -51,7 +51,7 @@ test('Basic keeps messages for a fortnight at most, and that is what unlimited m
   }
 });
 
-test('Basic takes what is off, idleness that is unlimited, and partitions', () => {
+test('Basic accepts disabled features, an unlimited AutoDeleteOnIdle, and partitions', () => {
   const said: Said = {
     kind: 'queue',
     requiresSession: false,
@@ -90,28 +90,28 @@ refuses(
   "The value 'P14DT1S' of the 'defaultMessageTimeToLive' property is above 'P14D', the maximum in the 'Basic' Tier, which the namespace 'ns' is using.",
 );
 
-test('what was made before the namespace had its tier can still be changed', () => {
+test('entities created under an earlier tier can still be updated', () => {
   const old: Said = { kind: 'queue', requiresSession: true, enablePartitioning: true };
   assert.equal(within('Basic', old, 'updating').requiresSession, true);
   assert.equal(within('Premium', old, 'updating').partitions, undefined);
   assert.equal(within('Basic', { kind: 'topic' }, 'updating').defaultTimeToLiveMs, FORTNIGHT);
 });
 
-test('Premium takes messages of 1 MB where nothing else is said; subscriptions say nothing of it', () => {
+test('Premium accepts messages of 1 MB by default; subscriptions have no such setting', () => {
   assert.equal(within('Premium', { kind: 'queue' }).maxMessageSizeInKilobytes, 1024);
   const said: Said = { kind: 'topic', maxMessageSizeInKilobytes: 2048 };
   assert.equal(within('Premium', said, 'updating').maxMessageSizeInKilobytes, 2048);
   assert.deepEqual(within('Premium', { kind: 'subscription' }), { kind: 'subscription' });
 });
 
-test('Premium gives a partitioned entity two partitions, from its creation on', () => {
+test('in Premium a partitioned entity has two partitions from its creation on', () => {
   for (const kind of ['queue', 'topic'] as const) {
     assert.equal(within('Premium', { kind, enablePartitioning: true }).partitions, 2);
     assert.equal(within('Premium', { kind }).partitions, undefined);
   }
 });
 
-test('management holds its namespace to the tier, on updates too', async () => {
+test('management enforces the tier of its namespace, on updates too', async () => {
   const management = new Management({
     ...fakeManageDependencies({ keyName: 'root', key: 'k' }),
     beginForwarding: () => Promise.resolve(),
@@ -128,14 +128,14 @@ test('management holds its namespace to the tier, on updates too', async () => {
     management.update('q', { kind: 'queue', requiresSession: true }, '*'),
     /The value for the 'requiresSession' property of an existing Queue can't be changed/,
   );
-  // Said before the topic is looked for: no subscription could ever be made.
+  // Refused before the topic is looked up, because Basic has no subscriptions.
   await assert.rejects(
     management.create('t/Subscriptions/s', { kind: 'subscription' }),
     /A Subscription can't be created/,
   );
 });
 
-test('management without a named namespace is Standard', async () => {
+test('management without a configured tier is Standard', async () => {
   const { management } = fakeManageDependencies({ keyName: 'root', key: 'k' });
   assert.equal(management.tier, 'Standard');
   await management.create('t', { kind: 'topic' });

@@ -8,7 +8,7 @@ import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 
 const parse = (xml: string) => parseXml(new TextEncoder().encode(xml));
 
-test('names are known by namespace, whatever the prefix', () => {
+test('names are identified by namespace, whatever the prefix', () => {
   const plain = parse('<e xmlns="urn:x" xmlns:i="urn:i" i:type="t"><c/></e>');
   const prefixed = parse('<p:e xmlns:p="urn:x" xmlns:q="urn:i" q:type="t"><p:c/></p:e>');
   assert.deepEqual(prefixed, plain);
@@ -21,7 +21,7 @@ test('names are known by namespace, whatever the prefix', () => {
   });
 });
 
-test('a prefix may be declared anew inside, and the default taken back', () => {
+test('an inner element may redeclare a prefix, and undeclare the default namespace', () => {
   const { children } = parse(
     '<a:x xmlns:a="1"><a:y xmlns:a="2"/><z xmlns="3"><w xmlns=""/></z></a:x>',
   );
@@ -34,7 +34,7 @@ test('a prefix may be declared anew inside, and the default taken back', () => {
   );
 });
 
-test('values are left as they stand: no numbers, no trimming', () => {
+test('values are kept unchanged: no conversion to numbers, no trimming', () => {
   for (const text of ['007', ' 1 ', 'true', '1e3', '0x10', '\n\t']) {
     assert.equal(parse(`<a>${text}</a>`).text, text);
   }
@@ -45,11 +45,11 @@ test('references, CDATA and comments make up the text', () => {
   assert.equal(text, 'x&<A😀&amp;<b>"y');
 });
 
-test('a declaration, processing instructions and a byte order mark do not disturb', () => {
+test('a declaration, processing instructions and a byte order mark are ignored', () => {
   assert.equal(parse('\ufeff<?xml version="1.0"?><!-- c --><?pi x?><a>1</a>\n').text, '1');
 });
 
-test('any text that XML can hold survives writing and reading', () => {
+test('any text that XML can represent is unchanged after writing and reading', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), (text, value) => {
       fc.pre([...text, ...value].every(isXmlCharacter));
@@ -60,7 +60,7 @@ test('any text that XML can hold survives writing and reading', () => {
   );
 });
 
-test('characters that XML cannot hold are written as replacements', () => {
+test('characters that XML cannot represent become the replacement character', () => {
   assert.equal(element('a', 'x\u0000\u001f\uffff\ud800y').xml, '<a>x\ufffd\ufffd\ufffd\ufffdy</a>');
   assert.equal(element('a', `<'&">\r`).xml, '<a>&lt;&apos;&amp;&quot;&gt;&#xD;</a>');
 });

@@ -44,14 +44,14 @@ test('the sample of the documentation is two messages', () => {
   ]);
 });
 
-test('the content type of a batch is known whatever its case and parameters', () => {
+test('the content type of a batch is recognized whatever its case and parameters', () => {
   const yes = 'Application/Vnd.Microsoft.ServiceBus.JSON ; charset=utf-8';
   assert.equal(isBatchContentType(yes), true);
   assert.equal(isBatchContentType('application/json'), false);
   assert.equal(isBatchContentType(null), false);
 });
 
-test('the spelling of a number tells its type, and no digit is lost', () => {
+test('the spelling of a number determines its type, and no digit is lost', () => {
   const [message] = parse(`[{"Body":"\\"n\\":7.0, 9007199254740993","UserProperties":{
     "int":7, "least":-2147483648, "long":2147483648, "exact":9007199254740993,
     "min":-9223372036854775808,"ulong":18446744073709551615,"double":7.0,"half":0.5,"e":1e3,"minus":-0}}]`);
@@ -140,7 +140,7 @@ test('a batch that is not UTF-8 is refused, a byte order mark before it is not',
   assert.equal(parse('\ufeff[{"Body":"a"}]').length, 1);
 });
 
-test('a property may be called __proto__, and stays one', () => {
+test('a property may have the name __proto__', () => {
   const [message] = parse('[{"Body":"","UserProperties":{"__proto__":{"$int":1}},"__proto__":{}}]');
   assert.deepEqual(Object.entries(message?.properties ?? {}), [
     ['__proto__', { type: 'int', value: 1 }],
@@ -155,7 +155,7 @@ test('a received message is printed with its lock', () => {
   );
 });
 
-test('every body comes back byte for byte', () => {
+test('every body is restored byte for byte', () => {
   const body = fc.oneof(
     fc.uint8Array(),
     wholeText.map(bytes),
@@ -172,7 +172,7 @@ test('every body comes back byte for byte', () => {
   );
 });
 
-test('every property comes back with its type', () => {
+test('every property is restored with its type', () => {
   fc.assert(
     fc.property(properties, (sent) => {
       const [message] = roundTrip([{ body: bytes(''), properties: sent }]);
@@ -183,7 +183,7 @@ test('every property comes back with its type', () => {
 
 const entries = (of: Properties = {}): [string, PropertyValue][] => Object.entries(of);
 
-test('every JSON at all is either read or refused', () => {
+test('any JSON is either read or refused, without a fault', () => {
   const hostile = fc
     .json({ maxDepth: 4 })
     .map((json) => `[{"Body":"","UserProperties":{"p":${json}}}]`);

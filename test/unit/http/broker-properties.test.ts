@@ -11,7 +11,7 @@ import type { LockedMessage } from '../../../shared/domain/messages/message.ts';
 const read = (json: string): SystemProperties =>
   readBrokerProperties(parseExactJson(json, 'The BrokerProperties header'));
 
-test('the keys a sender may set are read, all others are ignored', () => {
+test('the keys that a sender may set are read, all others are ignored', () => {
   const json = {
     MessageId: 'm',
     SessionId: '',
@@ -100,14 +100,14 @@ const locked: LockedMessage = {
   lockedUntil: Date.UTC(2014, 6, 2, 1, 33, 27),
 };
 
-test('a locked message shows its keys in alphabetical order and its numbers in full', () => {
+test('a locked message has its keys in alphabetical order and all digits of its numbers', () => {
   assert.equal(
     printBrokerProperties(locked, { view: 'received' }),
     '{"DeliveryCount":1,"EnqueuedSequenceNumber":0,"EnqueuedTimeUtc":"Wed, 02 Jul 2014 01:32:27 GMT","Label":"ä\\"","LockToken":"7da9cfd5-40d5-4bb1-8d64-ec5a52e1c547","LockedUntilUtc":"Wed, 02 Jul 2014 01:33:27 GMT","MessageId":"m","SequenceNumber":9223372036854775807,"State":"Active","TimeToLive":10.5}',
   );
 });
 
-test('every key there is stands in its place in the alphabet', () => {
+test('all keys are in alphabetical order', () => {
   const { timeToLiveMs, lockToken, lockedUntil, ...stored } = locked;
   const json = printBrokerProperties(
     {

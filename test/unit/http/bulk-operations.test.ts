@@ -15,7 +15,7 @@ function startWith(path: string, ...texts: string[]) {
   return started;
 }
 
-test('$delete without numbers deletes what is old, and says how much', async () => {
+test('$delete without sequence numbers deletes old messages and returns their number', async () => {
   const { call, broker } = startWith('q', 'a', 'b', 'c');
   const body = '{"maxMessages":4000,"enqueuedBefore":"2026-01-15T12:00:00.002Z"}';
   const response = await call('POST', '/q/messages/$delete', { body });
@@ -24,7 +24,7 @@ test('$delete without numbers deletes what is old, and says how much', async () 
   assert.deepEqual(broker.calls, [['deleteMessages', { maxMessages: 4000, before: FAKE_NOW + 2 }]]);
 });
 
-test('$delete takes a date as it stands in BrokerProperties', async () => {
+test('$delete accepts a date in the form of BrokerProperties', async () => {
   const { call, broker } = startWith('q', 'a');
   const body = '{"maxMessages":1,"enqueuedBefore":"Thu, 15 Jan 2026 12:00:00 GMT"}';
   assert.equal(await (await call('POST', '/q/messages/$delete', { body })).text(), '{"deleted":0}');
@@ -71,7 +71,7 @@ for (const body of [undefined, '{}']) {
   });
 }
 
-test('a purge that meets another is 409, and worth a retry', async () => {
+test('a purge during another purge is a retryable 409', async () => {
   const { call, broker } = startApp();
   broker.failures.purge = new BrokerError('ConflictInProgress', 'Try again.');
   const response = await call('POST', '/q/messages/$purge');

@@ -37,17 +37,17 @@ test('a refusal is XML with subcode, tracking id, address and time', async () =>
   );
 });
 
-test('each surface has its own status for a missing entity', async () => {
+test('the two surfaces have different statuses for a missing entity', async () => {
   const runtime = await answer(entityNotFound('q'));
   assert.equal(runtime.status, 410);
-  // Its subcode belongs to 404 and would contradict the status.
+  // No subcode: it begins with 404 and would contradict the status.
   assert.doesNotMatch(runtime.text, /SubCode/);
   const management = await answer(entityNotFound('q'), { surface: 'management' });
   assert.equal(management.status, 404);
   assert.match(management.text, /SubCode=40400\. The messaging entity 'q' could not be found\./);
 });
 
-test('statuses and headers follow the code', async () => {
+test('the code determines status and headers', async () => {
   const rows: readonly [BrokerError, number, string, string | null][] = [
     [lockLost(), 404, 'x-dynabus-retryable', 'false'],
     [new BrokerError('ServiceBusy', 'Busy.'), 503, 'retry-after', '1'],
@@ -74,7 +74,7 @@ test('a 401 begins with the bare subcode, as clients expect it', async () => {
   assert.match(text, /<Detail>40102: MissingToken: None\. TrackingId:/);
 });
 
-test('JSON goes to those who prefer it and to calls that speak it', async () => {
+test('errors are JSON for clients that prefer it and for operations in JSON', async () => {
   const rows: readonly [Record<string, string>, string, boolean][] = [
     [{}, '/q/messages/head', false],
     [{ accept: '*/*' }, '/q/messages/head', false],
@@ -114,7 +114,7 @@ test('limits of topics keep the subcodes that clients look for under a 403', asy
   assert.match(text, /<Code>403<\/Code><Detail>SubCode=40503\. Too many\. TrackingId:/);
 });
 
-test('a fault of our own says nothing to the client and everything to the log', async () => {
+test('a fault of the service is logged with its details, which the client does not get', async () => {
   const fault = new Error('secret table name', { cause: new Error('deeper') });
   const { status, text, log } = await answer(fault);
   assert.equal(status, 500);

@@ -5,7 +5,7 @@ import { startFunction } from '../../../lambdas/http/start-function.ts';
 import { faultEntry } from '../../../shared/app/report-fault.ts';
 import { linesOf, requireTimeAndLevel } from '../../support/log-lines.ts';
 
-test('a fault in the log has the time at which it was reported, a level, the tracking id and all causes', () => {
+test('a logged fault has the time of its report, a level, the tracking id and all causes', () => {
   const error = new AggregateError([new Error('one part')], 'The sweep failed in part.', {
     cause: 'a cause that is no error',
   });
@@ -20,7 +20,7 @@ test('a fault in the log has the time at which it was reported, a level, the tra
   assert.match(fault, /\ncaused by a cause that is no error$/);
 });
 
-test('a request that meets a fault writes one line on stderr; those that are refused write none', async () => {
+test('a request with a fault writes one line to stderr; a refused one writes none', async () => {
   const { stderr, stdout } = await linesOf('test/support/write-log-lines.ts');
   const answered = stdout.find(({ message }) => message === 'Answered');
   assert.deepEqual(
@@ -37,14 +37,14 @@ test('a request that meets a fault writes one line on stderr; those that are ref
   assert.match(String(line?.['trackingId']), /^[\da-f-]{36}$/);
 });
 
-test('every other line of a gateway has time and level, too', async () => {
+test('every other log line of a gateway has a time and a level, too', async () => {
   const { stdout } = await linesOf('test/support/write-log-lines.ts');
   assert.equal(stdout.length, 5);
   for (const line of stdout) requireTimeAndLevel(line, 'info');
 });
 
 for (const name of FUNCTION_NAMES) {
-  test(`the function ${name}, if it cannot start, says why in one line before it ends`, async () => {
+  test(`the function ${name} logs in one line why it cannot start`, async () => {
     const { code, stderr, stdout } = await linesOf(`lambdas/${name}/handler.ts`);
     assert.notEqual(code, 0);
     assert.deepEqual(stdout, []);
@@ -54,7 +54,7 @@ for (const name of FUNCTION_NAMES) {
   });
 }
 
-test('a task of the gateway, if it cannot start, says why in one line, and nothing else', async () => {
+test('a task of the gateway logs in one line why it cannot start, and nothing else', async () => {
   for (const [env, reason] of [
     [{}, /^Error: The variable NAMESPACE is not set\./],
     [{ NAMESPACE: 'n', TIER: 'Gold' }, /^Error: The variable TIER is odd: Gold/],
@@ -68,7 +68,7 @@ test('a task of the gateway, if it cannot start, says why in one line, and nothi
   }
 });
 
-test('what a handler throws is reported once and thrown on, so that Lambda counts it; answers pass', async () => {
+test('an error of a handler is reported once and rethrown, so that Lambda counts it; results pass through', async () => {
   const faults: unknown[] = [];
   const report = (error: unknown) => void faults.push(error);
   const error = new Error('The sweep failed in part.');

@@ -15,7 +15,7 @@ import { FakeBroker } from '../../support/fake-broker.ts';
 import { fakeManageDependencies } from '../../support/fake-entity-store.ts';
 import { startApp } from '../../support/http-fixture.ts';
 
-/** The contract as a client reads it: from JSON, with its references followed. */
+/** The OpenAPI document as a client reads it: parsed from JSON, with resolved references. */
 
 interface Media {
   readonly schema: object;
@@ -46,7 +46,7 @@ const contract = JSON.parse(JSON.stringify(openApiDocument())) as {
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 ajv.addSchema(contract, 'contract');
 
-/** What holds a value against a schema of the contract. */
+/** Validates values against the schemas of the document. */
 function schemaOf(schema: object): ValidateFunction {
   const absolute = JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"contract#/');
   return ajv.compile(JSON.parse(absolute) as object);
@@ -58,7 +58,7 @@ function resolved<T>(part: object): T {
   return keys.reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], contract) as T;
 }
 
-/** A request that the contract shows, and the entity that it is about where that matters. */
+/** An example request of the document, and its entity where that matters. */
 interface Shown {
   readonly name: string;
   readonly entity?: string | undefined;
@@ -77,20 +77,20 @@ const OPERATIONS = Object.entries(contract.paths).flatMap(([path, methods]) =>
 );
 type Described = (typeof OPERATIONS)[number];
 
-test('the contract is OpenAPI 3.1', async () => {
+test('the document is valid OpenAPI 3.1', async () => {
   const { valid, errors } = await new Validator().validate(contract);
   assert.ok(valid, JSON.stringify(errors, null, 2));
   assert.match(String(openApiDocument()['openapi']), /^3\.1\./);
 });
 
-test('the contract is served to everybody', async () => {
+test('the document is served without a token', async () => {
   const response = await startApp().app.request('http://localhost/$openapi.json');
   assert.equal(response.status, 200);
   assert.match(response.headers.get('content-type') ?? '', /^application\/json/);
   assert.deepEqual(await response.json(), contract);
 });
 
-test('it has every operation of the route table, with the rights it needs, and no other', () => {
+test('the document has every operation of the route table with its rights, and no other', () => {
   const inTable = (ROUTES as readonly Route[]).map(({ method, path, name, summary, rights }) =>
     [name, method, path, summary, ...rights].join(' '),
   );
@@ -101,7 +101,7 @@ test('it has every operation of the route table, with the rights it needs, and n
 });
 
 for (const { operationId, path, parameters, requestBody, answers } of OPERATIONS) {
-  test(`${operationId} tells all that its path needs, and has examples that fit its schemas`, () => {
+  test(`${operationId} describes all parameters of its path, and its examples match its schemas`, () => {
     const named = parameters
       .map((one) => resolved<{ readonly name: string; readonly in: string }>(one))
       .filter((one) => one.in === 'path')
@@ -137,7 +137,7 @@ interface Parameter {
   readonly example: string;
 }
 
-/** Where the contract says an operation is to be called; by the examples of its parameters. */
+/** The URL of an operation, with the examples of its parameters. */
 function addressOf({ path, parameters }: Described, entity: string): string {
   const examples = parameters.map((one) => resolved<Parameter>(one));
   const address = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
@@ -148,14 +148,14 @@ function addressOf({ path, parameters }: Described, entity: string): string {
   return `${address}?${query.map(({ name, example }) => `${name}=${example}`).join('&')}`;
 }
 
-/** Where each of the four kinds of descriptions goes in the examples. */
+/** The path of each of the four kinds of descriptions in the examples. */
 const ENTITIES: Readonly<Record<string, string>> = {
   queue: 'orders',
   topic: 'events',
   subscription: 'events/Subscriptions/billing',
 };
 
-/** Everything over stores in memory: a queue, a topic and a subscription, and two messages. */
+/** The complete app over stores in memory, with a queue, a topic, a subscription and two messages. */
 async function startWithAll({ path, method }: Described) {
   const parts = { ...fakeManageDependencies(ROOT), broker: new FakeBroker(['orders', DEAD]) };
   const groups = [sendRoutes, receiveRoutes, settleRoutes].map((routes) => routes(parts));
@@ -197,7 +197,7 @@ function exampleOf(operation: string, name: string): unknown {
   return Object.values(requestBody?.content ?? {})[0]?.examples[name]?.value;
 }
 
-/** Every request that the contract shows: without a body where none is needed, and each example. */
+/** Every example request of the document: each example body, and no body where it is optional. */
 function shownRequests({ requestBody }: Described): readonly Shown[] {
   const bodies = Object.entries(requestBody?.content ?? {}).flatMap(([type, { examples }]) =>
     Object.entries(examples).map(([name, { value }]) => ({
@@ -214,10 +214,10 @@ function shownRequests({ requestBody }: Described): readonly Shown[] {
 
 for (const described of OPERATIONS) {
   for (const { name, entity, init } of shownRequests(described)) {
-    test(`${described.operationId} takes the example (${name}), and answers as it says`, async () => {
+    test(`${described.operationId} accepts the example (${name}), and its response matches the document`, async () => {
       const call = await startWithAll(described);
       const { method, path, answers } = described;
-      // What is there already is created by nobody: the examples of entities update theirs.
+      // The entities of the examples exist already, so the examples update them.
       const ifMatch: Record<string, string> = entity === undefined ? {} : { 'if-match': '*' };
       const headers = { ...(init.headers as Record<string, string>), ...ifMatch };
       for (const query of path.endsWith('/head') ? ['?maxMessages=2', '', ''] : ['']) {
@@ -243,7 +243,7 @@ function requireDescribed(type: string | null, text: string, content: Content = 
 
 const ODD_VALUES = ['', 'x', -1, 0, 1, 1.5, 1e9, true, [], [[]], {}, { x: 1 }];
 
-/** A value with one thing in it changed, in every way and at every place. */
+/** Variants of a value, each with one change, of every kind and at every place. */
 function* spoilt(value: unknown): Generator<unknown> {
   yield* ODD_VALUES;
   if (typeof value !== 'object' || value === null) return;
@@ -262,14 +262,14 @@ function* spoilt(value: unknown): Generator<unknown> {
   }
 }
 
-/** Texts of a form that no schema tells: dates, numbers of 64 bits, base64. */
+/** Texts whose form no schema expresses: dates, numbers of 64 bits, base64. */
 const FORMS =
   /"(?:enqueuedBefore|ScheduledEnqueueTimeUtc|\$long)":"x?"|"\$long":(?!")|"Body":"x","BodyEncoding"/;
 
 for (const described of OPERATIONS) {
   const [type, media] = Object.entries(described.requestBody?.content ?? {}).at(-1) ?? [];
   if (media === undefined || type === undefined || !/json$/.test(type)) continue;
-  test(`${described.operationId} takes what the schema of its body takes, and refuses the rest`, async () => {
+  test(`${described.operationId} accepts exactly the bodies that match its schema`, async () => {
     const call = await startWithAll(described);
     const fits = schemaOf(media.schema);
     const address = addressOf(described, entityOf(described.path)).slice(1);

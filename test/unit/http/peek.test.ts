@@ -8,7 +8,7 @@ const message = (text: string) => ({
   message: { messageId: text, body: new TextEncoder().encode(text), properties: {} },
 });
 
-test('a peek shows messages as they are, without a lock', async () => {
+test('a peek returns messages without locking them', async () => {
   const { call, broker } = startApp();
   broker.put('q', { ...message('a'), failedDeliveries: 2, expiresAt: FAKE_NOW + 5000 });
   broker.put('q', { ...message('b'), state: 'Deferred', sequenceNumber: 9_007_199_254_740_993n });
@@ -42,7 +42,7 @@ test('a peek shows messages as they are, without a lock', async () => {
   assert.equal(c?.['ScheduledEnqueueTimeUtc'], 'Thu, 15 Jan 2026 12:00:01 GMT');
 });
 
-test('nothing to show is an empty list; the dead-letter queue is peeked by its own path', async () => {
+test('a peek without messages is an empty list; a dead-letter queue is peeked by its own path', async () => {
   const { call, broker } = startApp();
   broker.put('q/$deadletterqueue', message('dead'));
   const main = await call('GET', '/q/messages?fromSequenceNumber=0&maxMessages=10');
@@ -68,7 +68,7 @@ const QUERIES: readonly [string, object][] = [
   ],
 ];
 for (const [query, options] of QUERIES) {
-  test(`a peek with '${query.slice(0, 60)}' is understood`, async () => {
+  test(`a peek with '${query.slice(0, 60)}' is accepted`, async () => {
     const { call, broker } = startApp();
     assert.equal((await call('GET', `/q/messages${query}`)).status, 200);
     const [[made, asked] = []] = broker.calls;
@@ -104,7 +104,7 @@ for (const query of [
   });
 }
 
-test('a peek of what does not exist is 410', async () => {
+test('a peek of a missing entity is 410', async () => {
   const { call } = startApp();
   assert.equal((await call('GET', '/nobody/messages')).status, 410);
 });

@@ -54,7 +54,7 @@ for (const [header, value] of READ) {
   });
 }
 
-test('standard headers are no properties, and Priority is one', () => {
+test('standard headers are not properties, but Priority is one', () => {
   const headers = new Headers({
     Authorization: 'x',
     BrokerProperties: '{}',
@@ -77,7 +77,7 @@ test('standard headers are no properties, and Priority is one', () => {
   });
 });
 
-test('types without a spelling of their own are shown readably', () => {
+test('types without a spelling of their own are printed readably', () => {
   const rows: readonly [PropertyValue, string][] = [
     [{ type: 'double', value: 7 }, '7.0'],
     [{ type: 'double', value: -0 }, '-0.0'],
@@ -93,7 +93,7 @@ test('types without a spelling of their own are shown readably', () => {
   for (const [value, header] of rows) assert.deepEqual(printed({ p: value }), [['p', header]]);
 });
 
-test('a property that no header can carry is handed back, not lost', () => {
+test('a property that no header can carry is returned separately, not lost', () => {
   const value: PropertyValue = { type: 'int', value: 1 };
   const { headers, others } = printPropertyHeaders({
     'a b': value,
@@ -105,7 +105,7 @@ test('a property that no header can carry is handed back, not lost', () => {
   assert.deepEqual(Object.keys(others), ['a b', 'Host', 'ok']);
 });
 
-/** The types that the spelling of a header tells apart. */
+/** The types that the spelling of a header distinguishes. */
 const spelt = fc.oneof(
   fc.constant<PropertyValue>({ type: 'null' }),
   fc.boolean().map((value): PropertyValue => ({ type: 'boolean', value })),
@@ -127,7 +127,7 @@ const spelt = fc.oneof(
     .map((value): PropertyValue => ({ type: 'long', value })),
 );
 
-test('whatever a header can say comes back the same, type and all', () => {
+test('every type that a header can express is restored', () => {
   fc.assert(
     fc.property(fc.dictionary(headerName, spelt, { maxKeys: 5 }), (sent) => {
       assert.deepEqual(
@@ -138,7 +138,7 @@ test('whatever a header can say comes back the same, type and all', () => {
   );
 });
 
-test('any properties at all make valid headers, and none gets lost', () => {
+test('any properties become valid headers, and none is lost', () => {
   fc.assert(
     fc.property(properties, (sent) => {
       const { headers, others } = printPropertyHeaders(sent);
@@ -148,7 +148,7 @@ test('any properties at all make valid headers, and none gets lost', () => {
   );
 });
 
-test('any header value is read without a fault', () => {
+test('any header value is read or refused, without a fault', () => {
   const headerValue = fc.stringMatching(/^[!-~ \x80-\xff]{0,40}$/);
   fc.assert(
     fc.property(headerValue, (value) => {
@@ -161,7 +161,7 @@ test('any header value is read without a fault', () => {
   );
 });
 
-test('one value of a printed property reads back as the nearest type', () => {
+test('a type without a spelling of its own is read as the nearest type', () => {
   fc.assert(fc.property(propertyValue, (value) => assert.ok(roundTrip({ p: value })['p'])));
 });
 

@@ -13,7 +13,7 @@ interface ShownError {
   readonly trackingId: string;
 }
 
-/** All that an answer in JSON may hold; a test looks at its part. */
+/** All members that a JSON response may have; each test reads some of them. */
 interface Answer {
   readonly settlements: readonly { readonly settled: boolean; readonly error?: ShownError }[];
   readonly renewals: readonly { readonly lockToken: string; readonly error?: ShownError }[];
@@ -29,7 +29,7 @@ const message = (text: string, more: Partial<Message> = {}): { readonly message:
   message: { messageId: text, body: new TextEncoder().encode(text), properties: {}, ...more },
 });
 
-test('a peek-lock answers with the message and the address of its lock', async () => {
+test('a peek-lock response has the message and the address of its lock', async () => {
   const { call, broker } = startApp();
   broker.put('q/$deadletterqueue', {
     ...message('hello', {
@@ -54,7 +54,7 @@ test('a peek-lock answers with the message and the address of its lock', async (
   assert.ok(payloads, 'large messages count');
 });
 
-test('receive-and-delete answers without a lock, and with the default content type', async () => {
+test('a receive-and-delete response has no lock, and the default content type', async () => {
   const { call, broker } = startApp();
   broker.put('t/subscriptions/s', message('hello'));
   const response = await call('DELETE', '/t/Subscriptions/s/messages/head');
@@ -76,7 +76,7 @@ test('the address of a lock has the scheme that the client used', async () => {
   assert.match(response.headers.get('location') ?? '', /^https:\/\/localhost\/q\//);
 });
 
-test('what no header can carry comes in BrokerProperties', async () => {
+test('properties that no header can carry are in BrokerProperties', async () => {
   const { call, broker } = startApp();
   const properties = { 'a b': { type: 'long', value: 5n }, Host: { type: 'null' } } as const;
   broker.put('q', message('x', { contentType: 'evil\r\nx: y', label: '日本', properties }));
@@ -91,7 +91,7 @@ test('what no header can carry comes in BrokerProperties', async () => {
   assert.deepEqual(broker.waiting('q')[0]?.message.properties, properties);
 });
 
-test('nothing there is 204, and a shortened wait says to ask again', async () => {
+test('no message is 204, with Retry-After: 0 after a shortened wait', async () => {
   const { call } = startApp({ receiveWaitMsMax: 2000 });
   const short = await call('POST', '/q/messages/head?timeout=2');
   assert.deepEqual([short.status, short.headers.get('retry-after')], [204, null]);
@@ -103,7 +103,7 @@ for (const [method, status] of [
   ['POST', 201],
   ['DELETE', 200],
 ] as const) {
-  test(`${method} with maxMessages answers ${status} with a batch`, async () => {
+  test(`${method} with maxMessages returns ${status} and a batch`, async () => {
     const { call, broker } = startApp();
     for (const text of ['a', 'b', 'c']) broker.put('q', message(text));
     const response = await call(method, '/q/messages/head?maxMessages=2');
@@ -134,7 +134,7 @@ for (const query of [
   });
 }
 
-test('a lock is completed, given up and renewed at its address; a stale one is 404', async () => {
+test('a lock is completed, abandoned and renewed at its address; a stale one is 404', async () => {
   const { call, broker } = startApp();
   for (const [method, renewed] of [
     ['POST', true],
@@ -160,7 +160,7 @@ test('a lock is completed, given up and renewed at its address; a stale one is 4
   }
 });
 
-test('$settle answers each settlement on its own', async () => {
+test('$settle returns an outcome for each settlement', async () => {
   const { call, broker } = startApp();
   broker.put('q', message('x'));
   await call('POST', '/q/messages/head');
@@ -187,7 +187,7 @@ test('$settle answers each settlement on its own', async () => {
   );
 });
 
-test('$renew answers each lock on its own', async () => {
+test('$renew returns an outcome for each lock', async () => {
   const { call, broker } = startApp();
   broker.put('q', message('x'));
   await call('POST', '/q/messages/head');
@@ -244,7 +244,7 @@ for (const [route, body, text] of BAD_BODIES) {
   });
 }
 
-test('settling and receiving in one call answers both', async () => {
+test('settling and receiving in one call returns outcomes and messages', async () => {
   const { call, broker } = startApp();
   broker.put('q', message('a'));
   broker.put('q', message('b'));
@@ -263,7 +263,7 @@ test('settling and receiving in one call answers both', async () => {
   assert.deepEqual(none, []);
 });
 
-test('what was settled is told even when the receive after it fails', async () => {
+test('the settlement outcomes are returned even when the receive after them fails', async () => {
   const { call, broker } = startApp();
   broker.put('q', message('a'));
   await call('POST', '/q/messages/head');
@@ -279,7 +279,7 @@ test('what was settled is told even when the receive after it fails', async () =
   );
 });
 
-test('a receive that waits counts once for its rule, however often its right is checked', async () => {
+test('a waiting receive counts once for its rule, however often its right is checked', async () => {
   let counted = 0;
   const { call, broker } = startApp({
     admitRule: () => {

@@ -68,7 +68,7 @@ const partsWith = (...rights: readonly AccessRight[]) => ({
   namespaceKeys: { rules: async () => [rule('some', ...rights)] },
 });
 
-/** The whole app over them. */
+/** The complete app over these stores. */
 function startAll(...rights: readonly AccessRight[]) {
   const parts = partsWith(...rights);
   const groups = [sendRoutes, receiveRoutes, settleRoutes].map((routes) => routes(parts));
@@ -79,7 +79,7 @@ function addressOf(path: string): string {
   return `http://localhost${path.replace('{entity}', 'q').replaceAll(/\{\w+\}/g, 'x')}`;
 }
 
-/** What a call without a body is answered, by a token with just these rights. */
+/** The response to a request without a body, with a token that has exactly these rights. */
 async function statusWith(rights: readonly AccessRight[], method: string, url: string) {
   const authorization = createSasToken({
     audience: 'localhost',
@@ -91,7 +91,7 @@ async function statusWith(rights: readonly AccessRight[], method: string, url: s
 }
 
 for (const { name, method, path, rights } of TABLE) {
-  test(`${name} is served, and asks for a token only where the table says so`, async () => {
+  test(`${name} is served, and requires a token only if the table says so`, async () => {
     const response = await startAll().request(addressOf(path), { method });
     assert.equal(response.status, rights.length === 0 ? 200 : 401);
   });
@@ -112,9 +112,9 @@ for (const { path } of TABLE.filter((one) => /messages\/(?:head|\$\w+)$|^\/\$\w+
     const app = startAll();
     for (const method of ['GET', 'PUT', 'DELETE', 'POST', 'PATCH']) {
       if (methods.some((one) => one === method)) continue;
-      // A name that begins alike, with a dead-letter suffix, in another case: the same.
+      // The same for a name with the same beginning, with a dead-letter suffix, or in another case.
       for (const entity of ['q', 'a/messages/b', 'q/$deadletterqueue', 'Q']) {
-        // Only what is read may end with a slash.
+        // Only paths that are read may end with a slash.
         const slash = method === 'GET' ? '/' : '';
         const address = `http://localhost${path.replace('{entity}', entity)}${slash}`;
         const response = await app.request(address, { method });
@@ -145,7 +145,7 @@ test('each function by itself refuses a path with an empty segment', async () =>
   }
 });
 
-test('HEAD is good wherever GET is', async () => {
+test('HEAD is accepted wherever GET is', async () => {
   const { status } = await startAll().request('http://localhost/$health', { method: 'HEAD' });
   assert.equal(status, 200);
 });

@@ -70,7 +70,7 @@ const token = (audience: string, changes: Partial<Parameters<typeof createSasTok
     ...changes,
   });
 
-/** As the official administration client makes it: lower-cased, fields in another order. */
+/** A token in the form of the official administration client: lower-case, fields in another order. */
 function clientToken(url: string): string {
   const sr = encodeURIComponent(url.toLowerCase()).toLowerCase();
   const se = Math.floor((FAKE_NOW + HOUR) / 1000);
@@ -88,7 +88,7 @@ for (const audience of [
   'http://127.0.0.1:5300/q',
   'http://[::1]:5300/q',
 ]) {
-  test(`a token for ${audience} lets send to q`, async () => {
+  test(`a token for ${audience} allows sending to q`, async () => {
     assert.equal(await attempt({ token: token(audience) }), 'allowed');
   });
 }
@@ -112,7 +112,7 @@ test('signatures are checked over sr exactly as the official client sends it', a
 
 const LOCAL_NAMES = ['localhost', 'x.localhost', '127.0.0.1', '127.1.2.3', '[::1]', '0.0.0.0'];
 
-test('on a laptop a token for one local name is good for the others', async () => {
+test('on a laptop a token for one local host name is valid for the others', async () => {
   for (const called of LOCAL_NAMES) {
     const url = `http://${called}:5300/q/messages`;
     for (const name of LOCAL_NAMES) {
@@ -122,7 +122,7 @@ test('on a laptop a token for one local name is good for the others', async () =
   }
 });
 
-test('a deployed service takes no token for a local name, whatever host the client claims', async () => {
+test('a deployed service refuses a token for a local host name, whatever host the client claims', async () => {
   const url = 'https://b.execute-api.eu-central-1.amazonaws.com/q/messages';
   for (const name of LOCAL_NAMES) {
     for (const audience of [name, `https://${name}/q`, `sb://${name}:5300/`]) {
@@ -138,7 +138,7 @@ test('a deployed service takes no token for a local name, whatever host the clie
   assert.equal(await attempt({ token: token(url), url, host: new URL(url).host }), 'allowed');
 });
 
-test('nor is one taken where the client calls this machine by a name that is not local', async () => {
+test('a token for a local host name is refused if the client uses a host name that is not local', async () => {
   for (const host of [
     'bus.example.org',
     '192.168.1.5:5300',
@@ -149,13 +149,13 @@ test('nor is one taken where the client calls this machine by a name that is not
   }
 });
 
-test('a service under another name takes tokens for that name', async () => {
+test('a service with another host name accepts tokens for that name', async () => {
   const forName = token('https://bus.example.org/q');
   assert.equal(await attempt({ token: forName, host: 'bus.example.org' }), 'allowed');
   assert.match(await attempt({ token: forName, host: 'other.example' }), /^40104/);
 });
 
-test('both keys of a rule sign, and rules of the entity and of a subscription’s topic hold', async () => {
+test('both keys of a rule are valid, and rules of the entity and of a subscription’s topic apply', async () => {
   const rows: readonly [Attempt, string][] = [
     [{ token: token('localhost', { key: 'root-secondary' }) }, 'allowed'],
     [{ token: token('localhost', { keyName: 'ofQueue', key: 'ofQueue-primary' }) }, 'allowed'],
@@ -176,7 +176,7 @@ test('both keys of a rule sign, and rules of the entity and of a subscription’
   for (const [row, outcome] of rows) assert.equal(await attempt(row), outcome);
 });
 
-test('every refusal says why', async () => {
+test('every refusal has the subcode and the sentence of its reason', async () => {
   const good = token('localhost');
   const rows: readonly [string | undefined, RegExp][] = [
     [undefined, /^40102 MissingToken: The authorization header wasn't found\.$/],
@@ -204,7 +204,7 @@ test('every refusal says why', async () => {
   }
 });
 
-test('any one of several rights is enough, and none is needed where none is asked for', async () => {
+test('one of several rights is enough, and an empty list requires no token', async () => {
   const request = new Request('http://localhost/q', {
     headers: {
       authorization: token('http://localhost', { keyName: 'listener', key: 'listener-primary' }),
@@ -218,7 +218,7 @@ test('any one of several rights is enough, and none is needed where none is aske
   await authorize(parts, new Request('http://localhost/q'), undefined, []);
 });
 
-test('what IAM has let through needs no token, and a token it carries does not count', async () => {
+test('a request that IAM authorized needs no token, and its token is ignored', async () => {
   for (const headers of [{}, { authorization: 'SharedAccessSignature sr=nonsense' }]) {
     const request = new IamRequest('http://localhost/q', { headers }, '/q');
     await authorize(parts, request, parseEntityPath('q'), ['Manage']);
@@ -227,7 +227,7 @@ test('what IAM has let through needs no token, and a token it carries does not c
   }
 });
 
-test('what IAM was asked about under another spelling is refused, with or without a token', async () => {
+test('a request whose path IAM evaluated in another spelling is refused, with or without a token', async () => {
   for (const judged of ['/x/../q', '/Q', '/%71', '//q', '/q/..', '']) {
     const request = new IamRequest('http://localhost/q', { headers: {} }, judged);
     const isForbidden = { code: 'Forbidden' };
@@ -240,7 +240,7 @@ test('what IAM was asked about under another spelling is refused, with or withou
   }
 });
 
-test('a token keeps no more bytes than its signature has', () => {
+test('a parsed token holds no more bytes than its signature has', () => {
   const { signature } = parseSasToken(
     createSasToken({
       audience: 'http://localhost/q',

@@ -11,7 +11,7 @@ const scheduled = (text: string, at: unknown = DUE) => ({
   BrokerProperties: { MessageId: text, ScheduledEnqueueTimeUtc: at },
 });
 
-test('$schedule answers with the numbers of the messages, in their order', async () => {
+test('$schedule returns the sequence numbers of the messages, in order', async () => {
   const { call, broker } = startApp();
   const response = await call('POST', '/q/messages/$schedule', {
     body: JSON.stringify([scheduled('a'), scheduled('b', '2026-01-15T12:00:00.250Z')]),
@@ -28,7 +28,7 @@ test('$schedule answers with the numbers of the messages, in their order', async
   );
 });
 
-test('numbers keep every digit, and a message that was not stored has none', async () => {
+test('sequence numbers keep every digit; a message that was not stored has none', async () => {
   const { call, broker } = startApp();
   broker.send = async () => [
     { messageId: 'a', sequenceNumber: 9_007_199_254_740_993n },
@@ -63,14 +63,14 @@ for (const [body, sentence] of BAD_BATCHES) {
   });
 }
 
-test('an ordinary send takes an instant within a second, too', async () => {
+test('an ordinary send accepts fractions of a second in a date, too', async () => {
   const { call, broker } = startApp();
   const brokerproperties = '{"ScheduledEnqueueTimeUtc":"2026-01-15T13:00:00.001+01:00"}';
   await call('POST', '/q/messages', { headers: { brokerproperties }, body: 'x' });
   assert.equal(broker.waiting('q')[0]?.message.scheduledEnqueueAt, FAKE_NOW + 1);
 });
 
-test('$cancelScheduled removes what was scheduled, and says nothing', async () => {
+test('$cancelScheduled cancels scheduled messages, with an empty response', async () => {
   const { call, broker } = startApp();
   const body = JSON.stringify([scheduled('a'), scheduled('b'), scheduled('c')]);
   await call('POST', '/q/messages/$schedule', { body });
@@ -85,7 +85,7 @@ test('$cancelScheduled removes what was scheduled, and says nothing', async () =
   );
 });
 
-test('$cancelScheduled of a number that is not there is 404, in JSON', async () => {
+test('$cancelScheduled of an unknown sequence number is 404, in JSON', async () => {
   const { call, broker } = startApp();
   await call('POST', '/q/messages/$schedule', { body: JSON.stringify([scheduled('a')]) });
   const response = await call('POST', '/q/messages/$cancelScheduled', {
@@ -98,7 +98,7 @@ test('$cancelScheduled of a number that is not there is 404, in JSON', async () 
   assert.equal(broker.waiting('q').length, 1);
 });
 
-test('what the broker refuses to schedule keeps its code', async () => {
+test('a refusal of the broker to schedule keeps its code', async () => {
   const { call, broker } = startApp();
   broker.failures.send = new BrokerError('ServiceBusy', 'Busy.');
   const body = JSON.stringify([scheduled('a')]);

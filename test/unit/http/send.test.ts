@@ -7,7 +7,7 @@ import { ROOT_TOKEN, rule, startApp } from '../../support/http-fixture.ts';
 
 const BATCH = { 'content-type': 'application/vnd.microsoft.servicebus.json; charset=utf-8' };
 
-test('one message goes in with its headers and its very bytes', async () => {
+test('a message is sent with its headers and exactly its bytes', async () => {
   const { call, broker } = startApp();
   const body = Uint8Array.of(0, 255, 10);
   const response = await call('POST', '/q/messages?timeout=60&api-version=2021-05', {
@@ -34,7 +34,7 @@ test('one message goes in with its headers and its very bytes', async () => {
   });
 });
 
-test('a batch goes in as its messages, and headers about messages mean nothing', async () => {
+test('a batch is sent as its messages, and message headers are ignored', async () => {
   const { call, broker } = startApp();
   const response = await call('POST', '/q/messages', {
     headers: { ...BATCH, brokerproperties: 'not JSON', priority: '"High"' },
@@ -106,14 +106,14 @@ test('a body without a length is read only up to the limit', async () => {
   assert.ok(pulled < 110, `read ${pulled} MB`);
 });
 
-test('without a token nothing is even read', async () => {
+test('without a token the body is not read', async () => {
   const { app } = startApp();
   const response = await app.request('http://localhost/q/messages', { method: 'POST', body: '{' });
   assert.equal(response.status, 401);
   assert.match(await response.text(), /40102: MissingToken: /);
 });
 
-test('a token that may only listen cannot send', async () => {
+test('a token with only Listen cannot send', async () => {
   const listener = createSasToken({
     audience: 'localhost',
     keyName: 'listener',
@@ -126,7 +126,7 @@ test('a token that may only listen cannot send', async () => {
   assert.equal((await call('POST', '/q/messages/head?timeout=0', { headers })).status, 204);
 });
 
-test('what the broker refuses keeps its code', async () => {
+test('a refusal of the broker keeps its code', async () => {
   const { call, broker } = startApp();
   broker.failures.send = new BrokerError('QuotaExceeded', 'The entity is full.');
   const response = await call('POST', '/q/messages', { body: 'x' });

@@ -21,7 +21,7 @@ function startDeferred() {
   return started;
 }
 
-test('$deferred locks the messages it is given numbers of, and answers as a receive', async () => {
+test('$deferred locks the messages with the given sequence numbers, and responds like a receive', async () => {
   const { call, broker } = startDeferred();
   const response = await call('POST', '/q/messages/$deferred', {
     body: '{"sequenceNumbers":[3,1]}',
@@ -51,7 +51,7 @@ test('$deferred locks the messages it is given numbers of, and answers as a rece
   assert.deepEqual(options, { mode: 'peekLock', sequenceNumbers: [3n, 1n] });
 });
 
-test('$deferred can remove the messages as it hands them out', async () => {
+test('$deferred can remove the messages that it returns', async () => {
   const { call, broker } = startDeferred();
   const response = await call('POST', '/q/messages/$deferred', {
     body: '{"sequenceNumbers":[2],"mode":"receiveAndDelete"}',
@@ -63,7 +63,7 @@ test('$deferred can remove the messages as it hands them out', async () => {
   assert.equal(broker.waiting('q').length, 2);
 });
 
-test('$deferred of a number that is not deferred is 404, and nothing is handed out', async () => {
+test('$deferred with the number of a message that is not deferred is 404, and returns nothing', async () => {
   const { call, broker } = startDeferred();
   broker.put('q', message('active'));
   const response = await call('POST', '/q/messages/$deferred', {
@@ -75,7 +75,7 @@ test('$deferred of a number that is not deferred is 404, and nothing is handed o
 });
 
 for (const kind of ['breakLock', 'reactivate', 'delete'] as const) {
-  test(`$${kind} answers for each number, in order and to the last digit`, async () => {
+  test(`$${kind} returns an outcome for each sequence number, in order and with all digits`, async () => {
     const { call, broker } = startDeferred();
     const response = await call('POST', `/q/messages/$${kind}`, {
       body: '{"sequenceNumbers":[9007199254740993,2]}',
@@ -90,7 +90,7 @@ for (const kind of ['breakLock', 'reactivate', 'delete'] as const) {
   });
 }
 
-test('$deadLetter notes a reason, a description and properties', async () => {
+test('$deadLetter sets a reason, a description and properties', async () => {
   const { call, broker } = startDeferred();
   const response = await call('POST', '/q/messages/$deadLetter', {
     body: JSON.stringify({
@@ -125,7 +125,7 @@ const ROUTES = [
   '$delete',
 ];
 
-/** What stands after `"sequenceNumbers":`, and how it is refused. */
+/** The text after `"sequenceNumbers":`, and its refusal. */
 const BAD_NUMBERS: readonly [string, RegExp][] = [
   ['1', /sequenceNumbers must be an array/],
   ['null', /sequenceNumbers must be an array/],
@@ -157,7 +157,7 @@ const BAD_BODIES: readonly [string, RegExp][] = [
 ];
 
 for (const route of ROUTES) {
-  test(`${route} refuses whatever is no list of sequence numbers`, async () => {
+  test(`${route} refuses everything that is not a list of sequence numbers`, async () => {
     for (const [body, sentence] of BAD_BODIES) {
       const { call, broker } = startApp();
       const response = await call('POST', `/q/messages/${route}`, { body });
@@ -175,7 +175,7 @@ for (const route of ROUTES) {
     assert.equal((await call('POST', `/nobody/messages/${route}`, { body })).status, 410);
   });
 
-  test(`${route} takes a hundred numbers`, async () => {
+  test(`${route} accepts a hundred sequence numbers`, async () => {
     const { call, broker } = startApp();
     const sequenceNumbers = Array.from({ length: 100 }, (_, i) => i);
     await call('POST', `/q/messages/${route}`, { body: JSON.stringify({ sequenceNumbers }) });
