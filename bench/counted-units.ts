@@ -6,7 +6,7 @@ import { type ComposeSettings, compose } from '../lambdas/http/compose.ts';
 import { createDynamoClient } from '../local/engine/dynamo-client.ts';
 import { startServer } from '../local/server.ts';
 import { ensureTables } from '../local/tables.ts';
-import { composeParts } from '../shared/app/compose-parts.ts';
+import { composeDependencies } from '../shared/app/compose-dependencies.ts';
 import { reportFault } from '../shared/app/report-fault.ts';
 import { firstRule } from '../shared/broker/management/rules.ts';
 import { newSubscription } from '../shared/domain/entities/entity-settings.ts';
@@ -129,7 +129,7 @@ export async function startCounting(
 }
 
 function subscriberOf(settings: ComposeSettings): CountingNamespace['subscribe'] {
-  const { documents, store, namespace, clock } = composeParts(settings);
+  const { documents, store, namespace, clock } = composeDependencies(settings);
   const rules = new DynamoRuleStore(documents, namespace, store);
   const description = newSubscription({ lockMs: LOCK_MS });
   return async (path) => {

@@ -6,7 +6,7 @@ import { type Composition, compose } from '../lambdas/http/compose.ts';
 import { ConnectionLimits } from '../server/connection-limits.ts';
 import { createProtocolServer, type ProtocolServer } from '../server/server.ts';
 import { makeCertificate } from '../server/tls/make-certificate.ts';
-import { deployedHttpParts } from '../shared/app/deployed-parts.ts';
+import { deployedHttpSettings } from '../shared/app/deployed-settings.ts';
 import { reportFault } from '../shared/app/report-fault.ts';
 import { type Environment, wholeNumber } from '../shared/app/settings.ts';
 import { AccessLog, type LogAccess, ProvedRules, withAccessLog } from './access-log.ts';
@@ -40,7 +40,7 @@ export interface Task {
  * state that another task would need. Rejects if the root key or the tables cannot be read.
  */
 export async function startTask(environment: Environment): Promise<Task> {
-  const settings = deployedHttpParts(environment, SOCKETS_MAX);
+  const settings = deployedHttpSettings(environment, SOCKETS_MAX);
   const noticeMs = wholeNumber(environment, GATEWAY_VARIABLES.drainNoticeMs);
   const limits = readLimits(environment);
   const accessLog = new AccessLog(logAccess, NOW);

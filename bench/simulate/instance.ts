@@ -1,5 +1,8 @@
 import { FINISH_MS_MAX } from '../../lambdas/http/lambda.ts';
-import { type ComposedParts, composeParts } from '../../shared/app/compose-parts.ts';
+import {
+  type ComposedDependencies,
+  composeDependencies,
+} from '../../shared/app/compose-dependencies.ts';
 import type { Broker } from '../../shared/broker/broker.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
@@ -37,7 +40,7 @@ export interface Surroundings {
  */
 export class Instance {
   readonly #machine: Machine;
-  readonly #parts: ComposedParts;
+  readonly #parts: ComposedDependencies;
   readonly #timeline: Timeline;
 
   constructor(name: string, surroundings: Surroundings) {
@@ -45,7 +48,7 @@ export class Instance {
     const own = random.fork(name);
     this.#timeline = timeline;
     this.#machine = new Machine(timeline, { aheadMs: 0, standsStill: false });
-    this.#parts = composeParts(settingsOf(surroundings, this.#machine, own));
+    this.#parts = composeDependencies(settingsOf(surroundings, this.#machine, own));
   }
 
   /** Serves a call: computes for so long, then does the work, and what is left to do behind the answer. */

@@ -1,5 +1,8 @@
 import type { Hono } from 'hono';
-import { composeParts, type NamespaceSettings } from '../../shared/app/compose-parts.ts';
+import {
+  composeDependencies,
+  type NamespaceSettings,
+} from '../../shared/app/compose-dependencies.ts';
 import { sweepOf } from '../../shared/app/compose-sweep.ts';
 import { Management } from '../../shared/broker/management/management.ts';
 import type { RuleManagement } from '../../shared/broker/management/rules.ts';
@@ -37,7 +40,7 @@ export interface Composition {
 
 /** Composes all routes, management and the sweep of one namespace. */
 export function compose(settings: ComposeSettings): Composition {
-  const dependencies = httpDependencies(composeParts(settings), settings);
+  const dependencies = httpDependencies(composeDependencies(settings), settings);
   const { clock, random, documents, namespace, store } = dependencies;
   const management = new Management({
     entities: store,

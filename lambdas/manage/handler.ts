@@ -1,10 +1,10 @@
-import { functionParts } from '../../shared/app/deployed-parts.ts';
+import { functionSettings } from '../../shared/app/deployed-settings.ts';
 import { compose } from '../http/compose.ts';
 import { httpHandler } from '../http/lambda.ts';
 import { startFunction } from '../http/start-function.ts';
 
 /** Serves the requests that API Gateway routes to no other function: management, paths of many segments. */
 export const handler = startFunction(() => {
-  const namespace = compose(functionParts(process.env));
+  const namespace = compose(functionSettings(process.env));
   return httpHandler(namespace.app, () => namespace.idle());
 });

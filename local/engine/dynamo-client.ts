@@ -5,7 +5,7 @@ import {
   ListTablesCommand,
 } from '@aws-sdk/client-dynamodb';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
-import { unlogged } from '../../shared/app/unlogged.ts';
+import { withoutLogger } from '../../shared/app/without-logger.ts';
 import { ENGINE_REGION, type EngineAddress, engineAddress } from './engine-address.ts';
 
 /** Above the number of requests that run at once against one engine, so that no request waits for a socket. */
@@ -70,7 +70,7 @@ export function createDynamoClient(
       requestTimeout: REQUEST_MS_MAX,
     }),
   };
-  const client = unlogged(new DynamoDBClient(options));
+  const client = withoutLogger(new DynamoDBClient(options));
   if (commitsLate) awaitCommits(client);
   if (reportFailure !== undefined) watchFailures(client, reportFailure, lastError);
   return client;

@@ -1,6 +1,6 @@
 /**
- * Work that must be done but that no answer waits for. The local server goes on with it behind the
- * answer; a function, which is frozen once it has answered, settles it first.
+ * Work that must be done but that no response waits for. A server continues it after the response; a Lambda
+ * function, which is frozen after its response, first awaits `settled`.
  */
 export class BackgroundWork {
   readonly #running = new Set<Promise<void>>();
@@ -10,14 +10,14 @@ export class BackgroundWork {
     this.#report = report;
   }
 
-  /** Starts work. What fails is reported and left to the sweep. */
+  /** Starts work. A failure is reported, and the sweep does the work later. */
   add(work: () => Promise<void>): void {
     const run = work().catch(this.#report);
     this.#running.add(run);
     void run.finally(() => this.#running.delete(run));
   }
 
-  /** Resolves when nothing is left to do. */
+  /** Resolves when no work is left. */
   async settled(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }

@@ -1,9 +1,13 @@
 import { sweep } from '../storage/maintenance/sweep.ts';
-import { type ComposedParts, composeParts, type NamespaceSettings } from './compose-parts.ts';
+import {
+  type ComposedDependencies,
+  composeDependencies,
+  type NamespaceSettings,
+} from './compose-dependencies.ts';
 
 /** Builds the sweep alone: what its function loads. */
 export function composeSweep(settings: Omit<NamespaceSettings, 'rootKey'>): () => Promise<boolean> {
-  return sweepOf(composeParts({ ...settings, rootKey: '' }), settings);
+  return sweepOf(composeDependencies({ ...settings, rootKey: '' }), settings);
 }
 
 /**
@@ -11,7 +15,7 @@ export function composeSweep(settings: Omit<NamespaceSettings, 'rootKey'>): () =
  * resolves to false where another one is under way: then it did nothing.
  */
 export function sweepOf(
-  parts: ComposedParts,
+  parts: ComposedDependencies,
   { soleProcess }: Pick<NamespaceSettings, 'soleProcess'>,
 ): () => Promise<boolean> {
   return async () => {

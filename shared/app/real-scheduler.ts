@@ -1,6 +1,6 @@
 import type { Scheduler } from '../domain/scheduler.ts';
 
-/** The time of this process. No other file of `shared`, `lambdas` and `amqp` sets timers. */
+/** The timers of this process. No other file of `shared`, `lambdas` and `amqp` sets timers. */
 export const realScheduler: Scheduler = {
   now: () => performance.now(),
   after: (ms, work) => {

@@ -1,30 +1,31 @@
 import { isPassing } from '../domain/broker-error.ts';
 
-/** A fault of our own as it stands in the log. Alarms count its level; see cdk/constructs/alarms.ts. */
+/** The log entry of a fault of the service. Alarms count its level; see cdk/constructs/alarms.ts. */
 export interface FaultEntry {
   /** ISO 8601, UTC. */
   readonly time: string;
-  /** `warn` for what passes by itself and sets off no alarm. */
+  /** `warn` for a temporary failure, which raises no alarm. */
   readonly level: 'error' | 'warn';
-  /** What the client was told, if there was one to tell. */
+  /** The id in the response to the client; undefined where there was none. */
   readonly trackingId: string | undefined;
+  /** The stack of the error, and those of its causes. */
   readonly fault: string;
 }
 
 /**
- * Writes a fault of our own to the log: one line of JSON, for whoever runs the broker. The one place
- * where faults are written. The tracking id is what the client was told, if there was one to tell. Lambda
- * passes on what is JSON already: it wraps only what goes by `console`.
+ * Writes a fault of the service to the log, as one line of JSON. All faults are written here. `trackingId`
+ * = the id in the response to the client, if there was one. It writes to stderr, because Lambda wraps only
+ * the output of `console` and passes this line on unchanged.
  */
 export function reportFault(error: unknown, trackingId?: string): void {
   write(faultEntry(error, Date.now(), trackingId));
 }
 
 /**
- * Reports what failed behind an answer, and is left to the sweep. A table that is busy or slow is no fault of
- * ours there either, so that line has the level `warn`.
+ * Reports a failure of background work, which the sweep will do later. A busy or slow table is not a fault of
+ * the service, so that line has the level `warn`.
  */
-export function reportLeftWork(error: unknown): void {
+export function reportBackgroundFault(error: unknown): void {
   write({ ...faultEntry(error, Date.now()), ...(isPassing(error) && { level: 'warn' }) });
 }
 
@@ -32,7 +33,7 @@ function write(entry: FaultEntry): void {
   process.stderr.write(`${JSON.stringify(entry)}\n`);
 }
 
-/** The entry of a fault that happened at `at`, epoch ms. */
+/** Creates the entry of a fault. `at` = the time of its report, epoch ms. */
 export function faultEntry(error: unknown, at: number, trackingId?: string): FaultEntry {
   return {
     time: new Date(at).toISOString(),
@@ -44,11 +45,11 @@ export function faultEntry(error: unknown, at: number, trackingId?: string): Fau
 
 function describeFault(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const parts = error instanceof AggregateError ? error.errors : [];
+  const errors = error instanceof AggregateError ? error.errors : [];
   const causes = error.cause === undefined ? [] : [error.cause];
   return [
     error.stack ?? error.message,
-    ...parts.map((part) => `because of ${describeFault(part)}`),
+    ...errors.map((each) => `because of ${describeFault(each)}`),
     ...causes.map((cause) => `caused by ${describeFault(cause)}`),
   ].join('\n');
 }

@@ -3,19 +3,20 @@ import type { Tier } from '../domain/entities/tier.ts';
 import type { TableNames } from '../storage/schema/tables.ts';
 import { TIERS, VARIABLES } from './variables.ts';
 
-/** The environment of a function. */
+/** The environment variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What deployment tells the functions that answer HTTP. */
+/** The settings that the deployment gives to the functions and tasks that serve HTTP. */
 export interface HttpSettings {
   readonly namespace: string;
   readonly tier: Tier;
-  /** ARN of the secret that holds the root key; absent where IAM stands in place of keys. */
+  /** The ARN of the secret that holds the root key; undefined with access=iam. */
   readonly rootKeySecret: string | undefined;
+  /** The longest wait of a receive, ms. */
   readonly receiveWaitMsMax: number;
 }
 
-/** The names of the tables; every function has them. */
+/** Reads the names of the tables. Throws Error where one is missing. */
 export function readTableNames(environment: Environment): TableNames {
   return {
     entities: required(environment, VARIABLES.entitiesTable),
@@ -23,20 +24,24 @@ export function readTableNames(environment: Environment): TableNames {
   };
 }
 
-/** The namespace that a function serves. */
+/** Reads the name of the namespace. Throws Error where it is missing. */
 export function readNamespace(environment: Environment): string {
   return required(environment, VARIABLES.namespace);
 }
 
-/** Who says what a caller of a function may do; tokens do unless deployment says otherwise. */
+/**
+ * Reads how callers are authorized; default: by shared access signatures. Throws Error for an unknown
+ * value.
+ */
 export function readAccess(environment: Environment): AccessKind {
   const value = environment[VARIABLES.access] ?? 'sas';
-  const kind = ACCESS_KINDS.find((one) => one === value);
-  if (kind === undefined) throw new Error(`The variable ${VARIABLES.access} is odd: ${value}`);
+  const kind = ACCESS_KINDS.find((each) => each === value);
+  if (kind === undefined)
+    throw new Error(`The variable ${VARIABLES.access} has an unknown value: ${value}`);
   return kind;
 }
 
-/** The settings of a function that answers HTTP. */
+/** Reads the settings of a process that serves HTTP. Throws Error where one is missing or invalid. */
 export function readHttpSettings(environment: Environment): HttpSettings {
   return {
     namespace: readNamespace(environment),
@@ -49,24 +54,25 @@ export function readHttpSettings(environment: Environment): HttpSettings {
   };
 }
 
-/** The tier of the namespace; Standard unless deployment says otherwise. */
+/** Reads the tier of the namespace; default: Standard. */
 function readTier(environment: Environment): Tier {
   const value = environment[VARIABLES.tier] ?? 'Standard';
-  const tier = TIERS.find((one) => one === value);
-  if (tier === undefined) throw new Error(`The variable ${VARIABLES.tier} is odd: ${value}`);
+  const tier = TIERS.find((each) => each === value);
+  if (tier === undefined)
+    throw new Error(`The variable ${VARIABLES.tier} has an unknown value: ${value}`);
   return tier;
 }
 
-/** A function without its settings must not start: better no answers than odd ones. */
+/** Reads a required variable. A process without it must not start, because it would respond incorrectly. */
 function required(environment: Environment, name: string): string {
   const value = environment[name];
   if (value === undefined || value === '') throw new Error(`The variable ${name} is not set.`);
   return value;
 }
 
-/** A setting that is a number; there must be one. */
+/** Reads a required variable that is a whole number. Throws Error where it is missing or not one. */
 export function wholeNumber(environment: Environment, name: string): number {
   const value = required(environment, name);
-  if (!/^\d+$/.test(value)) throw new Error(`The variable ${name} is no whole number: ${value}`);
+  if (!/^\d+$/.test(value)) throw new Error(`The variable ${name} is not a whole number: ${value}`);
   return Number(value);
 }

@@ -5,17 +5,17 @@ import type { MemoryBudget } from '../domain/budgets/memory-budget.ts';
 import type { Clock, RandomSource } from '../domain/clock.ts';
 import type { WorkTurns } from '../domain/turns/work-turns.ts';
 
-/** What every surface, HTTP or AMQP, is built from. */
+/** The dependencies of every surface, HTTP or AMQP. */
 export interface SurfaceDependencies extends AuthDependencies {
   readonly broker: Broker;
   readonly clock: Clock;
   readonly random: RandomSource;
-  /** What this process may hold for its peers. */
+  /** The memory that this process may use for requests and connections. */
   readonly memory: MemoryBudget;
-  /** Decides when long work for one request may begin. */
+  /** Gives long work for one request its turn of the event loop. */
   readonly workTurns: Pick<WorkTurns, 'next'>;
-  /** The name of the namespace, as management shows it. */
+  /** The name of the namespace, as management returns it. */
   readonly namespace: string;
-  /** Counts an operation of a shared access rule; throws ServiceBusy beyond what the rule may do. */
+  /** Counts an operation of an authorization rule; throws ServiceBusy where the rule has used up its rate. */
   readonly admitRule?: ((rule: ProvedRule) => void) | undefined;
 }

@@ -1,16 +1,18 @@
-/** The names under which deployment hands the functions their settings; data only, CDK reads it. */
+/**
+ * The names of the environment variables with the settings of a function. Data only, because CDK reads it.
+ */
 export const VARIABLES = {
   entitiesTable: 'ENTITIES_TABLE',
   messagesTable: 'MESSAGES_TABLE',
   namespace: 'NAMESPACE',
-  /** One of the tiers below; Standard if not set. */
+  /** One of `TIERS`; default: Standard. */
   tier: 'TIER',
-  /** `iam` where IAM decides who may call what; not set where tokens do. */
+  /** `iam` where IAM authorizes callers; not set where tokens do. */
   access: 'ACCESS',
-  /** ARN of the secret; the key itself never stands in the environment. Not set under IAM. */
+  /** The ARN of the secret with the root key; the environment never has the key. Not set with access=iam. */
   rootKeySecret: 'ROOT_KEY_SECRET',
   receiveWaitMsMax: 'RECEIVE_WAIT_MS_MAX',
 } as const;
 
-/** The tiers that a namespace may have, the usual one first (semantics N15). */
+/** The tiers that a namespace may have, the default first (semantics N15). */
 export const TIERS = ['Standard', 'Basic', 'Premium'] as const;

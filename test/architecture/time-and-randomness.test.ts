@@ -19,7 +19,7 @@ const GIVERS: Readonly<Record<string, readonly string[]>> = {
     'clearInterval',
     'setImmediate',
   ],
-  'shared/app/deployed-parts.ts': ['Date.now', 'randomBytes'],
+  'shared/app/deployed-settings.ts': ['Date.now', 'randomBytes'],
   'shared/app/report-fault.ts': ['Date.now'],
 };
 

@@ -127,5 +127,8 @@ test('a function that serves behind IAM needs no secret, and any other word stop
   const environment = { NAMESPACE: 'n', RECEIVE_WAIT_MS_MAX: '1' };
   assert.throws(() => readHttpSettings(environment), /ROOT_KEY_SECRET is not set/);
   assert.equal(readHttpSettings({ ...environment, ACCESS: 'iam' }).rootKeySecret, undefined);
-  assert.throws(() => readHttpSettings({ ...environment, ACCESS: 'IAM' }), /ACCESS is odd: IAM/);
+  assert.throws(
+    () => readHttpSettings({ ...environment, ACCESS: 'IAM' }),
+    /ACCESS has an unknown value: IAM/,
+  );
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { FINISH_MS_MAX, type HttpApp, httpHandler } from '../../lambdas/http/lambda.ts';
-import { deployedHttpParts, functionParts } from '../../shared/app/deployed-parts.ts';
+import { deployedHttpSettings, functionSettings } from '../../shared/app/deployed-settings.ts';
 import { readHttpSettings, readTableNames } from '../../shared/app/settings.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import { LAMBDA_RESULT_BYTES_MAX } from '../support/lambda-broker.ts';
@@ -105,8 +105,8 @@ test('functions bound their answers, and the gateway, which no Lambda bounds, do
     ROOT_KEY_SECRET: 's',
     RECEIVE_WAIT_MS_MAX: '1',
   };
-  assert.equal(functionParts(environment).answerBytesMax, LIMITS.answerBytes);
-  assert.ok(!('answerBytesMax' in deployedHttpParts(environment)));
+  assert.equal(functionSettings(environment).answerBytesMax, LIMITS.answerBytes);
+  assert.ok(!('answerBytesMax' in deployedHttpSettings(environment)));
 });
 
 test('an answer without a body stays without one', async () => {
@@ -154,14 +154,20 @@ test('an answer is not held up for longer than a second by what is left to do be
 test('a function does not start without its settings', () => {
   assert.throws(() => readTableNames({ ENTITIES_TABLE: 'e' }), /MESSAGES_TABLE is not set/);
   const environment = { NAMESPACE: 'n', ROOT_KEY_SECRET: 's', RECEIVE_WAIT_MS_MAX: '2s' };
-  assert.throws(() => readHttpSettings(environment), /RECEIVE_WAIT_MS_MAX is no whole number: 2s/);
+  assert.throws(
+    () => readHttpSettings(environment),
+    /RECEIVE_WAIT_MS_MAX is not a whole number: 2s/,
+  );
 });
 
 test('the tier is Standard unless a variable says another, and an odd one stops the function', () => {
   const environment = { NAMESPACE: 'n', ROOT_KEY_SECRET: 's', RECEIVE_WAIT_MS_MAX: '1' };
   assert.equal(readHttpSettings(environment).tier, 'Standard');
   assert.equal(readHttpSettings({ ...environment, TIER: 'Basic' }).tier, 'Basic');
-  assert.throws(() => readHttpSettings({ ...environment, TIER: 'basic' }), /TIER is odd: basic/);
+  assert.throws(
+    () => readHttpSettings({ ...environment, TIER: 'basic' }),
+    /TIER has an unknown value: basic/,
+  );
 });
 
 interface Sent extends Partial<APIGatewayProxyEventV2> {

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
-import { deployedHttpParts } from '../../shared/app/deployed-parts.ts';
+import { deployedHttpSettings } from '../../shared/app/deployed-settings.ts';
 import { VARIABLES } from '../../shared/app/variables.ts';
 import type { RootKeySource } from '../../shared/auth/root-key.ts';
 
@@ -66,7 +66,7 @@ test('root keys that could not be read are read again by the next call', async (
 function readerOf(t: TestContext): RootKeySource {
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
   const environment = Object.fromEntries(Object.values(VARIABLES).map((name) => [name, '1']));
-  const { rootKey } = deployedHttpParts({
+  const { rootKey } = deployedHttpSettings({
     ...environment,
     [VARIABLES.access]: 'sas',
     [VARIABLES.tier]: 'Standard',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { OUTLAST_MS } from '../../shared/app/compose-parts.ts';
+import { OUTLAST_MS } from '../../shared/app/compose-dependencies.ts';
 import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import type { Answer } from '../support/api-client.ts';

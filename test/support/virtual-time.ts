@@ -1,4 +1,4 @@
-import { OUTLAST_MS } from '../../shared/app/compose-parts.ts';
+import { OUTLAST_MS } from '../../shared/app/compose-dependencies.ts';
 import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import type { Scheduler, Timer } from '../../shared/domain/scheduler.ts';
 

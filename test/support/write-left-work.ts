@@ -1,4 +1,4 @@
-import { reportLeftWork } from '../../shared/app/report-fault.ts';
+import { reportBackgroundFault } from '../../shared/app/report-fault.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 
 /** Run as a process: reports work behind an answer that failed because a table is busy, slow, or otherwise. */
@@ -9,5 +9,5 @@ for (const error of [
   new BrokerError('MessageLockLost', 'The lock is lost.'),
   new TypeError('planted'),
 ]) {
-  reportLeftWork(error);
+  reportBackgroundFault(error);
 }

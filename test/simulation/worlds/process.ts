@@ -1,4 +1,7 @@
-import { type ComposedParts, composeParts } from '../../../shared/app/compose-parts.ts';
+import {
+  type ComposedDependencies,
+  composeDependencies,
+} from '../../../shared/app/compose-dependencies.ts';
 import { sweepOf } from '../../../shared/app/compose-sweep.ts';
 import type { Broker } from '../../../shared/broker/broker.ts';
 import { Management } from '../../../shared/broker/management/management.ts';
@@ -29,7 +32,7 @@ export interface ProcessSettings {
 /** A process of a world: a whole composition without its routes, with a memory of its own. */
 export class WorldProcess {
   readonly name: string;
-  readonly parts: ComposedParts;
+  readonly parts: ComposedDependencies;
   readonly sweep: () => Promise<boolean>;
   /** How far its wall clock is ahead of the time of its world, ms. */
   aheadMs = 0;
@@ -59,7 +62,7 @@ export class WorldProcess {
       receiveWaitMsMax: 60_000,
       reportFault,
     };
-    this.parts = composeParts(settings);
+    this.parts = composeDependencies(settings);
     this.sweep = sweepOf(this.parts, settings);
   }
 

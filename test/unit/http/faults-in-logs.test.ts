@@ -57,7 +57,7 @@ for (const name of FUNCTION_NAMES) {
 test('a task of the gateway logs in one line why it cannot start, and nothing else', async () => {
   for (const [env, reason] of [
     [{}, /^Error: The variable NAMESPACE is not set\./],
-    [{ NAMESPACE: 'n', TIER: 'Gold' }, /^Error: The variable TIER is odd: Gold/],
+    [{ NAMESPACE: 'n', TIER: 'Gold' }, /^Error: The variable TIER has an unknown value: Gold/],
   ] as const) {
     const { code, stderr, stdout } = await linesOf('gateway/main.ts', { env });
     assert.equal(code, 1);

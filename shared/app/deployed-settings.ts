@@ -12,19 +12,19 @@ import { LIMITS } from '../domain/limits.ts';
 import { realScheduler } from './real-scheduler.ts';
 import { reportFault } from './report-fault.ts';
 import { type Environment, readHttpSettings, readTableNames } from './settings.ts';
-import { unlogged } from './unlogged.ts';
+import { withoutLogger } from './without-logger.ts';
 
 const CLOCK: Clock = { now: () => Date.now() };
 const AGES = new AgeClock(CLOCK, realScheduler.now);
 const RANDOM: RandomSource = { bytes: (count) => randomBytes(count) };
 
-/** What the SDK keeps open at most unless it is told otherwise: plenty for one function. */
+/** The SDK's own default for open connections, which is enough for a function. */
 const SOCKETS_MAX = 50;
 
-/** What everything that is deployed is composed of: tables, time and chance. */
-export function deployedParts(environment: Environment, socketsMax = SOCKETS_MAX) {
+/** The settings that all deployed processes share: client, tables, time and randomness. */
+export function deployedSettings(environment: Environment, socketsMax = SOCKETS_MAX) {
   return {
-    client: unlogged(new DynamoDBClient(bounded(socketsMax))),
+    client: withoutLogger(new DynamoDBClient(bounded(socketsMax))),
     tables: readTableNames(environment),
     clock: CLOCK,
     random: RANDOM,
@@ -32,11 +32,14 @@ export function deployedParts(environment: Environment, socketsMax = SOCKETS_MAX
   };
 }
 
-/** What that is composed of which answers clients. */
-export function deployedHttpParts(environment: Environment, socketsMax = SOCKETS_MAX) {
+/**
+ * The settings of a deployed process that serves clients. Throws Error where a variable is missing or
+ * invalid.
+ */
+export function deployedHttpSettings(environment: Environment, socketsMax = SOCKETS_MAX) {
   const { namespace, tier, rootKeySecret, receiveWaitMsMax } = readHttpSettings(environment);
   return {
-    ...deployedParts(environment, socketsMax),
+    ...deployedSettings(environment, socketsMax),
     namespace,
     tier,
     receiveWaitMsMax,
@@ -44,14 +47,14 @@ export function deployedHttpParts(environment: Environment, socketsMax = SOCKETS
   };
 }
 
-/** The same for a function, whose answers Lambda bounds. */
-export function functionParts(environment: Environment) {
-  return { ...deployedHttpParts(environment), answerBytesMax: LIMITS.answerBytes };
+/** The settings of a Lambda function that serves clients; Lambda limits the size of its responses. */
+export function functionSettings(environment: Environment) {
+  return { ...deployedHttpSettings(environment), answerBytesMax: LIMITS.answerBytes };
 }
 
 /**
- * How calls to AWS fail: soon, and then once more, so that three tries end before the client's
- * patience does. The SDK keeps connections open between calls by itself.
+ * Client options with short timeouts, so that three attempts end before the client times out. The SDK keeps
+ * connections open between calls by itself.
  */
 function bounded(maxSockets: number) {
   const agent = { keepAlive: true, maxSockets };
@@ -67,12 +70,12 @@ function bounded(maxSockets: number) {
   };
 }
 
-/** Where IAM decides, there is no root key; an empty one signs nothing. */
+/** With access=iam there is no root key; an empty key signs no token. */
 const NO_ROOT_KEY = '';
 
 /**
- * The root keys in a secret: its current version is the primary key, the one before it the secondary. Two
- * calls of Secrets Manager each time they are read.
+ * The root keys in a secret: its current version is the primary key, the previous one the secondary. Each
+ * read makes two calls to Secrets Manager.
  */
 function rootKeysIn(secretId: string): RootKeySource {
   const secrets = new SecretsManagerClient(bounded(SOCKETS_MAX));
@@ -83,14 +86,14 @@ function rootKeysIn(secretId: string): RootKeySource {
   const read = async () => {
     const primary = await versionAt('AWSCURRENT');
     if (!primary) throw new Error('The secret of the root key is empty.');
-    // Read after it: a key that is put in between must not make us miss the one that it replaces.
+    // Read after the primary key: if a rotation happens in between, this is the key that it replaced.
     const secondary = await versionAt('AWSPREVIOUS').catch(undefinedIfMissing);
     return { primary, secondary: secondary || primary };
   };
   return rememberRootKeys({ read, ages: AGES, reportFault });
 }
 
-/** A secret that was never changed has no version before. Throws every other error again. */
+/** A secret that was never rotated has no previous version. Rethrows every other error. */
 function undefinedIfMissing(error: unknown): undefined {
   if (!(error instanceof ResourceNotFoundException)) throw error;
 }

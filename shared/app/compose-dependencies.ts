@@ -45,42 +45,42 @@ import { createSessionStore, type SweptSessionStore } from '../storage/sessions/
 import type { StoreContext } from '../storage/store-context.ts';
 import { BackgroundWork } from './background-work.ts';
 import { realScheduler } from './real-scheduler.ts';
-import { reportLeftWork } from './report-fault.ts';
+import { reportBackgroundFault } from './report-fault.ts';
 import type { SurfaceDependencies } from './surface-dependencies.ts';
 
-/** What a namespace is composed of; a handler, the local server or a test decides. */
+/** The settings of a namespace, which a function, a server or a test provides. */
 export interface NamespaceSettings {
   readonly client: DynamoDBClient;
-  /** The same tables over plain values; made from `client` if none is given. */
+  /** A client for plain JavaScript values; default: one that wraps `client`. */
   readonly documentClient?: DynamoDBDocumentClient;
   readonly tables: TableNames;
   readonly namespace: string;
-  /** Bounds what may be said of entities; Standard if it is not named. */
+  /** Limits the settings of entities; default: Standard. */
   readonly tier?: Tier;
   readonly clock: Clock;
-  /** By which tokens expire; `clock` if none is given. For where users move that one. */
+  /** The clock by which tokens expire, for namespaces whose `clock` users move; default: `clock`. */
   readonly tokenClock?: Clock;
   readonly random: RandomSource;
-  /** The key of RootManageSharedAccessKey, or where to get its two. */
+  /** The key of RootManageSharedAccessKey, or the source of its primary and secondary key. */
   readonly rootKey: string | RootKeySource;
   /** Whether no other process serves this namespace, so that caches are known to be right. */
   readonly soleProcess: boolean;
-  /** Counts operations of rules; nothing if none is given. */
+  /** Counts the operations of authorization rules; default: no counting. */
   readonly admitRule?: SurfaceDependencies['admitRule'];
-  /** Makes what is stored smaller; on other threads if none is given. */
+  /** Compresses payloads; default: brotli, on other threads. */
   readonly compression?: Compression;
-  /** Runs work later; the process's own timers if none is given. */
+  /** Runs work later; default: the timers of the process. */
   readonly scheduler?: Scheduler;
-  /** Is told what fails behind answers; if none is given, it goes to the log. */
+  /** Called with each failure of background work; default: writes it to the log. */
   readonly reportFault?: (error: unknown) => void;
-  /** What peers may have the process hold, bytes; a part of the heap's limit if it is not named. */
+  /** The memory for requests and connections, bytes; default: a share of the heap limit. */
   readonly memoryBytes?: number;
   /** Counts capacity units, for benchmarks and tests. */
   readonly meter?: UnitMeter;
 }
 
-/** What surfaces are built from, and what the composition root itself needs. */
-export interface ComposedParts extends SurfaceDependencies {
+/** The dependencies of the surfaces, and those of the composition itself. */
+export interface ComposedDependencies extends SurfaceDependencies {
   readonly context: StoreContext;
   readonly store: DynamoEntityStore;
   readonly sessions: SweptSessionStore;
@@ -92,9 +92,9 @@ export interface ComposedParts extends SurfaceDependencies {
   readonly ages: AgeClock;
   readonly scheduler: Scheduler;
   readonly counts: DynamoCounts;
-  /** Sends on what waits in some partitions of an entity that forwards, or of a topic. */
+  /** Forwards the messages that wait in some partitions of a topic, or of an entity that forwards. */
   readonly forwardPending: (entity: Entity, partitions: readonly number[]) => Promise<void>;
-  /** The same for one that may have begun to forward just now. */
+  /** Forwards the messages of an entity that may have just begun to forward. */
   readonly beginForwarding: (entity: Entity) => Promise<void>;
 }
 
@@ -102,8 +102,9 @@ const { scansOfLog: SCANS } = BUDGETS;
 /** How long an entity may be used after it was read, ms. */
 const ENTITY_KEPT_MS = 2000;
 /**
- * Where this is the only process, it sees every change itself, and this bounds memory only. Once it heard nothing
- * of a change, that may be made any time later: from then on it keeps what it reads no longer than others.
+ * Where this is the only process, it sees every change itself, and this bounds memory only. Once it heard
+ * nothing of a change, that may be made any time later: from then on it keeps what it reads no longer than
+ * others.
  */
 const ENTITY_KEPT_MS_ALONE = 60_000;
 /** By then no process uses an entity as it was, ms; clocks of machines run at slightly different speeds. */
@@ -112,8 +113,8 @@ export const OUTLAST_MS = ENTITY_KEPT_MS + 200;
 const DUE_KNOWN_MS = 1000;
 const ROOT_KEY_NAME = 'RootManageSharedAccessKey';
 
-/** Builds broker and storage, without management: what a function for messages loads. */
-export function composeParts(settings: NamespaceSettings): ComposedParts {
+/** Composes broker and storage without management, as a function for messages needs them. */
+export function composeDependencies(settings: NamespaceSettings): ComposedDependencies {
   const { clock, random, namespace, scheduler = realScheduler } = settings;
   const monotonicNow = () => scheduler.now();
   const ages = new AgeClock(clock, monotonicNow);
@@ -163,7 +164,7 @@ function composeStores(settings: NamespaceSettings, ages: AgeClock, scheduler: S
   const dueWork = new DueWorkIndex(documents, namespace, { clock, random });
   const wakeUps = new LocalWakeUps(scheduler);
   const partitionHints = new LocalPartitionHints(ages);
-  const background = new BackgroundWork(settings.reportFault ?? reportLeftWork);
+  const background = new BackgroundWork(settings.reportFault ?? reportBackgroundFault);
   const later = (work: () => Promise<void>) => background.add(work);
   const context: StoreContext = {
     namespace,
@@ -209,7 +210,7 @@ function composeStores(settings: NamespaceSettings, ages: AgeClock, scheduler: S
   };
 }
 
-/** Entities, and what is known of them for a while. */
+/** Composes the entity store and its caches. */
 function composeEntities(
   { tables, namespace, random, soleProcess }: NamespaceSettings,
   ages: AgeClock,
