@@ -6,7 +6,7 @@ import type { RouteName } from '../routing/route-table.ts';
 import { routeNamed } from '../routing/routing.ts';
 
 /** Authorizes a request for an operation of the route table. Throws as `authorize`. */
-export function authorizeOperation(
+export function authorizeFor(
   operation: RouteName,
   dependencies: HttpDependencies,
   request: Request,

@@ -21,7 +21,7 @@ import { parseManagePath } from './path.ts';
 import { readRule } from './read-rule.ts';
 import { readQueue, readSubscription, readTopic } from './read-settings.ts';
 import { readIfMatch, readPageRange, withDocument } from './request.ts';
-import { authorizeForwarding, authorizeOperation } from './rights.ts';
+import { authorizeFor, authorizeForwarding } from './rights.ts';
 
 /** The dependencies of the management routes. */
 export type ManageDependencies = HttpDependencies & { readonly management: Management };
@@ -47,57 +47,47 @@ export function manageRoutes(dependencies: ManageDependencies): Hono {
 async function getResource(dependencies: ManageDependencies, request: Request): Promise<Response> {
   const { management, clock } = dependencies;
   const answer = new AtomAnswer(request.url, dependencies.namespace);
-  const resource = parseManagePath(new URL(request.url).pathname);
-  switch (resource.kind) {
+  const target = parseManagePath(new URL(request.url).pathname);
+  switch (target.kind) {
     case 'discovery':
       return answer.discovery(clock.now());
     case 'namespace':
-      await authorizeOperation('namespaceInfo', dependencies, request);
+      await authorizeFor('namespaceInfo', dependencies, request);
       return answer.namespace(management.tier);
     case 'queues':
       return listEntities(dependencies, request, QUEUES);
     case 'topics':
       return listEntities(dependencies, request, TOPICS);
     case 'subscriptions':
-      return listEntities(dependencies, request, subscriptionsOf(parseEntityPath(resource.topic)));
+      return listEntities(dependencies, request, subscriptionsOf(parseEntityPath(target.topic)));
     case 'rules':
-      return listRules(dependencies, request, resource.subscription);
+      return listRules(dependencies, request, target.subscription);
     case 'rule':
-      await authorizeOperation(
-        'getRule',
-        dependencies,
-        request,
-        parseEntityPath(resource.subscription),
-      );
-      return answer.rule(await management.rules.get(resource.subscription, resource.name));
+      await authorizeFor('getRule', dependencies, request, parseEntityPath(target.subscription));
+      return answer.rule(await management.rules.get(target.subscription, target.name));
     case 'entity':
-      await authorizeOperation('getEntity', dependencies, request, parseEntityPath(resource.path));
-      return answer.entity(await report(management, await management.get(resource.path)));
+      await authorizeFor('getEntity', dependencies, request, parseEntityPath(target.path));
+      return answer.entity(await report(management, await management.get(target.path)));
   }
 }
 
 async function putResource(dependencies: ManageDependencies, request: Request): Promise<Response> {
   const { rules } = dependencies.management;
   const answer = new AtomAnswer(request.url, dependencies.namespace);
-  const resource = parseManagePath(new URL(request.url).pathname);
-  switch (resource.kind) {
+  const target = parseManagePath(new URL(request.url).pathname);
+  switch (target.kind) {
     case 'rule': {
-      await authorizeOperation(
-        'putRule',
-        dependencies,
-        request,
-        parseEntityPath(resource.subscription),
-      );
+      await authorizeFor('putRule', dependencies, request, parseEntityPath(target.subscription));
       const { kind, element } = await withDocument(dependencies, request, readEntry);
       if (kind !== 'RuleDescription') throw wrongDescription(kind, 'RuleDescription');
-      const rule = readRule(element, resource.name);
+      const rule = readRule(element, target.name);
       const ifMatch = readIfMatch(request.headers);
       return ifMatch === undefined
-        ? answer.rule(await rules.create(resource.subscription, rule), 201)
-        : answer.rule(await rules.update(resource.subscription, rule, ifMatch));
+        ? answer.rule(await rules.create(target.subscription, rule), 201)
+        : answer.rule(await rules.update(target.subscription, rule, ifMatch));
     }
     case 'entity':
-      return putEntity(dependencies, request, resource.path);
+      return putEntity(dependencies, request, target.path);
     default:
       throw notAnEntity(request);
   }
@@ -110,7 +100,7 @@ async function putEntity(
   path: string,
 ): Promise<Response> {
   const { management } = dependencies;
-  await authorizeOperation('putEntity', dependencies, request, parseEntityPath(path));
+  await authorizeFor('putEntity', dependencies, request, parseEntityPath(path));
   const { settings, sizeInBytes } = await withDocument(dependencies, request, (body) => {
     const sent = readEntry(body);
     return { settings: readSettings(sent, path), sizeInBytes: sentSize(sent, request) };
@@ -147,26 +137,16 @@ async function deleteResource(
   request: Request,
 ): Promise<Response> {
   const { management } = dependencies;
-  const resource = parseManagePath(new URL(request.url).pathname);
+  const target = parseManagePath(new URL(request.url).pathname);
   const ifMatch = readIfMatch(request.headers);
-  switch (resource.kind) {
+  switch (target.kind) {
     case 'rule':
-      await authorizeOperation(
-        'deleteRule',
-        dependencies,
-        request,
-        parseEntityPath(resource.subscription),
-      );
-      await management.rules.delete(resource.subscription, resource.name, ifMatch);
+      await authorizeFor('deleteRule', dependencies, request, parseEntityPath(target.subscription));
+      await management.rules.delete(target.subscription, target.name, ifMatch);
       break;
     case 'entity':
-      await authorizeOperation(
-        'deleteEntity',
-        dependencies,
-        request,
-        parseEntityPath(resource.path),
-      );
-      await deleteEntity(management, resource.path, ifMatch);
+      await authorizeFor('deleteEntity', dependencies, request, parseEntityPath(target.path));
+      await deleteEntity(management, target.path, ifMatch);
       break;
     default:
       throw notAnEntity(request);
@@ -243,7 +223,7 @@ async function listEntities(
   { operation, title, of, within }: EntityList,
 ): Promise<Response> {
   const { management, clock } = dependencies;
-  await authorizeOperation(operation, dependencies, request, within);
+  await authorizeFor(operation, dependencies, request, within);
   const range = readPageRange(new URL(request.url).searchParams);
   const { items, more } = await management.list({ ...of, ...range });
   const reports = await management.report(items);
@@ -257,7 +237,7 @@ async function listRules(
   path: string,
 ): Promise<Response> {
   const subscription = parseEntityPath(path);
-  await authorizeOperation('listRules', dependencies, request, subscription);
+  await authorizeFor('listRules', dependencies, request, subscription);
   const range = readPageRange(new URL(request.url).searchParams);
   const { items, more } = await dependencies.management.rules.list(path, range);
   return new AtomAnswer(request.url, dependencies.namespace).rules(items, {

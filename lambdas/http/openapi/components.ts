@@ -1,28 +1,28 @@
 import { LIMITS } from '../../../shared/domain/limits.ts';
 import { type SCHEMAS, type Schema, schemaNamed } from './schemas.ts';
 
-/** An object of an OpenAPI document, such as a response or a parameter. */
-export type OpenApiObject = Readonly<Record<string, unknown>>;
+/** A fragment of an OpenAPI document, such as a response or a parameter. */
+export type Fragment = Readonly<Record<string, unknown>>;
 
 /** The details of an operation that the route table does not have. */
 export interface OperationDetails {
   readonly description?: string;
   /** The parameters in the query and in headers; the route has those of the path. */
   readonly parameters?: readonly ParameterName[];
-  readonly body?: OpenApiObject;
+  readonly body?: Fragment;
   /** The responses of successful requests, by status. */
-  readonly answers: Readonly<Record<number, OpenApiObject>>;
+  readonly answers: Readonly<Record<number, Fragment>>;
   /** The statuses of errors. */
   readonly refusals: readonly RefusalStatus[];
 }
 
 /** The content of a JSON body, with examples. */
-export function json(schema: keyof typeof SCHEMAS, ...values: readonly unknown[]): OpenApiObject {
+export function json(schema: keyof typeof SCHEMAS, ...values: readonly unknown[]): Fragment {
   return content('application/json', schemaNamed(schema), values);
 }
 
 /** The content of a body of one media type. `values` = its examples, named `example`, `example2`, … */
-export function content(type: string, schema: Schema, values: readonly unknown[]): OpenApiObject {
+export function content(type: string, schema: Schema, values: readonly unknown[]): Fragment {
   const examples = Object.fromEntries(
     values.map((value, i) => [`example${i === 0 ? '' : i + 1}`, { value }]),
   );
@@ -30,16 +30,12 @@ export function content(type: string, schema: Schema, values: readonly unknown[]
 }
 
 /** A request body. `types` = its content by media type. */
-export function requestBody(types: OpenApiObject, required = true): OpenApiObject {
+export function requestBody(types: Fragment, required = true): Fragment {
   return { required, content: types };
 }
 
 /** A response. `types` = its content by media type; without them it has no body. */
-export function answer(
-  description: string,
-  types?: OpenApiObject,
-  headers?: OpenApiObject,
-): OpenApiObject {
+export function answer(description: string, types?: Fragment, headers?: Fragment): Fragment {
   return {
     description,
     ...(types !== undefined && { content: types }),
@@ -48,7 +44,7 @@ export function answer(
 }
 
 /** A response header with an example. */
-export function header(description: string, example: string): OpenApiObject {
+export function header(description: string, example: string): Fragment {
   return { description, schema: { type: 'string' }, example };
 }
 
@@ -56,7 +52,7 @@ export function header(description: string, example: string): OpenApiObject {
 export const EXAMPLE_LOCK_TOKEN = '00000000-0000-4000-8000-000000000001';
 
 const whole = { type: 'integer', minimum: 0 } as const;
-const path = (name: string, example: string, description: string): OpenApiObject => ({
+const path = (name: string, example: string, description: string): Fragment => ({
   name,
   in: 'path',
   required: true,
@@ -69,7 +65,7 @@ const query = (
   schema: Schema,
   example: number | string,
   description: string,
-): OpenApiObject => ({
+): Fragment => ({
   name,
   in: 'query',
   description,
@@ -187,7 +183,7 @@ export const PARAMETERS = {
     schema: { type: 'string' },
     example: '*',
   },
-} as const satisfies Readonly<Record<string, OpenApiObject>>;
+} as const satisfies Readonly<Record<string, Fragment>>;
 /** The name of a parameter in `PARAMETERS`. */
 export type ParameterName = keyof typeof PARAMETERS;
 
@@ -226,7 +222,7 @@ const TRACKING_ID = '2ba2e9e7-4a05-45b5-b2d8-0f8d5f1b8f0f';
 const TIMESTAMP = '2026-01-15T12:00:00';
 
 /** The error responses of the document, under the names to which `refusal` refers. */
-export const REFUSALS: OpenApiObject = Object.fromEntries(
+export const REFUSALS: Fragment = Object.fromEntries(
   Object.entries(REFUSAL_EXAMPLES).map(([status, [code, message]]) => [
     `Refused${status}`,
     refusalOf(Number(status) as RefusalStatus, code, message),
@@ -234,11 +230,11 @@ export const REFUSALS: OpenApiObject = Object.fromEntries(
 );
 
 /** A reference to the error response of a status, for use in an operation. */
-export function refusal(status: RefusalStatus): OpenApiObject {
+export function refusal(status: RefusalStatus): Fragment {
   return { $ref: `#/components/responses/Refused${status}` };
 }
 
-function refusalOf(status: RefusalStatus, code: string, message: string): OpenApiObject {
+function refusalOf(status: RefusalStatus, code: string, message: string): Fragment {
   const retryable = status === 503 || status === 504 || code === 'ConflictInProgress';
   const detail = `${message} TrackingId:${TRACKING_ID}_G0, SystemTracker:dynabus:orders, Timestamp:${TIMESTAMP}`;
   const xml = `<Error><Code>${status}</Code><Detail>${detail}</Detail></Error>`;

@@ -1,6 +1,6 @@
 import { ROUTES, type Route, type RouteName } from '../routing/route-table.ts';
 import {
-  type OpenApiObject,
+  type Fragment,
   type OperationDetails,
   PARAMETERS,
   REFUSALS,
@@ -16,7 +16,7 @@ import { TRANSACTION_OPERATIONS } from './transactions.ts';
  * Creates the OpenAPI 3.1 document of all operations: the rows of the route table, with the details that the
  * other files of this folder add to each of them.
  */
-export function openApiDocument(): OpenApiObject {
+export function openApiDocument(): Fragment {
   return {
     openapi: '3.1.0',
     info: {
@@ -69,8 +69,8 @@ const SAS = {
 } as const;
 
 /** The `paths` of the document: every path with its operations by method. */
-function paths(): OpenApiObject {
-  const all = new Map<string, Record<string, OpenApiObject>>();
+function paths(): Fragment {
+  const all = new Map<string, Record<string, Fragment>>();
   for (const route of ROUTES) {
     const operations = all.get(route.path) ?? {};
     operations[route.method.toLowerCase()] = operation(route, DETAILS[route.name]);
@@ -79,7 +79,7 @@ function paths(): OpenApiObject {
   return Object.fromEntries(all);
 }
 
-function operation(route: Route, details: OperationDetails): OpenApiObject {
+function operation(route: Route, details: OperationDetails): Fragment {
   const { description, parameters = [], body, answers, refusals } = details;
   const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
   return {

@@ -12,8 +12,8 @@ import { element } from '../atom/write-xml.ts';
 import {
   answer,
   content,
+  type Fragment,
   header,
-  type OpenApiObject,
   type OperationDetails,
   type RefusalStatus,
   requestBody,
@@ -109,7 +109,7 @@ const oneEntity = atom(ENTRY, {
 });
 const oneRule = content(ENTRY, XML, [entryDocument(EXAMPLES.rule)]);
 
-function atom(type: string, examples: Readonly<Record<string, string>>): OpenApiObject {
+function atom(type: string, examples: Readonly<Record<string, string>>): Fragment {
   const named = Object.entries(examples).map(([name, value]) => [name, { value }]);
   return { [type]: { schema: XML, examples: Object.fromEntries(named) } };
 }
@@ -134,11 +134,7 @@ function list(
   };
 }
 
-function put(
-  description: string,
-  requests: OpenApiObject,
-  entryContent: OpenApiObject,
-): OperationDetails {
+function put(description: string, requests: Fragment, entryContent: Fragment): OperationDetails {
   return {
     description,
     parameters: ['ifMatch'],
@@ -151,7 +147,7 @@ function put(
   };
 }
 
-function get(entryContent: OpenApiObject): OperationDetails {
+function get(entryContent: Fragment): OperationDetails {
   return {
     answers: { 200: answer('The entity or rule, as an entry.', entryContent, etag) },
     refusals: ADDRESSING,

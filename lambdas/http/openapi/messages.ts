@@ -3,9 +3,9 @@ import {
   answer,
   content,
   EXAMPLE_LOCK_TOKEN,
+  type Fragment,
   header,
   json,
-  type OpenApiObject,
   type OperationDetails,
   type RefusalStatus,
   requestBody,
@@ -42,7 +42,7 @@ const batch = content(BATCH_CONTENT_TYPE, schemaNamed('Batch'), [
     { Body: '/wA=', BodyEncoding: 'base64' },
   ],
 ]);
-const received = (BrokerProperties: object): OpenApiObject =>
+const received = (BrokerProperties: object): Fragment =>
   content(BATCH_CONTENT_TYPE, schemaNamed('ReceivedBatch'), [[{ ...message, BrokerProperties }]]);
 const settlements = json('Settlements', {
   settlements: [
@@ -67,10 +67,10 @@ const outcomes = answer(
   }),
 );
 
-const messageHeaders: OpenApiObject = {
+const messageHeaders: Fragment = {
   BrokerProperties: header('The system properties of the message.', JSON.stringify(locked)),
 };
-const lockHeaders: OpenApiObject = {
+const lockHeaders: Fragment = {
   ...messageHeaders,
   Location: header(
     'The URL of the lock, for completing, abandoning and renewing it.',
@@ -93,7 +93,7 @@ const settledAndReceived = json('SettledAndReceived', {
 export const ANY: readonly RefusalStatus[] = [400, 401, 403, 410, 500, 501, 503, 504];
 const NAMING_MESSAGES: readonly RefusalStatus[] = [...ANY, 404];
 
-const settleOne = (description: string, headers?: OpenApiObject): OperationDetails => ({
+const settleOne = (description: string, headers?: Fragment): OperationDetails => ({
   parameters: ['sessionId'],
   answers: { 200: answer(description, undefined, headers) },
   refusals: NAMING_MESSAGES,

@@ -28,11 +28,9 @@ export function settleRoutes(dependencies: HttpDependencies): Hono {
   const app = createApp(dependencies);
 
   serve(app, dependencies, 'complete', (c, path) =>
-    settleOne(c, dependencies, path, { kind: 'complete' }),
+    settleOne(c, broker, path, { kind: 'complete' }),
   );
-  serve(app, dependencies, 'abandon', (c, path) =>
-    settleOne(c, dependencies, path, { kind: 'abandon' }),
-  );
+  serve(app, dependencies, 'abandon', (c, path) => settleOne(c, broker, path, { kind: 'abandon' }));
   serve(app, dependencies, 'renewLock', async (c, path) => {
     const [outcome] = await broker.renewLocks(path, [lockTokenOf(c)]);
     if (outcome?.refusal !== undefined) throw outcome.refusal;
@@ -66,7 +64,7 @@ export function settleRoutes(dependencies: HttpDependencies): Hono {
 
 async function settleOne(
   c: Context,
-  { broker }: HttpDependencies,
+  broker: HttpDependencies['broker'],
   path: EntityPath,
   action: SettlementAction,
 ): Promise<Response> {
