@@ -19,7 +19,7 @@ const BUNDLE_BYTES_MAX = {
 const LOADS = 5;
 
 /** Words of the contract, which only management serves. */
-const CONTRACT = 'Where this document came from.';
+const CONTRACT = 'The host of this document.';
 
 const folder = mkdtempSync(join(tmpdir(), 'dynabus-bundle-'));
 after(() => rmSync(folder, { recursive: true }));
