@@ -2,10 +2,10 @@ import { LIMITS } from '../../../shared/domain/limits.ts';
 import { TRANSACTION_SCHEMAS } from './transaction-schemas.ts';
 
 /**
- * The JSON of requests and answers as JSON Schema. Written by hand, not derived from the zod schemas that read the
- * requests: `z.toJSONSchema` would add 22 KB to the manage function, which has 13 KB left, to save some 45 of 380 lines,
- * and shows nothing of sequence numbers, properties, messages and operations of transactions, which other code reads. A
- * test holds the contract against the code.
+ * A JSON Schema (2020-12). The schemas of requests and responses are written by hand, not derived from the zod schemas
+ * that parse the requests: `z.toJSONSchema` would add 22 KB to the manage function, which has 13 KB left, to save about
+ * 45 of 380 lines, and it shows nothing of sequence numbers, properties, messages and operations of transactions, which
+ * other code parses. A test compares both.
  */
 export type Schema = Readonly<Record<string, unknown>>;
 
