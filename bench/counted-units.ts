@@ -7,6 +7,7 @@ import { createDynamoClient } from '../local/engine/dynamo-client.ts';
 import { startServer } from '../local/server.ts';
 import { ensureTables } from '../local/tables.ts';
 import { composeDependencies } from '../shared/app/compose-dependencies.ts';
+import { LEASE_MS } from '../shared/app/leases.ts';
 import { reportFault } from '../shared/app/report-fault.ts';
 import { firstRule } from '../shared/broker/management/rules.ts';
 import { newSubscription } from '../shared/domain/entities/entity-settings.ts';
@@ -85,7 +86,7 @@ export async function startCounting(
     clock: { now: () => Date.now() },
     random: { bytes: (count) => new Uint8Array(randomBytes(count)) },
     rootKey: ROOT_KEY,
-    soleProcess: true,
+    leaseMs: LEASE_MS.deployed,
     receiveWaitMsMax: 0,
     tier,
   };

@@ -5,6 +5,7 @@ import { Gateway } from '../amqp/service/gateway.ts';
 import { type Composition, compose } from '../lambdas/http/compose.ts';
 import { authorize } from '../lambdas/http/routing/access.ts';
 import type { Admission } from '../server/admission.ts';
+import { LEASE_MS } from '../shared/app/leases.ts';
 import { BrokerError } from '../shared/domain/broker-error.ts';
 import { obtainCertificate } from './certificate.ts';
 import { withClockRoutes } from './clock-routes.ts';
@@ -100,7 +101,7 @@ export async function serveNamespace(
     tokenClock: { now: () => Date.now() },
     random: { bytes: (count) => randomBytes(count) },
     rootKey,
-    soleProcess: engine.startedHere,
+    leaseMs: LEASE_MS.local,
     receiveWaitMsMax: RECEIVE_WAIT_MS_MAX,
   });
   clock.onMove(() => composition.wake());

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { compose } from '../../lambdas/http/compose.ts';
 import { createDynamoClient } from '../../local/engine/dynamo-client.ts';
 import { startServer } from '../../local/server.ts';
+import { LEASE_MS } from '../../shared/app/leases.ts';
 import { UnitMeter } from '../../shared/storage/dynamodb/capacity-meter.ts';
 import { BENCH_KEY, BENCH_TABLES } from './process.ts';
 
@@ -22,7 +23,7 @@ const composition = compose({
   clock: { now: () => Date.now() },
   random: { bytes: (count) => new Uint8Array(randomBytes(count)) },
   rootKey: BENCH_KEY,
-  soleProcess: false,
+  leaseMs: LEASE_MS.deployed,
   receiveWaitMsMax: 0,
   meter,
 });

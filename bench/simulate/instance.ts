@@ -3,6 +3,7 @@ import {
   type ComposedDependencies,
   composeDependencies,
 } from '../../shared/app/compose-dependencies.ts';
+import { LEASE_MS } from '../../shared/app/leases.ts';
 import type { Broker } from '../../shared/broker/broker.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
@@ -84,7 +85,7 @@ export function settingsOf(surroundings: Surroundings, machine: Machine, random:
     scheduler: inWholeMs(machine),
     compression: compressionAtOnce,
     rootKey: 'none',
-    soleProcess: false,
+    leaseMs: LEASE_MS.deployed,
     receiveWaitMsMax: RECEIVE_WAIT_MS,
     answerBytesMax: LIMITS.answerBytes,
     // What fails behind an answer is left to the sweep; here it is a throttle, which is counted.

@@ -51,7 +51,7 @@ export function compose(settings: ComposeSettings): Composition {
     namespace: { name: namespace, tier: settings.tier ?? 'Standard' },
     beginForwarding: dependencies.beginForwarding,
   });
-  const sweep = sweepOf(dependencies, settings);
+  const sweep = sweepOf(dependencies);
   const app = combineRoutes(
     dependencies,
     sendRoutes(dependencies),

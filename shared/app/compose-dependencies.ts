@@ -44,6 +44,7 @@ import type { TableNames } from '../storage/schema/tables.ts';
 import { createSessionStore, type SweptSessionStore } from '../storage/sessions/session-store.ts';
 import type { StoreContext } from '../storage/store-context.ts';
 import { BackgroundWork } from './background-work.ts';
+import { leaseEndMs } from './leases.ts';
 import { realScheduler } from './real-scheduler.ts';
 import { reportBackgroundFault } from './report-fault.ts';
 import type { SurfaceDependencies } from './surface-dependencies.ts';
@@ -63,8 +64,8 @@ export interface NamespaceSettings {
   readonly random: RandomSource;
   /** The key of RootManageSharedAccessKey, or the source of its primary and secondary key. */
   readonly rootKey: string | RootKeySource;
-  /** Whether no other process serves this namespace, so that caches are known to be right. */
-  readonly soleProcess: boolean;
+  /** How long an entity may be used after it was read, ms; the same in all processes of the namespace. */
+  readonly leaseMs: number;
   /** Counts the operations of authorization rules; default: no counting. */
   readonly admitRule?: SurfaceDependencies['admitRule'];
   /** Compresses payloads; default: brotli, on other threads. */
@@ -99,16 +100,6 @@ export interface ComposedDependencies extends SurfaceDependencies {
 }
 
 const { scansOfLog: SCANS } = BUDGETS;
-/** How long an entity may be used after it was read, ms. */
-const ENTITY_KEPT_MS = 2000;
-/**
- * Where this is the only process, it sees every change itself, and this bounds memory only. Once it heard
- * nothing of a change, that may be made any time later: from then on it keeps what it reads no longer than
- * others.
- */
-const ENTITY_KEPT_MS_ALONE = 60_000;
-/** By then no process uses an entity as it was, ms; clocks of machines run at slightly different speeds. */
-export const OUTLAST_MS = ENTITY_KEPT_MS + 200;
 /** What another process schedules is seen this much late at most. */
 const DUE_KNOWN_MS = 1000;
 const ROOT_KEY_NAME = 'RootManageSharedAccessKey';
@@ -154,7 +145,7 @@ export function composeDependencies(settings: NamespaceSettings): ComposedDepend
 }
 
 function composeStores(settings: NamespaceSettings, ages: AgeClock, scheduler: Scheduler) {
-  const { client, tables, namespace, clock, random, soleProcess, meter } = settings;
+  const { client, tables, namespace, clock, random, meter } = settings;
   const documentClient =
     settings.documentClient ??
     DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
@@ -179,7 +170,7 @@ function composeStores(settings: NamespaceSettings, ages: AgeClock, scheduler: S
     scans: { small: new LogSlots(SCANS.small), large: new LogSlots(SCANS.large) },
     spread: new Spread(),
     sizeEstimate: new SizeEstimate(ages),
-    dueTimes: new DueTimes(soleProcess ? Number.POSITIVE_INFINITY : DUE_KNOWN_MS, ages),
+    dueTimes: new DueTimes(DUE_KNOWN_MS, ages),
     background: later,
     isCurrent: (log) => isCurrent(entities, log),
     wake: (log) => {
@@ -212,14 +203,13 @@ function composeStores(settings: NamespaceSettings, ages: AgeClock, scheduler: S
 
 /** Composes the entity store and its caches. */
 function composeEntities(
-  { tables, namespace, random, soleProcess }: NamespaceSettings,
+  { tables, namespace, random, leaseMs }: NamespaceSettings,
   ages: AgeClock,
   scheduler: Scheduler,
   documents: DocumentTable,
 ) {
-  const keptMs = soleProcess ? ENTITY_KEPT_MS_ALONE : ENTITY_KEPT_MS;
-  const subscribed = new LeaseCache<SubscribedTo>(keptMs, ages);
-  const cache = new LeaseCache<Entity>(keptMs, ages);
+  const subscribed = new LeaseCache<SubscribedTo>(leaseMs, ages);
+  const cache = new LeaseCache<Entity>(leaseMs, ages);
   const tokens = new TokenMemory(ages);
   const entities = new DynamoEntityStore({
     table: documents,
@@ -231,10 +221,7 @@ function composeEntities(
       subscribed.forget(key);
       tokens.changed(key);
     },
-    unheard: () => {
-      for (const each of [cache, subscribed]) each.keepAtMost(ENTITY_KEPT_MS);
-    },
-    outlastCaches: () => (soleProcess ? Promise.resolve() : pause(scheduler, OUTLAST_MS)),
+    leasesEnded: () => pause(scheduler, leaseEndMs(leaseMs)),
   });
   return { entities, subscribed, tokens };
 }

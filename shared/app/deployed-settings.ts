@@ -9,6 +9,7 @@ import { type RootKeySource, rememberRootKeys } from '../auth/root-key.ts';
 import { AgeClock } from '../domain/age.ts';
 import type { Clock, RandomSource } from '../domain/clock.ts';
 import { LIMITS } from '../domain/limits.ts';
+import { LEASE_MS } from './leases.ts';
 import { realScheduler } from './real-scheduler.ts';
 import { reportFault } from './report-fault.ts';
 import { type Environment, readHttpSettings, readTableNames } from './settings.ts';
@@ -28,7 +29,7 @@ export function deployedSettings(environment: Environment, socketsMax = SOCKETS_
     tables: readTableNames(environment),
     clock: CLOCK,
     random: RANDOM,
-    soleProcess: false,
+    leaseMs: LEASE_MS.deployed,
   };
 }
 

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { compose } from '../../lambdas/http/compose.ts';
+import { LEASE_MS } from '../../shared/app/leases.ts';
 import { type GatewayTasks, prepareTasks, ROOT_KEY } from '../interop/gateway/gateway-task.ts';
 import { LoadRandom } from '../support/load-random.ts';
 import { engineClient, TABLES } from '../support/start-broker.ts';
+import { VirtualTime } from '../support/virtual-time.ts';
 import { moveClockOddly } from './search/clock-values.ts';
 import { printFinding } from './search/finding.ts';
 import { KINDS } from './search/kinds.ts';
@@ -92,7 +94,8 @@ function composeSweeper(namespace: string) {
     clock: { now: () => Date.now() },
     random: { bytes: (count) => new Uint8Array(randomBytes(count)) },
     rootKey: ROOT_KEY,
-    soleProcess: false,
+    leaseMs: LEASE_MS.deployed,
+    scheduler: new VirtualTime(),
     receiveWaitMsMax: 0,
   });
   return {

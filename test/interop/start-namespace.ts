@@ -2,11 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { Gateway } from '../../amqp/service/gateway.ts';
 import { compose } from '../../lambdas/http/compose.ts';
 import { type ServerOptions, startServer } from '../../local/server.ts';
+import { LEASE_MS } from '../../shared/app/leases.ts';
 import { reportFault } from '../../shared/app/report-fault.ts';
 import type { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import { UnitMeter, type Units } from '../../shared/storage/dynamodb/capacity-meter.ts';
 import { engineClient, ROOT_KEY, TABLES, tablesExist } from '../support/start-broker.ts';
+import { VirtualTime } from '../support/virtual-time.ts';
 
 /** A namespace that answers on this machine, empty at first. */
 export interface TestNamespace {
@@ -50,7 +52,8 @@ export async function startNamespace({
     ...(tier === undefined ? {} : { tier }),
     random: { bytes: (count) => new Uint8Array(randomBytes(count)) },
     rootKey: ROOT_KEY,
-    soleProcess: true,
+    leaseMs: LEASE_MS.deployed,
+    scheduler: new VirtualTime(),
     receiveWaitMsMax: 0,
     meter,
   });

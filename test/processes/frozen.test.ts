@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { OUTLAST_MS } from '../../shared/app/compose-dependencies.ts';
 import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import type { Answer } from '../support/api-client.ts';
@@ -19,6 +18,7 @@ import {
   subscription,
   updateRule,
 } from '../support/topic-entities.ts';
+import { LEASE_END_MS } from '../support/virtual-time.ts';
 
 /**
  * Lambda freezes a function between requests, and its monotonic clock may stand still meanwhile. The function
@@ -39,26 +39,25 @@ interface Options {
   readonly clock?: ManualClock;
 }
 
-async function start(t: TestContext, { clock }: Options = {}): Promise<Fixture> {
-  // The first process of a test is configured as the only one, so it does no work here.
-  const first = await startBroker(t);
-  const frozen = await startBroker(t, {
-    beside: first,
-    scheduler: { ...realScheduler, now: () => 0 },
-    ...(clock && { clock }),
-  });
-  const passTime = async (ms: number) => first.clock.advance({ ms });
+async function start(t: TestContext, { clock: ofFrozen }: Options = {}): Promise<Fixture> {
+  const clock = new ManualClock();
+  const passTime = async (ms: number) => clock.advance({ ms });
   let wait = passTime;
   const scheduler: Scheduler = {
     ...realScheduler,
-    now: () => first.clock.now(),
+    now: () => clock.now(),
     after: (ms, work) => {
-      if (ms !== OUTLAST_MS) return realScheduler.after(ms, work);
+      if (ms !== LEASE_END_MS) return realScheduler.after(ms, work);
       void wait(ms).then(work);
       return { cancel: () => {} };
     },
   };
-  const other = await startBroker(t, { beside: first, scheduler });
+  const other = await startBroker(t, { clock, scheduler });
+  const frozen = await startBroker(t, {
+    beside: other,
+    scheduler: { ...realScheduler, now: () => 0 },
+    ...(ofFrozen && { clock: ofFrozen }),
+  });
   const whileOtherWaits: Fixture['whileOtherWaits'] = (work) => {
     wait = async (ms) => {
       wait = passTime;

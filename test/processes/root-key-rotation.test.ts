@@ -7,7 +7,7 @@ import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { RawAmqp } from '../support/raw-amqp.ts';
 import { RawSession, targetOf } from '../support/raw-session.ts';
-import { ROOT_KEY, STANDING_TIME, startBroker } from '../support/start-broker.ts';
+import { ROOT_KEY, startBroker } from '../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../support/test-broker.ts';
 
 /** The processes of a deployment each cache the root keys, while an operator changes the secret. */
@@ -54,8 +54,7 @@ async function start(t: TestContext, count: number) {
       reportFault: (fault) => faults.push(fault),
     });
     const beside = processes[0]?.broker;
-    // Cached entities expire by the wall clock only.
-    const options = { clock, rootKey, scheduler: STANDING_TIME };
+    const options = { clock, rootKey };
     const broker = await startBroker(t, beside === undefined ? options : { ...options, beside });
     const passTime = (ms: number) => {
       monotonicMs += ms;

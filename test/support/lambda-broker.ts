@@ -4,12 +4,14 @@ import type { TestContext } from 'node:test';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { compose } from '../../lambdas/http/compose.ts';
 import { httpHandler } from '../../lambdas/http/lambda.ts';
+import { LEASE_MS } from '../../shared/app/leases.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import { UnitMeter } from '../../shared/storage/dynamodb/capacity-meter.ts';
 import { ApiClient } from './api-client.ts';
 import { ManualClock } from './manual-clock.ts';
 import { engineClient, ROOT_KEY, TABLES, tablesExist } from './start-broker.ts';
 import { TestBroker } from './test-broker.ts';
+import { VirtualTime } from './virtual-time.ts';
 
 /** The largest result that Lambda takes from a function, as JSON, bytes. */
 export const LAMBDA_RESULT_BYTES_MAX = 6_291_556;
@@ -38,6 +40,7 @@ export async function startLambdaBroker(
   await tablesExist();
   const clock = new ManualClock();
   const meter = new UnitMeter();
+  const time = new VirtualTime();
   const namespace = `test-${randomBytes(6).toString('hex')}`;
   const composition = compose({
     client,
@@ -47,7 +50,8 @@ export async function startLambdaBroker(
     clock,
     random: { bytes: (count) => new Uint8Array(randomBytes(count)) },
     rootKey: ROOT_KEY,
-    soleProcess: true,
+    leaseMs: LEASE_MS.deployed,
+    scheduler: time,
     receiveWaitMsMax: 0,
     answerBytesMax: LIMITS.answerBytes,
     meter,
@@ -72,7 +76,7 @@ export async function startLambdaBroker(
     return new Response(status === 204 ? null : bytes, { status, headers });
   };
   const api = new ApiClient(`https://${DOMAIN}`, ROOT_KEY, send);
-  const broker = new TestBroker({ api, clock, meter, namespace, composition });
+  const broker = new TestBroker({ api, clock, meter, namespace, composition, time });
   const requireResultsFit = () => {
     const largest = Math.max(...resultBytes);
     assert.ok(largest <= LAMBDA_RESULT_BYTES_MAX, `a result takes ${largest} bytes`);

@@ -7,6 +7,7 @@ import { createDynamoClient } from '../../local/engine/dynamo-client.ts';
 import { type EngineAddress, engineAddress } from '../../local/engine/engine-address.ts';
 import { startServer } from '../../local/server.ts';
 import { ensureTables } from '../../local/tables.ts';
+import { LEASE_MS } from '../../shared/app/leases.ts';
 import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import { reportFault } from '../../shared/app/report-fault.ts';
 import type { RootKeySource } from '../../shared/auth/root-key.ts';
@@ -50,9 +51,6 @@ export interface StartOptions {
   /** Where this process gets the root keys; `ROOT_KEY` alone if it is not named. */
   readonly rootKey?: RootKeySource;
 }
-
-/** The time of a process in which nothing that it remembers grows old, however slow the machine is. */
-export const STANDING_TIME: Scheduler = { ...realScheduler, now: () => 0 };
 
 /** A client of the engine that `npm test` has started. */
 export function engineClient(): DynamoDBClient {
@@ -99,18 +97,15 @@ export async function startBroker(t: TestContext, options: StartOptions = {}): P
   const clock = options.clock ?? beside?.clock ?? new ManualClock();
   const namespace = beside?.namespace ?? `test-${randomBytes(6).toString('hex')}`;
   const meter = new UnitMeter();
-  // Processes that answer in turns have a time of their own.
-  const own = isInTurns() ? new VirtualTime() : undefined;
-  const time = beside === undefined ? own : beside.time;
-  const soleProcess = beside === undefined && time === undefined;
-  const scheduler = options.scheduler ?? time ?? realScheduler;
-  const place = { clock, namespace, meter, soleProcess, scheduler };
+  const time = beside?.time ?? new VirtualTime();
+  const scheduler = options.scheduler ?? time;
+  const place = { clock, namespace, meter, leaseMs: LEASE_MS.deployed, scheduler };
   const start = (random: RandomSource) => startProcess(options, { ...place, random });
   const first = start(randomSource(seed));
-  const others =
-    time === undefined || beside !== undefined ? [] : [start(randomSource(seed && `${seed}+`))];
+  const areInTurns = isInTurns() && beside === undefined;
+  const others = areInTurns ? [start(randomSource(seed && `${seed}+`))] : [];
   const processes = [first, ...others].map(({ composition }) => composition);
-  const turns = time && new Turns(processes, time);
+  const turns = areInTurns ? new Turns(processes, time) : undefined;
   const gateway = new Gateway({ ...first.composition.dependencies, reportFault });
   const app = turns ?? first.composition.app;
   const { memory } = first.composition.dependencies;
@@ -128,7 +123,7 @@ export async function startBroker(t: TestContext, options: StartOptions = {}): P
     meter,
     namespace,
     composition: turns ?? first.composition,
-    ...(time && { time }),
+    time,
   });
 }
 

@@ -37,8 +37,8 @@ interface Parts {
   readonly namespace: string;
   /** The process behind the address, or several that take turns. */
   readonly composition: Pick<Composition, 'sweep' | 'idle'>;
-  /** The monotonic clock of its processes, where they answer in turns. */
-  readonly time?: VirtualTime;
+  /** The monotonic clock of its processes. */
+  readonly time: VirtualTime;
 }
 
 /** A running namespace in the words of its users; everything goes over HTTP. */
@@ -46,8 +46,8 @@ export class TestBroker {
   readonly api: ApiClient;
   readonly clock: ManualClock;
   readonly namespace: string;
-  /** For a process that is started beside this one. */
-  readonly time: VirtualTime | undefined;
+  /** The monotonic clock of its processes; also of those that are started beside this one. */
+  readonly time: VirtualTime;
   readonly #meter: UnitMeter;
   readonly #composition: Pick<Composition, 'sweep' | 'idle'>;
 

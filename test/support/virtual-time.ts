@@ -1,30 +1,45 @@
-import { OUTLAST_MS } from '../../shared/app/compose-dependencies.ts';
+import { LEASE_MS, leaseEndMs } from '../../shared/app/leases.ts';
 import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import type { Scheduler, Timer } from '../../shared/domain/scheduler.ts';
 
+/** How long a change waits for the leases of a deployment, ms. */
+export const LEASE_END_MS = leaseEndMs(LEASE_MS.deployed);
+
 /**
- * Time that a test moves ahead without waiting. It goes on by itself as well, so that real timers and
- * this clock agree while nobody moves it.
+ * Time that a test moves ahead without waiting. Otherwise only timers move it, to where they were due: what a process
+ * remembers grows no older because the machine is slow, so tests count the same units on every machine.
  */
 export class VirtualTime implements Scheduler {
-  readonly every = realScheduler.every;
   readonly soon = realScheduler.soon;
-  #skippedMs = 0;
+  #now = 0;
 
   now(): number {
-    return realScheduler.now() + this.#skippedMs;
+    return this.#now;
   }
 
-  /** A timer; but the time in which the caches of all processes run out passes at once. */
+  /** A timer; but the time until the leases of all processes have ended passes at once. */
   after(ms: number, work: () => void): Timer {
-    if (ms !== OUTLAST_MS) return realScheduler.after(ms, work);
-    this.skip(ms);
-    queueMicrotask(work);
+    const dueAt = this.#now + ms;
+    const ring = () => {
+      this.#now = Math.max(this.#now, dueAt);
+      work();
+    };
+    if (ms !== LEASE_END_MS) return realScheduler.after(ms, ring);
+    queueMicrotask(ring);
     return { cancel: () => {} };
+  }
+
+  every(ms: number, work: () => void): Timer {
+    let rangAt = this.#now;
+    return realScheduler.every(ms, () => {
+      this.#now = Math.max(this.#now, rangAt + ms);
+      rangAt = this.#now;
+      work();
+    });
   }
 
   /** Moves the clock ahead. */
   skip(ms: number): void {
-    this.#skippedMs += ms;
+    this.#now += ms;
   }
 }

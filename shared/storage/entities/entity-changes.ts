@@ -9,10 +9,8 @@ export interface EntityChangesSettings {
   readonly table: DocumentTable;
   /** Forgets what this process remembers of an entity, by its key. */
   readonly forget: (key: string) => void;
-  /** Is told that nothing was heard of a change, which may be made any time later. */
-  readonly unheard: () => void;
-  /** Until no process can hold an older entity; at once where this is the only process. */
-  readonly outlastCaches: () => Promise<void>;
+  /** Resolves once the lease of everything that any process has read by now has ended. */
+  readonly leasesEnded: () => Promise<void>;
 }
 
 /** Makes changes of entities and of rules, so that an answered change holds for every process. */
@@ -33,7 +31,7 @@ export class EntityChanges {
       isRefused = !(await this.forgotten(key, change));
       return !isRefused;
     } finally {
-      if (!isRefused) await this.#settings.outlastCaches();
+      if (!isRefused) await this.#settings.leasesEnded();
     }
   }
 
@@ -41,9 +39,6 @@ export class EntityChanges {
   async forgotten(key: string, change: () => Promise<boolean>): Promise<boolean> {
     try {
       return await change();
-    } catch (error) {
-      if (isUnknownOutcome(error)) this.#settings.unheard();
-      throw error;
     } finally {
       this.#settings.forget(key);
     }

@@ -27,10 +27,8 @@ export interface EntityStoreSettings {
   readonly cache: LeaseCache<Entity>;
   /** Forgets what else is known of a queue or topic, by its key: its subscriptions, or that it is missing. */
   readonly forgetOthers: (key: string) => void;
-  /** Is told that nothing was heard of a change, which may be made any time later. */
-  readonly unheard: () => void;
-  /** Until no process can hold an older entity; at once where this is the only process. */
-  readonly outlastCaches: () => Promise<void>;
+  /** Resolves once the lease of everything that any process has read by now has ended. */
+  readonly leasesEnded: () => Promise<void>;
 }
 
 const ID_BYTES = 6;

@@ -21,17 +21,13 @@ const ENTRIES_MAX = 20_000;
  */
 export class LeaseCache<Value> {
   readonly #entries = new BoundedMap<string, Entry<Value>>(ENTRIES_MAX);
-  #maxAgeMs: number;
+  readonly #leaseMs: number;
   readonly #ages: AgeClock;
 
-  constructor(maxAgeMs: number, ages: AgeClock) {
-    this.#maxAgeMs = maxAgeMs;
+  /** `leaseMs` = how long a value may be used after its read began. */
+  constructor(leaseMs: number, ages: AgeClock) {
+    this.#leaseMs = leaseMs;
     this.#ages = ages;
-  }
-
-  /** Shortens the lease of all values, present and future, to `maxAgeMs`. */
-  keepAtMost(maxAgeMs: number): void {
-    this.#maxAgeMs = Math.min(this.#maxAgeMs, maxAgeMs);
   }
 
   /** The value under a key; calls `read` if the cache has none, or only one whose lease has ended. */
@@ -49,7 +45,7 @@ export class LeaseCache<Value> {
     basis?: Instant,
   ): Promise<Leased<Value>> {
     const known = this.#entries.get(key);
-    if (known !== undefined && this.#ages.since(known.since) < this.#maxAgeMs) {
+    if (known !== undefined && this.#ages.since(known.since) < this.#leaseMs) {
       return { value: await known.value, since: known.since };
     }
     const since = this.#ages.older(this.#ages.now(), basis);

@@ -28,10 +28,10 @@ export async function removeIdle(parts: SweepDependencies, entity: Entity): Prom
 }
 
 /** The latest instant at which the entity may have been used, as far as was noticed. */
-function lastNoticed({ activity, soleProcess }: SweepDependencies, entity: Entity): number {
+function lastNoticed({ activity }: SweepDependencies, entity: Entity): number {
   const { createdAt, updatedAt, accessedAt = 0 } = entity;
   // Another process may have seen a use since it last wrote one down.
-  const unnoticed = accessedAt > 0 && !soleProcess ? TOUCH_EVERY_MS : 0;
+  const unnoticed = accessedAt > 0 ? TOUCH_EVERY_MS : 0;
   return Math.max(createdAt, updatedAt, accessedAt + unnoticed, activity.usedAt(entity) ?? 0);
 }
 

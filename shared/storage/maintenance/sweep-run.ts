@@ -23,8 +23,6 @@ export interface SweepDependencies {
   readonly ages: AgeClock;
   /** Forwards the messages that wait in some partitions of a topic or of an entity with ForwardTo. */
   readonly forwardPending: (entity: Entity, partitions: readonly number[]) => Promise<void>;
-  /** Whether no other process serves this namespace, so that every use was seen here. */
-  readonly soleProcess: boolean;
 }
 
 const SECOND = 1000;

@@ -4,9 +4,11 @@ import { test } from 'node:test';
 import { Gateway } from '../../../amqp/service/gateway.ts';
 import { compose } from '../../../lambdas/http/compose.ts';
 import { startServer } from '../../../local/server.ts';
+import { LEASE_MS } from '../../../shared/app/leases.ts';
 import { administrationOf } from '../../interop/administration/admin-clients.ts';
 import { dataMessage, RawSession, sourceOf, targetOf } from '../../support/raw-session.ts';
 import { engineClient, ROOT_KEY, TABLES, tablesExist } from '../../support/start-broker.ts';
+import { VirtualTime } from '../../support/virtual-time.ts';
 
 const DELIVERIES_MAX = 3;
 
@@ -21,7 +23,8 @@ test('row 5: a message that cannot be encoded is claimed up to the maximum deliv
     clock: { now: () => Date.now() },
     random: { bytes: (count) => new Uint8Array(randomBytes(count)) },
     rootKey: ROOT_KEY,
-    soleProcess: true,
+    leaseMs: LEASE_MS.deployed,
+    scheduler: new VirtualTime(),
     receiveWaitMsMax: 0,
   });
   const faults: unknown[] = [];

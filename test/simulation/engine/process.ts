@@ -26,7 +26,8 @@ export interface ProcessSpec {
   readonly aheadMs: number;
   /** Whether its monotonic clock stands still while it is frozen. */
   readonly standsStill: boolean;
-  readonly soleProcess: boolean;
+  /** The same in all processes of a scenario. */
+  readonly leaseMs: number;
   readonly tier: Tier;
 }
 
@@ -143,7 +144,7 @@ export class SimulatedProcess {
 
   #start(): Composition {
     const { timeline, database, random, faults, count, trace } = this.#parts;
-    const { name, soleProcess, tier } = this.spec;
+    const { name, leaseMs, tier } = this.spec;
     const own = random.fork(`${name}.${this.#starts++}`);
     const machine = this.#machine;
     const network = new SimulatedNetwork({
@@ -173,7 +174,7 @@ export class SimulatedProcess {
       scheduler: machine,
       compression: compressionAtOnce,
       rootKey: 'none',
-      soleProcess,
+      leaseMs,
       receiveWaitMsMax: 60_000,
       reportFault: (error) => trace?.(name, `behind an answer: ${String(error)}`),
     });

@@ -66,14 +66,9 @@ export class World {
 
   /** A process that is new to everything, with the right time. */
   newcomer(): SimulatedProcess {
-    const first = this.firstProcess();
-    const { tier, soleProcess } = first.spec;
-    if (soleProcess) {
-      first.crash();
-      return first;
-    }
+    const { tier, leaseMs } = this.firstProcess().spec;
     const name = `p${this.#processes.size}`;
-    return this.#add({ name, kind: 'server', aheadMs: 0, standsStill: false, soleProcess, tier });
+    return this.#add({ name, kind: 'server', aheadMs: 0, standsStill: false, leaseMs, tier });
   }
 
   /** How long the scenario takes at least, ms. */

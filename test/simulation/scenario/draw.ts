@@ -1,3 +1,4 @@
+import { LEASE_MS } from '../../../shared/app/leases.ts';
 import { type NetworkFaults, NO_FAULTS } from '../engine/network.ts';
 import type { ProcessSpec } from '../engine/process.ts';
 import type { Random } from '../engine/random.ts';
@@ -26,17 +27,17 @@ export function drawScenario(seed: string, random: Random): Scenario {
 }
 
 function drawProcesses(random: Random): readonly ProcessSpec[] {
-  const isAlone = random.chance(0.15);
+  const isLocal = random.chance(0.15);
   const areApart = random.chance(0.3);
-  const count = isAlone ? 1 : random.between(2, 5);
+  const count = random.between(isLocal ? 1 : 2, 5);
   // It has fewer partitions.
   const tier = random.pick(['Standard', 'Premium'] as const);
   return Array.from({ length: count }, (_, i) => ({
     name: `p${i}`,
-    kind: isAlone || random.chance(0.4) ? 'server' : 'function',
+    kind: isLocal || random.chance(0.4) ? 'server' : 'function',
     aheadMs: areApart ? random.between(-CLOCK_OFF_MS_MAX, CLOCK_OFF_MS_MAX) / 2 : 0,
     standsStill: random.chance(0.5),
-    soleProcess: isAlone,
+    leaseMs: isLocal ? LEASE_MS.local : LEASE_MS.deployed,
     tier,
   }));
 }

@@ -3,6 +3,7 @@ import {
   composeDependencies,
 } from '../../../shared/app/compose-dependencies.ts';
 import { sweepOf } from '../../../shared/app/compose-sweep.ts';
+import { LEASE_MS } from '../../../shared/app/leases.ts';
 import type { Broker } from '../../../shared/broker/broker.ts';
 import { Management } from '../../../shared/broker/management/management.ts';
 import { DynamoRuleStore } from '../../../shared/storage/entities/rule-store.ts';
@@ -58,12 +59,12 @@ export class WorldProcess {
       scheduler: this.#scheduler,
       compression: compressionAtOnce,
       rootKey: 'none',
-      soleProcess: false,
+      leaseMs: LEASE_MS.deployed,
       receiveWaitMsMax: 60_000,
       reportFault,
     };
     this.parts = composeDependencies(settings);
-    this.sweep = sweepOf(this.parts, settings);
+    this.sweep = sweepOf(this.parts);
   }
 
   get broker(): Broker {

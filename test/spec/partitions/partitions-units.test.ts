@@ -6,12 +6,7 @@ import {
   CollectionUnits,
   secondsFor,
 } from '../../support/collection-units.ts';
-import {
-  engineClient,
-  STANDING_TIME,
-  type StartOptions,
-  startBroker,
-} from '../../support/start-broker.ts';
+import { engineClient, type StartOptions, startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import { createSubscription, createTopic, subscription } from '../../support/topic-entities.ts';
 import { having } from '../queues/queue.ts';
@@ -51,7 +46,7 @@ test('#P4 a send to a partitioned queue costs what one to a plain queue costs', 
 });
 
 test('#P4 a busy receive writes what one of a plain queue writes, and asks one partition more at most', async (t) => {
-  const broker = await startBoth(t, { scheduler: STANDING_TIME });
+  const broker = await startBoth(t);
   for (const path of ['p', 'q']) {
     for (let i = 0; i < PARTITIONS; i++) expectStatus(await broker.sendBatch(path, SMALL), 201);
   }

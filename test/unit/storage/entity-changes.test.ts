@@ -8,8 +8,7 @@ function start() {
   const changes = new EntityChanges({
     table: { transact: () => assert.fail('nothing is written') } as never,
     forget: (key) => calls.push(`forget ${key}`),
-    unheard: () => calls.push('unheard'),
-    outlastCaches: async () => void calls.push('outlast'),
+    leasesEnded: async () => void calls.push('leases ended'),
   });
   return { calls, changes };
 }
@@ -18,15 +17,13 @@ const fails = async () => {
   throw unknownOutcome();
 };
 
-test('a change of which nothing was heard is told to the cache, whether others are waited for or not', async () => {
+test('a change of unknown outcome waits until all leases have ended, as it may have been made', async () => {
   const { calls, changes } = start();
-  await assert.rejects(changes.forgotten('q', fails));
-  assert.deepEqual(calls.splice(0), ['unheard', 'forget q']);
   await assert.rejects(changes.madeKnown('q', fails));
-  assert.deepEqual(calls, ['unheard', 'forget q', 'outlast']);
+  assert.deepEqual(calls, ['forget q', 'leases ended']);
 });
 
-test('a change that was refused is waited for by nobody', async () => {
+test('a change that was refused waits for no lease', async () => {
   const { calls, changes } = start();
   assert.equal(await changes.madeKnown('q', async () => false), false);
   assert.deepEqual(calls, ['forget q']);
