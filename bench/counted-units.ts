@@ -13,6 +13,7 @@ import { firstRule } from '../shared/broker/management/rules.ts';
 import { newSubscription } from '../shared/domain/entities/entity-settings.ts';
 import { UnitMeter, type Units } from '../shared/storage/dynamodb/capacity-meter.ts';
 import { DynamoRuleStore } from '../shared/storage/entities/rule-store.ts';
+import { VirtualTime } from '../test/support/virtual-time.ts';
 import { BenchClient } from './http-client.ts';
 import { connectionStringOf } from './server-process.ts';
 
@@ -79,11 +80,15 @@ export async function startCounting(
   let distanceMs: number = ENGINE_DISTANCE_MS.none;
   keepDistance(client, () => distanceMs);
   const meter = new UnitMeter();
+  // What the process remembers must not grow old between the calls that are counted.
+  const time = new VirtualTime();
+  const startedAt = Date.now();
   const settings: ComposeSettings = {
     client,
     tables: TABLES,
     namespace: `bench-${randomBytes(6).toString('hex')}`,
-    clock: { now: () => Date.now() },
+    clock: { now: () => startedAt + time.now() },
+    scheduler: time,
     random: { bytes: (count) => new Uint8Array(randomBytes(count)) },
     rootKey: ROOT_KEY,
     leaseMs: LEASE_MS.deployed,

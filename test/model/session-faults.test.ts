@@ -34,12 +34,12 @@ const RATES: readonly FaultRates[] = [
 ];
 
 test(`no session is held twice, and none with messages is forgotten, in ${RUNS} histories of failing processes (seed ${SEED})`, async (t) => {
-  const alone = await startBroker(t);
-  const processes = [await startFailing(t, alone), await startFailing(t, alone)] as const;
+  const healthy = await startBroker(t);
+  const processes = [await startFailing(t, healthy), await startFailing(t, healthy)] as const;
   const tallies: Record<string, number> = {};
   for (let number = 0; number < RUNS; number++) {
     if (ONLY !== undefined && Number(ONLY) !== number) continue;
-    const book = await runHistory(alone, processes, number);
+    const book = await runHistory(healthy, processes, number);
     for (const [key, count] of Object.entries(book.tally)) {
       tallies[key] = (tallies[key] ?? 0) + count;
     }
@@ -49,14 +49,14 @@ test(`no session is held twice, and none with messages is forgotten, in ${RUNS} 
   assert.ok((tallies['unknown'] ?? 0) > 0, 'no failure ever came out');
 });
 
-async function startFailing(t: TestContext, alone: TestBroker): Promise<Process> {
+async function startFailing(t: TestContext, healthy: TestBroker): Promise<Process> {
   const faults = startFaults();
   t.after(() => faults.client.destroy());
-  return { broker: await startBroker(t, { beside: alone, client: faults.client }), faults };
+  return { broker: await startBroker(t, { beside: healthy, client: faults.client }), faults };
 }
 
 async function runHistory(
-  alone: TestBroker,
+  healthy: TestBroker,
   processes: readonly [Process, Process],
   number: number,
 ): Promise<SessionBook> {
@@ -67,18 +67,18 @@ async function runHistory(
     RequiresSession: 'true',
     MaxDeliveryCount: '1000',
   };
-  expectStatus(await alone.createQueue(queue, settings), 201);
-  const book = new SessionBook(alone.clock);
+  expectStatus(await healthy.createQueue(queue, settings), 201);
+  const book = new SessionBook(healthy.clock);
   const rates = RATES[number % RATES.length] ?? NONE;
   processes.forEach(({ faults }, i) => {
     faults.start(`${seed}:${i}`, rates);
   });
-  await work({ processes, queue, book, seed, clock: alone.clock });
+  await work({ processes, queue, book, seed, clock: healthy.clock });
   for (const { faults, broker } of processes) {
     faults.stop();
     await broker.units(async () => {});
   }
-  alone.clock.advance({ seconds: LOCK_SECONDS });
+  healthy.clock.advance({ seconds: LOCK_SECONDS });
   book.review(await drain(processes, queue));
   assert.deepEqual(
     book.complaints.slice(0, COMPLAINTS_SHOWN),

@@ -18,14 +18,10 @@ import { startBroker } from '../support/start-broker.ts';
 async function startTwo(
   t: TestContext,
 ): Promise<readonly [holder: SessionScene, sender: SessionScene]> {
-  // The first process of a test is configured as the only one, so it does no work here.
-  const first = await startBroker(t);
-  await createPlace(first, QUEUE);
-  const startOne = async () => {
-    const broker = await startBroker(t, { beside: first, clock: new ManualClock() });
-    return new SessionScene(broker, QUEUE);
-  };
-  return [await startOne(), await startOne()];
+  const holder = await startBroker(t);
+  await createPlace(holder, QUEUE);
+  const sender = await startBroker(t, { beside: holder, clock: new ManualClock() });
+  return [new SessionScene(holder, QUEUE), new SessionScene(sender, QUEUE)];
 }
 
 /** Locks a session with a state. Because of the state it outlives its lock, although it is empty. */

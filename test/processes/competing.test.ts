@@ -18,14 +18,9 @@ interface Fixture {
 async function start(t: TestContext): Promise<Fixture> {
   const pauses = startPauses();
   t.after(() => pauses.client.destroy());
-  // The first process of a test is configured as the only one, so it does no work here.
-  const first = await startBroker(t);
-  expectStatus(await first.createQueue('q'), 201);
-  return {
-    slow: await startBroker(t, { beside: first, client: pauses.client }),
-    fast: await startBroker(t, { beside: first }),
-    pauses,
-  };
+  const fast = await startBroker(t);
+  expectStatus(await fast.createQueue('q'), 201);
+  return { slow: await startBroker(t, { beside: fast, client: pauses.client }), fast, pauses };
 }
 
 const isOfHead = ({ collection }: Outgoing) => /\.0$/.test(collection);

@@ -26,6 +26,8 @@ export interface Entity<Description extends EntityDescription = EntityDescriptio
    * that are deleted on idle; absent before the first use.
    */
   readonly accessedAt?: number;
+  /** Of a topic: it had no subscription so far, and was not updated. Processes then keep no subscriptions of it. */
+  readonly neverSubscribed?: true;
   /** The number of partitions, fixed at creation; absent = one. */
   readonly partitions?: number;
   readonly description: Description;

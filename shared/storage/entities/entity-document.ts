@@ -21,6 +21,27 @@ export function newHeads(messagesTable: string, entity: Entity): readonly Docume
   }));
 }
 
+/**
+ * The write by which a subscription is created only while its topic, which lies at `at`, exists. `first`: and only if
+ * the topic never had another one, which this write ends.
+ */
+export function topicCheck(
+  at: { readonly TableName: string; readonly Key: ItemKey },
+  { id }: Entity,
+  which: 'first' | 'any',
+): DocumentWrite {
+  const names = { ExpressionAttributeNames: { '#id': 'id' } };
+  const checked = { ...at, ...names, ExpressionAttributeValues: { ':id': id } };
+  if (which === 'any') return { ConditionCheck: { ...checked, ConditionExpression: '#id = :id' } };
+  return {
+    Update: {
+      ...checked,
+      UpdateExpression: 'REMOVE neverSubscribed',
+      ConditionExpression: '#id = :id AND attribute_exists(neverSubscribed)',
+    },
+  };
+}
+
 /** An entity as its document holds it. */
 export function fromDocument(document: Document): Entity {
   const { pk: _, sk: __, ...entity } = document;
@@ -44,6 +65,7 @@ export function newEntity({
     createdAt: now,
     updatedAt: now,
     ...partitionsOfNew(given.description, topic),
+    ...(given.description.kind === 'topic' ? { neverSubscribed: true } : {}),
   };
 }
 

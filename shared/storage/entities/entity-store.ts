@@ -14,7 +14,7 @@ import {
   topLevelKey,
 } from '../schema/entity-keys.ts';
 import { changedMeanwhile, EntityChanges, isSame } from './entity-changes.ts';
-import { fromDocument, headKeys, newEntity, newHeads } from './entity-document.ts';
+import { fromDocument, headKeys, newEntity, newHeads, topicCheck } from './entity-document.ts';
 import { ANY_TIME, headRemovalOf, removalOf, tombstonePut } from './entity-removal.ts';
 import { listEntities, listSubscriptions } from './list-entities.ts';
 
@@ -34,10 +34,6 @@ export interface EntityStoreSettings {
 const ID_BYTES = 6;
 /** Others may purge the entity while it is removed; they are soon done. */
 const REMOVE_TRIES_MAX = 10;
-const SAME_ID = {
-  ConditionExpression: '#id = :id',
-  ExpressionAttributeNames: { '#id': 'id' },
-} as const;
 
 /** Entities in DynamoDB. */
 export class DynamoEntityStore implements EntityStore {
@@ -112,32 +108,32 @@ export class DynamoEntityStore implements EntityStore {
         },
       },
       ...newHeads(messagesTable, entity),
-      ...this.#topicMustExist(place.topic),
       ...more(entity),
     ];
     const isThere = async () => (await this.read(key))?.id === id;
-    const write = () => this.changes.made(writes, isThere);
-    // Senders must know of a new subscription before its creation is answered.
+    const write = (also: readonly DocumentWrite[]) =>
+      this.changes.made([...writes, ...also], isThere);
     const isCreated =
       place.topic === undefined
-        ? await write().finally(() => this.forget(key))
-        : await this.changes.madeKnown(key, write);
+        ? await this.changes.forgotten(key, () => write([]))
+        : await this.#subscribe(key, place.topic, write);
     if (!isCreated) throw await this.#whyNotCreated(key);
     return entity;
   }
 
-  #topicMustExist(topic: Entity | undefined): DocumentWrite[] {
-    if (topic === undefined) return [];
-    return [
-      {
-        ConditionCheck: {
-          TableName: this.#settings.table.name,
-          Key: topLevelKey(this.#settings.namespace, topic.key),
-          ...SAME_ID,
-          ExpressionAttributeValues: { ':id': topic.id },
-        },
-      },
-    ];
+  /** Creates a subscription so that all senders know of it. False = it exists, or its topic does not. */
+  async #subscribe(
+    key: string,
+    topic: Entity,
+    write: (also: readonly DocumentWrite[]) => Promise<boolean>,
+  ): Promise<boolean> {
+    const { table, namespace } = this.#settings;
+    const at = { TableName: table.name, Key: topLevelKey(namespace, topic.key) };
+    const create = (which: 'first' | 'any') => () => write([topicCheck(at, topic, which)]);
+    // No process remembers the subscriptions of a topic that never had one, so no lease has to end.
+    const isFirst =
+      topic.neverSubscribed && (await this.changes.forgotten(topic.key, create('first')));
+    return isFirst || (await this.changes.madeKnown(key, create('any')));
   }
 
   async #whyNotCreated(key: string): Promise<BrokerError> {
@@ -170,7 +166,9 @@ export class DynamoEntityStore implements EntityStore {
     return await this.#replace(entity, changed, [tombstone]);
   }
 
-  async #replace(entity: Entity, changed: Entity, more: readonly DocumentWrite[]): Promise<Entity> {
+  async #replace(entity: Entity, change: Entity, more: readonly DocumentWrite[]): Promise<Entity> {
+    // The first subscription may come into being meanwhile.
+    const { neverSubscribed: _, ...changed } = change;
     const { table } = this.#settings;
     const place = await this.#placeOf(entity.key);
     if (place === undefined) throw entityNotFound(entity.name);
@@ -249,7 +247,8 @@ export class DynamoEntityStore implements EntityStore {
     if (place === undefined) throw entityNotFound(entity.name);
     const { done } = await this.#settings.table.update(place.key, {
       UpdateExpression: 'SET accessedAt = :now',
-      ...SAME_ID,
+      ConditionExpression: '#id = :id',
+      ExpressionAttributeNames: { '#id': 'id' },
       ExpressionAttributeValues: { ':id': entity.id, ':now': now },
     });
     if (!done) throw entityNotFound(entity.name);

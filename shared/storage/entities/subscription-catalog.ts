@@ -26,6 +26,8 @@ export class DynamoSubscriptionCatalog implements SubscriptionCatalog {
   }
 
   async of(topic: Entity): Promise<readonly Subscribed[]> {
+    // Its first subscription is created without waiting until all leases have ended.
+    if (topic.neverSubscribed) return await this.#read(topic);
     const read = async () => ({ topicId: topic.id, subscribed: await this.#read(topic) });
     const known = await this.#cache.get(topic.key, read);
     if (known?.topicId === topic.id) return known.subscribed;

@@ -9,9 +9,8 @@ import {
   sourceOf,
   targetOf,
 } from '../../support/raw-session.ts';
-import { type StartOptions, startBroker } from '../../support/start-broker.ts';
+import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
-import { VirtualTime } from '../../support/virtual-time.ts';
 
 /** Behaviours of the reference that only AMQP has, on a clock that the tests move. */
 
@@ -25,9 +24,8 @@ interface Scene {
 async function start(
   t: TestContext,
   settings: Record<string, string> = {},
-  options: StartOptions = {},
 ): Promise<Scene> {
-  const broker = await startBroker(t, options);
+  const broker = await startBroker(t);
   expectStatus(await broker.createQueue('q', settings), 201);
   const connect = () => {
     const session = RawSession.root(Number(new URL(broker.api.url).port));
@@ -102,8 +100,7 @@ test('#B4 a presettled transfer is stored, and gets no disposition', async (t) =
 });
 
 test('#131 a transaction older than two minutes is rolled back', async (t) => {
-  const scheduler = new VirtualTime();
-  const { broker, connect } = await start(t, { LockDuration: 'PT5M' }, { scheduler });
+  const { broker, connect } = await start(t, { LockDuration: 'PT5M' });
   expectStatus(await broker.send('q', 'held'), 201);
   const session = connect();
   const coordinator = await session.sender(COORDINATOR);
@@ -112,7 +109,7 @@ test('#131 a transaction older than two minutes is rolled back', async (t) => {
   const id = await session.declare(coordinator);
   await session.send(sender, dataMessage('new'), { state: inTransaction(id) });
   await session.settle(held, { kind: 'transactional', transaction: id, outcome: ACCEPTED });
-  scheduler.skip(2 * 60_000 + 1);
+  broker.time.skip(2 * 60_000 + 1);
   const late = await session.discharge(coordinator, id, false);
   assert.ok(late?.kind === 'rejected');
   assert.equal(late.error?.condition, 'amqp:transaction:unknown-id');

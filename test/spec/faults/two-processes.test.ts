@@ -5,10 +5,8 @@ import { expectStatus, type Received, type TestBroker } from '../../support/test
 
 /** Two processes of one namespace; neither is told what the other does. */
 async function startTwo(t: TestContext): Promise<readonly [TestBroker, TestBroker]> {
-  // The first process of a test believes that it is alone; so it gets nothing to do here.
-  const alone = await startBroker(t);
-  const here = await startBroker(t, { beside: alone });
-  const there = await startBroker(t, { beside: alone });
+  const here = await startBroker(t);
+  const there = await startBroker(t, { beside: here });
   expectStatus(await here.createQueue('q', { LockDuration: 'PT30S' }), 201);
   return [here, there];
 }

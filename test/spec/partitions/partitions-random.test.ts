@@ -22,9 +22,8 @@ interface Player {
 }
 
 async function start(t: TestContext, seed: string): Promise<Player> {
-  const alone = await startBroker(t);
-  const here = await startBroker(t, { beside: alone });
-  const there = await startBroker(t, { beside: alone });
+  const here = await startBroker(t);
+  const there = await startBroker(t, { beside: here });
   expectStatus(await createPartitioned(here, 'p', { MaxDeliveryCount: '100' }), 201);
   return {
     brokers: [here, there],

@@ -23,9 +23,8 @@ const LONG = 60;
 
 /** Two processes that know nothing of each other's sends, with the partitioned queue `p`. */
 async function startTwo(t: TestContext): Promise<readonly [TestBroker, TestBroker]> {
-  const alone = await startBroker(t);
-  const here = await startBroker(t, { beside: alone });
-  const there = await startBroker(t, { beside: alone });
+  const here = await startBroker(t);
+  const there = await startBroker(t, { beside: here });
   expectStatus(await createPartitioned(here, 'p'), 201);
   return [here, there];
 }

@@ -40,10 +40,10 @@ test('#P7 each partition has numbers of its own, without gaps, and itself in the
 });
 
 test('#P7 two processes do not begin at the same partition but by chance', async (t) => {
-  const alone = await startPartitioned(t);
+  const first = await startPartitioned(t);
   const firsts = new Set<number>();
   for (let process = 0; process < 8; process++) {
-    const broker = await startBroker(t, { beside: alone, seed: `process ${process}` });
+    const broker = await startBroker(t, { beside: first, seed: `process ${process}` });
     await sendKeyed(broker, 'x');
     const [message] = await drain(broker);
     assert.ok(message);

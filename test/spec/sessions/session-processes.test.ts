@@ -22,11 +22,9 @@ async function startTwo(
 ): Promise<readonly [here: SessionScene, there: SessionScene, pauses: PauseClient]> {
   const pauses = startPauses();
   t.after(() => pauses.client.destroy());
-  // The first process of a test believes that it is alone; so it gets nothing to do here.
-  const alone = await startBroker(t);
-  const here = await startBroker(t, { beside: alone });
-  const there = await startBroker(t, { beside: alone, client: pauses.client });
-  await createPlace(alone, QUEUE);
+  const here = await startBroker(t);
+  const there = await startBroker(t, { beside: here, client: pauses.client });
+  await createPlace(here, QUEUE);
   return [new SessionScene(here, QUEUE), new SessionScene(there, QUEUE), pauses];
 }
 

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { LEASE_MS, leaseEndMs } from '../../../shared/app/leases.ts';
 import { QUEUE_DEFAULTS } from '../../../shared/domain/entities/descriptions.ts';
 import type { Entity } from '../../../shared/domain/entities/entity.ts';
 import { LeaseCache } from '../../../shared/storage/hints/lease-cache.ts';
 import { agesBy } from '../../support/ages.ts';
 
-const MAX_AGE_MS = 2000;
+const LENGTH_MS = LEASE_MS.deployed;
 
 const entity = (epoch: number): Entity => ({
   id: 'e',
@@ -22,7 +23,7 @@ const entity = (epoch: number): Entity => ({
 function start() {
   const state = { now: 0, reads: 0 };
   const cache = new LeaseCache<Entity>(
-    MAX_AGE_MS,
+    LENGTH_MS,
     agesBy(() => state.now),
   );
   const read = () => Promise.resolve(entity(++state.reads));
@@ -44,9 +45,9 @@ function slowRead() {
 test('an entity is read once and then known until its age is over', async () => {
   const { state, epochOf } = start();
   assert.equal(await epochOf(), 1);
-  state.now = MAX_AGE_MS - 1;
+  state.now = LENGTH_MS - 1;
   assert.equal(await epochOf(), 1);
-  state.now = MAX_AGE_MS;
+  state.now = LENGTH_MS;
   assert.equal(await epochOf(), 2);
 });
 
@@ -54,11 +55,11 @@ test('the age counts from the start of the read, however long it takes', async (
   const { state, cache, epochOf } = start();
   const slow = slowRead();
   const first = cache.get('q', slow.read);
-  state.now = MAX_AGE_MS - 1;
+  state.now = LENGTH_MS - 1;
   slow.answer(entity(77));
   assert.equal((await first)?.epoch, 77);
   assert.equal(await epochOf(), 77);
-  state.now = MAX_AGE_MS;
+  state.now = LENGTH_MS;
   assert.equal(await epochOf(), 1);
 });
 
@@ -132,4 +133,8 @@ test('the cache stays within bounds, whatever is asked for', async () => {
   // The newest is still known.
   await cache.get('q49999', read);
   assert.equal(state.reads, 50_000);
+});
+
+test('a change waits a tenth longer than a lease: 2.2 s in a deployment, 55 ms on a laptop', () => {
+  assert.deepEqual([leaseEndMs(LEASE_MS.deployed), leaseEndMs(LEASE_MS.local)], [2200, 55]);
 });

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { Scheduler } from '../../shared/domain/scheduler.ts';
+import { type Outgoing, startPauses } from '../support/pause-client.ts';
+import { startBroker } from '../support/start-broker.ts';
+import { expectStatus } from '../support/test-broker.ts';
+import {
+  createSubscription,
+  createTopic,
+  drainBodies,
+  subscription,
+  updateTopic,
+} from '../support/topic-entities.ts';
+import { LEASE_END_MS, VirtualTime } from '../support/virtual-time.ts';
+
+/**
+ * No process remembers the subscriptions of a topic that never had one. So its first subscription is answered at
+ * once, and whatever is sent after the answer comes to it; further ones wait until all leases have ended.
+ */
+
+const [FIRST, SECOND] = [subscription('first'), subscription('second')];
+
+/** Two processes with a new topic; `waits` = how many changes have waited for leases so far. */
+async function start(t: TestContext) {
+  const pauses = startPauses();
+  t.after(() => pauses.client.destroy());
+  const time = new VirtualTime();
+  let waits = 0;
+  const scheduler: Scheduler = {
+    now: () => time.now(),
+    soon: time.soon,
+    every: (ms, work) => time.every(ms, work),
+    after: (ms, work) => {
+      if (ms === LEASE_END_MS) waits++;
+      return time.after(ms, work);
+    },
+  };
+  const here = await startBroker(t, { scheduler, client: pauses.client });
+  const there = await startBroker(t, { beside: here, scheduler });
+  await createTopic(here);
+  return { here, there, pauses, waits: () => waits };
+}
+
+test('the first subscription of a topic waits for no lease, and gets what another process publishes', async (t) => {
+  const { here, there, waits } = await start(t);
+  expectStatus(await there.send('t', 'before'), 201);
+  await createSubscription(here, FIRST);
+  assert.equal(waits(), 0);
+  expectStatus(await there.send('t', 'after'), 201);
+  assert.deepEqual(await drainBodies(there, FIRST), ['after']);
+});
+
+test('a further subscription waits until all leases have ended, also where the first one is gone', async (t) => {
+  const { here, there, waits } = await start(t);
+  await createSubscription(here, FIRST);
+  expectStatus(await there.send('t', 'before'), 201);
+  await createSubscription(here, SECOND);
+  assert.equal(waits(), 1);
+  for (const path of [FIRST, SECOND]) expectStatus(await here.request('DELETE', path), 200);
+  expectStatus(await there.send('t', 'to nobody'), 201);
+  await createSubscription(here, FIRST);
+  assert.equal(waits(), 4);
+  expectStatus(await there.send('t', 'after'), 201);
+  assert.deepEqual(await drainBodies(there, FIRST), ['after']);
+});
+
+test('of two subscriptions that are created at once one is the first', async (t) => {
+  const { here, there, waits } = await start(t);
+  await Promise.all([createSubscription(here, FIRST), createSubscription(there, SECOND)]);
+  assert.equal(waits(), 1);
+  for (const [i, broker] of [here, there].entries()) {
+    expectStatus(await broker.send('t', `${i}`), 201);
+  }
+  for (const path of [FIRST, SECOND]) assert.deepEqual(await drainBodies(here, path), ['0', '1']);
+});
+
+test('an update of a topic under way does not make its second subscription the first', async (t) => {
+  const { here, there, pauses, waits } = await start(t);
+  const update = pauses.pauseNext(
+    ({ command }: Outgoing) => command === 'TransactWriteItemsCommand',
+  );
+  const updating = updateTopic(here, 't', { UserMetadata: 'changed' });
+  await update.reached;
+  await createSubscription(there, FIRST);
+  update.goOn();
+  await updating;
+  const before = waits();
+  expectStatus(await there.send('t', 'before'), 201);
+  await createSubscription(here, SECOND);
+  assert.equal(waits(), before + 1);
+  expectStatus(await there.send('t', 'after'), 201);
+  assert.deepEqual(await drainBodies(here, SECOND), ['after']);
+});
