@@ -9,11 +9,11 @@ import { chooseRootKey } from './root-key.ts';
 import { requireFreePort } from './server.ts';
 import { StartupError } from './startup-error.ts';
 import { StopRequests } from './stop-requests.ts';
-import { welcome } from './welcome.ts';
+import { welcomeText } from './welcome.ts';
 
-/** `npm start`: a namespace on this machine, until a signal ends it, or the end of npm. */
+/** `npm start`: serves a namespace on this machine until a signal arrives or npm ends. */
 
-// A terminal that was closed, or a program behind `|` that has ended, takes nothing more: the requests do not mind.
+// Output fails if the terminal is closed or the program behind `|` has ended. The server continues anyway.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 process.exit(await main());
 
@@ -45,12 +45,12 @@ async function run(options: Options): Promise<void> {
     }),
     import('./namespace.ts'),
   ]);
-  // An engine that is elsewhere may not be there yet.
+  // An engine at DYNAMODB_ENDPOINT may not run yet.
   const early = engine.startedHere ? undefined : stopping.first();
   if (early !== undefined) {
-    const tell = options.quiet ? console.error : say;
+    const report = options.quiet ? console.error : say;
     const isStopped = early.then(() => true);
-    if (await Promise.race([answering(engine, tell), isStopped])) {
+    if (await Promise.race([untilReady(engine, report), isStopped])) {
       say('Stopped');
       return;
     }
@@ -66,17 +66,17 @@ async function run(options: Options): Promise<void> {
       warn: console.error,
       reportError,
     });
-    // Whoever starts us waits for what is printed next, and may signal at once.
+    // A program that starts this one waits for the text printed next, and may send a signal right after it.
     const signalled = early ?? stopping.first();
     const { url } = namespace;
     console.log(
       options.quiet
         ? url
-        : welcome({ ...options, url, engine: engine.name, rootKey, now: Date.now() }),
+        : welcomeText({ ...options, url, engine: engine.name, rootKey, now: Date.now() }),
     );
     const reason = await Promise.race([signalled, failureOf(engine)]);
     say(
-      `Stopping${reason === 'npm' ? ', since npm has ended' : ''}: requests under way are finished`,
+      `Stopping${reason === 'npm' ? ', since npm has ended' : ''}: waiting for requests to finish`,
     );
     await namespace.stop();
   } finally {
@@ -85,8 +85,8 @@ async function run(options: Options): Promise<void> {
   say('Stopped');
 }
 
-/** Waits until the engine answers; resolves with false, as nothing was stopped. */
-async function answering(engine: Engine, say: (line: string) => void): Promise<false> {
+/** Waits until the engine answers. Resolves with false: no request to stop has come. */
+async function untilReady(engine: Engine, say: (line: string) => void): Promise<false> {
   const client = createDynamoClient(engine.endpoint, engine);
   const { url } = engineAddress(engine.endpoint);
   await untilEngineAnswers({
@@ -101,16 +101,16 @@ async function answering(engine: Engine, say: (line: string) => void): Promise<f
 }
 
 async function failureOf(engine: Engine): Promise<never> {
-  const words = await engine.failed;
-  throw new StartupError(`The engine ended unexpectedly. ${words}`.trim());
+  const reason = await engine.failed;
+  throw new StartupError(`The engine ended unexpectedly. ${reason}`.trim());
 }
 
-/** Prints steps with the seconds since the start of the process. */
+/** Returns a function that prints a step with the seconds since the start of the process. */
 function sayWithTime(): (step: string) => void {
   return (step) => console.log(`${(performance.now() / 1000).toFixed(2).padStart(6)} s  ${step}`);
 }
 
-/** Says what went wrong, and returns the exit code for it. */
+/** Prints an error and returns its exit code. */
 function explain(error: unknown): number {
   if (error instanceof UsageError) {
     console.error(`${error.message}\n\n${USAGE}`);

@@ -4,19 +4,21 @@ import type { Tier } from '../shared/domain/entities/tier.ts';
 import { ENGINE_KINDS } from './engine/engine-recipes.ts';
 import { StartupError } from './startup-error.ts';
 
-/** What `npm start` was asked for. */
+/** The options of `npm start`. */
 export interface Options {
   readonly host: string;
-  /** 0 = any free one. */
+  /** 0 = any free port. */
   readonly port: number;
+  /** Keeps the data; undefined = in memory. */
   readonly dataDirectory: string | undefined;
+  /** An engine kind, not checked yet; undefined = the default of `startEngine`. */
   readonly engine: string | undefined;
   readonly tier: Tier;
-  /** The key of the rule with all rights; absent = the public one of the vendor's emulator. */
+  /** The key of the rule with all rights; undefined = the public key of the vendor's emulator. */
   readonly key: string | undefined;
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
-  /** The file of the certificate that TLS clients are shown; its private key lies beside it. */
+  /** The file of the certificate for TLS clients; its private key is in a file beside it. */
   readonly certificate: string | undefined;
   readonly quiet: boolean;
   readonly help: boolean;
@@ -28,22 +30,22 @@ A service bus namespace on this machine.
 
   --port N       port to listen on, 0 for any free one (5300)
   --host HOST    address to listen on (127.0.0.1); any other needs --key
-  --data DIR     keep the data there; without it everything is forgotten at the end
-  --engine NAME  ${ENGINE_KINDS.join(' or ')}; without it the first that can run here
-  --tier TIER    ${TIERS.map((tier) => tier.toLowerCase()).join(', ')}: what entities may be like (standard)
-  --key KEY      key of RootManageSharedAccessKey (SAS_KEY_VALUE, which everybody knows)
-  --allowed-host NAME  serve requests for this host too, for instance a container's name; repeatable
-  --allowed-origin ORIGIN  serve web pages of this origin too, for instance http://localhost:3000; repeatable
-  --certificate FILE  keep the certificate for TLS clients in FILE, for instance cert.pem, its key in
-                 cert-key.pem, and use both again
+  --data DIR     keep the data in DIR; default: in memory
+  --engine NAME  ${ENGINE_KINDS.join(' or ')}; default: the first that can run on this machine
+  --tier TIER    ${TIERS.map((tier) => tier.toLowerCase()).join(', ')}: sets the limits of entities (standard)
+  --key KEY      key of RootManageSharedAccessKey (SAS_KEY_VALUE, which is public)
+  --allowed-host NAME  also serve requests for this host, for example a container's name; repeatable
+  --allowed-origin ORIGIN  also serve web pages of this origin, for example http://localhost:3000; repeatable
+  --certificate FILE  keep the certificate for TLS clients in FILE, for example cert.pem, and its key in
+                 cert-key.pem; the next start uses both again
   --quiet        print the endpoint only
-  --help         print this
+  --help         print this text
 
-Environment: DYNAMODB_ENDPOINT uses an engine elsewhere instead of starting one, and waits for it,
-DYNABUS_ENGINE is the default of --engine, DYNABUS_KEY that of --key.
+Environment: DYNAMODB_ENDPOINT is the address of an engine to use and wait for, instead of starting one.
+DYNABUS_ENGINE is the default of --engine, and DYNABUS_KEY of --key.
 `;
 
-/** The arguments make no sense; the usage is to be shown. */
+/** The command line has invalid options. The server prints its message and the usage. */
 export class UsageError extends Error {}
 
 /** Reads the command line. Throws UsageError, and StartupError for a value that cannot be used. */
@@ -99,7 +101,7 @@ function parseTier(text: string): Tier {
   throw new StartupError(`There is no tier '${text}'; there are ${TIERS.join(', ')}.`);
 }
 
-/** A key has to fit into a connection string. */
+/** Accepts keys that a connection string can hold. */
 function parseKey(text: string | undefined): string | undefined {
   if (text === undefined || /^[!-:<-~]{1,256}$/.test(text)) return text;
   throw new StartupError(
@@ -114,5 +116,5 @@ function parseFile(path: string | undefined): string | undefined {
 
 function parseDirectory(path: string | undefined): string | undefined {
   if (path !== '') return path;
-  throw new StartupError('--data takes a directory; without the option data lives in memory.');
+  throw new StartupError('--data takes a directory; without the option the data is in memory.');
 }

@@ -2,25 +2,26 @@ import { resolve } from 'node:path';
 import { createSasToken } from '../shared/auth/sas-token.ts';
 
 const KEY_NAME = 'RootManageSharedAccessKey';
-/** Lines in notes and scripts should go on working: ten years. */
+/** Ten years, so that the printed command lines keep working in notes and scripts. */
 const TOKEN_MS = 10 * 365 * 24 * 60 * 60 * 1000;
 
 const QUEUE_ENTRY =
   '<entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml"><QueueDescription xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect" /></content></entry>';
 
-/** What users are told of a namespace. */
+/** The facts about a namespace that the server prints. */
 export interface Welcome {
   readonly url: string;
+  /** The name of the engine, for example `DynamoDB Local (Java 17), in memory`. */
   readonly engine: string;
   readonly rootKey: string;
-  /** The file with the certificate that TLS clients are shown; absent = it is not kept. */
+  /** The file of the certificate for TLS clients; undefined = the certificate is not kept in a file. */
   readonly certificate: string | undefined;
   /** Epoch ms. */
   readonly now: number;
 }
 
-/** What a user needs to know once the server runs: addresses, and lines that work when pasted. */
-export function welcome({ url, engine, rootKey, certificate, now }: Welcome): string {
+/** The text that the server prints when it is ready: its addresses, and command lines that work when pasted. */
+export function welcomeText({ url, engine, rootKey, certificate, now }: Welcome): string {
   const token = createSasToken({
     audience: url,
     keyName: KEY_NAME,
@@ -33,7 +34,7 @@ export function welcome({ url, engine, rootKey, certificate, now }: Welcome): st
 Engine             ${engine}
 Endpoint           ${url}
 Connection string  Endpoint=sb://${host};SharedAccessKeyName=${KEY_NAME};SharedAccessKey=${rootKey};UseDevelopmentEmulator=true;
-${certificate === undefined ? '' : trust(resolve(certificate))}
+${certificate === undefined ? '' : trustText(resolve(certificate))}
 Create a queue, send a message to it, and receive the message:
 
 ${curl} -X PUT '${url}/hello' -H 'Content-Type: application/atom+xml' -d '${QUEUE_ENTRY}'
@@ -44,11 +45,11 @@ ${curl} -X DELETE '${url}/hello/messages/head?timeout=5'
 `;
 }
 
-/** How clients in Node come to trust the certificate, and where the others are told. */
-function trust(file: string): string {
+/** How clients in Node trust the certificate, and where the documentation for others is. */
+function trustText(file: string): string {
   return `Certificate        ${file}
 
-Have clients in Node trust it; docs/clients/trust.md has Python, Java, .NET and others:
+Make clients in Node trust it (for Python, Java, .NET and others see docs/clients/trust.md):
 
 export NODE_EXTRA_CA_CERTS='${file}'
 `;
