@@ -105,12 +105,7 @@ function findDynamoDbLocal(): Recipe | { readonly missing: string } {
           data:
             directory === undefined
               ? undefined
-              : {
-                  directory,
-                  file,
-                  rivals: DYNAMODB_LOCAL_FILE.source,
-                  legacyFile: LEGACY_FILE,
-                },
+              : { directory, file, rivals: DYNAMODB_LOCAL_FILE.source, legacyFile: LEGACY_FILE },
           temporary: classes,
         },
         clean: () => rmSync(classes, { recursive: true, force: true }),

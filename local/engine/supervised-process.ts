@@ -46,14 +46,11 @@ export function startSupervised(
   args: readonly string[],
   files: SupervisedFiles,
 ): SupervisedProcess {
-  const supervisor = spawn(
-    process.execPath,
-    [SUPERVISOR, JSON.stringify(files), command, ...args],
-    {
-      detached: true,
-      stdio: ['pipe', 'pipe', 'pipe'],
-    },
-  );
+  const supervisorArgs = [SUPERVISOR, JSON.stringify(files), command, ...args];
+  const supervisor = spawn(process.execPath, supervisorArgs, {
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
   const pid = textOf(supervisor.stdout);
   const output = textOf(supervisor.stderr);
   supervisor.stdin.on('error', () => {}); // It has ended, which `ended` reports.
