@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { clientOf } from '../server/client-address.ts';
 import type { WebApp } from '../server/server.ts';
-import { claimedRuleOf, loggedRule, type ProvedRule } from '../shared/auth/proved-rule.ts';
+import { claimedRuleOf, loggedRule, type SigningRule } from '../shared/auth/signing-rule.ts';
 import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import { RateLimit } from '../shared/domain/budgets/rate-limit.ts';
 
@@ -40,10 +40,10 @@ export class AccessLog {
 }
 
 /** Remembers, for each request under way, the first rule that gave it a right. */
-export class ProvedRules {
-  readonly #rules = new WeakMap<Request, ProvedRule>();
+export class SigningRules {
+  readonly #rules = new WeakMap<Request, SigningRule>();
 
-  readonly add = (request: Request, rule: ProvedRule): void => {
+  readonly add = (request: Request, rule: SigningRule): void => {
     if (!this.#rules.has(request)) this.#rules.set(request, rule);
   };
 
@@ -63,7 +63,7 @@ export function withAccessLog(
   app: WebApp,
   log: LogAccess,
   now: () => number,
-  rules: ProvedRules,
+  rules: SigningRules,
 ): WebApp {
   return {
     fetch: async (request, bindings) => {

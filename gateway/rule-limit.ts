@@ -1,4 +1,4 @@
-import { keyOfRule, type ProvedRule } from '../shared/auth/proved-rule.ts';
+import { type SigningRule, uniqueRuleKey } from '../shared/auth/signing-rule.ts';
 import { BrokerError } from '../shared/domain/broker-error.ts';
 import { BUDGETS } from '../shared/domain/budgets/budgets.ts';
 import { type Rate, RateLimit } from '../shared/domain/budgets/rate-limit.ts';
@@ -23,8 +23,8 @@ export class RuleLimit {
   }
 
   /** Counts an operation of a rule; throws ServiceBusy above its limit. */
-  readonly admit = (rule: ProvedRule): void => {
-    if (this.#operations.take(keyOfRule(rule), this.#now())) return;
+  readonly admit = (rule: SigningRule): void => {
+    if (this.#operations.take(uniqueRuleKey(rule), this.#now())) return;
     this.#refused++;
     throw new BrokerError(
       'ServiceBusy',

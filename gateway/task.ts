@@ -9,7 +9,7 @@ import { makeCertificate } from '../server/tls/make-certificate.ts';
 import { deployedHttpSettings } from '../shared/app/deployed-settings.ts';
 import { reportFault } from '../shared/app/report-fault.ts';
 import { type Environment, wholeNumber } from '../shared/app/settings.ts';
-import { AccessLog, type LogAccess, ProvedRules, withAccessLog } from './access-log.ts';
+import { AccessLog, type LogAccess, SigningRules, withAccessLog } from './access-log.ts';
 import { onlyHealth, withDrainingHealth } from './health.ts';
 import { readLimits } from './limits.ts';
 import { logAccess, logMetric } from './log.ts';
@@ -46,7 +46,7 @@ export async function startTask(environment: Environment): Promise<Task> {
   const accessLog = new AccessLog(logAccess, NOW);
   const log: LogAccess | undefined =
     environment[GATEWAY_VARIABLES.accessLog] === 'true' ? accessLog.write : undefined;
-  const rules = new ProvedRules();
+  const rules = new SigningRules();
   const ruleLimit = new RuleLimit(limits.operationsOfRule, NOW);
   const composition = compose({
     ...settings,

@@ -1,11 +1,11 @@
-import { boundedName, claimedRuleOf, type ProvedRule } from '../../shared/auth/proved-rule.ts';
 import {
   createSasToken,
-  keyOfRules,
   pathsCovering,
   requireSasTokenFor,
+  ruleOwnerKey,
   type TokenProof,
 } from '../../shared/auth/sas-token.ts';
+import { boundedName, claimedRuleOf, type SigningRule } from '../../shared/auth/signing-rule.ts';
 import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import type { AccessRight } from '../../shared/domain/entities/descriptions.ts';
@@ -22,7 +22,7 @@ const ANY_RIGHT: readonly AccessRight[] = ['Send', 'Listen', 'Manage'];
 const NAMESPACE = '';
 
 /** Called with the rule that granted a right. */
-export type RuleProved = (rule: ProvedRule) => void;
+export type RuleProved = (rule: SigningRule) => void;
 
 /** What an authorization reports to its connection. */
 export interface AuthorizationEvents {
@@ -156,7 +156,7 @@ export class Authorization {
     pathname: string,
     path: EntityPath,
     rights: readonly AccessRight[],
-  ): Promise<ProvedRule> {
+  ): Promise<SigningRule> {
     const tryToken = (token: string) => this.#tryToken(token, this.#host, pathname, path, rights);
     const keyOutcome = this.#keyToken === undefined ? undefined : await tryToken(this.#keyToken);
     if (keyOutcome !== undefined && 'rule' in keyOutcome) return keyOutcome.rule;
@@ -175,7 +175,10 @@ export class Authorization {
 
   #tokensFor(pathname: string, path: EntityPath): Iterable<string> {
     if (this.#tokens.isEmpty) return [];
-    return this.#tokens.coveringPaths(pathsCovering(`/${pathname}`), [NAMESPACE, keyOfRules(path)]);
+    return this.#tokens.coveringPaths(pathsCovering(`/${pathname}`), [
+      NAMESPACE,
+      ruleOwnerKey(path),
+    ]);
   }
 
   #countRefusal(): void {

@@ -1,4 +1,4 @@
-import { loggedRule, type ProvedRule } from '../../shared/auth/proved-rule.ts';
+import { loggedRule, type SigningRule } from '../../shared/auth/signing-rule.ts';
 import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { parseEntityPath } from '../../shared/domain/entities/entity-path.ts';
@@ -183,7 +183,7 @@ export class Client implements ConnectionHandler {
     const terminus = role === 'sender' ? target : source;
     const opening = this.#context.limits.check(async () => {
       const address = addressPath(addressOf(terminus) ?? '');
-      let rule: ProvedRule | undefined;
+      let rule: SigningRule | undefined;
       const proved: RuleProved = (one) => {
         rule ??= one;
       };
@@ -207,7 +207,7 @@ export class Client implements ConnectionHandler {
     role: 'sender' | 'receiver',
     address: string,
     outcome: string,
-    proved: ProvedRule | undefined,
+    proved: SigningRule | undefined,
   ): void {
     const { dependencies, peer, authorization } = this.#context;
     const isClaimed = proved === undefined && outcome === UNAUTHORIZED;

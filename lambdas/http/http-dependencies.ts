@@ -1,5 +1,5 @@
 import type { SurfaceDependencies } from '../../shared/app/surface-dependencies.ts';
-import type { ProvedRule } from '../../shared/auth/proved-rule.ts';
+import type { SigningRule } from '../../shared/auth/signing-rule.ts';
 
 /** The settings of the HTTP surface alone. */
 export interface HttpOptions {
@@ -8,7 +8,7 @@ export interface HttpOptions {
   /** The most bytes of the printed messages in one response; absent = unlimited. */
   readonly answerBytesMax?: number | undefined;
   /** Called with the rule that granted a request its right, before the request is counted for the rule. */
-  readonly ruleProved?: ((request: Request, rule: ProvedRule) => void) | undefined;
+  readonly ruleProved?: ((request: Request, rule: SigningRule) => void) | undefined;
 }
 
 /** The dependencies of the HTTP routes. */

@@ -3,7 +3,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { NamespaceKeys } from '../auth/namespace-keys.ts';
 import type { RootKeySource, RootKeys } from '../auth/root-key.ts';
-import { TokenMemory } from '../auth/token-memory.ts';
+import { TokenCache } from '../auth/token-cache.ts';
 import { createBroker } from '../broker/create-broker.ts';
 import type { BrokerParts } from '../broker/dependencies.ts';
 import { beginForwarding, forwardPending } from '../broker/routing/forward-pending.ts';
@@ -210,7 +210,7 @@ function composeEntities(
 ) {
   const subscribed = new LeaseCache<SubscribedTo>(leaseMs, ages);
   const cache = new LeaseCache<Entity>(leaseMs, ages);
-  const tokens = new TokenMemory(ages);
+  const tokens = new TokenCache(ages);
   const entities = new DynamoEntityStore({
     table: documents,
     messagesTable: tables.messages,

@@ -5,7 +5,7 @@ import {
   ResourceNotFoundException,
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
-import { type RootKeySource, rememberRootKeys } from '../auth/root-key.ts';
+import { cacheRootKeys, type RootKeySource } from '../auth/root-key.ts';
 import { AgeClock } from '../domain/age.ts';
 import type { Clock, RandomSource } from '../domain/clock.ts';
 import { LIMITS } from '../domain/limits.ts';
@@ -91,7 +91,7 @@ function rootKeysIn(secretId: string): RootKeySource {
     const secondary = await versionAt('AWSPREVIOUS').catch(undefinedIfMissing);
     return { primary, secondary: secondary || primary };
   };
-  return rememberRootKeys({ read, ages: AGES, reportFault });
+  return cacheRootKeys({ read, ages: AGES, reportFault });
 }
 
 /** A secret that was never rotated has no previous version. Rethrows every other error. */

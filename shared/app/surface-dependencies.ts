@@ -1,5 +1,5 @@
-import type { ProvedRule } from '../auth/proved-rule.ts';
 import type { AuthDependencies } from '../auth/sas-token.ts';
+import type { SigningRule } from '../auth/signing-rule.ts';
 import type { Broker } from '../broker/broker.ts';
 import type { MemoryBudget } from '../domain/budgets/memory-budget.ts';
 import type { Clock, RandomSource } from '../domain/clock.ts';
@@ -17,5 +17,5 @@ export interface SurfaceDependencies extends AuthDependencies {
   /** The name of the namespace, as management returns it. */
   readonly namespace: string;
   /** Counts an operation of an authorization rule; throws ServiceBusy where the rule has used up its rate. */
-  readonly admitRule?: ((rule: ProvedRule) => void) | undefined;
+  readonly admitRule?: ((rule: SigningRule) => void) | undefined;
 }

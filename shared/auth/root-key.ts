@@ -26,7 +26,7 @@ export interface RootKeySource {
 }
 
 /** The dependencies of `cacheRootKeys`. */
-export interface RootKeyParts {
+export interface RootKeyDependencies {
   /** Reads the keys from the secret. */
   readonly read: () => Promise<RootKeys>;
   readonly ages: AgeClock;
@@ -46,7 +46,7 @@ interface Attempt {
  * ones are used, but only for a bounded time: a revoked key must not stay valid forever. Times are in
  * `BUDGETS.rootKey`.
  */
-export function rememberRootKeys({ read, ages, reportFault }: RootKeyParts): RootKeySource {
+export function cacheRootKeys({ read, ages, reportFault }: RootKeyDependencies): RootKeySource {
   const { readAgainMs, keptMs, retryMs, changes } = BUDGETS.rootKey;
   const changeLimit = new RateLimit(changes, 1);
   let known: { readonly keys: RootKeys; readonly readAt: Instant } | undefined;

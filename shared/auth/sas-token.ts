@@ -4,9 +4,9 @@ import type { Clock } from '../domain/clock.ts';
 import type { AccessRight, AuthorizationRule } from '../domain/entities/descriptions.ts';
 import { type EntityPath, parseEntityPath } from '../domain/entities/entity-path.ts';
 import type { NamespaceKeys } from './namespace-keys.ts';
-import type { ProvedRule } from './proved-rule.ts';
 import { comparablePath, type SasToken, splitAddress, tokenRefusal } from './sas-token-text.ts';
-import type { TokenMemory } from './token-memory.ts';
+import type { SigningRule } from './signing-rule.ts';
+import type { TokenCache } from './token-cache.ts';
 
 export { createSasToken } from './sas-token-text.ts';
 
@@ -18,7 +18,7 @@ export interface AuthDependencies {
   readonly namespaceKeys: NamespaceKeys;
   /** Decides whether tokens have expired: the machine's clock, even if users move the broker's clock. */
   readonly tokenClock: Clock;
-  readonly tokens: TokenMemory;
+  readonly tokens: TokenCache;
 }
 
 /** Local host names. A token for one of them is valid for the others. */
@@ -38,7 +38,7 @@ export interface TokenProof {
   /** The path for which the token is valid, with everything below it; see `pathsCovering`. */
   readonly audiencePath: string;
   /** The rule that has signed the token. Use it to identify the client; the name in a token is not signed. */
-  readonly rule: ProvedRule;
+  readonly rule: SigningRule;
 }
 
 /** Rules whose key has signed a token. */
@@ -104,7 +104,7 @@ function requireRights(
   resource: string,
   { rules, entity }: Signers,
   rights: readonly AccessRight[],
-): ProvedRule {
+): SigningRule {
   if (rules.length === 0) throw invalidSignature();
   const rule = rules.find((one) => rights.some((right) => one.rights.includes(right)));
   if (rule !== undefined) return { name: rule.keyName, entity };
@@ -125,7 +125,7 @@ export async function requireLikelyToken(
   dependencies: AuthDependencies,
   request: Request,
   rights: readonly AccessRight[],
-): Promise<ProvedRule | undefined> {
+): Promise<SigningRule | undefined> {
   const token = dependencies.tokens.read(authorizationOf(request));
   requireNotExpired(token, dependencies.tokenClock.now());
   const signers = await signersOf(dependencies, token, entityNamedBy(token.audiencePath));
@@ -195,7 +195,7 @@ async function signersOfEntity(
   token: SasToken,
   path: EntityPath,
 ): Promise<Signers | undefined> {
-  const entityKey = keyOfRules(path);
+  const entityKey = ruleOwnerKey(path);
   const entity = await tokens.find(entityKey, (key) => entities.find(key));
   if (entity === undefined) return undefined;
   const { description } = entity;
@@ -207,7 +207,7 @@ async function signersOfEntity(
  * The key of the entity whose rules apply to a path. For a subscription it is the topic's, since it has no
  * rules.
  */
-export function keyOfRules({ key, subscription }: EntityPath): string {
+export function ruleOwnerKey({ key, subscription }: EntityPath): string {
   return subscription?.topic.toLowerCase() ?? key;
 }
 

@@ -4,8 +4,8 @@ import { described, list, str } from '../../amqp/wire/value.ts';
 import { AccessLog } from '../../gateway/access-log.ts';
 import { readLimits } from '../../gateway/limits.ts';
 import { GATEWAY_VARIABLES } from '../../gateway/variables.ts';
-import { claimedRuleOf, keyOfRule } from '../../shared/auth/proved-rule.ts';
 import { createSasToken } from '../../shared/auth/sas-token.ts';
+import { claimedRuleOf, uniqueRuleKey } from '../../shared/auth/signing-rule.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { administrationOf } from '../interop/administration/admin-clients.ts';
 import { addressed, plain } from '../interop/gateway/gateway-clients.ts';
@@ -183,7 +183,7 @@ test('row 21: the rule that a token claims is read as tokens are, and is bounded
 });
 
 test('row 21: no rule can be named so that it is taken for one of another entity', () => {
-  const named = (entity: string | undefined, name: string) => keyOfRule({ entity, name });
+  const named = (entity: string | undefined, name: string) => uniqueRuleKey({ entity, name });
   const keys = [
     ...[named(undefined, 'a'), named('q', 'a'), named('r', 'a')],
     ...[named(undefined, 'q a'), named(undefined, 'q\na'), named('q', '\na'), named('q/r', 'a')],

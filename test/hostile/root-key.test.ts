@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { rememberRootKeys } from '../../shared/auth/root-key.ts';
+import { cacheRootKeys } from '../../shared/auth/root-key.ts';
 import { AgeClock } from '../../shared/domain/age.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { ManualClock } from '../support/manual-clock.ts';
@@ -16,7 +16,7 @@ function startReader() {
     reads: 0,
   };
   const faults: unknown[] = [];
-  const keys = rememberRootKeys({
+  const keys = cacheRootKeys({
     read: async () => {
       secret.reads += 1;
       await secret.answering;

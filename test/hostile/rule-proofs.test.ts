@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { GATEWAY_VARIABLES } from '../../gateway/variables.ts';
-import { keyOfRule } from '../../shared/auth/proved-rule.ts';
 import { createSasToken } from '../../shared/auth/sas-token.ts';
+import { uniqueRuleKey } from '../../shared/auth/signing-rule.ts';
 import {
   SUBSCRIPTION_DEFAULTS,
   TOPIC_DEFAULTS,
@@ -228,7 +228,7 @@ test('row 21: a rule has one count in all that its entity has, however paths spe
   const { call } = startApp({
     entities: findableEntities({ t: topic, 't/subscriptions/s': subscription }),
     admitRule: (one) => {
-      counted.push(keyOfRule(one));
+      counted.push(uniqueRuleKey(one));
     },
   });
   const authorization = createSasToken({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type RootKeys, rememberRootKeys } from '../../shared/auth/root-key.ts';
+import { cacheRootKeys, type RootKeys } from '../../shared/auth/root-key.ts';
 import { createSasToken } from '../../shared/auth/sas-token.ts';
 import { AgeClock } from '../../shared/domain/age.ts';
 import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
@@ -48,7 +48,7 @@ async function start(t: TestContext, count: number) {
   const processes: Process[] = [];
   for (let i = 0; i < count; i++) {
     let monotonicMs = 0;
-    const rootKey = rememberRootKeys({
+    const rootKey = cacheRootKeys({
       read: () => secret.read(),
       ages: new AgeClock(clock, () => monotonicMs),
       reportFault: (fault) => faults.push(fault),

@@ -3,7 +3,7 @@ import { Authorization } from '../../amqp/authorization/authorization.ts';
 import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import { createSasToken } from '../../shared/auth/sas-token.ts';
 import { isSignedWith } from '../../shared/auth/sas-token-text.ts';
-import { TokenMemory } from '../../shared/auth/token-memory.ts';
+import { TokenCache } from '../../shared/auth/token-cache.ts';
 import { AgeClock } from '../../shared/domain/age.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import {
@@ -47,7 +47,7 @@ export function connectAuthorized(room = Number.POSITIVE_INFINITY) {
     'a/b/c': withRules('a/b/c', rule('own', 'Send')),
   };
   const found = findableEntities(entities);
-  const tokens = new TokenMemory(new AgeClock(clock, () => 0), (one, key) => {
+  const tokens = new TokenCache(new AgeClock(clock, () => 0), (one, key) => {
     counts.signatures++;
     return isSignedWith(one, key);
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { realScheduler } from '../../shared/app/real-scheduler.ts';
-import { TokenMemory } from '../../shared/auth/token-memory.ts';
+import { TokenCache } from '../../shared/auth/token-cache.ts';
 import type { Broker } from '../../shared/broker/broker.ts';
 import { Management } from '../../shared/broker/management/management.ts';
 import type { EntityStore, ListPage } from '../../shared/broker/ports/entities.ts';
@@ -234,7 +234,7 @@ export function fakeManageDependencies(root: { readonly keyName: string; readonl
     broker: NO_BROKER,
     namespace: 'testns',
     namespaceKeys: { rules: async () => [rootRule] },
-    tokens: new TokenMemory(new AgeClock(clock, () => 0)),
+    tokens: new TokenCache(new AgeClock(clock, () => 0)),
     memory: new MemoryBudget(Number.POSITIVE_INFINITY),
     workTurns: new WorkTurns(realScheduler),
     receiveWaitMsMax: 0,

@@ -7,7 +7,7 @@ import { settleRoutes } from '../../lambdas/http/routes/settle.ts';
 import { combineRoutes } from '../../lambdas/http/routing/combine-routes.ts';
 import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import { createSasToken } from '../../shared/auth/sas-token.ts';
-import { TokenMemory } from '../../shared/auth/token-memory.ts';
+import { TokenCache } from '../../shared/auth/token-cache.ts';
 import type { EntityStore } from '../../shared/broker/ports/entities.ts';
 import { AgeClock } from '../../shared/domain/age.ts';
 import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
@@ -73,7 +73,7 @@ export function httpParts(
     namespaceKeys: { rules: async () => [rule('root', 'Manage', 'Send', 'Listen')] },
     clock: { now: () => FAKE_NOW },
     tokenClock: changes.clock ?? { now: () => FAKE_NOW },
-    tokens: new TokenMemory(new AgeClock({ now: () => FAKE_NOW }, () => 0)),
+    tokens: new TokenCache(new AgeClock({ now: () => FAKE_NOW }, () => 0)),
     random: { bytes: (count) => new Uint8Array(count).fill(0xab) },
     namespace: 'test',
     memory: new MemoryBudget(Number.POSITIVE_INFINITY),

@@ -1,5 +1,5 @@
-import type { ProvedRule } from '../../../shared/auth/proved-rule.ts';
 import { requireLikelyToken, requireSasToken } from '../../../shared/auth/sas-token.ts';
+import type { SigningRule } from '../../../shared/auth/signing-rule.ts';
 import { BrokerError } from '../../../shared/domain/broker-error.ts';
 import { noteProvedRight } from '../../../shared/domain/budgets/proved-requests.ts';
 import type { AccessRight } from '../../../shared/domain/entities/descriptions.ts';
@@ -86,7 +86,7 @@ async function provedRule(
   request: Request,
   path: EntityPath | undefined,
   rights: readonly AccessRight[],
-): Promise<ProvedRule | undefined> {
+): Promise<SigningRule | undefined> {
   if (rights.length === 0) return undefined;
   if (request instanceof IamRequest) {
     request.requireEvaluatedPath();
@@ -97,12 +97,12 @@ async function provedRule(
 }
 
 /** Counts an operation of a request for the rule that granted the right. Throws ServiceBusy. */
-function countForRule(dependencies: AccessDependencies, request: Request, rule: ProvedRule): void {
+function countForRule(dependencies: AccessDependencies, request: Request, rule: SigningRule): void {
   noteProved(dependencies, request, rule);
   dependencies.admitRule?.(rule);
 }
 
-function noteProved({ ruleProved }: AccessDependencies, request: Request, rule: ProvedRule): void {
+function noteProved({ ruleProved }: AccessDependencies, request: Request, rule: SigningRule): void {
   noteProvedRight(request);
   ruleProved?.(request, rule);
 }

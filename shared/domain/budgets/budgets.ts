@@ -167,7 +167,7 @@ export const BUDGETS = {
     /** Characters of one token. */
     bytes: 8 * KB,
     /** The cache of tokens with a verified signature. */
-    provenBytes: 4 * MB,
+    cacheBytes: 4 * MB,
     /** Cached paths of entities that do not exist, for tokens that no rule of the namespace has signed. */
     missing: 1000,
     missKeptMs: 2000,

@@ -68,7 +68,7 @@ export async function fillTokenMemory(scene: Scene): Promise<void> {
     const answer = await fetch(url, { headers: { authorization } });
     assert.equal(answer.status, 200, await answer.text());
   };
-  const count = BUDGETS.tokens.provenBytes / TOKEN_BYTES_MIN;
+  const count = BUDGETS.tokens.cacheBytes / TOKEN_BYTES_MIN;
   for (let from = 0; from < count; from += REQUESTS_TOGETHER) {
     await Promise.all(Array.from({ length: REQUESTS_TOGETHER }, (_, i) => ask(from + i)));
   }

@@ -22,13 +22,13 @@ const COPIES = 3;
  * that a key has signed are cached, so that forged tokens evict nothing. The cache is by the key's text, so
  * that a changed key no longer counts.
  */
-export class TokenMemory {
+export class TokenCache {
   /** By text of the token, the least recently used first. */
   readonly #cached = new Map<string, SignedToken>();
   readonly #missing = new BoundedMap<string, Instant>(BUDGETS.tokens.missing);
   readonly #ages: AgeClock;
   readonly #isSignedWith: typeof isSignedWith;
-  #signedBytes = 0;
+  #cachedBytes = 0;
   #changes = 0;
 
   /** `check` computes a signature, which the cache avoids. */
@@ -56,12 +56,12 @@ export class TokenMemory {
 
   #used(cached: SignedToken): void {
     const { text } = cached.token;
-    if (!this.#cached.delete(text)) this.#signedBytes += bytesOf(text);
+    if (!this.#cached.delete(text)) this.#cachedBytes += bytesOf(text);
     this.#cached.set(text, cached);
     for (const oldest of this.#cached.keys()) {
-      if (this.#signedBytes <= BUDGETS.tokens.provenBytes) break;
+      if (this.#cachedBytes <= BUDGETS.tokens.cacheBytes) break;
       this.#cached.delete(oldest);
-      this.#signedBytes -= bytesOf(oldest);
+      this.#cachedBytes -= bytesOf(oldest);
     }
   }
 

@@ -2,7 +2,7 @@ import { BrokerError } from '../domain/broker-error.ts';
 import { parseSasToken } from './sas-token-text.ts';
 
 /** A shared access rule whose key has signed a token. */
-export interface ProvedRule {
+export interface SigningRule {
   /** The name in the spelling in which it is stored. */
   readonly name: string;
   /** The key of the entity that has the rule; undefined for a rule of the namespace. */
@@ -15,10 +15,10 @@ const NAME_LENGTH_MAX = 256;
  * A unique key of a rule, for rate limits. It includes the entity, since several entities may have rules of
  * the same name; the line break is unambiguous, since no entity's key contains one.
  */
-export const keyOfRule = ({ name, entity = '' }: ProvedRule): string => `${entity}\n${name}`;
+export const uniqueRuleKey = ({ name, entity = '' }: SigningRule): string => `${entity}\n${name}`;
 
 /** The fields of the access log for a rule. */
-export const loggedRule = (rule: ProvedRule | undefined) => ({
+export const loggedRule = (rule: SigningRule | undefined) => ({
   rule: rule?.name,
   ruleOf: rule?.entity,
 });
