@@ -1,4 +1,4 @@
-import type { GivenRule } from '../../shared/broker/ports/management.ts';
+import type { RuleInput } from '../../shared/broker/ports/management.ts';
 import { BrokerError } from '../../shared/domain/broker-error.ts';
 import type { CorrelationFilter, Filter, Rule } from '../../shared/filters/rule.ts';
 import { fromProperties, toProperties } from '../messages/property-values.ts';
@@ -29,7 +29,7 @@ export async function addRule({ context, path, body }: Input): Promise<AmqpValue
   const description = new Body(fields.at('rule-description') ?? NULL);
   const action = description.at('sql-rule-action');
   const expression = action === undefined ? undefined : new Body(action).text('expression');
-  const rule: GivenRule = {
+  const rule: RuleInput = {
     name: fields.text('rule-name') ?? description.requiredText('rule-name'),
     filter: readFilter(description),
     ...present({

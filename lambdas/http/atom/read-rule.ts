@@ -1,4 +1,4 @@
-import type { GivenRule } from '../../../shared/broker/ports/management.ts';
+import type { RuleInput } from '../../../shared/broker/ports/management.ts';
 import { DEFAULT_RULE_NAME } from '../../../shared/domain/entities/rule-name.ts';
 import { badValue } from '../../../shared/domain/entities/setting-checks.ts';
 import type { Properties, PropertyValue } from '../../../shared/domain/messages/property-value.ts';
@@ -11,7 +11,7 @@ import type { XmlElement } from './xml.ts';
  * Reads a rule from a `RuleDescription`. `name` = its name in the path; without it, for the default rule of a
  * new subscription, the name in the description counts. Throws ArgumentError.
  */
-export function readRule(element: XmlElement, name?: string): GivenRule {
+export function readRule(element: XmlElement, name?: string): RuleInput {
   const fields = new Fields(element);
   const filter = fields.child('Filter');
   const action = fields.child('Action');

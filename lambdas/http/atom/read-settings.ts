@@ -1,5 +1,5 @@
 import type { EntitySettings } from '../../../shared/broker/management/management.ts';
-import type { GivenAuthorizationRule } from '../../../shared/domain/entities/authorization-rules.ts';
+import type { AuthorizationRuleInput } from '../../../shared/domain/entities/authorization-rules.ts';
 import type { AccessRight, EntityStatus } from '../../../shared/domain/entities/descriptions.ts';
 import { toItself } from '../../../shared/domain/entities/forwarding-settings.ts';
 import { badValue } from '../../../shared/domain/entities/setting-checks.ts';
@@ -124,12 +124,12 @@ function decoded(text: string, element: string): string {
   }
 }
 
-function readAuthorizationRules(fields: Fields): readonly GivenAuthorizationRule[] | undefined {
+function readAuthorizationRules(fields: Fields): readonly AuthorizationRuleInput[] | undefined {
   const list = fields.child('AuthorizationRules');
   return list && new Fields(list).children('AuthorizationRule').map(readAuthorizationRule);
 }
 
-function readAuthorizationRule(element: XmlElement): GivenAuthorizationRule {
+function readAuthorizationRule(element: XmlElement): AuthorizationRuleInput {
   const fields = new Fields(element);
   const rights = fields.child('Rights');
   return {

@@ -1,7 +1,7 @@
 import { BrokerError, entityNotFound } from '../../domain/broker-error.ts';
 import {
+  type AuthorizationRuleInput,
   authorizationRules,
-  type GivenAuthorizationRule,
 } from '../../domain/entities/authorization-rules.ts';
 import type {
   EntityDescription,
@@ -15,7 +15,7 @@ import {
   newQueue,
   newSubscription,
   newTopic,
-  type Said,
+  type SettingsInput,
   updateQueue,
   updateSubscription,
   updateTopic,
@@ -31,23 +31,23 @@ import { badValue } from '../../domain/entities/setting-checks.ts';
 import { type Tier, withinTier } from '../../domain/entities/tier.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import type { ListPage } from '../ports/entities.ts';
-import type { GivenRule, ManagementParts, MessageCounts, Page } from '../ports/management.ts';
+import type { ManagementParts, MessageCounts, Page, RuleInput } from '../ports/management.ts';
 import { entityTag, type IfMatch, requireMatch } from './if-match.ts';
 import { requireRoomInNamespace, requireRoomInTopic } from './quotas.ts';
 import { firstRule, RuleManagement } from './rules.ts';
 
-type WithGivenRules<Description> = Omit<Said<Description>, 'authorizationRules'> & {
-  readonly authorizationRules?: readonly GivenAuthorizationRule[];
+type WithRuleInputs<Description> = Omit<SettingsInput<Description>, 'authorizationRules'> & {
+  readonly authorizationRules?: readonly AuthorizationRuleInput[];
 };
 
 /** What a client says of an entity it creates or updates. */
 export type EntitySettings =
-  | ({ readonly kind: 'queue' } & WithGivenRules<QueueDescription>)
-  | ({ readonly kind: 'topic' } & WithGivenRules<TopicDescription>)
+  | ({ readonly kind: 'queue' } & WithRuleInputs<QueueDescription>)
+  | ({ readonly kind: 'topic' } & WithRuleInputs<TopicDescription>)
   | ({
       readonly kind: 'subscription';
-      readonly defaultRule?: GivenRule;
-    } & Said<SubscriptionDescription>);
+      readonly defaultRule?: RuleInput;
+    } & SettingsInput<SubscriptionDescription>);
 
 /** The runtime counts of an entity. */
 export interface EntityReport {
@@ -165,7 +165,7 @@ export class Management {
   async #createSubscription(
     at: EntityPath,
     description: SubscriptionDescription,
-    rule: GivenRule,
+    rule: RuleInput,
   ): Promise<Entity> {
     if (at.subscription === undefined) throw entityNotFound(at.name);
     const topic = await this.get(at.subscription.topic, 'topic');
@@ -178,37 +178,41 @@ export class Management {
     return rules.createSubscription(subscription, { ...rule, createdAt: now }, now);
   }
 
-  #describe(given: EntitySettings, current?: EntityDescription): EntityDescription {
+  #describe(input: EntitySettings, current?: EntityDescription): EntityDescription {
     const { namespace } = this.#parts;
-    const act = current === undefined ? 'creating' : 'updating';
-    const settings = namespace === undefined ? given : withinTier(given, namespace, act, current);
+    const operation = current === undefined ? 'creating' : 'updating';
+    const settings =
+      namespace === undefined ? input : withinTier(input, namespace, operation, current);
     switch (settings.kind) {
       case 'queue': {
-        const said = this.#withKeys(settings, current);
-        return current?.kind === 'queue' ? updateQueue(current, said) : newQueue(said);
+        const withKeys = this.#withKeys(settings, current);
+        return current?.kind === 'queue' ? updateQueue(current, withKeys) : newQueue(withKeys);
       }
       case 'topic': {
-        const said = this.#withKeys(settings, current);
-        return current?.kind === 'topic' ? updateTopic(current, said) : newTopic(said);
+        const withKeys = this.#withKeys(settings, current);
+        return current?.kind === 'topic' ? updateTopic(current, withKeys) : newTopic(withKeys);
       }
       case 'subscription': {
-        const { defaultRule: _, ...said } = settings;
+        const { defaultRule: _, ...subscription } = settings;
         return current?.kind === 'subscription'
-          ? updateSubscription(current, said)
-          : newSubscription(said);
+          ? updateSubscription(current, subscription)
+          : newSubscription(subscription);
       }
     }
   }
 
-  #withKeys<S extends { readonly authorizationRules?: readonly GivenAuthorizationRule[] }>(
+  #withKeys<S extends { readonly authorizationRules?: readonly AuthorizationRuleInput[] }>(
     settings: S,
     current?: EntityDescription,
   ) {
-    const { authorizationRules: given = [], ...said } = settings;
+    const { authorizationRules: rules = [], ...others } = settings;
     const before =
       current === undefined || current.kind === 'subscription' ? [] : current.authorizationRules;
     const { clock, random } = this.#parts;
-    return { ...said, authorizationRules: authorizationRules(given, before, clock.now(), random) };
+    return {
+      ...others,
+      authorizationRules: authorizationRules(rules, before, clock.now(), random),
+    };
   }
 
   async #requireForwarding(

@@ -6,7 +6,7 @@ import { DEFAULT_RULE_NAME, requireRuleName } from '../../domain/entities/rule-n
 import { LIMITS } from '../../domain/limits.ts';
 import { requirePropertiesFit } from '../../domain/messages/property-limits.ts';
 import { validateRule } from '../../filters/rule.ts';
-import type { GivenRule, ManagementParts, Page, StoredRule } from '../ports/management.ts';
+import type { ManagementParts, Page, RuleInput, StoredRule } from '../ports/management.ts';
 import { type IfMatch, requireMatch, ruleTag } from './if-match.ts';
 import { requireRoomForFilter } from './quotas.ts';
 
@@ -28,7 +28,7 @@ export class RuleManagement {
   }
 
   /** Throws ArgumentError, MessagingEntityAlreadyExists, QuotaExceeded. */
-  async create(path: string, rule: GivenRule): Promise<RuleOf> {
+  async create(path: string, rule: RuleInput): Promise<RuleOf> {
     requireRule(rule);
     requireFreeRuleName(rule.name);
     const { rules, counts, clock } = this.#parts;
@@ -42,7 +42,7 @@ export class RuleManagement {
   }
 
   /** Throws ArgumentError, MessagingEntityNotFound, PreconditionFailed, ConflictInProgress. */
-  async update(path: string, rule: GivenRule, ifMatch: IfMatch): Promise<RuleOf> {
+  async update(path: string, rule: RuleInput, ifMatch: IfMatch): Promise<RuleOf> {
     requireRule(rule);
     const { rules, counts, clock } = this.#parts;
     const { entity, topic } = await this.#subscription(path);
@@ -107,14 +107,14 @@ export class RuleManagement {
 }
 
 /** The first rule of a subscription: the client's, or one that matches every message. */
-export function firstRule(given: GivenRule | undefined): GivenRule {
-  const rule: GivenRule = given ?? { name: DEFAULT_RULE_NAME, filter: { kind: 'true' } };
+export function firstRule(input: RuleInput | undefined): RuleInput {
+  const rule: RuleInput = input ?? { name: DEFAULT_RULE_NAME, filter: { kind: 'true' } };
   requireRule(rule);
   requireFreeRuleName(rule.name);
   return rule;
 }
 
-function requireRule(rule: GivenRule): void {
+function requireRule(rule: RuleInput): void {
   requireRuleName(rule.name);
   validateRule(rule);
   const { filter, action } = rule;

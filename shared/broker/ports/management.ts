@@ -6,7 +6,7 @@ import type { Rule } from '../../filters/rule.ts';
 import type { EntityStore } from './entities.ts';
 
 /** A rule as a client sends it. */
-export type GivenRule = Omit<Rule, 'createdAt'>;
+export type RuleInput = Omit<Rule, 'createdAt'>;
 
 /** A rule as it is stored. */
 export interface StoredRule {

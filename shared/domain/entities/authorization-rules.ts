@@ -4,7 +4,7 @@ import type { AccessRight, AuthorizationRule } from './descriptions.ts';
 import { badValue } from './setting-checks.ts';
 
 /** A shared access policy in a client's request. Absent keys are generated. */
-export interface GivenAuthorizationRule {
+export interface AuthorizationRuleInput {
   readonly keyName: string;
   readonly primaryKey?: string;
   readonly secondaryKey?: string;
@@ -24,43 +24,43 @@ const ALL_RIGHTS = ['Manage', 'Send', 'Listen'] as const satisfies readonly Acce
  * that were signed with it. `now` = epoch ms. Throws ArgumentError.
  */
 export function authorizationRules(
-  given: readonly GivenAuthorizationRule[],
+  input: readonly AuthorizationRuleInput[],
   current: readonly AuthorizationRule[],
   now: number,
   random: RandomSource,
 ): readonly AuthorizationRule[] {
-  if (given.length > LIMITS.authorizationRules) {
+  if (input.length > LIMITS.authorizationRules) {
     throw badValue(
-      `${given.length} authorization rules were given; the limit is ${LIMITS.authorizationRules}.`,
+      `${input.length} authorization rules were given; the limit is ${LIMITS.authorizationRules}.`,
     );
   }
-  const names = given.map((rule) => rule.keyName);
+  const names = input.map((rule) => rule.keyName);
   const twice = names.find((name, i) => names.indexOf(name) !== i);
   if (twice !== undefined) throw badValue(`The authorization rule '${twice}' was given twice.`);
-  return given.map((rule) => {
+  return input.map((rule) => {
     const before = current.find((one) => one.keyName === rule.keyName);
     return authorizationRule(rule, before, now, random);
   });
 }
 
 function authorizationRule(
-  given: GivenAuthorizationRule,
+  input: AuthorizationRuleInput,
   before: AuthorizationRule | undefined,
   now: number,
   random: RandomSource,
 ): AuthorizationRule {
-  requireKeyName(given.keyName);
-  const rights = impliedRights(given);
-  const primaryKey = given.primaryKey ?? before?.primaryKey ?? newKey(random);
-  const secondaryKey = given.secondaryKey ?? before?.secondaryKey ?? newKey(random);
-  requireKey(given.keyName, primaryKey);
-  requireKey(given.keyName, secondaryKey);
+  requireKeyName(input.keyName);
+  const rights = impliedRights(input);
+  const primaryKey = input.primaryKey ?? before?.primaryKey ?? newKey(random);
+  const secondaryKey = input.secondaryKey ?? before?.secondaryKey ?? newKey(random);
+  requireKey(input.keyName, primaryKey);
+  requireKey(input.keyName, secondaryKey);
   const unchanged =
     before?.primaryKey === primaryKey &&
     before.secondaryKey === secondaryKey &&
     before.rights.join() === rights.join();
   return {
-    keyName: given.keyName,
+    keyName: input.keyName,
     primaryKey,
     secondaryKey,
     rights,
@@ -70,7 +70,7 @@ function authorizationRule(
 }
 
 /** Manage includes Send and Listen, since a client with Manage could grant itself both (semantics K4). */
-function impliedRights({ keyName, rights }: GivenAuthorizationRule): readonly AccessRight[] {
+function impliedRights({ keyName, rights }: AuthorizationRuleInput): readonly AccessRight[] {
   if (rights.length === 0) throw badValue(`The authorization rule '${keyName}' gives no right.`);
   return rights.includes('Manage') ? ALL_RIGHTS : ALL_RIGHTS.filter((one) => rights.includes(one));
 }

@@ -30,7 +30,7 @@ import {
  * The settings in a client's request. A lock duration or detection window that is unlimited is `Infinity`
  * here.
  */
-export type Said<Description> = Partial<Omit<Description, 'kind'>>;
+export type SettingsInput<Description> = Partial<Omit<Description, 'kind'>>;
 
 /**
  * The sizes that a client may set for an entity, or for a fragment of a partitioned one (semantics N8, #P5).
@@ -48,8 +48,8 @@ const TOPIC_STATUSES: readonly EntityStatus[] = ['Active', 'Disabled', 'SendDisa
 const SUBSCRIPTION_STATUSES: readonly EntityStatus[] = ['Active', 'Disabled', 'ReceiveDisabled'];
 
 /** The description of a new queue. Throws ArgumentError for invalid settings. */
-export function newQueue(said: Said<QueueDescription>): QueueDescription {
-  const queue = { ...QUEUE_DEFAULTS, ...said, ...fragmentSize('Queue', said) };
+export function newQueue(input: SettingsInput<QueueDescription>): QueueDescription {
+  const queue = { ...QUEUE_DEFAULTS, ...input, ...fragmentSize('Queue', input) };
   requireIngressSettings(queue);
   requireDeliverySettings(queue);
   requireOneOf('status', queue.status, QUEUE_STATUSES);
@@ -59,15 +59,15 @@ export function newQueue(said: Said<QueueDescription>): QueueDescription {
 /** The description of a queue after an update. Throws ArgumentError for invalid or unchangeable settings. */
 export function updateQueue(
   current: QueueDescription,
-  said: Said<QueueDescription>,
+  input: SettingsInput<QueueDescription>,
 ): QueueDescription {
-  requireUnchanged('Queue', current, { ...QUEUE_DEFAULTS, ...said });
-  return newQueue({ ...said, ...partitionsAsCreated(current) });
+  requireUnchanged('Queue', current, { ...QUEUE_DEFAULTS, ...input });
+  return newQueue({ ...input, ...partitionsAsCreated(current) });
 }
 
 /** The description of a new topic. Throws ArgumentError for invalid settings. */
-export function newTopic(said: Said<TopicDescription>): TopicDescription {
-  const topic = { ...TOPIC_DEFAULTS, ...said, ...fragmentSize('Topic', said) };
+export function newTopic(input: SettingsInput<TopicDescription>): TopicDescription {
+  const topic = { ...TOPIC_DEFAULTS, ...input, ...fragmentSize('Topic', input) };
   requireIngressSettings(topic);
   requireCommonSettings(topic);
   requireOneOf('status', topic.status, TOPIC_STATUSES);
@@ -77,15 +77,17 @@ export function newTopic(said: Said<TopicDescription>): TopicDescription {
 /** The description of a topic after an update. Throws ArgumentError for invalid or unchangeable settings. */
 export function updateTopic(
   current: TopicDescription,
-  said: Said<TopicDescription>,
+  input: SettingsInput<TopicDescription>,
 ): TopicDescription {
-  requireUnchanged('Topic', current, { ...TOPIC_DEFAULTS, ...said });
-  return newTopic({ ...said, ...partitionsAsCreated(current) });
+  requireUnchanged('Topic', current, { ...TOPIC_DEFAULTS, ...input });
+  return newTopic({ ...input, ...partitionsAsCreated(current) });
 }
 
 /** The description of a new subscription. Throws ArgumentError for invalid settings. */
-export function newSubscription(said: Said<SubscriptionDescription>): SubscriptionDescription {
-  const subscription = { ...SUBSCRIPTION_DEFAULTS, ...said };
+export function newSubscription(
+  input: SettingsInput<SubscriptionDescription>,
+): SubscriptionDescription {
+  const subscription = { ...SUBSCRIPTION_DEFAULTS, ...input };
   requireDeliverySettings(subscription);
   requireOneOf('status', subscription.status, SUBSCRIPTION_STATUSES);
   return neverIdleWhereForwarding(subscription);
@@ -97,10 +99,10 @@ export function newSubscription(said: Said<SubscriptionDescription>): Subscripti
  */
 export function updateSubscription(
   current: SubscriptionDescription,
-  said: Said<SubscriptionDescription>,
+  input: SettingsInput<SubscriptionDescription>,
 ): SubscriptionDescription {
-  requireUnchanged('Subscription', current, { ...SUBSCRIPTION_DEFAULTS, ...said });
-  return newSubscription(said);
+  requireUnchanged('Subscription', current, { ...SUBSCRIPTION_DEFAULTS, ...input });
+  return newSubscription(input);
 }
 
 function partitionsAsCreated({ partitions }: IngressSettings): Pick<IngressSettings, 'partitions'> {
@@ -126,11 +128,11 @@ function hasSizedFragments(settings: Partial<IngressSettings>): boolean {
  */
 function fragmentSize(
   kind: KindWord,
-  said: Partial<IngressSettings>,
+  input: Partial<IngressSettings>,
 ): { readonly maxSizeInMegabytes?: number } {
-  const size = said.maxSizeInMegabytes;
+  const size = input.maxSizeInMegabytes;
   if (size === undefined) return {};
-  if (!hasSizedFragments(said)) {
+  if (!hasSizedFragments(input)) {
     requireOneOf('maxSizeInMegabytes', size, ENTITY_MEGABYTES);
     return { maxSizeInMegabytes: size };
   }

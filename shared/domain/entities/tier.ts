@@ -12,10 +12,10 @@ export interface TieredNamespace {
 }
 
 /** The operation in which a client sets the settings of an entity. */
-export type Act = 'creating' | 'updating';
+export type SettingsOperation = 'creating' | 'updating';
 
 /** The settings in a client's request that depend on the tier. */
-interface Said {
+interface TierSettings {
   readonly kind: EntityDescription['kind'];
   readonly requiresSession?: boolean;
   readonly requiresDuplicateDetection?: boolean;
@@ -46,15 +46,15 @@ const KIND_WORDS = {
  * change them, and an entity that is older than the namespace's tier must remain updatable. `current` = the
  * description before an update. Throws ArgumentError.
  */
-export function withinTier<S extends Said>(
-  said: S,
+export function withinTier<S extends TierSettings>(
+  input: S,
   namespace: TieredNamespace,
-  act: Act,
+  operation: SettingsOperation,
   current?: EntityDescription,
 ): S {
-  if (namespace.tier === 'Premium') return withinPremium(said, namespace, act, current);
-  requireUsualMessages(said, namespace, act, current);
-  return namespace.tier === 'Basic' ? withinBasic(said, namespace, act) : said;
+  if (namespace.tier === 'Premium') return withinPremium(input, namespace, operation, current);
+  requireUsualMessages(input, namespace, operation, current);
+  return namespace.tier === 'Basic' ? withinBasic(input, namespace, operation) : input;
 }
 
 /**
@@ -63,32 +63,37 @@ export function withinTier<S extends Said>(
  * accepted.
  */
 function requireUsualMessages(
-  { kind, maxMessageSizeInKilobytes: kilobytes = USUAL_MESSAGE_KILOBYTES }: Said,
+  { kind, maxMessageSizeInKilobytes: kilobytes = USUAL_MESSAGE_KILOBYTES }: TierSettings,
   namespace: TieredNamespace,
-  act: Act,
-  current: Said | undefined,
+  operation: SettingsOperation,
+  current: TierSettings | undefined,
 ): void {
   if ([USUAL_MESSAGE_KILOBYTES, current?.maxMessageSizeInKilobytes].includes(kilobytes)) return;
-  const what = cannotBeSet('maxMessageSizeInKilobytes', KIND_WORDS[kind], act);
+  const what = cannotBeSet('maxMessageSizeInKilobytes', KIND_WORDS[kind], operation);
   throw refusal(what, namespace, ['Premium']);
 }
 
-function withinBasic<S extends Said>(said: S, namespace: TieredNamespace, act: Act): S {
+function withinBasic<S extends TierSettings>(
+  input: S,
+  namespace: TieredNamespace,
+  operation: SettingsOperation,
+): S {
   const refuse = (what: string) => refusal(what, namespace, ['Standard', 'Premium']);
-  const word = KIND_WORDS[said.kind];
-  if (act === 'creating' && said.kind !== 'queue') throw refuse(`A ${word} can't be created`);
-  const property = beyondBasic(said, act);
-  if (property !== undefined) throw refuse(cannotBeSet(property, word, act));
-  return { ...said, defaultTimeToLiveMs: basicTimeToLive(said, namespace) };
+  const word = KIND_WORDS[input.kind];
+  if (operation === 'creating' && input.kind !== 'queue')
+    throw refuse(`A ${word} can't be created`);
+  const property = beyondBasic(input, operation);
+  if (property !== undefined) throw refuse(cannotBeSet(property, word, operation));
+  return { ...input, defaultTimeToLiveMs: basicTimeToLive(input, namespace) };
 }
 
 /** The first property in a request that Basic does not support. */
-function beyondBasic(said: Said, act: Act): string | undefined {
-  const { autoDeleteOnIdleMs = Infinity, forwardTo, forwardDeadLetteredMessagesTo } = said;
-  const created = act === 'creating';
+function beyondBasic(input: TierSettings, operation: SettingsOperation): string | undefined {
+  const { autoDeleteOnIdleMs = Infinity, forwardTo, forwardDeadLetteredMessagesTo } = input;
+  const created = operation === 'creating';
   const wanted = {
-    requiresSession: created && said.requiresSession,
-    requiresDuplicateDetection: created && said.requiresDuplicateDetection,
+    requiresSession: created && input.requiresSession,
+    requiresDuplicateDetection: created && input.requiresDuplicateDetection,
     forwardTo: forwardTo !== undefined,
     forwardDeadLetteredMessagesTo: forwardDeadLetteredMessagesTo !== undefined,
     // The maximum turns it off, and clients send it by default.
@@ -98,7 +103,10 @@ function beyondBasic(said: Said, act: Act): string | undefined {
 }
 
 /** Clients send "unlimited" by default, so it is accepted and means the maximum. */
-function basicTimeToLive({ defaultTimeToLiveMs: ms = Infinity }: Said, { name }: TieredNamespace) {
+function basicTimeToLive(
+  { defaultTimeToLiveMs: ms = Infinity }: TierSettings,
+  { name }: TieredNamespace,
+) {
   if (ms === Infinity) return BASIC_TIME_TO_LIVE_MS;
   if (ms <= BASIC_TIME_TO_LIVE_MS) return ms;
   throw badValue(
@@ -116,19 +124,19 @@ export function requireTransactions(namespace: TieredNamespace): void {
  * In Premium, partitioned entities have two partitions, and the size that a client sets is that of both
  * together.
  */
-function withinPremium<S extends Said>(
-  said: S,
+function withinPremium<S extends TierSettings>(
+  input: S,
   { name }: TieredNamespace,
-  act: Act,
-  current: Said | undefined,
+  operation: SettingsOperation,
+  current: TierSettings | undefined,
 ): S {
-  if (said.kind === 'subscription') return said;
-  const { maxMessageSizeInKilobytes: kilobytes = PREMIUM_MESSAGE_KILOBYTES } = said;
+  if (input.kind === 'subscription') return input;
+  const { maxMessageSizeInKilobytes: kilobytes = PREMIUM_MESSAGE_KILOBYTES } = input;
   if (kilobytes !== current?.maxMessageSizeInKilobytes) requireMessageKilobytes(kilobytes, name);
-  const isPartitioned = act === 'creating' && said.enablePartitioning === true;
+  const isPartitioned = operation === 'creating' && input.enablePartitioning === true;
   return {
     maxMessageSizeInKilobytes: PREMIUM_MESSAGE_KILOBYTES,
-    ...said,
+    ...input,
     ...(isPartitioned ? { partitions: LIMITS.partitionsPremium } : {}),
   };
 }
@@ -141,8 +149,8 @@ function requireMessageKilobytes(kilobytes: number, namespace: string): void {
   );
 }
 
-function cannotBeSet(property: string, word: KindWord, act: Act): string {
-  return `The property '${property}' can't be set when ${act} a ${word}`;
+function cannotBeSet(property: string, word: KindWord, operation: SettingsOperation): string {
+  return `The property '${property}' can't be set when ${operation} a ${word}`;
 }
 
 /** The service's own sentence (semantics N16). */

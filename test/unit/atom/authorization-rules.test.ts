@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BrokerError } from '../../../shared/domain/broker-error.ts';
 import {
+  type AuthorizationRuleInput,
   authorizationRules,
-  type GivenAuthorizationRule,
 } from '../../../shared/domain/entities/authorization-rules.ts';
 
 const KEY_1 = 'A'.repeat(43).concat('=');
 const KEY_2 = 'B'.repeat(43).concat('=');
-const LISTEN: GivenAuthorizationRule = { keyName: 'app', rights: ['Listen'] };
+const LISTEN: AuthorizationRuleInput = { keyName: 'app', rights: ['Listen'] };
 const WITH_KEYS = { ...LISTEN, primaryKey: KEY_1, secondaryKey: KEY_2 };
 
 /** Random bytes that count up, so that all generated keys differ. */
@@ -17,8 +17,8 @@ function countingRandom() {
   return { bytes: (count: number) => new Uint8Array(count).fill(++next) };
 }
 
-const rulesOf = (given: readonly GivenAuthorizationRule[]) =>
-  authorizationRules(given, [], 1000, countingRandom());
+const rulesOf = (input: readonly AuthorizationRuleInput[]) =>
+  authorizationRules(input, [], 1000, countingRandom());
 
 test('missing keys are generated: 44 characters, all different', () => {
   const [rule] = rulesOf([LISTEN]);
@@ -63,7 +63,7 @@ test('#153 twelve rules are accepted, thirteen are not', () => {
   assert.throws(() => rulesOf(many(13)), /^BrokerError: 13 .* the limit is 12\.$/);
 });
 
-const REFUSED: readonly (readonly [string, readonly GivenAuthorizationRule[], RegExp])[] = [
+const REFUSED: readonly (readonly [string, readonly AuthorizationRuleInput[], RegExp])[] = [
   ['a name given twice', [LISTEN, LISTEN], /'app' was given twice/],
   ['no name', [{ ...LISTEN, keyName: '' }], /is 0 characters long; it may have 1 to 256/],
   ['a long name', [{ ...LISTEN, keyName: 'k'.repeat(257) }], /is 257 characters long/],
@@ -72,10 +72,10 @@ const REFUSED: readonly (readonly [string, readonly GivenAuthorizationRule[], Re
   ['a key beyond ASCII', [{ ...LISTEN, secondaryKey: 'ä'.repeat(44) }], /44 ASCII characters/],
 ];
 
-for (const [what, given, says] of REFUSED) {
+for (const [what, input, says] of REFUSED) {
   test(`${what} is refused, and the error contains no key`, () => {
     assert.throws(
-      () => rulesOf(given),
+      () => rulesOf(input),
       (error: unknown) => {
         assert.ok(error instanceof BrokerError);
         assert.equal(error.code, 'ArgumentError');

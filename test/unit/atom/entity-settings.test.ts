@@ -71,9 +71,9 @@ const ACCEPTED_AT_THE_BOUNDS = [
   { userMetadata: 'm'.repeat(1024) },
 ] as const;
 
-for (const said of ACCEPTED_AT_THE_BOUNDS) {
-  test(`${JSON.stringify(said).slice(0, 60)} is accepted at its bound`, () => {
-    assert.deepEqual(newQueue(said), { ...QUEUE_DEFAULTS, ...said });
+for (const input of ACCEPTED_AT_THE_BOUNDS) {
+  test(`${JSON.stringify(input).slice(0, 60)} is accepted at its bound`, () => {
+    assert.deepEqual(newQueue(input), { ...QUEUE_DEFAULTS, ...input });
   });
 }
 
@@ -185,8 +185,8 @@ refuses([
   [
     'to become express later where it looks for duplicates',
     () => {
-      const said = { requiresDuplicateDetection: true };
-      updateTopic(newTopic(said), { ...said, enableExpress: true });
+      const input = { requiresDuplicateDetection: true };
+      updateTopic(newTopic(input), { ...input, enableExpress: true });
     },
     "Both DelayedPersistence and RequiresDuplicateDetection property can't be enabled together.",
   ],
@@ -209,8 +209,8 @@ refuses([
 
 test('#138 a partitioned entity returns sixteen times its size, and accepts that size in an update', () => {
   for (const size of [1024, 2048, 3072, 4096, 5120]) {
-    const said = { enablePartitioning: true, maxSizeInMegabytes: size };
-    const queue = newQueue(said);
+    const input = { enablePartitioning: true, maxSizeInMegabytes: size };
+    const queue = newQueue(input);
     assert.equal(totalMegabytes(queue), 16 * size);
     const echo = { enablePartitioning: true, maxSizeInMegabytes: totalMegabytes(queue) };
     assert.deepEqual(updateQueue(queue, echo), queue);
@@ -251,9 +251,9 @@ refuses([
 ]);
 
 test('#143 an entity that forwards is never idle', () => {
-  const said = { forwardTo: 'q', autoDeleteOnIdleMs: DAY };
-  assert.ok(!('autoDeleteOnIdleMs' in newQueue(said)));
-  assert.ok(!('autoDeleteOnIdleMs' in newSubscription(said)));
+  const input = { forwardTo: 'q', autoDeleteOnIdleMs: DAY };
+  assert.ok(!('autoDeleteOnIdleMs' in newQueue(input)));
+  assert.ok(!('autoDeleteOnIdleMs' in newSubscription(input)));
 });
 
 const forwarding = (path: string, forwardTo: string) => () =>

@@ -6,21 +6,30 @@ import {
   QUEUE_DEFAULTS,
   SUBSCRIPTION_DEFAULTS,
 } from '../../../shared/domain/entities/descriptions.ts';
-import { type Act, type Tier, withinTier } from '../../../shared/domain/entities/tier.ts';
+import {
+  type SettingsOperation,
+  type Tier,
+  withinTier,
+} from '../../../shared/domain/entities/tier.ts';
 import { fakeManageDependencies } from '../../support/fake-entity-store.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
 const FORTNIGHT = 14 * DAY;
 
-type Said = Parameters<typeof withinTier>[0];
+type TierSettings = Parameters<typeof withinTier>[0];
 
-const within = (tier: Tier, said: Said, act: Act = 'creating') =>
-  withinTier(said, { name: 'ns', tier }, act);
+const within = (tier: Tier, input: TierSettings, operation: SettingsOperation = 'creating') =>
+  withinTier(input, { name: 'ns', tier }, operation);
 
-function refuses(tier: Tier, said: Said, act: Act, sentence: string): void {
-  test(`${tier}: ${act} with ${JSON.stringify(said)} is refused`, () => {
+function refuses(
+  tier: Tier,
+  input: TierSettings,
+  operation: SettingsOperation,
+  sentence: string,
+): void {
+  test(`${tier}: ${operation} with ${JSON.stringify(input)} is refused`, () => {
     assert.throws(
-      () => within(tier, said, act),
+      () => within(tier, input, operation),
       (error: unknown) => {
         assert.ok(error instanceof BrokerError);
         assert.deepEqual([error.code, error.subCode], ['ArgumentError', '40000']);
@@ -32,8 +41,8 @@ function refuses(tier: Tier, said: Said, act: Act, sentence: string): void {
 }
 
 test('Standard keeps settings unchanged', () => {
-  const said: Said = { kind: 'topic', autoDeleteOnIdleMs: DAY, enablePartitioning: true };
-  assert.equal(within('Standard', said), said);
+  const input: TierSettings = { kind: 'topic', autoDeleteOnIdleMs: DAY, enablePartitioning: true };
+  assert.equal(within('Standard', input), input);
 });
 
 test('Basic keeps messages for at most 14 days, also where the request says unlimited', () => {
@@ -43,29 +52,29 @@ test('Basic keeps messages for at most 14 days, also where the request says unli
     [{ defaultTimeToLiveMs: FORTNIGHT }, FORTNIGHT],
     [{ defaultTimeToLiveMs: DAY }, DAY],
   ] as const;
-  for (const [said, expected] of rows) {
-    for (const act of ['creating', 'updating'] as const) {
-      const { defaultTimeToLiveMs } = within('Basic', { kind: 'queue', ...said }, act);
+  for (const [input, expected] of rows) {
+    for (const operation of ['creating', 'updating'] as const) {
+      const { defaultTimeToLiveMs } = within('Basic', { kind: 'queue', ...input }, operation);
       assert.equal(defaultTimeToLiveMs, expected);
     }
   }
 });
 
 test('Basic accepts disabled features, an unlimited AutoDeleteOnIdle, and partitions', () => {
-  const said: Said = {
+  const input: TierSettings = {
     kind: 'queue',
     requiresSession: false,
     requiresDuplicateDetection: false,
     autoDeleteOnIdleMs: Infinity,
     enablePartitioning: true,
   };
-  assert.deepEqual(within('Basic', said), { ...said, defaultTimeToLiveMs: FORTNIGHT });
+  assert.deepEqual(within('Basic', input), { ...input, defaultTimeToLiveMs: FORTNIGHT });
 });
 
 const ONLY = "This operation is only supported in 'Standard' or 'Premium' tier.";
 const BASIC = `because the namespace 'ns' is using the 'Basic' Tier. ${ONLY}`;
 
-for (const [property, said] of [
+for (const [property, input] of [
   ['requiresSession', { requiresSession: true }],
   ['requiresDuplicateDetection', { requiresDuplicateDetection: true }],
   ['forwardTo', { forwardTo: 'x' }],
@@ -73,7 +82,7 @@ for (const [property, said] of [
   ['autoDeleteOnIdle', { autoDeleteOnIdleMs: FORTNIGHT }],
 ] as const) {
   const sentence = `The property '${property}' can't be set when creating a Queue ${BASIC}`;
-  refuses('Basic', { kind: 'queue', ...said }, 'creating', sentence);
+  refuses('Basic', { kind: 'queue', ...input }, 'creating', sentence);
 }
 refuses(
   'Basic',
@@ -91,7 +100,7 @@ refuses(
 );
 
 test('entities created under an earlier tier can still be updated', () => {
-  const old: Said = { kind: 'queue', requiresSession: true, enablePartitioning: true };
+  const old: TierSettings = { kind: 'queue', requiresSession: true, enablePartitioning: true };
   assert.equal(within('Basic', old, 'updating').requiresSession, true);
   assert.equal(within('Premium', old, 'updating').partitions, undefined);
   assert.equal(within('Basic', { kind: 'topic' }, 'updating').defaultTimeToLiveMs, FORTNIGHT);
@@ -99,8 +108,8 @@ test('entities created under an earlier tier can still be updated', () => {
 
 test('Premium accepts messages of 1 MB by default; subscriptions have no such setting', () => {
   assert.equal(within('Premium', { kind: 'queue' }).maxMessageSizeInKilobytes, 1024);
-  const said: Said = { kind: 'topic', maxMessageSizeInKilobytes: 2048 };
-  assert.equal(within('Premium', said, 'updating').maxMessageSizeInKilobytes, 2048);
+  const input: TierSettings = { kind: 'topic', maxMessageSizeInKilobytes: 2048 };
+  assert.equal(within('Premium', input, 'updating').maxMessageSizeInKilobytes, 2048);
   assert.deepEqual(within('Premium', { kind: 'subscription' }), { kind: 'subscription' });
 });
 
