@@ -55,7 +55,7 @@ export class LimitedApp implements WebApp {
     if (!this.#ofAll.take('', this.#now())) return this.#refuse('ofAll', request);
     const response = await this.#app.fetch(request, bindings);
     // A request without a right counts only for its address, whatever its answer.
-    if (!hasProvedRight(request)) this.#ofAll.giveBack('', this.#now());
+    if (!hasProvedRight(request)) this.#ofAll.refund('', this.#now());
     if (response.status === UNAUTHORIZED) {
       this.#ofAddress.take(address, this.#now(), BUDGETS.address.refusedAsRequests - 1);
     }

@@ -3,7 +3,7 @@ import { BUDGETS } from '../../shared/domain/budgets/budgets.ts';
 import { unlimitedAbove } from '../../shared/domain/duration.ts';
 import type { OutgoingMessage } from '../../shared/domain/messages/message.ts';
 import { requireBatchFits } from '../../shared/domain/messages/outgoing-rules.ts';
-import { requireCountFits } from '../../shared/domain/messages/property-limits.ts';
+import { requirePropertyCount } from '../../shared/domain/messages/property-limits.ts';
 import { codeOf } from '../wire/descriptors.ts';
 import { Fields } from '../wire/fields.ts';
 import { present } from '../wire/present.ts';
@@ -130,7 +130,8 @@ function toMessage(sections: Sections, bytes: number, hold: HoldBytes): Outgoing
   const properties = new Fields(sections.properties ?? EMPTY);
   const annotations = fieldsOf(sections.annotations);
   const { applicationProperties } = sections;
-  if (applicationProperties?.type === 'map') requireCountFits(applicationProperties.value.length);
+  if (applicationProperties?.type === 'map')
+    requirePropertyCount(applicationProperties.value.length);
   const { properties: application, others } = toProperties(applicationProperties);
   const { body, form } = readBody(sections.body, bytes, hold);
   const amqp = packAmqpOnly({

@@ -1,8 +1,8 @@
 import type { SessionLock } from '../../shared/broker/broker.ts';
 import {
-  noSessionsHere,
   sessionLockLost,
   sessionRequired,
+  sessionsNotSupported,
 } from '../../shared/domain/blocks/session.ts';
 import { BrokerError, entityNotFound } from '../../shared/domain/broker-error.ts';
 import { requiresSession } from '../../shared/domain/entities/entity.ts';
@@ -64,7 +64,7 @@ export async function openReceiver(
   const filter = sessionFilter(link);
   const needsSession = node.path.subQueue === 'main' && requiresSession(entity);
   if (needsSession && filter === undefined) throw sessionRequired();
-  if (!needsSession && filter !== undefined) throw noSessionsHere();
+  if (!needsSession && filter !== undefined) throw sessionsNotSupported();
   if (filter !== undefined) await openSession(context, link, node, filter);
   else openWithoutSession(context, link, node);
 }

@@ -1,4 +1,4 @@
-import { isPassing } from '../domain/broker-error.ts';
+import { isTransient } from '../domain/broker-error.ts';
 
 /** The log entry of a fault of the service. Alarms count its level; see cdk/constructs/alarms.ts. */
 export interface FaultEntry {
@@ -26,7 +26,7 @@ export function reportFault(error: unknown, trackingId?: string): void {
  * the service, so that line has the level `warn`.
  */
 export function reportBackgroundFault(error: unknown): void {
-  write({ ...faultEntry(error, Date.now()), ...(isPassing(error) && { level: 'warn' }) });
+  write({ ...faultEntry(error, Date.now()), ...(isTransient(error) && { level: 'warn' }) });
 }
 
 function write(entry: FaultEntry): void {

@@ -90,7 +90,7 @@ export function lockLost(cause?: unknown): BrokerError {
 }
 
 /** Whether a failure is transient: the database is busy or slow. */
-export function isPassing(error: unknown): error is BrokerError {
+export function isTransient(error: unknown): error is BrokerError {
   return (
     error instanceof BrokerError &&
     (error.code === 'ServiceBusy' || error.code === 'ServiceTimeout')

@@ -1,4 +1,5 @@
 import { BrokerError } from './broker-error.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from './units.ts';
 
 /**
  * Durations on the wire. In the code a duration is a number of ms, and `undefined` means unlimited, which the
@@ -12,11 +13,6 @@ const UNLIMITED_MS = 922_337_203_685_477;
 const ISO_DURATION =
   /^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$/;
 const TIME_SPAN = /^(?:(\d+)\.)?(\d{1,2}):(\d{2}):(\d{2})(?:\.(\d{1,7}))?$/;
-
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
 
 /**
  * Reads an ISO 8601 duration as ms; `undefined` = unlimited. A year has 365 days and a month 30, as in .NET.
@@ -36,20 +32,20 @@ export function parseDuration(text: string, name: string): number | undefined {
     .map((part) => Number(part ?? 0));
   const wholeDays = (years ?? 0) * 365 + (months ?? 0) * 30 + (weeks ?? 0) * 7 + (days ?? 0);
   return unlimitedAbove(
-    wholeDays * DAY +
-      (hours ?? 0) * HOUR +
-      (minutes ?? 0) * MINUTE +
-      Math.round((seconds ?? 0) * SECOND),
+    wholeDays * DAY_MS +
+      (hours ?? 0) * HOUR_MS +
+      (minutes ?? 0) * MINUTE_MS +
+      Math.round((seconds ?? 0) * SECOND_MS),
   );
 }
 
 /** Writes ms as an ISO 8601 duration in the service's form: days, hours, minutes, seconds. */
 export function formatDuration(ms: number | undefined): string {
   if (ms === undefined) return UNLIMITED_TEXT;
-  const days = Math.floor(ms / DAY);
-  const hours = Math.floor((ms % DAY) / HOUR);
-  const minutes = Math.floor((ms % HOUR) / MINUTE);
-  const seconds = (ms % MINUTE) / SECOND;
+  const days = Math.floor(ms / DAY_MS);
+  const hours = Math.floor((ms % DAY_MS) / HOUR_MS);
+  const minutes = Math.floor((ms % HOUR_MS) / MINUTE_MS);
+  const seconds = (ms % MINUTE_MS) / SECOND_MS;
   const date = days > 0 ? `${days}D` : '';
   const time = `${hours > 0 ? `${hours}H` : ''}${minutes > 0 ? `${minutes}M` : ''}${seconds > 0 ? `${seconds}S` : ''}`;
   if (date === '' && time === '') return 'PT0S';
@@ -64,11 +60,11 @@ export function parseTimeSpan(text: string): { readonly ms: number | undefined }
   if (match === null) return undefined;
   const [, days, hours, minutes, seconds, fraction] = match;
   const ms =
-    Number(days ?? 0) * DAY +
-    Number(hours) * HOUR +
-    Number(minutes) * MINUTE +
-    Number(seconds) * SECOND +
-    Math.floor(Number(`0.${fraction ?? 0}`) * SECOND);
+    Number(days ?? 0) * DAY_MS +
+    Number(hours) * HOUR_MS +
+    Number(minutes) * MINUTE_MS +
+    Number(seconds) * SECOND_MS +
+    Math.floor(Number(`0.${fraction ?? 0}`) * SECOND_MS);
   return { ms: unlimitedAbove(ms) };
 }
 

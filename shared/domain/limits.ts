@@ -1,9 +1,4 @@
-const KB = 1024;
-/** Bytes. */
-export const MEGABYTE = 1024 * KB;
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-const DAY = 24 * 60 * MINUTE;
+import { DAY_MS, KB, MINUTE_MS, SECOND_MS } from './units.ts';
 
 /**
  * The limits of Service Bus that a client can run into (semantics Q1). Times in ms, sizes in bytes, unless
@@ -32,16 +27,16 @@ export const LIMITS = {
   instantMin: -62_135_596_800_000,
   instantMax: 253_402_300_799_999,
 
-  lockMsMin: 5 * SECOND,
-  lockMsMax: 5 * MINUTE,
-  lockMsDefault: 1 * MINUTE,
+  lockMsMin: 5 * SECOND_MS,
+  lockMsMax: 5 * MINUTE_MS,
+  lockMsDefault: 1 * MINUTE_MS,
   maxDeliveryCountDefault: 10,
   maxDeliveryCountMax: 2_147_483_647,
-  autoDeleteOnIdleMsMin: 5 * MINUTE,
-  duplicateDetectionMsMin: 20 * SECOND,
-  duplicateDetectionMsMax: 7 * DAY,
-  duplicateDetectionMsDefault: 10 * MINUTE,
-  defaultTimeToLiveMsMin: 1 * SECOND,
+  autoDeleteOnIdleMsMin: 5 * MINUTE_MS,
+  duplicateDetectionMsMin: 20 * SECOND_MS,
+  duplicateDetectionMsMax: 7 * DAY_MS,
+  duplicateDetectionMsDefault: 10 * MINUTE_MS,
+  defaultTimeToLiveMsMin: 1 * SECOND_MS,
 
   receiveMessages: 1000,
   /** Decoded bytes of messages that one receive reads at most. */

@@ -29,6 +29,6 @@ export function pause(scheduler: Scheduler, ms: number): Promise<void> {
 }
 
 /** A random number from 0 up to, but not including, 1. */
-export function fraction(random: RandomSource): number {
+export function randomFraction(random: RandomSource): number {
   return random.bytes(4).reduce((sum, byte) => (sum + byte) / 256, 0);
 }

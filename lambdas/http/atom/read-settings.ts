@@ -1,8 +1,8 @@
 import type { EntitySettings } from '../../../shared/broker/management/management.ts';
 import type { AuthorizationRuleInput } from '../../../shared/domain/entities/authorization-rules.ts';
 import type { AccessRight, EntityStatus } from '../../../shared/domain/entities/descriptions.ts';
-import { toItself } from '../../../shared/domain/entities/forwarding-settings.ts';
-import { badValue } from '../../../shared/domain/entities/setting-checks.ts';
+import { forwardingToItself } from '../../../shared/domain/entities/forwarding-settings.ts';
+import { invalidValue } from '../../../shared/domain/entities/setting-checks.ts';
 import { Fields, omitUndefined } from './fields.ts';
 import { trimSlashes } from './path.ts';
 import { readRule } from './read-rule.ts';
@@ -111,7 +111,7 @@ function destinationName(fields: Fields, element: string, ownPath: string): stri
   const path = /^[a-z][a-z0-9+.-]*:\/\/[^/]*(\/[^?#]*)?/i.exec(text);
   const name = trimSlashes(decoded(path === null ? text : (path[1] ?? ''), element));
   if (path === null && name.toLowerCase() === trimSlashes(ownPath).toLowerCase()) {
-    throw toItself({ name: ownPath }, name);
+    throw forwardingToItself({ name: ownPath }, name);
   }
   return name;
 }
@@ -120,7 +120,9 @@ function decoded(text: string, element: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw badValue(`The value '${text.slice(0, 64)}' of ${element} is not percent-encoded UTF-8.`);
+    throw invalidValue(
+      `The value '${text.slice(0, 64)}' of ${element} is not percent-encoded UTF-8.`,
+    );
   }
 }
 
@@ -145,5 +147,5 @@ function readAuthorizationRule(element: XmlElement): AuthorizationRuleInput {
 function readRight({ text }: XmlElement): AccessRight {
   const right = RIGHTS.find((each) => each === text.trim());
   if (right !== undefined) return right;
-  throw badValue(`The access right '${text.slice(0, 64)}' is not one of ${RIGHTS.join(', ')}.`);
+  throw invalidValue(`The access right '${text.slice(0, 64)}' is not one of ${RIGHTS.join(', ')}.`);
 }

@@ -3,9 +3,9 @@ import { BrokerError } from '../../../shared/domain/broker-error.ts';
 import { parseTimeSpan, unlimitedAbove } from '../../../shared/domain/duration.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
 import {
+  effectivePartitionKey,
   hasTwoOrderingKeys,
   type OutgoingMessage,
-  shownPartitionKey,
 } from '../../../shared/domain/messages/message.ts';
 import { badRequest } from './bad-request.ts';
 import { httpDate, parseDate } from './date-text.ts';
@@ -153,7 +153,7 @@ export function printBrokerProperties(stored: ReceivedMessage, options: PrintOpt
     'lockToken' in stored ? text('LockToken', stored.lockToken) : '',
     'lockedUntil' in stored ? date('LockedUntilUtc', stored.lockedUntil) : '',
     text('MessageId', message.messageId),
-    text('PartitionKey', shownPartitionKey(message)),
+    text('PartitionKey', effectivePartitionKey(message)),
     text('ReplyTo', message.replyTo),
     text('ReplyToSessionId', message.replyToSessionId),
     date('ScheduledEnqueueTimeUtc', message.scheduledEnqueueAt),

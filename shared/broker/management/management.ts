@@ -21,13 +21,13 @@ import {
   updateTopic,
 } from '../../domain/entities/entity-settings.ts';
 import {
+  forwardingDestinationNotFound,
   forwardingDestinations,
-  noForwardingDestination,
   requireForwardingElsewhere,
   requireSessionsMayForward,
 } from '../../domain/entities/forwarding-settings.ts';
-import { requireFreeEntityName } from '../../domain/entities/reserved-names.ts';
-import { badValue } from '../../domain/entities/setting-checks.ts';
+import { requireUnreservedEntityName } from '../../domain/entities/reserved-names.ts';
+import { invalidValue } from '../../domain/entities/setting-checks.ts';
 import { type Tier, withinTier } from '../../domain/entities/tier.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import type { ListPage } from '../ports/entities.ts';
@@ -93,7 +93,7 @@ export class Management {
       const rule = settings.kind === 'subscription' ? settings.defaultRule : undefined;
       return this.#createSubscription(at, description, firstRule(rule));
     }
-    requireFreeEntityName(at.name);
+    requireUnreservedEntityName(at.name);
     await this.#requireFree(at);
     const { entities, counts, clock } = this.#parts;
     // Premium limits their number only by its resources (semantics #P15).
@@ -224,7 +224,7 @@ export class Management {
     for (const name of forwardingDestinations(description)) {
       const destination = await this.#parts.entities.read(name.toLowerCase());
       const kind = destination?.description.kind;
-      if (kind !== 'queue' && kind !== 'topic') throw noForwardingDestination(name);
+      if (kind !== 'queue' && kind !== 'topic') throw forwardingDestinationNotFound(name);
       if (description.kind !== 'topic' && name === description.forwardTo) {
         requireSessionsMayForward(description, kind, current);
       }
@@ -254,12 +254,12 @@ const NO_MESSAGES: MessageCounts = {
 function managedPath(path: string, kind?: EntityDescription['kind']): EntityPath {
   const at = parseEntityPath(path);
   if (at.subQueue !== 'main') {
-    throw badValue(
+    throw invalidValue(
       `'${path}' comes and goes with its entity; it cannot be created, changed or deleted on its own.`,
     );
   }
   if (kind !== undefined && (kind === 'subscription') !== (at.subscription !== undefined)) {
-    throw badValue(`The path '${at.name}' is not that of a ${kind}.`);
+    throw invalidValue(`The path '${at.name}' is not that of a ${kind}.`);
   }
   return at;
 }

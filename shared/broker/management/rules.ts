@@ -1,7 +1,7 @@
 import { BrokerError, entityNotFound } from '../../domain/broker-error.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
 import { parseEntityPath } from '../../domain/entities/entity-path.ts';
-import { requireFreeRuleName } from '../../domain/entities/reserved-names.ts';
+import { requireUnreservedRuleName } from '../../domain/entities/reserved-names.ts';
 import { DEFAULT_RULE_NAME, requireRuleName } from '../../domain/entities/rule-name.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import { requirePropertiesFit } from '../../domain/messages/property-limits.ts';
@@ -30,7 +30,7 @@ export class RuleManagement {
   /** Throws ArgumentError, MessagingEntityAlreadyExists, QuotaExceeded. */
   async create(path: string, rule: RuleInput): Promise<RuleOf> {
     requireRule(rule);
-    requireFreeRuleName(rule.name);
+    requireUnreservedRuleName(rule.name);
     const { rules, counts, clock } = this.#parts;
     const { entity, topic } = await this.#subscription(path);
     if ((await rules.read(entity, rule.name)) !== undefined) throw exists(entity, rule.name);
@@ -110,7 +110,7 @@ export class RuleManagement {
 export function firstRule(input: RuleInput | undefined): RuleInput {
   const rule: RuleInput = input ?? { name: DEFAULT_RULE_NAME, filter: { kind: 'true' } };
   requireRule(rule);
-  requireFreeRuleName(rule.name);
+  requireUnreservedRuleName(rule.name);
   return rule;
 }
 

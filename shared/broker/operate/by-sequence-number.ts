@@ -2,7 +2,12 @@ import { splitSequenceNumber } from '../../domain/blocks/block.ts';
 import { type Log, logOf } from '../../domain/blocks/log.ts';
 import { type LogPolicy, policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
-import { type Entity, forwardsAll, isOfKind, partitionsOf } from '../../domain/entities/entity.ts';
+import {
+  type Entity,
+  forwardsMessages,
+  isOfKind,
+  partitionsOf,
+} from '../../domain/entities/entity.ts';
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import type { DeferredOptions, OperatorAction, ReceivedMessage } from '../broker.ts';
@@ -63,7 +68,7 @@ export async function cancelScheduled(
   // A message that is due can no longer be cancelled.
   if (isOfKind(entity, 'topic')) await forwardDue(parts, entity, log.partition);
   else await parts.messages.activateDue(log);
-  if (forwardsAll(entity)) await sendOn(parts, entity, [log.partition]);
+  if (forwardsMessages(entity)) await sendOn(parts, entity, [log.partition]);
   await parts.messages.cancelScheduled(log, sequences);
 }
 

@@ -1,7 +1,7 @@
 import { type Log, logOf } from '../../domain/blocks/log.ts';
 import { policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
-import { type Entity, forwards, partitionNumbers } from '../../domain/entities/entity.ts';
+import { type Entity, hasForwarding, partitionNumbers } from '../../domain/entities/entity.ts';
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import type { BrokerParts } from '../dependencies.ts';
 import type { Copy, StoredBatch } from '../ports/deliveries.ts';
@@ -68,7 +68,7 @@ export async function sendOn(
   entity: Entity,
   partitions: readonly number[],
 ): Promise<void> {
-  if (!forwards(entity)) return;
+  if (!hasForwarding(entity)) return;
   for (const partition of partitions) {
     try {
       await forwardPending(parts, entity, [partition]);
@@ -84,7 +84,7 @@ export async function sendOn(
  * process lives for: the sweep goes on.
  */
 export async function beginForwarding(parts: BrokerParts, entity: Entity): Promise<void> {
-  if (!forwards(entity)) return;
+  if (!hasForwarding(entity)) return;
   const partitions = partitionNumbers(entity);
   for (const partition of partitions) {
     parts.messages.leaveToSweep(logOf(entity, 'main', partition));

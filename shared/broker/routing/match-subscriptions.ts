@@ -5,7 +5,7 @@ import type {
   TopicDescription,
 } from '../../domain/entities/descriptions.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
-import { lowerTimeToLive, type Message } from '../../domain/messages/message.ts';
+import { capTimeToLive, type Message } from '../../domain/messages/message.ts';
 import { messageSize } from '../../domain/messages/outgoing-rules.ts';
 import { text } from '../../domain/messages/property-value.ts';
 import { FilterInput } from '../../filters/filter-input.ts';
@@ -49,7 +49,7 @@ export async function matchArriving(
   how: Arrival,
 ): Promise<{ readonly messages: readonly Message[]; readonly matched: Matched }> {
   const { defaultTimeToLiveMs, filteringMessagesBeforePublishing } = topic.description;
-  const messages = arriving.map((message) => lowerTimeToLive(message, defaultTimeToLiveMs));
+  const messages = arriving.map((message) => capTimeToLive(message, defaultTimeToLiveMs));
   // What is forwarded came in as a batch that was not too large, and could not be refused any more.
   const copiesMax = how === 'sent' ? BUDGETS.request.copies : Number.POSITIVE_INFINITY;
   const matched = await matchSubscriptions(parts, topic, messages, copiesMax);

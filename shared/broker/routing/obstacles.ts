@@ -1,6 +1,6 @@
 import type { Entity } from '../../domain/entities/entity.ts';
 import { totalMegabytes } from '../../domain/entities/entity-settings.ts';
-import { LIMITS, MEGABYTE } from '../../domain/limits.ts';
+import { LIMITS } from '../../domain/limits.ts';
 import {
   type DeadLetterReason,
   HEADER_SIZE_EXCEEDED,
@@ -9,6 +9,7 @@ import {
 import type { Message } from '../../domain/messages/message.ts';
 import { headerSize, messageSize } from '../../domain/messages/outgoing-rules.ts';
 import { text } from '../../domain/messages/property-value.ts';
+import { MB } from '../../domain/units.ts';
 import type { BrokerParts } from '../dependencies.ts';
 import { isSendable } from '../entity-lookup.ts';
 
@@ -34,7 +35,7 @@ export async function obstacleAt(
   const { description } = target;
   if (description.kind === 'subscription') return notFound(target.name);
   const bytes = messages.reduce((sum, message) => sum + messageSize(message), 0);
-  const limit = totalMegabytes(description) * MEGABYTE;
+  const limit = totalMegabytes(description) * MB;
   const { isRoom } = await parts.messages.hasRoom(target, { bytes, limit });
   if (isRoom) return undefined;
   return {

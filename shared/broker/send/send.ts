@@ -4,10 +4,9 @@ import type { IngressSettings, TopicDescription } from '../../domain/entities/de
 import { type Entity, isOfKind, partitionsOf } from '../../domain/entities/entity.ts';
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import { totalMegabytes } from '../../domain/entities/entity-settings.ts';
-import { MEGABYTE } from '../../domain/limits.ts';
-import { firstPlaces } from '../../domain/messages/duplicates.ts';
+import { firstOccurrences } from '../../domain/messages/duplicates.ts';
 import {
-  lowerTimeToLive,
+  capTimeToLive,
   type Message,
   type OutgoingMessage,
 } from '../../domain/messages/message.ts';
@@ -17,6 +16,7 @@ import {
   requireSessionIds,
 } from '../../domain/messages/outgoing-rules.ts';
 import { sharedPartitionKey } from '../../domain/messages/partition.ts';
+import { MB } from '../../domain/units.ts';
 import type { SentMessage } from '../broker.ts';
 import type { BrokerParts } from '../dependencies.ts';
 import { findEntity, requireSendable } from '../entity-lookup.ts';
@@ -73,7 +73,7 @@ async function sendTo(
   const key = partitionsOf(entity) > 1 ? sharedPartitionKey(outgoing, settings) : undefined;
   const place = placeFor(parts, entity, key);
   const sending = { entity, place, detection, now: parts.clock.now() };
-  const firsts = firstPlaces(messages.map((message) => detection?.keys.get(message)));
+  const firsts = firstOccurrences(messages.map((message) => detection?.keys.get(message)));
   const once = messages.filter((_, i) => firsts[i] === i);
   const numbers = staysHere(entity)
     ? await store(parts, sending, once, append)
@@ -116,7 +116,7 @@ export function asTaken(
   if (description.kind === 'queue' && description.requiresSession) requireSessionIds(outgoing);
   requireSendableMessages(outgoing, description);
   const messages = withIdentity(parts.random, outgoing).map((message) =>
-    lowerTimeToLive(message, description.defaultTimeToLiveMs),
+    capTimeToLive(message, description.defaultTimeToLiveMs),
   );
   const detection = detectionOf(entity, description, outgoing, messages);
   return { messages, settings: description, detection };
@@ -182,7 +182,7 @@ async function requireRoom(
   messages: readonly Message[],
 ): Promise<void> {
   const bytes = messages.reduce((sum, message) => sum + messageSize(message), 0);
-  const limit = totalMegabytes(settings) * MEGABYTE;
+  const limit = totalMegabytes(settings) * MB;
   const { isRoom, size } = await parts.messages.hasRoom(entity, { bytes, limit });
   if (isRoom) return;
   const kind = entity.description.kind === 'topic' ? 'Topic' : 'Queue';

@@ -4,11 +4,11 @@ import { type LogPolicy, policyOf, type Receivable } from '../../domain/blocks/l
 import {
   isSessionLockLost,
   isUnder,
-  noSessionsHere,
   parseSessionToken,
   type SessionRules,
   sessionLockLost,
   sessionRequired,
+  sessionsNotSupported,
 } from '../../domain/blocks/session.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import { type Entity, partitionsOf, requiresSession } from '../../domain/entities/entity.ts';
@@ -38,7 +38,7 @@ export function requireSessionFits(
 ): void {
   const isBySession = path.subQueue === 'main' && requiresSession(entity);
   if (isBySession && sessionId === undefined) throw sessionRequired();
-  if (!isBySession && sessionId !== undefined) throw noSessionsHere();
+  if (!isBySession && sessionId !== undefined) throw sessionsNotSupported();
   if (sessionId !== undefined && sessionId.length > LIMITS.idLength) {
     throw new BrokerError(
       'ArgumentError',

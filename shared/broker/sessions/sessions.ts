@@ -2,9 +2,9 @@ import { type Log, logOf } from '../../domain/blocks/log.ts';
 import { policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
 import {
   formatSessionToken,
-  noSessionsHere,
   parseSessionToken,
   sessionCannotBeLocked,
+  sessionsNotSupported,
   stateTooLarge,
 } from '../../domain/blocks/session.ts';
 import { partitionNumbers } from '../../domain/entities/entity.ts';
@@ -99,7 +99,7 @@ async function comeDue(parts: BrokerParts, path: EntityPath, log: Log): Promise<
 }
 
 function requireSessions(entity: Receivable, path: EntityPath): void {
-  if (path.subQueue !== 'main' || !entity.description.requiresSession) throw noSessionsHere();
+  if (path.subQueue !== 'main' || !entity.description.requiresSession) throw sessionsNotSupported();
 }
 
 function shown({ sessionId, token, lockedUntil }: AcceptedSession): SessionLock {

@@ -1,4 +1,4 @@
-import { type Entity, forwardsAll, requiresSession } from '../entities/entity.ts';
+import { type Entity, forwardsMessages, requiresSession } from '../entities/entity.ts';
 import type { SubQueue } from '../entities/entity-path.ts';
 
 /** An ordered sequence of blocks: one sub-queue of one partition of an entity, since the last purge. */
@@ -32,7 +32,7 @@ export function logOf(entity: Entity, subQueue: SubQueue, partition: number): Lo
     subQueue,
     generation: entity.generations[subQueue],
     ...(subQueue === 'main' && requiresSession(entity)
-      ? { sessions: { epoch: entity.epoch, isForwarded: forwardsAll(entity) } }
+      ? { sessions: { epoch: entity.epoch, isForwarded: forwardsMessages(entity) } }
       : {}),
   };
 }

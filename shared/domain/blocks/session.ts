@@ -22,7 +22,7 @@ export interface SessionRules {
 }
 
 /** A session that is not locked and whose locks were never released. */
-export const UNHELD: SessionRules = { released: [] };
+export const UNLOCKED_SESSION: SessionRules = { released: [] };
 
 /**
  * How many ids of released locks a session keeps: the latest, and those under which unsettled messages are
@@ -105,7 +105,7 @@ export function sessionRequired(): BrokerError {
  * InvalidOperation: a session receiver on an entity or sub-queue without sessions, such as a dead-letter
  * queue.
  */
-export function noSessionsHere(): BrokerError {
+export function sessionsNotSupported(): BrokerError {
   return new BrokerError(
     'InvalidOperation',
     'It is not possible for an entity that does not require sessions to create a sessionful message receiver.',

@@ -45,7 +45,7 @@ export class RateLimit {
   }
 
   /** Returns one token that was taken for something that turned out not to count. `now` = monotonic ms. */
-  giveBack(key: string, now: number): void {
+  refund(key: string, now: number): void {
     const left = Math.min(this.#rate.burst, this.#left(key, now) + 1);
     this.#buckets.set(key, { left, at: now });
   }

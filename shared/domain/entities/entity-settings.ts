@@ -11,13 +11,13 @@ import {
   type TopicDescription,
 } from './descriptions.ts';
 import {
-  badValue,
-  type KindWord,
+  durationText,
+  invalidValue,
+  type KindName,
   requireDuration,
   requireLength,
   requireOneOf,
   requireWhole,
-  shown,
 } from './setting-checks.ts';
 
 /**
@@ -53,7 +53,7 @@ export function newQueue(input: SettingsInput<QueueDescription>): QueueDescripti
   requireIngressSettings(queue);
   requireDeliverySettings(queue);
   requireOneOf('status', queue.status, QUEUE_STATUSES);
-  return neverIdleWhereForwarding(queue);
+  return withoutIdleDeletionIfForwarding(queue);
 }
 
 /** The description of a queue after an update. Throws ArgumentError for invalid or unchangeable settings. */
@@ -90,7 +90,7 @@ export function newSubscription(
   const subscription = { ...SUBSCRIPTION_DEFAULTS, ...input };
   requireDeliverySettings(subscription);
   requireOneOf('status', subscription.status, SUBSCRIPTION_STATUSES);
-  return neverIdleWhereForwarding(subscription);
+  return withoutIdleDeletionIfForwarding(subscription);
 }
 
 /**
@@ -127,7 +127,7 @@ function hasSizedFragments(settings: Partial<IngressSettings>): boolean {
  * entity is the sum of its fragments. Both forms are accepted; no value is valid in both.
  */
 function fragmentSize(
-  kind: KindWord,
+  kind: KindName,
   input: Partial<IngressSettings>,
 ): { readonly maxSizeInMegabytes?: number } {
   const size = input.maxSizeInMegabytes;
@@ -138,7 +138,7 @@ function fragmentSize(
   }
   const fragment = size > Math.max(...FRAGMENT_MEGABYTES) ? size / LIMITS.partitions : size;
   if (!FRAGMENT_MEGABYTES.includes(fragment)) {
-    throw badValue(
+    throw invalidValue(
       `The value '${size}' of the 'maxSizeInMegabytes' property is not one of ${FRAGMENT_MEGABYTES.join(', ')}, or ${LIMITS.partitions} times that, as a partitioned ${kind} needs.`,
     );
   }
@@ -156,7 +156,7 @@ function requireIngressSettings(settings: IngressSettings): void {
   const { maxMessageSizeInKilobytes: kilobytes } = settings;
   requireWhole('maxMessageSizeInKilobytes', kilobytes, 1, messageKilobytesMax);
   if (settings.enableExpress && settings.requiresDuplicateDetection) {
-    throw badValue(
+    throw invalidValue(
       "Both DelayedPersistence and RequiresDuplicateDetection property can't be enabled together.",
     );
   }
@@ -165,8 +165,8 @@ function requireIngressSettings(settings: IngressSettings): void {
 function requireDeliverySettings(settings: DeliverySettings): void {
   requireCommonSettings(settings);
   if (settings.lockMs > LIMITS.lockMsMax) {
-    throw badValue(
-      `The supplied lock time exceeds the allowed maximum of '${LIMITS.lockMsMax / 60_000}' minutes. It was '${shown(settings.lockMs)}'.`,
+    throw invalidValue(
+      `The supplied lock time exceeds the allowed maximum of '${LIMITS.lockMsMax / 60_000}' minutes. It was '${durationText(settings.lockMs)}'.`,
     );
   }
   requireDuration('lockDuration', settings.lockMs, LIMITS.lockMsMin);
@@ -198,22 +198,22 @@ const CREATION_ONLY = [
   'enableSubscriptionPartitioning',
 ] as const satisfies readonly (keyof CreationSettings)[];
 
-function requireUnchanged(kind: KindWord, current: CreationSettings, wanted: CreationSettings) {
+function requireUnchanged(kind: KindName, current: CreationSettings, wanted: CreationSettings) {
   if (current.enablePartitioning !== wanted.enablePartitioning) {
-    throw badValue(
+    throw invalidValue(
       `Partitioning can't be changed for Queue/Topic. It is '${current.enablePartitioning}'; the update says '${wanted.enablePartitioning}'.`,
     );
   }
   for (const name of CREATION_ONLY) {
     if (current[name] === wanted[name]) continue;
-    throw badValue(
+    throw invalidValue(
       `The value for the '${name}' property of an existing ${kind} can't be changed. It is '${current[name]}'; the update says '${wanted[name]}'.`,
     );
   }
 }
 
 /** An entity that forwards is never idle, so the service drops the setting (semantics #A21). */
-function neverIdleWhereForwarding<T extends DeliverySettings>(description: T): T {
+function withoutIdleDeletionIfForwarding<T extends DeliverySettings>(description: T): T {
   if (description.forwardTo === undefined) return description;
   const { autoDeleteOnIdleMs: _, ...rest } = description;
   return rest as T;

@@ -42,14 +42,14 @@ export function isOfKind<Kind extends EntityDescription['kind']>(
 }
 
 /** Whether an entity forwards its messages, or its dead letters, or both (semantics #121, #128). */
-export function forwards({ description }: Pick<Entity, 'description'>): boolean {
+export function hasForwarding({ description }: Pick<Entity, 'description'>): boolean {
   if (description.kind === 'topic') return false;
   const { forwardTo, forwardDeadLetteredMessagesTo } = description;
   return forwardTo !== undefined || forwardDeadLetteredMessagesTo !== undefined;
 }
 
 /** Whether an entity forwards its messages, so that none stays in it. */
-export function forwardsAll({ description }: Pick<Entity, 'description'>): boolean {
+export function forwardsMessages({ description }: Pick<Entity, 'description'>): boolean {
   return description.kind !== 'topic' && description.forwardTo !== undefined;
 }
 

@@ -1,7 +1,7 @@
 import { BrokerError } from '../broker-error.ts';
 import type { EntityDescription } from './descriptions.ts';
 import { type EntityPath, requireEntityName } from './entity-path.ts';
-import { badValue } from './setting-checks.ts';
+import { invalidValue } from './setting-checks.ts';
 
 /** The names of the entities that a description forwards to: at most two; none for a topic. */
 export function forwardingDestinations(description: EntityDescription): readonly string[] {
@@ -18,13 +18,17 @@ export function forwardingDestinations(description: EntityDescription): readonly
 export function requireForwardingElsewhere(path: EntityPath, description: EntityDescription): void {
   for (const name of forwardingDestinations(description)) {
     requireEntityName(name);
-    if (name.toLowerCase() === path.subscription?.topic.toLowerCase()) throw toItself(path, name);
+    if (name.toLowerCase() === path.subscription?.topic.toLowerCase())
+      throw forwardingToItself(path, name);
   }
 }
 
 /** ArgumentError: an entity forwards to itself. */
-export function toItself({ name }: Pick<EntityPath, 'name'>, destination: string): BrokerError {
-  return badValue(
+export function forwardingToItself(
+  { name }: Pick<EntityPath, 'name'>,
+  destination: string,
+): BrokerError {
+  return invalidValue(
     `Entity cannot have auto-forwarding policy to itself. '${name}' names '${destination}'.`,
   );
 }
@@ -47,13 +51,13 @@ export function requireSessionsMayForward(
   if (before?.toLowerCase() === forwardTo.toLowerCase()) return;
   if (kind === 'queue' && to === 'topic' && current === undefined) return;
   const word = kind === 'queue' ? 'Queue' : 'Subscription';
-  throw badValue(
+  throw invalidValue(
     `The 'forwardTo' property can't be set to '${forwardTo}' because the ${word} requires sessions. Only a Queue forwards out of its sessions, to a Topic that is named when it is created.`,
   );
 }
 
 /** MessagingEntityNotFound: the destination is no queue or topic of this namespace. */
-export function noForwardingDestination(name: string): BrokerError {
+export function forwardingDestinationNotFound(name: string): BrokerError {
   return new BrokerError(
     'MessagingEntityNotFound',
     `The auto forwarding destination entity doesn't exist. Its name is '${name}'.`,

@@ -1,4 +1,4 @@
-import { badValue } from './setting-checks.ts';
+import { invalidValue } from './setting-checks.ts';
 
 /**
  * Names that a new entity or rule may not have, since HTTP could not address it, or its address would be that
@@ -13,26 +13,26 @@ const DOT_SEGMENT = /(?:^|\/)(\.\.?)(?:\/|$)/;
 const OWN_ADDRESS = /^health$/i;
 
 /** Throws ArgumentError if a new queue or topic may not have this name. */
-export function requireFreeEntityName(name: string): void {
+export function requireUnreservedEntityName(name: string): void {
   requireNoDotSegment(name);
   const [, segment] = RESERVED_SEGMENT.exec(name) ?? [];
   if (segment !== undefined) {
-    throw badValue(`The name '${name}' is not valid: the segment '${segment}' is reserved.`);
+    throw invalidValue(`The name '${name}' is not valid: the segment '${segment}' is reserved.`);
   }
   if (OWN_ADDRESS.test(name)) {
-    throw badValue(`The name '${name}' is not valid: it is an address of the service itself.`);
+    throw invalidValue(`The name '${name}' is not valid: it is an address of the service itself.`);
   }
 }
 
 /** Throws ArgumentError if a new rule may not have this name. */
-export function requireFreeRuleName(name: string): void {
+export function requireUnreservedRuleName(name: string): void {
   requireNoDotSegment(name);
 }
 
 function requireNoDotSegment(name: string): void {
   const [, segment] = DOT_SEGMENT.exec(name) ?? [];
   if (segment === undefined) return;
-  throw badValue(
+  throw invalidValue(
     `The name '${name}' is not valid: the segment '${segment}' disappears from addresses.`,
   );
 }

@@ -1,6 +1,7 @@
 import { LIMITS } from '../limits.ts';
+import { DAY_MS } from '../units.ts';
 import { type EntityDescription, QUEUE_DEFAULTS } from './descriptions.ts';
-import { badValue, type KindWord, shown } from './setting-checks.ts';
+import { durationText, invalidValue, type KindName } from './setting-checks.ts';
 
 /** The tiers of namespaces. They differ in the settings that entities may have (semantics N15). */
 export type Tier = 'Standard' | 'Basic' | 'Premium';
@@ -28,17 +29,16 @@ interface TierSettings {
   readonly maxMessageSizeInKilobytes?: number;
 }
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** In Basic both the default and the maximum (semantics #57). */
 const BASIC_TIME_TO_LIVE_MS = 14 * DAY_MS;
 const PREMIUM_MESSAGE_KILOBYTES = 1024;
 const { maxMessageSizeInKilobytes: USUAL_MESSAGE_KILOBYTES } = QUEUE_DEFAULTS;
 
-const KIND_WORDS = {
+const KIND_NAMES = {
   queue: 'Queue',
   topic: 'Topic',
   subscription: 'Subscription',
-} as const satisfies Record<EntityDescription['kind'], KindWord>;
+} as const satisfies Record<EntityDescription['kind'], KindName>;
 
 /**
  * Checks the settings in a request against the tier, and adds the defaults in which the tier differs
@@ -69,7 +69,7 @@ function requireUsualMessages(
   current: TierSettings | undefined,
 ): void {
   if ([USUAL_MESSAGE_KILOBYTES, current?.maxMessageSizeInKilobytes].includes(kilobytes)) return;
-  const what = cannotBeSet('maxMessageSizeInKilobytes', KIND_WORDS[kind], operation);
+  const what = cannotBeSet('maxMessageSizeInKilobytes', KIND_NAMES[kind], operation);
   throw refusal(what, namespace, ['Premium']);
 }
 
@@ -79,7 +79,7 @@ function withinBasic<S extends TierSettings>(
   operation: SettingsOperation,
 ): S {
   const refuse = (what: string) => refusal(what, namespace, ['Standard', 'Premium']);
-  const word = KIND_WORDS[input.kind];
+  const word = KIND_NAMES[input.kind];
   if (operation === 'creating' && input.kind !== 'queue')
     throw refuse(`A ${word} can't be created`);
   const property = beyondBasic(input, operation);
@@ -109,8 +109,8 @@ function basicTimeToLive(
 ) {
   if (ms === Infinity) return BASIC_TIME_TO_LIVE_MS;
   if (ms <= BASIC_TIME_TO_LIVE_MS) return ms;
-  throw badValue(
-    `The value '${shown(ms)}' of the 'defaultMessageTimeToLive' property is above '${shown(BASIC_TIME_TO_LIVE_MS)}', the maximum in the 'Basic' Tier, which the namespace '${name}' is using.`,
+  throw invalidValue(
+    `The value '${durationText(ms)}' of the 'defaultMessageTimeToLive' property is above '${durationText(BASIC_TIME_TO_LIVE_MS)}', the maximum in the 'Basic' Tier, which the namespace '${name}' is using.`,
   );
 }
 
@@ -144,18 +144,18 @@ function withinPremium<S extends TierSettings>(
 /** The service's own sentence. */
 function requireMessageKilobytes(kilobytes: number, namespace: string): void {
   if (kilobytes >= PREMIUM_MESSAGE_KILOBYTES && kilobytes <= LIMITS.messageKilobytesMax) return;
-  throw badValue(
+  throw invalidValue(
     `The property value for 'MaxMessageSizeInKilobytes' must be between ${PREMIUM_MESSAGE_KILOBYTES} and ${LIMITS.messageKilobytesMax} when the namespace '${namespace}' is using 'Premium' tier. Actual value was ${kilobytes}.`,
   );
 }
 
-function cannotBeSet(property: string, word: KindWord, operation: SettingsOperation): string {
+function cannotBeSet(property: string, word: KindName, operation: SettingsOperation): string {
   return `The property '${property}' can't be set when ${operation} a ${word}`;
 }
 
 /** The service's own sentence (semantics N16). */
 function refusal(what: string, { name, tier }: TieredNamespace, others: readonly Tier[]) {
-  return badValue(
+  return invalidValue(
     `${what} because the namespace '${name}' is using the '${tier}' Tier. This operation is only supported in '${others.join("' or '")}' tier.`,
   );
 }

@@ -32,7 +32,7 @@ export class DeduplicationRefused extends Error {
 }
 
 /** For each key the index of its first occurrence. An absent key counts as unique. */
-export function firstPlaces(keys: readonly (string | undefined)[]): readonly number[] {
+export function firstOccurrences(keys: readonly (string | undefined)[]): readonly number[] {
   const firsts = new Map<string, number>();
   return keys.map((key, place) => {
     if (key === undefined) return place;

@@ -53,7 +53,10 @@ export function hasTwoOrderingKeys({ sessionId, partitionKey }: OrderingKeys): b
  * The partition key that receivers and filters see: the sender's, or the session id if the sender set none
  * (recordings of the vendor's REST client for Node, 2014).
  */
-export function shownPartitionKey({ sessionId, partitionKey }: OrderingKeys): string | undefined {
+export function effectivePartitionKey({
+  sessionId,
+  partitionKey,
+}: OrderingKeys): string | undefined {
   return partitionKey || sessionId || partitionKey;
 }
 
@@ -96,7 +99,7 @@ export interface LockedMessage extends StoredMessage {
 }
 
 /** Lowers a time to live above the entity's default to the default, as the service does (semantics #A10). */
-export function lowerTimeToLive(message: Message, defaultMs: number | undefined): Message {
+export function capTimeToLive(message: Message, defaultMs: number | undefined): Message {
   const { timeToLiveMs } = message;
   if (timeToLiveMs === undefined || defaultMs === undefined || timeToLiveMs <= defaultMs) {
     return message;

@@ -33,11 +33,11 @@ export function sharedPartitionKey(
     : 'SessionId or PartitionKey';
   throw new BrokerError(
     'InvalidOperation',
-    `A batch to a partitioned entity goes to one partition, so all of its messages need the same ${named}, or none: one has ${shown(first)}, another has ${shown(second)}.`,
+    `A batch to a partitioned entity goes to one partition, so all of its messages need the same ${named}, or none: one has ${keyText(first)}, another has ${keyText(second)}.`,
   );
 }
 
-function shown(key: string | undefined): string {
+function keyText(key: string | undefined): string {
   return key === undefined ? 'none' : `'${key}'`;
 }
 

@@ -1,5 +1,5 @@
 import { LIMITS } from '../limits.ts';
-import { type Message, shownPartitionKey } from './message.ts';
+import { effectivePartitionKey, type Message } from './message.ts';
 import type { Properties, PropertyValue } from './property-value.ts';
 
 /**
@@ -102,7 +102,7 @@ export function quotedSize(text: string): number {
  * `messageSize`, plus 64 bytes for each message. The bound per byte is not six, the longest escape of a
  * body's byte, but 15: a property named by two control characters takes 29 bytes if its value is null.
  */
-export function printedSizeOf(bytes: number, messages: number): number {
+export function printedSizeBound(bytes: number, messages: number): number {
   return PRINTED_PER_BYTE * bytes + FRAME_BYTES * messages;
 }
 
@@ -130,7 +130,7 @@ function textsOf(message: Message): readonly string[] {
     message.deadLetterSource,
     message.label,
     message.messageId,
-    shownPartitionKey(message),
+    effectivePartitionKey(message),
     message.replyTo,
     message.replyToSessionId,
     message.sessionId,

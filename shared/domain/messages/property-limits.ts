@@ -21,7 +21,7 @@ export function requirePropertiesFit(properties: Properties, systemBytes = 0): v
 }
 
 /** Throws ArgumentError for so many properties that they must be too long, before they are parsed. */
-export function requireCountFits(count: number): void {
+export function requirePropertyCount(count: number): void {
   if (count <= LIMITS.properties) return;
   throw new BrokerError(
     'ArgumentError',

@@ -1,6 +1,6 @@
 import { BUDGETS } from '../budgets/budgets.ts';
 import type { Scheduler } from '../scheduler.ts';
-import { PeerRounds } from './peer-rounds.ts';
+import { RoundRobin } from './round-robin.ts';
 import type { TurnTime } from './turn-time.ts';
 
 /**
@@ -12,7 +12,7 @@ export class LoopTurns {
   readonly #scheduler: Pick<Scheduler, 'soon'>;
   readonly #perTurn: number;
   readonly #time: TurnTime | undefined;
-  readonly #waiting = new PeerRounds<Waiting>();
+  readonly #waiting = new RoundRobin<Waiting>();
   /** The amount of work that has begun in this turn. */
   #begun = 0;
   /** Whether the end of the current turn is scheduled. */
@@ -98,7 +98,7 @@ interface Waiting {
  * or once `isEnough` returns true, no further call begins; the results are then fewer than the entries. Waits
  * for all running calls before it returns or throws the first error in list order.
  */
-export async function allInTurns<Entry, Answer>(
+export async function mapInTurns<Entry, Answer>(
   turns: Pick<LoopTurns, 'next'>,
   list: readonly Entry[],
   work: (entry: Entry) => Promise<Answer>,

@@ -1,10 +1,12 @@
 import { BUDGETS } from '../budgets/budgets.ts';
 import type { Scheduler } from '../scheduler.ts';
-import { PeerRounds } from './peer-rounds.ts';
+import { RoundRobin } from './round-robin.ts';
 import { TurnTime } from './turn-time.ts';
 
 /** How many pieces of work begin in one turn of the event loop at most, however short they are. */
 const WORKS_MAX = 8;
+/** Entries that are handled before other work may have its turn. */
+const ENTRIES_PER_TURN = 20;
 
 /**
  * Shares the time of a process among peers whose work takes long, such as the parsing of large requests. All
@@ -15,7 +17,7 @@ const WORKS_MAX = 8;
 export class WorkTurns {
   readonly #scheduler: Pick<Scheduler, 'soon'>;
   readonly #time: TurnTime;
-  readonly #waiting = new PeerRounds<() => void>();
+  readonly #waiting = new RoundRobin<() => void>();
   #isInTurn = false;
   /** The peer whose work is running, and since when, monotonic ms. */
   #current: { readonly peer: object; readonly since: number } | undefined;
@@ -66,5 +68,22 @@ export class WorkTurns {
     this.#endWork();
     this.#isInTurn = false;
     if (this.#time.end() || !this.#waiting.isEmpty) this.#begin();
+  }
+}
+
+/** Calls `work` for each entry of a list that may be very long, and lets other peers work in between. */
+export async function forEachInTurns<T>(
+  workTurns: Pick<WorkTurns, 'next'>,
+  peer: object,
+  list: Iterable<T>,
+  work: (entry: T) => void,
+): Promise<void> {
+  let before = ENTRIES_PER_TURN;
+  for (const entry of list) {
+    if (before-- === 0) {
+      before = ENTRIES_PER_TURN - 1;
+      await workTurns.next(peer);
+    }
+    work(entry);
   }
 }

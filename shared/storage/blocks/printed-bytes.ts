@@ -1,7 +1,7 @@
 import type { Block } from '../../domain/blocks/block.ts';
 import { LIMITS } from '../../domain/limits.ts';
 import type { Message } from '../../domain/messages/message.ts';
-import { printedSize, printedSizeOf } from '../../domain/messages/printed-size.ts';
+import { printedSize, printedSizeBound } from '../../domain/messages/printed-size.ts';
 
 /**
  * The bytes that the messages of a block take in an answer, which a receive must know before it claims them. A block
@@ -18,13 +18,13 @@ export function printedBytesToStore(
   messages: readonly Message[],
   bytes: number,
 ): number | undefined {
-  if (printedSizeOf(bytes, messages.length) <= ANSWER_SHARE_BYTES) return undefined;
+  if (printedSizeBound(bytes, messages.length) <= ANSWER_SHARE_BYTES) return undefined;
   return roundedUp(messages.reduce((sum, message) => sum + printedSize(message), 0));
 }
 
 /** Upper bound of the bytes that a block's messages take in an answer, without what its overlay adds to each. */
 export function printedBytesOf({ payload, slots }: Pick<Block, 'payload' | 'slots'>): number {
-  return payload.printedBytes ?? printedSizeOf(payload.bytes, slots.size);
+  return payload.printedBytes ?? printedSizeBound(payload.bytes, slots.size);
 }
 
 function roundedUp(bytes: number): number {

@@ -11,7 +11,7 @@ import {
   headerFormSize,
   printedPropertiesSize,
   printedSize,
-  printedSizeOf,
+  printedSizeBound,
   quotedSize,
 } from '../../domain/messages/printed-size.ts';
 import { decodeOverlay, loadMessages } from '../blocks/payloads.ts';
@@ -32,7 +32,7 @@ import type { Target } from './choice.ts';
  */
 const HEADERS_BYTES = 256 * 1024;
 /** What a single message takes in the batch format, in addition to its body as base64. */
-const LISTED_BYTES = printedSizeOf(LIMITS.propertiesBytes, 1);
+const LISTED_BYTES = printedSizeBound(LIMITS.propertiesBytes, 1);
 /**
  * Other headers of an answer: the address of the lock, which names host, entity and session, and the headers that
  * API Gateway adds.

@@ -4,7 +4,7 @@ import { lockTag, TAG_BYTES } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { sessionLockLost, tagUnder } from '../../domain/blocks/session.ts';
 import type { LockRules, Slot } from '../../domain/blocks/slot.ts';
-import { allInTurns } from '../../domain/turns/loop-turns.ts';
+import { mapInTurns } from '../../domain/turns/loop-turns.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { blockDelete, blockUpdate, type SlotChange } from '../blocks/block-writes.ts';
 import { deletePayload } from '../blocks/payloads.ts';
@@ -69,7 +69,7 @@ export async function eachOf<Got extends Claimed>(
   if (request.rules.session !== undefined) {
     return await oneAfterAnother(targets, takeAndResolve, isEnough);
   }
-  const outcomes = await allInTurns(
+  const outcomes = await mapInTurns(
     requestTurns,
     targets,
     (target) => outcomeOf(takeAndResolve(target)),

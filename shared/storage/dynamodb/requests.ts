@@ -9,7 +9,7 @@ import { orUnknown, toBrokerError, unknownOutcome } from './errors.ts';
 import {
   CONFLICT_TRIES_MAX,
   isConflict,
-  isPassing,
+  isTransient,
   pauseBeforeRetry,
   type RetryTiming,
 } from './retries.ts';
@@ -110,7 +110,7 @@ export class Requests {
         if (refused.size > 0) return { done: false, refused, isRepeated };
         // To the database the next command is another transaction: it could undo what was done since.
         if (isRepeated) throw unknownOutcome(error);
-        if (!isPassing(error)) throw toBrokerError(error);
+        if (!isTransient(error)) throw toBrokerError(error);
       }
     }
   }

@@ -1,6 +1,6 @@
 import type { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import type { RandomSource } from '../../domain/clock.ts';
-import { fraction, pause, type Scheduler } from '../../domain/scheduler.ts';
+import { pause, randomFraction, type Scheduler } from '../../domain/scheduler.ts';
 import { toBrokerError } from './errors.ts';
 
 /** How often a write is tried that others stand in the way of for a moment. */
@@ -19,7 +19,7 @@ export function isConflict(error: unknown): boolean {
 }
 
 /** Whether a transaction that was cancelled may be tried again: nothing was decided. */
-export function isPassing(error: TransactionCanceledException): boolean {
+export function isTransient(error: TransactionCanceledException): boolean {
   return (error.CancellationReasons ?? []).some(({ Code = '' }) => PASSING.has(Code));
 }
 
@@ -39,5 +39,5 @@ export async function pauseBeforeRetry(
   if (tries >= triesMax) {
     throw toBrokerError(new Error('Another operation holds the item; tries are used up.'));
   }
-  await pause(scheduler, fraction(random) * 5 * 2 ** tries);
+  await pause(scheduler, randomFraction(random) * 5 * 2 ** tries);
 }

@@ -2,7 +2,7 @@ import type { EntityCounts, MessageCounts } from '../../broker/ports/management.
 import { type BlockRules, surveyBlock } from '../../domain/blocks/block.ts';
 import { logOf } from '../../domain/blocks/log.ts';
 import { policyOf } from '../../domain/blocks/log-policy.ts';
-import { type SessionRules, UNHELD } from '../../domain/blocks/session.ts';
+import { type SessionRules, UNLOCKED_SESSION } from '../../domain/blocks/session.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { type Entity, partitionsOf } from '../../domain/entities/entity.ts';
 import type { SubQueue } from '../../domain/entities/entity-path.ts';
@@ -190,7 +190,7 @@ function inSessionOf(
 ): BlockRules {
   const sessionId = sessionOf(item['sk']?.S ?? '');
   if (sessions === undefined || sessionId === undefined) return rules;
-  return { ...rules, session: sessions.get(sessionId) ?? UNHELD };
+  return { ...rules, session: sessions.get(sessionId) ?? UNLOCKED_SESSION };
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Block, PayloadPlace } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { FRESH_SLOT, type Slot } from '../../domain/blocks/slot.ts';
 import type { Message } from '../../domain/messages/message.ts';
-import { inTurns } from '../../domain/turns/in-turns.ts';
+import { forEachInTurns } from '../../domain/turns/work-turns.ts';
 import { payloadName } from '../append/append.ts';
 import { encodeMessages } from '../blocks/message-codec.ts';
 import { layPayload, sizeOf, withPrintedBytes } from '../blocks/pack-blocks.ts';
@@ -47,7 +47,7 @@ export async function layOut(
   peer: object,
 ): Promise<readonly Placed[]> {
   const families = new Map<string, Delivery[]>();
-  await inTurns(context.workTurns, peer, deliveries, (delivery) => {
+  await forEachInTurns(context.workTurns, peer, deliveries, (delivery) => {
     // Each partition has numbers of its own.
     const family = headKey(delivery.to.counterId, delivery.to.partition).pk;
     const known = families.get(family);
@@ -96,7 +96,7 @@ async function layOutChunk(
   await workTurns.next(peer);
   const parts: Part[] = [];
   const common: Part[] = [];
-  await inTurns(workTurns, peer, chunk.portions, (portion) => {
+  await forEachInTurns(workTurns, peer, chunk.portions, (portion) => {
     const part = partOf(portion, enqueuedAt);
     parts.push(part);
     if (isCommon(part, chunk)) common.push(part);
@@ -108,7 +108,7 @@ async function layOutChunk(
     places.set(part, await ownPlace(context, part));
   });
   const placed: Placed[] = [];
-  await inTurns(workTurns, peer, parts, (part) => {
+  await forEachInTurns(workTurns, peer, parts, (part) => {
     const place = places.get(part);
     assert(place !== undefined, 'what each log gets has a place');
     placed.push({ to: part.delivery.to, block: blockOf(part, place, enqueuedAt) });

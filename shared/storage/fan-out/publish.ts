@@ -1,7 +1,7 @@
 import type { Delivery, Publication } from '../../broker/ports/deliveries.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
-import { inTurns } from '../../domain/turns/in-turns.ts';
+import { forEachInTurns } from '../../domain/turns/work-turns.ts';
 import { toBlockItem } from '../blocks/block-item.ts';
 import { deletePayload } from '../blocks/payloads.ts';
 import { announce as announceBlock } from '../blocks/read-blocks.ts';
@@ -71,7 +71,7 @@ export async function prepareDeliveries(
   const { table, workTurns } = context;
   const placed = await layOut(context, deliveries, enqueuedAt, peer);
   const items: Item[] = [];
-  await inTurns(workTurns, peer, placed, ({ to, block }) => {
+  await forEachInTurns(workTurns, peer, placed, ({ to, block }) => {
     items.push(toBlockItem(to, block));
   });
   const logs = placed.map(({ to }) => to);
@@ -80,7 +80,9 @@ export async function prepareDeliveries(
     logs,
     writes: newItems(items),
     announce: async () => {
-      await inTurns(workTurns, peer, placed, ({ to, block }) => announceBlock(context, to, block));
+      await forEachInTurns(workTurns, peer, placed, ({ to, block }) =>
+        announceBlock(context, to, block),
+      );
       wakeForSessions(context, logs);
     },
     refused: () => {

@@ -1,6 +1,6 @@
 import { logOf } from '../../domain/blocks/log.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
-import { type Entity, forwardsAll, partitionsOf } from '../../domain/entities/entity.ts';
+import { type Entity, forwardsMessages, partitionsOf } from '../../domain/entities/entity.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';
 import { TOUCH_EVERY_MS } from '../entities/activity.ts';
 import { readHead } from '../scheduling/partition-header.ts';
@@ -14,7 +14,7 @@ import type { SweepDependencies } from './sweep-run.ts';
  */
 export async function removeIdle(parts: SweepDependencies, entity: Entity): Promise<boolean> {
   const { autoDeleteOnIdleMs } = entity.description;
-  if (autoDeleteOnIdleMs === undefined || forwardsAll(entity)) return false;
+  if (autoDeleteOnIdleMs === undefined || forwardsMessages(entity)) return false;
   const now = parts.clock.now();
   const idleSince = now - autoDeleteOnIdleMs;
   if (lastNoticed(parts, entity) > idleSince) return false;

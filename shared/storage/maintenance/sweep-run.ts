@@ -1,5 +1,5 @@
 import type { AgeClock } from '../../domain/age.ts';
-import { BrokerError, isPassing } from '../../domain/broker-error.ts';
+import { BrokerError, isTransient } from '../../domain/broker-error.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
 import type { DocumentTable } from '../dynamodb/document-table.ts';
@@ -77,7 +77,7 @@ export class SweepRun {
    * work, unless the same work has failed several times.
    */
   failed(what: string, cause: unknown, tries = 1): void {
-    if (tries < RAISED_TRIES && isPassing(cause)) {
+    if (tries < RAISED_TRIES && isTransient(cause)) {
       const { code, message } = cause;
       const left = new BrokerError(code, `${what} ${message}`, { cause });
       this.parts.context.background(() => Promise.reject(left));

@@ -2,7 +2,7 @@ import type { ResubmitRequest } from '../../broker/ports/messages.ts';
 import { type Block, surveyBlock } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
-import { lowerTimeToLive, type Message } from '../../domain/messages/message.ts';
+import { capTimeToLive, type Message } from '../../domain/messages/message.ts';
 import { payloadName } from '../append/append.ts';
 import { cutRuns, packRuns, toRuns } from '../append/segments.ts';
 import { toBlockItem } from '../blocks/block-item.ts';
@@ -162,5 +162,5 @@ function asNew(message: Message, timeToLiveMsMax: number | undefined): Message {
     DeadLetterErrorDescription: ___,
     ...properties
   } = message.properties;
-  return lowerTimeToLive({ ...rest, properties }, timeToLiveMsMax);
+  return capTimeToLive({ ...rest, properties }, timeToLiveMsMax);
 }

@@ -1,7 +1,7 @@
 import type { Block } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
-import { allInTurns } from '../../domain/turns/loop-turns.ts';
+import { mapInTurns } from '../../domain/turns/loop-turns.ts';
 import { removalOf } from '../blocks/block-removal.ts';
 import { deletePayload } from '../blocks/payloads.ts';
 import { decided } from '../dynamodb/errors.ts';
@@ -44,7 +44,7 @@ async function findAll(
   log: Log,
   sequences: readonly bigint[],
 ): Promise<readonly Cancellation[]> {
-  const found = await allInTurns(context.requestTurns, sequences, (sequence) =>
+  const found = await mapInTurns(context.requestTurns, sequences, (sequence) =>
     findByNumber(context, log, 'scheduled', sequence),
   );
   const byBlock = new Map<bigint, { block: Block; slots: number[] }>();

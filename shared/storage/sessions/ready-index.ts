@@ -1,5 +1,5 @@
 import { type Log, withoutSession } from '../../domain/blocks/log.ts';
-import { inTurns } from '../../domain/turns/in-turns.ts';
+import { forEachInTurns } from '../../domain/turns/work-turns.ts';
 import { unknownOutcome } from '../dynamodb/errors.ts';
 import { type Item, type ItemKey, keyItem, type Table } from '../dynamodb/table.ts';
 import {
@@ -55,7 +55,7 @@ export async function readyItems(
   peer: object = {},
 ): Promise<readonly Item[]> {
   const items = new Map<string, Item>();
-  await inTurns(workTurns, peer, logs, (log) => {
+  await forEachInTurns(workTurns, peer, logs, (log) => {
     if (!isSession(log) || items.has(logName(log))) return;
     items.set(logName(log), {
       ...keyItem(waitingKey(log, now)),

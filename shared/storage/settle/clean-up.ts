@@ -8,7 +8,7 @@ import {
   TIME_TO_LIVE_EXPIRED,
 } from '../../domain/messages/dead-letter-reasons.ts';
 import { text } from '../../domain/messages/property-value.ts';
-import { allInTurns } from '../../domain/turns/loop-turns.ts';
+import { mapInTurns } from '../../domain/turns/loop-turns.ts';
 import { asSeen, blockDelete, blockUpdate, type SlotCondition } from '../blocks/block-writes.ts';
 import { deletePayload } from '../blocks/payloads.ts';
 import { deleteEmptyBlock, keyOf } from '../blocks/read-blocks.ts';
@@ -31,7 +31,7 @@ export async function cleanUp(
 ): Promise<void> {
   const judged = await judgeAgain(context, log, policy, leftovers);
   // Waits for all of them: no write may still be under way after the answer.
-  const outcomes = await allInTurns(context.requestTurns, judged.leftovers, (leftover) =>
+  const outcomes = await mapInTurns(context.requestTurns, judged.leftovers, (leftover) =>
     outcomeOf(cleanUpBlock(context, log, judged.policy, leftover)),
   );
   for (const outcome of outcomes) if ('error' in outcome) throw outcome.error;

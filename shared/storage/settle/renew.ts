@@ -3,7 +3,7 @@ import type { LockToken } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import { holdsLock, type LockRules } from '../../domain/blocks/slot.ts';
 import { BrokerError, lockLost } from '../../domain/broker-error.ts';
-import { allInTurns } from '../../domain/turns/loop-turns.ts';
+import { mapInTurns } from '../../domain/turns/loop-turns.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { blockUpdate, type SlotChange, underLock } from '../blocks/block-writes.ts';
 import type { Written } from '../dynamodb/requests.ts';
@@ -27,7 +27,7 @@ export async function renew(
   const outcomes: Renewal['outcomes'] = new Map();
   const asSettlements = tokens.map((token) => ({ token, action: { kind: 'complete' } as const }));
   for (const groups of roundsByBlock(asSettlements)) {
-    await allInTurns(context.requestTurns, groups, (group) => {
+    await mapInTurns(context.requestTurns, groups, (group) => {
       const now = context.clock.now();
       return renewGroup(context, log, group, { until: now + lockMs, now, rules, outcomes });
     });

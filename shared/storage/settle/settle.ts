@@ -4,7 +4,7 @@ import type { Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
 import { deliveriesOf, holdsLock, type SlotRules } from '../../domain/blocks/slot.ts';
 import { BrokerError, lockLost } from '../../domain/broker-error.ts';
-import { allInTurns } from '../../domain/turns/loop-turns.ts';
+import { mapInTurns } from '../../domain/turns/loop-turns.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { blockDelete, blockUpdate, type SlotChange, underLock } from '../blocks/block-writes.ts';
 import { deletePayload } from '../blocks/payloads.ts';
@@ -53,7 +53,7 @@ export async function settle(
     }
   };
   for (const groups of roundsByBlock(settlements)) {
-    await allInTurns(context.requestTurns, groups, async (group) => {
+    await mapInTurns(context.requestTurns, groups, async (group) => {
       await settleGroup(
         group.filter(({ action }) => !isMove(action)),
         settleInPlace,

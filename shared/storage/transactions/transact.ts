@@ -10,7 +10,7 @@ import type { LockToken } from '../../domain/blocks/lock-token.ts';
 import { sessionLockLost } from '../../domain/blocks/session.ts';
 import { holdsLock } from '../../domain/blocks/slot.ts';
 import { BrokerError, lockLost } from '../../domain/broker-error.ts';
-import { MEGABYTE } from '../../domain/limits.ts';
+import { MB } from '../../domain/units.ts';
 import { prepareAppend } from '../append/append.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
 import { keyOf } from '../blocks/read-blocks.ts';
@@ -240,7 +240,7 @@ function requireItems(items: number): void {
 }
 
 /** The service takes 4 MB in one write, and counts what is there as well as what comes. */
-const BYTES_MAX = 3.5 * MEGABYTE;
+const BYTES_MAX = 3.5 * MB;
 
 /** Blocks are small, unless many messages get large properties as they are settled. */
 function requireBytes(writes: readonly Write[], groups: readonly Group[]): void {

@@ -7,8 +7,8 @@ import { type AmqpValue, binary, described, list, str, ulong } from '../../../am
 import { realScheduler } from '../../../shared/app/real-scheduler.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { MemoryBudget } from '../../../shared/domain/budgets/memory-budget.ts';
-import { MEGABYTE } from '../../../shared/domain/limits.ts';
 import type { OutgoingMessage } from '../../../shared/domain/messages/message.ts';
+import { MB } from '../../../shared/domain/units.ts';
 import { FakePeer, fakeGateway, turnsUntil } from '../../support/fake-peer.ts';
 import { dataMessage } from '../../support/raw-session.ts';
 import { singleTurns } from '../../support/single-turns.ts';
@@ -17,7 +17,7 @@ const { copiesShareOfProcess, heldPerByte, heldPerShownByte, turnBytes } = BUDGE
 const { turnReadBytes } = BUDGETS.connection;
 const { sentMessageBytes } = BUDGETS.weights;
 const PART_BYTES = 60_000;
-const LIMIT = 40 * MEGABYTE;
+const LIMIT = 40 * MB;
 const valueMessage = (...values: readonly AmqpValue[]) =>
   writeSections({ body: [described(SECTION.value, list(values))] });
 /** A message whose JSON is six times as long. */
@@ -78,7 +78,7 @@ test('row 5: decoded messages of one connection take a share of the memory, and 
   const most = LIMIT * copiesShareOfProcess;
   assert.ok(16 * copies > 1.5 * most, 'enough is sent');
   const held = memory.held - 32 * payload.length;
-  assert.ok(held < most + MEGABYTE, `${held} bytes of copies`);
+  assert.ok(held < most + MB, `${held} bytes of copies`);
   assert.ok(state.sends > 1 && state.sends * copies > most / 2, `${state.sends} at a time`);
   letGo();
   await turnsUntil(() => stored.length === 32);

@@ -5,8 +5,8 @@ import { realScheduler } from '../../../shared/app/real-scheduler.ts';
 import type { Broker, ReceivedMessage } from '../../../shared/broker/broker.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { MemoryBudget } from '../../../shared/domain/budgets/memory-budget.ts';
-import { MEGABYTE } from '../../../shared/domain/limits.ts';
 import type { Scheduler } from '../../../shared/domain/scheduler.ts';
+import { MB } from '../../../shared/domain/units.ts';
 import { GatewayFixture, turns } from '../../support/amqp-peer.ts';
 import { FakePeer, fakeGateway, lockedMessage, turn, turnsUntil } from '../../support/fake-peer.ts';
 import { sourceOf, targetOf } from '../../support/raw-session.ts';
@@ -134,7 +134,7 @@ function largeMessages(bytes: number, memory?: MemoryBudget) {
 }
 
 test('row 5: receivers whose peer does not read claim one large message', async () => {
-  const { gateway, claims, faults } = largeMessages(10 * MEGABYTE);
+  const { gateway, claims, faults } = largeMessages(10 * MB);
   const peer = await FakePeer.root(gateway);
   peer.isTaking = false;
   const links = 50;
@@ -148,12 +148,12 @@ test('row 5: receivers whose peer does not read claim one large message', async 
 });
 
 test('row 5: a large message is claimed only if the process has memory for it', async () => {
-  const memory = new MemoryBudget(100 * MEGABYTE);
-  const bytes = 40 * MEGABYTE;
+  const memory = new MemoryBudget(100 * MB);
+  const bytes = 40 * MB;
   const { gateway, claims } = largeMessages(bytes, memory);
-  const others = memory.open(100 * MEGABYTE, () => {});
+  const others = memory.open(100 * MB, () => {});
   others.pin();
-  others.hold(50 * MEGABYTE);
+  others.hold(50 * MB);
   const peer = await FakePeer.root(gateway);
   await peer.receive('q', 1, 1);
   await turnsUntil(() => claims.asked > 0);
@@ -168,7 +168,7 @@ test('row 5: a large message is claimed only if the process has memory for it', 
   }
   assert.ok(peer.written > bytes, `${peer.written} bytes were written`);
   assert.ok(most >= memory.limit * largeClaim.shareOfProcess, `${most} bytes were held`);
-  assert.equal(memory.held < MEGABYTE, true, `${memory.held} bytes are held`);
+  assert.equal(memory.held < MB, true, `${memory.held} bytes are held`);
   peer.lost();
 });
 
@@ -178,7 +178,7 @@ test('row 5: more credit during a claim does not make it larger', async () => {
   broker.receive = async (_path, { admit, maxMessages, signal }) => {
     await admit?.();
     asked.push(maxMessages);
-    return asked.length === 1 ? [lockedMessage(1, backlogBytes + MEGABYTE)] : nothingUntil(signal);
+    return asked.length === 1 ? [lockedMessage(1, backlogBytes + MB)] : nothingUntil(signal);
   };
   broker.settle = async () => [];
   const peer = await FakePeer.root(gateway);

@@ -6,7 +6,7 @@ import { SECTION, writeSections } from '../../../amqp/messages/sections.ts';
 import { type AmqpValue, described, list, mapOf, NULL, str } from '../../../amqp/wire/value.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { MemoryBudget } from '../../../shared/domain/budgets/memory-budget.ts';
-import { MEGABYTE } from '../../../shared/domain/limits.ts';
+import { MB } from '../../../shared/domain/units.ts';
 import { startFakeGateway } from '../../support/fake-gateway.ts';
 import { dataMessage, targetOf } from '../../support/raw-session.ts';
 
@@ -17,7 +17,7 @@ const valueMessage = (value: AmqpValue) =>
 
 test('row 5: the memory of a decoded message counts until it is stored', async (t) => {
   let held = 0;
-  const memory = new MemoryBudget(100 * MEGABYTE);
+  const memory = new MemoryBudget(100 * MB);
   const { connect, broker } = await startFakeGateway(t, { memory });
   const { send } = broker;
   broker.send = async (path, messages) => {
@@ -34,11 +34,11 @@ test('row 5: the memory of a decoded message counts until it is stored', async (
 });
 
 test('row 5: a message larger than all memory is refused by its size', async (t) => {
-  const memory = new MemoryBudget(1.25 * MEGABYTE);
+  const memory = new MemoryBudget(1.25 * MB);
   const { connect, broker } = await startFakeGateway(t, { memory });
   const session = connect();
   const sender = await session.sender(targetOf('q'));
-  const outcome = await session.send(sender, dataMessage('x'.repeat(MEGABYTE / 2)));
+  const outcome = await session.send(sender, dataMessage('x'.repeat(MB / 2)));
   assert.ok(outcome?.kind === 'rejected');
   assert.equal(outcome.error?.condition, 'amqp:link:message-size-exceeded');
   assert.match(outcome.error?.description ?? '', /more memory/);

@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import type { ReceivedMessage } from '../../../shared/broker/broker.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { MemoryBudget } from '../../../shared/domain/budgets/memory-budget.ts';
-import { LIMITS, MEGABYTE } from '../../../shared/domain/limits.ts';
+import { LIMITS } from '../../../shared/domain/limits.ts';
+import { MB } from '../../../shared/domain/units.ts';
 import { FakePeer, fakeGateway, lockedMessage, turn, turnsUntil } from '../../support/fake-peer.ts';
 
 const { afterRight } = BUDGETS.connection;
@@ -38,7 +39,7 @@ function gatewayOf(count: number, bytes: number, perReceive: number, memory?: Me
 }
 
 test('row 5: the largest message fits into the memory limit of a connection', async () => {
-  const bytes = 100 * MEGABYTE;
+  const bytes = 100 * MB;
   const { gateway, memory, faults } = gatewayOf(1, bytes, 1);
   const peer = await FakePeer.root(gateway);
   await peer.receive('q', 1, 1);
@@ -55,7 +56,7 @@ test('row 5: the largest message fits into the memory limit of a connection', as
 });
 
 test('row 5: large messages on several links are sent one after the other', async () => {
-  const [count, bytes] = [3, 60 * MEGABYTE];
+  const [count, bytes] = [3, 60 * MB];
   const { gateway } = gatewayOf(count, bytes, 1);
   const peer = await FakePeer.root(gateway);
   await peer.receive('q', count, 1);
@@ -93,7 +94,7 @@ for (const isTaking of [true, false]) {
     assert.equal(peer.isDestroyed, false);
     assert.ok(peer.written > count * LARGE_BYTES, `${peer.written} bytes were written`);
     const { backlogBytes, claimBytes } = BUDGETS.connection;
-    assert.ok(most < backlogBytes + claimBytes + 2 * MEGABYTE, `${most} bytes were held`);
+    assert.ok(most < backlogBytes + claimBytes + 2 * MB, `${most} bytes were held`);
     assert.ok(calls.most <= claimBytes / LIMITS.receiveBytes, `${calls.most} claims at once`);
     peer.lost();
   });
@@ -120,7 +121,7 @@ test('row 5: links that wait for messages take no allowance from links with mess
 });
 
 test('small frames are written a few at a time', async () => {
-  const bytes = 2 * MEGABYTE;
+  const bytes = 2 * MB;
   const frameBytes = 512;
   const { gateway } = gatewayOf(1, bytes, 1);
   const peer = await FakePeer.root(gateway, frameBytes);
@@ -164,14 +165,14 @@ test('replies that waited for the window are written a part at a time', async ()
 });
 
 test('an evicted connection frees its memory, not only its share of the budget', async () => {
-  const memory = new MemoryBudget(20 * MEGABYTE);
+  const memory = new MemoryBudget(20 * MB);
   const { gateway } = gatewayOf(LARGE_COUNT, LARGE_BYTES, LARGE_COUNT, memory);
   const hoarder = await FakePeer.root(gateway);
   hoarder.isTaking = false;
   await hoarder.receive('q', 1, LARGE_COUNT);
-  await turnsUntil(() => hoarder.written > 2 * MEGABYTE, 500);
+  await turnsUntil(() => hoarder.written > 2 * MB, 500);
   assert.equal(hoarder.isDestroyed || hoarder.isEnded, false);
-  for (let i = 0; i < 20; i++) memory.open(MEGABYTE, () => {}).hold(MEGABYTE);
+  for (let i = 0; i < 20; i++) memory.open(MB, () => {}).hold(MB);
   assert.equal(hoarder.isDestroyed, true);
 });
 

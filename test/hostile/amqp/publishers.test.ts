@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { MemoryBudget, type MemoryShare } from '../../../shared/domain/budgets/memory-budget.ts';
-import { MEGABYTE } from '../../../shared/domain/limits.ts';
+import { MB } from '../../../shared/domain/units.ts';
 import { FakePeer, fakeGateway, turnsUntil } from '../../support/fake-peer.ts';
 import { dataMessage } from '../../support/raw-session.ts';
 
@@ -50,14 +50,14 @@ async function sending(
 
 const unlimited = () => new MemoryBudget(Number.POSITIVE_INFINITY);
 /** A process with memory for this and not much more. */
-const LIMIT = 16 * MEGABYTE;
+const LIMIT = 16 * MB;
 
 /** Other peers take all memory, none more than a megabyte, and one of them that many bytes more. */
 function crowd(memory: MemoryBudget, more: number): { leave(): void } {
   const never = () => assert.fail('the largest is to be ended');
   const shares: MemoryShare[] = [];
   for (let wanted = 0; wanted !== more; ) {
-    wanted = memory.free === 0 ? more : Math.min(memory.free, MEGABYTE);
+    wanted = memory.free === 0 ? more : Math.min(memory.free, MB);
     const share = memory.open(LIMIT, never);
     assert.equal(share.hold(wanted), true);
     shares.push(share);
@@ -103,7 +103,7 @@ test('row 8: waiting deliveries of a lost connection are evicted for others', as
   const memory = new MemoryBudget(LIMIT);
   const { peer, store } = await sending(t, { settled: true, memory });
   peer.lost();
-  const others = crowd(memory, 1.5 * MEGABYTE);
+  const others = crowd(memory, 1.5 * MB);
   others.leave();
   // Work under way still counts.
   assert.ok(memory.held > GROUP && memory.held < 3 * GROUP, `${memory.held} bytes are counted`);

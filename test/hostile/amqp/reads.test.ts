@@ -4,7 +4,8 @@ import { SECTION, writeSections } from '../../../amqp/messages/sections.ts';
 import { described, list, long, mapOf, NULL, str } from '../../../amqp/wire/value.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { MemoryBudget } from '../../../shared/domain/budgets/memory-budget.ts';
-import { LIMITS, MEGABYTE } from '../../../shared/domain/limits.ts';
+import { LIMITS } from '../../../shared/domain/limits.ts';
+import { MB } from '../../../shared/domain/units.ts';
 import { startFakeGateway } from '../../support/fake-gateway.ts';
 import { sourceOf, targetOf } from '../../support/raw-session.ts';
 
@@ -17,7 +18,7 @@ for (const [count, most] of [
   [READ_BYTES / 4 / MESSAGE_BYTES, 4],
 ] as const) {
   test(`row 1: of requests for ${count} deferred messages, ${most} run at a time`, async (t) => {
-    const memory = new MemoryBudget(400 * MEGABYTE);
+    const memory = new MemoryBudget(400 * MB);
     let running = 0;
     let highest = 0;
     const held: number[] = [];
@@ -54,6 +55,6 @@ for (const [count, most] of [
     for (let i = 0; i < REQUESTS; i++) await session.raw.hear('transfer');
     assert.equal(highest, most);
     assert.ok(held.every((bytes) => bytes >= count * MESSAGE_BYTES * heldPerByte));
-    assert.ok(memory.held - empty < MEGABYTE);
+    assert.ok(memory.held - empty < MB);
   });
 }

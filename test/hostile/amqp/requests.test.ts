@@ -14,7 +14,7 @@ import {
 import type { Broker } from '../../../shared/broker/broker.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { MemoryBudget } from '../../../shared/domain/budgets/memory-budget.ts';
-import { MEGABYTE } from '../../../shared/domain/limits.ts';
+import { MB } from '../../../shared/domain/units.ts';
 import { FAKE_NOW } from '../../support/fake-broker.ts';
 import { startFakeGateway } from '../../support/fake-gateway.ts';
 import { fakeGateway, turnsUntil } from '../../support/fake-peer.ts';
@@ -25,7 +25,7 @@ import { singleTurns } from '../../support/single-turns.ts';
 const { requestValueBytes } = BUDGETS.weights;
 const { worksAtOnce, workShareOfProcess, workBytesAnyway, turnRequestBytes } = BUDGETS.connection;
 const VALUES = 40_000;
-const LIMIT = 40 * MEGABYTE;
+const LIMIT = 40 * MB;
 
 const LOCK_TOKENS = { 'lock-tokens': list([uuid(Buffer.alloc(16, 1))]) };
 /** A request with unused values, each of one byte. */

@@ -4,7 +4,8 @@ import { SECTION, writeSections } from '../../../amqp/messages/sections.ts';
 import type { DeliveryState } from '../../../amqp/wire/states.ts';
 import { binary, described } from '../../../amqp/wire/value.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
-import { LIMITS, MEGABYTE } from '../../../shared/domain/limits.ts';
+import { LIMITS } from '../../../shared/domain/limits.ts';
+import { MB } from '../../../shared/domain/units.ts';
 import { administrationOf } from '../../interop/administration/admin-clients.ts';
 import { newName } from '../../interop/messaging/bus-entities.ts';
 import { startNamespace, type TestNamespace } from '../../interop/start-namespace.ts';
@@ -70,7 +71,7 @@ describe('AMQP clients with the right to send', () => {
     clearInterval(watch);
     assert.ok(count * LARGE.length > 3 * incomingBytes, 'enough is sent');
     // The bytes of one read of the socket are handled together, and messages to be stored are copied.
-    assert.ok(most < incomingBytes + 2 * MEGABYTE, `${most} bytes were held`);
+    assert.ok(most < incomingBytes + 2 * MB, `${most} bytes were held`);
     session.raw.destroy();
   });
 
@@ -88,9 +89,9 @@ describe('AMQP clients with the right to send', () => {
     }
     assert.equal(refused, 'amqp:resource-limit-exceeded');
     assert.equal(sent, Math.floor(transactionBytes / LARGE.length) + 1);
-    assert.ok(namespace.memory.held - empty <= transactionBytes + MEGABYTE);
+    assert.ok(namespace.memory.held - empty <= transactionBytes + MB);
     for (const id of ids) await session.discharge(coordinator, id, true);
-    assert.ok(namespace.memory.held - empty < MEGABYTE);
+    assert.ok(namespace.memory.held - empty < MB);
     session.raw.destroy();
   });
 
@@ -121,7 +122,7 @@ describe('AMQP clients with the right to send', () => {
 });
 
 test('the connection that holds the most memory is evicted', async () => {
-  const small = await startNamespace({ memoryBytes: 1.5 * MEGABYTE });
+  const small = await startNamespace({ memoryBytes: 1.5 * MB });
   const queue = newName('hostile');
   await administrationOf(small.connectionString).createQueue(queue);
   const begin = async (parts: number) => {
@@ -134,7 +135,7 @@ test('the connection that holds the most memory is evicted', async () => {
     return session;
   };
   const largest = await begin(17);
-  while (small.memory.held < MEGABYTE) await new Promise(setImmediate);
+  while (small.memory.held < MB) await new Promise(setImmediate);
   const other = await begin(8);
   const { error } = await largest.raw.hear('close');
   assert.equal(error?.condition, 'amqp:resource-limit-exceeded');
@@ -145,7 +146,7 @@ test('the connection that holds the most memory is evicted', async () => {
 });
 
 test('unauthorized clients, however many, never evict an authorized one', async () => {
-  const small = await startNamespace({ memoryBytes: 1.5 * MEGABYTE });
+  const small = await startNamespace({ memoryBytes: 1.5 * MB });
   const queue = newName('hostile');
   await administrationOf(small.connectionString).createQueue(queue);
   const begin = async (session: RawSession, target: string, bytes: number) => {
@@ -156,10 +157,10 @@ test('unauthorized clients, however many, never evict an authorized one', async 
     }
     return session;
   };
-  const honest = await begin(RawSession.root(small.port), queue, MEGABYTE);
-  while (small.memory.held < MEGABYTE) await new Promise(setImmediate);
-  const mostBeforeRight = 1.5 * MEGABYTE * BUDGETS.process.heldShareBeforeRight;
-  const provedHeld = 1.5 * MEGABYTE - small.memory.free;
+  const honest = await begin(RawSession.root(small.port), queue, MB);
+  while (small.memory.held < MB) await new Promise(setImmediate);
+  const mostBeforeRight = 1.5 * MB * BUDGETS.process.heldShareBeforeRight;
+  const provedHeld = 1.5 * MB - small.memory.free;
   const strangers = Array.from(
     { length: 20 },
     () => new RawSession(RawAmqp.opened(small.port, 'ANONYMOUS')),

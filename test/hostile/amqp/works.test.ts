@@ -6,7 +6,7 @@ import type { AcceptOptions, SessionLock } from '../../../shared/broker/broker.t
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { MemoryBudget } from '../../../shared/domain/budgets/memory-budget.ts';
 import { QUEUE_DEFAULTS } from '../../../shared/domain/entities/descriptions.ts';
-import { MEGABYTE } from '../../../shared/domain/limits.ts';
+import { MB } from '../../../shared/domain/units.ts';
 import { FAKE_NOW } from '../../support/fake-broker.ts';
 import { startFakeGateway } from '../../support/fake-gateway.ts';
 import { fakeEntity, findableEntities } from '../../support/http-fixture.ts';
@@ -149,7 +149,7 @@ test('row 12: requests on many links are answered some at a time, and another pe
 });
 
 test('row 8: requests that wait are not carried out after their connection is lost, and count no more', async (t) => {
-  const memory = new MemoryBudget(100 * MEGABYTE);
+  const memory = new MemoryBudget(100 * MB);
   let goOn = () => {};
   const until = new Promise<void>((resolve) => {
     goOn = resolve;

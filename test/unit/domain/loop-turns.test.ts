@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
-import { allInTurns, LoopTurns } from '../../../shared/domain/turns/loop-turns.ts';
+import { LoopTurns, mapInTurns } from '../../../shared/domain/turns/loop-turns.ts';
 import { TurnTime } from '../../../shared/domain/turns/turn-time.ts';
 
 /** Turns of an event loop that goes on when it is told to. */
@@ -21,7 +21,7 @@ function loop(perTurn: number, time?: TurnTime) {
 test('so much begins in a turn, in order, and the next turn goes on', async () => {
   const { turns, settle, end, isIdle } = loop(2);
   const begun: number[] = [];
-  const all = allInTurns(turns, [1, 2, 3, 4, 5], async (entry) => {
+  const all = mapInTurns(turns, [1, 2, 3, 4, 5], async (entry) => {
     begun.push(entry);
     return 10 * entry;
   });
@@ -124,7 +124,7 @@ test('row 12: lists have their turns one after the other, however long they are'
   const { turns, settle, end } = loop(1);
   const begun: string[] = [];
   const work = (list: string) =>
-    allInTurns(turns, list.split(''), async (entry) => void begun.push(entry));
+    mapInTurns(turns, list.split(''), async (entry) => void begun.push(entry));
   const all = [work('abcd'), work('xy')];
   await settle();
   for (let left = 5; left > 0; left--) await end();
@@ -137,7 +137,7 @@ test('so much of a list is under way at a time', async () => {
   const { turns, settle } = loop(Number.POSITIVE_INFINITY);
   const underWay: (() => void)[] = [];
   const entries = Array.from({ length: most + 2 }, (_, entry) => entry);
-  const all = allInTurns(turns, entries, async (entry) => {
+  const all = mapInTurns(turns, entries, async (entry) => {
     await new Promise<void>((resolve) => underWay.push(resolve));
     return entry;
   });
@@ -157,7 +157,7 @@ test('nothing is begun after something has failed, and what is under way is wait
   const { turns, settle, end } = loop(2);
   const underWay: { readonly succeed: () => void; readonly fail: (error: Error) => void }[] = [];
   let isOver = false;
-  const all = allInTurns(turns, [1, 2, 3], async () => {
+  const all = mapInTurns(turns, [1, 2, 3], async () => {
     await new Promise<void>((succeed, fail) => underWay.push({ succeed, fail }));
   });
   const over = assert.rejects(all, /one/).then(() => {
@@ -176,6 +176,6 @@ test('nothing is begun once it is enough', async () => {
   const { turns } = loop(10);
   let count = 0;
   const work = async () => ++count;
-  assert.deepEqual(await allInTurns(turns, [1, 2, 3], work, () => count === 2), [1, 2]);
-  assert.deepEqual(await allInTurns(turns, [1, 2, 3], work, () => true), []);
+  assert.deepEqual(await mapInTurns(turns, [1, 2, 3], work, () => count === 2), [1, 2]);
+  assert.deepEqual(await mapInTurns(turns, [1, 2, 3], work, () => true), []);
 });

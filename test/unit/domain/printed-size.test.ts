@@ -9,7 +9,7 @@ import { messageSize } from '../../../shared/domain/messages/outgoing-rules.ts';
 import {
   printedPropertiesSize,
   printedSize,
-  printedSizeOf,
+  printedSizeBound,
 } from '../../../shared/domain/messages/printed-size.ts';
 import type { Properties } from '../../../shared/domain/messages/property-value.ts';
 import { properties, wholeText } from '../../support/message-arbitraries.ts';
@@ -110,7 +110,7 @@ test('no message prints longer than its bound', () => {
 test('no message prints longer than the bound of which only its size is known', () => {
   fc.assert(
     fc.property(stored, (one) => {
-      const bound = printedSizeOf(messageSize(one.message) + OVERHEAD_BYTES, 1);
+      const bound = printedSizeBound(messageSize(one.message) + OVERHEAD_BYTES, 1);
       // Where a message comes from is no part of its size.
       const { deadLetterSource: _, ...sized } = one.message;
       assert.ok(printed({ ...one, message: sized }) <= bound);
@@ -146,7 +146,7 @@ for (const [what, alphabet] of [
         const one = locked(bytesOf(''), { properties: longProperties(count, alphabet, value) });
         assert.ok(printed(one) <= printedSize(one.message));
         const bytes = messageSize(one.message) + OVERHEAD_BYTES;
-        assert.ok(printed(one) <= printedSizeOf(bytes, 1), `${count} properties`);
+        assert.ok(printed(one) <= printedSizeBound(bytes, 1), `${count} properties`);
       }
     });
   }

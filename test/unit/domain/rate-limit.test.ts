@@ -34,9 +34,9 @@ test('what one takes another does not lack', () => {
 test('what turns out not to count is given back, up to a burst', () => {
   const limit = new RateLimit(RATE, 100);
   assert.equal(granted(limit, 'a', 0), 3);
-  limit.giveBack('a', 0);
+  limit.refund('a', 0);
   assert.equal(granted(limit, 'a', 0), 1);
-  for (let i = 0; i < 9; i++) limit.giveBack('a', 0);
+  for (let i = 0; i < 9; i++) limit.refund('a', 0);
   assert.equal(granted(limit, 'a', 0), 3);
 });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { duplicateKeyOf, firstPlaces } from '../../../shared/domain/messages/duplicates.ts';
+import { duplicateKeyOf, firstOccurrences } from '../../../shared/domain/messages/duplicates.ts';
 import {
   fromDecisionItem,
   fromRecordItem,
@@ -109,5 +109,8 @@ test('without partitions the id is the key, and without an id there is none', ()
 });
 
 test('of equal keys each place knows the first', () => {
-  assert.deepEqual(firstPlaces(['a', undefined, 'b', 'a', undefined, 'a']), [0, 1, 2, 0, 4, 0]);
+  assert.deepEqual(
+    firstOccurrences(['a', undefined, 'b', 'a', undefined, 'a']),
+    [0, 1, 2, 0, 4, 0],
+  );
 });

@@ -1,5 +1,5 @@
 /** A round-robin queue: peers take turns, however many entries each of them has. */
-export class PeerRounds<Waiting> {
+export class RoundRobin<Waiting> {
   /** Entries by peer, in the order of turns. */
   readonly #waiting = new Map<object, Waiting[]>();
   /** Continues behind the entries that were taken; a new iterator would skip all deleted entries again. */
