@@ -2,8 +2,8 @@ import { parseLockToken } from '../../domain/blocks/lock-token.ts';
 import { inSession, type Log, logOf } from '../../domain/blocks/log.ts';
 import { type LogPolicy, policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
 import {
+  isOfSessionLock,
   isSessionLockLost,
-  isUnder,
   parseSessionToken,
   type SessionRules,
   sessionLockLost,
@@ -142,8 +142,8 @@ export async function settleInSession(
       requireAction(path, action);
       if (action.kind === 'abandon' && action.delayMs !== undefined) throw noDelayInSession();
       const token = parseLockToken(lockToken);
-      const tenure = rules.holder?.tenure;
-      if (tenure === undefined || !isUnder(token.tag, tenure)) throw sessionLockLost();
+      const lockId = rules.holder?.lockId;
+      if (lockId === undefined || !isOfSessionLock(token.tag, lockId)) throw sessionLockLost();
       return [{ place, settlement: { token, action } }];
     } catch (error) {
       if (!(error instanceof BrokerError)) throw error;

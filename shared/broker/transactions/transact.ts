@@ -1,6 +1,6 @@
 import { logOf } from '../../domain/blocks/log.ts';
 import { policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
-import { isUnder, sessionLockLost } from '../../domain/blocks/session.ts';
+import { isOfSessionLock, sessionLockLost } from '../../domain/blocks/session.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import { partitionsOf } from '../../domain/entities/entity.ts';
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
@@ -164,10 +164,10 @@ async function heldBy(
 ): Promise<Pick<TransactedSettlements, 'log' | 'policy'>> {
   const log = sessionLog(entity, sessionId);
   const rules = await parts.sessions.rulesOf(log);
-  const tenure = rules.holder?.tenure;
+  const lockId = rules.holder?.lockId;
   for (const { token, action, place } of settlements) {
     requireInSession(action);
-    if (tenure === undefined || !isUnder(token.tag, tenure)) {
+    if (lockId === undefined || !isOfSessionLock(token.tag, lockId)) {
       throw sessionLockLost().ofOperation(place);
     }
   }

@@ -10,13 +10,13 @@ import { TAG_BYTES } from './lock-token.ts';
  *     session lock   0–10   random bytes    11–15  lock id: entity epoch (1 byte), random bytes (4)
  *     message tag    0–4    lock id         5–6    random bytes, new for each receive
  */
-export const TENURE_BYTES = 5;
+export const LOCK_ID_BYTES = 5;
 export const SESSION_TOKEN_BYTES = 16;
 
 /** The state of a session's lock, which decides whether its messages are locked. */
 export interface SessionRules {
   /** The live session lock; absent = the session is not locked. `lockedUntil` is epoch ms. */
-  readonly holder?: { readonly tenure: Uint8Array; readonly lockedUntil: number };
+  readonly holder?: { readonly lockId: Uint8Array; readonly lockedUntil: number };
   /** Ids of released locks, latest last. A delivery under one of them that was not settled did not fail. */
   readonly released: readonly Uint8Array[];
 }
@@ -31,8 +31,8 @@ export const UNLOCKED_SESSION: SessionRules = { released: [] };
 export const RELEASED_MAX = 32;
 
 /** The lock id in a session lock's token. */
-export function tenureOf(token: Uint8Array): Uint8Array {
-  return token.subarray(SESSION_TOKEN_BYTES - TENURE_BYTES);
+export function lockIdOf(token: Uint8Array): Uint8Array {
+  return token.subarray(SESSION_TOKEN_BYTES - LOCK_ID_BYTES);
 }
 
 /** Writes the token of a session lock as GUID text. */
@@ -58,26 +58,26 @@ const GUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
  */
 export function sessionToken(epoch: number, random: Uint8Array): Uint8Array {
   const token = Uint8Array.from(random.subarray(0, SESSION_TOKEN_BYTES));
-  token[SESSION_TOKEN_BYTES - TENURE_BYTES] = epoch & 0xff;
+  token[SESSION_TOKEN_BYTES - LOCK_ID_BYTES] = epoch & 0xff;
   return token;
 }
 
 /** Makes the lock tag of the messages of one receive under a session lock. */
-export function tagUnder(tenure: Uint8Array, random: Uint8Array): Uint8Array {
+export function sessionLockTag(lockId: Uint8Array, random: Uint8Array): Uint8Array {
   const tag = new Uint8Array(TAG_BYTES);
-  tag.set(tenure);
-  tag.set(random.subarray(0, TAG_BYTES - TENURE_BYTES), TENURE_BYTES);
+  tag.set(lockId);
+  tag.set(random.subarray(0, TAG_BYTES - LOCK_ID_BYTES), LOCK_ID_BYTES);
   return tag;
 }
 
 /** Whether the message with this lock tag was received under the session lock with this id. */
-export function isUnder(tag: Uint8Array, tenure: Uint8Array): boolean {
-  return tenure.every((byte, i) => byte === tag[i]);
+export function isOfSessionLock(tag: Uint8Array, lockId: Uint8Array): boolean {
+  return lockId.every((byte, i) => byte === tag[i]);
 }
 
 /** Whether a message was received under a session lock that was released since. */
-export function wasGivenBack(tag: Uint8Array | undefined, session: SessionRules): boolean {
-  return tag !== undefined && session.released.some((tenure) => isUnder(tag, tenure));
+export function wasReleased(tag: Uint8Array | undefined, session: SessionRules): boolean {
+  return tag !== undefined && session.released.some((lockId) => isOfSessionLock(tag, lockId));
 }
 
 /** SessionLockLost: the session lock has expired, was released or never existed. */

@@ -1,5 +1,5 @@
 import { isOfEpoch } from './lock-token.ts';
-import { isUnder, type SessionRules, wasGivenBack } from './session.ts';
+import { isOfSessionLock, type SessionRules, wasReleased } from './session.ts';
 
 /**
  * The state of one message in its block. A message that is gone has no slot. The pure functions in this file
@@ -85,9 +85,9 @@ export function isHeld(slot: Slot, rules: LockRules, now: number): boolean {
 function isHeldInSession({ tag, heldUntil }: Slot, { epoch, session }: LockRules): boolean {
   const holder = session?.holder;
   if (tag === undefined || session === undefined || holder === undefined) return false;
-  if (isUnder(tag, holder.tenure)) return true;
+  if (isOfSessionLock(tag, holder.lockId)) return true;
   const isLater = heldUntil !== undefined && heldUntil >= holder.lockedUntil;
-  return isLater && isOfEpoch(tag, epoch) && !wasGivenBack(tag, session);
+  return isLater && isOfEpoch(tag, epoch) && !wasReleased(tag, session);
 }
 
 /** The deliveries that count. One that ended because its session was released does not. */
@@ -96,7 +96,7 @@ export function deliveriesOf(slot: Slot, rules: LockRules): number {
 }
 
 function begun({ deliveries, tag }: Slot, { session }: LockRules): number {
-  return session !== undefined && wasGivenBack(tag, session) ? deliveries - 1 : deliveries;
+  return session !== undefined && wasReleased(tag, session) ? deliveries - 1 : deliveries;
 }
 
 /** The slot without its lock, as it is kept when the message moves elsewhere. */

@@ -2,7 +2,7 @@ import type { ClaimRequest } from '../../broker/ports/messages.ts';
 import { type Block, slotOf, surveyBlock } from '../../domain/blocks/block.ts';
 import { lockTag, TAG_BYTES } from '../../domain/blocks/lock-token.ts';
 import type { Log } from '../../domain/blocks/log.ts';
-import { sessionLockLost, tagUnder } from '../../domain/blocks/session.ts';
+import { sessionLockLost, sessionLockTag } from '../../domain/blocks/session.ts';
 import type { LockRules, Slot } from '../../domain/blocks/slot.ts';
 import { mapInTurns } from '../../domain/turns/loop-turns.ts';
 import { fromBlockItem } from '../blocks/block-item.ts';
@@ -108,7 +108,7 @@ async function oneAfterAnother<Got extends Claimed>(
 export function newTag({ random }: StoreContext, { epoch, session }: LockRules): Uint8Array {
   const bytes = random.bytes(TAG_BYTES - 1);
   const holder = session?.holder;
-  return holder === undefined ? lockTag(epoch, bytes) : tagUnder(holder.tenure, bytes);
+  return holder === undefined ? lockTag(epoch, bytes) : sessionLockTag(holder.lockId, bytes);
 }
 
 /**

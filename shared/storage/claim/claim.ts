@@ -115,7 +115,7 @@ async function claimFrom(
 async function endedFor({ context, log, request }: Receive, error: unknown): Promise<unknown> {
   const holder = request.rules.session?.holder;
   if (holder === undefined || !isUnknownOutcome(error)) return error;
-  const ended = await outcomeOf(endSession(context, log, holder.tenure));
+  const ended = await outcomeOf(endSession(context, log, holder.lockId));
   // That write may have an unknown outcome too; then the lock ends by time, and the sweep finds the messages.
   return 'error' in ended ? unknownOutcome(ended.error) : error;
 }

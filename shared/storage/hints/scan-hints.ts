@@ -34,7 +34,7 @@ export type SkippedRange = Pick<ScanHint, 'skipBefore' | 'validUntil' | 'lockSco
  * present holder. Older locks hold nothing back, so a hint that counted on them is not valid.
  */
 export function lockScopeOf({ epoch, session }: LockRules): string {
-  const lockId = session?.holder?.tenure ?? new Uint8Array();
+  const lockId = session?.holder?.lockId ?? new Uint8Array();
   return `${epoch}.${Buffer.from(lockId).toString('hex')}`;
 }
 

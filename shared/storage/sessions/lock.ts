@@ -1,11 +1,11 @@
 import type { AcceptedSession } from '../../broker/ports/sessions.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import {
+  lockIdOf,
   SESSION_TOKEN_BYTES,
   type SessionRules,
   sessionLockLost,
   sessionToken,
-  tenureOf,
 } from '../../domain/blocks/session.ts';
 import { isUnknownOutcome } from '../dynamodb/errors.ts';
 import { outcomeOf } from '../dynamodb/outcome-of.ts';
@@ -42,11 +42,11 @@ export async function lockSession(
   await putLockEntry(context, session, entryKey);
   const lock = {
     UpdateExpression:
-      'SET k = :token, t = :tenure, u = :until, o = :epoch, e = :listing, g = :generation',
+      'SET k = :token, t = :lockId, u = :until, o = :epoch, e = :listing, g = :generation',
     ConditionExpression: 'attribute_not_exists(u) OR u <= :now OR o <> :epoch',
     ExpressionAttributeValues: {
       ':token': { B: token },
-      ':tenure': { B: tenureOf(token) },
+      ':lockId': { B: lockIdOf(token) },
       ':until': { N: String(lockedUntil) },
       ':now': { N: String(now) },
       ':epoch': { N: String(epoch) },

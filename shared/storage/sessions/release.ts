@@ -1,5 +1,10 @@
 import type { Log } from '../../domain/blocks/log.ts';
-import { isUnder, RELEASED_MAX, sessionLockLost, tenureOf } from '../../domain/blocks/session.ts';
+import {
+  isOfSessionLock,
+  lockIdOf,
+  RELEASED_MAX,
+  sessionLockLost,
+} from '../../domain/blocks/session.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';
 import { afterStoring, unknownOutcome } from '../dynamodb/errors.ts';
@@ -27,7 +32,7 @@ export async function release(
   const { written, isForgotten } = await unlock(context, session, known, token);
   requireGone(written, session, token, context);
   await afterStoring(
-    addIfMessagesLeft(context, session, isForgotten ? tenureOf(token) : undefined),
+    addIfMessagesLeft(context, session, isForgotten ? lockIdOf(token) : undefined),
   );
   if (lock !== undefined) {
     context.background(() => deleteLockEntry(context, session, lock));
@@ -55,12 +60,12 @@ async function addIfMessagesLeft(
 async function rememberAgain(
   { table }: StoreContext,
   session: Log,
-  tenure: Uint8Array,
+  lockId: Uint8Array,
 ): Promise<void> {
   await table.update(sessionKey(session), {
     UpdateExpression: 'SET r = :released',
     ConditionExpression: 'attribute_not_exists(r)',
-    ExpressionAttributeValues: { ':released': { B: tenure } },
+    ExpressionAttributeValues: { ':released': { B: lockId } },
   });
 }
 
@@ -87,12 +92,12 @@ function requireGone(
 export async function endSession(
   context: StoreContext,
   session: Log,
-  tenure: Uint8Array,
+  lockId: Uint8Array,
 ): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
       const { lock } = await readSession(context.table, session);
-      if (lock === undefined || !isSame(tenureOf(lock.token), tenure)) {
+      if (lock === undefined || !isSame(lockIdOf(lock.token), lockId)) {
         // An earlier try may have ended the lock without adding the session to the index.
         if (tries > 1) await addReady(context, [session]);
         return;
@@ -136,7 +141,7 @@ async function unlock(
     );
     if (written.done || written.isRepeated) return { written, isForgotten: true };
   }
-  const released = await remembered(context, session, [...known.released, tenureOf(token)]);
+  const released = await remembered(context, session, [...known.released, lockIdOf(token)]);
   const releasing = table.update(sessionKey(session), {
     UpdateExpression: 'SET r = :released REMOVE k, t, u, o, e, g',
     ConditionExpression: condition,
@@ -146,7 +151,7 @@ async function unlock(
 }
 
 /** The latest locks are kept in any case, because a claim under them may still be under way. */
-const LATEST_TENURES = 8;
+const LATEST_LOCK_IDS = 8;
 /** How many blocks of a session are read for messages that earlier holders left. */
 const LEFT_BLOCKS_MAX = 100;
 
@@ -154,9 +159,9 @@ const LEFT_BLOCKS_MAX = 100;
 async function remembered(
   context: StoreContext,
   session: Log,
-  tenures: readonly Uint8Array[],
+  lockIds: readonly Uint8Array[],
 ): Promise<readonly Uint8Array[]> {
-  if (tenures.length <= RELEASED_MAX) return tenures;
+  if (lockIds.length <= RELEASED_MAX) return lockIds;
   const { blocks, next } = await readBlocks(context, session, {
     from: FIRST_BLOCK,
     to: AFTER_ALL_STORES,
@@ -164,11 +169,11 @@ async function remembered(
     consistent: true,
   });
   const tags = blocks.flatMap(({ slots }) => [...slots.values()].flatMap(({ tag }) => tag ?? []));
-  const hasLeft = (tenure: Uint8Array) => tags.some((tag) => isUnder(tag, tenure));
-  const earlier = tenures.slice(0, -LATEST_TENURES);
+  const hasLeft = (lockId: Uint8Array) => tags.some((tag) => isOfSessionLock(tag, lockId));
+  const earlier = lockIds.slice(0, -LATEST_LOCK_IDS);
   // Blocks that were not read may hold messages of any of them.
-  const others = next === undefined ? [] : earlier.filter((tenure) => !hasLeft(tenure));
-  const kept = [...others, ...earlier.filter(hasLeft), ...tenures.slice(-LATEST_TENURES)];
+  const others = next === undefined ? [] : earlier.filter((lockId) => !hasLeft(lockId));
+  const kept = [...others, ...earlier.filter(hasLeft), ...lockIds.slice(-LATEST_LOCK_IDS)];
   return kept.slice(-RELEASED_MAX);
 }
 

@@ -1,6 +1,6 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import type { Log } from '../../domain/blocks/log.ts';
-import { type SessionRules, TENURE_BYTES, tenureOf } from '../../domain/blocks/session.ts';
+import { LOCK_ID_BYTES, lockIdOf, type SessionRules } from '../../domain/blocks/session.ts';
 import type { Item, Table } from '../dynamodb/table.ts';
 import { sessionKey } from '../schema/message-keys.ts';
 
@@ -84,9 +84,9 @@ function parseState(item: Item): StatePlace | undefined {
   };
 }
 
-function cut(tenures: Uint8Array): readonly Uint8Array[] {
-  return Array.from({ length: Math.floor(tenures.byteLength / TENURE_BYTES) }, (_, i) =>
-    tenures.subarray(i * TENURE_BYTES, (i + 1) * TENURE_BYTES),
+function cut(lockIds: Uint8Array): readonly Uint8Array[] {
+  return Array.from({ length: Math.floor(lockIds.byteLength / LOCK_ID_BYTES) }, (_, i) =>
+    lockIds.subarray(i * LOCK_ID_BYTES, (i + 1) * LOCK_ID_BYTES),
   );
 }
 
@@ -101,12 +101,12 @@ export function rulesFrom(session: Session, log: Log, now: number): SessionRules
   const lock = liveLock(session, log, now);
   const { released } = session;
   if (lock === undefined) return { released };
-  return { released, holder: { tenure: tenureOf(lock.token), lockedUntil: lock.lockedUntil } };
+  return { released, holder: { lockId: lockIdOf(lock.token), lockedUntil: lock.lockedUntil } };
 }
 
-/** The condition that the lock with this tenure is live, with the values it needs. */
-export function whileInTenure(tenure: Uint8Array, log: Log, now: number) {
-  const { condition, values } = whileHeld(tenure, log, now);
+/** The condition that the session lock with this id is live, with the values it needs. */
+export function whileLockedUnder(lockId: Uint8Array, log: Log, now: number) {
+  const { condition, values } = whileHeld(lockId, log, now);
   return { condition: condition.replace('k = :token', 't = :token'), values };
 }
 

@@ -22,7 +22,7 @@ import { TRANSACTION_ITEMS_MAX, type Write } from '../dynamodb/table.ts';
 import { prepareDeliveries } from '../fan-out/publish.ts';
 import { sessionKey } from '../schema/message-keys.ts';
 import { readyItems, wakeForSessions } from '../sessions/ready-index.ts';
-import { whileInTenure } from '../sessions/session-item.ts';
+import { whileLockedUnder } from '../sessions/session-item.ts';
 import { prepareSettlements } from '../settle/settle-plan.ts';
 import type { StoreContext } from '../store-context.ts';
 import { answerOf, keepOutcomes } from './transaction-record.ts';
@@ -224,7 +224,7 @@ function sessionHeld(
 ): PreparedWrite | undefined {
   const holder = settling?.policy.rules.session?.holder;
   if (settling === undefined || holder === undefined) return undefined;
-  const { condition, values } = whileInTenure(holder.tenure, settling.log, now);
+  const { condition, values } = whileLockedUnder(holder.lockId, settling.log, now);
   const check = sessionKey(settling.log);
   return {
     writes: [{ check, ConditionExpression: condition, ExpressionAttributeValues: values }],

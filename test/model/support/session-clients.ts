@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import type { AsyncCommand } from 'fast-check';
 import type { TestBroker } from '../../support/test-broker.ts';
 import { type SessionLockAnswer, TestSession } from '../../support/test-session.ts';
-import { type Handle, LOCK_MS, type SessionModel, type Tenure } from './session-model.ts';
+import { type Handle, type HeldLock, LOCK_MS, type SessionModel } from './session-model.ts';
 import { pick } from './step.ts';
 
 /** A queue that requires sessions, through two processes that tell each other nothing. */
 export class SessionClients {
   readonly brokers: readonly TestBroker[];
   readonly queue: string;
-  readonly #locks = new Map<Tenure, SessionLockAnswer>();
+  readonly #locks = new Map<HeldLock, SessionLockAnswer>();
 
   constructor(brokers: readonly TestBroker[], queue: string) {
     this.brokers = brokers;
@@ -21,14 +21,14 @@ export class SessionClients {
     return pick(this.brokers, drawn);
   }
 
-  enter(tenure: Tenure, lock: SessionLockAnswer): void {
-    this.#locks.set(tenure, lock);
+  enter(held: HeldLock, lock: SessionLockAnswer): void {
+    this.#locks.set(held, lock);
   }
 
   /** The session under a lock, through one of the processes. */
-  session(tenure: Tenure, drawn: number): TestSession {
-    const lock = this.#locks.get(tenure);
-    if (lock === undefined) throw new Error('A tenure has a lock.');
+  session(held: HeldLock, drawn: number): TestSession {
+    const lock = this.#locks.get(held);
+    if (lock === undefined) throw new Error('A held session has a lock.');
     return new TestSession(this.at(drawn), this.queue, lock);
   }
 
@@ -77,9 +77,9 @@ export function underLock(
     async (model, clients) => {
       const handle = model.handles[holder];
       assert.ok(handle);
-      const isLive = model.isLive(handle.tenure);
+      const isLive = model.isLive(handle.held);
       const outcome = await run(handle, isLive, model, clients);
-      return `${handle.tenure.session}${isLive ? '' : ' (lost)'} ${outcome ?? ''}`;
+      return `${handle.held.session}${isLive ? '' : ' (lost)'} ${outcome ?? ''}`;
     },
   );
 }

@@ -5,7 +5,7 @@ export const HOLDERS = 8;
 export const SESSIONS = 40;
 
 /** One lock of a session, from its beginning to its end. */
-export interface Tenure {
+export interface HeldLock {
   readonly session: string;
   until: number;
   /** How it ended before its time. */
@@ -19,7 +19,7 @@ export interface ModelMessage {
   /** Deliveries that ended without success. */
   failed: number;
   /** The delivery that has not been settled. */
-  under?: Tenure;
+  under?: HeldLock;
   /** Known once it was received. */
   number?: number;
 }
@@ -28,12 +28,12 @@ export interface ModelMessage {
 export interface Delivery {
   readonly message: ModelMessage;
   readonly lockToken: string;
-  readonly under: Tenure;
+  readonly under: HeldLock;
 }
 
 /** A lock that a client uses, or still believes to have. */
 export interface Handle {
-  readonly tenure: Tenure;
+  readonly held: HeldLock;
   readonly deliveries: Delivery[];
 }
 
@@ -45,7 +45,7 @@ export class SessionModel {
   readonly handles: (Handle | undefined)[] = Array.from({ length: HOLDERS }, () => undefined);
   readonly maxDeliveryCount: number;
   now: number;
-  readonly #locks = new Map<string, Tenure>();
+  readonly #locks = new Map<string, HeldLock>();
   #sent = 0;
 
   constructor(maxDeliveryCount: number, now: number) {
@@ -53,26 +53,26 @@ export class SessionModel {
     this.now = now;
   }
 
-  isLive(tenure: Tenure): boolean {
-    return tenure.end === undefined && this.now < tenure.until;
+  isLive(held: HeldLock): boolean {
+    return held.end === undefined && this.now < held.until;
   }
 
   isHeld(session: string): boolean {
-    const tenure = this.#locks.get(session);
-    return tenure !== undefined && this.isLive(tenure);
+    const held = this.#locks.get(session);
+    return held !== undefined && this.isLive(held);
   }
 
   /** Enters a lock that was got. */
-  accepted(session: string): Tenure {
-    const tenure = { session, until: this.now + LOCK_MS };
-    this.#locks.set(session, tenure);
-    return tenure;
+  accepted(session: string): HeldLock {
+    const held = { session, until: this.now + LOCK_MS };
+    this.#locks.set(session, held);
+    return held;
   }
 
   /** A change of the entity ends all locks. */
   breakLocks(): void {
-    for (const tenure of this.#locks.values()) {
-      if (this.isLive(tenure)) tenure.end = 'broken';
+    for (const held of this.#locks.values()) {
+      if (this.isLive(held)) held.end = 'broken';
     }
   }
 

@@ -57,11 +57,11 @@ function take(
   lock: SessionLockAnswer,
 ): void {
   // What the holder had before it uses no more: its lock runs out, unless it is back in time.
-  const tenure = model.accepted(lock.sessionId);
-  const lockedUntil = new Date(Math.floor(tenure.until / 1000) * 1000).toUTCString();
+  const held = model.accepted(lock.sessionId);
+  const lockedUntil = new Date(Math.floor(held.until / 1000) * 1000).toUTCString();
   assert.equal(lock.lockedUntilUtc, lockedUntil);
-  clients.enter(tenure, lock);
-  model.handles[holder] = { tenure, deliveries: [] };
+  clients.enter(held, lock);
+  model.handles[holder] = { held, deliveries: [] };
 }
 
 export function accept(holder: number, session: string, at: number): SessionStep {
@@ -108,10 +108,10 @@ function enter(
     assert.ok(body.startsWith(message.id));
     assert.ok(message.number === undefined || message.number === broker.SequenceNumber);
     message.number = broker.SequenceNumber;
-    message.under = handle.tenure;
-    handle.deliveries.push({ message, lockToken: broker.LockToken, under: handle.tenure });
+    message.under = handle.held;
+    handle.deliveries.push({ message, lockToken: broker.LockToken, under: handle.held });
   }
-  const numbers = model.of(handle.tenure.session, 'active').flatMap(({ number }) => number ?? []);
+  const numbers = model.of(handle.held.session, 'active').flatMap(({ number }) => number ?? []);
   assert.deepEqual(
     numbers,
     [...numbers].sort((a, b) => a - b),
@@ -122,24 +122,24 @@ function enter(
 
 export function receive(holder: number, count: number, at: number): SessionStep {
   return underLock(`receive ${count} at ${at}`, holder, async (handle, isLive, model, clients) => {
-    const session = clients.session(handle.tenure, at);
+    const session = clients.session(handle.held, at);
     const path = `messages/head?timeout=0&maxMessages=${count}`;
     const answer = await session.request('POST', path);
     if (!isLive) return requireLost(answer);
     const received =
       answer.status === 204 ? [] : answer.json<Parameters<typeof fromWire>[0][]>().map(fromWire);
-    const expected = model.free(handle.tenure.session).slice(0, count);
+    const expected = model.free(handle.held.session).slice(0, count);
     return enter(model, handle, received, expected);
   });
 }
 
 export function receiveDeferred(holder: number, drawn: readonly number[], at: number): SessionStep {
   return underLock(`receive deferred at ${at}`, holder, async (handle, isLive, model, clients) => {
-    const { session } = handle.tenure;
+    const { session } = handle.held;
     const expected = pickMany(model.of(session, 'deferred'), drawn);
     if (expected.length === 0) return 'nothing to name';
     const body = JSON.stringify({ sequenceNumbers: expected.map(({ number }) => number) });
-    const request = clients.session(handle.tenure, at);
+    const request = clients.session(handle.held, at);
     const answer = await request.request('POST', 'messages/$deferred', { body });
     if (!isLive) return requireLost(answer);
     if (expected.some(({ under }) => under !== undefined)) {
@@ -173,7 +173,7 @@ export function settle(
       const isChange = hasProperties && outcome !== 'complete';
       return { lockToken, outcome, ...(isChange ? { properties: { i } } : {}) };
     });
-    const outcomes = await clients.session(handle.tenure, at).settle(settlements);
+    const outcomes = await clients.session(handle.held, at).settle(settlements);
     for (const [i, delivery] of chosen.entries()) {
       const code = outcomes[i]?.error?.code;
       if (!isLive) {
@@ -202,21 +202,21 @@ function carryOut(
 }
 
 export function renew(holder: number, at: number): SessionStep {
-  return underLock(`renew at ${at}`, holder, async ({ tenure }, isLive, model, clients) => {
-    const answer = await clients.session(tenure, at).request('POST', 'sessions/$renew');
+  return underLock(`renew at ${at}`, holder, async ({ held }, isLive, model, clients) => {
+    const answer = await clients.session(held, at).request('POST', 'sessions/$renew');
     if (!isLive) return requireLost(answer);
     expectStatus(answer, 200);
-    tenure.until = model.now + LOCK_MS;
+    held.until = model.now + LOCK_MS;
     return undefined;
   });
 }
 
 export function release(holder: number, at: number): SessionStep {
-  return underLock(`release at ${at}`, holder, async ({ tenure }, isLive, model, clients) => {
-    const answer = await clients.session(tenure, at).request('POST', 'sessions/$release');
+  return underLock(`release at ${at}`, holder, async ({ held }, isLive, model, clients) => {
+    const answer = await clients.session(held, at).request('POST', 'sessions/$release');
     if (!isLive) return requireLost(answer);
     expectStatus(answer, 200);
-    tenure.end = 'released';
+    held.end = 'released';
     model.catchUp();
     return undefined;
   });
@@ -231,8 +231,8 @@ export function state(
     `state ${change?.slice(0, 8)} at ${at}`,
     holder,
     async (handle, isLive, model, clients) => {
-      const { session } = handle.tenure;
-      const here = clients.session(handle.tenure, at);
+      const { session } = handle.held;
+      const here = clients.session(handle.held, at);
       const before = await here.request('GET', 'sessions/$state');
       if (!isLive) {
         requireLost(before);

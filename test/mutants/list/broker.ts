@@ -29,7 +29,7 @@ export const BROKER: readonly Mutant[] = [
   {
     name: 'messages of a session are settled after its lock was lost',
     room: 'broker',
-    find: 'if (tenure === undefined || !isUnder(token.tag, tenure)) throw sessionLockLost();',
+    find: 'if (lockId === undefined || !isOfSessionLock(token.tag, lockId)) throw sessionLockLost();',
     replace: '',
     harm: 'A settlement succeeds under a session lock that ran out or was released.',
     needs: 'Accept, receive, let the lock run out (or release it), then settle.',

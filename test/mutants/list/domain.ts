@@ -22,15 +22,15 @@ export const DOMAIN: readonly Mutant[] = [
   {
     name: 'a delivery that ended with the release of its session counts as failed',
     room: 'domain',
-    find: 'wasGivenBack(tag, session) ? deliveries - 1 : deliveries;',
-    replace: 'wasGivenBack(tag, session) ? deliveries : deliveries;',
+    find: 'wasReleased(tag, session) ? deliveries - 1 : deliveries;',
+    replace: 'wasReleased(tag, session) ? deliveries : deliveries;',
     harm: 'The delivery count is too high, and messages are dead-lettered too early.',
     needs: 'A holder receives, settles nothing and releases; the next holder receives.',
   },
   {
     name: 'messages of a session are free again once its lock was renewed',
     room: 'domain',
-    find: 'if (isUnder(tag, holder.tenure)) return true;',
+    find: 'if (isOfSessionLock(tag, holder.lockId)) return true;',
     replace: '',
     harm: 'The holder receives the same message twice under one session lock.',
     needs: 'Accept, receive, renew the session, receive again without a settlement in between.',

@@ -109,7 +109,7 @@ export const SESSIONS: readonly Mutant[] = [
   {
     name: 'who gave a session back is forgotten',
     room: 'storage',
-    find: 'await remembered(context, session, [...known.released, tenureOf(token)]);',
+    find: 'await remembered(context, session, [...known.released, lockIdOf(token)]);',
     replace: 'await remembered(context, session, [...known.released]);',
     harm: 'What a receive got beside the release is passed over by the next holder, or counts as a failed delivery.',
     needs: 'A receive and a release of one session at the same time; then accept and receive.',
@@ -117,8 +117,8 @@ export const SESSIONS: readonly Mutant[] = [
   {
     name: 'of sessions given back only the latest are remembered, whoever left messages',
     room: 'storage',
-    find: 'const kept = [...others, ...earlier.filter(hasLeft), ...tenures.slice(-LATEST_TENURES)];',
-    replace: 'const kept = [...others, ...tenures.slice(-LATEST_TENURES)];',
+    find: 'const kept = [...others, ...earlier.filter(hasLeft), ...lockIds.slice(-LATEST_LOCK_IDS)];',
+    replace: 'const kept = [...others, ...lockIds.slice(-LATEST_LOCK_IDS)];',
     harm: 'Messages that were given back unharmed are dead-lettered.',
     needs: 'A holder receives many messages and gives them back; many more take one each.',
   },

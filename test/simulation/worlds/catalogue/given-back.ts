@@ -4,7 +4,7 @@ import { world } from '../world.ts';
 import { LOCK_MS, sessionQueue } from './settings.ts';
 
 const inS = (tag: string) => ({ tag, sessionId: 's' });
-/** More than tenures of a session are remembered. */
+/** More than the ids of released locks that a session keeps. */
 const HOLDERS = 40;
 
 /** Sessions that are given back: whatever their holders left was no failed delivery. */
