@@ -52,12 +52,12 @@ function run(expression: string, system: Partial<Message> = {}): FilterInput {
   const input = inputOf(BEFORE, system);
   const copy = structuredClone(input.message);
   const after = applyAction({ expression, parameters: PARAMETERS }, input, countingRandom());
-  // Pure: what was handed in is what it was.
+  // The input is unchanged.
   assert.deepEqual(input.message, copy);
   return after;
 }
 
-/** What changed: new or changed values, `undefined` for what is gone. */
+/** The changes: new or changed values, `undefined` for a removed property. */
 type Change = Readonly<Record<string, PropertyValue | undefined>>;
 
 const USER_ROWS: readonly (readonly [expression: string, change: Change])[] = [
@@ -175,7 +175,7 @@ test('#117 SET sys.CorrelationId changes the system property', () => {
   assert.equal(run("SET sys.CorrelationId = 'low'").message.correlationId, 'low');
 });
 
-test('every system property a sender can set can be set', () => {
+test('every system property that a sender can set can be set by an action', () => {
   const names = ['MessageId', 'SessionId', 'PartitionKey', 'ViaPartitionKey', 'ReplyToSessionId'];
   const others = ['CorrelationId', 'ReplyTo', 'To', 'Label', 'ContentType'];
   const expression = [...names, ...others].map((name) => `SET sys.${name} = 'v' + 'x'`).join(';');
@@ -184,13 +184,13 @@ test('every system property a sender can set can be set', () => {
   assert.deepEqual(new Set(Object.values(system)), new Set(['vx']));
 });
 
-test('a system text takes what has a text, null takes it away', () => {
+test('a text system property accepts every value with a text form, and null removes it', () => {
   assert.equal(run('SET sys.Label = quantity').message.label, '10');
   assert.ok(!('label' in run('SET sys.Label = NULL', { label: 'x' }).message));
   assert.equal(run("SET sys.[label] = 'y'", { label: 'x' }).message.label, 'y');
 });
 
-test('a new time to live is seen by what follows', () => {
+test('later statements read a new time to live', () => {
   const after = run(
     'SET sys.TimeToLive = @hour; SET left = sys.ExpiresAtUtc - sys.EnqueuedTimeUtc',
   );
@@ -199,7 +199,7 @@ test('a new time to live is seen by what follows', () => {
   assert.deepEqual(after.message.properties['left'], spanOfMs(3_600_000));
 });
 
-test('the longest time to live means none', () => {
+test('the longest time to live means unlimited', () => {
   const after = run('SET sys.TimeToLive = @forever', { timeToLiveMs: 5 });
   assert.ok(!('timeToLiveMs' in after.message) && !('expiresAt' in after.facts));
 });
@@ -214,7 +214,7 @@ test('the scheduled time and persistence can be set', () => {
   assert.ok(!('scheduledEnqueueAt' in without.message));
 });
 
-test('newid() makes a guid of version 4, another one each time', () => {
+test('newid() makes a new guid of version 4 each time', () => {
   const { properties } = run('SET x = newid(); SET y = newid()').message;
   const [x, y] = [properties['x'], properties['y']];
   assert.ok(x?.type === 'guid' && y?.type === 'guid');

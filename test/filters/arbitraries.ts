@@ -160,10 +160,10 @@ const trees = fc.letrec<Trees>((tie: fc.LetrecTypedTie<Trees>) => ({
   ),
 }));
 
-/** Any condition the parser can yield. */
+/** Any condition that the parser can return. */
 export const predicates: fc.Arbitrary<Predicate> = trees.predicate;
 
-/** Any statement the parser can yield. */
+/** Any statement that the parser can return. */
 export const statements: fc.Arbitrary<Statement> = fc.oneof(
   fc.record({
     kind: fc.constant('set' as const),
@@ -176,7 +176,7 @@ export const statements: fc.Arbitrary<Statement> = fc.oneof(
 
 const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
 
-/** A value of any type, with its odd cases. */
+/** A value of any type, edge cases included. */
 const values: fc.Arbitrary<PropertyValue> = fc.oneof(
   fc.constant({ type: 'null' } as const),
   fc.boolean().map((value) => ({ type: 'boolean', value }) as const),
@@ -191,7 +191,7 @@ const values: fc.Arbitrary<PropertyValue> = fc.oneof(
   }),
   fc.record({
     type: fc.constantFrom('int' as const, 'uint' as const, 'dateTime' as const),
-    // A fraction or NaN is no int, but a careless sender may make one.
+    // A fraction or NaN is no int, but a faulty sender may store one as such.
     value: fc.oneof(fc.integer(), fc.constantFrom(1.5, Number.NaN, Number.POSITIVE_INFINITY)),
   }),
   fc.record({ type: fc.constantFrom('float' as const, 'double' as const), value: fc.double() }),
@@ -206,7 +206,7 @@ const values: fc.Arbitrary<PropertyValue> = fc.oneof(
   }),
 );
 
-/** Property sets that hold what the trees ask for, more often than not. */
+/** Property sets that mostly contain the properties of the trees. */
 export const propertySets: fc.Arbitrary<Properties> = fc.oneof(
   fc.dictionary(
     fc.constantFrom('color', 'quantity', 'rate', 'flag', 'id', 'p', 'Color', '@min', 'max'),
@@ -240,7 +240,7 @@ const pieces = fc.constantFrom(
   ...['=', '<>', '<=', '+', '-', '*', '/', '%', '(', ')', ',', ';', '.', "'", '[', '"', '@', '😀'],
 );
 
-/** Texts of no sense, and texts that almost make some. */
+/** Random texts, and texts that are almost expressions. */
 export const texts: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 60 }),
   fc.array(pieces, { maxLength: 25 }).map((list) => list.join(' ')),
@@ -253,7 +253,7 @@ const leaves = fc.constantFrom(
   ...['missing = 1', 'color IS NULL', 'NULL = NULL', '1 = 1', '1 = 0'],
 );
 
-/** Conditions of all three values, in text, that no message of `calmSets` makes fail. */
+/** Texts of conditions with all three truth values, none of which fails for a message of `calmSets`. */
 export const calmConditions: fc.Arbitrary<string> = fc.letrec<{ readonly condition: string }>(
   (tie: fc.LetrecTypedTie<{ readonly condition: string }>) => ({
     condition: fc.oneof(

@@ -89,7 +89,7 @@ for (const [name, conditions, expected] of ROWS) {
   });
 }
 
-test('a condition on a system property the message lacks does not match', () => {
+test('a condition on a missing system property does not match', () => {
   const filter: CorrelationFilter = { kind: 'correlation', label: 'red', properties: {} };
   assert.equal(matchesCorrelation(filter, inputOf({ label: string('red') })), false);
 });

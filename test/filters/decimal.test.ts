@@ -28,7 +28,7 @@ const ARITHMETIC: readonly (readonly [string, '+' | '-' | '*' | '/' | '%', strin
   ['-2', '/', '3', '-0.6666666666666666666666666666666667'],
   ['7.5', '%', '2', '1.5'],
   ['-7.5', '%', '2', '-1.5'],
-  // Half goes to the even digit, a little more than half goes up.
+  // A half rounds to the even digit, a little more than a half rounds up.
   ['1000000000000000000000000000000000', '+', '0.5', '1000000000000000000000000000000000'],
   ['1000000000000000000000000000000001', '+', '0.5', '1000000000000000000000000000000002'],
   ['1000000000000000000000000000000000', '+', '0.51', '1000000000000000000000000000000001'],
@@ -61,7 +61,7 @@ for (const [text, hex] of ENCODED) {
   });
 }
 
-test('infinity, NaN and a wrong length are no decimals; a coefficient that is too long reads as 0', () => {
+test('infinity, NaN and a wrong length decode to undefined; a coefficient that is too long decodes to 0', () => {
   const starting = (first: number): Uint8Array => Uint8Array.of(first, ...new Array(15).fill(0));
   assert.equal(decodeDecimal(starting(0x78)), undefined);
   assert.equal(decodeDecimal(starting(0x7c)), undefined);
@@ -69,7 +69,7 @@ test('infinity, NaN and a wrong length are no decimals; a coefficient that is to
   assert.deepEqual(decodeDecimal(starting(0x60)), { coefficient: 0n, exponent: 0 });
 });
 
-test('what is encoded decodes to the same value', () => {
+test('an encoded decimal decodes to the same value', () => {
   const coefficients = fc.bigInt({ min: -(10n ** 34n) + 1n, max: 10n ** 34n - 1n });
   fc.assert(
     fc.property(coefficients, fc.integer({ min: -6176, max: 6111 }), (coefficient, exponent) => {
@@ -79,7 +79,7 @@ test('what is encoded decodes to the same value', () => {
   );
 });
 
-test('whole numbers behave like bigints, small ones like numbers', () => {
+test('integers compute like bigints, and small ones like numbers', () => {
   const wholes = fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n });
   fc.assert(
     fc.property(wholes, wholes, (a, b) => {
@@ -97,7 +97,7 @@ test('whole numbers behave like bigints, small ones like numbers', () => {
   );
 });
 
-test('a double becomes the decimal of its shortest text, and comes back', () => {
+test('a double becomes the decimal of its shortest text, and converts back', () => {
   assert.equal(decimalToText(decimalFromNumber(0.1) ?? decimal('9')), '0.1');
   assert.equal(decimalFromNumber(Number.NaN), undefined);
   fc.assert(
@@ -108,7 +108,7 @@ test('a double becomes the decimal of its shortest text, and comes back', () => 
   );
 });
 
-test('what is too large, or no number, is undefined', () => {
+test('a value that is too large, or not a number, is undefined', () => {
   assert.equal(parseDecimal('1E6145'), undefined);
   assert.equal(parseDecimal('1E6144')?.exponent, 6111);
   for (const text of ['', '.5', '1.', 'x', '1e', '--1', ' 1'])

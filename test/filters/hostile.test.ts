@@ -8,13 +8,13 @@ import { FILTER_LIMITS } from '../../shared/filters/filter-limits.ts';
 import { parsePredicate } from '../../shared/filters/language/parse.ts';
 import { print } from '../../shared/filters/language/print.ts';
 import { SourceCache } from '../../shared/filters/source-cache.ts';
-import { countingRandom, inputOf, string, verdict } from './support.ts';
+import { countingRandom, inputOf, resultOf, string } from './support.ts';
 
 const LENGTH = 1024;
-/** As much as a property may hold: 32 KB. */
+/** The maximum size of a property: 32 KB. */
 const FULL = 'a'.repeat(32 * 1024);
 
-/** Far above what is needed and far below what runs away: the worst patterns of a naive matcher take minutes. */
+/** Far above the time that is needed, and far below that of a naive matcher: its worst patterns take minutes. */
 function withinSeconds(seconds: number, run: () => void): void {
   const start = performance.now();
   run();
@@ -24,7 +24,7 @@ function withinSeconds(seconds: number, run: () => void): void {
 const repeated = (piece: string, end = '', length = LENGTH): string =>
   piece.repeat(Math.floor((length - end.length) / piece.length)) + end;
 
-test('nesting of every kind is refused before it can exhaust the stack', () => {
+test('deep nesting of every kind is refused before it can exhaust the stack', () => {
   const nested = [
     '(',
     'NOT ',
@@ -45,7 +45,7 @@ test('nesting of every kind is refused before it can exhaust the stack', () => {
   }
 });
 
-test('chains are not nesting: a thousand characters of them parse, print and run', () => {
+test('chains of operators are not nesting: a thousand characters of them parse, print and run', () => {
   const chains = [
     repeated('a=1 OR ', 'a=1'),
     repeated('a=1 AND ', 'a=1'),
@@ -60,7 +60,7 @@ test('chains are not nesting: a thousand characters of them parse, print and run
       print(parsePredicate(print(parsePredicate(chain)))),
       print(parsePredicate(chain)),
     );
-    assert.notEqual(verdict(chain, inputOf()), 'error');
+    assert.notEqual(resultOf(chain, inputOf()), 'error');
   }
 });
 
@@ -76,27 +76,27 @@ test('a text longer than the parser reads is refused at once', () => {
   assert.match(error.reason, /4096 characters long at most/);
 });
 
-test('LIKE never goes back: the worst patterns over 32 KB of text are cheap', () => {
+test('LIKE does not backtrack: the worst patterns on 32 KB of text are cheap', () => {
   const input = inputOf({ x: string(FULL), y: string(`${FULL.slice(1)}b`) });
   withinSeconds(5, () => {
     const length = LENGTH - 10;
-    assert.equal(verdict(`x LIKE '${repeated('%a', '%b', length)}'`, input), 'false');
-    assert.equal(verdict(`x LIKE '${repeated('%a', '%', length)}'`, input), 'true');
-    assert.equal(verdict(`x LIKE '${repeated('%_a', '%b%', length)}'`, input), 'false');
-    assert.equal(verdict(`x LIKE '%${repeated('a', 'b%', length)}'`, input), 'false');
-    assert.equal(verdict(`x LIKE '%b${repeated('a', '%', length)}'`, input), 'false');
-    assert.equal(verdict(`x LIKE '%${repeated('_a', 'b%', length)}'`, input), 'false');
-    assert.equal(verdict(`x LIKE '%${repeated('_', '%', length)}'`, input), 'true');
-    assert.equal(verdict(`y LIKE '%${repeated('a', '%b', length)}'`, input), 'true');
+    assert.equal(resultOf(`x LIKE '${repeated('%a', '%b', length)}'`, input), 'false');
+    assert.equal(resultOf(`x LIKE '${repeated('%a', '%', length)}'`, input), 'true');
+    assert.equal(resultOf(`x LIKE '${repeated('%_a', '%b%', length)}'`, input), 'false');
+    assert.equal(resultOf(`x LIKE '%${repeated('a', 'b%', length)}'`, input), 'false');
+    assert.equal(resultOf(`x LIKE '%b${repeated('a', '%', length)}'`, input), 'false');
+    assert.equal(resultOf(`x LIKE '%${repeated('_a', 'b%', length)}'`, input), 'false');
+    assert.equal(resultOf(`x LIKE '%${repeated('_', '%', length)}'`, input), 'true');
+    assert.equal(resultOf(`y LIKE '%${repeated('a', '%b', length)}'`, input), 'true');
   });
 });
 
-test('a long pattern that a sender chose is not looked for in a long text', () => {
+test('a long pattern from a property is not searched in a long text', () => {
   const pattern = `%${'_a'.repeat(510)}b%`;
   const input = inputOf({ x: string(FULL), p: string(pattern), q: string(FULL) });
-  assert.equal(verdict('x LIKE p', input), 'error');
-  assert.equal(verdict(`x LIKE '${pattern.slice(0, 1000)}b%'`, input), 'false');
-  assert.equal(verdict('x LIKE q', input), 'error');
+  assert.equal(resultOf('x LIKE p', input), 'error');
+  assert.equal(resultOf(`x LIKE '${pattern.slice(0, 1000)}b%'`, input), 'false');
+  assert.equal(resultOf('x LIKE q', input), 'error');
 });
 
 test('32 doublings of a text stop at the size of a property', () => {
@@ -118,15 +118,15 @@ test('decimals of the most distant exponents add and divide in bounded time', ()
     t: { type: 'decimal', value: tiny },
   });
   withinSeconds(5, () => {
-    assert.equal(verdict(repeated('h%t<t OR ', 'h<t'), input), 'true');
-    assert.equal(verdict(repeated('h+t=t OR ', 'h<t'), input), 'false');
-    assert.equal(verdict('h / t > 1', input), 'error');
-    assert.equal(verdict('h * 10 > 1', input), 'error');
-    assert.equal(verdict('t / h < 1', input), 'true');
+    assert.equal(resultOf(repeated('h%t<t OR ', 'h<t'), input), 'true');
+    assert.equal(resultOf(repeated('h+t=t OR ', 'h<t'), input), 'false');
+    assert.equal(resultOf('h / t > 1', input), 'error');
+    assert.equal(resultOf('h * 10 > 1', input), 'error');
+    assert.equal(resultOf('t / h < 1', input), 'true');
   });
 });
 
-test('the cache of compiled texts is bounded by their length, and forgets what was unused longest', () => {
+test('the cache of compiled texts is bounded by their length, and drops the least recently used', () => {
   const cache = new SourceCache<number>(100);
   let made = 0;
   const get = (text: string): number => cache.get(text, () => (made += 1));
@@ -141,7 +141,7 @@ test('the cache of compiled texts is bounded by their length, and forgets what w
   assert.equal(cache.characters, 0);
 });
 
-test('a filter is compiled once, a text with an error every time', () => {
+test('a filter is compiled once, and a text with an error every time', () => {
   assert.equal(compileFilter('cached = 1'), compileFilter('cached = 1'));
   for (let round = 0; round < 2; round += 1) assert.throws(() => compileFilter('a ='), FilterError);
 });

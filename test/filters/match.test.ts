@@ -5,7 +5,7 @@ import type { Message } from '../../shared/domain/messages/message.ts';
 import type { Properties } from '../../shared/domain/messages/property-value.ts';
 import { matchRules, type RuleMatch } from '../../shared/filters/match.ts';
 import { type Filter, type Rule, validateRule } from '../../shared/filters/rule.ts';
-import { countingRandom, inputOf, int, sql, string, verdict } from './support.ts';
+import { countingRandom, inputOf, int, resultOf, sql, string } from './support.ts';
 
 function rule(name: string, filter: Filter | string, action?: string): Rule {
   return {
@@ -87,13 +87,13 @@ test('#105 a missing property matches neither = nor <>, only IS NULL', () => {
 
 test('#106 NOT of unknown is unknown and does not match', () => {
   assert.equal(copyCount("NOT (color = 'red')", {}), 0);
-  assert.equal(verdict("NOT (color = 'red')", inputOf()), 'unknown');
+  assert.equal(resultOf("NOT (color = 'red')", inputOf()), 'unknown');
 });
 
 test('#107 EXISTS is true or false, never unknown', () => {
-  assert.equal(verdict('EXISTS(color)', inputOf()), 'false');
-  assert.equal(verdict('NOT EXISTS(color)', inputOf()), 'true');
-  assert.equal(verdict('EXISTS(color)', inputOf(RED)), 'true');
+  assert.equal(resultOf('EXISTS(color)', inputOf()), 'false');
+  assert.equal(resultOf('NOT EXISTS(color)', inputOf()), 'true');
+  assert.equal(resultOf('EXISTS(color)', inputOf(RED)), 'true');
 });
 
 test('#108 NOT IN does not match a missing property', () => {
@@ -118,7 +118,7 @@ test('#111 sys.Label of a message without one does not match', () => {
   assert.equal(copyCount("sys.Label = 'x'", {}, { label: 'x' }), 1);
 });
 
-test('#112 an unknown system name is a FilterException, when a message comes and not before', () => {
+test('#112 an unknown system name is a FilterException when a message arrives, not when the rule is created', () => {
   const bogus = rule('bogus', 'sys.Bogus = 1');
   validateRule(bogus);
   const { copies, failures } = match([bogus], RED);
@@ -169,12 +169,12 @@ test('#117 an action may set a system property', () => {
   assert.equal(copies[0]?.message.correlationId, 'low');
 });
 
-test('a rule without an action is not asked any more once there is a plain copy', () => {
+test('a rule without an action is not evaluated once there is a plain copy', () => {
   const rules = [rule('good', { kind: 'true' }), rule('bad', '1 / 0 = 1')];
   assert.deepEqual(match(rules, RED).failures, []);
 });
 
-test('an action that fails is reported with its own name', () => {
+test('a failed action is reported with its own error name', () => {
   const { copies, failures } = match([rule('r', { kind: 'true' }, 'SET x = missing')], RED);
   assert.equal(copies.length, 0);
   assert.equal(failures[0]?.error.typeName, 'RuleActionException');
@@ -206,7 +206,7 @@ test('#118 an expression of more than 1,024 characters is refused', () => {
   assert.match(refused('1 = 1', `SET ${longest}`).message, /The expression of the action is 1028/);
 });
 
-test('a rule that could never run is refused, with the place', () => {
+test('a rule that could never run is refused, with the position', () => {
   assert.match(
     refused('a = ').message,
     /The expression of the filter .* Line 1, column 5: expected/,
@@ -253,7 +253,7 @@ test('the colour data set of the vendor’s live tests', () => {
   }
 });
 
-test('#119 names are not the business of matching: two rules of one name both count', () => {
+test('#119 matching ignores names of rules: two rules of one name both count', () => {
   const rules = [
     rule('r', { kind: 'true' }, 'SET x = 1'),
     rule('R', { kind: 'true' }, 'SET x = 2'),

@@ -6,7 +6,7 @@ import { parseAction, parsePredicate } from '../../shared/filters/language/parse
 type Row = readonly [text: string, position: number, reason: string | RegExp];
 
 const FILTER_ROWS: readonly Row[] = [
-  // Nothing, or not enough.
+  // Empty or incomplete.
   ['', 0, 'expected a value or a condition, found the end of the text.'],
   ['   ', 3, 'expected a value or a condition, found the end of the text.'],
   ['a =', 3, 'expected a value or a condition, found the end of the text.'],
@@ -36,7 +36,7 @@ const FILTER_ROWS: readonly Row[] = [
   ['(a = 1) IN (1)', 8, 'the left side of IN must be a value, not a condition.'],
   ['a IN ((b = 1))', 6, 'an element of IN must be a value, not a condition.'],
   ["(a = 1) LIKE 'x'", 8, 'the left side of LIKE must be a value, not a condition.'],
-  // Left over or out of place.
+  // Tokens that are left over or misplaced.
   ['a = 1 b', 6, "expected AND, OR or the end of the text, found 'b'."],
   ['a = 1)', 5, "expected AND, OR or the end of the text, found ')'."],
   ['a = 1;', 5, "expected AND, OR or the end of the text, found ';'."],
@@ -153,6 +153,6 @@ test('an error names line and column, counted from 1', () => {
   assert.match(error.message, /^Line 3, column 3: expected a value or a condition, found '='\.$/);
 });
 
-test('99 levels of parentheses are deep enough for anybody', () => {
+test('99 levels of parentheses are accepted', () => {
   assert.equal(parsePredicate(`${'('.repeat(98)}a = 1${')'.repeat(98)}`).kind, 'comparison');
 });

@@ -16,10 +16,10 @@ import {
   statements,
   texts,
 } from './arbitraries.ts';
-import { countingRandom, inputOf, type Verdict, verdict } from './support.ts';
+import { countingRandom, type FilterResult, inputOf, resultOf } from './support.ts';
 
-/** Trees are equal when they say the same; where a node stood in its text does not count. */
-function withoutPlaces(tree: unknown): unknown {
+/** Trees without the positions of their nodes, so that trees of different texts can be compared. */
+function withoutPositions(tree: unknown): unknown {
   return JSON.parse(
     JSON.stringify(tree, (key, value) =>
       key === 'at' ? undefined : typeof value === 'bigint' ? `${value}n` : value,
@@ -27,28 +27,28 @@ function withoutPlaces(tree: unknown): unknown {
   );
 }
 
-test('what is printed parses to the same tree, and prints the same again', () => {
+test('a printed condition parses to the same tree, and prints the same again', () => {
   fc.assert(
     fc.property(predicates, (tree: Predicate) => {
       const text = print(tree);
       const parsed = parsePredicate(text);
-      assert.deepEqual(withoutPlaces(parsed), withoutPlaces(tree), text);
+      assert.deepEqual(withoutPositions(parsed), withoutPositions(tree), text);
       assert.equal(print(parsed), text);
     }),
     { numRuns: 1500 },
   );
 });
 
-test('an action that is printed parses to the same statements', () => {
+test('a printed action parses to the same statements', () => {
   fc.assert(
     fc.property(fc.array(statements, { minLength: 1, maxLength: 5 }), (list: Statement[]) => {
       const text = printAction(list);
-      assert.deepEqual(withoutPlaces(parseAction(text)), withoutPlaces(list), text);
+      assert.deepEqual(withoutPositions(parseAction(text)), withoutPositions(list), text);
     }),
   );
 });
 
-/** Runs it and lets only the language's own error pass. */
+/** Calls a function and accepts only a FilterError. */
 function onlyFilterErrors(run: () => unknown): void {
   try {
     run();
@@ -58,7 +58,7 @@ function onlyFilterErrors(run: () => unknown): void {
   }
 }
 
-test('no text whatever makes the parser throw anything but its own error', () => {
+test('no text makes the parser throw anything but FilterError', () => {
   fc.assert(
     fc.property(texts, (text) => {
       onlyFilterErrors(() => parsePredicate(text));
@@ -68,7 +68,7 @@ test('no text whatever makes the parser throw anything but its own error', () =>
   );
 });
 
-test('a filter with characters changed parses or is refused, at a place inside the text', () => {
+test('a filter with changed characters parses, or fails at a position inside the text', () => {
   const changes = fc.array(fc.tuple(fc.nat(), fc.constantFrom(...'()[]\'"=<>!,;.@% \n0aE_-')), {
     maxLength: 4,
   });
@@ -90,16 +90,16 @@ test('a filter with characters changed parses or is refused, at a place inside t
   );
 });
 
-test('evaluation ends in a verdict or in its own error, whatever the properties hold', () => {
+test('evaluation returns a truth value or throws FilterError, whatever the properties are', () => {
   fc.assert(
     fc.property(predicates, propertySets, (tree, properties) => {
-      verdict(print(tree), inputOf(properties), properties);
+      resultOf(print(tree), inputOf(properties), properties);
     }),
     { numRuns: 3000 },
   );
 });
 
-test('an action ends in a message or in its own error, and leaves its input alone', () => {
+test('an action returns a message or throws FilterError, and does not change its input', () => {
   fc.assert(
     fc.property(fc.array(statements, { minLength: 1, maxLength: 4 }), propertySets, (list, set) => {
       const input = inputOf(set);
@@ -114,7 +114,7 @@ test('an action ends in a message or in its own error, and leaves its input alon
 
 const same = (a: string, b: string, properties: Properties): void => {
   const input = inputOf(properties);
-  const [left, right]: readonly Verdict[] = [verdict(a, input), verdict(b, input)];
+  const [left, right]: readonly FilterResult[] = [resultOf(a, input), resultOf(b, input)];
   assert.equal(left, right, `${a}  against  ${b}`);
 };
 
@@ -132,7 +132,7 @@ for (const [name, law] of laws) {
     fc.assert(
       fc.property(calmConditions, calmConditions, calmSets, (p, q, properties) => {
         const [left, right] = law(p, q);
-        assert.notEqual(verdict(left, inputOf(properties)), 'error');
+        assert.notEqual(resultOf(left, inputOf(properties)), 'error');
         same(left, right, properties);
       }),
       { numRuns: 800 },
@@ -152,7 +152,7 @@ test('IN is a chain of = with OR, NOT IN its negation', () => {
   );
 });
 
-/** The definition of LIKE, as slow as it is plain. */
+/** The definition of LIKE as a simple, slow reference. */
 function likeByDefinition(text: string, pattern: string): boolean {
   if (pattern === '') return text === '';
   const rest = pattern.slice(1);
@@ -181,7 +181,7 @@ test('LIKE agrees with its definition', () => {
   );
 });
 
-test('LIKE finds long pieces across the words of its search', () => {
+test('LIKE finds long segments that span several words of its bit masks', () => {
   const fail = (reason: string) => new FilterError(reason, { text: '', at: 0 });
   fc.assert(
     fc.property(fc.nat(100), fc.nat(120), fc.nat(60), (hole, length, lead) => {

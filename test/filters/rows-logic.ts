@@ -39,7 +39,7 @@ export const LOGIC_GROUPS: readonly Group[] = [
     feature: 'precedence and layout',
     input: inputOf({ a: int(1), b: int(2), c: int(3) }),
     rows: [
-      // AND before OR, either way round.
+      // AND before OR, in either order.
       ['a = 1 OR b = 9 AND c = 9', 'true'],
       ['(a = 1 OR b = 9) AND c = 9', 'false'],
       ['a = 9 AND b = 2 OR c = 3', 'true'],
@@ -71,7 +71,7 @@ export const LOGIC_GROUPS: readonly Group[] = [
       ['(a) = (1)', 'true'],
       ['((a = 1))', 'true'],
       ['((a)) + ((b)) = (c)', 'true'],
-      // Blanks hardly matter, nor does the case of keywords.
+      // Whitespace, and the case of keywords, do not matter.
       ['(a=1)and(b=2)', 'true'],
       ['\ta\r\n=\n1 ', 'true'],
       ['a=1 oR b=9', 'true'],
@@ -99,7 +99,7 @@ export const LOGIC_GROUPS: readonly Group[] = [
       ['NULL * 2 = 0', 'unknown'],
       ['-missing = 1', 'unknown'],
       ['+nothing = 1', 'unknown'],
-      // Unknown also where the other side would not fit, because there is nothing to compare.
+      // Unknown even if the type of the other side would not fit, because there is nothing to compare.
       ['missing + TRUE = 1', 'unknown'],
       ['missing / 0 = 1', 'unknown'],
       ["missing LIKE 'r%'", 'unknown'],
@@ -132,7 +132,7 @@ export const LOGIC_GROUPS: readonly Group[] = [
       ['exists ( color )', 'true'],
       ['EXISTS(missing)', 'false'],
       ['NOT EXISTS(missing)', 'true'],
-      // Present, though null.
+      // A null property exists.
       ['EXISTS(nothing)', 'true'],
       ['EXISTS(user.color)', 'true'],
       ['EXISTS([color])', 'true'],
@@ -161,14 +161,14 @@ export const LOGIC_GROUPS: readonly Group[] = [
       ['quantity IN (2.0)', 'true'],
       ['quantity IN (rate)', 'true'],
       ["'red' IN (color)", 'true'],
-      // An unknown element may be the one that is looked for.
+      // An unknown element could be equal.
       ['quantity IN (1, missing)', 'unknown'],
       ['quantity NOT IN (1, missing)', 'unknown'],
       ['quantity IN (missing, 2)', 'true'],
       ['quantity NOT IN (missing, 2)', 'false'],
       ['quantity IN (NULL)', 'unknown'],
       ['nothing IN (NULL)', 'unknown'],
-      // Compared from the left, up to the first hit.
+      // Compared from the left, up to the first equal element.
       ["quantity IN ('2')", 'error'],
       ["color IN ('red', 1)", 'true'],
       ["color IN (1, 'red')", 'error'],

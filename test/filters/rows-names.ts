@@ -35,7 +35,7 @@ export const NAME_GROUPS: readonly Group[] = [
       ["color = 'red'", 'true'],
       ["COLOR = 'red'", 'true'],
       ["[Color] = 'red'", 'true'],
-      // The exact name wins, then the first in the message's order.
+      // The exact name has precedence, then the first in the message's order.
       ['size = 2', 'true'],
       ['Size = 1', 'true'],
       ['SIZE = 1', 'true'],
@@ -66,7 +66,7 @@ export const NAME_GROUPS: readonly Group[] = [
       ["sys.label = 'theirs'", 'true'],
       ['between = 16', 'true'],
       ['under_score2 = 17', 'true'],
-      // Double quotes name a property, they are no string.
+      // Double quotes delimit a name, not a string.
       ['color = "red"', 'unknown'],
       ['constructor IS NULL', 'true'],
       ['[__proto__] IS NULL', 'true'],
@@ -157,7 +157,7 @@ export const NAME_GROUPS: readonly Group[] = [
       ['sys.SequenceNumber > 0', 'unknown'],
       ['sys.Size > 0', 'unknown'],
       ['sys.ScheduledEnqueueTimeUtc < sys.EnqueuedTimeUtc', 'unknown'],
-      // Without a limit it lives longer than anything.
+      // An unlimited time to live is longer than any other.
       ['sys.TimeToLive > @span', 'true'],
       ['sys.ExpiresAtUtc > sys.EnqueuedTimeUtc', 'true'],
     ],

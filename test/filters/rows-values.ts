@@ -24,7 +24,7 @@ const GUID = '0f8fad5b-d9cb-469f-a165-70867728950e';
 const NOON = Date.UTC(2026, 5, 1, 12);
 const MINUTE = 60_000;
 
-/** Types, their operators and how they mix (semantics R14). */
+/** Types, their operators and their combinations (semantics R14). */
 export const VALUE_GROUPS: readonly Group[] = [
   {
     feature: 'integers',
@@ -51,7 +51,7 @@ export const VALUE_GROUPS: readonly Group[] = [
       ['int >= 7', 'true'],
       ['7 = int', 'true'],
       ['byte = 200', 'true'],
-      // Bytes widen before they add: no wrapping at 256.
+      // Bytes are converted before they are added: no overflow at 256.
       ['byte + byte = 400', 'true'],
       ['sbyte = -5', 'true'],
       ['short < sbyte', 'true'],

@@ -9,7 +9,7 @@ import type { SqlFilter } from '../../shared/filters/rule.ts';
 /** 2026-01-02T03:04:05Z, the instant at which test messages are enqueued. */
 export const ENQUEUED_AT = Date.UTC(2026, 0, 2, 3, 4, 5);
 
-/** Counts up, so that every guid of a test differs and every run is the same. */
+/** Counts up, so that the guids of a test differ and every run is the same. */
 export function countingRandom(): RandomSource {
   let next = 0;
   return {
@@ -36,14 +36,14 @@ export function sql(expression: string, parameters: Properties = {}): SqlFilter 
   return { kind: 'sql', expression, parameters };
 }
 
-export type Verdict = 'true' | 'false' | 'unknown' | 'error';
+export type FilterResult = 'true' | 'false' | 'unknown' | 'error';
 
-/** The verdict of a filter; anything thrown that is not the language's own error is passed on. */
-export function verdict(
+/** The result of a filter as text; errors other than FilterError are thrown. */
+export function resultOf(
   expression: string,
   input: FilterInput,
   parameters: Properties = {},
-): Verdict {
+): FilterResult {
   try {
     const truth = evaluate(sql(expression, parameters), input, countingRandom());
     return truth === undefined ? 'unknown' : truth ? 'true' : 'false';
@@ -66,10 +66,10 @@ export const spanOfMs = (ms: number): PropertyValue => ({
 });
 export const NULL: PropertyValue = { type: 'null' };
 
-/** A set of messages' properties and the expressions asked of it. */
+/** The properties of a message, and expressions with their expected results. */
 export interface Group {
   readonly feature: string;
   readonly input: FilterInput;
   readonly parameters?: Properties;
-  readonly rows: readonly (readonly [expression: string, verdict: Verdict])[];
+  readonly rows: readonly (readonly [expression: string, result: FilterResult])[];
 }

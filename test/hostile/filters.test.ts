@@ -25,8 +25,8 @@ const chain = (condition: string): string =>
   Array.from({ length: Math.floor(1024 / (condition.length + 4)) }, () => condition).join(' OR ');
 
 function run(expression: string, properties: Properties, parameters: Properties = {}): void {
-  const verdict = evaluate({ kind: 'sql', expression, parameters }, inputOf(properties), random);
-  assert.notEqual(verdict, true);
+  const resultOf = evaluate({ kind: 'sql', expression, parameters }, inputOf(properties), random);
+  assert.notEqual(resultOf, true);
 }
 
 /** What evaluating costs once all is prepared that is prepared once. */

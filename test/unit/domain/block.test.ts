@@ -29,7 +29,7 @@ function blockOf(slots: Readonly<Record<number, Slot>>, more: Partial<Block> = {
   };
 }
 
-test('a survey sorts the messages of a block by what can be done with them', () => {
+test('a survey sorts the messages of a block by availability', () => {
   const block = blockOf({
     7: { deliveries: 0 },
     3: { deliveries: 1 },
@@ -48,7 +48,7 @@ test('a survey sorts the messages of a block by what can be done with them', () 
   });
 });
 
-test('a block without held messages names no instant, and an empty one nothing at all', () => {
+test('a block without held messages has no next free instant, and the survey of an empty block is empty', () => {
   const block = blockOf({ 0: { deliveries: 0 } });
   assert.equal('nextFreeAt' in surveyBlock(block, RULES, NOW), false);
   assert.deepEqual(surveyBlock(blockOf({}), RULES, NOW), { free: [], expired: [], exhausted: [] });
@@ -75,7 +75,7 @@ const EXPIRY: readonly (readonly [
 ];
 
 for (const [who, more, slot, rules, expected] of EXPIRY) {
-  test(`when a message expires is said by: ${who}`, () => {
+  test(`the expiry of a message is decided by: ${who}`, () => {
     const block = blockOf({ 0: slot }, more);
     assert.equal(expiryOf(block, slot, { ...RULES, ...rules }), expected);
     const own = who.startsWith('the message') || who === 'the block' ? expected : undefined;
@@ -83,14 +83,14 @@ for (const [who, more, slot, rules, expected] of EXPIRY) {
   });
 }
 
-test('a change of the entity’s time to live reaches messages that have none of their own', () => {
+test('a change of the entity’s time to live applies to messages that have none of their own', () => {
   const block = blockOf({ 0: { deliveries: 0 }, 1: { deliveries: 0, expiresAt: NOW + 1 } });
   const shortened = { ...RULES, defaultTimeToLiveMs: 100 };
   assert.deepEqual(surveyBlock(block, { ...RULES, defaultTimeToLiveMs: 101 }, NOW).free, [0, 1]);
   assert.deepEqual(surveyBlock(block, shortened, NOW), { free: [1], expired: [0], exhausted: [] });
 });
 
-test('a slot that must be there and is not is a broken promise of ours', () => {
+test('a missing slot that must be there violates an invariant', () => {
   assert.throws(() => slotOf(blockOf({}), 0), /Invariant violated/);
 });
 
@@ -107,7 +107,7 @@ const slots = fc.dictionary(
   ),
 );
 
-test('a survey names every message that is not held exactly once, in order', () => {
+test('a survey lists every message that is not held exactly once, in order', () => {
   fc.assert(
     fc.property(slots, fc.boolean(), (drawn, isDeadLetter) => {
       const block = blockOf(drawn as Record<number, Slot>);
@@ -136,7 +136,7 @@ test('a survey names every message that is not held exactly once, in order', () 
   );
 });
 
-test('the number that clients see has the partition in its top 16 bits', () => {
+test('the sequence number that clients see has the partition in its top 16 bits', () => {
   assert.equal(sequenceNumberOf(0, 1n), 1n);
   assert.equal(sequenceNumberOf(1, 1n), 281_474_976_710_657n);
   const sequence = fc.bigInt({ min: 0n, max: 2n ** 48n - 1n });

@@ -28,7 +28,7 @@ const token: fc.Arbitrary<LockToken> = fc.record(
   { noNullPrototype: true },
 );
 
-test('a token is a GUID, from which all that went into it can be read back', () => {
+test('a token is written as a GUID and parses to the same token', () => {
   fc.assert(
     fc.property(token, (one) => {
       const text = formatLockToken(one);
@@ -48,7 +48,7 @@ test('different tokens have different texts', () => {
   );
 });
 
-test('every place of a token lies where it is documented', () => {
+test('every field of a token is at its documented position', () => {
   const text = formatLockToken({
     store: 'deferred',
     partition: 5,
@@ -60,7 +60,7 @@ test('every place of a token lies where it is documented', () => {
   assert.equal(text, '85010203-0405-0617-18a0-b1b2b3b4b5b6');
 });
 
-test('more live messages than a byte holds are shown as the most it can', () => {
+test('a number of messages above 255 is written as 255', () => {
   const one: LockToken = {
     store: 'live',
     partition: 0,
@@ -80,11 +80,11 @@ for (const text of [
   '00000000-0000-0000-0000-00000000000g',
   '00000000-0000-0000-0000-000000000000\n',
   ' 00000000-0000-0000-0000-000000000000',
-  // The fourth of the two bits for the store, which no message lies in.
+  // The fourth value of the two bits for the store, which stands for no store.
   'c0000000-0000-0000-0000-000000000000',
   'ffffffff-ffff-ffff-ffff-ffffffffffff',
 ]) {
-  test(`'${text.trim()}' is a lock that nobody holds`, () => {
+  test(`'${text.trim()}' is a lost lock`, () => {
     assert.throws(
       () => parseLockToken(text),
       (error) => error instanceof BrokerError && error.code === 'MessageLockLost',
@@ -92,7 +92,7 @@ for (const text of [
   });
 }
 
-test('any text is either a token or a lost lock, never a fault', () => {
+test('any text is either a token or a lost lock, never another error', () => {
   const texts = fc.oneof(fc.string({ maxLength: 40 }), fc.uuid(), fc.uuid({ version: 15 }));
   fc.assert(
     fc.property(texts, (text) => {
@@ -105,7 +105,7 @@ test('any text is either a token or a lost lock, never a fault', () => {
   );
 });
 
-test('a tag is of the epoch it was made in and of none of the next 255', () => {
+test('a tag belongs to the epoch in which it was made, and to none of the next 255', () => {
   fc.assert(
     fc.property(fc.nat(100_000), fc.uint8Array({ minLength: 6, maxLength: 6 }), (epoch, random) => {
       const tag = lockTag(epoch, random);

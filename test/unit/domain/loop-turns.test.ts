@@ -4,7 +4,7 @@ import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { LoopTurns, mapInTurns } from '../../../shared/domain/turns/loop-turns.ts';
 import { TurnTime } from '../../../shared/domain/turns/turn-time.ts';
 
-/** Turns of an event loop that goes on when it is told to. */
+/** An event loop whose turns the test ends. */
 function loop(perTurn: number, time?: TurnTime) {
   const soon: (() => void)[] = [];
   const turns = new LoopTurns({ soon: (work) => soon.push(work) }, perTurn, time);
@@ -18,7 +18,7 @@ function loop(perTurn: number, time?: TurnTime) {
   return { turns, settle, end, isIdle: () => soon.length === 0 };
 }
 
-test('so much begins in a turn, in order, and the next turn goes on', async () => {
+test('a limited amount begins in a turn, in order, and the next turn continues', async () => {
   const { turns, settle, end, isIdle } = loop(2);
   const begun: number[] = [];
   const all = mapInTurns(turns, [1, 2, 3, 4, 5], async (entry) => {
@@ -35,7 +35,7 @@ test('so much begins in a turn, in order, and the next turn goes on', async () =
   assert.ok(isIdle());
 });
 
-test('who comes later waits behind those who wait', async () => {
+test('a later caller waits behind those that wait already', async () => {
   const { turns, settle, end } = loop(1);
   const begun: string[] = [];
   const ask = (name: string) => void turns.next().then(() => begun.push(name));
@@ -48,7 +48,7 @@ test('who comes later waits behind those who wait', async () => {
   assert.deepEqual(begun, ['a', 'b', 'c', 'd']);
 });
 
-test('row 12: peers have their turns one after the other, however much one of them asks for', async () => {
+test('row 12: peers take turns, however much work one of them has', async () => {
   const { turns, settle, end } = loop(2);
   const [hostile, honest] = [{}, {}];
   const begun: string[] = [];
@@ -63,13 +63,13 @@ test('row 12: peers have their turns one after the other, however much one of th
   assert.deepEqual(begun.splice(2), ['hostile 3', 'honest 1']);
 });
 
-test('what is more counts as more, and one that is more than all of a turn begins, too', async () => {
+test('larger work counts as more, and work that is larger than a whole turn begins too', async () => {
   const { turns, settle, end } = loop(10);
   const begun: number[] = [];
   const ask = (amount: number) => void turns.next({}, amount).then(() => begun.push(amount));
   for (const amount of [6, 3, 2, 1, 20, 5]) ask(amount);
   await settle();
-  // With the third it has had enough.
+  // With the third the turn is full.
   assert.deepEqual(begun.splice(0), [6, 3, 2]);
   await end();
   assert.deepEqual(begun.splice(0), [1, 20]);
@@ -77,7 +77,7 @@ test('what is more counts as more, and one that is more than all of a turn begin
   assert.deepEqual(begun, [5]);
 });
 
-test('row 27: once the time of a turn is used up nothing more begins in it, however little began', async () => {
+test('row 27: once the time of a turn is used up, nothing more begins in it, however little has begun', async () => {
   let now = 0;
   const { turns, end, isIdle } = loop(100, new TurnTime(() => now, 5));
   const begun: number[] = [];
@@ -97,7 +97,7 @@ test('row 27: once the time of a turn is used up nothing more begins in it, howe
   assert.ok(isIdle());
 });
 
-test('row 27: what takes longer than a turn is taken off the turns that follow, up to a bound', async () => {
+test('row 27: time beyond a turn is taken off the turns that follow, up to a maximum', async () => {
   for (const { workMs, turnsWithout } of [
     { workMs: 22, turnsWithout: 3 },
     { workMs: 1e6, turnsWithout: BUDGETS.turnsOwed - 1 },
@@ -120,7 +120,7 @@ test('row 27: what takes longer than a turn is taken off the turns that follow, 
   }
 });
 
-test('row 12: lists have their turns one after the other, however long they are', async () => {
+test('row 12: lists take turns, however long they are', async () => {
   const { turns, settle, end } = loop(1);
   const begun: string[] = [];
   const work = (list: string) =>
@@ -132,7 +132,7 @@ test('row 12: lists have their turns one after the other, however long they are'
   assert.equal(begun.join(''), 'axbycd');
 });
 
-test('so much of a list is under way at a time', async () => {
+test('a limited number of entries of a list runs at a time', async () => {
   const most = BUDGETS.turnRequests;
   const { turns, settle } = loop(Number.POSITIVE_INFINITY);
   const underWay: (() => void)[] = [];
@@ -153,7 +153,7 @@ test('so much of a list is under way at a time', async () => {
   assert.deepEqual(await all, entries);
 });
 
-test('nothing is begun after something has failed, and what is under way is waited for', async () => {
+test('after a failure nothing more begins, and running work is awaited', async () => {
   const { turns, settle, end } = loop(2);
   const underWay: { readonly succeed: () => void; readonly fail: (error: Error) => void }[] = [];
   let isOver = false;
@@ -172,7 +172,7 @@ test('nothing is begun after something has failed, and what is under way is wait
   await over;
 });
 
-test('nothing is begun once it is enough', async () => {
+test('nothing more begins once it is enough', async () => {
   const { turns } = loop(10);
   let count = 0;
   const work = async () => ++count;

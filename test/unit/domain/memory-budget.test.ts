@@ -4,7 +4,7 @@ import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { MemoryBudget } from '../../../shared/domain/budgets/memory-budget.ts';
 
 const { heldShareBesidePinned } = BUDGETS.process;
-const never = () => assert.fail('nobody is to be evicted');
+const never = () => assert.fail('no peer may be evicted');
 
 test('a share holds no more than its limit, and the process counts all shares', () => {
   const budget = new MemoryBudget(100);
@@ -18,7 +18,7 @@ test('a share holds no more than its limit, and the process counts all shares', 
   assert.deepEqual([one.held, budget.held], [30, 80]);
 });
 
-test('a share holds more once its peer has proved a right', () => {
+test('a share may hold more once its peer is authorized', () => {
   const budget = new MemoryBudget(100);
   const share = budget.openBeforeRight(10, never);
   assert.equal(share.hold(11), false);
@@ -30,7 +30,7 @@ test('a share holds more once its peer has proved a right', () => {
   assert.deepEqual([budget.held, budget.free], [0, 100]);
 });
 
-test('peers without a right compete for a part of their own, and cost the others nothing', () => {
+test('unauthorized peers compete for a pool of their own, and take nothing from the others', () => {
   const budget = new MemoryBudget(800);
   const honest = budget.open(800, never);
   assert.equal(honest.hold(790), true);
@@ -47,7 +47,7 @@ test('peers without a right compete for a part of their own, and cost the others
   assert.equal(strangers.at(-1)?.held, 0);
 });
 
-test('no more is given back than is held', () => {
+test('no more is released than is held', () => {
   const budget = new MemoryBudget(100);
   const share = budget.open(100, never);
   share.hold(10);
@@ -56,7 +56,7 @@ test('no more is given back than is held', () => {
   assert.deepEqual([share.held, budget.held], [0, 0]);
 });
 
-test('without room the largest holder is evicted, for smaller ones only', () => {
+test('without room the largest holder is evicted, for the sake of smaller ones only', () => {
   const budget = new MemoryBudget(100);
   const evicted: string[] = [];
   const large = budget.open(100, () => evicted.push('large'));
@@ -70,7 +70,7 @@ test('without room the largest holder is evicted, for smaller ones only', () => 
   assert.equal(large.hold(1), false, 'its share is closed');
 });
 
-test('one that would become the largest itself is refused', () => {
+test('a peer that would itself become the largest is refused', () => {
   const budget = new MemoryBudget(100);
   const first = budget.open(100, never);
   const second = budget.open(100, never);
@@ -80,7 +80,7 @@ test('one that would become the largest itself is refused', () => {
   assert.equal(budget.held, 60);
 });
 
-test('a closed share gives back what it held, once', () => {
+test('a closed share releases what it held, once', () => {
   const budget = new MemoryBudget(100);
   const share = budget.open(100, never);
   share.hold(40);
@@ -90,7 +90,7 @@ test('a closed share gives back what it held, once', () => {
   assert.equal(budget.held, 0);
 });
 
-test('what is pinned leaves the others a part of their own, in which the largest makes room', () => {
+test('pinned shares leave the others a part of their own, in which the largest is evicted', () => {
   const limit = 800;
   const part = limit * heldShareBesidePinned;
   const budget = new MemoryBudget(limit);
@@ -112,7 +112,7 @@ test('what is pinned leaves the others a part of their own, in which the largest
   assert.equal(small.hold(limit - 20), true);
 });
 
-test('what is pinned is not refused where others have little, nor are they where it has', () => {
+test('pinned and other shares are not refused as long as the others hold little', () => {
   const limit = 800;
   const budget = new MemoryBudget(limit);
   const other = budget.open(limit, never);
@@ -120,7 +120,7 @@ test('what is pinned is not refused where others have little, nor are they where
   const pinned = budget.open(limit, never);
   pinned.pin();
   assert.equal(pinned.hold(limit - other.held), true);
-  // One that holds less than the other is refused all the same: the other has no more than its part.
+  // A smaller share is refused nevertheless, since the other holds no more than its part.
   const small = budget.open(limit, never);
   small.pin();
   assert.equal(small.hold(1), false);
@@ -129,7 +129,7 @@ test('what is pinned is not refused where others have little, nor are they where
   assert.equal(other.hold(limit / 2), true);
 });
 
-test('a share that is closed may leave something behind, which counts where it did', () => {
+test('a closed share may leave a rest behind, which counts in the same pool', () => {
   const budget = new MemoryBudget(800);
   const evicted: string[] = [];
   const proved = budget.open(800, never);

@@ -32,7 +32,7 @@ for (const [message, plain, detecting] of ROWS) {
   });
 }
 
-test('an empty session id is a key where sessions are required', () => {
+test('an empty session id is a key in an entity that requires sessions', () => {
   const settings = { ...PLAIN, requiresSession: true };
   assert.equal(partitionKeyOf({ sessionId: '', partitionKey: 'p' }, settings), '');
 });
@@ -54,7 +54,7 @@ test('a batch has one key or none', () => {
   }
 });
 
-test('keys that differ a little are spread evenly', () => {
+test('similar keys are spread evenly', () => {
   for (const partitions of [2, 16]) {
     const counts = Array.from({ length: partitions }, () => 0);
     const keys = 4000;
@@ -67,7 +67,7 @@ test('keys that differ a little are spread evenly', () => {
   }
 });
 
-test('where a key belongs never changes: messages of years ago lie there', () => {
+test('the partition of a key never changes, since old messages are stored there', () => {
   const places = ['', 'a', 'b', 'order-1', 'order-2', 'ключ', '🔑'].map((key) =>
     partitionOfKey(key, 16),
   );
@@ -86,7 +86,7 @@ const ENTITY: Entity = {
   description: { ...QUEUE_DEFAULTS, enablePartitioning: true },
 };
 
-test('turns go round from a random start and pass over who refused, for a while', () => {
+test('partition selection goes round from a random start and skips a partition that refused, for a while', () => {
   let now = 0;
   const turns = new PartitionTurns(
     { bytes: () => Uint8Array.of(6) },
@@ -102,7 +102,7 @@ test('turns go round from a random start and pass over who refused, for a while'
   assert.deepEqual(next(2), [3, 0]);
 });
 
-test('what several claims take together is never more than one may', () => {
+test('several claims together take no more than one may', () => {
   const allowance = new SharedAllowance(10, 1000, 1000);
   assert.equal(allowance.take(4, 5000, 1), 4);
   assert.equal(allowance.take(1, 1, 1), 0);
@@ -113,13 +113,13 @@ test('what several claims take together is never more than one may', () => {
   assert.deepEqual([roomy.left, roomy.take(5, 1, 1)], [3, 3]);
 });
 
-test('what several claims take together is never more than one answer can carry', () => {
+test('several claims together take no more than one answer can carry', () => {
   const allowance = new SharedAllowance(10, 1000, 600);
   assert.deepEqual([allowance.take(1, 1, 400), allowance.take(1, 1, 300)], [1, 0]);
   assert.deepEqual([allowance.left, allowance.take(1, 1, 200), allowance.left], [9, 1, 0]);
 });
 
-test('what claims did not get is there for others, bytes as well', () => {
+test('what claims did not use is available to others, bytes included', () => {
   const allowance = new SharedAllowance(10, 1000, 1000);
   assert.equal(allowance.take(1, 1000, 1000), 1);
   assert.equal(allowance.left, 0);

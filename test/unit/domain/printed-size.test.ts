@@ -15,11 +15,11 @@ import type { Properties } from '../../../shared/domain/messages/property-value.
 import { properties, wholeText } from '../../support/message-arbitraries.ts';
 
 const KB = 1024;
-/** What the store counts beside each message. */
+/** Bytes that the store counts in addition to each message. */
 const OVERHEAD_BYTES = 64;
 
 const anyText = fc.oneof(wholeText, fc.string({ unit: 'grapheme', maxLength: 200 }));
-/** Texts that no UTF-8 holds may come from a filter's action that cuts one. */
+/** Any UTF-16 text, since an action of a rule may cut a surrogate pair. */
 const unevenText = fc.oneof(anyText, fc.constantFrom('\ud800', 'a\udc00b', '\ud83d\ude00\ud83d'));
 const anyBody = fc.oneof(
   fc.uint8Array({ maxLength: 300 }),
@@ -80,7 +80,7 @@ const stored: fc.Arbitrary<LockedMessage> = fc.record(
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** What a message adds to a list of messages. */
+/** The bytes that a message adds to a list of messages. */
 function printed(one: LockedMessage): number {
   return bytesOf(printBatch([one, one])).length - bytesOf(printBatch([one])).length;
 }
@@ -107,11 +107,11 @@ test('no message prints longer than its bound', () => {
   );
 });
 
-test('no message prints longer than the bound of which only its size is known', () => {
+test('no message prints longer than the bound that follows from its size alone', () => {
   fc.assert(
     fc.property(stored, (one) => {
       const bound = printedSizeBound(messageSize(one.message) + OVERHEAD_BYTES, 1);
-      // Where a message comes from is no part of its size.
+      // The dead-letter source of a message is not part of its size.
       const { deadLetterSource: _, ...sized } = one.message;
       assert.ok(printed({ ...one, message: sized }) <= bound);
     }),
@@ -171,7 +171,7 @@ const TYPICAL: readonly (readonly [string, Uint8Array])[] = [
   ['nothing', bytesOf('')],
 ];
 for (const [what, body] of TYPICAL) {
-  test(`the bound of ${what} is not much more than what is printed`, () => {
+  test(`the bound of ${what} is close to what is printed`, () => {
     const one = locked(body, { properties: { kind: { type: 'string', value: 'order' } } });
     const bound = printedSize(one.message);
     assert.ok(bound >= printed(one));
@@ -191,7 +191,7 @@ for (const [what, body] of [
   });
 }
 
-test('text that prints too long prints as base64 only where that is shorter', () => {
+test('text that prints too long prints as base64 only if that is shorter', () => {
   const printsAs = (body: Uint8Array) => {
     const [message] = JSON.parse(printBatch([locked(body)])) as { BodyEncoding?: string }[];
     return message?.BodyEncoding ?? 'text';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { propertiesBytes } from '../../../shared/domain/messages/property-limits.ts';
 import { type Properties, text } from '../../../shared/domain/messages/property-value.ts';
 
-test('the bytes of very many properties are counted once, however often they are asked for', () => {
+test('the bytes of many properties are counted once, however often they are needed', () => {
   const plain = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`p${i}`, text('x')]));
   let looks = 0;
   const properties: Properties = new Proxy(plain, {

@@ -112,7 +112,7 @@ for (const [what, slot, expiresAt, rules, expected] of AVAILABILITY) {
   });
 }
 
-test('a lock is lost to the holder at the instant at which others may have the message', () => {
+test('a holder loses its lock at the instant at which others can receive the message', () => {
   const slot = claimed({ deliveries: 0 }, TAG, NOW + 30, RULES);
   for (const [now, isLive] of [
     [NOW, true],
@@ -132,7 +132,7 @@ test('a claim counts a delivery, keeps the expiry, and counts nothing in a dead-
   assert.deepEqual(claimed(slot, TAG, NOW, DEAD), { ...expected, deliveries: 1 });
 });
 
-test('the delivery under way is not among the failed ones', () => {
+test('the current delivery is not among the failed ones', () => {
   const locked = claimed({ deliveries: 1 }, TAG, NOW + 1, RULES);
   assert.equal(failedDeliveries(locked, RULES, NOW), 1);
   assert.equal(failedDeliveries(locked, RULES, NOW + 1), 2);
@@ -141,7 +141,7 @@ test('the delivery under way is not among the failed ones', () => {
   assert.equal(failedDeliveries(claimed({ deliveries: 2 }, TAG, NOW + 1, DEAD), DEAD, NOW), 2);
 });
 
-test('nobody holds the lock of a message that is gone, free or merely delayed', () => {
+test('a message that is gone, free or only delayed has no lock holder', () => {
   assert.equal(holdsLock(undefined, TAG, { epoch: 3 }, NOW), false);
   assert.equal(holdsLock({ deliveries: 1 }, TAG, { epoch: 3 }, NOW), false);
   assert.equal(holdsLock({ deliveries: 1, heldUntil: NOW + 1 }, TAG, { epoch: 3 }, NOW), false);
@@ -151,7 +151,7 @@ test('nobody holds the lock of a message that is gone, free or merely delayed', 
   );
 });
 
-/** Instants from around the edge, not from all over: that is where one ms too long is found. */
+/** Instants around the limits, where a lock that is 1 ms too long is found. */
 const instant = fc.constantFrom(NOW - 30, NOW - 1, NOW, NOW + 1, NOW + 29, NOW + 30, NOW + 31);
 const epoch = fc.constantFrom(0, 1, 2, 3, 255, 256, 259);
 const rules = fc.record<SlotRules>({
@@ -172,12 +172,12 @@ const slot: fc.Arbitrary<Slot> = fc
     },
     { requiredKeys: ['deliveries'] },
   )
-  // A tag without an instant is no state that a slot can be in.
+  // A slot never has a tag without an instant.
   .map(({ tag: locked, ...rest }) =>
     locked === undefined || rest.heldUntil === undefined ? rest : { ...rest, tag: locked },
   );
 
-test('a message is never free to others while somebody holds its lock', () => {
+test('a message is never free while its lock is held', () => {
   fc.assert(
     fc.property(slot, tag, rules, instant, (one, token, of, now) => {
       const isTheirs = holdsLock(one, token, of, now);
@@ -187,7 +187,7 @@ test('a message is never free to others while somebody holds its lock', () => {
   );
 });
 
-test('of any number of claims one after another at one instant only the first succeeds', () => {
+test('of several claims at one instant only the first succeeds', () => {
   fc.assert(
     fc.property(slot, rules, instant, fc.integer({ min: 1, max: 30 }), (one, of, now, lockMs) => {
       if (availability(one, undefined, of, now).kind !== 'free') return;
@@ -220,7 +220,7 @@ test('a message is delivered exactly as often as its queue allows', () => {
   );
 });
 
-test('time alone ends every hold', () => {
+test('every lock and delay ends by time alone', () => {
   fc.assert(
     fc.property(slot, rules, (one, of) => {
       assert.equal(isHeld(one, of, Number.MAX_SAFE_INTEGER), false);

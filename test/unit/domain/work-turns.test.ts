@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { WorkTurns } from '../../../shared/domain/turns/work-turns.ts';
 
-/** An event loop whose turns end when they are told to; work takes the time of the test. */
+/** An event loop whose turns the test ends; the test also says how long work takes. */
 function loop() {
   let now = 0;
   const soon: (() => void)[] = [];
@@ -12,7 +12,7 @@ function loop() {
   const settle = async () => {
     for (let step = 0; step < 100; step++) await undefined;
   };
-  /** Asks for work of so many ms, as often, again as soon as it has had its turn. */
+  /** Asks for work that takes `ms`, and asks again after each turn, `times` times in all. */
   const ask = async (work: string, { peer = {}, ms = 0, times = 1 }: Work = {}) => {
     for (let time = 0; time < times; time++) {
       await turns.next(peer);
@@ -20,7 +20,7 @@ function loop() {
       now += ms;
     }
   };
-  /** A turn, in which others take so long; what one work has let go is done before the next begins. */
+  /** A turn in which other work takes `othersMs`; what one piece of work resumes runs before the next begins. */
   const turn = async (othersMs = 0) => {
     now += othersMs;
     for (const work of soon.splice(0)) {
@@ -39,7 +39,7 @@ interface Work {
 
 const { turnMs: ms, turnsOwed, turnShare } = BUDGETS;
 
-test('work that takes all of a turn begins in one after the other, in the order in which it was asked for', async () => {
+test('work that takes a whole turn begins in one turn after the other, in the order of the requests', async () => {
   const { ask, turn, done } = loop();
   for (const work of ['1', '2', '3']) void ask(work, { ms });
   await turn();
@@ -52,7 +52,7 @@ test('work that takes all of a turn begins in one after the other, in the order 
   assert.deepEqual(done, ['1', '2', '3', '4']);
 });
 
-test('short works share a turn, up to a bound', async () => {
+test('short pieces of work share a turn, up to a maximum', async () => {
   const { ask, turn, done } = loop();
   for (let i = 0; i < 20; i++) void ask(`${i}`);
   await turn();
@@ -64,7 +64,7 @@ test('short works share a turn, up to a bound', async () => {
   );
 });
 
-test('peers have their turns one after the other, however much one of them asks for', async () => {
+test('peers take turns, however much work one of them has', async () => {
   const { ask, turn, done } = loop();
   const peer = {};
   for (let i = 0; i < 50; i++) void ask('hostile', { peer, ms });
@@ -74,10 +74,10 @@ test('peers have their turns one after the other, however much one of them asks 
   assert.deepEqual(done, ['hostile', 'honest', 'somebody', 'hostile']);
 });
 
-test('a peer with many small steps has as much of them within a turn as others have of large ones', async () => {
+test('a peer with many small steps has as much time in a turn as peers with large steps', async () => {
   const { ask, turn, done } = loop();
   for (let i = 0; i < 8; i++) void ask('hostile', { ms, times: 1000 });
-  // Four of them take as long as one of the others.
+  // Four of these steps take as long as one of the others.
   const times = 6;
   void ask('small', { ms: ms / 4, times });
   const small = () => done.filter((work) => work === 'small').length;
@@ -89,7 +89,7 @@ test('a peer with many small steps has as much of them within a turn as others h
   assert.equal(small(), times);
 });
 
-test('nobody waits longer than a round, however many come anew', async () => {
+test('no peer waits longer than one round, however many new ones arrive', async () => {
   const { ask, turn, done } = loop();
   const peers = 5;
   const comeAnew = async () => {
@@ -102,7 +102,7 @@ test('nobody waits longer than a round, however many come anew', async () => {
   assert.equal(done.filter((work) => work === 'long').length, times);
 });
 
-test('row 12: work that took too long is made up for by turns without work, up to a bound', async () => {
+test('row 12: turns without work make up for work that took too long, up to a maximum', async () => {
   for (const { turnsTaken, turnsWithout } of [
     { turnsTaken: 1, turnsWithout: 0 },
     { turnsTaken: 3.5, turnsWithout: 2 },
@@ -119,7 +119,7 @@ test('row 12: work that took too long is made up for by turns without work, up t
   }
 });
 
-test('row 12: where others are slow, work is not made up for more slowly', async () => {
+test('row 12: if other work is slow, making up takes no more turns', async () => {
   const { ask, turn, done } = loop();
   void ask('long', { ms: turnsOwed * ms });
   void ask('next');
@@ -132,7 +132,7 @@ test('row 12: where others are slow, work is not made up for more slowly', async
   assert.deepEqual(done, ['long', 'next']);
 });
 
-test('row 12: what others take of a turn is not taken off the next', async () => {
+test('row 12: the time that other work takes in a turn is not taken off the next turn', async () => {
   const { ask, turn, done } = loop();
   const times = 10;
   for (let i = 0; i < 2; i++) void ask(`${i}`, { ms, times });
@@ -140,7 +140,7 @@ test('row 12: what others take of a turn is not taken off the next', async () =>
   assert.equal(done.length, 2 * times);
 });
 
-test('nothing is left to do where nobody asks', async () => {
+test('nothing stays scheduled if no peer waits', async () => {
   const { ask, turn, isIdle } = loop();
   void ask('long', { ms: 2.5 * ms });
   assert.ok(!isIdle());
@@ -148,7 +148,7 @@ test('nothing is left to do where nobody asks', async () => {
   assert.ok(isIdle());
 });
 
-test('somebody has a turn even where time is over as soon as it begins', async () => {
+test('one peer has its turn even if the time of the turn is over as soon as it begins', async () => {
   let now = 0;
   const soon: (() => void)[] = [];
   const late = () => {
