@@ -3,10 +3,11 @@ import { CONNECTION_BUDGETS } from './connection-budgets.ts';
 
 /**
  * Every bound of memory, work and time that protects a process against hostile input. A peer is a connection
- * or a request; it is authorized ("after right") once it has presented a token or key that a rule has signed
- * and that rule grants a right, and unauthorized ("before right") until then. docs/security.md shows these
- * bounds as a table. The limits of Service Bus that honest clients can run into are in `limits.ts`, those of
- * filters in `shared/filters/filter-limits.ts`. Sizes in bytes, unless the name says otherwise.
+ * or a request. It is authorized, or "has proved a right", once it has presented a token or key that a rule has
+ * signed and this rule grants a right (`afterRight`); until then it is unauthorized (`beforeRight`).
+ * docs/security.md shows these bounds as a table. The limits of Service Bus that honest clients can run into
+ * are in `limits.ts`, those of filters in `shared/filters/filter-limits.ts`. Sizes in bytes, unless the name
+ * says otherwise.
  *
  * A name `turn…` bounds what happens in one turn of the event loop before other work continues; `held…` is
  * memory that counts as held by a peer; `…Share…` is a fraction of another bound.
