@@ -3,21 +3,25 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { startEngine } from '../local/engine/engine.ts';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { StartupError } from '../local/startup-error.ts';
-import { bundleTests } from './bundle.ts';
+import { type Bundles, bundleTests } from './bundle.ts';
+import { groupsOf } from './runner/groups.ts';
+import { isMore, MORE_VARIABLE } from './runner/more.ts';
+import { type StartedEngines, startTestEngines } from './runner/start-engines.ts';
 
 /**
- * `npm test`: all tests over one engine, in one invocation of the test runner, so that one tally
- * ends the output. Arguments keep the files whose path holds any of them: `npm test -- spec/peek`.
- * `npm run search`: those that search at random, and for much longer.
+ * `npm test`: all tests, in one invocation of the test runner, so that one tally ends the output.
+ * Arguments keep the files whose path holds any of them: `npm test -- spec/queues/peek`.
+ * `npm run test:more`: all tests again, each over the other engine, with the other version of the
+ * official clients, and at the real limits where `npm test` uses small ones.
+ * `npm run search`: the tests that search at random, and for much longer.
  */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const MINUTE = 60_000;
-/** For a file of tests as well as for one test. Nothing that is well takes as long. */
-const TEST_MINUTES_MAX = { usual: 5, search: 240 };
+/** For all files that share a process, on a busy machine. */
+const PROCESS_MINUTES_MAX = { usual: 15, search: 240 };
 /** How far a search goes, unless the environment says otherwise. */
 const SEARCH = {
   files: [
@@ -50,9 +54,10 @@ const SEARCH = {
 };
 
 const args = process.argv.slice(2);
-const filters = args.filter((arg) => arg !== '--search');
-const isSearch = filters.length < args.length;
+const filters = args.filter((arg) => !['--search', '--more'].includes(arg));
+const isSearch = args.includes('--search');
 if (isSearch) process.env = { ...SEARCH.env, ...process.env };
+if (args.includes('--more')) process.env[MORE_VARIABLE] = '1';
 process.exit(await main(isSearch && filters.length === 0 ? SEARCH.files : filters));
 
 /** Returns the exit code. */
@@ -64,14 +69,18 @@ async function main(filters: readonly string[]): Promise<number> {
     console.error(`No test file has ${filters.join(' or ')} in its path.`);
     return 1;
   }
+  const roles = new Set(groupsOf(files).map(({ engine }) => engine));
   try {
-    const [engine, bundles] = await Promise.all([startEngine(), bundleTests(ROOT, files)]);
+    const [engines, bundles] = await Promise.all([
+      startTestEngines(roles, isMore()),
+      bundleTests(ROOT, files),
+    ]);
     const seconds = (performance.now() / 1000).toFixed(1);
-    console.log(`${files.length} test files; engine ready after ${seconds} s: ${engine.name}`);
+    console.log(`${files.length} test files; engines ready after ${seconds} s: ${engines.names}`);
     try {
-      return await runTests(bundles, engine.endpoint);
+      return await runTests(bundles, engines);
     } finally {
-      await engine.stop();
+      await engines.stop();
     }
   } catch (error) {
     console.error(error instanceof StartupError ? error.message : error);
@@ -87,22 +96,24 @@ function testFiles(): readonly string[] {
     .sort();
 }
 
-async function runTests(files: readonly string[], endpoint: string): Promise<number> {
+async function runTests(bundles: Bundles, { variables }: StartedEngines): Promise<number> {
   const runner = spawn(
     process.execPath,
     [
+      // The options before `--test` are those of each process of tests too.
+      '--enable-source-maps',
+      `--import=${pathToFileURL(bundles.processStart).href}`,
       '--test',
-      // Both are the defaults of some version of Node. Where a program reads, the tally must be last,
-      // and `spec` puts the failures after it.
-      `--test-reporter=${process.stdout.isTTY ? 'spec' : 'tap'}`,
+      `--test-reporter=${pathToFileURL(bundles.reporter).href}`,
+      '--test-reporter-destination=stdout',
       // Many tests wait: for the engine, for a lock to run out. Half as many again keep all cores busy.
       `--test-concurrency=${Math.ceil(1.5 * Math.max(2, availableParallelism()))}`,
-      `--test-timeout=${TEST_MINUTES_MAX[isSearch ? 'search' : 'usual'] * MINUTE}`,
-      ...files,
+      `--test-timeout=${PROCESS_MINUTES_MAX[isSearch ? 'search' : 'usual'] * MINUTE}`,
+      ...bundles.tests,
     ],
-    { cwd: ROOT, stdio: 'inherit', env: { ...process.env, DYNAMODB_ENDPOINT: endpoint } },
+    { cwd: ROOT, stdio: 'inherit', env: { ...process.env, ...variables } },
   );
-  // Ctrl-C reaches the runner by itself; we live on to stop the engine once it has ended.
+  // Ctrl-C reaches the runner by itself; we live on to stop the engines once it has ended.
   process.on('SIGINT', () => {});
   process.on('SIGTERM', () => runner.kill('SIGTERM'));
   const [exitCode]: [number | null] = (await once(runner, 'exit')) as [number | null];

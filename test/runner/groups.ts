@@ -1,0 +1,66 @@
+/** Which engine answers a process of tests: the one that decides what is right, or the quicker one. */
+export type EngineRole = 'judge' | 'quick';
+
+/** Files of tests that share a process. */
+export interface Group {
+  readonly name: string;
+  readonly files: readonly string[];
+  readonly engine: EngineRole;
+}
+
+interface Room {
+  readonly folder: string;
+  readonly filesPerProcess: number;
+  readonly engine: EngineRole;
+}
+
+/**
+ * In the order in which they begin: the longest first, since the last one leaves the other cores idle.
+ * A process costs about a second of processor time before its code is warm, so most files share one;
+ * files that take long, or start processes, have one each. Only DynamoDB Local judges what concerns
+ * storage; where the subject is something else, the quicker engine saves time.
+ */
+const ROOMS: readonly Room[] = [
+  { folder: 'test/model', filesPerProcess: 1, engine: 'quick' },
+  { folder: 'test/processes', filesPerProcess: 1, engine: 'quick' },
+  { folder: 'test/simulation', filesPerProcess: 4, engine: 'judge' },
+  { folder: 'test/local', filesPerProcess: 1, engine: 'quick' },
+  { folder: 'test/interop/gateway', filesPerProcess: 1, engine: 'quick' },
+  { folder: 'test/interop/restart', filesPerProcess: 1, engine: 'quick' },
+  { folder: 'test/spec', filesPerProcess: 14, engine: 'judge' },
+  { folder: 'test/interop', filesPerProcess: 6, engine: 'quick' },
+  { folder: 'test/cdk', filesPerProcess: 8, engine: 'quick' },
+  { folder: 'test/hostile', filesPerProcess: 8, engine: 'quick' },
+  { folder: 'test', filesPerProcess: 14, engine: 'judge' },
+];
+
+/** Fill the tables of their process, which other tests read as a whole. */
+const FILLING =
+  /\/(answer-\w[\w-]*|budgets|competing-receivers|full-entities|partitions-full)\.test\.ts$/;
+
+/** Divides files (paths from the root of the repository) among processes. */
+export function groupsOf(files: readonly string[]): readonly Group[] {
+  const groups: Group[] = [];
+  let left = files;
+  for (const room of ROOMS) {
+    const inRoom = left.filter((file) => file.startsWith(`${room.folder}/`));
+    left = left.filter((file) => !inRoom.includes(file));
+    groups.push(...divide(room, inRoom));
+  }
+  return groups;
+}
+
+/** Neighbours take about as long as each other, so they go to different processes. */
+function divide({ folder, filesPerProcess, engine }: Room, files: readonly string[]): Group[] {
+  const alone = files.filter((file) => filesPerProcess === 1 || FILLING.test(file));
+  const others = files.filter((file) => !alone.includes(file));
+  const count = Math.ceil(others.length / filesPerProcess);
+  return [
+    ...alone.map((file) => ({ name: file, files: [file], engine })),
+    ...Array.from({ length: count }, (_, group) => ({
+      name: folder,
+      files: others.filter((_, i) => i % count === group),
+      engine,
+    })),
+  ];
+}
