@@ -16,6 +16,7 @@ import type { Clock, RandomSource } from '../domain/clock.ts';
 import type { AuthorizationRule } from '../domain/entities/descriptions.ts';
 import type { Entity } from '../domain/entities/entity.ts';
 import type { Tier } from '../domain/entities/tier.ts';
+import { STORAGE_LIMITS, type StorageLimits } from '../domain/limits.ts';
 import { pause, type Scheduler } from '../domain/scheduler.ts';
 import { LoopTurns } from '../domain/turns/loop-turns.ts';
 import { WorkTurns } from '../domain/turns/work-turns.ts';
@@ -76,6 +77,8 @@ export interface NamespaceSettings {
   readonly reportFault?: (error: unknown) => void;
   /** The memory for requests and connections, bytes; default: a share of the heap limit. */
   readonly memoryBytes?: number;
+  /** Those of the service, `STORAGE_LIMITS`, if they are not named; tests make them smaller. */
+  readonly limits?: StorageLimits;
   /** Counts capacity units, for benchmarks and tests. */
   readonly meter?: UnitMeter;
 }
@@ -118,6 +121,7 @@ export function composeDependencies(settings: NamespaceSettings): ComposedDepend
     wakeUps: stores.wakeUps,
     turns: new PartitionTurns(random, ages),
     namespace: { name: namespace, tier: settings.tier ?? 'Standard' },
+    limits: settings.limits ?? STORAGE_LIMITS,
     clock,
     random,
     memory,
@@ -149,7 +153,8 @@ function composeStores(settings: NamespaceSettings, ages: AgeClock, scheduler: S
   const documentClient =
     settings.documentClient ??
     DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
-  const tableOptions = { scheduler, random, meter };
+  const transactionItems = settings.limits?.transactionItems;
+  const tableOptions = { scheduler, random, meter, transactionItems };
   const documents = new DocumentTable(documentClient, tables.entities, tableOptions);
   const { entities, subscribed, tokens } = composeEntities(settings, ages, scheduler, documents);
   const dueWork = new DueWorkIndex(documents, namespace, { clock, random });

@@ -1,6 +1,7 @@
 import type { MemoryBudget } from '../domain/budgets/memory-budget.ts';
 import type { Clock, RandomSource } from '../domain/clock.ts';
 import type { TieredNamespace } from '../domain/entities/tier.ts';
+import type { StorageLimits } from '../domain/limits.ts';
 import type { Scheduler } from '../domain/scheduler.ts';
 import type { WorkTurns } from '../domain/turns/work-turns.ts';
 import type { Activity, EntityStore, SubscriptionCatalog } from './ports/entities.ts';
@@ -29,6 +30,7 @@ export interface BrokerParts {
   readonly turns: PartitionTurns;
   readonly activity: Activity;
   readonly namespace: TieredNamespace;
+  readonly limits: Pick<StorageLimits, 'bytesPerMegabyte'>;
   readonly clock: Clock;
   readonly random: RandomSource;
   /** What this process may hold for its peers. */

@@ -1,4 +1,4 @@
-import { DAY_MS, KB, MINUTE_MS, SECOND_MS } from './units.ts';
+import { DAY_MS, KB, MB, MINUTE_MS, SECOND_MS } from './units.ts';
 
 /**
  * The limits of Service Bus that a client can run into (semantics Q1). Times in ms, sizes in bytes, unless
@@ -67,3 +67,14 @@ export const LIMITS = {
   filterTextLength: 1024,
   listPage: 100,
 } as const;
+
+/** Limits that a composition may make smaller, so that a test reaches them with little. */
+export interface StorageLimits {
+  /** Items that one transaction writes at most. */
+  readonly transactionItems: number;
+  /** Bytes that an entity takes for each megabyte of its maximum size. */
+  readonly bytesPerMegabyte: number;
+}
+
+/** Those of the service. */
+export const STORAGE_LIMITS: StorageLimits = { transactionItems: 100, bytesPerMegabyte: MB };

@@ -12,6 +12,7 @@ import { realScheduler } from '../../shared/app/real-scheduler.ts';
 import { reportFault } from '../../shared/app/report-fault.ts';
 import type { RootKeySource } from '../../shared/auth/root-key.ts';
 import type { RandomSource } from '../../shared/domain/clock.ts';
+import type { StorageLimits } from '../../shared/domain/limits.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
 import type { Compression } from '../../shared/storage/blocks/compression.ts';
 import { UnitMeter } from '../../shared/storage/dynamodb/capacity-meter.ts';
@@ -46,6 +47,8 @@ export interface StartOptions {
   readonly scheduler?: Scheduler;
   /** The product's own if none is given. */
   readonly compression?: Compression;
+  /** The service's own if none are given. */
+  readonly limits?: StorageLimits;
   /** What peers may have the process hold; a part of the heap if it is not named. */
   readonly memoryBytes?: number;
   /** Where this process gets the root keys; `ROOT_KEY` alone if it is not named. */
@@ -137,7 +140,14 @@ function startProcess(
   options: StartOptions,
   settings: ProcessSettings & { readonly clock: ManualClock },
 ): { readonly composition: Composition; readonly release: () => void } {
-  const { client: given, tier = 'Standard', compression, memoryBytes, tokenClock } = options;
+  const {
+    client: given,
+    tier = 'Standard',
+    compression,
+    memoryBytes,
+    tokenClock,
+    limits,
+  } = options;
   const client = given ?? engineClient();
   const composition = compose({
     ...settings,
@@ -148,6 +158,7 @@ function startProcess(
     receiveWaitMsMax: 60_000,
     ...(compression && { compression }),
     ...(tokenClock && { tokenClock }),
+    ...(limits && { limits }),
     ...(memoryBytes !== undefined && { memoryBytes }),
   });
   settings.clock.onMove(() => composition.wake());

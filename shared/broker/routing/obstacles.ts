@@ -9,7 +9,6 @@ import {
 import type { Message } from '../../domain/messages/message.ts';
 import { headerSize, messageSize } from '../../domain/messages/outgoing-rules.ts';
 import { text } from '../../domain/messages/property-value.ts';
-import { MB } from '../../domain/units.ts';
 import type { BrokerParts } from '../dependencies.ts';
 import { isSendable } from '../entity-lookup.ts';
 
@@ -35,7 +34,7 @@ export async function obstacleAt(
   const { description } = target;
   if (description.kind === 'subscription') return notFound(target.name);
   const bytes = messages.reduce((sum, message) => sum + messageSize(message), 0);
-  const limit = totalMegabytes(description) * MB;
+  const limit = totalMegabytes(description) * parts.limits.bytesPerMegabyte;
   const { isRoom } = await parts.messages.hasRoom(target, { bytes, limit });
   if (isRoom) return undefined;
   return {

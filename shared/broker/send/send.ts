@@ -16,7 +16,6 @@ import {
   requireSessionIds,
 } from '../../domain/messages/outgoing-rules.ts';
 import { sharedPartitionKey } from '../../domain/messages/partition.ts';
-import { MB } from '../../domain/units.ts';
 import type { SentMessage } from '../broker.ts';
 import type { BrokerParts } from '../dependencies.ts';
 import { findEntity, requireSendable } from '../entity-lookup.ts';
@@ -182,7 +181,7 @@ async function requireRoom(
   messages: readonly Message[],
 ): Promise<void> {
   const bytes = messages.reduce((sum, message) => sum + messageSize(message), 0);
-  const limit = totalMegabytes(settings) * MB;
+  const limit = totalMegabytes(settings) * parts.limits.bytesPerMegabyte;
   const { isRoom, size } = await parts.messages.hasRoom(entity, { bytes, limit });
   if (isRoom) return;
   const kind = entity.description.kind === 'topic' ? 'Topic' : 'Queue';

@@ -11,7 +11,7 @@ import { announce } from '../blocks/read-blocks.ts';
 import { prepareConditions, requireConditions } from '../duplicates/condition.ts';
 import { afterStoring, beforeStoring } from '../dynamodb/errors.ts';
 import { fitsTransaction, newItems, type PreparedWrite, run } from '../dynamodb/prepared-write.ts';
-import { type Item, TRANSACTION_ITEMS_MAX } from '../dynamodb/table.ts';
+import type { Item, Table } from '../dynamodb/table.ts';
 import { toDueItem } from '../scheduling/due-times.ts';
 import { noteDue } from '../scheduling/next-due.ts';
 import { takeNumbers } from '../scheduling/partition-header.ts';
@@ -40,7 +40,8 @@ export async function append(
   const prepared = await prepareAppend(context, log, messages, {
     now,
     inOrder: condition !== undefined,
-    requireFit: (pieces) => requireOneTransaction(pieces + (condition === undefined ? 0 : 1)),
+    requireFit: (pieces) =>
+      requireOneTransaction(context.table, pieces + (condition === undefined ? 0 : 1)),
   });
   const first = sequenceNumberOf(log.partition, prepared.first);
   const conditions = prepareConditions(condition === undefined ? [] : [condition], first);
@@ -169,11 +170,11 @@ function earliest(runs: readonly Run[]): number | undefined {
   return dues.length === 0 ? undefined : Math.min(...dues);
 }
 
-function requireOneTransaction(pieces: number): void {
-  if (fitsTransaction(pieces)) return;
+function requireOneTransaction(table: Table, pieces: number): void {
+  if (fitsTransaction(table, pieces)) return;
   throw new BrokerError(
     'ArgumentError',
-    `The batch takes ${pieces} pieces to store as one; the limit is ${TRANSACTION_ITEMS_MAX}. Send fewer messages, or fewer sessions or scheduled enqueue times, in one batch.`,
+    `The batch takes ${pieces} pieces to store as one; the limit is ${table.transactionItems}. Send fewer messages, or fewer sessions or scheduled enqueue times, in one batch.`,
     { subCode: '40000' },
   );
 }

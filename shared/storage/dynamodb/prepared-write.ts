@@ -1,14 +1,7 @@
 import { isUnknownOutcome } from './errors.ts';
 import { outcomeOf } from './outcome-of.ts';
 import type { Transacted, Written } from './requests.ts';
-import {
-  type Item,
-  type ItemKey,
-  keyOfItem,
-  type Table,
-  TRANSACTION_ITEMS_MAX,
-  type Write,
-} from './table.ts';
+import { type Item, type ItemKey, keyOfItem, type Table, type Write } from './table.ts';
 
 /**
  * Writes that belong together, with what follows from them. Several can be run as one transaction; no two of
@@ -135,6 +128,6 @@ export function newItems(items: readonly Item[]): readonly Write[] {
 }
 
 /** Whether so many writes can be one transaction. */
-export function fitsTransaction(writes: number): boolean {
-  return writes <= TRANSACTION_ITEMS_MAX;
+export function fitsTransaction({ transactionItems }: Table, writes: number): boolean {
+  return writes <= transactionItems;
 }

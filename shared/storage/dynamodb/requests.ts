@@ -17,6 +17,8 @@ import { WriteTries } from './write-tries.ts';
 
 /** What a table is used with. */
 export interface TableOptions extends RetryTiming {
+  /** The most items in one transaction; default: `STORAGE_LIMITS`. */
+  readonly transactionItems?: number | undefined;
   readonly meter?: UnitMeter | undefined;
 }
 

@@ -16,6 +16,7 @@ import {
   type UpdateItemCommandInput,
   type WriteRequest,
 } from '@aws-sdk/client-dynamodb';
+import { STORAGE_LIMITS } from '../../domain/limits.ts';
 import { chunks } from './chunks.ts';
 import {
   type Repeating,
@@ -55,9 +56,6 @@ type Put = Omit<PutItemCommandInput, 'TableName' | 'Item'>;
 
 type Delete = Omit<DeleteItemCommandInput, 'TableName' | 'Key'>;
 
-/** The service takes no more items in one transaction. */
-export const TRANSACTION_ITEMS_MAX = 100;
-
 const BATCH_GET_MAX = 100;
 const BATCH_WRITE_MAX = 25;
 const UNPROCESSED_TRIES_MAX = 8;
@@ -78,6 +76,8 @@ export function keyOfItem({ pk, sk }: Item): ItemKey {
  */
 export class Table {
   readonly name: string;
+  /** Items that one transaction writes at most. */
+  readonly transactionItems: number;
   readonly #client: DynamoDBClient;
   readonly #options: TableOptions;
   readonly #requests: Requests;
@@ -85,6 +85,7 @@ export class Table {
   constructor(client: DynamoDBClient, name: string, options: TableOptions) {
     this.#client = client;
     this.name = name;
+    this.transactionItems = options.transactionItems ?? STORAGE_LIMITS.transactionItems;
     this.#options = options;
     this.#requests = new Requests(options);
   }

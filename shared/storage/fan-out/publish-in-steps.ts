@@ -14,7 +14,6 @@ import {
   keyItem,
   keyOfItem,
   type Table,
-  TRANSACTION_ITEMS_MAX,
   type Write,
 } from '../dynamodb/table.ts';
 import { intentSortKey, logKey } from '../schema/message-keys.ts';
@@ -29,8 +28,6 @@ interface Conditions {
   readonly peer: object;
 }
 
-/** One place in each transaction is the intent's. */
-const STEP_ITEMS = TRANSACTION_ITEMS_MAX - 1;
 /** A send that is still at it is left alone for so long. */
 const GRACE_PERIOD_MS = 60_000;
 
@@ -187,7 +184,8 @@ async function runSteps(
   doneBefore: number,
 ): Promise<void> {
   const { table } = context;
-  const steps = chunks(items, STEP_ITEMS);
+  // One place in each transaction is the progress's.
+  const steps = chunks(items, table.transactionItems - 1);
   let done = doneBefore;
   while (done < steps.length) {
     const progress = progressUpdate(intent, done, done + 1);

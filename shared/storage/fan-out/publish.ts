@@ -37,7 +37,7 @@ export async function publish(
   const all = isAlone ? items : [...items, ...ready];
   // Where the source has changed, the sweep deletes the payloads: one write each instead of one a block.
   const parts = [...conditions, ...removal, { writes: newItems(all), announce }];
-  if (fitsTransaction(parts.flatMap(({ writes }) => writes).length)) {
+  if (fitsTransaction(context.table, parts.flatMap(({ writes }) => writes).length)) {
     const outcome = await run(context.table, parts);
     requireConditions(outcome, conditions);
     if (!outcome.done) throw superseded();

@@ -18,7 +18,7 @@ import { prepareConditions, requireConditions } from '../duplicates/condition.ts
 import { unknownOutcome } from '../dynamodb/errors.ts';
 import { itemSize } from '../dynamodb/item-size.ts';
 import { fitsTransaction, newItems, type PreparedWrite, run } from '../dynamodb/prepared-write.ts';
-import { TRANSACTION_ITEMS_MAX, type Write } from '../dynamodb/table.ts';
+import type { Table, Write } from '../dynamodb/table.ts';
 import { prepareDeliveries } from '../fan-out/publish.ts';
 import { sessionKey } from '../schema/message-keys.ts';
 import { readyItems, wakeForSessions } from '../sessions/ready-index.ts';
@@ -136,7 +136,11 @@ async function prepareSends(
   const [appends, delivery] = await Promise.all([
     Promise.all(
       appended.map(({ log, messages }) =>
-        prepareAppend(context, log, messages, { now, inOrder: false, requireFit: requireItems }),
+        prepareAppend(context, log, messages, {
+          now,
+          inOrder: false,
+          requireFit: (pieces) => requireItems(context.table, pieces),
+        }),
       ),
     ),
     prepareDeliveries(context, deliveries, now, {}),
@@ -211,7 +215,7 @@ async function prepareAttempt(
     // Where a block is gone, and the payload of its messages with it, so are their locks.
     if (settlements.length < prepared.length) return await refuse(context, settling);
     const writes = parts.flatMap((one) => one.writes);
-    requireItems(writes.length + conditions.length);
+    requireItems(context.table, writes.length + conditions.length);
     requireBytes(writes, groups);
     return { parts, record, session, outcomes };
   });
@@ -231,11 +235,11 @@ function sessionHeld(
   };
 }
 
-function requireItems(items: number): void {
-  if (fitsTransaction(items)) return;
+function requireItems(table: Table, items: number): void {
+  if (fitsTransaction(table, items)) return;
   throw new BrokerError(
     'InvalidOperation',
-    `The transaction takes ${items} writes; the limit is ${TRANSACTION_ITEMS_MAX}. Each block of messages that is sent to, or settled in, an entity is one, and each copy in a subscription: put less into one transaction.`,
+    `The transaction takes ${items} writes; the limit is ${table.transactionItems}. Each block of messages that is sent to, or settled in, an entity is one, and each copy in a subscription: put less into one transaction.`,
   );
 }
 

@@ -21,10 +21,7 @@ interface Scene {
   connect(): RawSession;
 }
 
-async function start(
-  t: TestContext,
-  settings: Record<string, string> = {},
-): Promise<Scene> {
+async function start(t: TestContext, settings: Record<string, string> = {}): Promise<Scene> {
   const broker = await startBroker(t);
   expectStatus(await broker.createQueue('q', settings), 201);
   const connect = () => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type LastWrite, mortalClient, repeatingClient } from '../../support/mortal-client.ts';
-import { startBroker } from '../../support/start-broker.ts';
+import { FEW_ITEMS, MORE_THAN_A_TRANSACTION } from '../../support/small-limits.ts';
+import { type StartOptions, startBroker } from '../../support/start-broker.ts';
 import { type BatchMessage, expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import {
   createSubscriptions,
@@ -19,7 +20,6 @@ import { isoInstant, withBroker } from '../queues/queue.ts';
 const DETECTING = { RequiresDuplicateDetection: 'true' };
 /** A step more than any send here has. */
 const WRITES_MAX = 40;
-const SUBSCRIPTIONS = 120;
 
 interface Case {
   readonly what: string;
@@ -132,12 +132,16 @@ test('a message whose transaction is repeated is scheduled under the number that
 for (const [what, count, batch] of [
   ['a message to two subscriptions', 2, [message('a')]],
   ['a batch to two subscriptions', 2, [message('a'), message('b'), message('c', LATER)]],
-  ['a message in more than a hundred blocks', SUBSCRIPTIONS, [message('a')]],
-  ['a batch in more than a hundred blocks', SUBSCRIPTIONS, [message('a'), message('b')]],
+  ['a message in more blocks than a transaction takes', MORE_THAN_A_TRANSACTION, [message('a')]],
+  [
+    'a batch in more blocks than a transaction takes',
+    MORE_THAN_A_TRANSACTION,
+    [message('a'), message('b')],
+  ],
 ] as const) {
   for (const when of ['before it', 'after it'] as const) {
     test(`${what}, the process dies at any write, ${when}: all get one of each`, async (t) => {
-      const { broker, beside, mortal } = await startMortal(t);
+      const { broker, beside, mortal } = await startMortal(t, { limits: FEW_ITEMS });
       const paths = Array.from({ length: count }, (_, i) => subscription(`s${i}`));
       await createTopic(broker, 't', DETECTING);
       await createSubscriptions(broker, paths);
@@ -178,11 +182,11 @@ test('a scheduled message whose sender died as it came due comes after the next 
   });
 });
 
-async function startMortal(t: TestContext) {
+async function startMortal(t: TestContext, options: StartOptions = {}) {
   const { client, dieAt, revive } = mortalClient();
   t.after(() => client.destroy());
-  const broker = await startBroker(t, { client });
-  const beside = await startBroker(t, { beside: broker });
+  const broker = await startBroker(t, { ...options, client });
+  const beside = await startBroker(t, { ...options, beside: broker });
   return { broker, beside, mortal: { dieAt, revive } };
 }
 

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BODY, FILL } from '../../support/full-entity.ts';
+import { SMALL_ENTITIES } from '../../support/small-limits.ts';
 import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type Received } from '../../support/test-broker.ts';
 import { createPartitioned, partitionOf, sendKeyed } from './partitioned.ts';
 
 test('#P5 #P12 the size is that of all partitions: a full queue refuses in each, whoever filled it', async (t) => {
-  const here = await startBroker(t, { tier: 'Premium' });
-  const there = await startBroker(t, { tier: 'Premium', beside: here });
+  const options = { tier: 'Premium', limits: SMALL_ENTITIES } as const;
+  const alone = await startBroker(t, options);
+  const here = await startBroker(t, { ...options, beside: alone });
+  const there = await startBroker(t, { ...options, beside: alone });
   const settings = { MaxSizeInMegabytes: '1024' };
   expectStatus(await createPartitioned(here, 'p', settings), 201);
   // In the service's order of elements.

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
+import { FEW_ITEMS, MORE_THAN_A_TRANSACTION } from '../../support/small-limits.ts';
 import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import {
@@ -15,7 +16,7 @@ import { type CuttingClient, cuttingClient, pagingClient } from '../../support/t
 import { TopicItems } from '../../support/topic-items.ts';
 import { instant } from '../queues/queue.ts';
 
-const COUNT = 120;
+const COUNT = MORE_THAN_A_TRANSACTION;
 const PATHS = Array.from({ length: COUNT }, (_, i) => subscription(`s${i}`));
 /** A send to so many subscriptions writes down what it is about to do, and does it in two steps. */
 const STEPS = 2;
@@ -29,7 +30,7 @@ interface Scene {
 async function start(t: TestContext): Promise<Scene> {
   const cut = cuttingClient();
   t.after(() => cut.client.destroy());
-  const broker = await startBroker(t, { client: cut.client });
+  const broker = await startBroker(t, { client: cut.client, limits: FEW_ITEMS });
   await createTopic(broker);
   await createSubscriptions(broker, PATHS);
   return { broker, cut };
@@ -119,7 +120,7 @@ test('what was received, settled and sent meanwhile is untouched when a send is 
 test('two sweeps at once finish a send once', async (t) => {
   const scene = await start(t);
   const { broker } = scene;
-  const twin = await startBroker(t, { beside: broker });
+  const twin = await startBroker(t, { beside: broker, limits: FEW_ITEMS });
   await sendAndDie(scene, 1, 'x');
   broker.clock.advance({ minutes: 1 });
   await Promise.all([broker.sweep(), twin.sweep()]);
@@ -183,7 +184,7 @@ test('what was cut off is finished though the sweep reads of it in several pages
   await scheduleAndDie(scene);
   const client = pagingClient();
   t.after(() => client.destroy());
-  const sweeper = await startBroker(t, { beside: broker, client });
+  const sweeper = await startBroker(t, { beside: broker, client, limits: FEW_ITEMS });
   for (let i = 0; i < 3; i++) {
     broker.clock.advance({ minutes: 1 });
     await sweeper.sweep();
