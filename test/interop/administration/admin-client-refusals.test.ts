@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
-import { type AdministrationClient, withEachClient } from './admin-clients.ts';
+import { type AdministrationClient, withAdministration } from './admin-clients.ts';
 
 /** What the client makes of a status, and what its message must say. */
 interface Refusal {
@@ -159,7 +159,7 @@ const REFUSALS: readonly Refusal[] = [
   },
 ];
 
-withEachClient('what must be refused', (connected) => {
+withAdministration('what must be refused', (connected) => {
   before(async () => {
     const { client } = connected;
     await client.createQueue('q');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
-import { all, plain, withEachClient } from './admin-clients.ts';
+import { all, plain, withAdministration } from './admin-clients.ts';
 
 const NO_ACTION = { sqlExpression: undefined, sqlParameters: undefined };
 
@@ -27,7 +27,7 @@ const CORRELATION = {
   applicationProperties: { text: 'v', number: 2, flag: true, at: new Date(86_400_000) },
 };
 
-withEachClient('rules', (connected) => {
+withAdministration('rules', (connected) => {
   before(async () => {
     await connected.client.createTopic('t');
     await connected.client.createSubscription('t', 's');

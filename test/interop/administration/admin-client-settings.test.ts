@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { all, plain, withEachClient } from './admin-clients.ts';
+import { all, plain, withAdministration } from './admin-clients.ts';
 
 const KEY_1 = 'A'.repeat(43).concat('=');
 const KEY_2 = 'B'.repeat(43).concat('=');
@@ -67,7 +67,7 @@ const DELIVERY = {
   },
 };
 
-withEachClient('every setting', (connected) => {
+withAdministration('every setting', (connected) => {
   test('of a queue is kept, listed and changed', async () => {
     const { client } = connected;
     const fixed = { requiresDuplicateDetection: true, requiresSession: true };
@@ -181,7 +181,7 @@ withEachClient('every setting', (connected) => {
   });
 });
 
-const sizes: Parameters<typeof withEachClient>[1] = (connected) => {
+const sizes: Parameters<typeof withAdministration>[1] = (connected) => {
   test('is kept, and changed', async () => {
     const { client } = connected;
     const kilobytes = (maxMessageSizeInKilobytes: number) => ({ maxMessageSizeInKilobytes });
@@ -195,9 +195,9 @@ const sizes: Parameters<typeof withEachClient>[1] = (connected) => {
     assert.equal(topic.maxMessageSizeInKilobytes, 1024);
   });
 };
-withEachClient('the size of messages', sizes, { tier: 'Premium' });
+withAdministration('the size of messages', sizes, { tier: 'Premium' });
 
-withEachClient('forwarding', (connected) => {
+withAdministration('forwarding', (connected) => {
   test('is shown as an address in this namespace, and is taken back as such', async () => {
     const { client } = connected;
     await client.createQueue('Sink');

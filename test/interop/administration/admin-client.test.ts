@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { all, plain, withEachClient } from './admin-clients.ts';
+import { all, plain, withAdministration } from './admin-clients.ts';
 
 const UNLIMITED = 'P10675199DT2H48M5.4775807S';
 
@@ -66,7 +66,7 @@ const NOTHING = {
   transferDeadLetterMessageCount: 0,
 };
 
-withEachClient('the namespace and its lists', (connected) => {
+withAdministration('the namespace and its lists', (connected) => {
   test('the namespace says who it is', async () => {
     const { name, messagingSku } = await connected.client.getNamespaceProperties();
     assert.ok(name.length > 0);
@@ -108,7 +108,7 @@ withEachClient('the namespace and its lists', (connected) => {
   });
 });
 
-withEachClient('queues', (connected) => {
+withAdministration('queues', (connected) => {
   test('a queue about which nothing was said has every default, wherever it is read', async () => {
     const { client } = connected;
     const expected = { name: 'plain', ...NEW_QUEUE };
@@ -151,7 +151,7 @@ withEachClient('queues', (connected) => {
   });
 });
 
-withEachClient('topics and subscriptions', (connected) => {
+withAdministration('topics and subscriptions', (connected) => {
   test('a topic about which nothing was said has every default, wherever it is read', async () => {
     const { client } = connected;
     const expected = { name: 'plain', ...NEW_TOPIC };

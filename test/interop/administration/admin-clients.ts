@@ -2,6 +2,7 @@ import { after, before, describe } from 'node:test';
 import { ServiceBusAdministrationClient as StableClient } from '@azure/service-bus';
 import { ServiceBusAdministrationClient as BetaClient } from 'service-bus-beta';
 import { startNamespace, type TestNamespace } from '../start-namespace.ts';
+import { BETA, STABLE, VERSION_IN_FULL, type Version } from '../versions.ts';
 
 /** What both versions of the official client can do. */
 export type AdministrationClient = Omit<
@@ -12,12 +13,12 @@ export type AdministrationClient = Omit<
 /** A refusal must come at once, not after four tries. */
 const OPTIONS = { retryOptions: { maxRetries: 0 } };
 
-/** Connects each version of the official client. */
+/** Connects a version of the official client. */
 export const ADMINISTRATION_CLIENTS: Readonly<
-  Record<string, (connectionString: string) => AdministrationClient>
+  Record<Version, (connectionString: string) => AdministrationClient>
 > = {
-  '7.10.0-beta.2': (connectionString) => new BetaClient(connectionString, OPTIONS),
-  '7.9.5': (connectionString) => overPlainHttp(new StableClient(connectionString, OPTIONS)),
+  [BETA]: (connectionString) => new BetaClient(connectionString, OPTIONS),
+  [STABLE]: (connectionString) => overPlainHttp(new StableClient(connectionString, OPTIONS)),
 };
 
 /** A client of a namespace, for suites that are about something else. */
@@ -46,28 +47,26 @@ export interface Connected {
   readonly client: AdministrationClient;
 }
 
-/** Runs a suite with each version of the official client, each against a namespace of its own. */
-export function withEachClient(
+/** Runs a suite with a version of the official client, against a namespace of its own. */
+export function withAdministration(
   name: string,
   suite: (connected: Connected) => void,
   options: Pick<Parameters<typeof startNamespace>[0] & object, 'tier'> = {},
 ): void {
-  for (const [version, connect] of Object.entries(ADMINISTRATION_CLIENTS)) {
-    describe(`${name} (@azure/service-bus ${version})`, () => {
-      let namespace: TestNamespace;
-      let client: AdministrationClient;
-      before(async () => {
-        namespace = await startNamespace(options);
-        client = connect(namespace.connectionString);
-      });
-      after(() => namespace.stop());
-      suite({
-        get client() {
-          return client;
-        },
-      });
+  describe(`${name} (@azure/service-bus ${VERSION_IN_FULL})`, () => {
+    let namespace: TestNamespace;
+    let client: AdministrationClient;
+    before(async () => {
+      namespace = await startNamespace(options);
+      client = ADMINISTRATION_CLIENTS[VERSION_IN_FULL](namespace.connectionString);
     });
-  }
+    after(() => namespace.stop());
+    suite({
+      get client() {
+        return client;
+      },
+    });
+  });
 }
 
 /** All items of a paged list. */

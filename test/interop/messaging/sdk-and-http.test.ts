@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import { ApiClient } from '../../support/api-client.ts';
 import { ROOT_KEY } from '../../support/start-broker.ts';
 import { newQueue, receiveNow, receiveOne } from './bus-entities.ts';
-import { type ConnectedBus, withEachBus } from './service-bus-clients.ts';
+import { type ConnectedBus, withBus } from './service-bus-clients.ts';
 
 const httpOf = (bus: ConnectedBus) =>
   new ApiClient(`http://localhost:${bus.namespace.port}`, ROOT_KEY);
 
-withEachBus('one broker behind two transports', (bus) => {
+withBus('one broker behind two transports', (bus) => {
   test('what was sent over AMQP is read over HTTP', async () => {
     const { name, sender } = await newQueue(bus);
     await sender.sendMessages({

@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import type { AmqpAnnotatedMessage } from '@azure/core-amqp';
 import type { ServiceBusMessage } from '@azure/service-bus';
 import { newQueue, receiveOne } from './bus-entities.ts';
-import { withEachBus } from './service-bus-clients.ts';
+import { withBus } from './service-bus-clients.ts';
 
-withEachBus('what a message carries', (bus) => {
+withBus('what a message carries', (bus) => {
   const BODIES: Readonly<Record<string, unknown>> = {
     'a text': 'plain',
     'an empty text': '',

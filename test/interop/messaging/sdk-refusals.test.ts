@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceBusClient } from '@azure/service-bus';
 import { newName, newQueue, receiveNow, receiveOne } from './bus-entities.ts';
-import { withEachBus } from './service-bus-clients.ts';
+import { withBus } from './service-bus-clients.ts';
 
 /** Keys of rules are 32 bytes in Base64. */
 const keyOf = (seed: string) => Buffer.alloc(32, seed).toString('base64');
 
 const NO_RETRY = { retryOptions: { maxRetries: 0, timeoutInMs: 5000 } };
 
-withEachBus('refusals', (bus) => {
+withBus('refusals', (bus) => {
   test('an entity that does not exist is not found, by senders and receivers', async () => {
     await assert.rejects(bus.client.createSender('missing').sendMessages({ body: '' }), {
       code: 'MessagingEntityNotFound',

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newName, newQueue, newSessionQueue, receiveNow, receiveOne } from './bus-entities.ts';
-import { withEachBus } from './service-bus-clients.ts';
+import { withBus } from './service-bus-clients.ts';
 
 const inMs = (ms: number) => new Date(Date.now() + ms);
 
-withEachBus('scheduling', (bus) => {
+withBus('scheduling', (bus) => {
   test('a scheduled message waits for its time', async () => {
     const { sender, receiver } = await newQueue(bus);
     const [number] = await sender.scheduleMessages({ body: 'later' }, inMs(60_000));

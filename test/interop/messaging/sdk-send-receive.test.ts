@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bodies, newQueue, receive, receiveNow, receiveOne } from './bus-entities.ts';
-import { withEachBus } from './service-bus-clients.ts';
+import { withBus } from './service-bus-clients.ts';
 
-withEachBus('sending and receiving', (bus) => {
+withBus('sending and receiving', (bus) => {
   test('a message is sent, received under a lock and completed', async () => {
     const { sender, receiver } = await newQueue(bus);
     await sender.sendMessages({ body: 'hello', messageId: 'm1', applicationProperties: { n: 1 } });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ServiceBusReceivedMessage, ServiceBusReceiver } from '@azure/service-bus';
 import { newQueue, newSessionQueue, receiveNow, receiveOne } from './bus-entities.ts';
-import { withEachBus } from './service-bus-clients.ts';
+import { withBus } from './service-bus-clients.ts';
 
 /** What is left of a message after each way to settle it, with `why` as the property it adds. */
 const WAYS: Readonly<
@@ -36,7 +36,7 @@ const WAYS: Readonly<
   },
 };
 
-withEachBus('settling where the message was not received', (bus) => {
+withBus('settling where the message was not received', (bus) => {
   const leftIn = async (receiver: ServiceBusReceiver) =>
     (await receiver.peekMessages(5)).map((message) => [
       message.state,

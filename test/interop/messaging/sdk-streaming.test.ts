@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ServiceBusReceiver } from '@azure/service-bus';
 import { bodies, newQueue, receiveOne } from './bus-entities.ts';
-import { withEachBus } from './service-bus-clients.ts';
+import { withBus } from './service-bus-clients.ts';
 
 /** Takes messages until there are so many; resolves a little after the last was processed. */
 function take(
@@ -29,7 +29,7 @@ function take(
   });
 }
 
-withEachBus('subscribing', (bus) => {
+withBus('subscribing', (bus) => {
   test('messages are pushed and completed by themselves', async () => {
     const { sender, receiver } = await newQueue(bus);
     await sender.sendMessages(bodies('a', 'b', 'c'));

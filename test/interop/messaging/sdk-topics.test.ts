@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newName, receive, receiveNow, receiveOne } from './bus-entities.ts';
-import { withEachBus } from './service-bus-clients.ts';
+import { withBus } from './service-bus-clients.ts';
 
-withEachBus('topics, subscriptions and rules', (bus) => {
+withBus('topics, subscriptions and rules', (bus) => {
   const newTopic = async (...subscriptions: readonly string[]) => {
     const topic = newName('topic');
     await bus.admin.createTopic(topic);

@@ -12,6 +12,7 @@ import { WebSocket } from 'ws';
 import { obtainCertificate } from '../../../local/certificate.ts';
 import { administrationOf } from '../administration/admin-clients.ts';
 import { startNamespace, type TestNamespace } from '../start-namespace.ts';
+import { BETA, STABLE } from '../versions.ts';
 import { receiveOne } from './bus-entities.ts';
 
 /** The clients know only `wss:`; this one leaves TLS out. */
@@ -28,7 +29,7 @@ class TrustingWebSocket extends WebSocket {
   }
 }
 
-const VERSIONS = { '7.9.5': ServiceBusClient, '7.10.0-beta.2': BetaClient };
+const VERSIONS = { [STABLE]: ServiceBusClient, [BETA]: BetaClient };
 
 describe('one port for every way to connect', () => {
   let namespace: TestNamespace;

@@ -5,7 +5,7 @@ import type { Units } from '../../../shared/storage/dynamodb/capacity-meter.ts';
 import { ApiClient } from '../../support/api-client.ts';
 import { ROOT_KEY } from '../../support/start-broker.ts';
 import { newQueue, receive } from './bus-entities.ts';
-import { type ConnectedBus, withEachBus } from './service-bus-clients.ts';
+import { type ConnectedBus, withBus } from './service-bus-clients.ts';
 
 /** Write units that a message may cost from its sending to its completion, as over HTTP. */
 const WRITE_UNITS_MAX = 0.35;
@@ -78,7 +78,7 @@ async function subscribe(
   await receiver.close();
 }
 
-withEachBus('what the clients cost', (bus) => {
+withBus('what the clients cost', (bus) => {
   test('a batch that is sent, received and completed costs what it costs over HTTP', async (t) => {
     const overHttp = await passOverHttp(bus);
     const { sender, receiver } = await newQueue(bus, LONG_LOCKS);
