@@ -8,9 +8,8 @@ import { createPartitioned, partitionOf, sendKeyed } from './partitioned.ts';
 
 test('#P5 #P12 the size is that of all partitions: a full queue refuses in each, whoever filled it', async (t) => {
   const options = { tier: 'Premium', limits: SMALL_ENTITIES } as const;
-  const alone = await startBroker(t, options);
-  const here = await startBroker(t, { ...options, beside: alone });
-  const there = await startBroker(t, { ...options, beside: alone });
+  const here = await startBroker(t, options);
+  const there = await startBroker(t, { ...options, beside: here });
   const settings = { MaxSizeInMegabytes: '1024' };
   expectStatus(await createPartitioned(here, 'p', settings), 201);
   // In the service's order of elements.
