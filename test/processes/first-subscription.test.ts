@@ -18,6 +18,7 @@ import { LEASE_END_MS, VirtualTime } from '../support/virtual-time.ts';
  * once, and whatever is sent after the answer comes to it; further ones wait until all leases have ended.
  */
 
+const isTransaction = ({ command }: Outgoing) => command === 'TransactWriteItemsCommand';
 const [FIRST, SECOND] = [subscription('first'), subscription('second')];
 
 /** Two processes with a new topic; `waits` = how many changes have waited for leases so far. */
@@ -64,21 +65,25 @@ test('a further subscription waits until all leases have ended, also where the f
   assert.deepEqual(await drainBodies(there, FIRST), ['after']);
 });
 
-test('of two subscriptions that are created at once one is the first', async (t) => {
-  const { here, there, waits } = await start(t);
-  await Promise.all([createSubscription(here, FIRST), createSubscription(there, SECOND)]);
+test('of two subscriptions that are created at the same time only one is the first', async (t) => {
+  const { here, there, pauses, waits } = await start(t);
+  const write = pauses.pauseNext(isTransaction);
+  const creating = createSubscription(here, FIRST);
+  await write.reached;
+  await createSubscription(there, SECOND);
+  assert.equal(waits(), 0);
+  expectStatus(await there.send('t', 'before'), 201);
+  write.goOn();
+  await creating;
   assert.equal(waits(), 1);
-  for (const [i, broker] of [here, there].entries()) {
-    expectStatus(await broker.send('t', `${i}`), 201);
-  }
-  for (const path of [FIRST, SECOND]) assert.deepEqual(await drainBodies(here, path), ['0', '1']);
+  expectStatus(await there.send('t', 'after'), 201);
+  assert.deepEqual(await drainBodies(here, FIRST), ['after']);
+  assert.deepEqual(await drainBodies(here, SECOND), ['before', 'after']);
 });
 
 test('an update of a topic under way does not make its second subscription the first', async (t) => {
   const { here, there, pauses, waits } = await start(t);
-  const update = pauses.pauseNext(
-    ({ command }: Outgoing) => command === 'TransactWriteItemsCommand',
-  );
+  const update = pauses.pauseNext(isTransaction);
   const updating = updateTopic(here, 't', { UserMetadata: 'changed' });
   await update.reached;
   await createSubscription(there, FIRST);
