@@ -11,33 +11,33 @@ import type { SizeEstimate } from './hints/size-estimate.ts';
 import type { Spread } from './hints/spread.ts';
 import type { DueTimes } from './scheduling/due-times.ts';
 
-/** What the operations on messages are carried out with. */
+/** The dependencies of operations on messages. */
 export interface StoreContext {
   readonly table: Table;
   readonly namespace: string;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
-  /** When work on many messages may begin or go on. */
+  /** Decides when work on many messages may start or continue. */
   readonly workTurns: Pick<WorkTurns, 'next'>;
-  /** When an operation on many messages may begin its next request. */
+  /** Decides when an operation on many messages may send its next request. */
   readonly requestTurns: LoopTurns;
   readonly random: RandomSource;
   readonly compression: Compression;
   readonly scanHints: ScanHints;
-  /** For scans of a log, by how many messages they are to find. */
+  /** Bounds concurrent scans of a log, separately for small and large ones. */
   readonly scans: { readonly small: LogSlots; readonly large: LogSlots };
   readonly spread: Spread;
   readonly dueTimes: DueTimes;
   readonly sizeEstimate: SizeEstimate;
   /**
-   * Takes work that must be done but that no client need wait for, such as the deletion of a
-   * payload nothing refers to any more. A crash loses it; the sweep finds what it left.
+   * Runs work that no client needs to wait for, such as the deletion of a payload without references. A crash loses it,
+   * and the sweep finds what is left.
    */
   readonly background: (work: () => Promise<void>) => void;
-  /** Tells receivers of this process that wait on a log, by its key, to look again. */
+  /** Wakes a receive of this process that waits on a log, by its key. */
   readonly wake: (log: string) => void;
-  /** Whether a log is still that of its entity: neither purged nor gone with it. One read unit, two for a subscription. */
+  /** Whether a log was neither purged nor deleted with its entity. One read unit, two for a subscription. */
   readonly isCurrent: (log: Log) => Promise<boolean>;
-  /** Tells the sweep that there will be something to do for a log at an instant, epoch ms. */
+  /** Adds due work of the sweep for a log at an instant, epoch ms. */
   readonly addDueWork: (log: Log, dueAt: number) => Promise<void>;
 }

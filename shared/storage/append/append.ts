@@ -20,15 +20,13 @@ import type { StoreContext } from '../store-context.ts';
 import { cutRuns, packRuns, type Run, toRuns } from './segments.ts';
 
 /**
- * Stores messages at the end of a log, or among its scheduled ones where they are not due yet: two
- * round trips. First the numbers are taken and, at the same time, payload items are written under
- * names of their own; then the blocks go in, in one write or one transaction. So a send is stored
- * whole or not at all, and what a crash leaves behind is a gap in the numbers or payload items that
- * no block names. Where messages lie by session, those sessions are listed afterwards. Returns the
- * numbers, in the order of the messages. A deduplication condition goes in with the blocks, or nothing does.
+ * Stores messages at the end of a log, or among its scheduled ones if they are not due yet. Two round trips: first it
+ * takes sequence numbers and writes payload items at the same time; then it writes the blocks, with the deduplication
+ * condition, in one write or one transaction. So a send is stored whole or not at all, and a crash leaves only a gap in
+ * the numbers or orphaned payload items. Sessions are added to the ready-session index afterwards. Returns the numbers in
+ * the order of the messages.
  *
- * Throws MessagingEntityNotFound where the entity is gone, ArgumentError, DeduplicationRefused,
- * ServiceBusy, ServiceTimeout.
+ * Throws MessagingEntityNotFound, ArgumentError, DeduplicationRefused, ServiceBusy, ServiceTimeout.
  */
 export async function append(
   context: StoreContext,
@@ -54,22 +52,22 @@ export async function append(
 export interface AppendOptions {
   /** Epoch ms. */
   readonly now: number;
-  /** Whether somebody counts on numbers in the order of the messages. */
+  /** Whether the caller needs numbers in the order of the messages. */
   readonly inOrder: boolean;
-  /** Refuses what is more pieces than can go in together, before anything is written. */
+  /** Throws, before anything is written, if there are more items than one write can have. */
   readonly requireFit: (pieces: number) => void;
 }
 
-/** What is to be written for messages whose numbers are taken, and whose payloads are stored. */
+/** A prepared write of messages whose numbers are taken and whose payloads are stored. */
 export interface PreparedAppend extends PreparedWrite {
   readonly first: bigint;
   /** In the order of the messages. */
   readonly numbers: readonly bigint[];
-  /** The sessions that get messages at once, each a log. */
+  /** The sessions that get active messages, as logs. */
   readonly sessions: readonly Log[];
-  /** To be called once the messages are in. */
+  /** Call it once the messages are stored. */
   readonly noteDueAgain: () => Promise<void>;
-  /** Lists the sessions, once the messages are in and where that is no part of the same write. */
+  /** Adds the sessions to the ready-session index, once the messages are stored and unless the same write did. */
   readonly addReady: () => Promise<void>;
 }
 
@@ -82,7 +80,7 @@ export async function prepareAppend(
 ): Promise<PreparedAppend> {
   const { table, random, compression, workTurns } = context;
   const isLong = messages.length > BUDGETS.request.turnMessages;
-  // Many senders may have waited for the same reading, and go on together.
+  // Many sends may have waited for the same read and continue at once.
   if (isLong) await workTurns.next(messages);
   const { runs, offsets } = toRuns(log, messages, now, inOrder);
   const cut = cutRuns(runs);
@@ -100,8 +98,8 @@ export async function prepareAppend(
     Promise.all([
       takeNumbers(table, log, { count: messages.length, bytes, now }),
       putPayload(table, log, pieces, now),
-      // Noted before, so that a crash leaves nothing that never comes due, and again afterwards,
-      // since an activation in between may have found nothing yet.
+      // Noted before the write, so that a crash leaves no message that never comes due, and again after it, since
+      // an activation in between may have found nothing.
       dueAt === undefined ? undefined : noteDue(context, log, dueAt),
       readSessions(table, sessions),
     ]),
@@ -135,7 +133,7 @@ export async function prepareAppend(
       const told = new Set<Log>();
       for (const { to, block } of placed) {
         if (block.store !== 'live' || told.has(to)) continue;
-        // Another sender may have overtaken this one; its block may be remembered as the end.
+        // Another send may have stored a later block first, so a hint may already skip this one.
         announce(context, to, block);
         told.add(to);
       }
@@ -148,14 +146,14 @@ export async function prepareAppend(
   };
 }
 
-/** The sessions into which messages go at once. */
+/** The sessions that get active messages. */
 function sessionsOf(runs: readonly Run[]): readonly Log[] {
   return runs.flatMap(({ to, dueAt }) =>
     to.sessionId === undefined || dueAt !== undefined ? [] : [to],
   );
 }
 
-/** One item for each due time, which names the scheduled blocks that then come due. */
+/** One due-time item for each due time, with the scheduled blocks that come due then. */
 function dueItems(log: Log, blocks: readonly Block[]): Item[] {
   const byDueTime = new Map<number, bigint[]>();
   for (const { store, enqueuedAt, sequence } of blocks) {
@@ -181,7 +179,7 @@ function requireOneTransaction(table: Table, pieces: number): void {
 
 const NAME_BYTES = 9;
 
-/** A name for payload items that nobody else has: 72 random bits. */
+/** A unique name for payload items: 72 random bits. */
 export function payloadName(random: RandomSource): string {
   return Buffer.from(random.bytes(NAME_BYTES)).toString('base64url');
 }

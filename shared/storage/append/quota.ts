@@ -4,10 +4,10 @@ import { readHead } from '../scheduling/partition-header.ts';
 import type { StoreContext } from '../store-context.ts';
 
 /**
- * Whether an entity can still take `bytes` under its limit. Measures only when what came in since
- * the last measurement could have filled it, so the answer costs nothing as a rule, and is right
- * but for what other processes send at this moment. Of partitions this process never sent to it
- * knows nothing: it measures as soon as those it knows could have filled their part.
+ * Whether an entity can take `bytes` more under its limit. It measures the entity only if the bytes stored since the last
+ * measurement could have filled it, so it usually costs nothing, and it misses only what other processes send at this
+ * moment. Partitions to which this process never sent are unknown, so it measures as soon as the known partitions could
+ * have filled their share.
  */
 export async function hasRoom(
   context: StoreContext,

@@ -9,7 +9,7 @@ import {
 } from '../blocks/pack-blocks.ts';
 import { sessionPrefix } from '../schema/message-keys.ts';
 
-/** Messages that come due together and, where they lie by session, belong to one. */
+/** Messages of a send with the same due time and, in an entity that requires sessions, the same session. */
 export interface Run {
   readonly to: Log;
   readonly dueAt: number | undefined;
@@ -17,9 +17,9 @@ export interface Run {
 }
 
 /**
- * A block holds messages of one due time and one session; what is due already is sent now. Messages are
- * numbered as they come or, where they lie by session, session by session: blocks stay full then, and
- * the order that counts is the one within a session. `inOrder`: somebody counts on the order of the batch.
+ * Splits messages by due time and session, because a block has one of each; messages that are due already are active.
+ * With sessions, messages are numbered session by session, which keeps blocks full, unless `inOrder` requires the order
+ * of the batch; only the order within a session matters to receivers.
  */
 export function toRuns(
   log: Log,
@@ -54,18 +54,18 @@ export function toRuns(
   return { runs, offsets };
 }
 
-/** A block that has no number yet, and where it goes. */
+/** A block without a number yet, and the log that it goes to. */
 export interface PackedRun extends PackedBlock {
   readonly to: Log;
   readonly dueAt: number | undefined;
 }
 
-/** A run whose messages are cut into those that make a block each. */
+/** A run whose messages are cut into groups of one block each. */
 export interface CutRun extends Omit<Run, 'messages'> {
   readonly cuts: readonly (readonly Numbered[])[];
 }
 
-/** Cuts runs into what makes a block each. */
+/** Cuts runs into groups of one block each. */
 export function cutRuns(runs: readonly Run[]): readonly CutRun[] {
   return runs.map(({ to, dueAt, messages }) => ({ to, dueAt, cuts: cutBlocks(to, messages) }));
 }

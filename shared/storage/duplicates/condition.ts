@@ -9,9 +9,9 @@ export interface PreparedCondition extends PreparedWrite {
 }
 
 /**
- * The parts of a write that let it happen only under deduplication conditions: the record of a single message,
- * which is valid at once, or the decision that makes the records of a batch valid. `first` is the number of
- * the first message; absent where the sender does not learn it.
+ * The parts of a write that make it depend on deduplication conditions: the record of a single message, which is valid
+ * at once, or the decision that makes the records of a batch valid. `first` = the number of the first message; absent
+ * if the sender does not get it.
  */
 export function prepareConditions(
   conditions: readonly DeduplicationCondition[],
@@ -31,7 +31,7 @@ export function prepareConditions(
   });
 }
 
-/** Throws DeduplicationRefused if the outcome of a write is that a condition among its parts failed. */
+/** Throws DeduplicationRefused if a deduplication condition of a write failed. */
 export function requireConditions(
   outcome: Outcome,
   conditions: readonly PreparedCondition[],
@@ -41,7 +41,7 @@ export function requireConditions(
   if (refused.length > 0) throw new DeduplicationRefused(refused.map(({ attempt }) => attempt));
 }
 
-/** A record may be written where there is no valid one, or in place of one of a batch that was given up. */
+/** The condition for writing a record: there is no valid one, or only one of a batch that was given up. */
 export function unlessKnown(now: number, givenUp: string | undefined) {
   const isFree = 'attribute_not_exists(pk) OR x <= :now';
   const isGivenUp = givenUp === undefined ? '' : ' OR n = :givenUp';

@@ -28,12 +28,14 @@ import {
 } from './records.ts';
 
 /**
- * Finds out which messages are new. The record of a single one is read, and goes in together with the
- * message. The records of a batch are written here, each by a write of its own, and are valid only once
- * the batch is stored: its decision goes in with the messages. A reader of a record whose batch has no
- * decision waits a moment and then gives the batch up, by a decision of its own, after which that batch can
- * never be stored; its sender begins anew. So nothing that a crash leaves behind makes a message a
- * duplicate of one that is not there, and nothing is stored twice.
+ * Finds out which messages are new (semantics #77). The record of a single message is only read here and is written
+ * together with the message. The records of a batch are written here, one write each, and become valid with the batch
+ * decision, which is written together with the messages. A process that finds a record without a decision waits a
+ * moment and then gives that batch up by a decision of its own; the batch can then never be stored, and its sender
+ * starts again. So no crash makes a message the duplicate of one that does not exist, and nothing is stored twice.
+ *
+ * One read for a single message; one write for each message of a batch. `refused` = the reservation whose condition
+ * failed. Throws ServiceBusy after too many tries.
  */
 export async function reserve(
   context: StoreContext,
@@ -53,9 +55,9 @@ export async function reserve(
 }
 
 /**
- * Completes what the senders of the originals may have left undone as they ended: `append` notes a due time a
- * second time for a reason, and without its listing a session's messages are not found. The senders
- * of the duplicates take our answer for theirs.
+ * Completes work that the senders of the originals may not have finished before a crash: noting a due time a second
+ * time, as `append` does, and adding sessions to the ready-session index. The senders of the duplicates rely on the
+ * same answer.
  */
 export async function confirm(
   context: StoreContext,
@@ -79,9 +81,9 @@ export async function confirm(
   if (sessions.size > 0) await addReady(context, [...sessions.values()]);
 }
 
-/** What a record says of a message that comes now. */
+/** What a record says about a message of this send. */
 type Found =
-  /** With the attempt whose record stands in its way, though its batch was given up. */
+  /** `givenUp` = the attempt of a batch that was given up, whose record is replaced. */
   { readonly kind: 'new'; readonly givenUp?: string } | Extract<Standing, { kind: 'duplicate' }>;
 
 interface Keyed {
@@ -89,13 +91,13 @@ interface Keyed {
   readonly key: string;
 }
 
-/** So many records of a batch are written at a time. */
+/** How many records of a batch are written at the same time. */
 const WIDTH = 50;
 
 /**
- * How often the decision on a batch is looked for before the batch is given up; the pauses double. Of two
- * batches that met, the one with the lower name hardly waits, in this attempt and the next, so that they
- * do not give each other up for ever. Everybody else leaves a batch the time it needs.
+ * How often to look for the decision on a batch before giving the batch up; the pauses double. Of two batches that wait
+ * for each other, the one with the lower name hardly waits, in this attempt and the next, so that they do not keep
+ * giving each other up. All other sends give a batch enough time.
  */
 function looksFor(size: number, isBefore: boolean): number {
   if (isBefore) return LOOKS.hurried;
@@ -105,7 +107,7 @@ function looksFor(size: number, isBefore: boolean): number {
 const LOOKS = { hurried: 2, usual: 5 };
 const USUAL_BATCH = 100;
 
-/** One attempt, under a name that no other has. */
+/** One attempt, with a unique name. */
 class Attempt {
   readonly #context: StoreContext;
   readonly #request: DeduplicationRequest;
@@ -124,7 +126,7 @@ class Attempt {
     this.#now = context.clock.now();
   }
 
-  /** Throws DeduplicationRefused where others write the same records all the time. */
+  /** Throws DeduplicationRefused if other sends keep writing the same records. */
   async reserve(): Promise<Pick<Reservation, 'standings' | 'condition'>> {
     const found = new Map<number, Found>();
     const [only] = this.#keyed;
@@ -169,7 +171,7 @@ class Attempt {
     const record = { until: this.#until, name: this.#name, batch };
     const item = toRecordItem(entityId, key, record);
     let givenUp: string | undefined;
-    // Each time round, another send has written this very record in between.
+    // Before each further try, another send has written this record.
     for (let tries = 0; tries < CONFLICT_TRIES_MAX; tries++) {
       const written = await this.#context.table.put(item, unlessKnown(this.#now, givenUp));
       if (written.done || this.#isOwn(written.old)) return { kind: 'new' };
@@ -191,7 +193,7 @@ class Attempt {
       : { kind: 'new', givenUp: name };
   }
 
-  /** Whether a batch is stored; each is looked for once. */
+  /** Whether a batch is stored; looked up once for each batch. */
   #decisionOn(name: string, size: number): Promise<BatchDecision> {
     const known = this.#decisions.get(name) ?? this.#findDecision(name, size);
     this.#decisions.set(name, known);
@@ -215,7 +217,7 @@ class Attempt {
     return fromDecisionItem(written.old);
   }
 
-  /** A single message has no record that others wait for, so it can wait for theirs. */
+  /** Whether the send has several messages with keys. No other send waits for a single message's record. */
   get #isBatch(): boolean {
     return this.#keyed.length > 1;
   }

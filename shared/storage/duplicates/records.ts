@@ -4,13 +4,13 @@ import { batchDecisionKey, duplicateKey } from '../schema/message-keys.ts';
 import { GARBAGE_AFTER } from '../schema/tables.ts';
 
 /**
- * What is kept of messages that were accepted, so that their duplicates are detected:
+ * The items by which duplicates of accepted messages are detected:
  *
  *     deduplication record   x  until when it is valid   n  name of the attempt that wrote it
  *                            q  number of the message    i  place in its batch
  *                                                        c  size of the batch
  *     batch decision         q  number of the first message of a batch that was stored
- *                            d  the places of its duplicates, which have none: a bit each
+ *                            d  the places of its duplicates, which have no number: a bit each
  *                            a  the batch was given up and can never be stored
  *
  * A record with a place was written before its batch was stored, and is valid only if the batch was.
@@ -54,7 +54,7 @@ export interface BatchDecision {
   readonly dropped?: Uint8Array | undefined;
 }
 
-/** `until`: no record that names the batch counts any more, epoch ms. */
+/** `until` = when the last record that names the batch ends, epoch ms. */
 export function toDecisionItem(
   entityId: string,
   name: string,
@@ -78,14 +78,14 @@ export function fromDecisionItem(item: Item): BatchDecision {
   };
 }
 
-/** A decision is kept for as long as a record names it, and until no write that is late can meet it, ms. */
+/** A decision is kept as long as a record names it, and then this long for late writes, ms. */
 const OUTLASTS_MS = 24 * 60 * 60 * 1000;
 
 function garbageAfter(until: number): Item {
   return { [GARBAGE_AFTER]: { N: String(Math.ceil(until / 1000)) } };
 }
 
-/** The places of duplicates as bits; nothing where there are none. */
+/** The places of duplicates as bits; undefined if there are none. */
 export function placesAsBits(places: readonly number[]): Uint8Array | undefined {
   if (places.length === 0) return undefined;
   const bits = new Uint8Array((Math.max(...places) >> 3) + 1);
@@ -93,7 +93,7 @@ export function placesAsBits(places: readonly number[]): Uint8Array | undefined 
   return bits;
 }
 
-/** The number of a message of a batch: duplicates before it have none. */
+/** The number of a message of a batch, in which duplicates have no number. */
 export function numberAt({ first, dropped }: BatchDecision, place: number): bigint | undefined {
   if (first === undefined) return undefined;
   let before = 0;

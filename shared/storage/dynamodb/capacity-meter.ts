@@ -1,18 +1,18 @@
 import type { ConsumedCapacity } from '@aws-sdk/client-dynamodb';
 
-/** What some requests cost, as the engine reported it. */
+/** The cost of requests. */
 export interface Units {
   readonly read: number;
   readonly write: number;
   readonly requests: number;
-  /** How many requests had to wait for an earlier one: round trips in sequence. */
+  /** Requests that waited for an earlier one: round trips in sequence. */
   readonly roundTrips: number;
 }
 
 /**
- * Counts capacity units for benchmarks and tests. Two corrections make every engine count at the
- * service's price (docs/architecture.md): a transaction costs at least two units an item, which DynamoDB
- * Local does not report; and a failed condition costs one.
+ * Counts capacity units for benchmarks and tests. Two corrections give the service's price on every engine
+ * (docs/architecture/budgets.md): a transaction costs at least two units an item, which DynamoDB Local does not report,
+ * and a failed condition costs one.
  */
 export class UnitMeter {
   #read = 0;
@@ -20,7 +20,7 @@ export class UnitMeter {
   #requests = 0;
   #depth = 0;
 
-  /** Call when a request starts; call what it returns when it ends, with what was reported. */
+  /** Call it when a request starts; call the result when it ends, with the reported capacity. */
   begin(
     kind: 'read' | 'write' | 'transact',
     transactItems: number,
@@ -36,7 +36,7 @@ export class UnitMeter {
     };
   }
 
-  /** What was counted since the last call; counting starts anew. */
+  /** The units counted since the last call; resets the count. */
   take(): Units {
     const units = {
       read: this.#read,

@@ -1,4 +1,4 @@
-/** Splits a list into runs of at most `size`. */
+/** Splits a list into lists of at most `size`. */
 export function chunks<T>(list: readonly T[], size: number): T[][] {
   const runs: T[][] = [];
   for (let start = 0; start < list.length; start += size) {

@@ -21,15 +21,15 @@ export type Document = Record<string, unknown>;
 
 export type DocumentWrite = NonNullable<TransactWriteCommandInput['TransactItems']>[number];
 
-/** What became of some writes that go in together. */
+/** The outcome of a transaction. */
 export interface DocumentsWritten {
-  /** The positions of those whose conditions failed; none = all were carried out. */
+  /** The positions of the writes whose conditions failed; empty = the transaction took effect. */
   readonly refused: readonly number[];
-  /** An earlier try may have been carried out, its answer lost: then a refusal says nothing. */
+  /** An earlier try may have taken effect, its answer lost, so a refusal proves nothing. */
   readonly isRepeated: boolean;
 }
 
-/** A conditional write of one document: done or not, and the document as `ReturnValues` asks for it. */
+/** The outcome of a conditional write of one document, with the document that `ReturnValues` asks for. */
 export interface DocumentWritten {
   readonly done: boolean;
   readonly document: Document | undefined;
@@ -38,8 +38,7 @@ export interface DocumentWritten {
 }
 
 /**
- * The entities table: documents rather than bytes, rarely written, read whole. Failures come out
- * as `Requests` says.
+ * The entities table: documents of plain values, rarely written and read whole. Throws as `Requests` says.
  */
 export class DocumentTable {
   readonly name: string;
@@ -52,7 +51,7 @@ export class DocumentTable {
     this.#requests = new Requests(options);
   }
 
-  /** One document by key, as it is now. */
+  /** One document by key, strongly consistent. */
   async get(key: ItemKey): Promise<Document | undefined> {
     const answer = await this.#requests.send('read', () =>
       this.#client.send(
@@ -67,12 +66,12 @@ export class DocumentTable {
     return answer.Item;
   }
 
-  /** The documents of a collection in key order, page by page, as they are now. */
+  /** The documents of a collection in key order, page by page, strongly consistent. */
   async *all(collection: string, prefix?: string): AsyncGenerator<Document> {
     yield* this.#pages(collection, prefix, true);
   }
 
-  /** The same at half the price, perhaps a moment old; `after` = the sort key behind which to begin. */
+  /** The same eventually consistent, at half the price; `after` = the sort key after which to start. */
   async *allSoon(collection: string, prefix?: string, after?: string): AsyncGenerator<Document> {
     const start = after === undefined ? undefined : { pk: collection, sk: after };
     yield* this.#pages(collection, prefix, false, start);
@@ -137,7 +136,7 @@ export class DocumentTable {
     return answer.Items ?? [];
   }
 
-  /** Writes one document, whatever was there. */
+  /** Writes one document without a condition. */
   async put(document: Document): Promise<void> {
     const input = { TableName: this.name, Item: document, ReturnConsumedCapacity: TOTAL };
     await this.#write((tries) => this.#client.send(tries.watch(new PutCommand(input))));
@@ -161,7 +160,7 @@ export class DocumentTable {
     return await this.#write((tries) => this.#client.send(tries.watch(new DeleteCommand(input))));
   }
 
-  /** All or nothing, over this and other tables; each entry names its table itself. */
+  /** A transaction over this and other tables; each write names its table. */
   async transact(writes: readonly DocumentWrite[]): Promise<DocumentsWritten> {
     const input = { TransactItems: [...writes], ReturnConsumedCapacity: TOTAL };
     const outcome = await this.#requests.transact(writes.length, (tries) =>

@@ -30,8 +30,8 @@ const NETWORK_CODES = new Set([
 ]);
 
 /**
- * What a failure of the database means to a client. Nothing from the SDK crosses out of storage:
- * throttling is ServiceBusy; everything whose outcome is unknown is ServiceTimeout.
+ * The BrokerError for a failure of the database; no SDK error leaves storage. Throttling is ServiceBusy, and an unknown
+ * outcome is ServiceTimeout.
  */
 export function toBrokerError(error: unknown): BrokerError {
   if (error instanceof BrokerError) return error;
@@ -54,13 +54,13 @@ function isConnectionFailure(error: unknown): boolean {
   return code !== undefined && NETWORK_CODES.has(code);
 }
 
-/** The database answered that it failed; whether before or after the work is not known. */
+/** Whether the database answered with a fault of its own, after which the outcome is unknown. */
 function isServerFault(error: unknown): boolean {
   const metadata = (error as { $metadata?: { httpStatusCode?: number } } | undefined)?.$metadata;
   return (metadata?.httpStatusCode ?? 0) >= 500;
 }
 
-/** Does what comes before anything counts as stored: where the database fails at it, that is certain. */
+/** Runs work before anything is stored: a failure of the database becomes NothingStored. */
 export async function beforeStoring<Value>(work: Promise<Value>): Promise<Value> {
   try {
     return await work;
@@ -70,8 +70,8 @@ export async function beforeStoring<Value>(work: Promise<Value>): Promise<Value>
 }
 
 /**
- * Does what follows once something is stored: where the database fails at it, a refusal would tell that
- * nothing was stored. Throws ServiceTimeout.
+ * Runs work after something was stored: any failure becomes ServiceTimeout, because a refusal would say that nothing was
+ * stored.
  */
 export async function afterStoring<Value>(work: Promise<Value>): Promise<Value> {
   try {
@@ -81,17 +81,17 @@ export async function afterStoring<Value>(work: Promise<Value>): Promise<Value> 
   }
 }
 
-/** Does a try of a write; where an earlier one may have been carried out unheard, a failure tells nothing. */
+/** Runs one try of a write. If the outcome of an earlier try is unknown, a failure becomes an unknown outcome too. */
 export async function nextTry<Value>(isUnheard: boolean, work: Promise<Value>): Promise<Value> {
   return await (isUnheard ? afterStoring(work) : work);
 }
 
-/** Whether nothing was heard of what was tried: it may or may not have been done. */
+/** Whether an error means that the work may or may not have been done. */
 export function isUnknownOutcome(error: unknown): boolean {
   return error instanceof BrokerError && error.code === 'ServiceTimeout';
 }
 
-/** What took effect, or not, in a write whose answer was lost. */
+/** The error for a write with an unknown outcome. */
 export function unknownOutcome(cause?: unknown): BrokerError {
   return new BrokerError(
     'ServiceTimeout',
@@ -100,14 +100,14 @@ export function unknownOutcome(cause?: unknown): BrokerError {
   );
 }
 
-/** What a write failed with. The refusal of its last try says nothing where an earlier one may have been carried out. */
+/** The error of a write: an unknown outcome if an earlier try may have taken effect. */
 export function orUnknown({ mayHaveHappened }: WriteTries, error: unknown): unknown {
   return mayHaveHappened ? unknownOutcome(error) : error;
 }
 
 /**
- * Whether a conditional write was carried out. Where an earlier try of it may have been, without being
- * heard of, a failed condition says nothing: throws ServiceTimeout.
+ * Whether a conditional write took effect. Throws ServiceTimeout if its condition failed after an earlier try with an
+ * unknown outcome, because the failure then proves nothing.
  */
 export function decided(outcome: {
   readonly done: boolean;

@@ -1,4 +1,4 @@
-/** Works through a list, so many at a time; ends when nothing is under way any more. */
+/** Works through a list, several entries at the same time; settles when none is under way. */
 export async function inParallel<T>(
   list: readonly T[],
   width: number,

@@ -1,7 +1,7 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import type { Item } from './table.ts';
 
-/** Writes are charged by started KB of the item. */
+/** A write costs one unit for each started KB of the item. */
 export const UNIT_BYTES = 1024;
 /** The database's limit for an item, less a margin for keys and names. */
 export const ITEM_BYTES_MAX = 390 * UNIT_BYTES;
@@ -32,7 +32,7 @@ function valueSize(value: AttributeValue): number {
 
 const textSize = (text: string): number => Buffer.byteLength(text);
 
-/** About one byte for two significant digits, and one more. */
+/** About one byte for two significant digits, plus one. */
 function numberSize(digits: string): number {
   const significant = digits.replace('-', '').replace(/^0+|0+$/g, '').length;
   return Math.ceil(significant / 2) + 1 + (digits.startsWith('-') ? 1 : 0);

@@ -4,9 +4,8 @@ import type { Written } from './requests.ts';
 import type { ItemKey, Table } from './table.ts';
 
 /**
- * What became of a write; where nothing was heard of it, the item is read in place of the answer, as if the
- * write had been refused after a try that may have been carried out. One read unit, or half of one, and
- * only then. Throws what the write threw where the look fails as well.
+ * The outcome of a write. If it is unknown, reads the item and reports a refusal after a try that may have taken effect;
+ * that costs one read unit. Throws the write's error if the read fails too.
  */
 export async function orLookedUp(
   table: Table,

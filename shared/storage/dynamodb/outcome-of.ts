@@ -1,4 +1,4 @@
-/** What work comes to, so that one failure among several need not hide what the others did. */
+/** The value or the error of work, so that one failure among several does not hide the other results. */
 export async function outcomeOf<Value>(
   work: Promise<Value>,
 ): Promise<{ readonly value: Value } | { readonly error: unknown }> {

@@ -4,28 +4,28 @@ import type { Transacted, Written } from './requests.ts';
 import { type Item, type ItemKey, keyOfItem, type Table, type Write } from './table.ts';
 
 /**
- * Writes that belong together, with what follows from them. Several can be run as one transaction; no two of
- * them may concern the same item.
+ * Writes that belong together, and the work after them. `run` runs several of them as one transaction; no two may write
+ * the same item.
  */
 export interface PreparedWrite {
   readonly writes: readonly Write[];
   /**
-   * Wakes receivers and corrects scan hints. Called unless the writes certainly were refused: where their outcome
-   * is unknown, what they stored must not lie before the position from which receivers scan.
+   * Wakes receivers and corrects scan hints. Called unless the writes certainly were refused: if their outcome is
+   * unknown, no hint may skip what they may have stored.
    */
   readonly announce?: () => void | Promise<void>;
-  /** What follows once the writes took effect. */
+  /** Called once the writes took effect. */
   readonly done?: () => void;
   /** Deletes what was stored for the writes, once they certainly never take effect. */
   readonly refused?: () => void;
 }
 
-/** Prepared writes took effect, all of them, or none did. */
+/** The outcome of prepared writes, which take effect all or none. */
 export type Outcome =
   | { readonly done: true }
   | {
       readonly done: false;
-      /** Those with a condition that failed, and the item that it failed for. */
+      /** The prepared writes with a failed condition, each with the item as it is. */
       readonly refused: ReadonlyMap<PreparedWrite, Item | undefined>;
       /** An earlier try may have taken effect, its answer lost. */
       readonly isRepeated: boolean;
@@ -59,9 +59,9 @@ export async function run(table: Table, prepared: readonly PreparedWrite[]): Pro
 }
 
 /**
- * Writes items, all or none. A single one needs no transaction, which costs twice as much. Where nothing was
- * heard of the write, new blocks are looked up: one that is there proves that all was written. Where none
- * is there, it may have come and gone, or may still come: throws ServiceTimeout.
+ * Writes items, all or none. A single item is written without a transaction, which would cost twice as much. After an
+ * unknown outcome it reads the new blocks: one that exists proves that everything was written. If none exists, it may
+ * have been received already, or may still be written: throws ServiceTimeout.
  */
 async function writeTogether(table: Table, writes: readonly Write[]): Promise<Transacted> {
   const [only] = writes;
@@ -76,7 +76,7 @@ async function writeTogether(table: Table, writes: readonly Write[]): Promise<Tr
   }
 }
 
-/** The keys of new blocks: nothing else is ever written under such a key. */
+/** The keys of new blocks; no other item ever has such a key. */
 function newBlocks(writes: readonly Write[]): readonly ItemKey[] {
   return writes.flatMap((write) =>
     'put' in write && write.put['s'] !== undefined ? [keyOfItem(write.put)] : [],
@@ -115,8 +115,8 @@ function transacted(written: Written): Transacted {
 }
 
 /**
- * Writes an item under a key that nothing else uses. It is sent once: repeated after a lost answer, it would
- * bring back what receivers have completed, and thereby deleted, since.
+ * Writes an item under a key that nothing else uses. It is not repeated after a lost answer, since a repeated write could
+ * restore a block whose messages were completed meanwhile.
  */
 export async function putNew(table: Table, item: Item): Promise<void> {
   await table.put(item, { ConditionExpression: 'attribute_not_exists(pk)' }, { once: true });
@@ -127,7 +127,7 @@ export function newItems(items: readonly Item[]): readonly Write[] {
   return items.map((put) => ({ put }));
 }
 
-/** Whether so many writes can be one transaction. */
+/** Whether this number of writes fits into one transaction. */
 export function fitsTransaction({ transactionItems }: Table, writes: number): boolean {
   return writes <= transactionItems;
 }

@@ -15,7 +15,7 @@ import {
 } from './retries.ts';
 import { WriteTries } from './write-tries.ts';
 
-/** What a table is used with. */
+/** The options of a table. */
 export interface TableOptions extends RetryTiming {
   /** The most items in one transaction; default: `STORAGE_LIMITS`. */
   readonly transactionItems?: number | undefined;
@@ -24,7 +24,7 @@ export interface TableOptions extends RetryTiming {
 
 type Stored = Record<string, AttributeValue>;
 
-/** A conditional write either happened, with the item as `ReturnValues` asks for it, or left the item that stood in its way. */
+/** The outcome of a conditional write: done, with the item that `ReturnValues` asks for, or the item for which its condition failed. */
 export type Written<Item = Stored> =
   | { readonly done: true; readonly item: Item | undefined }
   | {
@@ -34,7 +34,7 @@ export type Written<Item = Stored> =
       readonly isRepeated: boolean;
     };
 
-/** A transaction either happened, or names the items whose conditions failed, by position. */
+/** The outcome of a transaction: done, or the items whose conditions failed, by position. */
 export type Transacted =
   | { readonly done: true }
   | {
@@ -45,8 +45,8 @@ export type Transacted =
     };
 
 /**
- * Whether a write may be repeated after its answer was lost. Most may: their condition can hold only once,
- * or a second time does no harm. One that may not is sent `once`; then nothing heard is an unknown outcome.
+ * Whether a write may be repeated after a lost answer. Most writes may, because their condition can hold only once or a
+ * second write does no harm. A write that may not is sent `once`; a lost answer is then an unknown outcome.
  */
 export interface Repeating {
   readonly once?: boolean;
@@ -57,8 +57,8 @@ interface Answer {
 }
 
 /**
- * Sends the requests of a table, whatever form its items have. Counts units, repeats what conflicts with others
- * for a moment, and lets no exception of the SDK out: throttling becomes ServiceBusy, time-outs ServiceTimeout.
+ * Sends the requests of a table, whatever the form of its items. Counts units, retries conflicts with transactions, and
+ * maps all SDK errors: throttling becomes ServiceBusy, and timeouts become ServiceTimeout.
  */
 export class Requests {
   readonly #options: TableOptions;
@@ -67,7 +67,7 @@ export class Requests {
     this.#options = options;
   }
 
-  /** Sends a request whose answer is all that counts. */
+  /** Sends a read or an unconditional write. */
   async send<Sent extends Answer>(
     kind: 'read' | 'write',
     send: () => Promise<Sent>,
@@ -96,7 +96,7 @@ export class Requests {
     }
   }
 
-  /** Sends a transaction of so many items. */
+  /** Sends a transaction; `items` = the number of its items. */
   async transact(items: number, send: (tries: WriteTries) => Promise<Answer>): Promise<Transacted> {
     const tries = new WriteTries({ once: false });
     for (let count = 0; ; count++) {

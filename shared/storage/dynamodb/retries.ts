@@ -3,33 +3,33 @@ import type { RandomSource } from '../../domain/clock.ts';
 import { pause, randomFraction, type Scheduler } from '../../domain/scheduler.ts';
 import { toBrokerError } from './errors.ts';
 
-/** How often a write is tried that others stand in the way of for a moment. */
+/** Tries of a write that conflicts with a transaction. */
 export const CONFLICT_TRIES_MAX = 8;
 
-/** What stands in the way of a transaction for a moment. */
+/** Reasons of a cancelled transaction that pass by themselves. */
 const PASSING = new Set([
   'TransactionConflict',
   'ThrottlingError',
   'ProvisionedThroughputExceeded',
 ]);
 
-/** Whether a transaction holds the item of a write for a moment; nothing was decided. */
+/** Whether a write failed because a transaction holds its item; its condition was not checked. */
 export function isConflict(error: unknown): boolean {
   return error instanceof Error && error.name === 'TransactionConflictException';
 }
 
-/** Whether a transaction that was cancelled may be tried again: nothing was decided. */
+/** Whether a cancelled transaction may be tried again, because its conditions were not checked. */
 export function isTransient(error: TransactionCanceledException): boolean {
   return (error.CancellationReasons ?? []).some(({ Code = '' }) => PASSING.has(Code));
 }
 
-/** What retries wait by. */
+/** The dependencies of pauses between retries. */
 export interface RetryTiming {
   readonly scheduler: Scheduler;
   readonly random: RandomSource;
 }
 
-/** Nothing before the first try; then a few ms, doubling, with jitter, up to `triesMax` tries. */
+/** Pauses before a retry: a few ms with jitter, doubling; not before the first try. Throws ServiceBusy after `triesMax` tries. */
 export async function pauseBeforeRetry(
   { scheduler, random }: RetryTiming,
   tries: number,

@@ -34,7 +34,7 @@ export interface ItemKey {
   readonly sk: string;
 }
 
-/** The condition of a write, and whether a refusal of it in a transaction returns the item. */
+/** The condition of a write, and whether its refusal in a transaction returns the item. */
 type Condition = Pick<
   PutItemCommandInput,
   | 'ConditionExpression'
@@ -43,7 +43,7 @@ type Condition = Pick<
   | 'ReturnValuesOnConditionCheckFailure'
 >;
 
-/** A write of one item, to be sent alone or in a transaction. A check only holds a transaction to its condition. */
+/** A write of one item, alone or in a transaction. A check only adds its condition to a transaction. */
 export type Write =
   /** Without a condition, the item is new, under a key that nothing else uses. */
   | (Condition & { readonly put: Item })
@@ -71,12 +71,12 @@ export function keyOfItem({ pk, sk }: Item): ItemKey {
 }
 
 /**
- * One table of the DynamoDB API, in the few forms this project uses. Asks every write for the item
- * that stood in its way. Failures come out as `Requests` says.
+ * One DynamoDB table, with the requests that this project uses. A failed condition returns the item. Throws as `Requests`
+ * says.
  */
 export class Table {
   readonly name: string;
-  /** Items that one transaction writes at most. */
+  /** The most items in one transaction. */
   readonly transactionItems: number;
   readonly #client: DynamoDBClient;
   readonly #options: TableOptions;
@@ -188,7 +188,7 @@ export class Table {
     }
   }
 
-  /** All or nothing. */
+  /** A transaction: all or nothing. */
   async transact(writes: readonly Write[]): Promise<Transacted> {
     const TransactItems = writes.map((write) => toTransactItem(this.name, write));
     const input = { TransactItems, ReturnConsumedCapacity: 'TOTAL' as const };

@@ -1,15 +1,14 @@
 import type { PutItemCommand } from '@aws-sdk/client-dynamodb';
 
-/** What carries a request, with room for a look at each of its tries. */
+/** An SDK command whose middleware can be extended. */
 interface Watchable {
   readonly middlewareStack: PutItemCommand['middlewareStack'];
 }
 
 /**
- * Watches the tries of one write. The SDK repeats a request whose answer it did not hear, so a write may
- * be carried out twice, or be refused because it was carried out before. A write that is not safe to
- * repeat is sent `once`: after a try whose outcome is unknown the next one fails, so that no copy of it
- * can be carried out after others have removed what it brought.
+ * Watches the tries of one write. The SDK repeats a request after a lost answer, so a write may take effect twice, or be
+ * refused because it took effect before. A write that must not be repeated is sent `once`: after a try with an unknown
+ * outcome the next try fails, so that no copy of it can restore what other processes have removed.
  */
 export class WriteTries {
   readonly #once: boolean;
@@ -19,19 +18,19 @@ export class WriteTries {
     this.#once = once;
   }
 
-  /** Whether an earlier try of this write may have been carried out. */
+  /** Whether an earlier try of this write may have taken effect. */
   get mayHaveHappened(): boolean {
     return this.#mayHaveHappened;
   }
 
-  /** Has the tries of this request watched; returns the request. */
+  /** Watches the tries of a request; returns the request. */
   watch<Command extends object>(command: Command): Command {
     (command as unknown as Watchable).middlewareStack.add(
       (next) => async (args) => {
         if (this.#once && this.#mayHaveHappened) throw new SentBefore();
         try {
           const answer = await next(args);
-          // Where this is not heard, the SDK asks again.
+          // After a lost answer the SDK sends the request again.
           this.#mayHaveHappened = true;
           return answer;
         } catch (error) {
@@ -39,14 +38,14 @@ export class WriteTries {
           throw error;
         }
       },
-      // Outside of what reads answers, so that refusals are seen; inside of the SDK's retries.
+      // Outside of the step that parses answers, so that refusals are seen; inside of the SDK's retries.
       { step: 'deserialize', priority: 'high', name: 'watchTries', override: true },
     );
     return command;
   }
 }
 
-/** A write that must not be repeated was about to be. */
+/** Thrown instead of repeating a write that must not be repeated. */
 class SentBefore extends Error {
   constructor() {
     super('The answer to this write was lost; it is not repeated.');
@@ -57,12 +56,12 @@ class SentBefore extends Error {
 /** The name of the error of a write that was not repeated. */
 export const SENT_BEFORE = 'SentBefore';
 
-/** Refused while the same transaction is still under way. */
+/** The error for a transaction that is still under way. */
 const IN_PROGRESS = 'TransactionInProgressException';
-/** Whoever answered so gave up waiting; the work may be done all the same. */
+/** The status of a timeout in front of the database, which may still do the work. */
 const TIMED_OUT_STATUS = 408;
 
-/** Whether a request was surely not carried out: it was refused, or never left. */
+/** Whether a request certainly took no effect: it was refused, or never sent. */
 export function isRefusal(error: unknown): boolean {
   const { name, syscall, $metadata } = error as NodeJS.ErrnoException & {
     readonly $metadata?: { readonly httpStatusCode?: number };

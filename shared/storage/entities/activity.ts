@@ -6,12 +6,12 @@ import type { Entity } from '../../domain/entities/entity.ts';
 
 export interface ActivitySettings {
   readonly clock: Clock;
-  /** Writes down that an entity was used; refuses nothing. */
+  /** Stores that an entity was used. */
   readonly touch: (entity: Entity, now: number) => Promise<void>;
   readonly background: (work: () => Promise<void>) => void;
 }
 
-/** Uses are written down this often at most, so that no message pays for them. */
+/** The shortest time between two stored uses of an entity, so that messages cost nothing more. */
 export const TOUCH_EVERY_MS = 60_000;
 const ENTITIES_MAX = 20_000;
 
@@ -21,8 +21,8 @@ interface Uses {
 }
 
 /**
- * Remembers uses, and writes them down now and then for entities that are deleted when idle. Sends
- * need no such thing: the head of a partition tells of them at no cost.
+ * Remembers uses of entities with AutoDeleteOnIdle, and stores them now and then. Sends are not stored here, because the
+ * partition's header has the time of the last send.
  */
 export class DynamoActivity implements Activity {
   readonly #settings: ActivitySettings;
@@ -36,7 +36,7 @@ export class DynamoActivity implements Activity {
     const { clock, touch, background } = this.#settings;
     const now = clock.now();
     const touchedAt = this.#uses.get(entity.id)?.touchedAt ?? entity.accessedAt ?? 0;
-    // A clock that was set back tells nothing of how long ago that was.
+    // With a clock that was set back, the age of the stored use is unknown.
     const isLongAgo = now < touchedAt || now - touchedAt >= TOUCH_EVERY_MS;
     const isDue = entity.description.autoDeleteOnIdleMs !== undefined && isLongAgo;
     this.#uses.set(entity.id, { usedAt: now, touchedAt: isDue ? now : touchedAt });
@@ -53,7 +53,7 @@ async function ignoreGone(touched: Promise<void>): Promise<void> {
   try {
     await touched;
   } catch (error) {
-    // Deleted meanwhile: nothing is left to be idle.
+    // The entity was deleted meanwhile.
     if (!(error instanceof BrokerError) || error.code !== 'MessagingEntityNotFound') throw error;
   }
 }

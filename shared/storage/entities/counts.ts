@@ -14,7 +14,7 @@ import { headKey, logKey, sessionOf } from '../schema/message-keys.ts';
 import { readAllSessions } from '../sessions/list.ts';
 import type { DynamoEntityStore } from './entity-store.ts';
 
-/** Counts by reading what is there: exact, and paid for only by those who ask. */
+/** Counts by reading the messages: exact, and costs nothing until it is asked for. */
 export class DynamoCounts implements EntityCounts {
   readonly #table: DocumentTable;
   readonly #messages: Table;
@@ -73,7 +73,7 @@ export class DynamoCounts implements EntityCounts {
     };
   }
 
-  /** The last send, or the last use that this process saw or somebody wrote down; 0 = none. */
+  /** The last send, or the last use that was stored or that this process saw, epoch ms; 0 = none. */
   async #lastUse(entity: Entity, partitions: readonly number[]): Promise<number> {
     const { accessedAt = 0 } = entity;
     const heads = await Promise.all(
@@ -114,7 +114,7 @@ export class DynamoCounts implements EntityCounts {
     return tally;
   }
 
-  /** Bytes that an entity holds, a topic with all its subscriptions. */
+  /** Bytes in an entity; for a topic with all its subscriptions. */
   async sizeOf(entity: Entity): Promise<number> {
     const { size } = await this.#ofEntity(entity);
     return size + (await this.#sizeOfChildren(entity));
@@ -165,7 +165,7 @@ export class DynamoCounts implements EntityCounts {
 
 interface Tally {
   readonly active: number;
-  /** Their last delivery ended with its lock: dead letters that nobody has moved yet. */
+  /** Messages whose last delivery ended with its lock: dead letters that were not moved yet. */
   readonly lapsed: number;
   readonly scheduled: number;
   readonly bytes: number;
@@ -182,7 +182,7 @@ function add(a: Tally, b: Tally): Tally {
   };
 }
 
-/** The rules for a block; where messages lie by session, those of its session. */
+/** The rules for a block, of its session if it has one. */
 function inSessionOf(
   item: Item,
   rules: BlockRules,
@@ -194,13 +194,12 @@ function inSessionOf(
 }
 
 /**
- * Active = whatever can be or is being received, deferred messages included (semantics N22), and
- * scheduled ones that have come due.
+ * Active = available, locked and deferred messages (semantics N22), and scheduled ones that have come due.
  */
 function tallyOf(item: Item, rules: BlockRules | undefined, now: number): Tally {
   const block = fromBlockItem(item);
   const { slots, payload, store } = block;
-  // Of a block that was begun, about the part that is left.
+  // For a partly consumed block, the estimated share that is left.
   const span = Math.max(0, ...slots.keys()) + 1;
   const bytes = Math.ceil((payload.bytes * slots.size) / span);
   if (store === 'scheduled') {

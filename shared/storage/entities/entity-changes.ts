@@ -22,8 +22,8 @@ export class EntityChanges {
   }
 
   /**
-   * Makes a change, and waits until no process remembers what was before, unless the change was refused.
-   * Also where nothing was heard of it: a client that asks again, and hears that it is done, counts on it.
+   * Makes a change and, unless it was refused, waits until no process uses the old state. Also after an unknown outcome,
+   * because a client that repeats the call and is told that the change is made relies on it.
    */
   async madeKnown(key: string, change: () => Promise<boolean>): Promise<boolean> {
     let isRefused = false;
@@ -35,7 +35,7 @@ export class EntityChanges {
     }
   }
 
-  /** Makes a change, after which this process remembers nothing of what was before; others may for a while. */
+  /** Makes a change and drops the old state from this process's caches; other processes may use it for a lease. */
   async forgotten(key: string, change: () => Promise<boolean>): Promise<boolean> {
     try {
       return await change();
@@ -45,8 +45,8 @@ export class EntityChanges {
   }
 
   /**
-   * Whether writes were carried out. Where nothing was heard of a try, it may have made the change: `isThere`
-   * looks. Throws ServiceTimeout where that does not tell.
+   * Whether a transaction took effect. After an unknown outcome, `isThere` reads whether it did. Throws ServiceTimeout if
+   * that fails too.
    */
   async made(writes: readonly DocumentWrite[], isThere: () => Promise<boolean>): Promise<boolean> {
     const written = await outcomeOf(this.#settings.table.transact(writes));
@@ -61,12 +61,12 @@ export class EntityChanges {
   }
 }
 
-/** Whether two descriptions are the same; what is not set is not stored. */
+/** Whether two descriptions are equal; unset values are not stored. */
 export function isSame(stored: unknown, expected: object): boolean {
   return isDeepStrictEqual(stored, JSON.parse(JSON.stringify(expected)));
 }
 
-/** The refusal of a change that met another one. */
+/** The refusal of a change that conflicts with another one. */
 export function changedMeanwhile({ name }: Entity): BrokerError {
   return new BrokerError(
     'ConflictInProgress',

@@ -5,12 +5,12 @@ import type { Document, DocumentWrite } from '../dynamodb/document-table.ts';
 import type { ItemKey } from '../dynamodb/table.ts';
 import { headKey } from '../schema/message-keys.ts';
 
-/** The heads of an entity's partitions. */
+/** The keys of the partition headers of an entity. */
 export function headKeys(entity: Entity): readonly ItemKey[] {
   return partitionNumbers(entity).map((partition) => headKey(entity.id, partition));
 }
 
-/** The writes that make the heads of a new entity's partitions. */
+/** The writes that create the partition headers of a new entity. */
 export function newHeads(messagesTable: string, entity: Entity): readonly DocumentWrite[] {
   return headKeys(entity).map((key) => ({
     Put: {
@@ -22,8 +22,8 @@ export function newHeads(messagesTable: string, entity: Entity): readonly Docume
 }
 
 /**
- * The write by which a subscription is created only while its topic, which lies at `at`, exists. `first`: and only if
- * the topic never had another one, which this write ends.
+ * The write that makes the creation of a subscription depend on its topic, whose item is `at`. `any` = the topic exists;
+ * `first` = and it never had a subscription, which this write ends.
  */
 export function topicCheck(
   at: { readonly TableName: string; readonly Key: ItemKey },
@@ -42,13 +42,13 @@ export function topicCheck(
   };
 }
 
-/** An entity as its document holds it. */
+/** The entity in a document. */
 export function fromDocument(document: Document): Entity {
   const { pk: _, sk: __, ...entity } = document;
   return entity as unknown as Entity;
 }
 
-/** An entity that is about to be created; a subscription has a topic. */
+/** A new entity; `topic` for a subscription. */
 export function newEntity({
   topic,
   now,

@@ -20,24 +20,24 @@ import { listEntities, listSubscriptions } from './list-entities.ts';
 
 export interface EntityStoreSettings {
   readonly table: DocumentTable;
-  /** Name of the messages table, in which an entity has the heads of its partitions. */
+  /** Name of the messages table, which has the partition headers of entities. */
   readonly messagesTable: string;
   readonly namespace: string;
   readonly random: RandomSource;
   readonly cache: LeaseCache<Entity>;
-  /** Forgets what else is known of a queue or topic, by its key: its subscriptions, or that it is missing. */
+  /** Drops from other caches what depends on a queue or topic, by its key. */
   readonly forgetOthers: (key: string) => void;
   /** Resolves once the lease of everything that any process has read by now has ended. */
   readonly leasesEnded: () => Promise<void>;
 }
 
 const ID_BYTES = 6;
-/** Others may purge the entity while it is removed; they are soon done. */
+/** Tries to remove an entity that other processes purge at the same time. */
 const REMOVE_TRIES_MAX = 10;
 
 /** Entities in DynamoDB. */
 export class DynamoEntityStore implements EntityStore {
-  /** How entities, and the rules of subscriptions, are changed. */
+  /** Makes changes of entities and of rules. */
   readonly changes: EntityChanges;
   readonly #settings: EntityStoreSettings;
 
@@ -50,7 +50,7 @@ export class DynamoEntityStore implements EntityStore {
     return (await this.#lease(key)).value;
   }
 
-  /** A subscription is found through its topic, so what is known of it is as old as that. */
+  /** The entity with its lease; a subscription is found through its topic, so its lease begins with the topic's. */
   async #lease(key: string): Promise<Leased<Entity>> {
     const { namespace, cache } = this.#settings;
     const child = splitSubscriptionKey(key);
@@ -73,7 +73,7 @@ export class DynamoEntityStore implements EntityStore {
     return document && fromDocument(document);
   }
 
-  /** Where an entity lies; nothing where its topic does not exist. */
+  /** The key of an entity's document; undefined if its topic does not exist. */
   async #placeOf(
     key: string,
     findTopic: (key: string) => Promise<Entity | undefined> = (topic) => this.read(topic),
@@ -86,7 +86,7 @@ export class DynamoEntityStore implements EntityStore {
     return { key: { pk: subscriptionsOf(namespace, topic.id), sk: child.name }, topic };
   }
 
-  /** `more` = what must come into being together with the entity. */
+  /** Creates an entity; `more` = writes in the same transaction. */
   async create(
     key: string,
     name: string,
@@ -167,7 +167,7 @@ export class DynamoEntityStore implements EntityStore {
   }
 
   async #replace(entity: Entity, change: Entity, more: readonly DocumentWrite[]): Promise<Entity> {
-    // The first subscription may come into being meanwhile.
+    // Another process may create the first subscription meanwhile.
     const { neverSubscribed: _, ...changed } = change;
     const { table } = this.#settings;
     const place = await this.#placeOf(entity.key);
@@ -208,15 +208,15 @@ export class DynamoEntityStore implements EntityStore {
     for (let tries = 0; current?.id === entity.id && tries < REMOVE_TRIES_MAX; tries++) {
       const seen = current;
       if (await this.changes.madeKnown(key, () => this.#remove(seen, now, ANY_TIME))) return;
-      // Purged meanwhile: what the sweep has to clear is more than was read.
+      // The entity was purged meanwhile, so there are more messages to delete than were read.
       current = await this.read(key);
     }
     throw current?.id === entity.id ? changedMeanwhile(entity) : entityNotFound(entity.name);
   }
 
   /**
-   * Removes an entity unless it was used after `idleSince` (epoch ms), which decides in the same
-   * write. False = it was, or is gone already.
+   * Removes an entity unless it was used after `idleSince` (epoch ms), which the same write checks. False = it was used,
+   * or is gone already.
    */
   async removeIfIdle(entity: Entity, now: number, idleSince: number): Promise<boolean> {
     return await this.changes.forgotten(entity.key, () => this.#remove(entity, now, idleSince));
@@ -241,7 +241,7 @@ export class DynamoEntityStore implements EntityStore {
     return await this.changes.made(writes, isGone);
   }
 
-  /** Writes down a use. Throws MessagingEntityNotFound. */
+  /** Stores a use. One write unit. Throws MessagingEntityNotFound. */
   async touch(entity: Entity, now: number): Promise<void> {
     const place = await this.#placeOf(entity.key, (topic) => this.find(topic));
     if (place === undefined) throw entityNotFound(entity.name);
@@ -254,7 +254,7 @@ export class DynamoEntityStore implements EntityStore {
     if (!done) throw entityNotFound(entity.name);
   }
 
-  /** All entities behind a key, eventually consistent: for the sweep. See `listEntities`. */
+  /** All entities after a key, eventually consistent, for the sweep. See `listEntities`. */
   everything(after?: string): AsyncGenerator<Entity> {
     const { table, namespace } = this.#settings;
     return listEntities(table, namespace, after);

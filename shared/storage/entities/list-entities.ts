@@ -9,9 +9,8 @@ import {
 import { fromDocument } from './entity-document.ts';
 
 /**
- * All queues and topics of a namespace in the order of their keys, each topic followed by its
- * subscriptions; eventually consistent, and so at half price. `after` = the key of the entity behind which
- * to begin, whether that still exists or not.
+ * All queues and topics of a namespace in order of their keys, each topic followed by its subscriptions; eventually
+ * consistent, at half the price. `after` = the key after which to start, whether its entity exists or not.
  */
 export async function* listEntities(
   table: DocumentTable,
@@ -28,7 +27,7 @@ export async function* listEntities(
   }
 }
 
-/** The subscriptions behind `after`, where that is a topic or a subscription. */
+/** The subscriptions after `after`, if that is a topic or a subscription. */
 async function* restOfTopic(
   table: DocumentTable,
   namespace: string,
@@ -41,7 +40,7 @@ async function* restOfTopic(
   yield* listSubscriptions(table, namespace, topic.id, child?.name);
 }
 
-/** The subscriptions of a topic in order, eventually consistent; `after` = the name behind which to begin. */
+/** The subscriptions of a topic in order, eventually consistent; `after` = the name after which to start. */
 export async function* listSubscriptions(
   table: DocumentTable,
   namespace: string,

@@ -2,7 +2,7 @@ import { Packr } from 'msgpackr';
 import type { Filter, Rule, RuleAction } from '../../filters/rule.ts';
 import { packProperties, unpackProperties } from '../blocks/message-codec.ts';
 
-/** The stored form of a rule: MessagePack, in which every value keeps its type. */
+/** The stored form of a rule: MessagePack, which keeps the type of every value. */
 
 const packr = new Packr({ useRecords: false, int64AsType: 'bigint' });
 
@@ -41,7 +41,7 @@ function splitFilter(filter: Filter) {
   return { values: {}, rest: filter };
 }
 
-/** Decodes what `encodeRule` made. */
+/** Decodes the result of `encodeRule`. */
 export function decodeRule(bytes: Uint8Array): Rule {
   const { name, createdAt, filter, values, action, actionValues }: PackedRule = packr.unpack(bytes);
   return {

@@ -11,7 +11,7 @@ import { rulesOf } from '../schema/entity-keys.ts';
 import type { DynamoEntityStore } from './entity-store.ts';
 import { decodeRule, encodeRule } from './rule-codec.ts';
 
-/** Rules of subscriptions in DynamoDB: one document each, those of a topic in one collection. */
+/** Rules of subscriptions in DynamoDB: one document each, all rules of a topic in one collection. */
 export class DynamoRuleStore implements RuleStore {
   readonly #table: DocumentTable;
   readonly #namespace: string;
@@ -91,7 +91,7 @@ export class DynamoRuleStore implements RuleStore {
     if (!isRemoved) throw notFound(subscription, name);
   }
 
-  /** Writes a rule, and has all senders know of it. False = its condition failed. */
+  /** Writes a rule, and waits until all senders use it. False = the condition failed. */
   #write(subscription: Entity, stored: StoredRule, condition: object): Promise<boolean> {
     const isThere = async () =>
       isDeepStrictEqual(
@@ -139,12 +139,12 @@ function notFound(subscription: Entity, name: string): BrokerError {
   );
 }
 
-/** The rule itself is bytes: its values keep their types, which documents do not know. */
+/** The rule itself is stored as bytes, because documents do not keep the types of its values. */
 function toDocument({ rule, version, updatedAt }: StoredRule): Document {
   return { rule: encodeRule(rule), kind: rule.filter.kind, version, updatedAt };
 }
 
-/** A rule as its document holds it. */
+/** The rule in a document. */
 export function ruleOf(document: Document): StoredRule {
   const bytes = document['rule'];
   assert(bytes instanceof Uint8Array, 'a stored rule is bytes');

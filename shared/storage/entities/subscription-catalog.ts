@@ -7,7 +7,7 @@ import { rulesOf, subscriptionsOf } from '../schema/entity-keys.ts';
 import { fromDocument } from './entity-document.ts';
 import { ruleOf } from './rule-store.ts';
 
-/** What was read of one topic; another one may have had its name before. */
+/** The subscriptions of one topic, by its id, since another topic may have had its name before. */
 export interface SubscribedTo {
   readonly topicId: string;
   readonly subscribed: readonly Subscribed[];

@@ -10,14 +10,13 @@ import type { StoreContext } from '../store-context.ts';
 import { readBatch } from './move-source.ts';
 
 const PAGE_BLOCKS = 20;
-/** One call forwards at most this many pages; the sweep goes on. */
+/** One call forwards at most this many pages; the sweep continues. */
 const PAGES_MAX = 200;
 
 /**
- * Sends on what lies in a log that forwards: messages that were there before it did, and dead
- * letters of an entity that forwards those. Each block goes in one transaction with what it becomes,
- * so that no message is ever in both places or in neither. What has expired there is dead-lettered or
- * dropped. True = there is more than one call sends on.
+ * Forwards the messages of a log: those stored before its entity had ForwardTo, or dead letters of an entity with
+ * ForwardDeadLetteredMessagesTo. Each block is one transaction with the blocks that it becomes, so no message is ever in
+ * both places or in neither. Expired messages are dead-lettered or dropped. True = there are more than one call forwards.
  */
 export async function forwardAll(
   context: StoreContext,
@@ -42,14 +41,14 @@ export async function forwardAll(
       const batch = await readBatch(context, source, block.enqueuedAt);
       if (batch !== undefined) await tryForward(forward, batch);
     }
-    // No receiver comes here that would find what has expired while it waited to be sent on.
+    // No receive would find messages that expire here while they wait.
     await cleanUp(context, log, policy, surveyed);
     start = page.next;
   }
   return start !== undefined;
 }
 
-/** Where a receiver, or another forwarder, got at the block first, it is theirs. */
+/** Forwards a batch; does nothing if a receiver or another process took the block first. */
 async function tryForward(forward: Forward, batch: Parameters<Forward>[0]): Promise<void> {
   try {
     await forward(batch);

@@ -5,11 +5,11 @@ import type { StoreContext } from '../store-context.ts';
 
 const PAYLOAD_BYTES = 64 * 1024;
 
-/** Numbers that lie in one block wherever they go, and the message that most logs get for each. */
+/** Sequence numbers that share a block in every log, and the message that most logs get for each. */
 export interface Chunk {
   readonly first: bigint;
   readonly messages: ReadonlyMap<bigint, Message>;
-  /** What each log gets of them. */
+  /** The part of the chunk that each log gets. */
   readonly portions: readonly Portion[];
 }
 
@@ -19,7 +19,7 @@ export interface Portion {
   readonly copies: readonly Copy[];
 }
 
-/** For each number the message that most logs get. */
+/** The message that most logs get, for each number. */
 async function commonMessages(
   { workTurns }: StoreContext,
   deliveries: readonly Delivery[],
@@ -42,7 +42,7 @@ async function commonMessages(
   return common;
 }
 
-/** Cuts what several logs get into chunks, in turns of `peer`. */
+/** Cuts the messages of several logs into chunks, in turns of `peer`. */
 export async function cutChunks(
   context: StoreContext,
   deliveries: readonly Delivery[],

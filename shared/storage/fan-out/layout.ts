@@ -17,28 +17,27 @@ import type { StoreContext } from '../store-context.ts';
 import { ascending, type Chunk, cutChunks, type Portion } from './layout-chunks.ts';
 
 /**
- * Lays out messages that go to several logs at once, in blocks for each. What several logs get
- * unchanged is encoded once, and stored once if it does not fit into the blocks themselves; the last
- * of the blocks that share it deletes it.
+ * Lays out messages for several logs at once, in blocks for each. Messages that several logs get unchanged are encoded
+ * once, and stored once if they do not fit into the blocks; the last block that refers to them deletes them.
  */
 
-/** A block for a log. */
+/** A block and the log that it goes to. */
 export interface Placed {
   readonly to: Log;
   readonly block: Block;
 }
 
-/** So many logs get payloads of their own side by side: each is held until it is stored. */
+/** How many logs get payloads of their own at the same time; each is in memory until it is stored. */
 const OWN_AT_ONCE = 32;
-/** So many chunks are laid out side by side. */
+/** How many chunks are laid out at the same time. */
 const CHUNKS_AT_ONCE = 32;
-/** Up to so many messages are encoded for one log alone if they then fit into the block itself. */
+/** At most this many messages are encoded for one log alone, if they then fit into the block. */
 const ALONE_MAX = 4;
 
 /**
- * Writes payloads and returns the blocks that name them. Only the subscriptions of one topic share
- * anything, and the topic keeps it: what belongs to an entity must not go with another one. `peer` has
- * the turns: it is one for all steps of an operation.
+ * Writes payloads and returns the blocks that refer to them. Only subscriptions of one topic share payloads, and these
+ * belong to the topic, so that deleting another entity cannot delete them. `peer` = the owner of the turns, the same for
+ * all steps of an operation.
  */
 export async function layOut(
   context: StoreContext,
@@ -48,7 +47,7 @@ export async function layOut(
 ): Promise<readonly Placed[]> {
   const families = new Map<string, Delivery[]>();
   await forEachInTurns(context.workTurns, peer, deliveries, (delivery) => {
-    // Each partition has numbers of its own.
+    // Each partition numbers its messages itself.
     const family = headKey(delivery.to.counterId, delivery.to.partition).pk;
     const known = families.get(family);
     if (known === undefined) families.set(family, [delivery]);
@@ -77,7 +76,7 @@ async function layOutFamily(
   return placed.flat();
 }
 
-/** What one log gets of a chunk. */
+/** The part of a chunk that one log gets. */
 interface Part {
   readonly delivery: Delivery;
   readonly messages: ReadonlyMap<bigint, Message>;
@@ -136,7 +135,7 @@ function partOf({ delivery, copies }: Portion, enqueuedAt: number): Part {
   return { delivery, messages, slots, first };
 }
 
-/** A time to live of the message's own, under the ceiling of where it goes (semantics #A10). */
+/** The end of the message's own time to live, limited by the entity's (semantics #A10). */
 function expiryOf(
   { timeToLiveMs }: Message,
   { timeToLiveMsMax = Number.POSITIVE_INFINITY }: Delivery,
@@ -146,7 +145,7 @@ function expiryOf(
   return enqueuedAt + Math.min(timeToLiveMs, timeToLiveMsMax);
 }
 
-/** Places for parts that get the messages unchanged: all in the blocks, or stored once for all. */
+/** Payload places for parts with unchanged messages: in the blocks, or stored once for all of them. */
 async function sharedPlaces(
   context: StoreContext,
   owner: Log,
@@ -165,7 +164,7 @@ async function sharedPlaces(
   let pieces: readonly Uint8Array[] | undefined;
   let references = 0;
   for (const part of parts) {
-    // Chunks are laid out side by side, and each part may have many messages.
+    // Chunks are laid out at the same time, and each part may have many messages.
     await context.workTurns.next(peer);
     const { slots } = part;
     const { to } = part.delivery;
@@ -176,7 +175,7 @@ async function sharedPlaces(
       continue;
     }
     if (part.messages.size <= ALONE_MAX && (await fitsAlone(part))) continue;
-    // The bytes are the same for all, so none of them lies in a block.
+    // The shared bytes are stored once, so no block holds a part of them.
     pieces ??= wholePieces(encoded);
     const sharedAs = references++;
     const place = { reference, sharedIn, sharedAs, parts: pieces.length, offset, bytes };
@@ -197,8 +196,8 @@ function wholePieces(encoded: Uint8Array): readonly Uint8Array[] {
 const PIECE_BYTES = 380 * 1024;
 
 /**
- * Whether a log's part of a chunk fits into its block if it is encoded for that log alone. Many logs have
- * the same part, which is encoded once; the whole chunk is known not to fit.
+ * Whether a log's part of a chunk fits into its block if it is encoded alone. A part that many logs have is encoded once.
+ * The whole chunk is known not to fit.
  */
 function aloneFitting({ compression }: StoreContext, chunk: Chunk) {
   const encoded = new Map<string, Promise<Uint8Array>>();
@@ -245,7 +244,7 @@ async function ownPlace(context: StoreContext, part: Part): Promise<PayloadPlace
   return payload;
 }
 
-/** Messages at the places of their slots. */
+/** Messages by slot, with gaps. */
 function sparse(messages: ReadonlyMap<bigint, Message>, first: bigint): (Message | undefined)[] {
   const list: (Message | undefined)[] = [];
   for (const [sequence, message] of messages) list[Number(sequence - first)] = message;

@@ -4,7 +4,7 @@ import { deletePayload, loadMessages } from '../blocks/payloads.ts';
 import type { PreparedWrite } from '../dynamodb/prepared-write.ts';
 import type { StoreContext } from '../store-context.ts';
 
-/** Reads a batch; nothing where its blocks are gone. */
+/** Loads the messages of blocks; undefined if the blocks are gone. */
 export async function readBatch(
   context: StoreContext,
   source: MoveSource,
@@ -27,8 +27,8 @@ export async function readBatch(
 }
 
 /**
- * Prepares to remove messages from where they lie, on the condition that each block is as it was read. Payloads of
- * blocks that go as a whole are deleted afterwards.
+ * Prepares to remove messages from their blocks, on the condition that the slots are unchanged. The payloads of blocks
+ * that are removed whole are released afterwards.
  */
 export function prepareRemoval(
   { table, background }: StoreContext,

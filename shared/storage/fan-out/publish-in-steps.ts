@@ -19,24 +19,23 @@ import {
 import { intentSortKey, logKey } from '../schema/message-keys.ts';
 import type { StoreContext } from '../store-context.ts';
 
-/** What must hold, and what is written, when a publication begins; and for whom that is. */
+/** The writes that belong to the start of a publication, and the owner of its turns. */
 interface Conditions {
   readonly conditions: readonly PreparedCondition[];
-  /** Removes what the publication replaces. */
+  /** Removes the source of the messages. */
   readonly removal: readonly PreparedWrite[];
-  /** Has the turns in which the publication is prepared. */
+  /** The owner of the turns in which the publication is prepared. */
   readonly peer: object;
 }
 
-/** A send that is still at it is left alone for so long. */
+/** How long the sweep leaves a publication to its sender. */
 const GRACE_PERIOD_MS = 60_000;
 
 /**
- * Carries out a publication of more than one transaction. Its progress is written first, as prepared, and
- * the intent after it. The publication begins when the progress changes from prepared to no step done. The
- * sweep deletes a progress that is still prepared after the grace period, on the condition that it is: a
- * sender that was held up can then never begin, and one that has begun is always finished.
- * False = what it was to replace has gone elsewhere meanwhile. Throws NothingStored.
+ * Publishes messages that need more than one transaction. It writes the progress first, as prepared, and then the intent.
+ * The publication starts when the progress changes from prepared to no step done. After the grace period, the sweep
+ * deletes a progress that is still prepared, on that condition: a delayed sender can then never start, and a publication
+ * that has started is always completed. False = the source of the messages has changed. Throws NothingStored.
  */
 export async function publishInSteps(
   context: StoreContext,
@@ -46,11 +45,11 @@ export async function publishInSteps(
 ): Promise<boolean> {
   const { table } = context;
   const compressed = await compressedItems(context, items, conditions.peer);
-  // Not before: the turns in which they are packed may be long in coming.
+  // Taken after packing, which may wait long for its turns.
   const now = context.clock.now();
   const intent = newIntent(context, owner, compressed, now);
   await putNew(table, { ...keyItem(progressKey(intent)), g: { N: String(PREPARED) } });
-  // The sweep that removes this entry from the agenda must find the progress, so that comes before it.
+  // The progress is written first, because the sweep that does this due work must find it.
   await Promise.all([table.put(intent), context.addDueWork(owner, now + GRACE_PERIOD_MS)]);
   const begun = await begin(context, intent, conditions);
   if (begun === 'begun') {
@@ -84,7 +83,7 @@ function newIntent(
   return { pk: { S: logKey(owner) }, sk: { S: intentSortKey(now, name) }, d: { B: compressed } };
 }
 
-/** Items as one MessagePack array, a few at a time: they may be very many. Throws MessageSizeExceeded. */
+/** Packs items as one MessagePack array, a few in each turn, since there may be very many. Throws MessageSizeExceeded. */
 async function packed(
   items: readonly Item[],
   workTurns: Pick<WorkTurns, 'next'>,
@@ -105,10 +104,10 @@ async function packed(
   return Buffer.concat(pieces);
 }
 
-/** An array of up to 2^32 values, and how many follow in 4 bytes. */
+/** MessagePack's array with a length of 4 bytes. */
 const ARRAY_32 = 0xdd;
 const ARRAY_HEADER_BYTES = 5;
-/** So many items are packed before others may have their turn. */
+/** How many items are packed in one turn. */
 const ITEMS_PER_TURN = 20;
 
 function tooMuch(blocks: number): BrokerError {
@@ -129,9 +128,8 @@ function heldUp(): NothingStored {
 }
 
 /**
- * From here on the intent counts: together with what it replaces, or with its deduplication condition. Throws
- * DeduplicationRefused;
- * the sweep deletes the intent then.
+ * Starts the publication, in one transaction with the removal of its source and its deduplication condition. Throws
+ * DeduplicationRefused; the sweep then deletes the intent.
  */
 async function begin(
   { table }: StoreContext,
@@ -143,7 +141,7 @@ async function begin(
   requireConditions(outcome, conditions);
   if (outcome.done) return 'begun';
   if (outcome.isRepeated) {
-    // An earlier try of the same write may have been carried out; its progress tells.
+    // An earlier try of the same write may have taken effect; the progress shows it.
     const done = await afterStoring(progressOf(table, intent));
     if (done === undefined || done === PREPARED) throw unknownOutcome();
     for (const one of removal) one.done?.();
@@ -152,14 +150,14 @@ async function begin(
   return [...outcome.refused.keys()].every((one) => one === progress) ? 'tooLate' : 'superseded';
 }
 
-/** How far an intent is carried out stands beside it: a small item, since every step writes it. */
+/** The key of an intent's progress, a small item of its own because every step writes it. */
 function progressKey(intent: Item): ItemKey {
   const { pk, sk } = keyOfItem(intent);
   return { pk, sk: `${sk}${PROGRESS}` };
 }
 
 const PROGRESS = '.g';
-/** Stands in place of the number of steps that are done while the publication has not begun. */
+/** The number of completed steps of a publication that has not started. */
 const PREPARED = -1;
 
 async function progressOf(table: Table, intent: Item): Promise<number | undefined> {
@@ -176,7 +174,7 @@ function progressUpdate(intent: Item, from: number, to: number): Write {
   };
 }
 
-/** Carries out what is left of an intent, and deletes it. */
+/** Does the remaining steps of an intent, and deletes it. */
 async function runSteps(
   context: StoreContext,
   intent: Item,
@@ -184,7 +182,7 @@ async function runSteps(
   doneBefore: number,
 ): Promise<void> {
   const { table } = context;
-  // One place in each transaction is the progress's.
+  // One item of each transaction is the progress.
   const steps = chunks(items, table.transactionItems - 1);
   let done = doneBefore;
   while (done < steps.length) {
@@ -194,7 +192,7 @@ async function runSteps(
       done++;
       continue;
     }
-    // Another one is at it as well; go on from where it is.
+    // Another process does the same steps; continue from its progress.
     const current = await progressOf(table, intent);
     if (current === undefined) return;
     done = current;
@@ -202,7 +200,7 @@ async function runSteps(
   await deleteIntent(context, intent);
 }
 
-/** Deletes an intent with its progress: as a batch, for which the right to send suffices. */
+/** Deletes an intent and its progress as a batch, which needs only the rights of the send function. */
 async function deleteIntent({ table }: StoreContext, intent: Item): Promise<void> {
   await table.writeMany(
     [progressKey(intent), keyOfItem(intent)].map((key) => ({
@@ -212,8 +210,8 @@ async function deleteIntent({ table }: StoreContext, intent: Item): Promise<void
 }
 
 /**
- * Finishes the publications of a log that began before an instant, epoch ms, and that their senders left
- * half done. Gives up those that were prepared before it and have not begun.
+ * Completes publications of a log that started before an instant, epoch ms, and that their senders did not complete.
+ * Deletes those that were prepared before it and have not started.
  */
 export async function resumePublications(
   context: StoreContext,
@@ -230,12 +228,12 @@ export async function resumePublications(
   );
   for (const sk of new Set([...intents.keys(), ...known.keys()])) {
     const progress = known.get(sk)?.['g']?.N;
-    // An intent without progress belongs to a send that can never begin, and that nobody was told had succeeded.
+    // An intent without progress belongs to a send that can never start, and that was not answered as done.
     await resume(context, intents.get(sk) ?? { pk: { S: logKey(owner) }, sk: { S: sk } }, progress);
   }
 }
 
-/** `progress` = as it was read; undefined where the intent has none. */
+/** `progress` = as it was read; undefined if the intent has none. */
 async function resume(
   context: StoreContext,
   intent: Item,
@@ -254,7 +252,7 @@ async function resume(
     await table.delete(keyOfItem(intent));
     return;
   }
-  // It began between the reading of its intent and that of its progress.
+  // It started between the reads of its intent and its progress.
   const whole = intent['d'] === undefined ? await table.get(keyOfItem(intent), CONSISTENT) : intent;
   if (whole === undefined) await deleteIntent(context, intent);
   else await runSteps(context, whole, await itemsOf(context, whole), done);
@@ -266,7 +264,7 @@ async function itemsOf({ compression }: StoreContext, intent: Item): Promise<rea
 
 const CONSISTENT = { consistent: true };
 
-/** Reads to the last page: an intent whose progress is not among them would be taken for one that cannot begin. */
+/** Reads all pages, since an intent whose progress was not read would look like one that can never start. */
 async function intentsUntil(
   { table }: StoreContext,
   owner: Log,

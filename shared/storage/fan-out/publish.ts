@@ -16,11 +16,10 @@ import { prepareRemoval } from './move-source.ts';
 import { publishInSteps } from './publish-in-steps.ts';
 
 /**
- * Writes messages into many logs. Up to a hundred items go in as one transaction. More are written down as
- * an intent first, and then stored a hundred at a time. Each step notes in the intent, in the same
- * transaction, that it is done: so a step is done once, whoever does it, and the sweep goes on with what a
- * crash leaves half done. Throws NothingStored, DeduplicationRefused; ConflictInProgress where the source of
- * the messages has changed.
+ * Stores messages in many logs: up to a hundred items as one transaction. More are stored as an intent first, and then
+ * in steps of a hundred. Each step counts itself in the progress, in the same transaction, so it is done once, whichever
+ * process does it, and the sweep completes what a crash leaves. Throws NothingStored, DeduplicationRefused;
+ * ConflictInProgress if the source of the messages has changed.
  */
 export async function publish(
   context: StoreContext,
@@ -35,7 +34,7 @@ export async function publish(
   const removal = source === undefined ? [] : [prepareRemoval(context, source)];
   const isAlone = items.length === 1 && conditions.length + removal.length === 0;
   const all = isAlone ? items : [...items, ...ready];
-  // Where the source has changed, the sweep deletes the payloads: one write each instead of one a block.
+  // If the source has changed, the sweep deletes the payloads, which costs one write each instead of one a block.
   const parts = [...conditions, ...removal, { writes: newItems(all), announce }];
   if (fitsTransaction(context.table, parts.flatMap(({ writes }) => writes).length)) {
     const outcome = await run(context.table, parts);
@@ -48,20 +47,20 @@ export async function publish(
     const isDone = await publishInSteps(context, owner, all, { conditions, removal, peer });
     if (!isDone) throw superseded();
   } finally {
-    // Also where the outcome of a step is unknown.
+    // Also if the outcome of a step is unknown.
     await announce();
   }
 }
 
-/** Messages that come into many logs by one write; their payloads are stored. */
+/** A prepared write that stores messages in many logs; their payloads are stored already. */
 export interface PreparedDeliveries extends PreparedWrite {
   readonly items: readonly Item[];
-  /** The logs, each as often as it gets a block; the sessions among them must still be listed as ready. */
+  /** The logs, each as often as it gets a block; sessions among them must still be added to the ready-session index. */
   readonly logs: readonly Log[];
   readonly announce: () => Promise<void>;
 }
 
-/** Prepares to write messages into many logs, which may be very many: in turns of `peer`. */
+/** Prepares to store messages in many logs, in turns of `peer`, since there may be very many. */
 export async function prepareDeliveries(
   context: StoreContext,
   deliveries: readonly Delivery[],

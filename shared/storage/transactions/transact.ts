@@ -28,10 +28,9 @@ import type { StoreContext } from '../store-context.ts';
 import { answerOf, keepOutcomes } from './transaction-record.ts';
 
 /**
- * Sends and settles, all or nothing, by one write of all that this takes. The blocks are read first:
- * where a lock is lost, nothing else is begun. Then numbers are taken and payloads stored, and each
- * block in which messages are settled becomes one part of the write, on the condition that their
- * locks are live. What others do in these blocks meanwhile does not stand in its way.
+ * Sends and settles, all or nothing, by one DynamoDB transaction. It reads the blocks first, so that a lost lock stops it
+ * before anything is stored. Then it takes numbers and stores payloads. Each block with settled messages is one write in
+ * the transaction, on the condition that their locks are live; changes to other messages of the block do not matter.
  */
 export async function transact(
   context: StoreContext,
@@ -60,7 +59,7 @@ export async function transact(
   return await refuse(context, settling);
 }
 
-/** Says which lock was lost after all. Throws MessageLockLost, or TransactionAborted if none was. */
+/** Finds the lock that was lost. Throws MessageLockLost, or TransactionAborted if none was. */
 async function refuse(
   context: StoreContext,
   settling: TransactedSettlements | undefined,
@@ -108,7 +107,7 @@ async function readLocked(
   return [...groups.values()];
 }
 
-/** Inside a session a lost lock is the session's (semantics S3). */
+/** In a session, a lost message lock is reported as a lost session lock (semantics S3). */
 function lostLock({ rules: { session } }: TransactedSettlements['policy']): BrokerError {
   return session === undefined ? lockLost() : sessionLockLost();
 }
@@ -121,7 +120,7 @@ function blockOf({ store, block }: LockToken): string {
   return `${store}.${block}`;
 }
 
-/** What is sent: its numbers are taken and its payloads stored. */
+/** The prepared sends; numbers are taken and payloads stored. */
 interface PreparedSends {
   readonly parts: readonly PreparedWrite[];
   readonly numbers: readonly (readonly bigint[])[];
@@ -145,7 +144,7 @@ async function prepareSends(
     ),
     prepareDeliveries(context, deliveries, now, {}),
   ]);
-  // By whatever way messages come into a session, its entry in the ready-session index is one item.
+  // A session needs one index entry, however its messages arrive.
   const sessions = [...appends.flatMap((append) => append.sessions), ...delivery.logs];
   const ready: PreparedWrite = {
     writes: newItems(await readyItems(context, sessions, now)),
@@ -158,7 +157,7 @@ async function prepareSends(
   };
 }
 
-/** The transaction is done; what fails here is tried once more, behind the answer. */
+/** Notes due times after the transaction; a failure is retried once in the background. */
 async function noteDueAgain(context: StoreContext, sends: PreparedSends): Promise<void> {
   await Promise.all(
     sends.noteDueAgain.map(async (note) => {
@@ -173,7 +172,7 @@ async function noteDueAgain(context: StoreContext, sends: PreparedSends): Promis
 
 interface Attempt {
   readonly parts: readonly PreparedWrite[];
-  /** Those of the parts whose refusal says more than that something has changed. */
+  /** The parts whose refusal has a meaning of its own. */
   readonly record: PreparedWrite | undefined;
   readonly session: PreparedWrite | undefined;
   readonly outcomes: readonly OperationOutcome[];
@@ -212,7 +211,7 @@ async function prepareAttempt(
     (one) => one !== undefined,
   );
   return await orCleanUp(settlements, async () => {
-    // Where a block is gone, and the payload of its messages with it, so are their locks.
+    // A deleted block means lost locks.
     if (settlements.length < prepared.length) return await refuse(context, settling);
     const writes = parts.flatMap((one) => one.writes);
     requireItems(context.table, writes.length + conditions.length);
@@ -221,7 +220,7 @@ async function prepareAttempt(
   });
 }
 
-/** The lock of the session is the lock of the messages that are settled in it. */
+/** The check that the session's lock, which locks its messages, is live. */
 function sessionHeld(
   settling: TransactedSettlements | undefined,
   now: number,
@@ -243,10 +242,10 @@ function requireItems(table: Table, items: number): void {
   );
 }
 
-/** The service takes 4 MB in one write, and counts what is there as well as what comes. */
+/** DynamoDB takes 4 MB in one transaction and counts stored items as well as new ones. */
 const BYTES_MAX = 3.5 * MB;
 
-/** Blocks are small, unless many messages get large properties as they are settled. */
+/** Throws if settled messages with large properties make the transaction too large. */
 function requireBytes(writes: readonly Write[], groups: readonly Group[]): void {
   const coming = writes.map((write) => {
     if ('put' in write) return itemSize(write.put);
@@ -264,7 +263,7 @@ function requireBytes(writes: readonly Write[], groups: readonly Group[]): void 
   );
 }
 
-/** Prepares a write further; where that fails, what was stored for these parts of it is deleted. */
+/** Does further preparation; if it fails, deletes what was stored for these parts. */
 async function orCleanUp<Value>(
   parts: readonly PreparedWrite[],
   work: () => Value | Promise<Value>,

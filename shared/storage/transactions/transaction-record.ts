@@ -8,8 +8,8 @@ import { GARBAGE_AFTER } from '../schema/tables.ts';
 import type { StoreContext } from '../store-context.ts';
 
 /**
- * What is kept of a transaction under the id that its client gave it, put in with the transaction
- * itself: who asks again gets the same answer.
+ * The record of a transaction under the client's id, written in the same DynamoDB transaction: a client that repeats the
+ * request gets the same answer.
  *
  *     h  fingerprint of the request      x   until when it is kept, epoch ms
  *     o  outcomes, JSON                  gc  the same in seconds, for the table's own expiry
@@ -18,7 +18,7 @@ import type { StoreContext } from '../store-context.ts';
 
 const KEPT_MS = 24 * 60 * 60 * 1000;
 
-/** The part of a transaction that keeps its outcomes, unless there is an answer already. */
+/** The write that stores the outcomes of a transaction, on the condition that there is no answer yet. */
 export function keepOutcomes(
   context: StoreContext,
   identity: TransactionIdentity,
@@ -27,7 +27,7 @@ export function keepOutcomes(
   return answering(context, identity, { o: { S: JSON.stringify(outcomes.map(toRow)) } });
 }
 
-/** What a transaction came to before; nothing where it never was carried out or refused for good. */
+/** The stored outcomes of a transaction; undefined if it was neither carried out nor finally refused. */
 export async function recall(
   context: StoreContext,
   identity: TransactionIdentity,
@@ -36,7 +36,7 @@ export async function recall(
   return item && answerOf(item, identity);
 }
 
-/** The record of a transaction, unless its time is over. */
+/** Reads the record of a transaction, unless it has expired. */
 async function read(
   context: StoreContext,
   identity: TransactionIdentity,
@@ -46,8 +46,8 @@ async function read(
 }
 
 /**
- * Looks whether another attempt was carried out; a lost lock sees to it that none will be. Throws ServiceTimeout
- * where the look fails: without it nobody knows.
+ * Reads whether another attempt was carried out. After a lost lock it also prevents later attempts. Throws
+ * ServiceTimeout if the read fails, since the outcome is then unknown.
  */
 export async function conclude(
   context: StoreContext,
@@ -66,7 +66,7 @@ export async function conclude(
   return written.old === undefined ? undefined : answerOf(written.old, identity);
 }
 
-/** The answer that an item holds; throws it where it is a refusal. */
+/** The answer in a record; throws it if it is a refusal. */
 export function answerOf(
   item: Item,
   { id, fingerprint }: TransactionIdentity,
@@ -104,7 +104,7 @@ function answering(context: StoreContext, identity: TransactionIdentity, answer:
   } as const;
 }
 
-/** Sent: numbers as text; renewed: the instant; settled: null. */
+/** The stored form of an outcome: numbers as text for a send, the instant for a renewal, null for a settlement. */
 function toRow(outcome: OperationOutcome): unknown {
   switch (outcome.kind) {
     case 'sent':
