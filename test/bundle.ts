@@ -9,6 +9,7 @@ const OUTPUT = join('node_modules', '.cache', 'dynabus-tests');
 const RUNNER = join('test', 'runner');
 const REPORTER = 'reporter';
 const PROCESS_START = 'process-start';
+const SERVER = 'local-server';
 
 /** Paths of built modules. */
 export interface Bundles {
@@ -17,6 +18,8 @@ export interface Bundles {
   readonly reporter: string;
   /** To be imported first in each process. */
   readonly processStart: string;
+  /** The local server, which tests start as a process. */
+  readonly server: string;
 }
 
 /**
@@ -38,6 +41,7 @@ export async function bundleTests(root: string, files: readonly string[]): Promi
     entryPoints: [
       ...entries.map((entry) => join(output, `${entry}.ts`)),
       ...[REPORTER, PROCESS_START].map((name) => resolve(root, RUNNER, `${name}.ts`)),
+      { in: resolve(root, 'local', 'main.ts'), out: SERVER },
     ],
     entryNames: '[name]',
     outdir: output,
@@ -58,6 +62,7 @@ export async function bundleTests(root: string, files: readonly string[]): Promi
     tests: entries.map(built),
     reporter: built(REPORTER),
     processStart: built(PROCESS_START),
+    server: built(SERVER),
   };
 }
 

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { StartupError } from '../local/startup-error.ts';
 import { type Bundles, bundleTests } from './bundle.ts';
+import { SERVER_VARIABLE } from './runner/built-server.ts';
 import { groupsOf } from './runner/groups.ts';
 import { isMore, MORE_VARIABLE } from './runner/more.ts';
 import { type StartedEngines, startTestEngines } from './runner/start-engines.ts';
@@ -111,7 +112,11 @@ async function runTests(bundles: Bundles, { variables }: StartedEngines): Promis
       `--test-timeout=${PROCESS_MINUTES_MAX[isSearch ? 'search' : 'usual'] * MINUTE}`,
       ...bundles.tests,
     ],
-    { cwd: ROOT, stdio: 'inherit', env: { ...process.env, ...variables } },
+    {
+      cwd: ROOT,
+      stdio: 'inherit',
+      env: { ...process.env, ...variables, [SERVER_VARIABLE]: bundles.server },
+    },
   );
   // Ctrl-C reaches the runner by itself; we live on to stop the engines once it has ended.
   process.on('SIGINT', () => {});

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { localServer } from '../runner/built-server.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const READY_MS_MAX = 60_000;
@@ -38,7 +39,7 @@ export interface CliOptions {
 /** Runs `local/main.ts`. It starts its own engine, independent of the engine of the test run. */
 export function startCli(t: TestContext, options: CliOptions = {}): Cli {
   const { args = [], env = {}, ownGroup = false } = options;
-  const child = spawn(process.execPath, ['--import', 'tsx', 'local/main.ts', ...args], {
+  const child = spawn(process.execPath, [...localServer(), ...args], {
     cwd: ROOT,
     detached: ownGroup,
     env: {

@@ -1,5 +1,5 @@
 import asyncHooks from 'node:async_hooks';
-import { testEngines } from './test-engines.ts';
+import { KIND_VARIABLE, testEngines } from './test-engines.ts';
 
 /** Runs first in every process of tests: chooses the engine, and makes `node:test` cheaper. */
 
@@ -7,8 +7,7 @@ const script = process.argv[1] ?? '';
 const engine = testEngines()?.[script.includes('.quick.') ? 'quick' : 'judge'];
 if (engine !== undefined) {
   process.env['DYNAMODB_ENDPOINT'] = engine.endpoint;
-  // For servers that tests start with an engine of their own.
-  if (engine.kind !== undefined) process.env['DYNABUS_ENGINE'] = engine.kind;
+  if (engine.kind !== undefined) process.env[KIND_VARIABLE] = engine.kind;
 }
 await loadTestRunner();
 

@@ -59,9 +59,10 @@ export async function startTestEngines(
 async function startOne(): Promise<StartedEngines> {
   const engine = await startEngine();
   const { endpoint, name } = engine;
+  const kind = engine.startedHere ? process.env['DYNABUS_ENGINE'] : undefined;
   return {
     names: name,
-    variables: enginesVariable({ judge: { endpoint }, quick: { endpoint } }),
+    variables: enginesVariable({ judge: { endpoint, kind }, quick: { endpoint, kind } }),
     stop: () => engine.stop(),
   };
 }

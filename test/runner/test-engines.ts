@@ -3,7 +3,7 @@ import type { EngineRole } from './groups.ts';
 /** A running engine, as processes of tests hear of it. */
 export interface TestEngine {
   readonly endpoint: string;
-  /** What servers that a test starts take; absent = whatever they choose. */
+  /** Absent where the engine was started by others, or is the only one that can run. */
   readonly kind?: string | undefined;
 }
 
@@ -11,6 +11,9 @@ export interface TestEngine {
 export type TestEngines = Readonly<Partial<Record<EngineRole, TestEngine | undefined>>>;
 
 const VARIABLE = 'DYNABUS_TEST_ENGINES';
+
+/** The variable of the environment that names the kind of the engine at `DYNAMODB_ENDPOINT`. */
+export const KIND_VARIABLE = 'DYNABUS_TEST_ENGINE_KIND';
 
 /** The variable of the environment that tells processes of tests their engines. */
 export function enginesVariable(engines: TestEngines): Readonly<Record<string, string>> {

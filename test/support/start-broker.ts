@@ -60,6 +60,14 @@ export function engineClient(): DynamoDBClient {
   return createDynamoClient(engineEndpoint());
 }
 
+let shared: DynamoDBClient | undefined;
+
+/** One client for all processes of tests that change nothing about it: to make one costs as much as ten requests. */
+function sharedClient(): DynamoDBClient {
+  shared ??= engineClient();
+  return shared;
+}
+
 /** Where that engine answers, and its access key: for processes that know nothing of ours. */
 export function engineOfTests(): EngineAddress {
   return engineAddress(engineEndpoint());
@@ -107,25 +115,24 @@ export async function startBroker(t: TestContext, options: StartOptions = {}): P
   const first = start(randomSource(seed));
   const areInTurns = isInTurns() && beside === undefined;
   const others = areInTurns ? [start(randomSource(seed && `${seed}+`))] : [];
-  const processes = [first, ...others].map(({ composition }) => composition);
+  const processes = [first, ...others];
   const turns = areInTurns ? new Turns(processes, time) : undefined;
-  const gateway = new Gateway({ ...first.composition.dependencies, reportFault });
-  const app = turns ?? first.composition.app;
-  const { memory } = first.composition.dependencies;
+  const gateway = new Gateway({ ...first.dependencies, reportFault });
+  const app = turns ?? first.app;
+  const { memory } = first.dependencies;
   const server = await startServer({ app, memory, gateway, host: '127.0.0.1', port: 0 });
   t.after(async () => {
     const closed = server.close();
     await gateway.close();
-    for (const { composition } of [first, ...others]) await composition.close();
+    for (const process of processes) await process.close();
     await closed;
-    for (const { release } of [first, ...others]) release();
   });
   return new TestBroker({
     api: new ApiClient(server.url, ROOT_KEY),
     clock,
     meter,
     namespace,
-    composition: turns ?? first.composition,
+    composition: turns ?? first,
     time,
   });
 }
@@ -135,23 +142,14 @@ type ProcessSettings = Omit<
   'client' | 'tables' | 'tier' | 'rootKey' | 'receiveWaitMsMax'
 >;
 
-/** One process; `release` lets go of its client once the process is closed. */
 function startProcess(
   options: StartOptions,
   settings: ProcessSettings & { readonly clock: ManualClock },
-): { readonly composition: Composition; readonly release: () => void } {
-  const {
-    client: given,
-    tier = 'Standard',
-    compression,
-    memoryBytes,
-    tokenClock,
-    limits,
-  } = options;
-  const client = given ?? engineClient();
+): Composition {
+  const { tier = 'Standard', compression, memoryBytes, tokenClock, limits } = options;
   const composition = compose({
     ...settings,
-    client,
+    client: options.client ?? sharedClient(),
     tables: TABLES,
     tier,
     rootKey: options.rootKey ?? ROOT_KEY,
@@ -162,12 +160,7 @@ function startProcess(
     ...(memoryBytes !== undefined && { memoryBytes }),
   });
   settings.clock.onMove(() => composition.wake());
-  return {
-    composition,
-    release: () => {
-      if (given === undefined) client.destroy();
-    },
-  };
+  return composition;
 }
 
 /** Random bytes; the same ones for the same seed. */

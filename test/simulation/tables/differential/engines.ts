@@ -7,9 +7,11 @@ import {
   findRecipe,
 } from '../../../../local/engine/engine-recipes.ts';
 
-/** The engine that `npm test` runs over: it answers at this address already. */
+import { KIND_VARIABLE } from '../../../runner/test-engines.ts';
+
+/** The engine of this process: it answers at this address already. */
 const RUNNING = process.env['DYNAMODB_ENDPOINT'] ?? '';
-const RUNNING_KIND = ENGINE_KINDS.find((kind) => kind === process.env['DYNABUS_ENGINE']);
+const RUNNING_KIND = ENGINE_KINDS.find((kind) => kind === process.env[KIND_VARIABLE]);
 
 /** Why an engine cannot be asked here; undefined = it can. */
 export function whyMissing(kind: EngineKind): string | undefined {
@@ -34,7 +36,7 @@ export function onceClient(t: TestContext, endpoint: string) {
   return client;
 }
 
-/** `npm test` starts the first engine that can run, unless it is told which. */
+/** Where one engine serves all tests, it is the first that can run. */
 function isRunning(kind: EngineKind): boolean {
   if (RUNNING === '') return false;
   if (RUNNING_KIND !== undefined) return RUNNING_KIND === kind;
