@@ -1,4 +1,8 @@
-import { STORAGE_LIMITS, type StorageLimits } from '../../shared/domain/limits.ts';
+import {
+  LIMITS as SERVICE,
+  STORAGE_LIMITS,
+  type StorageLimits,
+} from '../../shared/domain/limits.ts';
 import { isMore } from '../runner/more.ts';
 
 /**
@@ -8,6 +12,9 @@ import { isMore } from '../runner/more.ts';
 const LIMITS: StorageLimits = isMore()
   ? STORAGE_LIMITS
   : { transactionItems: 10, bytesPerMegabyte: 1024 };
+
+/** Messages of a batch that is as large as a client may send, or a tenth of that. */
+export const LARGE_BATCH = isMore() ? SERVICE.batchMessages : SERVICE.batchMessages / 10;
 
 /** For a test that writes more items than a transaction takes. */
 export const FEW_ITEMS: StorageLimits = {

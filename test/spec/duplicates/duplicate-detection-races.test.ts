@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { LoadRandom, seedOfRun } from '../../support/load-random.ts';
+import { LARGE_BATCH } from '../../support/small-limits.ts';
 import { startBroker } from '../../support/start-broker.ts';
 import { type BatchMessage, expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import { drainBodies } from '../../support/topic-entities.ts';
@@ -65,7 +66,7 @@ test(`batches and single messages that overlap in all ways are stored once (seed
 
 test('two large batches of the same messages are stored once', async (t) => {
   const [broker, beside] = await startTwo(t);
-  const ids = Array.from({ length: 1000 }, (_, i) => `${i}`);
+  const ids = Array.from({ length: LARGE_BATCH }, (_, i) => `${i}`);
   await Promise.all([sendBatch(broker, ids), sendBatch(beside, ids)]);
   const { active } = await broker.runtimeProperties('q');
   assert.equal(active, ids.length);

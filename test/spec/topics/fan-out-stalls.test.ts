@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
+import { FEW_ITEMS } from '../../support/small-limits.ts';
 import { startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import {
@@ -14,7 +15,7 @@ import { type CuttingClient, cuttingClient } from '../../support/topic-faults.ts
 import { TopicItems } from '../../support/topic-items.ts';
 
 /** A send to so many subscriptions is written down first and then carried out in two steps. */
-const COUNT = 101;
+const COUNT = FEW_ITEMS.transactionItems + 1;
 const PATHS = Array.from({ length: COUNT }, (_, i) => subscription(`s${i}`));
 /** The writes of a send up to its last step. */
 const WRITES = [1, 2, 3, 4, 5, 6, 7];
@@ -27,12 +28,12 @@ interface Namespace {
 }
 
 async function start(t: TestContext): Promise<Namespace> {
-  const broker = await startBroker(t);
+  const broker = await startBroker(t, { limits: FEW_ITEMS });
   await createTopic(broker);
   await createSubscriptions(broker, PATHS);
   const cut = cuttingClient();
   t.after(() => cut.client.destroy());
-  const sender = await startBroker(t, { beside: broker, client: cut.client });
+  const sender = await startBroker(t, { beside: broker, client: cut.client, limits: FEW_ITEMS });
   return { broker, sender, cut };
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
+import { FEW_ITEMS } from '../../support/small-limits.ts';
 import { type StartOptions, startBroker } from '../../support/start-broker.ts';
 import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import {
@@ -20,6 +21,9 @@ import { unhurriedClient, unthreaded } from '../../support/unhurried-client.ts';
 import { bodies, instant, numbers } from '../queues/queue.ts';
 
 const names = (count: number) => Array.from({ length: count }, (_, i) => subscription(`s${i}`));
+
+/** So many take two transactions for a message. */
+const MANY = 1.5 * FEW_ITEMS.transactionItems;
 
 /** A topic with many subscriptions that get everything. */
 async function start(
@@ -44,15 +48,15 @@ async function startWarm(
   return broker;
 }
 
-test('150 subscriptions, more than a transaction holds, get each message once and in order', async (t) => {
-  const broker = await start(t, 150);
+test('more subscriptions than a transaction holds get each message once and in order', async (t) => {
+  const broker = await start(t, MANY, { limits: FEW_ITEMS });
   const large = randomBytes(30_000).toString('base64');
   expectStatus(await broker.send('t', 'one'), 201);
   expectStatus(await broker.sendBatch('t', [{ Body: 'two' }, { Body: large }]), 201);
   const batch = Array.from({ length: 100 }, (_, i) => ({ Body: `${i}`.padEnd(200, 'x') }));
   expectStatus(await broker.sendBatch('t', batch), 201);
   const expected = ['one', 'two', large, ...batch.map(({ Body }) => Body)];
-  await eachOf(names(150), async (path) => {
+  await eachOf(names(MANY), async (path) => {
     const all = await drain(broker, path);
     assert.deepEqual(bodies(all), expected, path);
     assert.deepEqual(
@@ -63,15 +67,15 @@ test('150 subscriptions, more than a transaction holds, get each message once an
   await broker.sweep();
   broker.clock.advance({ minutes: 2 });
   await broker.sweep();
-  await eachOf(names(150), async (path) => assert.deepEqual(await counts(broker, path), {}));
+  await eachOf(names(MANY), async (path) => assert.deepEqual(await counts(broker, path), {}));
   const items = new TopicItems(broker);
   t.after(() => items.close());
   const { all } = await items.ofEntity(await items.idOf('t'));
   assert.equal(all, 1, 'the topic has its counter and nothing else');
 });
 
-test('a message scheduled for 150 subscriptions comes to each of them once', async (t) => {
-  const broker = await start(t, 150);
+test('a message scheduled for more subscriptions than a transaction holds comes to each of them once', async (t) => {
+  const broker = await start(t, MANY, { limits: FEW_ITEMS });
   const at = { ScheduledEnqueueTimeUtc: instant({ seconds: 10 }) };
   expectStatus(await broker.send('t', 'x', at), 201);
   broker.clock.advance({ seconds: 10 });
@@ -79,20 +83,20 @@ test('a message scheduled for 150 subscriptions comes to each of them once', asy
   assert.deepEqual(await drainBodies(broker, first), ['x']);
   broker.clock.advance({ minutes: 2 });
   await broker.sweep();
-  await eachOf(names(150).slice(1), async (path) =>
+  await eachOf(names(MANY).slice(1), async (path) =>
     assert.deepEqual(await drainBodies(broker, path), ['x']),
   );
-  assert.deepEqual(await counts(broker, 't'), { Subscription: 150 });
+  assert.deepEqual(await counts(broker, 't'), { Subscription: MANY });
 });
 
-test('messages that wait in a queue reach all of 150 subscriptions once it forwards', async (t) => {
-  const broker = await start(t, 150);
+test('messages that wait in a queue reach all subscriptions, more than a transaction holds, once it forwards', async (t) => {
+  const broker = await start(t, MANY, { limits: FEW_ITEMS });
   expectStatus(await broker.createQueue('source'), 201);
   for (const body of ['a', 'b']) expectStatus(await broker.send('source', body), 201);
   expectStatus(await broker.updateQueue('source', { ForwardTo: 't' }), 200);
   broker.clock.advance({ minutes: 1 });
   await broker.sweep();
-  await eachOf(names(150), async (path) =>
+  await eachOf(names(MANY), async (path) =>
     assert.deepEqual(await drainBodies(broker, path), ['a', 'b']),
   );
   assert.deepEqual(await counts(broker, 'source'), {});
