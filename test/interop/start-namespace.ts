@@ -17,6 +17,8 @@ export interface TestNamespace {
   readonly port: number;
   /** What some work costs, with what is left to do behind its answers. */
   units(work: () => Promise<unknown>): Promise<Units>;
+  /** Moves its clock ahead of the real one. */
+  advance(ms: number): void;
   /** What it holds for its clients. */
   readonly memory: MemoryBudget;
   /** What was reported as a fault of ours. */
@@ -43,11 +45,12 @@ export async function startNamespace({
   const client = engineClient();
   await tablesExist();
   const meter = new UnitMeter();
+  let aheadMs = 0;
   const composition = compose({
     client,
     tables: TABLES,
     namespace: `compat-${randomBytes(6).toString('hex')}`,
-    clock,
+    clock: { now: () => clock.now() + aheadMs },
     ...(memoryBytes === undefined ? {} : { memoryBytes }),
     ...(tier === undefined ? {} : { tier }),
     random: { bytes: (count) => new Uint8Array(randomBytes(count)) },
@@ -81,6 +84,10 @@ export async function startNamespace({
       await work();
       await composition.idle();
       return meter.take();
+    },
+    advance: (ms) => {
+      aheadMs += ms;
+      composition.wake();
     },
     memory: composition.dependencies.memory,
     faults,

@@ -96,7 +96,7 @@ withBus('sessions', (bus) => {
     const { name } = await newSessionQueue(bus, { lockDuration: 'PT5S' });
     const receiver = await bus.client.acceptSession(name, 'S');
     const before = receiver.sessionLockedUntilUtc.getTime();
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    bus.namespace.advance(50);
     const until = await receiver.renewSessionLock();
     assert.ok(until.getTime() > before);
     assert.equal(receiver.sessionLockedUntilUtc.getTime(), until.getTime());
@@ -110,7 +110,7 @@ withBus('sessions', (bus) => {
       maxAutoLockRenewalDurationInMs: 0,
     });
     const message = await receiveOne(receiver);
-    await new Promise((resolve) => setTimeout(resolve, 5500));
+    bus.namespace.advance(5500);
     await assert.rejects(receiver.completeMessage(message), { code: 'SessionLockLost' });
     const again = await bus.client.acceptSession(name, 'S');
     assert.equal((await receiveOne(again)).deliveryCount, 1);

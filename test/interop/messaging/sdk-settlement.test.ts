@@ -197,7 +197,7 @@ withBus('settling', (bus) => {
     await sender.sendMessages({ body: 'long work' });
     const message = await receiveOne(receiver);
     const before = message.lockedUntilUtc?.getTime() ?? 0;
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    bus.namespace.advance(50);
     const until = await receiver.renewMessageLock(message);
     assert.ok(until.getTime() > before);
     assert.equal(message.lockedUntilUtc?.getTime(), until.getTime());

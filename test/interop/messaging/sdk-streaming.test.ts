@@ -1,23 +1,26 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ServiceBusReceiver } from '@azure/service-bus';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ServiceBusReceivedMessage, ServiceBusReceiver } from '@azure/service-bus';
 import { bodies, newQueue, receiveOne } from './bus-entities.ts';
 import { withBus } from './service-bus-clients.ts';
+
+const POLL_MS = 20;
 
 /** Takes messages until there are so many; resolves a little after the last was processed. */
 function take(
   receiver: ServiceBusReceiver,
   count: number,
   options: Parameters<ServiceBusReceiver['subscribe']>[1] = {},
-  process: (body: string) => Promise<void> = async () => {},
+  process: (message: ServiceBusReceivedMessage) => Promise<void> = async () => {},
 ): Promise<readonly string[]> {
   const seen: string[] = [];
   return new Promise((resolve, reject) => {
     const subscription = receiver.subscribe(
       {
-        processMessage: async ({ body }) => {
-          seen.push(body);
-          await process(body);
+        processMessage: async (message) => {
+          seen.push(message.body);
+          await process(message);
           if (seen.length === count) {
             setTimeout(() => void subscription.close().then(() => resolve(seen)), 200);
           }
@@ -72,7 +75,12 @@ withBus('subscribing', (bus) => {
   test('the lock of a message is renewed while it is worked on', async () => {
     const { sender, receiver } = await newQueue(bus, { lockDuration: 'PT5S' });
     await sender.sendMessages({ body: 'long' });
-    const seen = await take(receiver, 1, {}, () => new Promise((done) => setTimeout(done, 7000)));
+    const seen = await take(receiver, 1, {}, async (message) => {
+      const lockedUntil = () => message.lockedUntilUtc?.getTime() ?? 0;
+      const first = lockedUntil();
+      while (lockedUntil() === first) await pause(POLL_MS);
+      bus.namespace.advance(first - Date.now() + 1);
+    });
     assert.deepEqual(seen, ['long']);
     assert.deepEqual(await receiver.peekMessages(5), []);
   });
