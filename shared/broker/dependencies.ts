@@ -11,15 +11,15 @@ import type { SessionStore } from './ports/sessions.ts';
 import type { WakeUps } from './ports/wake-ups.ts';
 import type { PartitionTurns } from './routing/partition-selector.ts';
 
-/** Counts the copies of messages that one operation makes for subscriptions, until they are stored. */
+/** Counts the copies that one operation makes for subscriptions, until they are stored. */
 export interface CopyAccount {
-  /** Throws ServiceBusy where the process has no room for so many; MessageSizeExceeded where it never has. */
+  /** Counts copies. Throws ServiceBusy if the process has no room for them now; MessageSizeExceeded if it never has. */
   hold(copies: number): void;
-  /** Says that so many copies are there no more. Their room is kept for those that the operation makes next. */
+  /** Uncounts copies that no longer exist, and keeps their room for the next copies of the operation. */
   discard(copies: number): void;
 }
 
-/** What the operations of the broker are built from. */
+/** The dependencies of the broker's operations. */
 export interface BrokerParts {
   readonly entities: EntityStore;
   readonly subscriptions: SubscriptionCatalog;
@@ -33,14 +33,14 @@ export interface BrokerParts {
   readonly limits: Pick<StorageLimits, 'bytesPerMegabyte'>;
   readonly clock: Clock;
   readonly random: RandomSource;
-  /** What this process may hold for its peers. */
+  /** Bounds the memory that this process uses for its peers. */
   readonly memory: MemoryBudget;
-  /** Within an operation that a sender waits for: counts the copies it makes. */
+  /** Counts the copies of the current operation, if a sender waits for it. */
   readonly copies?: CopyAccount;
-  /** Milliseconds that only ever go on, for waits; not the clock that users may move. */
+  /** Monotonic milliseconds, for waits; not the clock that users may move. */
   readonly monotonicNow: () => number;
-  /** Divides the time of this process among what takes long. */
+  /** Divides the time of this process among long operations. */
   readonly workTurns: Pick<WorkTurns, 'next'>;
-  /** Calls work behind what is under way now. */
+  /** Calls work after what is under way now. */
   readonly soon: Scheduler['soon'];
 }

@@ -7,39 +7,39 @@ import type { DeduplicationCondition } from './duplicates.ts';
 export interface Copy {
   /** Its number, without the partition. */
   readonly sequence: bigint;
-  /** The same object wherever the message goes unchanged. */
+  /** The same object in every copy of an unchanged message. */
   readonly message: Message;
 }
 
-/** What one log gets of a publication. */
+/** The messages of a publication for one log. */
 export interface Delivery {
   readonly to: Log;
   readonly copies: readonly Copy[];
-  /** A longer time to live of a message's own is lowered to this, ms. */
+  /** The limit for a message's own time to live, ms. */
   readonly timeToLiveMsMax?: number;
 }
 
 /** Messages on their way into several logs. */
 export interface Publication {
-  /** Where an unfinished one is noted, for the sweep to finish. */
+  /** The log in which an unfinished publication is stored, for the sweep to complete. */
   readonly owner: Log;
   readonly deliveries: readonly Delivery[];
   /** Epoch ms. */
   readonly enqueuedAt: number;
-  /** Where the messages lie until now; they are removed there in the same transaction. */
+  /** The present place of the messages, from which the same transaction removes them. */
   readonly source?: MoveSource;
   /** Part of the write that decides about the publication. */
   readonly condition?: DeduplicationCondition | undefined;
 }
 
-/** Slots of blocks whose messages are about to go elsewhere. */
+/** Slots of blocks whose messages move to another log. */
 export interface MoveSource {
   readonly log: Log;
-  /** Each block as it was read: it must not have changed when the messages go. */
+  /** Each block as it was read; its slots must be unchanged when the messages move. */
   readonly taken: readonly { readonly block: Block; readonly slots: readonly number[] }[];
 }
 
-/** Messages that lie somewhere and are to go elsewhere. */
+/** Stored messages that are to be forwarded. */
 export interface StoredBatch {
   readonly copies: readonly Copy[];
   /** Epoch ms; of scheduled messages when they came due. */
@@ -47,5 +47,5 @@ export interface StoredBatch {
   readonly source: MoveSource;
 }
 
-/** Sends a batch on its way; throws ConflictInProgress where somebody else did so meanwhile. */
+/** Forwards a batch. Throws ConflictInProgress if another process did so meanwhile. */
 export type Forward = (batch: StoredBatch) => Promise<void>;

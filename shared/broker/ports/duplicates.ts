@@ -10,19 +10,19 @@ export interface DeduplicationRequest {
 }
 
 export interface Candidate {
-  /** What the message is known by; all are different. Absent = it cannot come twice. */
+  /** The key by which duplicates are detected; all keys are different. Absent = no detection. */
   readonly key: string | undefined;
-  /** Epoch ms, as its sender said it. */
+  /** Epoch ms, from the sender. */
   readonly scheduledEnqueueAt: number | undefined;
   readonly sessionId: string | undefined;
 }
 
-/** What a send may store. It holds until the condition is refused. */
+/** Says which messages a send may store. Valid until its condition is refused. */
 export interface Reservation {
   readonly request: DeduplicationRequest;
   /** For each candidate whether it is new, in order. */
   readonly standings: readonly Standing[];
-  /** Must be part of the write that stores the new messages. Absent = none of them can come twice. */
+  /** Must be part of the write that stores the new messages. Absent = none of them has a key. */
   readonly condition: DeduplicationCondition | undefined;
   /** The attempts of one send share its name, and are counted from 0. */
   readonly attempt: { readonly send: string; readonly tries: number };
@@ -34,8 +34,8 @@ export type Standing =
   | { readonly kind: 'duplicate'; readonly number: bigint | undefined };
 
 /**
- * What must hold as new messages are stored, and what their write adds so that they are known from then
- * on: the record of a single message, or the decision that makes the records of a batch valid.
+ * The condition for storing new messages, together with what their write adds to detect later duplicates: the record of a
+ * single message, or the decision that makes the records of a batch valid.
  */
 export type DeduplicationCondition = {
   readonly entityId: string;
@@ -73,8 +73,8 @@ export interface DuplicateStore {
    */
   reserve(request: DeduplicationRequest, refused?: Reservation): Promise<Reservation>;
   /**
-   * Completes what the senders of the originals may have left undone: notes due times and lists sessions.
-   * To be called before the duplicates are accepted. Throws ServiceTimeout.
+   * Completes work that the senders of the originals may not have finished: notes due times and adds sessions to the
+   * ready-session index. Call it before answering for duplicates. Throws ServiceTimeout.
    */
   confirm(reservation: Reservation): Promise<void>;
 }

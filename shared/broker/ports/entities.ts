@@ -6,11 +6,11 @@ import type { Entity } from '../../domain/entities/entity.ts';
 import type { SubQueue } from '../../domain/entities/entity-path.ts';
 import type { Rule } from '../../filters/rule.ts';
 
-/** Keeps what is known of entities. Paths are lower-case keys as of `parseEntityPath`. */
+/** Keeps entities. Keys are lower-case paths from `parseEntityPath`. */
 export interface EntityStore {
   /**
-   * The entity, perhaps a few seconds old (the cache that makes messaging cost no extra read).
-   * What must be exact is made so by the message store's conditions.
+   * The entity, at most a lease old, so that messaging costs no extra read. The conditions of the message store's writes
+   * decide where that matters.
    */
   find(key: string): Promise<Entity | undefined>;
   /** The entity as it is now. */
@@ -18,20 +18,19 @@ export interface EntityStore {
   /** Throws MessagingEntityAlreadyExists. */
   create(key: string, name: string, description: EntityDescription, now: number): Promise<Entity>;
   /**
-   * Replaces the description and raises the epoch, on the condition that nobody did meanwhile.
+   * Replaces the description and raises the epoch, on the condition that the entity is unchanged.
    * Throws MessagingEntityNotFound, ConflictInProgress.
    */
   update(entity: Entity, description: EntityDescription, now: number): Promise<Entity>;
   /**
-   * Removes the entity at once; the sweep clears what belonged to it. Throws
-   * MessagingEntityNotFound.
+   * Removes the entity at once; the sweep deletes its messages later. Throws MessagingEntityNotFound.
    */
   remove(key: string, now: number): Promise<void>;
   /** Gives a sub-queue a new, empty log, in constant time. Throws MessagingEntityNotFound. */
   purge(entity: Entity, subQueue: SubQueue, now: number): Promise<Entity>;
-  /** The entities of one kind in order of their names; of one topic where its key is given. */
+  /** The entities of one kind in order of their names; subscriptions of one topic. */
   list(page: ListPage): Promise<readonly Entity[]>;
-  /** Drops what is remembered of an entity, so that the next `find` reads. */
+  /** Drops an entity from the cache, so that the next `find` reads it. */
   forget(key: string): void;
 }
 
@@ -50,13 +49,13 @@ export interface Subscribed {
   readonly rules: readonly Rule[];
 }
 
-/** The subscriptions of topics, perhaps a few seconds old, as entities are. */
+/** The subscriptions of topics, at most a lease old. */
 export interface SubscriptionCatalog {
   of(topic: Entity): Promise<readonly Subscribed[]>;
 }
 
-/** Notices uses of entities, for those that are deleted when idle (semantics V5). */
+/** Records uses of entities, for AutoDeleteOnIdle (semantics V5). */
 export interface Activity {
-  /** Somebody received, settled or peeked. Costs nothing but now and then, and never waits. */
+  /** Records a receive, settlement or peek. Writes at most once a minute for each entity, and never waits. */
   used(entity: Entity): void;
 }

@@ -86,20 +86,19 @@ export interface TokenSettlement {
 }
 
 /**
- * Keeps messages. Each method is carried out by conditional writes that decide; what is passed in
- * may be a few seconds old. All throw ServiceBusy and ServiceTimeout.
+ * Keeps messages. Conditional writes decide in each method, since the arguments may be a few seconds old. All methods
+ * throw ServiceBusy and ServiceTimeout.
  */
 export interface MessageStore extends TransactionStore, DuplicateStore {
-  /** Whether an entity can take more, and how large it is now at most, in bytes. */
+  /** Whether an entity can take more bytes, and an upper bound of its present size, bytes. */
   hasRoom(
     entity: Entity,
     request: RoomRequest,
   ): Promise<{ readonly isRoom: boolean; readonly size: number }>;
   /**
-   * Stores messages at the end of a log, or among its scheduled ones where they are not due by `now`
-   * (epoch ms), all or none, and returns their sequence numbers without the partition, which are
-   * gapless. `condition` is part of the write. Throws MessagingEntityNotFound; NothingStored where that is
-   * certain; DeduplicationRefused.
+   * Stores messages at the end of a log, or among its scheduled ones if they are not due by `now` (epoch ms), all or none.
+   * Returns their gapless sequence numbers without the partition. `condition` is part of the write. Throws
+   * MessagingEntityNotFound; NothingStored if that is certain; DeduplicationRefused.
    */
   append(
     log: Log,
@@ -113,36 +112,35 @@ export interface MessageStore extends TransactionStore, DuplicateStore {
    */
   takeNumbers(log: Log, messages: readonly Message[], count: number): Promise<bigint>;
   /**
-   * Writes messages into several logs: into all of them, even if it is cut off half-way. Throws
-   * NothingStored where that is certain; DeduplicationRefused; ConflictInProgress where their source has
-   * changed.
+   * Stores messages in several logs: in all of them, even if the process ends half way. Throws NothingStored if that is
+   * certain; DeduplicationRefused; ConflictInProgress if their source has changed.
    */
   publish(publication: Publication): Promise<void>;
-  /** Makes scheduled messages of a queue that have come due receivable. True = there were some. */
+  /** Activates due scheduled messages of a queue. True = there were some. */
   activateDue(log: Log): Promise<boolean>;
-  /** Sends on the scheduled messages of a topic that have come due. True = there were some. */
+  /** Forwards due scheduled messages of a topic. True = there were some. */
   forwardDue(log: Log, forward: Forward): Promise<boolean>;
-  /** Sends on what can be had from a log that forwards. True = there is more than one call sends on. */
+  /** Forwards the available messages of a log. True = there are more than one call forwards. */
   forwardAll(log: Log, policy: LogPolicy, forward: Forward): Promise<boolean>;
-  /** Has the sweep send on what waits in an entity that forwards, in a minute; given its main log. */
+  /** Adds due work, so that the sweep forwards the messages of an entity in a minute; `log` = its main log. */
   leaveToSweep(log: Log): void;
   /**
-   * Hands out what can be had now, in order, as much as the answer can carry. Throws
-   * MessageSizeExceeded where it cannot carry even the first message; nothing is claimed then.
+   * Claims the available messages in order, as many as the answer can carry. Throws MessageSizeExceeded, with nothing
+   * claimed, if it cannot carry even the first message.
    */
   claim(log: Log, request: ClaimRequest): Promise<readonly ReceivedMessage[]>;
   /**
-   * When something in a log in which nothing can be had may be had without anybody's doing, as far as
-   * this process knows: a lock runs out, or a scheduled message comes due. Epoch ms.
+   * When a message of a log without available ones may become available by time alone, as far as this process knows: a
+   * lock expires, or a scheduled message comes due. Epoch ms.
    */
   changesAt(log: Log, policy: LogPolicy): number;
-  /** Settles each message whose lock is live; for each a refusal, or nothing once settled. In order. */
+  /** Settles each message whose lock is live. Returns, in order, a refusal or undefined for each. */
   settle(
     log: Log,
     settlements: readonly TokenSettlement[],
     policy: LogPolicy,
   ): Promise<readonly (BrokerError | undefined)[]>;
-  /** Starts locks anew; for each the new end (epoch ms), or a refusal. In order. */
+  /** Renews locks. Returns, in order, the new end (epoch ms) or a refusal for each. */
   renew(
     log: Log,
     tokens: readonly LockToken[],
@@ -150,40 +148,40 @@ export interface MessageStore extends TransactionStore, DuplicateStore {
     rules: BlockRules,
   ): Promise<readonly (number | BrokerError)[]>;
   /**
-   * Puts what ended with a lock, unnoticed, into the dead-letter queue: messages whose last delivery
-   * lapsed, and those that expired under a lock. True = there was something.
+   * Dead-letters messages whose last delivery ended with an expired lock, and those that expired under a lock, if no
+   * receive has found them. True = there were some.
    */
   deadLetterLapsed(log: Log, policy: LogPolicy): Promise<boolean>;
-  /** Shows messages in order of their numbers without touching them. */
+  /** Returns messages in order of their numbers without locking them. */
   peek(log: Log, request: PeekRequest): Promise<Peeked>;
-  /** Hands out deferred messages, all or none. Throws MessageNotFound, MessageSizeExceeded. */
+  /** Receives deferred messages, all or none. Throws MessageNotFound, MessageSizeExceeded. */
   receiveDeferred(log: Log, request: DeferredRequest): Promise<readonly ReceivedMessage[]>;
-  /** Removes messages that are not due yet, all or none. Throws MessageNotFound. */
+  /** Removes scheduled messages, all or none. Throws MessageNotFound. */
   cancelScheduled(log: Log, sequences: readonly bigint[]): Promise<void>;
   /** Ends the lock on a message, whoever holds it. False = there is no such lock. */
   breakLock(log: Log, sequence: bigint, policy: LogPolicy): Promise<boolean>;
-  /** Makes a deferred message active again, at its old place. False = there is none to be had. */
+  /** Makes a deferred message active again, at its old place. False = there is no such unlocked message. */
   reactivate(log: Log, sequence: bigint, policy: LogPolicy): Promise<boolean>;
-  /** Removes a message that nobody holds, in whatever state. False = there is none to be had. */
+  /** Removes an unlocked message in any state. False = there is none. */
   remove(log: Log, sequence: bigint, policy: LogPolicy): Promise<boolean>;
-  /** Dead-letters a message that nobody holds. False = there is none to be had. */
+  /** Dead-letters an unlocked message. False = there is none. */
   deadLetter(
     log: Log,
     sequence: bigint,
     action: DeadLetterAction,
     policy: LogPolicy,
   ): Promise<boolean>;
-  /** Removes up to `maxMessages` active messages enqueued before an instant that nobody holds. */
+  /** Removes up to `maxMessages` active, unlocked messages enqueued before an instant; returns how many. */
   removeBefore(log: Log, request: RemoveBeforeRequest, policy: LogPolicy): Promise<number>;
   /**
-   * Sends up to `maxMessages` dead letters that nobody holds to the main queue again, each in one
-   * transaction, so that it never is in both or neither. Returns how many.
+   * Sends up to `maxMessages` unlocked dead letters to the main queue again. Each moves in one transaction, so it is never
+   * in both queues or in neither. Returns how many.
    */
   resubmit(log: Log, to: Log, request: ResubmitRequest, policy: LogPolicy): Promise<number>;
 }
 
 export interface ResubmitRequest {
   readonly maxMessages: number;
-  /** What the main queue lowers the messages' own to; absent = nothing. */
+  /** The main queue's limit for the messages' own time to live, ms; absent = none. */
   readonly timeToLiveMsMax: number | undefined;
 }

@@ -14,11 +14,11 @@ export interface TransactionStore {
    * InvalidOperation, DeduplicationRefused.
    */
   transact(transaction: StoredTransaction): Promise<readonly OperationOutcome[]>;
-  /** What a transaction came to that was carried out before; throws what it was refused for. */
+  /** The outcomes of a transaction that was carried out before; throws its refusal. */
   recall(identity: TransactionIdentity): Promise<readonly OperationOutcome[] | undefined>;
   /**
-   * The truth about a transaction that has just been refused: another attempt of it may have been
-   * carried out. A lost lock is kept as its answer, so that none that is still under way can be.
+   * Finds the final answer after a refusal, since another attempt of the same transaction may have been carried out. Stores
+   * a lost lock as the answer, so that no attempt under way can be carried out later.
    */
   conclude(
     identity: TransactionIdentity,
@@ -50,21 +50,21 @@ export interface TransactedSends {
   readonly deliveries: readonly Delivery[];
 }
 
-/** A transaction on its way into the store. */
+/** A transaction to store. */
 export interface StoredTransaction {
   /** Epoch ms. */
   readonly now: number;
   readonly settling: TransactedSettlements | undefined;
-  /** Asked for once all locks have been seen to be live, since numbers are then taken. */
+  /** Called once all locks are known to be live, because it takes sequence numbers. */
   readonly sends: () => Promise<TransactedSends>;
   /** Parts of the write, one for each entity that detects duplicates among what it gets. */
   readonly conditions: readonly DeduplicationCondition[];
   readonly identity: TransactionIdentity | undefined;
-  /** What the operations come to. */
+  /** Makes the outcomes of the operations. */
   readonly outcomes: (facts: TransactionFacts) => readonly OperationOutcome[];
 }
 
-/** What is known once a transaction is written. */
+/** The facts that are known once a transaction is written. */
 export interface TransactionFacts {
   /** Of what was appended, in that order, without the partition. */
   readonly numbers: readonly (readonly bigint[])[];

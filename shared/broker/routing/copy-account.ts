@@ -2,7 +2,7 @@ import { BrokerError } from '../../domain/broker-error.ts';
 import { BUDGETS } from '../../domain/budgets/budgets.ts';
 import type { BrokerParts } from '../dependencies.ts';
 
-/** Has an operation route messages, and counts the copies that it makes until it is done. */
+/** Runs an operation that routes messages, and counts its copies until it ends. */
 export async function countingCopies<Result>(
   parts: BrokerParts,
   work: (parts: BrokerParts) => Promise<Result>,
@@ -10,7 +10,7 @@ export async function countingCopies<Result>(
   const { memory } = parts;
   const most = memory.limit * BUDGETS.request.copiesShareOfMemory;
   const share = memory.open(most, () => {});
-  // Nobody would know what came of it.
+  // The operation cannot be stopped half way, since its outcome would be unknown.
   share.pin();
   let made = 0;
   const hold = (copies: number) => {
@@ -30,8 +30,8 @@ export async function countingCopies<Result>(
 }
 
 /**
- * Has one attempt of an operation route messages. Where it fails, the next attempt makes its copies in
- * the room that this one had: an operation counts once, however often it is tried.
+ * Runs one attempt of an operation that routes messages. After a failure, the next attempt uses the same room for its
+ * copies, so an operation counts once, however often it is tried.
  */
 export async function countingAttempt<Result>(
   parts: BrokerParts,
@@ -56,7 +56,7 @@ export async function countingAttempt<Result>(
   }
 }
 
-/** `most` = what one operation may make anywhere; absent where this process has no memory for more. */
+/** The refusal of too many copies. `most` = the limit for one operation; absent = this process has no memory for more. */
 export function tooManyCopies(most?: number): BrokerError {
   const bound =
     most === undefined ? 'more copies than the service has memory for' : `more than ${most} copies`;

@@ -8,9 +8,9 @@ import type { Copy, StoredBatch } from '../ports/deliveries.ts';
 import { forward, route, withSource } from './route.ts';
 
 /**
- * Sends on what waits in an entity: scheduled messages of a topic that have come due, messages that
- * were there before an entity forwarded, and dead letters of one that forwards those. Each batch goes
- * in one transaction with what it becomes (semantics F5).
+ * Forwards the messages that wait in an entity: due scheduled messages of a topic, messages that were stored before the
+ * entity had ForwardTo, and dead letters of an entity with ForwardDeadLetteredMessagesTo. Each batch is one transaction
+ * with the copies that it becomes (semantics F5).
  */
 export async function forwardPending(
   parts: BrokerParts,
@@ -19,7 +19,7 @@ export async function forwardPending(
 ): Promise<void> {
   const failures: unknown[] = [];
   for (const partition of partitions) {
-    // What fails in one partition must not keep the others waiting.
+    // A failure in one partition must not stop the others.
     try {
       await forwardPendingIn(parts, entity, partition);
     } catch (error) {
@@ -60,8 +60,8 @@ async function forwardPendingIn(
 }
 
 /**
- * Sends on what an operation left in an entity that forwards. The operation is done, whatever becomes
- * of this: what fails is left to the sweep.
+ * Forwards the messages that an operation left in an entity that forwards. The operation is done already, so a failure is
+ * left to the sweep.
  */
 export async function sendOn(
   parts: BrokerParts,
@@ -80,8 +80,8 @@ export async function sendOn(
 }
 
 /**
- * Sends on what lies in an entity that has just begun to forward. There may be more of it than this
- * process lives for: the sweep goes on.
+ * Forwards the messages of an entity whose ForwardTo was just set. The sweep continues if there are more than this
+ * process can forward.
  */
 export async function beginForwarding(parts: BrokerParts, entity: Entity): Promise<void> {
   if (!hasForwarding(entity)) return;
@@ -92,7 +92,7 @@ export async function beginForwarding(parts: BrokerParts, entity: Entity): Promi
   await sendOn(parts, entity, partitions);
 }
 
-/** The scheduled messages of a topic meet its rules as they come due, and stay in their partition. */
+/** Forwards due scheduled messages of a topic: its rules decide now, and the copies stay in the same partition. */
 export async function forwardDue(
   parts: BrokerParts,
   topic: Entity,
@@ -121,7 +121,7 @@ function sendingOn(
   };
 }
 
-/** A subscription gets its topic's scheduled messages when they come due. */
+/** Forwards due scheduled messages of the topic above a subscription, before the subscription is read. */
 export async function forwardTopicDue(
   parts: BrokerParts,
   path: EntityPath,

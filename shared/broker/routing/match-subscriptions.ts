@@ -15,13 +15,13 @@ import type { Copy } from '../ports/deliveries.ts';
 import { tooManyCopies } from './copy-account.ts';
 import { Turn } from './turn.ts';
 
-/** What the rules of a topic's subscriptions make of some messages. */
+/** The copies that the rules of a topic's subscriptions make of messages. */
 export interface Matched {
-  /** How many sequence numbers all copies together need. */
+  /** The number of sequence numbers that all copies need. */
   readonly numbers: number;
-  /** How many copies and failures there are for all subscriptions together. */
+  /** The number of copies and failures for all subscriptions together. */
   readonly copies: number;
-  /** Whether nobody wants any of the messages. */
+  /** Whether no subscription matches any of the messages. */
   readonly isUnmatched: boolean;
   readonly subscriptions: readonly MatchedSubscription[];
 }
@@ -34,13 +34,12 @@ export interface MatchedSubscription {
   readonly failures: readonly Copy[];
 }
 
-/** Whether somebody waits for the answer to a send, or messages come from elsewhere. */
+/** How messages arrive: in a send whose sender waits for an answer, or from another entity. */
 export type Arrival = 'sent' | 'forwarded';
 
 /**
- * What the rules make of messages that arrive at a topic, as they are there. Throws NoMatchingSubscription;
- * MessageSizeExceeded for a batch that makes too many copies; and ServiceBusy where `parts.copies` has no
- * room for them.
+ * Matches messages that arrive at a topic with the rules of its subscriptions. Throws NoMatchingSubscription;
+ * MessageSizeExceeded for a batch that makes too many copies; ServiceBusy if `parts.copies` has no room for them.
  */
 export async function matchArriving(
   parts: BrokerParts,
@@ -50,10 +49,10 @@ export async function matchArriving(
 ): Promise<{ readonly messages: readonly Message[]; readonly matched: Matched }> {
   const { defaultTimeToLiveMs, filteringMessagesBeforePublishing } = topic.description;
   const messages = arriving.map((message) => capTimeToLive(message, defaultTimeToLiveMs));
-  // What is forwarded came in as a batch that was not too large, and could not be refused any more.
+  // A forwarded batch was accepted already and can no longer be refused.
   const copiesMax = how === 'sent' ? BUDGETS.request.copies : Number.POSITIVE_INFINITY;
   const matched = await matchSubscriptions(parts, topic, messages, copiesMax);
-  // Only a sender can be told; what is forwarded and wanted by nobody is dropped.
+  // Only a sender gets this error; a forwarded message without a match is dropped.
   if (matched.isUnmatched && filteringMessagesBeforePublishing && how === 'sent') {
     throw new BrokerError(
       'NoMatchingSubscription',
@@ -64,9 +63,8 @@ export async function matchArriving(
 }
 
 /**
- * Evaluates the rules of all subscriptions before anything is written (semantics T2, T4). A message
- * has the same number wherever it goes unchanged; where a subscription gets several copies of one,
- * each has a number of its own.
+ * Evaluates the rules of all subscriptions before anything is written (semantics T2, T4). A message has the same number in
+ * every subscription that gets it unchanged; if a subscription gets several copies of one, each has a number of its own.
  */
 async function matchSubscriptions(
   parts: BrokerParts,
@@ -127,7 +125,7 @@ function toCopies(
   message: Message,
   first: bigint,
 ): { readonly copies: readonly Copy[]; readonly failures: readonly Copy[] } {
-  // One dead letter tells of a message on which rules failed, however many did.
+  // A message on which several rules failed becomes one dead letter.
   const [failure] = deadLetteringOnFilterEvaluationExceptions ? failures : [];
   return {
     copies: copies.map((copy, i) => ({ sequence: first + BigInt(i), message: copy.message })),

@@ -12,14 +12,14 @@ import { text } from '../../domain/messages/property-value.ts';
 import type { BrokerParts } from '../dependencies.ts';
 import { isSendable } from '../entity-lookup.ts';
 
-/** Why a message cannot be sent on to any entity, if so. */
+/** The reason why a message cannot be forwarded to any entity; undefined if it can. */
 export function obstacleFor(message: Message): DeadLetterReason | undefined {
   if ((message.hops ?? 0) >= LIMITS.forwardHops) return TOO_MANY_HOPS;
   if (headerSize(message) > LIMITS.propertiesBytes) return HEADER_SIZE_EXCEEDED;
   return undefined;
 }
 
-/** Why an entity takes none of these messages from another one, if so. */
+/** The reason why an entity cannot take forwarded messages; undefined if it can. */
 export async function obstacleAt(
   parts: BrokerParts,
   target: Entity,
@@ -43,7 +43,7 @@ export async function obstacleAt(
   };
 }
 
-/** The reason for a destination that takes no messages or is not there. */
+/** The reason for a destination that does not exist or cannot receive messages. */
 export function notFound(destination: string): DeadLetterReason {
   return {
     reason: 'MessagingEntityNotFound',
@@ -51,7 +51,7 @@ export function notFound(destination: string): DeadLetterReason {
   };
 }
 
-/** A message that is dead for this reason. */
+/** The message as a dead letter with this reason. */
 export function withReason(message: Message, { reason, description }: DeadLetterReason): Message {
   const properties = {
     ...message.properties,

@@ -4,18 +4,18 @@ import type { RandomSource } from '../../domain/clock.ts';
 import { type Entity, partitionsOf } from '../../domain/entities/entity.ts';
 
 const ENTITIES_MAX = 20_000;
-/** A partition that refused is passed over for so long. */
+/** How long a partition that refused is skipped, ms. */
 const AVOIDED_MS = 2000;
 
 /**
- * Whose turn it is among the partitions of an entity, for messages without a key: one after the other
- * (semantics #P7), from a random one on, so that processes which live for one call spread as well.
+ * Selects partitions for messages without a key: one after the other (semantics #P7), from a random start, so that
+ * processes that live for one call spread their messages too.
  */
 export class PartitionTurns {
   readonly #random: RandomSource;
   readonly #ages: AgeClock;
   readonly #last = new BoundedMap<string, number>(ENTITIES_MAX);
-  /** When a partition last refused. */
+  /** When each partition last refused. */
   readonly #avoided = new BoundedMap<string, Instant>(ENTITIES_MAX);
 
   constructor(random: RandomSource, ages: AgeClock) {
@@ -23,7 +23,7 @@ export class PartitionTurns {
     this.#ages = ages;
   }
 
-  /** The next partition that did not refuse a moment ago; simply the next one where all did. */
+  /** The next partition that has not refused recently; the next one if all have. */
   next(entity: Entity): number {
     const partitions = partitionsOf(entity);
     const last = this.#last.get(entity.id) ?? this.#random.bytes(1)[0] ?? 0;

@@ -4,19 +4,19 @@ import type { Message } from '../../domain/messages/message.ts';
 import { partitionKeyOf, partitionOfKey } from '../../domain/messages/partition.ts';
 import type { BrokerParts } from '../dependencies.ts';
 
-/** Where messages are to go in an entity. */
+/** The partition for messages of an entity. */
 export interface Placement {
   readonly partition: number;
-  /** Whether they have to lie there and nowhere else. */
+  /** Whether a key requires this partition. */
   readonly isFixed: boolean;
-  /** How many partitions have been tried, with this one. */
+  /** The number of partitions tried, including this one. */
   readonly tries: number;
 }
 
-/** In a whole outage more tries would only add to it. */
+/** More tries would only add load to an outage. */
 const TRIES_MAX = 4;
 
-/** Where messages with this key belong; without one, it is some partition's turn (semantics #P6, #P7). */
+/** The partition of a key; without a key, the next one in turn (semantics #P6, #P7). */
 export function placeFor(parts: BrokerParts, entity: Entity, key: string | undefined): Placement {
   const partitions = partitionsOf(entity);
   if (partitions === 1) return { partition: 0, isFixed: true, tries: 1 };
@@ -25,7 +25,7 @@ export function placeFor(parts: BrokerParts, entity: Entity, key: string | undef
   return { partition, isFixed, tries: 1 };
 }
 
-/** Messages that come from elsewhere, together with those that belong into the same partition. */
+/** Groups forwarded messages by the partition that they belong to. */
 export function placesFor(
   parts: BrokerParts,
   entity: Entity,
@@ -46,9 +46,8 @@ export function placesFor(
 }
 
 /**
- * Where messages go after a partition failed to take them. Those without a key go to another one if nothing
- * can have been stored in this one; a key leaves no choice (semantics P16). Throws `error` where
- * there is no other place.
+ * The next partition after one failed: another one for messages without a key, if nothing can have been stored in this
+ * one; a key leaves no choice (semantics P16). Throws `error` if there is no other partition to try.
  */
 export function placeAfter(
   parts: BrokerParts,

@@ -22,9 +22,9 @@ import { notFound, obstacleAt, obstacleFor, withReason } from './obstacles.ts';
 import { type Placement, placeAfter, placesFor } from './placement.ts';
 
 /**
- * Where messages go. Forwards are followed at the send already, so that nothing is stored on the way;
- * each entity on the way gives the message a number of its own (semantics #121), in a partition of its
- * own. What becomes of messages in the entity itself and in its subscriptions lies in `partition`.
+ * The deliveries of messages. Forwarding is followed at once, so nothing is stored on the way; each entity on the way
+ * gives the message a sequence number (semantics #121) in one of its own partitions. Messages that stay in the entity
+ * itself or in its subscriptions go to `partition`.
  */
 export async function route(
   parts: BrokerParts,
@@ -72,14 +72,14 @@ async function routeTopic(
     }
     copies += subscription.copies.length + subscription.failures.length;
     const delivered = deliver(parts, subscription, first, partition);
-    // A failure is heard below, when all are under way.
+    // A failure is thrown below, once all have started.
     delivered.catch(() => {});
     delivering.push(delivered);
   }
   return (await Promise.all(delivering)).flat();
 }
 
-/** So many copies are routed before others may have their turn. */
+/** How many copies are routed in one turn. */
 const COPIES_PER_TURN = 1000;
 
 async function deliver(
@@ -91,7 +91,7 @@ async function deliver(
   const ofSubscription = (ones: readonly Copy[]) => ones.map((copy) => numbered(copy, first));
   return [
     ...(await arrive(parts, entity, ofSubscription(copies), partition)),
-    ...(await bury(parts, entity, ofSubscription(failures), partition)),
+    ...(await deadLetter(parts, entity, ofSubscription(failures), partition)),
   ];
 }
 
@@ -99,7 +99,7 @@ function numbered({ sequence, message }: Copy, first: bigint): Copy {
   return { sequence: first + sequence, message };
 }
 
-/** What becomes of messages at a queue or subscription: they stay there, or are forwarded. */
+/** The deliveries of messages that arrive at a queue or subscription: they stay, or are forwarded. */
 async function arrive(
   parts: BrokerParts,
   entity: Entity<QueueDescription | SubscriptionDescription>,
@@ -123,11 +123,11 @@ async function arrive(
             ...(defaultTimeToLiveMs === undefined ? {} : { timeToLiveMsMax: defaultTimeToLiveMs }),
           }),
         )),
-    ...(await bury(parts, entity, refused, partition)),
+    ...(await deadLetter(parts, entity, refused, partition)),
   ];
 }
 
-/** Where messages lie by session, each session is a log of its own, in the partition of its id. */
+/** Divides messages by session: each session is a log of its own, in the partition of its id. */
 async function bySession(
   parts: BrokerParts,
   log: Log,
@@ -152,7 +152,7 @@ async function bySession(
   return [...stay, ...(await Promise.all(move))];
 }
 
-/** A rule's action gave messages a session of another partition, and numbers are those of a partition. */
+/** Numbers messages again in the partition of a session that a rule's action gave them. */
 async function numberedAnew(
   parts: BrokerParts,
   to: Log,
@@ -163,8 +163,8 @@ async function numberedAnew(
   return { to, copies: messages.map((message, i) => ({ sequence: first + BigInt(i), message })) };
 }
 
-/** What becomes of dead letters: they stay in the dead-letter queue, or are forwarded. */
-async function bury(
+/** The deliveries of dead letters: they stay in the dead-letter queue, or are forwarded. */
+async function deadLetter(
   parts: BrokerParts,
   entity: Entity<QueueDescription | SubscriptionDescription>,
   copies: readonly Copy[],
@@ -178,15 +178,14 @@ async function bury(
   return await forward(parts, entity, destination, leaving, partition);
 }
 
-/** A dead letter that leaves its entity says where it comes from. */
+/** Adds its source to a dead letter that leaves its entity. */
 export function withSource({ sequence, message }: Copy, { name }: Entity): Copy {
   return { sequence, message: { ...message, deadLetterSource: name } };
 }
 
 /**
- * Sends messages on to another entity. Where that cannot be, they go to the transfer dead-letter
- * queue of the entity they were to leave (semantics #123).
- * `partition` is where they were to stay in that entity.
+ * Forwards messages to another entity. If that is not possible, they go to the transfer dead-letter queue of their entity
+ * (semantics #123), in `partition`.
  */
 export async function forward(
   parts: BrokerParts,
@@ -210,7 +209,7 @@ export async function forward(
   return [...arrived, ...deadLettered(logOf(source, 'transferDeadLetter', partition), lost)];
 }
 
-/** Messages that come from elsewhere: their own keys say to which partition each goes (semantics #P11). */
+/** The deliveries of forwarded messages, whose own keys decide their partitions (semantics #P11). */
 async function enter(
   parts: BrokerParts,
   target: Entity,
@@ -242,7 +241,7 @@ async function enterAt(
   }
 }
 
-/** The first entity's number stays with the message; the count of hops ends loops. */
+/** The message with the number of its first entity and one more hop; the number of hops is limited. */
 function sentOn({ sequence, message }: Copy, partition: number): Message {
   return {
     ...message,

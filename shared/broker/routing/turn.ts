@@ -1,7 +1,7 @@
 import { BUDGETS } from '../../domain/budgets/budgets.ts';
 import type { BrokerParts } from '../dependencies.ts';
 
-/** Divides long work of one request into turns, so that a process still serves others meanwhile. */
+/** Divides long work of one request into turns, between which the process serves other requests. */
 export class Turn {
   readonly #parts: Pick<BrokerParts, 'monotonicNow' | 'soon'>;
   #until: number;
@@ -11,12 +11,12 @@ export class Turn {
     this.#until = parts.monotonicNow() + BUDGETS.turnMs;
   }
 
-  /** Whether it is the turn of others. */
+  /** Whether other requests should have a turn now. */
   get isOver(): boolean {
     return this.#parts.monotonicNow() > this.#until;
   }
 
-  /** Lets others have theirs. */
+  /** Waits for the next turn. */
   async next(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#parts.soon(resolve);

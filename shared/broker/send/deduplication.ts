@@ -13,7 +13,7 @@ export interface Detection {
   readonly keys: ReadonlyMap<Message, string>;
 }
 
-/** Nothing where the entity detects no duplicates, or where the sender gave no message an id. */
+/** Undefined if the entity detects no duplicates, or if the sender gave no message an id. */
 export function detectionOf(
   entity: Entity,
   settings: IngressSettings,
@@ -33,8 +33,8 @@ export function detectionOf(
 }
 
 /**
- * Reserves messages of which no two have the same key. `refused` is the reservation before this one, whose
- * condition was refused. Nothing where the entity detects no duplicates.
+ * Reserves messages with different keys. `refused` = the previous reservation, whose condition was refused. Undefined if
+ * the entity detects no duplicates.
  */
 export async function reserve(
   parts: BrokerParts,

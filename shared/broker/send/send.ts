@@ -36,7 +36,7 @@ export async function send(
   try {
     return await sendTo(parts, entity, outgoing);
   } catch (error) {
-    // The entity was deleted, and perhaps created anew, since this process last read it.
+    // The entity was deleted, and possibly created again, since this process read it.
     if (!(error instanceof BrokerError) || error.code !== 'MessagingEntityNotFound') throw error;
     parts.entities.forget(path.key);
     const current = await findEntity(parts, path);
@@ -45,7 +45,7 @@ export async function send(
   }
 }
 
-/** Refuses a path to which nothing can be sent. Throws InvalidOperation. */
+/** Throws InvalidOperation for a path that messages cannot be sent to. */
 export function requireSendPath(path: EntityPath): void {
   if (path.subQueue !== 'main') {
     throw new BrokerError(
@@ -68,7 +68,7 @@ async function sendTo(
   outgoing: readonly OutgoingMessage[],
 ): Promise<readonly SentMessage[]> {
   const { messages, detection, settings } = await admit(parts, entity, outgoing);
-  // By what the sender said: a MessageId that it did not choose is no key.
+  // Only a MessageId from the sender is a key, not a generated one.
   const key = partitionsOf(entity) > 1 ? sharedPartitionKey(outgoing, settings) : undefined;
   const place = placeFor(parts, entity, key);
   const sending = { entity, place, detection, now: parts.clock.now() };
@@ -78,21 +78,21 @@ async function sendTo(
     ? await store(parts, sending, once, append)
     : await countingCopies(parts, (counting) => distribute(counting, sending, once));
   return messages.map((message, i) => {
-    // A message that the batch repeats is answered like the first of its kind.
+    // A repeated message in the batch gets the answer of the first one.
     const sequenceNumber = numbers.get(messages[firsts[i] ?? i] ?? message);
     const { messageId } = message;
     return sequenceNumber === undefined ? { messageId } : { messageId, sequenceNumber };
   });
 }
 
-/** What an entity takes from a sender. */
+/** Messages as an entity accepts them. */
 export interface Admitted {
   readonly messages: readonly Message[];
   readonly settings: IngressSettings;
   readonly detection: Detection | undefined;
 }
 
-/** Messages as an entity takes them from a sender; what it does not take is refused as `send` says. */
+/** Checks messages of a sender and completes them. Throws as `send`. */
 export async function admit(
   parts: BrokerParts,
   entity: Entity,
@@ -104,7 +104,7 @@ export async function admit(
   return admitted;
 }
 
-/** Messages as an entity would take them, were it open and had it room for them. */
+/** The same without checking the entity's status and quota. */
 export function asTaken(
   parts: BrokerParts,
   entity: Entity,
@@ -121,14 +121,14 @@ export function asTaken(
   return { messages, settings: description, detection };
 }
 
-/** Whether what is sent to an entity is stored in it; otherwise it goes on at once. */
+/** Whether an entity stores its messages itself, rather than forwarding them at once. */
 export function staysHere({ description }: Entity): boolean {
   return description.kind === 'queue' && description.forwardTo === undefined;
 }
 
 /**
- * Messages of a topic, or of a queue that forwards, go on at once. Those that are scheduled wait
- * here: where they go is decided when they come due. Returns the numbers of these.
+ * Publishes the messages of a topic, or of a queue that forwards, at once. Scheduled messages wait in the entity, since
+ * their destinations are decided when they come due. Returns the numbers of the scheduled ones.
  */
 async function distribute(
   parts: BrokerParts,
@@ -139,7 +139,7 @@ async function distribute(
   const isLater = ({ scheduledEnqueueAt = 0 }: Message) => scheduledEnqueueAt > now;
   const later = messages.filter(isLater);
   const atOnce = messages.filter((message) => !isLater(message));
-  // What is refused for good is refused before anything of the same batch is stored.
+  // Permanent refusals come before any message of the batch is stored.
   if (later.length > 0 && atOnce.length > 0 && isOfKind(entity, 'topic')) {
     await requireRoutable(parts, entity, atOnce);
   }
@@ -153,7 +153,7 @@ async function distribute(
 
 const NONE: ReadonlyMap<Message, bigint | undefined> = new Map();
 
-/** Refuses what a topic cannot route. The room for its copies is kept until they are made again. */
+/** Throws if a topic cannot route the messages. The room for their copies is kept for the send. */
 async function requireRoutable(
   parts: BrokerParts,
   topic: Entity<TopicDescription>,
@@ -163,7 +163,7 @@ async function requireRoutable(
   parts.copies?.discard(matched.copies);
 }
 
-/** A refusal would tell that nothing was stored; the scheduled messages of the same batch were. */
+/** Throws ServiceTimeout instead of a refusal, because the scheduled messages of the batch are stored already. */
 function storedInPart(cause: unknown): never {
   if (!(cause instanceof BrokerError)) throw cause;
   throw new BrokerError(
@@ -173,7 +173,7 @@ function storedInPart(cause: unknown): never {
   );
 }
 
-/** Refuses what would make the entity larger than it may be. Throws QuotaExceeded. */
+/** Throws QuotaExceeded if the messages would exceed the size limit of the entity. */
 async function requireRoom(
   parts: BrokerParts,
   entity: Entity,
@@ -195,8 +195,8 @@ async function requireRoom(
 const ID_PREFIX_BYTES = 12;
 
 /**
- * Gives each message without a MessageId one of 32 hex digits. Those of a batch share their
- * random part and are counted up, which makes them small once compressed.
+ * Gives each message without a MessageId one of 32 hex digits. Those of a batch share their random part and are numbered,
+ * which compresses well.
  */
 function withIdentity(random: RandomSource, outgoing: readonly OutgoingMessage[]): Message[] {
   let prefix: string | undefined;

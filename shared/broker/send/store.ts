@@ -9,7 +9,7 @@ import { type Placement, placeAfter } from '../routing/placement.ts';
 import { route } from '../routing/route.ts';
 import { type Detection, isRefused, newMessages, reserve } from './deduplication.ts';
 
-/** A send under way. */
+/** The state of one send. */
 export interface Sending {
   readonly entity: Entity;
   readonly place: Placement;
@@ -18,7 +18,7 @@ export interface Sending {
   readonly now: number;
 }
 
-/** Stores messages in a partition, on a condition; returns their sequence numbers if the sender learns them. */
+/** Stores messages in a partition, on a condition; returns their sequence numbers if the sender gets them. */
 type Write = (
   parts: BrokerParts,
   sending: Sending,
@@ -27,10 +27,9 @@ type Write = (
 ) => Promise<readonly bigint[]>;
 
 /**
- * Stores the messages of one send by `write`, without those that the entity has accepted before: reserves,
- * writes, confirms. Where another send decided about the same messages first, it reserves again; where the
- * partition fails, it writes to another one. Returns the sequence numbers that are known, those of
- * duplicates being their originals'.
+ * Stores the messages of one send by `write`, without duplicates: it reserves, writes and confirms. If another send has
+ * decided about the same messages first, it reserves again; if the partition fails, it writes to another one. Returns the
+ * known sequence numbers; a duplicate has its original's.
  */
 export async function store(
   parts: BrokerParts,
@@ -70,7 +69,7 @@ export const append: Write = async (parts, { entity, now }, { partition, conditi
   return sequences.map((sequence) => sequenceNumberOf(partition, sequence));
 };
 
-/** Stores messages wherever they go from the entity. They have no numbers that a sender learns. */
+/** Stores messages in their destinations. The sender gets no sequence numbers. */
 export const publish: Write = async (parts, { entity, now }, { partition, condition }, messages) =>
   await countingAttempt(parts, async (counting) => {
     const deliveries = await route(counting, entity, messages, 'sent', partition);
