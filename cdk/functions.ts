@@ -1,5 +1,6 @@
 /** The folders under lambdas/ that become functions. */
 export const FUNCTION_NAMES = ['send', 'receive', 'settle', 'manage', 'sweep'] as const;
+/** The name of a function. */
 export type FunctionName = (typeof FUNCTION_NAMES)[number];
 
 /** DynamoDB actions that a function may use on each table. */

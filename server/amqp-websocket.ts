@@ -16,6 +16,7 @@ const PATH = /^\/\$servicebus\/websocket\/?$/i;
 const PROTOCOLS = ['AMQPWSB10', 'amqp'];
 const BUDGET = BUDGETS.webSocket;
 
+/** The dependencies of AMQP over WebSockets. */
 export interface WebSocketParts {
   readonly gateway: Pick<Gateway, 'accept'>;
   /** Decides which requests are served; absent = all. */

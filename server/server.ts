@@ -29,6 +29,7 @@ export interface WebApp {
   fetch(request: Request, bindings?: object): Response | Promise<Response>;
 }
 
+/** The dependencies of the server. */
 export interface ServerParts {
   readonly app: WebApp;
   /** Bounds the memory that all peers of the process use. */

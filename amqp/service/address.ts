@@ -15,6 +15,7 @@ export type Node =
 
 /** `$management` of an entity; `pathname` = its whole address. */
 export type ManagementNode = NodeOf<'management'>;
+/** A node that is an entity or its sub-queue, to send to or receive from. */
 export type EntityNode = NodeOf<'entity'>;
 type NodeOf<Kind> = { readonly kind: Kind; readonly path: EntityPath; readonly pathname: string };
 

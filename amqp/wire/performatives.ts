@@ -175,13 +175,21 @@ type ValuesOf<All> = { readonly [Name in MandatoryOf<All>]: TypeOf<All[Name]> } 
 };
 type Of<One extends Kind> = { readonly kind: One } & ValuesOf<Table[One]['fields']>;
 
+/** A performative, the body of an AMQP frame. */
 export type Performative = { [One in Kind]: Of<One> }[Kind];
+/** Opens a connection. */
 export type Open = Of<'open'>;
+/** Begins a session. */
 export type Begin = Of<'begin'>;
+/** Attaches a link. */
 export type Attach = Of<'attach'>;
+/** Updates credit and windows of a session or link. */
 export type Flow = Of<'flow'>;
+/** Carries a part of a message. */
 export type Transfer = Of<'transfer'>;
+/** Updates the state of deliveries. */
 export type Disposition = Of<'disposition'>;
+/** Detaches a link. */
 export type Detach = Of<'detach'>;
 
 /** A field of any type: what it takes is known by its name only. */
@@ -223,6 +231,7 @@ export function writePerformative(performative: Performative): AmqpValue {
   return described(CODE[kind], list(values));
 }
 
+/** Whether a described value is an attach performative. */
 export function isAttach(value: AmqpValue): boolean {
   return kindOf(value) === 'attach';
 }

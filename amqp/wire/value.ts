@@ -28,7 +28,9 @@ type SmallNumber =
   | 'double'
   | 'char';
 type Octets = 'decimal32' | 'decimal64' | 'decimal128' | 'uuid';
+/** A key of an AMQP map and its value. */
 export type MapEntry = readonly [AmqpValue, AmqpValue];
+/** The name of an AMQP type. */
 export type AmqpType = AmqpValue['type'];
 
 /** All elements have the type `element`, which is kept apart because an array may be empty. */

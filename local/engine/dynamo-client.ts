@@ -36,6 +36,7 @@ function placeholderIdentity(accessKeyId: string) {
   } satisfies DynamoDBClientConfig;
 }
 
+/** Options of a client for a local engine. */
 export interface DynamoClientOptions {
   /** Whether the engine answers a transaction before it commits it; see `Engine.commitsLate`. */
   readonly commitsLate?: boolean;

@@ -17,6 +17,7 @@ import type { SupervisedFiles } from './supervised-process.ts';
 
 /** The engines that `npm start` can start, in order of preference. */
 export const ENGINE_KINDS = ['dynamodb-local', 'dynoxide'] as const;
+/** The name of an engine. */
 export type EngineKind = (typeof ENGINE_KINDS)[number];
 
 /** How to start an engine. */

@@ -42,6 +42,7 @@ export interface Engine {
   stop(): Promise<void>;
 }
 
+/** Which engine to start, and where it keeps its data. */
 export interface EngineOptions {
   /** An engine kind. Default: `DYNABUS_ENGINE`, or else the first that can run on this machine. */
   readonly kind?: string | undefined;

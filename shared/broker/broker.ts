@@ -4,6 +4,19 @@ import type { AnswerLimit } from '../domain/messages/answer-limit.ts';
 import type { LockedMessage, OutgoingMessage, StoredMessage } from '../domain/messages/message.ts';
 import type { PayloadAccount } from '../domain/messages/payload-account.ts';
 import type { Properties } from '../domain/messages/property-value.ts';
+import type {
+  AcceptOptions,
+  ListSessionsOptions,
+  SessionHandle,
+  SessionLock,
+} from './session-types.ts';
+
+export type {
+  AcceptOptions,
+  ListSessionsOptions,
+  SessionHandle,
+  SessionLock,
+} from './session-types.ts';
 
 /**
  * The operations on messages, in Service Bus terms; every transport calls this interface. Refusals are thrown as
@@ -110,6 +123,7 @@ export interface Broker {
   purge(path: EntityPath): Promise<void>;
 }
 
+/** Which messages to delete. */
 export interface DeleteOptions {
   readonly maxMessages: number;
   /** Epoch ms. */
@@ -117,37 +131,7 @@ export interface DeleteOptions {
   readonly sessionId?: string;
 }
 
-/** A session and the lock on it, GUID text. */
-export interface SessionHandle {
-  readonly sessionId: string;
-  readonly lockToken: string;
-}
-
-export interface SessionLock extends SessionHandle {
-  /** Epoch ms. */
-  readonly lockedUntil: number;
-}
-
-export interface AcceptOptions {
-  /** Absent = the next session that is ready. */
-  readonly sessionId?: string;
-  /** How long to wait for a ready session, ms. A named session is not waited for. */
-  readonly waitMs: number;
-  /** Ends the wait. */
-  readonly signal?: AbortSignal;
-  /** Called before each attempt, as `ReceiveOptions.admit`. An error ends the wait, with nothing locked. */
-  readonly admit?: () => Promise<void>;
-  /** Called when an attempt found no session and the wait goes on. */
-  readonly onWait?: () => void;
-}
-
-export interface ListSessionsOptions {
-  readonly skip: number;
-  readonly top: number;
-  /** Epoch ms; absent = sessions with active messages. */
-  readonly updatedAfter?: number;
-}
-
+/** Options of peeking. */
 export interface PeekOptions {
   /** Required if the entity requires sessions; no lock is needed. */
   readonly sessionId?: string;
@@ -158,6 +142,7 @@ export interface PeekOptions {
   readonly payloads?: PayloadAccount;
 }
 
+/** Which deferred messages to receive, and how. */
 export interface DeferredOptions {
   readonly mode: 'peekLock' | 'receiveAndDelete';
   readonly sequenceNumbers: readonly bigint[];
@@ -178,12 +163,14 @@ export type OperatorAction =
   | { readonly kind: 'delete' }
   | DeadLetterAction;
 
+/** The result of sending one message. */
 export interface SentMessage {
   readonly messageId: string;
   /** Absent if the message was not stored under a number that the sender may see. */
   readonly sequenceNumber?: bigint;
 }
 
+/** Options of receiving. */
 export interface ReceiveOptions {
   /** Peek-lock locks messages and keeps them; receive-and-delete removes them. */
   readonly mode: 'peekLock' | 'receiveAndDelete';
@@ -214,6 +201,7 @@ export interface ReceiveOptions {
 /** With a lock after peek-lock; without one after receive-and-delete. */
 export type ReceivedMessage = LockedMessage | StoredMessage;
 
+/** What to do with a locked message. */
 export type SettlementAction =
   | { readonly kind: 'complete' }
   | AbandonAction
@@ -231,6 +219,7 @@ export interface AbandonAction {
   readonly isUncounted?: true;
 }
 
+/** Moves the message into the dead-letter queue. */
 export interface DeadLetterAction {
   readonly kind: 'deadLetter';
   readonly reason?: string;
@@ -238,17 +227,20 @@ export interface DeadLetterAction {
   readonly properties?: Properties;
 }
 
+/** The settlement of one message. */
 export interface Settlement {
   readonly lockToken: string;
   readonly action: SettlementAction;
 }
 
+/** The result of one settlement. */
 export interface SettlementOutcome {
   readonly lockToken: string;
   /** Absent = settled. */
   readonly refusal?: BrokerError;
 }
 
+/** Operations that are carried out together. */
 export interface Transaction {
   readonly operations: readonly TransactionOperation[];
   readonly identity?: TransactionIdentity;
@@ -261,6 +253,7 @@ export interface TransactionIdentity {
   readonly fingerprint: string;
 }
 
+/** One operation of a transaction. */
 export type TransactionOperation =
   | {
       readonly kind: 'send';
@@ -281,6 +274,7 @@ export type TransactionOperation =
       readonly sessionId?: string;
     };
 
+/** The result of one operation of a transaction. */
 export type OperationOutcome =
   /** Undefined for a message that was not stored under a number that the sender may see. */
   | { readonly kind: 'sent'; readonly sequenceNumbers: readonly (bigint | undefined)[] }
@@ -288,6 +282,7 @@ export type OperationOutcome =
   /** Epoch ms. */
   | { readonly kind: 'renewed'; readonly lockedUntil: number };
 
+/** The result of one renewal. */
 export interface RenewalOutcome {
   readonly lockToken: string;
   /** Epoch ms; present if the lock was renewed. */

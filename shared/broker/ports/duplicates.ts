@@ -9,6 +9,7 @@ export interface DeduplicationRequest {
   readonly candidates: readonly Candidate[];
 }
 
+/** A message of the send. */
 export interface Candidate {
   /** The key by which duplicates are detected; all keys are different. Absent = no detection. */
   readonly key: string | undefined;
@@ -28,6 +29,7 @@ export interface Reservation {
   readonly attempt: { readonly send: string; readonly tries: number };
 }
 
+/** Whether a message is new or a duplicate. */
 export type Standing =
   | { readonly kind: 'new' }
   /** With the sequence number of its original, where that is known. */

@@ -34,6 +34,7 @@ export interface EntityStore {
   forget(key: string): void;
 }
 
+/** One page of a list of entities. */
 export type ListPage =
   | { readonly kind: 'queue' | 'topic'; readonly skip: number; readonly top: number }
   | {

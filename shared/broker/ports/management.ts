@@ -46,6 +46,7 @@ export interface RuleStore {
   list(subscription: Entity): Promise<readonly StoredRule[]>;
 }
 
+/** A subscription to create. */
 export interface NewSubscription {
   /** Lower-case `topic/subscriptions/name`. */
   readonly key: string;

@@ -15,6 +15,7 @@ import type { TransactionStore } from './transactions.ts';
 /** Under a lock after a peek-lock; without one after receive-and-delete. */
 export type ReceivedMessage = LockedMessage | StoredMessage;
 
+/** A claim of messages of one log. */
 export interface ClaimRequest extends LogPolicy {
   readonly mode: 'peekLock' | 'receiveAndDelete';
   readonly maxMessages: number;
@@ -44,12 +45,14 @@ export interface Allowance {
   giveBack(messages: number, bytes: number, answerBytes: number): void;
 }
 
+/** The bytes that an entity is to take. */
 export interface RoomRequest {
   readonly bytes: number;
   /** The size that the entity may have, bytes. */
   readonly limit: number;
 }
 
+/** A page of messages to peek. */
 export interface PeekRequest {
   /** The lowest number shown, without the partition. */
   readonly from: bigint;
@@ -60,18 +63,21 @@ export interface PeekRequest {
   readonly payloads?: PayloadAccount;
 }
 
+/** A page of peeked messages. */
 export interface Peeked {
   readonly messages: readonly StoredMessage[];
   /** Whether the log has more that the answer had no room for. */
   readonly isCut: boolean;
 }
 
+/** Which messages to remove. */
 export interface RemoveBeforeRequest {
   readonly maxMessages: number;
   /** Epoch ms. */
   readonly before: number;
 }
 
+/** Which deferred messages to receive, and how. */
 export interface DeferredRequest
   extends LogPolicy,
     Pick<ClaimRequest, 'mode' | 'lockMs' | 'answer' | 'payloads'> {
@@ -180,6 +186,7 @@ export interface MessageStore extends TransactionStore, DuplicateStore {
   resubmit(log: Log, to: Log, request: ResubmitRequest, policy: LogPolicy): Promise<number>;
 }
 
+/** How to resubmit dead letters. */
 export interface ResubmitRequest {
   readonly maxMessages: number;
   /** The main queue's limit for the messages' own time to live, ms; absent = none. */

@@ -11,6 +11,7 @@ export interface AcceptedSession {
   readonly lockedUntil: number;
 }
 
+/** How to accept the next session. */
 export interface AcceptNextRequest {
   readonly policy: LogPolicy;
   readonly lockMs: number;
@@ -20,6 +21,7 @@ export interface AcceptNextRequest {
   readonly brokenUntil?: number;
 }
 
+/** A page of sessions to list. */
 export interface SessionPage {
   readonly skip: number;
   readonly top: number;

@@ -26,6 +26,7 @@ export interface Matched {
   readonly subscriptions: readonly MatchedSubscription[];
 }
 
+/** The copies of messages for one subscription. */
 export interface MatchedSubscription {
   readonly entity: Entity<SubscriptionDescription>;
   /** Numbers counted from 0. */

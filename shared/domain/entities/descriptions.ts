@@ -5,8 +5,10 @@ import { LIMITS } from '../limits.ts';
  * absent duration is unlimited. The transports know the names on the wire.
  */
 
+/** The status of an entity (semantics N19). */
 export type EntityStatus = 'Active' | 'Disabled' | 'SendDisabled' | 'ReceiveDisabled';
 
+/** A right of a shared access rule. */
 export type AccessRight = 'Send' | 'Listen' | 'Manage';
 
 /** A shared access policy of a namespace, queue or topic (semantics K4). */
@@ -52,10 +54,12 @@ export interface IngressSettings {
   readonly maxMessageSizeInKilobytes: number;
 }
 
+/** The settings of a queue. */
 export interface QueueDescription extends DeliverySettings, IngressSettings {
   readonly kind: 'queue';
 }
 
+/** The settings of a topic. */
 export interface TopicDescription extends IngressSettings {
   readonly kind: 'topic';
   readonly defaultTimeToLiveMs?: number;
@@ -67,11 +71,13 @@ export interface TopicDescription extends IngressSettings {
   readonly autoDeleteOnIdleMs?: number;
 }
 
+/** The settings of a subscription. */
 export interface SubscriptionDescription extends DeliverySettings {
   readonly kind: 'subscription';
   readonly deadLetteringOnFilterEvaluationExceptions: boolean;
 }
 
+/** The settings of an entity. */
 export type EntityDescription = QueueDescription | TopicDescription | SubscriptionDescription;
 
 const DELIVERY_DEFAULTS = {

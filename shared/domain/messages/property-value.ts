@@ -21,6 +21,7 @@ export type PropertyValue =
   | { readonly type: 'decimal'; readonly value: Uint8Array }
   | { readonly type: 'bytes'; readonly value: Uint8Array };
 
+/** The name of a property type. */
 export type PropertyType = PropertyValue['type'];
 
 /** Application properties by name. Case and order of the names are kept. */

@@ -49,6 +49,7 @@ export async function append(
   return prepared.numbers;
 }
 
+/** Options of `prepareAppend`. */
 export interface AppendOptions {
   /** Epoch ms. */
   readonly now: number;

@@ -32,6 +32,7 @@ export function slotName(slot: number): string {
 
 const number = (value: number | bigint): AttributeValue => ({ N: value.toString() });
 
+/** The stored value of a slot. */
 export function slotValue(slot: Slot): AttributeValue {
   return {
     M: {

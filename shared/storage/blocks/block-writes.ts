@@ -9,6 +9,7 @@ import { slotName, slotValue } from './block-item.ts';
  * one block do not disturb each other (docs/architecture.md).
  */
 
+/** The condition of a change of a slot. */
 export type SlotCondition =
   /** The slot is exactly as it was seen. */
   | { readonly kind: 'unchanged'; readonly slot: Slot }
@@ -25,6 +26,7 @@ export function asSeen(block: Block, number: number): { number: number; when: Sl
   return { number, when: { kind: 'unchanged', slot: slotOf(block, number) } };
 }
 
+/** The effect of a change of a slot. */
 export type SlotEffect =
   | { readonly kind: 'set'; readonly slot: Slot }
   | { readonly kind: 'remove' }
@@ -33,18 +35,21 @@ export type SlotEffect =
   /** The lock ends, and its delivery may not count. The message stays back until `heldUntil`, if given. */
   | { readonly kind: 'release'; readonly heldUntil?: number; readonly isUncounted?: boolean };
 
+/** A change of one slot, on a condition. */
 export interface SlotChange {
   readonly number: number;
   readonly when: SlotCondition;
   readonly effect: SlotEffect;
 }
 
+/** A conditional write of a block. */
 export interface BlockWrite {
   readonly ConditionExpression: string;
   readonly ExpressionAttributeNames: Record<string, string>;
   readonly ExpressionAttributeValues?: Record<string, AttributeValue>;
 }
 
+/** An update of a block. */
 export interface BlockUpdate extends BlockWrite {
   readonly UpdateExpression: string;
 }

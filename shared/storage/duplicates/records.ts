@@ -24,6 +24,7 @@ export interface DeduplicationRecord {
   readonly batch?: { readonly place: number; readonly size: number };
 }
 
+/** The item of a deduplication record. */
 export function toRecordItem(entityId: string, key: string, record: DeduplicationRecord): Item {
   const { until, name, number, batch } = record;
   return {
@@ -36,6 +37,7 @@ export function toRecordItem(entityId: string, key: string, record: Deduplicatio
   };
 }
 
+/** Parses a deduplication record. */
 export function fromRecordItem(item: Item): DeduplicationRecord {
   return {
     until: Number(item['x']?.N),
@@ -70,6 +72,7 @@ export function toDecisionItem(
   };
 }
 
+/** Parses a batch decision. */
 export function fromDecisionItem(item: Item): BatchDecision {
   return {
     isStored: item['a'] === undefined,

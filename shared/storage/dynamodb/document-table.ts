@@ -19,6 +19,7 @@ const TOTAL = 'TOTAL' as const;
 /** An item as plain values. */
 export type Document = Record<string, unknown>;
 
+/** A write of one document in a transaction. */
 export type DocumentWrite = NonNullable<TransactWriteCommandInput['TransactItems']>[number];
 
 /** The outcome of a transaction. */

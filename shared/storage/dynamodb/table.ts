@@ -27,8 +27,10 @@ import {
 } from './requests.ts';
 import { pauseBeforeRetry } from './retries.ts';
 
+/** An item in the marshalled form of DynamoDB. */
 export type Item = Record<string, AttributeValue>;
 
+/** The key of an item. */
 export interface ItemKey {
   readonly pk: string;
   readonly sk: string;

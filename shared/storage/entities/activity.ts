@@ -4,6 +4,7 @@ import { BrokerError } from '../../domain/broker-error.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Entity } from '../../domain/entities/entity.ts';
 
+/** The dependencies of `DynamoActivity`. */
 export interface ActivitySettings {
   readonly clock: Clock;
   /** Stores that an entity was used. */

@@ -5,6 +5,7 @@ import type { DocumentTable, DocumentWrite } from '../dynamodb/document-table.ts
 import { isUnknownOutcome } from '../dynamodb/errors.ts';
 import { outcomeOf } from '../dynamodb/outcome-of.ts';
 
+/** The dependencies of `EntityChanges`. */
 export interface EntityChangesSettings {
   readonly table: DocumentTable;
   /** Forgets what this process remembers of an entity, by its key. */

@@ -18,6 +18,7 @@ import { fromDocument, headKeys, newEntity, newHeads, topicCheck } from './entit
 import { ANY_TIME, headRemovalOf, removalOf, tombstonePut } from './entity-removal.ts';
 import { listEntities, listSubscriptions } from './list-entities.ts';
 
+/** The dependencies of `DynamoEntityStore`. */
 export interface EntityStoreSettings {
   readonly table: DocumentTable;
   /** Name of the messages table, which has the partition headers of entities. */

@@ -12,6 +12,7 @@ export interface WalkState {
 
 /** The walks: one in every run, one an hour, one a day. */
 export const WALK_NAMES = ['idle', 'hourly', 'daily'] as const;
+/** The name of a walk. */
 export type WalkName = (typeof WALK_NAMES)[number];
 
 /** Length of the lease: as long as the function may run (cdk/constructs/sweeping.ts). */

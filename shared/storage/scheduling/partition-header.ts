@@ -32,6 +32,7 @@ export async function readHead(table: Table, log: Log): Promise<Head> {
   };
 }
 
+/** Sequence numbers that were taken, and the state of the header. */
 export interface TakenNumbers {
   readonly first: bigint;
   /** Bytes ever stored in the partition. */

@@ -3,6 +3,7 @@
  * Both have the same plain shape; keys.ts says what the keys mean.
  */
 
+/** The names of the two tables. */
 export interface TableNames {
   /** Descriptors of entities, their rules and keys. */
   readonly entities: string;

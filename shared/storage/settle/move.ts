@@ -37,6 +37,7 @@ export interface MoveOut {
   readonly overlay: Overlay;
 }
 
+/** A slot that moves into a new block. */
 export interface MovedSlot {
   readonly number: number;
   readonly when: SlotCondition;
