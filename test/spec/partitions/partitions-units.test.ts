@@ -100,9 +100,10 @@ test('#P4 an idle wait costs a few partitions each time it looks', async (t) => 
   const partitioned = await broker.units(() => broker.peekLock('p', 3));
   t.diagnostic(JSON.stringify({ plain, partitioned }));
   assert.equal(partitioned.write, 0);
-  // Four partitions for each look at a plain queue; all of them first and last, twice where a
-  // process remembers that something was there.
-  assert.ok(partitioned.requests <= 4 * plain.requests + 4 * PARTITIONS);
+  // Four partitions for each look at a plain queue; all of them first and last, twice if a process remembers that
+  // messages were there. A due time is known for a second, so each header is read up to twice more in three seconds.
+  const headers = 2 * PARTITIONS;
+  assert.ok(partitioned.requests <= 4 * plain.requests + 4 * PARTITIONS + headers);
 });
 
 test('#P4 #P11 what is forwarded to a partitioned topic lies once for all of its subscriptions', async (t) => {
