@@ -17,6 +17,8 @@ import { type SupervisedProcess, startSupervised } from './supervised-process.ts
 const START_MS_MAX = 60_000;
 const POLL_MS = 20;
 const TRIES_MAX = 3;
+/** What engines say when another process has their port, which may be free again by now. */
+const PORT_TAKEN = /already in use/i;
 
 /** A running engine that speaks the DynamoDB API. */
 export interface Engine {
@@ -87,7 +89,8 @@ async function startOnFreePort(
       });
     } catch (error) {
       // Another process may have taken the port after `freePort` found it and before the engine used it.
-      if (tries === TRIES_MAX || (await isFree(host, port))) throw error;
+      const wasTaken = PORT_TAKEN.test(String(error)) || !(await isFree(host, port));
+      if (tries === TRIES_MAX || !wasTaken) throw error;
     } finally {
       preparation.clean();
     }

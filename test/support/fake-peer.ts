@@ -8,6 +8,7 @@ import { RuleManagement } from '../../shared/broker/management/rules.ts';
 import { MemoryBudget } from '../../shared/domain/budgets/memory-budget.ts';
 import type { LockedMessage } from '../../shared/domain/messages/message.ts';
 import type { Scheduler } from '../../shared/domain/scheduler.ts';
+import { WorkTurns } from '../../shared/domain/turns/work-turns.ts';
 import { FAKE_NOW } from './fake-broker.ts';
 import { httpParts } from './http-fixture.ts';
 import { sourceOf, targetOf } from './raw-session.ts';
@@ -15,6 +16,8 @@ import { sourceOf, targetOf } from './raw-session.ts';
 const SASL_INIT = 0x41n;
 const LAST_BYTES = 1000;
 const WINDOW = 0x7fff_ffff;
+/** What lasts longer is a time limit, which is not to pass. */
+const PAUSE_MS_MAX = 1000;
 
 /** A gateway without sockets or a database. What is reported as a fault of ours stands in `faults`. */
 export function fakeGateway({
@@ -25,7 +28,7 @@ export function fakeGateway({
   const memory = changes.memory ?? new MemoryBudget(Number.POSITIVE_INFINITY);
   const rules: RuleManagement = Object.create(RuleManagement.prototype);
   const parts = {
-    ...httpParts({ ...changes, memory }),
+    ...httpParts({ workTurns: new WorkTurns(scheduler), ...changes, memory }),
     rules,
     scheduler,
     reportFault: (fault: unknown) => void faults.push(fault),
@@ -48,6 +51,20 @@ export function lockedMessage(sequenceNumber: number, bytes: number): LockedMess
 
 /** Resolves when what was to be done soon is done. */
 export const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/**
+ * For tests that count turns: time stands still, so that no work seems slow, and a short pause lasts one turn,
+ * so that none of them outlasts the turns of a slow machine.
+ */
+export const turnScheduler: Scheduler = {
+  ...realScheduler,
+  now: () => 0,
+  after: (ms, work) => {
+    if (ms > PAUSE_MS_MAX) return realScheduler.after(ms, work);
+    const immediate = setImmediate(work);
+    return { cancel: () => clearImmediate(immediate) };
+  },
+};
 
 /** Resolves after so many turns, or when a condition holds. */
 export async function turnsUntil(condition: () => boolean, most = 10_000): Promise<void> {

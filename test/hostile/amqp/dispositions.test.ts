@@ -4,12 +4,17 @@ import type { OutgoingLink } from '../../../amqp/endpoint/outgoing-link.ts';
 import { Settler } from '../../../amqp/receiving/settler.ts';
 import type { ClientContext } from '../../../amqp/service/context.ts';
 import type { DeliveryState } from '../../../amqp/wire/states.ts';
-import { realScheduler } from '../../../shared/app/real-scheduler.ts';
 import { BUDGETS } from '../../../shared/domain/budgets/budgets.ts';
 import { parseEntityPath } from '../../../shared/domain/entities/entity-path.ts';
 import { LIMITS } from '../../../shared/domain/limits.ts';
-import { WorkTurns } from '../../../shared/domain/turns/work-turns.ts';
-import { FakePeer, fakeGateway, lockedMessage, turn, turnsUntil } from '../../support/fake-peer.ts';
+import {
+  FakePeer,
+  fakeGateway,
+  lockedMessage,
+  turn,
+  turnScheduler,
+  turnsUntil,
+} from '../../support/fake-peer.ts';
 
 /** Row 8: one disposition may cover all deliveries that a connection holds. */
 
@@ -20,9 +25,7 @@ const TURNS_MAX = 100_000;
 
 /** A peer that received small messages on its links and has settled none. */
 async function peerWith(t: TestContext, links: number, perLink: number) {
-  // Standing time: on a slow machine, a turn without output would look like the end.
-  const scheduler = { ...realScheduler, now: () => 0 };
-  const made = fakeGateway({ scheduler, workTurns: new WorkTurns(scheduler) });
+  const made = fakeGateway({ scheduler: turnScheduler });
   const { gateway, broker, memory } = made;
   const count = links * perLink;
   let given = 0;
