@@ -1,7 +1,8 @@
 import type { OperationRecord } from '../clients/record.ts';
-import { entityOf, isDeadLetterPath, waitOf } from '../scenario/scenario.ts';
+import { entityOf, isDeadLetterPath, mostAheadMs, waitOf } from '../scenario/scenario.ts';
 import type { Copy } from './copy.ts';
 import type { Ledger } from './ledger.ts';
+import { sessionLockedUntil } from './locks.ts';
 import { type Violation, violation } from './violation.ts';
 
 /** What another process freed less than this ago may be missed, ms; in a session only what has come due. */
@@ -25,9 +26,13 @@ function checkEmpty(
   path: string,
   waitMs: number,
 ): readonly Violation[] {
-  const lastLook = Math.min(record.start + waitOf(ledger.scenario, waitMs), record.end);
+  const waitEnd = Math.min(record.start + waitOf(ledger.scenario, waitMs), record.end);
+  const lockEnd = lockEndOf(ledger, record);
+  // A wait that ends with the session's lock ends without a last look: nothing can be handed out any more.
   const fromOf = (copy: Copy) =>
-    isOwn(copy, record) ? lastLook : lastLook - missedMs(record, copy);
+    lockEnd <= record.end
+      ? Math.min(waitEnd, lockEnd) - MISSED_MS_MAX
+      : waitEnd - (isOwn(copy, record) ? 0 : missedMs(record, copy));
   const missed = ledger.copies.find(
     (copy) =>
       isIn(copy.message.sessionId, record, path) &&
@@ -36,6 +41,12 @@ function checkEmpty(
   if (missed === undefined) return [];
   const text = `operation ${record.number} over ${record.process} got nothing from ${path} though ${missed.tag} was free since ${fromOf(missed) % 1e7}`;
   return [violation('empty answer', text, [missed.sent, record], [missed.tag])];
+}
+
+/** When the lock of a receive's session may have ended, by the clock that is furthest ahead. */
+function lockEndOf(ledger: Ledger, { session, end }: OperationRecord): number {
+  if (session === undefined) return Number.POSITIVE_INFINITY;
+  return sessionLockedUntil(ledger, session, end) - mostAheadMs(ledger.scenario);
 }
 
 function missedMs({ session }: OperationRecord, { message }: Copy): number {

@@ -1,4 +1,4 @@
-import type { Delivery, OperationRecord } from '../clients/record.ts';
+import type { Delivery, OperationRecord, SessionGrant } from '../clients/record.ts';
 import { entityOf } from '../scenario/scenario.ts';
 import type { Copy, Delivered } from './copy.ts';
 import type { Ledger } from './ledger.ts';
@@ -12,13 +12,11 @@ export function lockedUntilAt(
 ): number {
   const { session } = delivery;
   if (session !== undefined) {
-    return Math.max(
-      delivery.lockedUntil ?? 0,
-      ...ledger.records.flatMap(({ action, granted, end }) =>
-        action.kind === 'renewSession' && granted?.lockToken === session.lockToken && end <= instant
-          ? [granted.lockedUntil]
-          : [],
-      ),
+    const { lockToken } = session;
+    return sessionLockedUntil(
+      ledger,
+      { lockToken, lockedUntil: delivery.lockedUntil ?? 0 },
+      instant,
     );
   }
   return Math.max(
@@ -26,6 +24,22 @@ export function lockedUntilAt(
     ...copy.settlements.flatMap(({ item, record }) =>
       item.how === 'renew' && item.delivery.id === delivery.id && record.end <= instant
         ? [item.lockedUntil ?? 0]
+        : [],
+    ),
+  );
+}
+
+/** When a session lock ends by time, as far as renewals say that had been answered before an instant. */
+export function sessionLockedUntil(
+  ledger: Ledger,
+  { lockToken, lockedUntil }: Pick<SessionGrant, 'lockToken' | 'lockedUntil'>,
+  instant: number,
+): number {
+  return Math.max(
+    lockedUntil,
+    ...ledger.records.flatMap(({ action, granted, end }) =>
+      action.kind === 'renewSession' && granted?.lockToken === lockToken && end <= instant
+        ? [granted.lockedUntil]
         : [],
     ),
   );

@@ -1,6 +1,7 @@
 import type { OperationRecord, SessionGrant } from '../clients/record.ts';
 import { mostAheadMs } from '../scenario/scenario.ts';
 import type { Ledger } from './ledger.ts';
+import { sessionLockedUntil } from './locks.ts';
 import { type Violation, violation } from './violation.ts';
 
 interface Granted {
@@ -23,7 +24,7 @@ function checkHolders(ledger: Ledger, grants: readonly Granted[]): readonly Viol
     for (const second of grants) {
       if (!isSameSession(first.grant, second.grant) || second === first) continue;
       if (second.record.start < first.record.end) continue;
-      const until = untilOf(ledger, first.grant, second.record.start);
+      const until = sessionLockedUntil(ledger, first.grant, second.record.start);
       // The clock that is furthest ahead may have ended it, and forgotten the session.
       if (second.record.end + mostAheadMs(ledger.scenario) >= until) continue;
       if (mayHaveEnded(ledger, first, second.record)) continue;
@@ -43,7 +44,7 @@ function checkLost(ledger: Ledger, grants: readonly Granted[]): readonly Violati
     if (record.settled !== undefined) continue;
     const granted = grants.find(({ grant }) => grant.lockToken === session.lockToken);
     if (granted === undefined) continue;
-    const until = untilOf(ledger, granted.grant, record.start);
+    const until = sessionLockedUntil(ledger, granted.grant, record.start);
     // The clock that is furthest ahead may have ended it.
     if (record.end + mostAheadMs(ledger.scenario) >= until) continue;
     if (mayHaveEnded(ledger, granted, record)) continue;
@@ -51,21 +52,6 @@ function checkLost(ledger: Ledger, grants: readonly Granted[]): readonly Violati
     return [violation('session', text, [granted.record, record])];
   }
   return [];
-}
-
-function untilOf(
-  ledger: Ledger,
-  { lockToken, lockedUntil }: SessionGrant,
-  instant: number,
-): number {
-  return Math.max(
-    lockedUntil,
-    ...ledger.records.flatMap(({ action, granted, end }) =>
-      action.kind === 'renewSession' && granted?.lockToken === lockToken && end <= instant
-        ? [granted.lockedUntil]
-        : [],
-    ),
-  );
 }
 
 /** Whether the holder, an administrator, or a receive that failed may have ended the lock. */
