@@ -1,6 +1,6 @@
 import type { ReceivedMessage, SessionHandle } from '../../shared/broker/broker.ts';
 import { isSessionLockLost } from '../../shared/domain/blocks/session.ts';
-import { BrokerError } from '../../shared/domain/broker-error.ts';
+import { isBusy } from '../../shared/domain/broker-error.ts';
 import type { AccessRight } from '../../shared/domain/entities/descriptions.ts';
 import { LIMITS } from '../../shared/domain/limits.ts';
 import { pause, type Scheduler } from '../../shared/domain/scheduler.ts';
@@ -154,7 +154,7 @@ export class Deliverer {
         await this.#context.authorization.require(pathname, path, LISTEN);
         return;
       } catch (error) {
-        if (!(error instanceof BrokerError) || error.code !== 'ServiceBusy') throw error;
+        if (!isBusy(error)) throw error;
       }
       await pause(this.#scheduler, ms);
     }

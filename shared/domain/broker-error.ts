@@ -89,12 +89,14 @@ export function lockLost(cause?: unknown): BrokerError {
   return new BrokerError('MessageLockLost', LOCK_LOST_TEXT, { cause });
 }
 
+/** Whether a request was refused because the database or the process is busy, so that nothing was done. */
+export function isBusy(error: unknown): error is BrokerError {
+  return error instanceof BrokerError && error.code === 'ServiceBusy';
+}
+
 /** Whether a failure is transient: the database is busy or slow. */
 export function isTransient(error: unknown): error is BrokerError {
-  return (
-    error instanceof BrokerError &&
-    (error.code === 'ServiceBusy' || error.code === 'ServiceTimeout')
-  );
+  return isBusy(error) || (error instanceof BrokerError && error.code === 'ServiceTimeout');
 }
 
 /** MessagingEntityNotFound, in the words that the clients look for. */

@@ -1,6 +1,7 @@
 import { type Log, logOf } from '../../domain/blocks/log.ts';
-import { policyOf } from '../../domain/blocks/log-policy.ts';
+import { policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
 import { BrokerError } from '../../domain/broker-error.ts';
+import { countDone } from '../../domain/count-done.ts';
 import { partitionNumbers, partitionsOf } from '../../domain/entities/entity.ts';
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import type { DeleteOptions } from '../broker.ts';
@@ -48,21 +49,31 @@ export async function resubmit(
   }
   const entity = await findReceivable(parts, path);
   requireSendable(entity);
-  const partitions = partitionNumbers(entity);
-  let resubmitted = 0;
-  // Each message returns to its own partition, where its key belongs.
-  for (const partition of partitions) {
-    if (resubmitted >= maxMessages) break;
-    const { rules } = policyOf(entity, 'main', partition);
-    resubmitted += await parts.messages.resubmit(
-      logOf(entity, path.subQueue, partition),
-      resubmittedTo(logOf(entity, 'main', partition)),
-      { maxMessages: maxMessages - resubmitted, timeToLiveMsMax: rules.defaultTimeToLiveMs },
-      policyOf(entity, path.subQueue, partition),
-    );
-  }
-  await sendOn(parts, entity, partitions);
+  const resubmitted = await countDone(resubmissions(parts, entity, path, maxMessages));
+  await sendOn(parts, entity, partitionNumbers(entity));
   return resubmitted;
+}
+
+/** Resubmits from one partition after the other, to the same one, where a message's key belongs; yields how many. */
+async function* resubmissions(
+  { messages }: BrokerParts,
+  entity: Receivable,
+  { subQueue }: EntityPath,
+  maxMessages: number,
+): AsyncGenerator<number> {
+  let left = maxMessages;
+  for (const partition of partitionNumbers(entity)) {
+    if (left <= 0) break;
+    const { rules } = policyOf(entity, 'main', partition);
+    const count = await messages.resubmit(
+      logOf(entity, subQueue, partition),
+      resubmittedTo(logOf(entity, 'main', partition)),
+      { maxMessages: left, timeToLiveMsMax: rules.defaultTimeToLiveMs },
+      policyOf(entity, subQueue, partition),
+    );
+    left -= count;
+    yield count;
+  }
 }
 
 /** The log to resubmit to. An entity that forwards and requires sessions stores the message outside of sessions. */

@@ -1,6 +1,6 @@
 import { logOf } from '../../domain/blocks/log.ts';
 import { policyOf, type Receivable } from '../../domain/blocks/log-policy.ts';
-import { BrokerError } from '../../domain/broker-error.ts';
+import { isBusy } from '../../domain/broker-error.ts';
 import { partitionNumbers } from '../../domain/entities/entity.ts';
 import type { EntityPath } from '../../domain/entities/entity-path.ts';
 import type { ReceivedMessage, ReceiveOptions } from '../broker.ts';
@@ -85,8 +85,7 @@ async function orBusy<Found>(look: Promise<Found>, isLast: boolean): Promise<Fou
   try {
     return await look;
   } catch (error) {
-    const isBusy = error instanceof BrokerError && error.code === 'ServiceBusy';
-    if (!isBusy || isLast) throw error;
+    if (!isBusy(error) || isLast) throw error;
     return 'busy';
   }
 }

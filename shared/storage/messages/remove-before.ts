@@ -2,6 +2,7 @@ import type { RemoveBeforeRequest } from '../../broker/ports/messages.ts';
 import { surveyBlock } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
+import { countDone } from '../../domain/count-done.ts';
 import { removalOf } from '../blocks/block-removal.ts';
 import { deletePayload } from '../blocks/payloads.ts';
 import { readBlocks } from '../blocks/read-blocks.ts';
@@ -21,10 +22,19 @@ export async function removeBefore(
   request: RemoveBeforeRequest,
   policy: LogPolicy,
 ): Promise<number> {
-  const { maxMessages, before } = request;
-  let removed = 0;
+  return await countDone(removals(context, log, request, policy));
+}
+
+/** Removes the messages of one block after the other; yields how many. */
+async function* removals(
+  context: StoreContext,
+  log: Log,
+  { maxMessages, before }: RemoveBeforeRequest,
+  policy: LogPolicy,
+): AsyncGenerator<number> {
+  let left = maxMessages;
   let start: string | undefined = FIRST_BLOCK;
-  while (start !== undefined && removed < maxMessages) {
+  while (start !== undefined && left > 0) {
     const page = await readBlocks(context, log, {
       from: start,
       limit: PAGE_BLOCKS,
@@ -34,15 +44,16 @@ export async function removeBefore(
       // Not the end: a message that was scheduled may be older than its neighbours.
       if (block.enqueuedAt >= before) continue;
       const survey = surveyBlock(block, policy.rules, context.clock.now());
-      const slots = survey.free.slice(0, maxMessages - removed);
+      const slots = survey.free.slice(0, left);
       if (slots.length === 0) continue;
       const outcome = await context.table.transact([removalOf(log, block, slots)]);
       if (!decided(outcome)) continue;
-      removed += slots.length;
-      if (slots.length < block.slots.size) continue;
-      context.background(() => deletePayload(context.table, log, block.payload));
+      left -= slots.length;
+      if (slots.length === block.slots.size) {
+        context.background(() => deletePayload(context.table, log, block.payload));
+      }
+      yield slots.length;
     }
     start = page.next;
   }
-  return removed;
 }

@@ -2,6 +2,7 @@ import type { ResubmitRequest } from '../../broker/ports/messages.ts';
 import { type Block, surveyBlock } from '../../domain/blocks/block.ts';
 import type { Log } from '../../domain/blocks/log.ts';
 import type { LogPolicy } from '../../domain/blocks/log-policy.ts';
+import { countDone } from '../../domain/count-done.ts';
 import { capTimeToLive, type Message } from '../../domain/messages/message.ts';
 import { payloadName } from '../append/append.ts';
 import { cutRuns, packRuns, toRuns } from '../append/segments.ts';
@@ -27,12 +28,23 @@ export async function resubmit(
   context: StoreContext,
   from: Log,
   to: Log,
-  { maxMessages, timeToLiveMsMax }: ResubmitRequest,
+  request: ResubmitRequest,
   policy: LogPolicy,
 ): Promise<number> {
-  let moved = 0;
+  return await countDone(moves(context, from, to, request, policy));
+}
+
+/** Moves the messages of one block after the other; yields how many. */
+async function* moves(
+  context: StoreContext,
+  from: Log,
+  to: Log,
+  { maxMessages, timeToLiveMsMax }: ResubmitRequest,
+  policy: LogPolicy,
+): AsyncGenerator<number> {
+  let left = maxMessages;
   let start: string | undefined = FIRST_BLOCK;
-  while (start !== undefined && moved < maxMessages) {
+  while (start !== undefined && left > 0) {
     const page = await readBlocks(context, from, {
       from: start,
       limit: PAGE_BLOCKS,
@@ -41,16 +53,16 @@ export async function resubmit(
     const now = context.clock.now();
     const gone = new Map<Block, readonly number[]>();
     for (const { block, slots: free } of inOrder(page.blocks, policy, now)) {
-      const slots = free.slice(0, maxMessages - moved);
-      const left = without(block, gone.get(block) ?? []);
-      const went = await resubmitSlots(context, from, to, { block: left, slots, timeToLiveMsMax });
+      const slots = free.slice(0, left);
+      const rest = without(block, gone.get(block) ?? []);
+      const went = await resubmitSlots(context, from, to, { block: rest, slots, timeToLiveMsMax });
       gone.set(block, [...(gone.get(block) ?? []), ...went]);
-      moved += went.length;
-      if (moved >= maxMessages) break;
+      left -= went.length;
+      yield went.length;
+      if (left <= 0) break;
     }
     start = page.next;
   }
-  return moved;
 }
 
 /**

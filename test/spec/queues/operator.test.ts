@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hookedClient, throttled } from '../../support/hooked-client.ts';
 import { startBroker } from '../../support/start-broker.ts';
-import { expectStatus } from '../../support/test-broker.ts';
+import { expectStatus, type TestBroker } from '../../support/test-broker.ts';
 import {
   bodies,
   DEAD,
@@ -187,6 +187,33 @@ for (const [what, verb, body] of [
     const broker = await startQueue(t, {}, 'a');
     expectStatus(await broker.post('q', verb, body), 400);
     assert.deepEqual(numbers(await broker.peekLockMany('q', 10)), [1]);
+  });
+}
+
+const ALL = { maxMessages: 9, enqueuedBefore: isoInstant({ seconds: 9 }) };
+
+for (const [what, act] of [
+  ['deletion of old messages', (broker: TestBroker) => broker.deleteMessages(DEAD, ALL)],
+  ['resubmission', (broker: TestBroker) => broker.resubmit(DEAD)],
+] as const) {
+  test(`a ${what} for which the service is busy halfway tells how many messages it took`, async (t) => {
+    let writes: number | undefined;
+    const client = hookedClient(({ command }) => {
+      if (writes !== undefined && command === 'TransactWriteItemsCommand' && writes++ > 0)
+        throw throttled();
+    });
+    t.after(() => client.destroy());
+    const broker = await startBroker(t, { client });
+    expectStatus(await broker.createQueue('q'), 201);
+    for (const body of ['a', 'b']) {
+      expectStatus(await broker.send('q', body), 201);
+      await lockAndSettle(broker, 'deadLetter');
+    }
+    writes = 0;
+    assert.equal(await act(broker), 1);
+    writes = undefined;
+    assert.deepEqual(bodies(await broker.peek(DEAD)), ['b']);
+    assert.equal(await act(broker), 1);
   });
 }
 
