@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import {
-  createPlace,
+  createSessionEntity,
   drain,
   LOCK_SECONDS,
   QUEUE,
-  SessionScene,
-} from '../spec/sessions/session-scene.ts';
+  SessionFixture,
+} from '../spec/sessions/session-fixture.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { startBroker } from '../support/start-broker.ts';
 
@@ -17,15 +17,15 @@ import { startBroker } from '../support/start-broker.ts';
 
 async function startTwo(
   t: TestContext,
-): Promise<readonly [holder: SessionScene, sender: SessionScene]> {
+): Promise<readonly [holder: SessionFixture, sender: SessionFixture]> {
   const holder = await startBroker(t);
-  await createPlace(holder, QUEUE);
+  await createSessionEntity(holder, QUEUE);
   const sender = await startBroker(t, { beside: holder, clock: new ManualClock() });
-  return [new SessionScene(holder, QUEUE), new SessionScene(sender, QUEUE)];
+  return [new SessionFixture(holder, QUEUE), new SessionFixture(sender, QUEUE)];
 }
 
 /** Locks a session with a state. Because of the state it outlives its lock, although it is empty. */
-async function holdWithState(holder: SessionScene): Promise<void> {
+async function holdWithState(holder: SessionFixture): Promise<void> {
   await (await holder.accept('a')).setState('kept');
 }
 
@@ -35,7 +35,7 @@ test('a receiver finds a message whose session lock had not expired by the clock
   await holdWithState(holder);
   for (const one of [holder, sender]) one.advance({ seconds: LOCK_SECONDS });
   // The lock has expired by this clock and the session is empty: it leaves the ready-session index.
-  await holder.noneWaits();
+  await holder.requireNone();
   await sender.send('a', '1');
   assert.deepEqual(await drain(await holder.nextIs('a')), ['1']);
 });
@@ -48,9 +48,9 @@ test('a receiver finds a message whose session lock had expired only by the cloc
   await holdWithState(holder);
   for (const one of [holder, sender]) one.advance({ seconds: LOCK_SECONDS, ms: -400 });
   // The lock has expired only by the clock of the sender, which finds the session empty.
-  await sender.noneWaits();
+  await sender.requireNone();
   await sender.send('a', '1');
-  await holder.noneWaits();
+  await holder.requireNone();
   holder.advance({ ms: 400 });
   assert.deepEqual(await drain(await holder.nextIs('a')), ['1']);
 });

@@ -4,26 +4,26 @@ import { acceptRaw } from '../../support/test-session.ts';
 import { bodies, having, numbers } from '../queues/queue.ts';
 import {
   drain,
+  ENTITIES,
   inSession,
   lockOne,
-  PLACES,
   QUEUE,
   settleAll,
   startSessions,
-} from './session-scene.ts';
+} from './session-fixture.ts';
 
-for (const place of PLACES) {
-  test(`#37 the dead-letter queue of a session ${place.what} is read without sessions`, async (t) => {
-    const scene = await startSessions(t, place);
-    await scene.sendBatch([inSession('a', '1'), inSession('b', '2'), inSession('a', '3')]);
+for (const entity of ENTITIES) {
+  test(`#37 the dead-letter queue of a session ${entity.kind} is read without sessions`, async (t) => {
+    const fixture = await startSessions(t, entity);
+    await fixture.sendBatch([inSession('a', '1'), inSession('b', '2'), inSession('a', '3')]);
     for (const id of ['a', 'b']) {
-      const session = await scene.accept(id);
+      const session = await fixture.accept(id);
       const options = { deadLetterReason: `of ${id}`, deadLetterErrorDescription: 'broken' };
       await settleAll(session, await session.peekLockMany(5), 'deadLetter', options);
       await session.release();
     }
-    await scene.noneWaits();
-    const { broker, dead } = scene;
+    await fixture.requireNone();
+    const { broker, dead } = fixture;
     const shown = await broker.peek(dead);
     assert.deepEqual(bodies(shown).sort(), ['1', '2', '3']);
     const held = await broker.peekLockMany(dead, 10);
@@ -43,48 +43,47 @@ for (const place of PLACES) {
         ['3', 'a', 1, 'of a', 'broken'],
       ],
     );
-    // Locked one by one there, not by session.
+    // The dead-letter queue locks single messages, not sessions.
     const settled = await broker.settle(dead, [having(held[0] ?? assert.fail(), 'complete')]);
     assert.equal(settled[0]?.settled, true);
-    scene.endLocks();
+    fixture.endLocks();
     assert.equal((await broker.receiveAndDeleteMany(dead, 10)).length, 2);
   });
 
-  test(`a dead letter of a ${place.what} goes back into its session`, async (t) => {
-    const scene = await startSessions(t, place);
-    await scene.send('a', '1', '2', '3');
-    await scene.send('b', 'x');
-    const session = await scene.accept('a');
+  test(`a resubmitted dead letter of a ${entity.kind} returns to its session`, async (t) => {
+    const fixture = await startSessions(t, entity);
+    await fixture.send('a', '1', '2', '3');
+    await fixture.send('b', 'x');
+    const session = await fixture.accept('a');
     await settleAll(session, (await session.peekLockMany(3)).slice(0, 2), 'deadLetter');
     await session.release();
-    const b = await scene.accept('b');
+    const b = await fixture.accept('b');
     await settleAll(b, [await lockOne(b)], 'deadLetter');
     await b.release();
-    assert.equal(await scene.broker.resubmit(scene.dead), 3);
-    assert.deepEqual(await scene.broker.peek(scene.dead), []);
-    assert.deepEqual([...(await scene.list())], ['a', 'b']);
-    const heirs = [await scene.next(), await scene.next()];
-    for (const heir of heirs) {
-      // They are sent again, so they come behind what waited.
-      assert.deepEqual(await drain(heir), heir.id === 'a' ? ['3', '1', '2'] : ['x']);
+    assert.equal(await fixture.broker.resubmit(fixture.dead), 3);
+    assert.deepEqual(await fixture.broker.peek(fixture.dead), []);
+    assert.deepEqual([...(await fixture.list())], ['a', 'b']);
+    for (const holder of [await fixture.next(), await fixture.next()]) {
+      // Resubmitted messages are sent again, so they come after the ones that waited.
+      assert.deepEqual(await drain(holder), holder.id === 'a' ? ['3', '1', '2'] : ['x']);
     }
   });
 }
 
-test('a dead letter that goes back into a held session comes to its holder', async (t) => {
-  const scene = await startSessions(t);
-  await scene.send('a', '1', '2');
-  const session = await scene.next();
+test('a dead letter that is resubmitted to a held session goes to the holder', async (t) => {
+  const fixture = await startSessions(t);
+  await fixture.send('a', '1', '2');
+  const session = await fixture.next();
   await settleAll(session, [await lockOne(session)], 'deadLetter');
-  assert.equal(await scene.broker.resubmit(scene.dead), 1);
-  await scene.noneWaits();
+  assert.equal(await fixture.broker.resubmit(fixture.dead), 1);
+  await fixture.requireNone();
   assert.deepEqual(await drain(session), ['2', '1']);
 });
 
-test('the dead-letter queue of a session queue knows no sessions', async (t) => {
-  const scene = await startSessions(t);
-  await scene.send('a', '1');
-  const session = await scene.next();
+test('the dead-letter queue of a session queue refuses calls that name a session', async (t) => {
+  const fixture = await startSessions(t);
+  await fixture.send('a', '1');
+  const session = await fixture.next();
   await settleAll(session, [await lockOne(session)], 'deadLetter');
   for (const [method, path] of [
     ['POST', 'sessions/$accept?timeout=0'],
@@ -93,32 +92,34 @@ test('the dead-letter queue of a session queue knows no sessions', async (t) => 
     ['POST', `messages/head?timeout=0&${session.query}`],
     ['GET', `messages?${session.query}`],
   ] as const) {
-    const answer = await scene.broker.request(method, `${scene.dead}/${path}`);
+    const answer = await fixture.broker.request(method, `${fixture.dead}/${path}`);
     assert.equal(answer.status, 400, path);
     assert.equal(answer.headers.get('x-dynabus-error'), 'InvalidOperation');
   }
-  assert.equal((await acceptRaw(scene.broker, scene.dead, 'a')).status, 400);
-  // Deferral works there as in any dead-letter queue.
-  const [held] = await scene.broker.peekLockMany(scene.dead, 1);
+  assert.equal((await acceptRaw(fixture.broker, fixture.dead, 'a')).status, 400);
+  // Messages can be deferred there, as in any dead-letter queue.
+  const [held] = await fixture.broker.peekLockMany(fixture.dead, 1);
   assert.ok(held);
-  await scene.broker.settle(scene.dead, [having(held, 'defer')]);
-  assert.deepEqual(bodies(await scene.broker.receiveDeferred(scene.dead, numbers([held]))), ['1']);
+  await fixture.broker.settle(fixture.dead, [having(held, 'defer')]);
+  assert.deepEqual(bodies(await fixture.broker.receiveDeferred(fixture.dead, numbers([held]))), [
+    '1',
+  ]);
 });
 
-test('counts of a session queue tell active, dead, deferred and scheduled messages', async (t) => {
-  const scene = await startSessions(t, QUEUE);
-  const at = { ScheduledEnqueueTimeUtc: new Date(scene.broker.clock.now() + 9e5).toISOString() };
-  await scene.sendBatch([
+test('the counts of a session queue show active, dead-lettered, deferred and scheduled messages', async (t) => {
+  const fixture = await startSessions(t, QUEUE);
+  const at = { ScheduledEnqueueTimeUtc: new Date(fixture.broker.clock.now() + 9e5).toISOString() };
+  await fixture.sendBatch([
     ...['1', '2', '3', '4'].map((body) => inSession('a', body)),
     ...['5', '6'].map((body) => inSession('b', body)),
   ]);
-  await scene.broker.schedule('q', [inSession('a', 'later', at), inSession('c', 'later', at)]);
-  const session = await scene.accept('a');
+  await fixture.broker.schedule('q', [inSession('a', 'later', at), inSession('c', 'later', at)]);
+  const session = await fixture.accept('a');
   const [first, second, third] = await session.peekLockMany(3);
   assert.ok(first && second && third);
   await settleAll(session, [first], 'deadLetter');
   await settleAll(session, [second], 'defer');
-  const { total, active, deadLetter, scheduled } = await scene.broker.runtimeProperties('q');
+  const { total, active, deadLetter, scheduled } = await fixture.broker.runtimeProperties('q');
   assert.deepEqual(
     { total, active, deadLetter, scheduled },
     {
@@ -130,8 +131,8 @@ test('counts of a session queue tell active, dead, deferred and scheduled messag
   );
   await settleAll(session, [third]);
   await drain(session);
-  await drain(await scene.accept('b'));
-  scene.advance({ seconds: 900 });
-  const then = await scene.broker.runtimeProperties('q');
+  await drain(await fixture.accept('b'));
+  fixture.advance({ seconds: 900 });
+  const then = await fixture.broker.runtimeProperties('q');
   assert.deepEqual([then.total, then.active, then.deadLetter, then.scheduled], [4, 3, 1, 0]);
 });

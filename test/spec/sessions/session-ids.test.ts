@@ -3,15 +3,15 @@ import { test } from 'node:test';
 import { bodies, having, numbers } from '../queues/queue.ts';
 import {
   drain,
+  ENTITIES,
   inSession,
   lockOne,
-  PLACES,
   QUEUE,
   settleAll,
   startSessions,
-} from './session-scene.ts';
+} from './session-fixture.ts';
 
-/** Ids that keys, addresses and patterns might take for something else. */
+/** Ids that could be misread in keys, URLs or patterns. */
 const ODD_IDS = [
   '',
   ' ',
@@ -56,88 +56,88 @@ const ODD_IDS = [
   '~'.repeat(128),
 ];
 
-for (const place of PLACES) {
-  test(`#97 the empty text is a session id like any other (${place.what})`, async (t) => {
-    const scene = await startSessions(t, place);
-    await scene.send('', '1', '2');
-    await scene.sendBatch([inSession('', '3'), inSession('a', 'other'), inSession('', '4')]);
-    assert.deepEqual([...(await scene.list())].sort(), ['', 'a']);
-    const session = await scene.nextIs('');
-    assert.equal((await scene.acceptRaw('')).status, 409);
+for (const entity of ENTITIES) {
+  test(`#97 the empty string is a session id like any other (${entity.kind})`, async (t) => {
+    const fixture = await startSessions(t, entity);
+    await fixture.send('', '1', '2');
+    await fixture.sendBatch([inSession('', '3'), inSession('a', 'other'), inSession('', '4')]);
+    assert.deepEqual([...(await fixture.list())].sort(), ['', 'a']);
+    const session = await fixture.nextIs('');
+    assert.equal((await fixture.acceptRaw('')).status, 409);
     const first = await lockOne(session);
     assert.equal(first.broker['SessionId'], '');
-    await session.setState('of nobody');
-    assert.equal(await session.state(), 'of nobody');
+    await session.setState('of the empty id');
+    assert.equal(await session.state(), 'of the empty id');
     await session.renew();
     await settleAll(session, [first]);
     assert.deepEqual(bodies(await session.peek()), ['2', '3', '4']);
     assert.deepEqual(await drain(session), ['2', '3', '4']);
     await session.release();
-    assert.deepEqual(await drain(await scene.nextIs('a')), ['other']);
-    await scene.noneWaits();
+    assert.deepEqual(await drain(await fixture.nextIs('a')), ['other']);
+    await fixture.requireNone();
   });
 }
 
-test('#97 any text up to 128 characters is a session id, and none is taken for another', async (t) => {
-  const scene = await startSessions(t);
-  await scene.sendBatch(ODD_IDS.map((id, i) => inSession(id, `${i}`)));
-  await scene.sendBatch(ODD_IDS.map((id, i) => inSession(id, `${i} again`)));
-  assert.deepEqual([...(await scene.list({ top: 1000 }))].sort(), [...ODD_IDS].sort());
+test('#97 any text of up to 128 characters is a session id, and no id is mistaken for another', async (t) => {
+  const fixture = await startSessions(t);
+  await fixture.sendBatch(ODD_IDS.map((id, i) => inSession(id, `${i}`)));
+  await fixture.sendBatch(ODD_IDS.map((id, i) => inSession(id, `${i} again`)));
+  assert.deepEqual([...(await fixture.list({ top: 1000 }))].sort(), [...ODD_IDS].sort());
   const found: string[] = [];
   for (let i = 0; i < ODD_IDS.length; i++) {
-    const session = await scene.next();
-    const place = ODD_IDS.indexOf(session.id);
-    assert.deepEqual(bodies(await session.peek()), [`${place}`, `${place} again`]);
+    const session = await fixture.next();
+    const index = ODD_IDS.indexOf(session.id);
+    assert.deepEqual(bodies(await session.peek()), [`${index}`, `${index} again`]);
     const [first, second] = await session.peekLockMany(5);
     assert.ok(first && second);
-    assert.deepEqual([first.body, first.broker['SessionId']], [`${place}`, session.id]);
+    assert.deepEqual([first.body, first.broker['SessionId']], [`${index}`, session.id]);
     await session.settle([having(first, 'complete'), having(second, 'defer')]);
-    await session.setState(`of ${place}`);
+    await session.setState(`of ${index}`);
     found.push(session.id);
   }
   assert.deepEqual(found.sort(), [...ODD_IDS].sort());
-  await scene.noneWaits();
-  scene.endLocks();
+  await fixture.requireNone();
+  fixture.endLocks();
   for (const [i, id] of ODD_IDS.entries()) {
-    const session = await scene.accept(id);
+    const session = await fixture.accept(id);
     assert.equal(await session.state(), `of ${i}`);
     const deferred = await session.receiveDeferred(numbers(await session.peek()));
     assert.deepEqual(bodies(deferred), [`${i} again`]);
     await settleAll(session, deferred, 'deadLetter');
   }
-  const dead = await scene.broker.receiveAndDeleteMany(scene.dead, 100);
+  const dead = await fixture.broker.receiveAndDeleteMany(fixture.dead, 100);
   assert.deepEqual(dead.map(({ broker }) => broker['SessionId']).sort(), [...ODD_IDS].sort());
-  const states = await scene.list({ updatedAfter: '2025-01-01T00:00:00Z', top: 1000 });
+  const states = await fixture.list({ updatedAfter: '2025-01-01T00:00:00Z', top: 1000 });
   assert.deepEqual([...states].sort(), [...ODD_IDS].sort());
 });
 
-test('#97 a scheduled message finds its session under any id', async (t) => {
-  const scene = await startSessions(t);
-  const at = { ScheduledEnqueueTimeUtc: new Date(scene.broker.clock.now() + 5000).toISOString() };
-  await scene.broker.schedule(
+test('#97 a scheduled message reaches its session under any id', async (t) => {
+  const fixture = await startSessions(t);
+  const at = { ScheduledEnqueueTimeUtc: new Date(fixture.broker.clock.now() + 5000).toISOString() };
+  await fixture.broker.schedule(
     'q',
     ODD_IDS.slice(0, 40).map((id) => inSession(id, id, at)),
   );
-  await scene.noneWaits();
-  scene.advance({ seconds: 5 });
+  await fixture.requireNone();
+  fixture.advance({ seconds: 5 });
   const found: string[] = [];
   for (let i = 0; i < 40; i++) {
-    const session = await scene.next();
+    const session = await fixture.next();
     assert.deepEqual(bodies(await session.peekLockMany(5)), [session.id]);
     found.push(session.id);
   }
   assert.deepEqual(found.sort(), ODD_IDS.slice(0, 40).sort());
 });
 
-test('an id of more than 128 characters is refused wherever it stands', async (t) => {
-  const scene = await startSessions(t, QUEUE);
+test('a session id of more than 128 characters is refused by every operation', async (t) => {
+  const fixture = await startSessions(t, QUEUE);
   const long = 'x'.repeat(129);
-  const { broker } = scene;
+  const { broker } = fixture;
   const lock = '00000000-0000-0000-0000-000000000000';
   for (const answer of [
     await broker.send('q', 'x', { SessionId: long }),
     await broker.sendBatch('q', [inSession(long, 'x')]),
-    await scene.acceptRaw(long),
+    await fixture.acceptRaw(long),
     await broker.request('GET', `q/messages?sessionId=${long}`),
     await broker.request('POST', `q/messages/head?sessionId=${long}&sessionLock=${lock}`),
     await broker.request('GET', `q/sessions/$state?sessionId=${long}&sessionLock=${lock}`),

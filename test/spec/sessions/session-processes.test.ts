@@ -5,61 +5,61 @@ import { startBroker } from '../../support/start-broker.ts';
 import { acceptNext, TestSession } from '../../support/test-session.ts';
 import { bodies } from '../queues/queue.ts';
 import {
-  counts,
-  createPlace,
+  createSessionEntity,
+  deliveryCounts,
   drain,
   inSession,
   lockOne,
   QUEUE,
-  refusalOf,
-  SessionScene,
+  SessionFixture,
   settleAll,
-} from './session-scene.ts';
+  settleError,
+} from './session-fixture.ts';
 
-/** One queue through two processes that tell each other nothing; requests of the second can be held up. */
+/** Two processes with one queue and no shared memory; the requests of the second can be paused. */
 async function startTwo(
   t: TestContext,
-): Promise<readonly [here: SessionScene, there: SessionScene, pauses: PauseClient]> {
+): Promise<readonly [here: SessionFixture, there: SessionFixture, pauses: PauseClient]> {
   const pauses = startPauses();
   t.after(() => pauses.client.destroy());
   const here = await startBroker(t);
   const there = await startBroker(t, { beside: here, client: pauses.client });
-  await createPlace(here, QUEUE);
-  return [new SessionScene(here, QUEUE), new SessionScene(there, QUEUE), pauses];
+  await createSessionEntity(here, QUEUE);
+  return [new SessionFixture(here, QUEUE), new SessionFixture(there, QUEUE), pauses];
 }
 
-/** A session as it is used through another process. */
-function through(scene: SessionScene, session: TestSession): TestSession {
+/** The same session and lock, used through another process. */
+function through(fixture: SessionFixture, session: TestSession): TestSession {
   const { id: sessionId, lock: sessionLock, lockedUntilUtc } = session;
-  return new TestSession(scene.broker, scene.path, { sessionId, sessionLock, lockedUntilUtc });
+  return new TestSession(fixture.broker, fixture.path, { sessionId, sessionLock, lockedUntilUtc });
 }
 
-test('#87 two processes that race for many sessions hand each out once', async (t) => {
+test('#87 two processes whose clients race for many sessions hand out each session once', async (t) => {
   const [here, there] = await startTwo(t);
   const ids = Array.from({ length: 60 }, (_, i) => `s${i}`);
   await here.sendBatch(ids.map((id) => inSession(id, id)));
   const got: TestSession[] = [];
-  const accept = async (scene: SessionScene) => {
+  const accept = async (fixture: SessionFixture) => {
     for (;;) {
-      const session = await acceptNext(scene.broker, scene.path);
+      const session = await acceptNext(fixture.broker, fixture.path);
       if (session === undefined) return;
       got.push(session);
       assert.deepEqual(bodies(await session.peekLockMany(5)), [session.id]);
     }
   };
   await Promise.all(Array.from({ length: 10 }, (_, i) => accept(i % 2 ? here : there)));
-  // Who loses every race goes away with nothing, so somebody has to ask last.
+  // An accept that loses every race returns nothing, so one more loop collects what is left.
   await accept(here);
   assert.deepEqual(got.map(({ id }) => id).sort(), [...ids].sort());
 });
 
-test('#88 a lock that is held through one process is respected, renewed and given back through the other', async (t) => {
+test('#88 a session lock accepted through one process is enforced, renewed and released through the other', async (t) => {
   const [here, there] = await startTwo(t);
   await here.send('a', '1', '2', '3');
   const session = await here.next();
   const first = await lockOne(session);
   assert.equal((await there.acceptRaw('a')).status, 409);
-  await there.noneWaits();
+  await there.requireNone();
   const remote = through(there, session);
   await settleAll(remote, [first]);
   here.advance({ seconds: 59 });
@@ -68,21 +68,21 @@ test('#88 a lock that is held through one process is respected, renewed and give
   assert.deepEqual(bodies(await remote.peekLockMany(1)), ['2']);
   assert.deepEqual(bodies(await session.peekLockMany(1)), ['3']);
   await remote.release();
-  const heir = await there.next();
-  const again = await heir.peekLockMany(5);
+  const nextHolder = await there.next();
+  const again = await nextHolder.peekLockMany(5);
   assert.deepEqual(
-    [bodies(again), counts(again)],
+    [bodies(again), deliveryCounts(again)],
     [
       ['2', '3'],
       [1, 1],
     ],
   );
-  await heir.release();
-  // What one process remembers of the front of a session does not outlast its holder.
+  await nextHolder.release();
+  // The first process must not use what it cached about the session under the earlier lock.
   assert.deepEqual(await drain(await here.next()), ['2', '3']);
 });
 
-test('#91 what is abandoned through one process comes next through the other, at once', async (t) => {
+test('#91 a message abandoned through one process is at once the next one delivered through the other', async (t) => {
   const [here, there] = await startTwo(t);
   await here.send('a', '1', '2', '3');
   const session = await here.next();
@@ -97,7 +97,7 @@ test('#91 what is abandoned through one process comes next through the other, at
   assert.deepEqual(await drain(session), ['1', '2', '3']);
 });
 
-test('an accept that waits at one process gets what is sent, or given back, through the other', async (t) => {
+test('a waiting accept gets a session that starts or is released through another process', async (t) => {
   const [here, there] = await startTwo(t);
   const waiting = here.next(60);
   await there.send('a', '1');
@@ -107,29 +107,29 @@ test('an accept that waits at one process gets what is sent, or given back, thro
   assert.equal((await second).id, 'a');
 });
 
-test('#14 an update through one process ends the locks of sessions held through the other', async (t) => {
+test('#14 an update through one process ends the session locks accepted through the other', async (t) => {
   const [here, there] = await startTwo(t);
   await here.send('a', '1');
   const session = await there.next();
   const message = await lockOne(session);
   await here.update({ MaxDeliveryCount: '9' });
-  assert.equal(await refusalOf(session, message), 'SessionLockLost');
-  const heir = await there.nextIs('a');
-  assert.deepEqual(counts(await heir.peekLockMany(5)), [2]);
+  assert.equal(await settleError(session, message), 'SessionLockLost');
+  const nextHolder = await there.nextIs('a');
+  assert.deepEqual(deliveryCounts(await nextHolder.peekLockMany(5)), [2]);
 });
 
 for (const [moment, command, collection, times] of [
   ['before it is stored', 'PutItemCommand', /\.0m0$/, 1],
-  // The first look is before it is stored, the second one afterwards.
-  ['before its sender looks again', 'GetItemCommand', /\.0k$/, 2],
+  // The sender reads the session once before it stores the message, and once afterwards.
+  ['before its sender reads the session again', 'GetItemCommand', /\.0k$/, 2],
 ] as const) {
-  test(`a message is found whose session was given back empty ${moment}`, async (t) => {
+  test(`a message is found although its empty session was released ${moment}`, async (t) => {
     const [here, there, pauses] = await startTwo(t);
     const holder = await here.accept('a');
     let left: number = times;
     const pause = pauses.pauseNext((request) => {
-      const isMeant = request.command === command && collection.test(request.collection);
-      return isMeant && --left === 0;
+      const matches = request.command === command && collection.test(request.collection);
+      return matches && --left === 0;
     });
     const sending = there.send('a', '1');
     await pause.reached;
@@ -140,7 +140,7 @@ for (const [moment, command, collection, times] of [
   });
 }
 
-test('a receive that is overtaken by the end of its lock takes nothing from the next holder', async (t) => {
+test('a receive whose session lock expires before its claim takes no message from the next holder', async (t) => {
   const [here, there, pauses] = await startTwo(t);
   await here.send('a', '1', '2');
   const late = await there.next();
@@ -158,10 +158,10 @@ test('a receive that is overtaken by the end of its lock takes nothing from the 
   assert.ok(status === 204 || status === 410, `the late receive is answered by ${status}`);
   await settleAll(holder, held);
   await holder.release();
-  await here.noneWaits();
+  await here.requireNone();
 });
 
-test('a receive whose session changes hands before it looks at the messages takes none', async (t) => {
+test('a receive whose session gets another holder before it reads the messages takes none', async (t) => {
   const [here, there, pauses] = await startTwo(t);
   await here.send('a', '1', '2');
   const late = await there.next();
@@ -179,7 +179,7 @@ test('a receive whose session changes hands before it looks at the messages take
   await settleAll(holder, held);
 });
 
-test('a deferred message is not taken from the next holder by one whose lock has run out', async (t) => {
+test('a holder whose lock has expired cannot take a deferred message from the next holder', async (t) => {
   const [here, there, pauses] = await startTwo(t);
   await here.send('a', '1');
   const late = await there.next();
@@ -199,19 +199,19 @@ test('a deferred message is not taken from the next holder by one whose lock has
   await settleAll(holder, held);
 });
 
-test('an accept that looked too early does not forget a session into which something came', async (t) => {
+test('an accept that sees a session as empty does not remove it when a message arrives meanwhile', async (t) => {
   const [here, there, pauses] = await startTwo(t);
   const holder = await here.accept('a');
   here.advance({ seconds: 59 });
   await holder.renew();
-  // The listing for the first end of the lock is due, and the lock is live.
+  // The index entry for the first end of the lock is due, but the renewed lock is still live.
   here.advance({ seconds: 2 });
   const pause = pauses.pauseNext(
     ({ command, collection }) => command === 'GetItemCommand' && /\.0k$/.test(collection),
   );
   const looking = acceptNext(there.broker, there.path);
   await pause.reached;
-  // Time for the look at the messages, which is beside the one that is held up.
+  // This call leaves time for the query of the messages, which runs beside the paused read.
   await there.list();
   await here.send('a', '1');
   here.endLocks();
@@ -221,7 +221,7 @@ test('an accept that looked too early does not forget a session into which somet
   assert.deepEqual(await drain(await here.nextIs('a')), ['1']);
 });
 
-test('who clears away a session that ran out leaves it to a holder whose renewal came just in time', async (t) => {
+test('an accept that cleans up an expired session keeps it if the holder’s renewal arrives just in time', async (t) => {
   const [here, there, pauses] = await startTwo(t);
   const renewing = startPauses();
   t.after(() => renewing.client.destroy());
@@ -230,7 +230,7 @@ test('who clears away a session that ran out leaves it to a holder whose renewal
   const ofSession = ({ collection }: { collection: string }) => collection.endsWith('.0k');
   const renewal = renewing.pauseNext((r) => r.command === 'UpdateItemCommand' && ofSession(r));
   here.advance({ seconds: 30 });
-  const renewed = through(new SessionScene(third, QUEUE), session).renew();
+  const renewed = through(new SessionFixture(third, QUEUE), session).renew();
   await renewal.reached;
   here.advance({ seconds: 30 });
   const clearing = pauses.pauseNext((r) => r.command === 'DeleteItemCommand' && ofSession(r));

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { drain, startSessions } from './session-scene.ts';
+import { drain, startSessions } from './session-fixture.ts';
 
-/** What a bad request about sessions meets; `<lock>` is the live lock of session a. */
-const NOBODYS = '01234567-89ab-cdef-0123-456789abcdef';
+const UNKNOWN_LOCK = '01234567-89ab-cdef-0123-456789abcdef';
 
+/** Invalid session requests and their answers; `<lock>` stands for the live lock of session a. */
 const ROWS: readonly (readonly [
   what: string,
   method: string,
@@ -38,7 +38,7 @@ const ROWS: readonly (readonly [
     /sessionId is required/,
   ],
   [
-    'a lock that is no GUID',
+    'a lock that is not a GUID',
     'POST',
     'q/sessions/$renew?sessionId=a&sessionLock=abc',
     400,
@@ -54,39 +54,39 @@ const ROWS: readonly (readonly [
     /is not a GUID/,
   ],
   [
-    'a lock of nobody',
+    'a renewal with an unknown lock',
     'POST',
-    `q/sessions/$renew?sessionId=a&sessionLock=${NOBODYS}`,
+    `q/sessions/$renew?sessionId=a&sessionLock=${UNKNOWN_LOCK}`,
     410,
     'SessionLockLost',
     /accept the session again/i,
   ],
   [
-    'a lock of nobody, to receive',
+    'a receive with an unknown lock',
     'POST',
-    `q/messages/head?timeout=0&sessionId=a&sessionLock=${NOBODYS}`,
+    `q/messages/head?timeout=0&sessionId=a&sessionLock=${UNKNOWN_LOCK}`,
     410,
     'SessionLockLost',
     /session lock has expired/,
   ],
   [
-    'a lock of nobody, to receive and delete',
+    'a receive-and-delete with an unknown lock',
     'DELETE',
-    `q/messages/head?timeout=0&sessionId=a&sessionLock=${NOBODYS}`,
+    `q/messages/head?timeout=0&sessionId=a&sessionLock=${UNKNOWN_LOCK}`,
     410,
     'SessionLockLost',
     /session lock has expired/,
   ],
   [
-    'a lock of nobody, to clear the state',
+    'clearing the state with an unknown lock',
     'DELETE',
-    `q/sessions/$state?sessionId=a&sessionLock=${NOBODYS}`,
+    `q/sessions/$state?sessionId=a&sessionLock=${UNKNOWN_LOCK}`,
     410,
     'SessionLockLost',
     /session lock has expired/,
   ],
   [
-    'the lock of one session for another',
+    'a release with the lock of another session',
     'POST',
     'q/sessions/$release?sessionId=b&sessionLock=<lock>',
     410,
@@ -94,7 +94,7 @@ const ROWS: readonly (readonly [
     /session lock has expired/,
   ],
   [
-    'a timeout that is no number',
+    'a timeout that is not a number',
     'POST',
     'q/sessions/$accept?timeout=soon',
     400,
@@ -102,7 +102,7 @@ const ROWS: readonly (readonly [
     /timeout 'soon'/,
   ],
   [
-    'a session of a dead-letter queue',
+    'an accept on a dead-letter queue',
     'POST',
     'q/$deadletterqueue/sessions/$accept?timeout=0',
     400,
@@ -110,7 +110,7 @@ const ROWS: readonly (readonly [
     /does not require sessions/,
   ],
   [
-    'a session of a queue that has none',
+    'an accept on a queue without sessions',
     'POST',
     'plain/sessions/$accept?timeout=0',
     400,
@@ -118,26 +118,26 @@ const ROWS: readonly (readonly [
     /does not require sessions/,
   ],
   [
-    'a session of a queue that is not there',
+    'an accept on a queue that does not exist',
     'POST',
     'nowhere/sessions/$accept?timeout=0',
     410,
     'MessagingEntityNotFound',
     /nowhere/,
   ],
-  ['a session of a topic', 'POST', 't/sessions/$accept?timeout=0', 400, 'InvalidOperation', /./],
+  ['an accept on a topic', 'POST', 't/sessions/$accept?timeout=0', 400, 'InvalidOperation', /./],
   [
-    'a settlement without its session',
+    'a settlement that names no session',
     'DELETE',
-    `q/messages/1/${NOBODYS}`,
+    `q/messages/1/${UNKNOWN_LOCK}`,
     400,
     'InvalidOperation',
     /requires sessions/,
   ],
   [
-    'a message lock of nobody in a session',
+    'a settlement with an unknown message lock',
     'DELETE',
-    `q/messages/1/${NOBODYS}?sessionId=a`,
+    `q/messages/1/${UNKNOWN_LOCK}?sessionId=a`,
     410,
     'SessionLockLost',
     /session lock has expired/,
@@ -145,13 +145,13 @@ const ROWS: readonly (readonly [
 ];
 
 for (const [what, method, path, status, code, sentence] of ROWS) {
-  test(`#157 ${what} is refused with ${status} ${code}, and nothing is lost`, async (t) => {
-    const scene = await startSessions(t);
-    const { broker } = scene;
+  test(`#157 ${what} is refused with ${status} ${code}, and no message is lost`, async (t) => {
+    const fixture = await startSessions(t);
+    const { broker } = fixture;
     await broker.createQueue('plain');
     await broker.putEntity('t', 'TopicDescription', {});
-    await scene.send('a', '1', '2');
-    const session = await scene.next();
+    await fixture.send('a', '1', '2');
+    const session = await fixture.next();
     const answer = await broker.request(method, path.replace('<lock>', session.lock));
     assert.equal(answer.status, status, answer.text);
     assert.equal(answer.headers.get('x-dynabus-error'), code);
@@ -160,28 +160,28 @@ for (const [what, method, path, status, code, sentence] of ROWS) {
   });
 }
 
-test('a lock is read in any case of its letters', async (t) => {
-  const scene = await startSessions(t);
-  await scene.send('a', '1');
-  const { lock } = await scene.next();
+test('a session lock id is case-insensitive', async (t) => {
+  const fixture = await startSessions(t);
+  await fixture.send('a', '1');
+  const { lock } = await fixture.next();
   const query = `sessionId=a&sessionLock=${lock.toUpperCase()}`;
-  assert.equal((await scene.broker.request('POST', `q/sessions/$renew?${query}`)).status, 200);
+  assert.equal((await fixture.broker.request('POST', `q/sessions/$renew?${query}`)).status, 200);
 });
 
-test('in a session a message needs no renewal of its own, and gets none', async (t) => {
-  const scene = await startSessions(t);
-  await scene.send('a', '1');
-  const session = await scene.next();
+test('renewing a single message of a session is refused, since renewing the session suffices', async (t) => {
+  const fixture = await startSessions(t);
+  await fixture.send('a', '1');
+  const session = await fixture.next();
   const message = await session.peekLock();
   assert.ok(message?.location);
   for (const answer of [
-    await scene.broker.request('POST', message.location),
-    await scene.broker.post('q', '$renew', { lockTokens: [message.broker.LockToken] }),
+    await fixture.broker.request('POST', message.location),
+    await fixture.broker.post('q', '$renew', { lockTokens: [message.broker.LockToken] }),
   ]) {
     assert.ok(answer.status >= 400 || answer.text.includes('error'), answer.text);
   }
-  scene.advance({ seconds: 59 });
+  fixture.advance({ seconds: 59 });
   await session.renew();
-  scene.advance({ seconds: 59 });
-  assert.equal((await scene.broker.request('DELETE', message.location)).status, 200);
+  fixture.advance({ seconds: 59 });
+  assert.equal((await fixture.broker.request('DELETE', message.location)).status, 200);
 });

@@ -3,47 +3,47 @@ import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { expectStatus } from '../../support/test-broker.ts';
 import { bodies, instant, numbers } from '../queues/queue.ts';
-import { drain, inSession, PLACES, QUEUE, startSessions } from './session-scene.ts';
+import { drain, ENTITIES, inSession, QUEUE, startSessions } from './session-fixture.ts';
 
 const at = (seconds: number) => ({ ScheduledEnqueueTimeUtc: instant({ seconds }) });
 
-for (const place of PLACES) {
-  test(`#63 a scheduled message brings its session to life when it is due (${place.what})`, async (t) => {
-    const scene = await startSessions(t, place);
-    await scene.broker.schedule(place.sendTo, [
+for (const entity of ENTITIES) {
+  test(`#63 a session can be accepted as the next one when its scheduled message is due (${entity.kind})`, async (t) => {
+    const fixture = await startSessions(t, entity);
+    await fixture.broker.schedule(entity.sendTo, [
       inSession('a', 'later', at(10)),
       inSession('b', 'latest', at(20)),
     ]);
-    await scene.noneWaits();
-    assert.deepEqual(await scene.list(), []);
-    const early = await scene.accept('a');
+    await fixture.requireNone();
+    assert.deepEqual(await fixture.list(), []);
+    const early = await fixture.accept('a');
     assert.deepEqual(await early.peekLockMany(5), []);
     await early.release();
-    scene.advance({ seconds: 9, ms: 999 });
-    await scene.noneWaits();
-    scene.advance({ ms: 1 });
-    assert.deepEqual(await scene.list(), ['a']);
-    assert.deepEqual(await drain(await scene.nextIs('a')), ['later']);
-    await scene.noneWaits();
-    scene.advance({ seconds: 10 });
-    assert.deepEqual(await drain(await scene.nextIs('b')), ['latest']);
+    fixture.advance({ seconds: 9, ms: 999 });
+    await fixture.requireNone();
+    fixture.advance({ ms: 1 });
+    assert.deepEqual(await fixture.list(), ['a']);
+    assert.deepEqual(await drain(await fixture.nextIs('a')), ['later']);
+    await fixture.requireNone();
+    fixture.advance({ seconds: 10 });
+    assert.deepEqual(await drain(await fixture.nextIs('b')), ['latest']);
   });
 
-  test(`what comes due in a held session goes to its holder (${place.what})`, async (t) => {
-    const scene = await startSessions(t, place);
-    await scene.broker.schedule(place.sendTo, [inSession('a', 'later', at(10))]);
-    const session = await scene.accept('a');
-    scene.advance({ seconds: 10 });
-    await scene.noneWaits();
+  test(`a scheduled message that comes due in a held session goes to its holder (${entity.kind})`, async (t) => {
+    const fixture = await startSessions(t, entity);
+    await fixture.broker.schedule(entity.sendTo, [inSession('a', 'later', at(10))]);
+    const session = await fixture.accept('a');
+    fixture.advance({ seconds: 10 });
+    await fixture.requireNone();
     assert.deepEqual(bodies(await session.peekLockMany(5)), ['later']);
     await session.release();
-    assert.deepEqual(await drain(await scene.nextIs('a')), ['later']);
+    assert.deepEqual(await drain(await fixture.nextIs('a')), ['later']);
   });
 }
 
-test('#61 a scheduled message of a session is cancelled by its number, and no other', async (t) => {
-  const scene = await startSessions(t);
-  const { broker } = scene;
+test('#61 cancelling a sequence number cancels that scheduled message of a session and no other', async (t) => {
+  const fixture = await startSessions(t);
+  const { broker } = fixture;
   const sequences = await broker.schedule('q', [
     inSession('a', '1', at(10)),
     inSession('b', '2', at(10)),
@@ -54,24 +54,24 @@ test('#61 a scheduled message of a session is cancelled by its number, and no ot
   expectStatus(await broker.cancelScheduled('q', [sequences[2] ?? 0]), 200);
   expectStatus(await broker.cancelScheduled('q', [sequences[3] ?? 0]), 200);
   assert.equal((await broker.cancelScheduled('q', [sequences[2] ?? 0])).status, 404);
-  scene.advance({ seconds: 30 });
+  fixture.advance({ seconds: 30 });
   assert.equal((await broker.cancelScheduled('q', [sequences[0] ?? 0])).status, 404);
-  const sessions = [await scene.next(), await scene.next()];
+  const sessions = [await fixture.next(), await fixture.next()];
   for (const session of sessions) {
     assert.deepEqual(await drain(session), session.id === 'a' ? ['1'] : ['2']);
   }
-  await scene.noneWaits();
+  await fixture.requireNone();
 });
 
-test('#64 peeking into a session shows its scheduled and deferred messages, and no others', async (t) => {
-  const scene = await startSessions(t);
-  const { broker } = scene;
-  await scene.send('a', 'active');
+test('#64 a peek in a session shows its scheduled messages too, and none of other sessions', async (t) => {
+  const fixture = await startSessions(t);
+  const { broker } = fixture;
+  await fixture.send('a', 'active');
   const [number] = await broker.schedule('q', [
     inSession('a', 'mine', at(10)),
     inSession('b', 'of b', at(10)),
   ]);
-  const shown = await (await scene.accept('a')).peek();
+  const shown = await (await fixture.accept('a')).peek();
   assert.deepEqual(
     shown.map(({ body, broker: { State } }) => [body, State]),
     [
@@ -95,22 +95,22 @@ test('#64 peeking into a session shows its scheduled and deferred messages, and 
   );
 });
 
-test('#63 what comes due together keeps the order in each session, large and small', async (t) => {
-  const scene = await startSessions(t, QUEUE);
+test('#63 large and small messages that come due together keep their order in each session', async (t) => {
+  const fixture = await startSessions(t, QUEUE);
   const large = randomBytes(40 * 1024).toString('base64');
   const bodyOf = (i: number) => (i % 17 === 5 ? `${i} ${large}` : `${i}`);
   const all = Array.from({ length: 160 }, (_, i) =>
     inSession(`s${(i * 3) % 8}`, bodyOf(i), at(10)),
   );
   for (let i = 0; i < all.length; i += 40) {
-    await scene.broker.schedule('q', all.slice(i, i + 40));
+    await fixture.broker.schedule('q', all.slice(i, i + 40));
   }
-  await scene.send('s0', 'before');
-  scene.advance({ seconds: 10 });
-  await scene.send('s0', 'after');
+  await fixture.send('s0', 'before');
+  fixture.advance({ seconds: 10 });
+  await fixture.send('s0', 'after');
   const seen: number[] = [];
   for (let i = 0; i < 8; i++) {
-    const session = await scene.next();
+    const session = await fixture.next();
     const messages = await session.peekLockMany(100);
     seen.push(...numbers(messages));
     const mine = all.filter((one) => one.BrokerProperties?.['SessionId'] === session.id);
@@ -126,37 +126,37 @@ test('#63 what comes due together keeps the order in each session, large and sma
     }
   }
   assert.equal(new Set(seen).size, 162);
-  await scene.noneWaits();
+  await fixture.requireNone();
 });
 
-test('#65 a message scheduled at an instant that is past is there at once', async (t) => {
-  const scene = await startSessions(t);
-  scene.advance({ seconds: 30 });
-  await scene.broker.schedule('q', [
+test('#65 a message scheduled for an instant in the past can be received at once', async (t) => {
+  const fixture = await startSessions(t);
+  fixture.advance({ seconds: 30 });
+  await fixture.broker.schedule('q', [
     inSession('a', 'late', at(10)),
     inSession('a', 'later', at(60)),
   ]);
-  const session = await scene.nextIs('a');
+  const session = await fixture.nextIs('a');
   assert.deepEqual(await drain(session), ['late']);
-  scene.advance({ seconds: 30 });
+  fixture.advance({ seconds: 30 });
   assert.deepEqual(await drain(session), ['later']);
 });
 
-test('an accept that waits gets the session of a message that comes due', async (t) => {
-  const scene = await startSessions(t);
-  await scene.broker.schedule('q', [inSession('a', '1', at(10))]);
-  const waiting = scene.next(60);
-  await scene.noneWaits();
-  scene.advance({ seconds: 10 });
+test('a waiting accept gets the session of a message that comes due', async (t) => {
+  const fixture = await startSessions(t);
+  await fixture.broker.schedule('q', [inSession('a', '1', at(10))]);
+  const waiting = fixture.next(60);
+  await fixture.requireNone();
+  fixture.advance({ seconds: 10 });
   assert.equal((await waiting).id, 'a');
 });
 
-test('the sweep makes due messages of a session active, and lists their session', async (t) => {
-  const scene = await startSessions(t);
-  await scene.broker.schedule('q', [inSession('a', '1', at(10))]);
-  scene.advance({ minutes: 2 });
-  await scene.broker.sweep();
-  assert.equal((await scene.broker.runtimeProperties('q')).active, 1);
-  assert.deepEqual(await scene.list(), ['a']);
-  assert.deepEqual(await drain(await scene.nextIs('a')), ['1']);
+test('the sweep activates the due messages of a session, which is then listed', async (t) => {
+  const fixture = await startSessions(t);
+  await fixture.broker.schedule('q', [inSession('a', '1', at(10))]);
+  fixture.advance({ minutes: 2 });
+  await fixture.broker.sweep();
+  assert.equal((await fixture.broker.runtimeProperties('q')).active, 1);
+  assert.deepEqual(await fixture.list(), ['a']);
+  assert.deepEqual(await drain(await fixture.nextIs('a')), ['1']);
 });

@@ -1,37 +1,37 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import { drain, lockOne, PLACES, settleAll, startSessions } from './session-scene.ts';
+import { drain, ENTITIES, lockOne, settleAll, startSessions } from './session-fixture.ts';
 
 const KB = 1024;
 const LARGEST = 256 * KB;
 
-for (const place of PLACES) {
-  test(`#95 the state of a session outlasts its lock and its messages until it is cleared (${place.what})`, async (t) => {
-    const scene = await startSessions(t, place);
-    await scene.send('a', '1');
-    const first = await scene.next();
+for (const entity of ENTITIES) {
+  test(`#95 the state of a session outlasts its lock and messages until it is cleared (${entity.kind})`, async (t) => {
+    const fixture = await startSessions(t, entity);
+    await fixture.send('a', '1');
+    const first = await fixture.next();
     await first.setState('half way');
     assert.deepEqual(await drain(first), ['1']);
     await first.release();
-    await scene.noneWaits();
+    await fixture.requireNone();
 
-    const second = await scene.accept('a');
+    const second = await fixture.accept('a');
     assert.equal(await second.state(), 'half way');
-    scene.endLocks();
-    const third = await scene.accept('a');
+    fixture.endLocks();
+    const third = await fixture.accept('a');
     assert.equal(await third.state(), 'half way');
     await third.clearState();
     assert.equal(await third.state(), undefined);
     await third.release();
-    assert.equal(await (await scene.accept('a')).state(), undefined);
+    assert.equal(await (await fixture.accept('a')).state(), undefined);
   });
 
-  test(`#96 a new session has no state (${place.what})`, async (t) => {
-    const scene = await startSessions(t, place);
-    await scene.send('with', '1');
+  test(`#96 a new session has no state (${entity.kind})`, async (t) => {
+    const fixture = await startSessions(t, entity);
+    await fixture.send('with', '1');
     for (const id of ['with', 'without']) {
-      const session = await scene.accept(id);
+      const session = await fixture.accept(id);
       const answer = await session.request('GET', 'sessions/$state');
       assert.deepEqual([answer.status, answer.text], [204, '']);
       await session.clearState();
@@ -40,15 +40,15 @@ for (const place of PLACES) {
   });
 }
 
-test('#95 a state is bytes of any kind and size up to 256 KB, each replaced by the next', async (t) => {
-  const scene = await startSessions(t);
+test('#95 a state is any bytes up to 256 KB, and each new state replaces the last one', async (t) => {
+  const fixture = await startSessions(t);
   const sizes = [1, 320, 321, 5 * KB, 100, LARGEST, 0, LARGEST - 1, 10];
   for (const size of sizes) {
     const bytes = new Uint8Array(randomBytes(size));
-    const before = await scene.accept('a');
+    const before = await fixture.accept('a');
     await before.setState(bytes);
     await before.release();
-    const session = await scene.accept('a');
+    const session = await fixture.accept('a');
     const answer = await session.request('GET', 'sessions/$state');
     assert.equal(answer.status, 200, `${size} bytes`);
     assert.equal(answer.headers.get('content-type'), 'application/octet-stream');
@@ -57,9 +57,9 @@ test('#95 a state is bytes of any kind and size up to 256 KB, each replaced by t
   }
 });
 
-test('#95 a state of more than 256 KB is refused, and the one before it stays', async (t) => {
-  const scene = await startSessions(t);
-  const session = await scene.accept('a');
+test('#95 a state of more than 256 KB is refused, and the previous state is kept', async (t) => {
+  const fixture = await startSessions(t);
+  const session = await fixture.accept('a');
   await session.setState('before');
   const body = 'x'.repeat(LARGEST + 1);
   const answer = await session.request('PUT', 'sessions/$state', { body });
@@ -69,31 +69,31 @@ test('#95 a state of more than 256 KB is refused, and the one before it stays', 
   assert.equal(await session.state(), 'before');
 });
 
-test('#95 the time to live of messages does not touch the state, nor does a change of the queue', async (t) => {
-  const scene = await startSessions(t, undefined, { DefaultMessageTimeToLive: 'PT10S' });
-  await scene.send('a', '1');
-  const session = await scene.next();
+test('#95 neither the time to live of messages nor an update of the queue changes the state', async (t) => {
+  const fixture = await startSessions(t, undefined, { DefaultMessageTimeToLive: 'PT10S' });
+  await fixture.send('a', '1');
+  const session = await fixture.next();
   await session.setState('x'.repeat(30 * KB));
-  scene.advance({ days: 400 });
-  await scene.broker.sweep();
-  await scene.noneWaits();
-  await scene.update({ DefaultMessageTimeToLive: 'PT20S' });
-  const heir = await scene.accept('a');
-  assert.equal(await heir.state(), 'x'.repeat(30 * KB));
-  assert.deepEqual(await heir.peekLockMany(5), []);
+  fixture.advance({ days: 400 });
+  await fixture.broker.sweep();
+  await fixture.requireNone();
+  await fixture.update({ DefaultMessageTimeToLive: 'PT20S' });
+  const nextHolder = await fixture.accept('a');
+  assert.equal(await nextHolder.state(), 'x'.repeat(30 * KB));
+  assert.deepEqual(await nextHolder.peekLockMany(5), []);
 });
 
-test('states of sessions do not mix, and setting one is no delivery', async (t) => {
-  const scene = await startSessions(t);
+test('each session has its own state, and setting it does not raise the DeliveryCount', async (t) => {
+  const fixture = await startSessions(t);
   const ids = ['a', 'b', 'a/b', 'a%2Fb', ''];
   for (const id of ids) {
-    await scene.send(id, id);
-    const session = await scene.accept(id);
+    await fixture.send(id, id);
+    const session = await fixture.accept(id);
     await session.setState(`state of ${id}`);
     await session.release();
   }
   for (const id of ids) {
-    const session = await scene.accept(id);
+    const session = await fixture.accept(id);
     assert.equal(await session.state(), `state of ${id}`);
     const message = await lockOne(session);
     assert.deepEqual([message.body, message.broker.DeliveryCount], [id, 1]);
@@ -101,16 +101,16 @@ test('states of sessions do not mix, and setting one is no delivery', async (t) 
   }
 });
 
-test('of two states set at once by one holder the later read shows one of them, whole', async (t) => {
-  const scene = await startSessions(t);
-  const session = await scene.accept('a');
+test('a read after concurrent writes of the state returns one of the written states, complete', async (t) => {
+  const fixture = await startSessions(t);
+  const session = await fixture.accept('a');
   for (let round = 0; round < 5; round++) {
     const states = ['x'.repeat(20 * KB), 'y'.repeat(20 * KB), 'small'];
     await Promise.all(states.map((state) => session.setState(state)));
     const state = await session.state();
     assert.ok(state !== undefined && states.includes(state));
-    // What was replaced is cleared away behind the answer, never what stands.
-    await scene.broker.units(async () => {});
+    // After the answer the broker deletes the replaced states, and never the current one.
+    await fixture.broker.units(async () => {});
     assert.equal(await session.state(), state);
   }
 });

@@ -8,13 +8,13 @@ import { acceptNext, acceptSession, type TestSession } from '../../support/test-
 import { startTries, type Try } from '../../support/tries-client.ts';
 
 /**
- * Claims in a session of which nothing is heard. The order of a session is strict: nothing is handed out
- * before what stands in front of it, and nothing that was claimed for a holder is passed over.
+ * Claims in a session whose answers from DynamoDB are lost. The order of a session is strict: no message is
+ * delivered before an earlier one, and none that was claimed for a holder is skipped.
  */
 
 const BODIES = ['1', '2', '3', '4', '5', '6'];
 
-/** Six messages in three blocks of one session. */
+/** Creates a queue with six messages of one session, in three blocks. */
 async function fill(broker: TestBroker): Promise<void> {
   expectStatus(await broker.createQueue('s', { RequiresSession: 'true' }), 201);
   for (let i = 0; i < BODIES.length; i += 2) {
@@ -41,7 +41,7 @@ async function start(t: TestContext): Promise<{
 const inBlocks = ({ collection }: Outgoing) => /\.\dm\d$/.test(collection);
 const isLookup = (request: Outgoing) => request.command === 'GetItemCommand' && inBlocks(request);
 
-/** The n-th claim from now on. */
+/** Matches the n-th claim from now on. */
 function nthClaim(n: number): (request: Outgoing) => boolean {
   let claims = 0;
   return (request) =>
@@ -51,13 +51,13 @@ function nthClaim(n: number): (request: Outgoing) => boolean {
 const bodies = (messages: readonly Received[]) => messages.map(({ body }) => body);
 
 for (const n of [1, 2, 3]) {
-  test(`claim ${n} of a session that was made unheard is looked up, and all is handed out in order`, async (t) => {
+  test(`claim ${n} whose answer was lost is looked up, and all messages of the session are delivered in order`, async (t) => {
     const { pauses, session } = await start(t);
     pauses.loseNextAnswer(nthClaim(n));
     assert.deepEqual(bodies(await session.peekLockMany(6)), BODIES);
   });
 
-  test(`where claim ${n} of a session cannot be looked up either, the session is given back`, async (t) => {
+  test(`if claim ${n} whose answer was lost cannot be looked up, the session is released`, async (t) => {
     const { broker, pauses, session } = await start(t);
     pauses.loseNextAnswer(nthClaim(n));
     pauses.loseNextAnswer(isLookup);
@@ -70,12 +70,12 @@ for (const n of [1, 2, 3]) {
     assert.ok(next);
     const messages = await next.peekLockMany(6);
     assert.deepEqual(bodies(messages), BODIES);
-    // What nobody was handed was no failed delivery.
+    // A message that no client received does not count as delivered.
     assert.ok(messages.every((message) => message.broker.DeliveryCount === 1));
   });
 }
 
-test('where the bodies of claimed messages cannot be read, the session is given back', async (t) => {
+test('if the bodies of claimed messages cannot be read, the session is released', async (t) => {
   const pauses = startPauses();
   t.after(() => pauses.client.destroy());
   const broker = await startBroker(t, { client: pauses.client });
@@ -89,7 +89,7 @@ test('where the bodies of claimed messages cannot be read, the session is given 
   assert.deepEqual(bodies((await next?.peekLockMany(2)) ?? []), texts);
 });
 
-test('a claim of a session that arrives late takes nothing from what was handed out since', async (t) => {
+test('a claim that reaches DynamoDB late takes none of the messages delivered since', async (t) => {
   const tries = startTries();
   t.after(() => tries.client.destroy());
   const here = await startBroker(t, { client: tries.client });
@@ -106,7 +106,7 @@ test('a claim of a session that arrives late takes nothing from what was handed 
   assert.deepEqual(await session.peek(), []);
 });
 
-test('a session that one call fails to accept is accepted by the call that passed it by', async (t) => {
+test('a session that one call fails to accept is accepted by a concurrent call that had skipped it', async (t) => {
   const tries = startTries();
   t.after(() => tries.client.destroy());
   const broker = await startBroker(t, { client: tries.client });

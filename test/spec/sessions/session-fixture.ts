@@ -19,80 +19,79 @@ import {
 import { createSubscription, createTopic } from '../../support/topic-entities.ts';
 import { having } from '../queues/queue.ts';
 
-/** What tests of sessions share: an entity that requires them, and few words for what they do. */
+/** Shared by the tests of sessions: an entity that requires sessions, and short calls for them. */
 
-/** Where sessions are: in a queue, or in a subscription of a topic. */
-export interface Place {
-  readonly what: 'queue' | 'subscription';
-  /** Where messages are received. */
+/** An entity that requires sessions: a queue, or a subscription of a topic. */
+export interface SessionEntity {
+  readonly kind: 'queue' | 'subscription';
+  /** The path to receive from. */
   readonly path: string;
   readonly sendTo: string;
 }
 
-export const QUEUE: Place = { what: 'queue', path: 'q', sendTo: 'q' };
-export const SUBSCRIPTION: Place = {
-  what: 'subscription',
+export const QUEUE: SessionEntity = { kind: 'queue', path: 'q', sendTo: 'q' };
+export const SUBSCRIPTION: SessionEntity = {
+  kind: 'subscription',
   path: 't/subscriptions/s',
   sendTo: 't',
 };
-export const PLACES = [QUEUE, SUBSCRIPTION] as const;
+export const ENTITIES = [QUEUE, SUBSCRIPTION] as const;
 
-/** Locks last a minute unless a test says otherwise. */
+/** The LockDuration unless a test sets another one. */
 export const LOCK_SECONDS = 60;
 
-/** An entity that requires sessions, alone in a namespace of its own. */
+/** Starts a broker whose namespace has one entity, which requires sessions. */
 export async function startSessions(
   t: TestContext,
-  place: Place = QUEUE,
+  entity: SessionEntity = QUEUE,
   settings: Record<string, string> = {},
-): Promise<SessionScene> {
+): Promise<SessionFixture> {
   const broker = await startBroker(t);
-  await createPlace(broker, place, settings);
-  return new SessionScene(broker, place);
+  await createSessionEntity(broker, entity, settings);
+  return new SessionFixture(broker, entity);
 }
 
-export async function createPlace(
+export async function createSessionEntity(
   broker: TestBroker,
-  place: Place,
+  entity: SessionEntity,
   settings: Record<string, string> = {},
 ): Promise<void> {
   const all = { LockDuration: `PT${LOCK_SECONDS}S`, RequiresSession: 'true', ...settings };
-  if (place.what === 'queue') {
-    expectStatus(await broker.createQueue(place.path, all), 201);
+  if (entity.kind === 'queue') {
+    expectStatus(await broker.createQueue(entity.path, all), 201);
     return;
   }
-  await createTopic(broker, place.sendTo);
-  await createSubscription(broker, place.path, all);
+  await createTopic(broker, entity.sendTo);
+  await createSubscription(broker, entity.path, all);
 }
 
-/** Sessions of one entity as seen through one process. */
-export class SessionScene {
+/** The sessions of one entity, through one process. */
+export class SessionFixture {
   readonly broker: TestBroker;
-  readonly place: Place;
+  readonly entity: SessionEntity;
 
-  constructor(broker: TestBroker, place: Place) {
+  constructor(broker: TestBroker, entity: SessionEntity) {
     this.broker = broker;
-    this.place = place;
+    this.entity = entity;
   }
 
   get path(): string {
-    return this.place.path;
+    return this.entity.path;
   }
 
   get dead(): string {
     return `${this.path}/$deadletterqueue`;
   }
 
-  /** Sends each body on its own. */
+  /** Sends each body in a request of its own. */
   async send(SessionId: string, ...bodies: readonly string[]): Promise<void> {
     for (const body of bodies) {
-      expectStatus(await this.broker.send(this.place.sendTo, body, { SessionId }), 201);
+      expectStatus(await this.broker.send(this.entity.sendTo, body, { SessionId }), 201);
     }
   }
 
-  /** Sends in one batch. */
   async sendBatch(messages: readonly BatchMessage[]): Promise<void> {
-    expectStatus(await this.broker.sendBatch(this.place.sendTo, messages), 201);
+    expectStatus(await this.broker.sendBatch(this.entity.sendTo, messages), 201);
   }
 
   async accept(sessionId: string): Promise<TestSession> {
@@ -103,23 +102,23 @@ export class SessionScene {
     return await acceptRaw(this.broker, this.path, sessionId);
   }
 
-  /** The next session, which must be there. */
+  /** Accepts the next session; fails if there is none. */
   async next(timeout = 0): Promise<TestSession> {
     const session = await acceptNext(this.broker, this.path, timeout);
-    assert.ok(session, 'a session can be had');
+    assert.ok(session, 'a session can be accepted');
     return session;
   }
 
-  /** The next session must be this one. */
+  /** Accepts the next session; fails if it is not this one. */
   async nextIs(sessionId: string): Promise<TestSession> {
     const session = await this.next();
     assert.equal(session.id, sessionId);
     return session;
   }
 
-  async noneWaits(): Promise<void> {
+  async requireNone(): Promise<void> {
     const session = await acceptNext(this.broker, this.path);
-    assert.equal(session?.id, undefined, 'no session can be had');
+    assert.equal(session?.id, undefined, 'no session can be accepted');
   }
 
   async list(query: Readonly<Record<string, string | number>> = {}): Promise<readonly string[]> {
@@ -130,21 +129,21 @@ export class SessionScene {
     this.broker.clock.advance(step);
   }
 
-  /** So far that all locks of now have run out. */
+  /** Advances the clock until every lock that is held now has expired. */
   endLocks(): void {
     this.advance({ seconds: LOCK_SECONDS });
   }
 
-  /** The entity with changed settings; every lock ends by it. */
+  /** Updates the settings of the entity, which ends every lock. */
   async update(settings: Record<string, string> = {}): Promise<void> {
-    const kind = this.place.what === 'queue' ? 'QueueDescription' : 'SubscriptionDescription';
+    const kind = this.entity.kind === 'queue' ? 'QueueDescription' : 'SubscriptionDescription';
     const all = { LockDuration: `PT${LOCK_SECONDS}S`, RequiresSession: 'true', ...settings };
     const answer = await this.broker.putEntity(this.path, kind, all, { 'If-Match': '*' });
     expectStatus(answer, 200);
   }
 }
 
-/** A message of a session for a batch. */
+/** A message with this SessionId, for a batch. */
 export function inSession(
   SessionId: string,
   Body: string,
@@ -153,14 +152,14 @@ export function inSession(
   return { Body, BrokerProperties: { SessionId, ...more } };
 }
 
-/** Peek-locks the next message, which must be there. */
+/** Peek-locks the next message; fails if there is none. */
 export async function lockOne(session: TestSession): Promise<Received> {
   const [message] = await session.peekLockMany(1);
   assert.ok(message, `session ${session.id} has a message`);
   return message;
 }
 
-/** Settles messages, all of which must succeed. */
+/** Settles the messages; fails if one is refused. */
 export async function settleAll(
   session: TestSession,
   messages: readonly Received[],
@@ -171,8 +170,8 @@ export async function settleAll(
   for (const { settled, error } of outcomes) assert.ok(settled, error?.message);
 }
 
-/** What a refused settlement says. */
-export async function refusalOf(
+/** Tries to settle a message; returns the error code, or undefined if it was settled. */
+export async function settleError(
   session: TestSession,
   message: Received,
   outcome: SettlementRequest['outcome'] = 'complete',
@@ -182,7 +181,7 @@ export async function refusalOf(
   return answer?.error?.code;
 }
 
-/** Receives and completes whatever a session still has; the bodies. */
+/** Receives and completes all messages of a session; returns their bodies. */
 export async function drain(session: TestSession): Promise<string[]> {
   const found: string[] = [];
   for (;;) {
@@ -193,6 +192,6 @@ export async function drain(session: TestSession): Promise<string[]> {
   }
 }
 
-export function counts(messages: readonly Received[]): number[] {
+export function deliveryCounts(messages: readonly Received[]): number[] {
   return messages.map(({ broker: { DeliveryCount } }) => DeliveryCount);
 }
